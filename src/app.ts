@@ -1,0 +1,152 @@
+// The composition root: builds the World and lists, by name, every feature's routes and loops.
+import type { FastifyInstance } from 'fastify'
+import { PauseBoard } from './control/suspensions/board.ts'
+import { Gatekeeper } from './identity/access/authenticate.ts'
+import { accountRoutes } from './identity/accounts/routes.ts'
+import { apiKeyRoutes } from './identity/api-keys/routes.ts'
+import { tenantRoutes } from './identity/tenants/routes.ts'
+import { entryMac } from './observers/audit/chain.ts'
+import { auditLoops } from './observers/audit/loops.ts'
+import { auditRoutes } from './observers/audit/routes.ts'
+import { eventRoutes } from './observers/events/routes.ts'
+import type { Clock } from './platform/clock.ts'
+import type { Config } from './platform/config.ts'
+import { Database } from './platform/db/database.ts'
+import { claimInstallation } from './platform/db/installation.ts'
+import { pendingMigrations, readMigrations } from './platform/db/migrate.ts'
+import type { Contract, Route } from './platform/http/contract.ts'
+import { docsRoutes, mountReference } from './platform/http/docs.ts'
+import { databaseChecks, healthRoutes, type ReadinessCheck } from './platform/http/health.ts'
+import { openApiDocument } from './platform/http/openapi.ts'
+import { createHttpServer } from './platform/http/server.ts'
+import { journalLoops } from './platform/journal/partitions.ts'
+import { tailLag } from './platform/loops/lag.ts'
+import type { Loop } from './platform/loops/loop.ts'
+import { Supervisor } from './platform/loops/supervisor.ts'
+import type { Log } from './platform/log.ts'
+import { createMetrics } from './platform/metrics.ts'
+import type { Secrets } from './platform/secrets.ts'
+import { Wakeups } from './platform/db/wakeups.ts'
+import type { World } from './platform/world.ts'
+
+export interface AppOptions {
+  config: Config
+  clock: Clock
+  log: Log
+  databaseUrl: string
+  adminToken: string
+  secrets: Secrets
+}
+
+export interface App {
+  world: World
+  contracts: readonly Contract[]
+  /** Where the API listens; null without the role. */
+  url: string | null
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Every loop of the service; the worker role runs them. */
+export const loops: readonly Loop[] = [...journalLoops, ...auditLoops]
+
+const featureRoutes = (world: World): Route[] => [
+  ...accountRoutes(world),
+  ...tenantRoutes(world),
+  ...apiKeyRoutes(world),
+  ...eventRoutes(world),
+  ...auditRoutes(world),
+]
+
+export async function buildApp(options: AppOptions): Promise<App> {
+  const { config, databaseUrl, adminToken } = options
+  const world = buildWorld(options)
+  const gatekeeper = new Gatekeeper(world, adminToken)
+  const board = new PauseBoard(world)
+  const supervisor = new Supervisor(world)
+  const state = { isStopping: false }
+  const checks = await readinessChecks(world, board, state)
+  let document = ''
+  const routes = [
+    ...featureRoutes(world),
+    ...healthRoutes(checks),
+    ...docsRoutes(world, { document: () => document, adminToken }),
+  ]
+  const contracts = routes.map(route => route.contract)
+  document = JSON.stringify(describeApi(contracts))
+  const http = createHttpServer(world, { routes, identify: credentials => gatekeeper.identify(credentials) })
+  await mountReference(http)
+
+  const app: App = {
+    world,
+    contracts,
+    url: null,
+    start: async () => {
+      await claimInstallation(world.db, world.secrets)
+      world.wakeups.listen(databaseUrl)
+      board.start()
+      if (config.ROLES.has('api')) app.url = await listen(http, config)
+      if (config.ROLES.has('worker')) supervisor.start(loops)
+    },
+    stop: async () => {
+      state.isStopping = true
+      await http.close()
+      await Promise.all([supervisor.stop(), board.stop()])
+      await gatekeeper.uses.flush()
+      await world.wakeups.close()
+      await world.db.close()
+    },
+  }
+  return app
+}
+
+export const describeApi = (contracts: readonly Contract[]) =>
+  openApiDocument(contracts, {
+    title: 'Sluice',
+    version: '1.0',
+    description: 'Email delivery and mailboxes for SaaS platforms: one account, many tenants.',
+  })
+
+function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): World {
+  const metrics = createMetrics()
+  const wakeups = new Wakeups()
+  const db = new Database({
+    url: databaseUrl,
+    replicaUrl: config.DATABASE_REPLICA_URL,
+    connectionsMax: config.DATABASE_POOL,
+    clock,
+    auditMac: canonical => entryMac(secrets, canonical),
+    onAppend: () => wakeups.hint('journal'),
+    onError: err => log.debug({ err }, 'an idle database connection was lost'),
+  })
+  metrics.gauge('sluice_database_connections', 'Connections of this process', ['state'], gauge => {
+    for (const [state, count] of Object.entries(db.connections)) gauge.set({ state }, count)
+  })
+  metrics.gauge('sluice_tail_lag_events', 'Events a tail has not read yet', ['tail'], gauge => tailLag(db, gauge))
+  return { config, clock, secrets, db, wakeups, log, metrics }
+}
+
+async function readinessChecks(
+  world: World,
+  board: PauseBoard,
+  state: { isStopping: boolean },
+): Promise<ReadinessCheck[]> {
+  const migrations = await readMigrations()
+  return [
+    ...databaseChecks(world),
+    {
+      name: 'migrations',
+      run: async () => {
+        const pending = await pendingMigrations(world.db, migrations)
+        return pending.length > 0 ? `pending: ${pending.join(', ')}` : null
+      },
+    },
+    { name: 'pauses', run: async () => (board.isLoaded ? null : 'not loaded') },
+    { name: 'shutdown', run: async () => (state.isStopping ? 'stopping' : null) },
+  ]
+}
+
+async function listen(http: FastifyInstance, config: Config): Promise<string> {
+  const url = await http.listen({ port: config.PORT, host: config.HOST })
+  return url.replace('[::1]', 'localhost')
+}

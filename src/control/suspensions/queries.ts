@@ -1,0 +1,15 @@
+// All SQL over suspensions; the only writer of that table.
+import type { Db } from '../../platform/db/database.ts'
+import { sql } from '../../platform/db/sql.ts'
+
+export interface ActiveSuspension {
+  id: string
+  account_id: string
+  scope_type: string
+  scope_value: string
+  queue_action: 'hold' | 'reject'
+}
+
+export const listActiveSuspensionsAnywhere = (db: Db): Promise<ActiveSuspension[]> =>
+  db.many<ActiveSuspension>(sql`
+    select id, account_id, scope_type, scope_value, queue_action from suspensions where status = 'active'`)

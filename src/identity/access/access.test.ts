@@ -1,0 +1,158 @@
+// Authentication, sentence by sentence from the spec.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aBox, theBox } from '../../../test/support/box.ts'
+import { anAccount, eventually } from '../../../test/support/factories.ts'
+
+const DAY_MS = 86_400_000
+
+test('the key has the form svc_<prefix>_<secret>, and its parts split at underscores', async () => {
+  const { bearer } = await anAccount()
+  assert.match(bearer, /^svc_[a-z2-7]{12}_[A-Za-z0-9-]{43}$/)
+  assert.equal(bearer.split('_').length, 3)
+})
+
+test('an expired key answers 401 key_expired, one day after it was made for one day', async () => {
+  const account = await anAccount({ box: await aBox() })
+  const brief = await account.withKey({ scopes: ['read'], expires_in_days: 1 })
+  const endless = await account.withKey({ scopes: ['read'], expires_in_days: 0 })
+
+  account.box.clock.advance(DAY_MS - 60_000)
+  assert.equal((await brief.get('/v1/account')).status, 200)
+  account.box.clock.advance(61_000)
+
+  const { status, body } = await brief.get('/v1/account')
+  assert.equal(status, 401)
+  assert.equal(body.error.code, 'key_expired')
+  assert.equal((await endless.get('/v1/account')).status, 200)
+})
+
+test('a key used from outside its allowed_cidrs answers 403 ip_not_allowed', async () => {
+  const account = await anAccount()
+  const elsewhere = await account.withKey({ scopes: ['read'], allowed_cidrs: ['203.0.113.0/24', '2001:db8::/32'] })
+  const here = await account.withKey({ scopes: ['read'], allowed_cidrs: ['203.0.113.0/24', '127.0.0.0/8', '::1'] })
+
+  const refused = await elsewhere.get('/v1/account')
+
+  assert.equal(refused.status, 403)
+  assert.equal(refused.body.error.code, 'ip_not_allowed')
+  assert.equal((await here.get('/v1/account')).status, 200)
+})
+
+test('X-Forwarded-For is believed only from trusted proxies, and then only its right-most untrusted hop', async () => {
+  const plain = await anAccount()
+  const proxied = await anAccount({ box: await aBox({ environment: { TRUSTED_PROXIES: '127.0.0.0/8,10.0.0.0/8' } }) })
+  const allowed_cidrs = ['203.0.113.7']
+  const [ignoring, believing] = [
+    await plain.withKey({ scopes: ['read'], allowed_cidrs }),
+    await proxied.withKey({ scopes: ['read'], allowed_cidrs }),
+  ]
+  const via = (hops: string) => ({ 'x-forwarded-for': hops })
+
+  assert.equal((await ignoring.get('/v1/account', via('203.0.113.7'))).status, 403)
+  assert.equal((await believing.get('/v1/account', via('203.0.113.7'))).status, 200)
+  assert.equal((await believing.get('/v1/account', via('203.0.113.7, 10.1.2.3'))).status, 200)
+  assert.equal((await believing.get('/v1/account', via('203.0.113.7, 198.51.100.1'))).status, 403)
+  assert.equal((await believing.get('/v1/account', via('203.0.113.7, nonsense'))).status, 403)
+})
+
+test('a wrong secret under a known prefix leaves an auth_failed event; an unknown prefix leaves none', async () => {
+  const account = await anAccount()
+  const bound = await account.api.post('/v1/api-keys', { name: 'k', scopes: ['read'], tenant_id: account.tenant.id })
+  const wrong: string = bound.body.secret.replace(/.{5}$/, 'wrong')
+
+  assert.equal((await account.box.client(wrong).get('/v1/account')).status, 401)
+  assert.equal((await account.box.client(`svc_aaaaaaaaaaaa_${'a'.repeat(43)}`).get('/v1/account')).status, 401)
+
+  const { body } = await account.api.get('/v1/events?type=auth_failed')
+  assert.equal(body.events.length, 1)
+  assert.equal(body.events[0].tenant_id, account.tenant.id)
+  assert.deepEqual(body.events[0].data, { api_key_id: bound.body.id, ip: '127.0.0.1', reason: 'wrong_secret' })
+})
+
+test('a flood of wrong secrets is recorded completely', async () => {
+  const { api, box, bearer } = await anAccount()
+  const guesses = Array.from({ length: 120 }, (_, index) => bearer.slice(0, -3) + String(index).padStart(3, '0'))
+
+  const replies = await Promise.all(guesses.map(guess => box.client(guess).get('/v1/account')))
+
+  assert.ok(replies.every(reply => reply.status === 401))
+  assert.equal((await api.get('/v1/events?type=auth_failed&limit=500')).body.events.length, 120)
+})
+
+test('credentials in the query string are not read', async () => {
+  const { box, bearer } = await anAccount()
+  assert.equal(
+    (await box.client().get(`/v1/account?access_token=${bearer}&authorization=Bearer%20${bearer}`)).status,
+    401,
+  )
+})
+
+test('insufficient scope and wrong level are told apart', async () => {
+  const account = await anAccount()
+  const reader = await account.withKey({ scopes: ['read'] })
+  const bound = await account.withKey({ scopes: ['read', 'send', 'feedback'], tenant_id: account.tenant.id })
+
+  assert.equal(
+    (await reader.post('/v1/tenants', { external_id: 'x', name: 'x' })).body.error.code,
+    'insufficient_scope',
+  )
+  assert.equal((await bound.get('/v1/api-keys')).status, 403)
+})
+
+test('revocation and rotation are in force in every process when the call returns', async () => {
+  const first = await theBox()
+  const second = await aBox({ databaseUrl: first.databaseUrl })
+  const account = await anAccount()
+  for (let round = 0; round < 20; round++) {
+    const { body: key } = await account.api.post('/v1/api-keys', { name: 'k', scopes: ['read'] })
+    assert.equal((await second.client(key.secret).get('/v1/account')).status, 200)
+
+    const { body: rotated } = await account.api.post(`/v1/api-keys/${key.id}/rotate`)
+    assert.equal((await second.client(key.secret).get('/v1/account')).status, 401, 'the old secret')
+    assert.equal((await second.client(rotated.secret).get('/v1/account')).status, 200, 'the new secret')
+
+    assert.equal((await account.api.delete(`/v1/api-keys/${key.id}`)).status, 204)
+    assert.equal((await second.client(rotated.secret).get('/v1/account')).status, 401, 'the revoked key')
+  }
+})
+
+test('when a key was last used can be seen', async () => {
+  const account = await anAccount({ box: await aBox() })
+  const { body: key } = await account.api.post('/v1/api-keys', { name: 'k', scopes: ['read'] })
+  assert.equal(key.last_used_at, null)
+  await account.box.client(key.secret).get('/v1/account')
+
+  await account.box.close()
+
+  const again = await aBox({ databaseUrl: account.box.databaseUrl })
+  const found = await eventually('the use is written', async () => {
+    const { body } = await again.client(account.bearer).get('/v1/api-keys')
+    return body.keys.find(
+      (each: { id: string; last_used_at: string | null }) => each.id === key.id && each.last_used_at,
+    )
+  })
+  assert.ok(Math.abs(Date.parse(found.last_used_at) - Date.now()) < 60_000)
+})
+
+test('secrets appear in no row, log line, audit entry, event or error', async () => {
+  const { api, box, bearer } = await anAccount({ box: await aBox() })
+  const { body: key } = await api.post('/v1/api-keys', { name: 'canary', scopes: ['read'] })
+  const { body: rotated } = await api.post(`/v1/api-keys/${key.id}/rotate`)
+  await box.client(`${rotated.secret}x`).get('/v1/account')
+  await api.request('POST', '/v1/tenants', { body: `{"name": "${key.secret}` })
+  const secrets = [bearer, key.secret, rotated.secret].map((each: string) => each.split('_')[2]!)
+
+  const tables = await box.app.world.db.many<{ dump: string }>({
+    toQuery: () => ({
+      text: `select query_to_xml('select * from ' || quote_ident(tablename), true, true, '')::text as dump from pg_tables where schemaname = 'public'`,
+      values: [],
+    }),
+  } as never)
+
+  assert.ok(tables.length > 8)
+  for (const secret of secrets) {
+    assert.ok(!tables.some(({ dump }) => dump.includes(secret)), 'in a row')
+    assert.ok(!box.logLines.some(line => line.includes(secret)), 'in the log')
+  }
+})

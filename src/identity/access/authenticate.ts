@@ -1,0 +1,130 @@
+// Who is calling, and may they? There is no cache of keys: concurrent look-ups share one statement instead, so that a
+// rotation or revocation is in force in every process the moment its call returns.
+import { Batcher } from '../../platform/batcher.ts'
+import { system } from '../../platform/db/actor.ts'
+import type { Access } from '../../platform/http/contract.ts'
+import { cidrList } from '../../platform/net/cidr.ts'
+import {
+  mayAct,
+  type KeyPrincipal,
+  type Level,
+  type OperatorPrincipal,
+  type Principal,
+} from '../../platform/principal.ts'
+import { refuse } from '../../platform/refusal.ts'
+import { parseApiKey, sameSecret } from '../../platform/secrets.ts'
+import type { World } from '../../platform/world.ts'
+import { timingSafeEqual } from 'node:crypto'
+import { listKeysByPrefixAnywhere, type KeyRow } from './queries.ts'
+import { KeyUse } from './key-use.ts'
+
+export interface Credentials {
+  access: Access
+  authorization: string | undefined
+  adminToken: string | undefined
+  ip: string
+}
+
+interface FailedAuth {
+  key: KeyRow
+  ip: string
+}
+
+export class Gatekeeper {
+  readonly #world: World
+  readonly #adminToken: string
+  readonly #keys: Batcher<string, KeyRow | null>
+  readonly #failures: Batcher<FailedAuth, void>
+  readonly uses: KeyUse
+
+  constructor(world: World, adminToken: string) {
+    this.#world = world
+    this.#adminToken = adminToken
+    this.uses = new KeyUse(world)
+    this.#keys = new Batcher({ run: prefixes => this.#findKeys(prefixes), itemsMax: 500, slots: 2 })
+    this.#failures = new Batcher({ run: failures => this.#recordFailures(failures), itemsMax: 500, slots: 1 })
+  }
+
+  /** The principal, or a 401 or 403. */
+  async identify({ access, authorization, adminToken, ip }: Credentials): Promise<Principal | null> {
+    switch (access.kind) {
+      case 'public':
+        return null
+      case 'operator':
+        return this.#identifyOperator(adminToken)
+      case 'key': {
+        const principal = await this.identifyBearer(authorization?.match(/^Bearer +(\S+) *$/i)?.[1], ip)
+        requireAccess(access, principal)
+        return principal
+      }
+    }
+  }
+
+  async identifyBearer(bearer: string | undefined, ip: string): Promise<KeyPrincipal> {
+    const given = bearer === undefined ? null : parseApiKey(bearer)
+    const key = given && (await this.#keys.submit(given.prefix))
+    if (!given || !key || key.revoked_at) throw unauthorized()
+    if (!timingSafeEqual(key.secret_hash, given.secretHash)) {
+      await this.#failures.submit({ key, ip })
+      throw unauthorized()
+    }
+    if (key.expires_at && key.expires_at <= this.#world.clock.now()) {
+      throw refuse('key_expired', 'This API key has expired. Create a new one.')
+    }
+    if (key.allowed_cidrs.length > 0 && !cidrList(key.allowed_cidrs).contains(ip)) {
+      throw refuse('ip_not_allowed', 'This API key may not be used from this address.')
+    }
+    this.uses.note(key.id)
+    return principalOf(key)
+  }
+
+  #identifyOperator(adminToken: string | undefined): OperatorPrincipal {
+    if (adminToken === undefined || !sameSecret(adminToken, this.#adminToken)) {
+      throw refuse('unauthorized', 'A valid X-Admin-Token header is required.')
+    }
+    return { kind: 'operator' }
+  }
+
+  async #findKeys(prefixes: string[]): Promise<(KeyRow | null)[]> {
+    const rows = await listKeysByPrefixAnywhere(this.#world.db, [...new Set(prefixes)])
+    const byPrefix = new Map(rows.map(row => [row.prefix, row]))
+    return prefixes.map(prefix => byPrefix.get(prefix) ?? null)
+  }
+
+  async #recordFailures(failures: FailedAuth[]): Promise<void[]> {
+    await this.#world.db.transact(system('gatekeeper'), async tx => {
+      for (const { key, ip } of failures) {
+        tx.record({
+          type: 'auth_failed',
+          accountId: key.account_id,
+          tenantId: key.tenant_id,
+          data: { api_key_id: key.id, ip, reason: 'wrong_secret' },
+        })
+      }
+    })
+    return failures.map(() => undefined)
+  }
+}
+
+function requireAccess(access: Access & { kind: 'key' }, principal: KeyPrincipal): void {
+  if (access.tenantAdmin && principal.level === 'tenant') return
+  if (!mayAct(principal, access.scope)) {
+    throw refuse('insufficient_scope', `This needs a key with the scope ${access.scope}.`)
+  }
+  if (!access.levels.includes(principal.level)) {
+    throw refuse('forbidden', `This is not open to ${LEVEL_NAMES[principal.level]} keys.`)
+  }
+}
+
+const LEVEL_NAMES: Record<Level, string> = { account: 'account-wide', tenant: 'tenant-bound', inbox: 'inbox-scoped' }
+
+const principalOf = (key: KeyRow): KeyPrincipal => ({
+  kind: 'key',
+  keyId: key.id,
+  name: key.name,
+  level: key.inbox_id ? 'inbox' : key.tenant_id ? 'tenant' : 'account',
+  scopes: new Set(key.scopes),
+  reach: { accountId: key.account_id, tenantId: key.tenant_id, inboxId: key.inbox_id },
+})
+
+const unauthorized = () => refuse('unauthorized', 'A valid API key is required: Authorization: Bearer svc_….')

@@ -1,0 +1,111 @@
+// Accounts: one SaaS platform each. The operator creates them; their admins change the settings.
+import Type, { type Static } from 'typebox'
+import { endpoint, key, operator } from '../../platform/http/contract.ts'
+import { component, Cursor, DateTime, Int64, Limit, Name, NextCursor, Uuid } from '../../platform/http/schemas.ts'
+import { ApiKeyWithSecret } from '../api-keys/key-schema.ts'
+
+/** A century: longer than anybody keeps mail, short enough that date arithmetic cannot overflow. */
+const RetentionDays = () => Type.Integer({ minimum: 1, maximum: 36_500 })
+
+const publicFields = {
+  id: Uuid(),
+  name: Type.String(),
+  status: Type.Enum(['active', 'paused']),
+  data_region: Type.String(),
+}
+
+const settings = {
+  suspend_mode: Type.Enum(['hold', 'reject']),
+  hold_ttl_seconds: Type.Integer({ minimum: 60, maximum: 3_153_600_000 }),
+  body_retention_days: RetentionDays(),
+  metadata_retention_days: RetentionDays(),
+  hide_suppression_reason: Type.Boolean(),
+  require_outbound_tls: Type.Boolean(),
+  legal_hold: Type.Boolean(),
+}
+
+/** What only the operator changes. */
+const operatorSettings = {
+  sandbox: Type.Boolean(),
+  tier: Name(64),
+  ai_enabled: Type.Boolean(),
+  ai_monthly_token_cap: Int64(),
+}
+
+export const Account = component(
+  'Account',
+  Type.Object({ ...publicFields, ...settings, ...operatorSettings, created_at: DateTime() }),
+)
+export type Account = Static<typeof Account>
+
+/** What a tenant's or an inbox's key may know of the account. */
+export const AccountSummary = component('AccountSummary', Type.Object(publicFields))
+
+const AccountUpdate = component('AccountUpdate', Type.Partial(Type.Object(settings)))
+export type AccountUpdate = Static<typeof AccountUpdate>
+
+const AccountOperatorUpdate = component(
+  'AccountOperatorUpdate',
+  Type.Partial(Type.Object({ name: Name(255), ...operatorSettings })),
+)
+export type AccountOperatorUpdate = Static<typeof AccountOperatorUpdate>
+
+const AccountCreate = component(
+  'AccountCreate',
+  Type.Object({
+    name: Name(255),
+    data_region: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$', default: 'eu' })),
+    sandbox: Type.Optional(Type.Boolean({ description: 'Nothing leaves the machine; recipients meet a simulator' })),
+  }),
+)
+export type AccountCreate = Static<typeof AccountCreate>
+
+export const createAccountEndpoint = endpoint({
+  method: 'POST',
+  path: '/admin/v1/accounts',
+  summary: 'Create an account with a one-time bootstrap admin key',
+  access: operator,
+  body: AccountCreate,
+  replies: { 201: Type.Object({ account: Account, api_key: ApiKeyWithSecret }) },
+  audit: 'account.create',
+})
+
+export const listAccountsEndpoint = endpoint({
+  method: 'GET',
+  path: '/admin/v1/accounts',
+  summary: 'List accounts, newest first',
+  access: operator,
+  query: Type.Object({ cursor: Cursor, limit: Limit }),
+  replies: { 200: Type.Object({ accounts: Type.Array(Account), next_cursor: NextCursor }) },
+  audit: null,
+})
+
+export const updateAccountAsOperatorEndpoint = endpoint({
+  method: 'PATCH',
+  path: '/admin/v1/accounts/{id}',
+  summary: 'Change what only the operator may: name, sandbox, tier, AI',
+  access: operator,
+  noun: 'account',
+  body: AccountOperatorUpdate,
+  replies: { 200: Account },
+  audit: 'account.update',
+})
+
+export const getAccountEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/account',
+  summary: 'The account and its settings; tenant and inbox keys see a summary',
+  access: key('read', { levels: ['account', 'tenant', 'inbox'] }),
+  replies: { 200: Type.Union([Account, AccountSummary]) },
+  audit: null,
+})
+
+export const updateAccountEndpoint = endpoint({
+  method: 'PATCH',
+  path: '/v1/account',
+  summary: 'Change account settings',
+  access: key('admin'),
+  body: AccountUpdate,
+  replies: { 200: Account },
+  audit: 'account.update',
+})

@@ -1,0 +1,40 @@
+// Creating an account together with the key that lets its owner in.
+import type { Actor } from '../../platform/db/actor.ts'
+import { newId } from '../../platform/ids.ts'
+import type { World } from '../../platform/world.ts'
+import { issueKey } from '../api-keys/issue.ts'
+import type { ApiKeyWithSecret } from '../api-keys/key-schema.ts'
+import type { Account, AccountCreate } from './contract.ts'
+import { insertAccount } from './queries.ts'
+
+export interface NewAccount {
+  account: Account
+  api_key: ApiKeyWithSecret
+}
+
+export function createAccount(world: World, by: Actor, wanted: AccountCreate): Promise<NewAccount> {
+  return world.db.transact(by, async tx => {
+    const account = await insertAccount(tx, {
+      id: newId(tx.now),
+      name: wanted.name,
+      data_region: wanted.data_region ?? 'eu',
+      sandbox: wanted.sandbox ?? false,
+    })
+    const api_key = await issueKey(tx, {
+      accountId: account.id,
+      tenantId: null,
+      inboxId: null,
+      name: 'bootstrap',
+      scopes: ['admin'],
+      allowedCidrs: [],
+      expiresAt: null,
+    })
+    tx.audit({
+      action: 'account.create',
+      accountId: account.id,
+      target: { type: 'account', id: account.id },
+      after: { ...account, api_key_id: api_key.id },
+    })
+    return { account, api_key }
+  })
+}

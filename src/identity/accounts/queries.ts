@@ -1,0 +1,60 @@
+// All SQL over accounts; the only writer of that table.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { all, sql } from '../../platform/db/sql.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { Account } from './contract.ts'
+
+interface Row extends Omit<Account, 'created_at'> {
+  created_at: Date
+}
+
+const columns = sql`id, name, status, data_region, suspend_mode, hold_ttl_seconds, body_retention_days,
+  metadata_retention_days, hide_suppression_reason, require_outbound_tls, legal_hold, sandbox, tier, ai_enabled,
+  ai_monthly_token_cap, created_at`
+
+const toAccount = (row: Row): Account => ({ ...row, created_at: row.created_at.toISOString() })
+
+export async function insertAccount(
+  tx: Tx,
+  account: Pick<Account, 'id' | 'name' | 'data_region' | 'sandbox'>,
+): Promise<Account> {
+  const row = await tx.one<Row>(sql`
+    insert into accounts (id, name, data_region, sandbox, created_at)
+    values (${account.id}, ${account.name}, ${account.data_region}, ${account.sandbox}, ${tx.now})
+    returning ${columns}`)
+  return toAccount(row)
+}
+
+export async function updateAccountRow(tx: Tx, account: Account): Promise<void> {
+  await tx.run(sql`
+    update accounts set name = ${account.name}, suspend_mode = ${account.suspend_mode},
+      hold_ttl_seconds = ${account.hold_ttl_seconds}, body_retention_days = ${account.body_retention_days},
+      metadata_retention_days = ${account.metadata_retention_days},
+      hide_suppression_reason = ${account.hide_suppression_reason},
+      require_outbound_tls = ${account.require_outbound_tls}, legal_hold = ${account.legal_hold},
+      sandbox = ${account.sandbox}, tier = ${account.tier}, ai_enabled = ${account.ai_enabled},
+      ai_monthly_token_cap = ${account.ai_monthly_token_cap}
+    where id = ${account.id}`)
+}
+
+export async function requireAccount(db: Db, id: string): Promise<Account> {
+  const row = await db.maybe<Row>(sql`select ${columns} from accounts where id = ${id}`)
+  if (!row) throw notFound('account')
+  return toAccount(row)
+}
+
+export async function requireAccountForUpdate(tx: Tx, id: string): Promise<Account> {
+  const row = await tx.maybe<Row>(sql`select ${columns} from accounts where id = ${id} for update`)
+  if (!row) throw notFound('account')
+  return toAccount(row)
+}
+
+export async function listAccountsAnywhere(
+  db: Pick<Db, 'many'>,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<Account[]> {
+  const rows = await db.many<Row>(sql`
+    select ${columns} from accounts
+    where ${all([after !== null && sql`id < ${after}`])} order by id desc limit ${limit}`)
+  return rows.map(toAccount)
+}

@@ -1,0 +1,24 @@
+// Minting a key inside somebody's transaction: also used where an account gets its first one.
+import type { Tx } from '../../platform/db/database.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Scope } from '../../platform/principal.ts'
+import { mintApiKey } from '../../platform/secrets.ts'
+import type { ApiKeyWithSecret } from './key-schema.ts'
+import { insertKey } from './queries.ts'
+
+export interface KeyOrder {
+  accountId: string
+  tenantId: string | null
+  inboxId: string | null
+  name: string
+  scopes: readonly Scope[]
+  allowedCidrs: string[]
+  expiresAt: Date | null
+}
+
+export async function issueKey(tx: Tx, order: KeyOrder): Promise<ApiKeyWithSecret> {
+  const { prefix, bearer, secretHash } = mintApiKey()
+  const scopes = [...new Set(order.scopes)]
+  const key = await insertKey(tx, { ...order, id: newId(tx.now), prefix, secretHash, scopes })
+  return { ...key, secret: bearer }
+}

@@ -1,0 +1,31 @@
+// The shape of an API key: answered by the key endpoints and by the creation of an account.
+import Type, { type Static } from 'typebox'
+import { Cidrs, component, DateTime, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { LEVELS, SCOPES } from '../../platform/principal.ts'
+
+const keyFields = {
+  id: Uuid(),
+  name: Type.String(),
+  prefix: Type.String({ description: 'The public part of the key' }),
+  level: Type.Enum([...LEVELS]),
+  scopes: Type.Array(Type.Enum([...SCOPES])),
+  tenant_id: Nullable(Uuid()),
+  inbox_id: Nullable(Uuid()),
+  allowed_cidrs: Cidrs,
+  expires_at: Nullable(DateTime()),
+  created_at: DateTime(),
+  rotated_at: Nullable(DateTime()),
+  last_used_at: Nullable(DateTime({ description: 'Exact to about a minute' })),
+}
+
+export const ApiKey = component('ApiKey', Type.Object(keyFields))
+export type ApiKey = Static<typeof ApiKey>
+
+export const ApiKeyWithSecret = component(
+  'ApiKeyWithSecret',
+  Type.Object({
+    ...keyFields,
+    secret: Type.String({ ...sensitive, description: 'The whole bearer string; shown once' }),
+  }),
+)
+export type ApiKeyWithSecret = Static<typeof ApiKeyWithSecret>

@@ -1,0 +1,102 @@
+// All SQL over API keys; the only writer of that table.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { all, sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { ApiKey } from './key-schema.ts'
+
+interface Row extends Omit<ApiKey, 'level' | 'expires_at' | 'created_at' | 'rotated_at' | 'last_used_at'> {
+  expires_at: Date | null
+  created_at: Date
+  rotated_at: Date | null
+  last_used_at: Date | null
+}
+
+const columns = sql`id, name, prefix, scopes, tenant_id, inbox_id, allowed_cidrs, expires_at, created_at,
+  rotated_at, last_used_at`
+
+const toKey = (row: Row): ApiKey => ({
+  ...row,
+  level: row.inbox_id ? 'inbox' : row.tenant_id ? 'tenant' : 'account',
+  expires_at: row.expires_at?.toISOString() ?? null,
+  created_at: row.created_at.toISOString(),
+  rotated_at: row.rotated_at?.toISOString() ?? null,
+  last_used_at: row.last_used_at?.toISOString() ?? null,
+})
+
+export interface NewKey {
+  id: string
+  accountId: string
+  tenantId: string | null
+  inboxId: string | null
+  name: string
+  prefix: string
+  secretHash: Buffer
+  scopes: string[]
+  allowedCidrs: string[]
+  expiresAt: Date | null
+}
+
+export async function insertKey(tx: Tx, key: NewKey): Promise<ApiKey> {
+  const row = await tx.one<Row>(sql`
+    insert into api_keys (id, account_id, tenant_id, inbox_id, name, prefix, secret_hash, scopes, allowed_cidrs,
+      expires_at, created_at)
+    values (${key.id}, ${key.accountId}, ${key.tenantId}, ${key.inboxId}, ${key.name}, ${key.prefix}, ${key.secretHash},
+      ${key.scopes}, ${key.allowedCidrs}, ${key.expiresAt}, ${tx.now})
+    returning ${columns}`)
+  return toKey(row)
+}
+
+/** The key, locked until the transaction ends. */
+export async function requireKeyForUpdate(tx: Tx, reach: Reach, id: string): Promise<ApiKey> {
+  const row = await tx.maybe<Row>(sql`
+    select ${columns} from api_keys where id = ${id} and revoked_at is null and ${within(reach)} for update`)
+  if (!row) throw notFound('API key')
+  return toKey(row)
+}
+
+export async function updateKeySecret(
+  tx: Tx,
+  id: string,
+  secret: { prefix: string; secretHash: Buffer },
+): Promise<ApiKey> {
+  const row = await tx.one<Row>(sql`
+    update api_keys set prefix = ${secret.prefix}, secret_hash = ${secret.secretHash}, rotated_at = ${tx.now}
+    where id = ${id} returning ${columns}`)
+  return toKey(row)
+}
+
+export async function updateKeyRevoked(tx: Tx, id: string): Promise<void> {
+  await tx.run(sql`update api_keys set revoked_at = ${tx.now} where id = ${id}`)
+}
+
+export const updateKeysLastUsed = (tx: Tx, uses: { keyId: string; at: Date }[]): Promise<number> =>
+  tx.run(sql`
+    update api_keys set last_used_at = use.at
+    from unnest(${uses.map(use => use.keyId)}::uuid[], ${uses.map(use => use.at)}::timestamptz[]) as use (id, at)
+    where api_keys.id = use.id and (last_used_at is null or last_used_at < use.at)`)
+
+export async function listKeys(
+  db: Db,
+  reach: Reach,
+  { tenantId, after, limit }: { tenantId: string | null; after: string | null; limit: number },
+): Promise<ApiKey[]> {
+  const rows = await db.many<Row>(sql`
+    select ${columns} from api_keys
+    where ${all([
+      within(reach),
+      sql`revoked_at is null`,
+      tenantId !== null && sql`tenant_id = ${tenantId}`,
+      after !== null && sql`id < ${after}`,
+    ])}
+    order by id desc limit ${limit}`)
+  return rows.map(toKey)
+}
+
+/** The tenant that a reachable inbox belongs to. */
+export async function requireInboxTenant(db: Db, reach: Reach, inboxId: string): Promise<string> {
+  const row = await db.maybe<{ tenant_id: string }>(sql`
+    select tenant_id from inboxes where id = ${inboxId} and ${within(reach)}`)
+  if (!row) throw notFound('inbox')
+  return row.tenant_id
+}

@@ -1,0 +1,107 @@
+// Tenants: the customers of an account.
+import Type, { type Static } from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+import {
+  component,
+  Cursor,
+  DateTime,
+  Int64,
+  Limit,
+  Name,
+  NextCursor,
+  Nullable,
+  Uuid,
+} from '../../platform/http/schemas.ts'
+
+const RecipientsMax = (options: object = {}) => Type.Integer({ minimum: 1, maximum: 100_000, ...options })
+
+const limits = {
+  quota_daily: Nullable(Int64({ description: 'Recipients per UTC day; null is unlimited' })),
+  quota_monthly: Nullable(Int64({ description: 'Recipients per UTC month; null is unlimited' })),
+  rate_per_minute: Nullable(Int64({ description: 'Recipients per minute; null is unlimited' })),
+  rate_per_hour: Nullable(Int64({ description: 'Recipients per hour; null is unlimited' })),
+}
+
+export const Tenant = component(
+  'Tenant',
+  Type.Object({
+    id: Uuid(),
+    external_id: Type.String({ description: "The caller's own id of this customer" }),
+    name: Type.String(),
+    status: Type.Enum(['active', 'disabled']),
+    ...limits,
+    max_recipients_per_message: RecipientsMax(),
+    created_at: DateTime(),
+  }),
+)
+export type Tenant = Static<typeof Tenant>
+
+const TenantCreate = component(
+  'TenantCreate',
+  Type.Object({
+    external_id: Name(255),
+    name: Name(255),
+    ...Type.Partial(Type.Object(limits)).properties,
+    max_recipients_per_message: Type.Optional(RecipientsMax()),
+  }),
+)
+export type TenantCreate = Static<typeof TenantCreate>
+
+const TenantUpdate = component(
+  'TenantUpdate',
+  Type.Partial(
+    Type.Object({
+      name: Name(255),
+      status: Type.Enum(['active', 'disabled']),
+      ...limits,
+      max_recipients_per_message: RecipientsMax(),
+    }),
+  ),
+)
+export type TenantUpdate = Static<typeof TenantUpdate>
+
+export const createTenantEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/tenants',
+  summary: 'Create a tenant',
+  access: key('admin'),
+  body: TenantCreate,
+  replies: { 201: Tenant },
+  refusals: ['duplicate_external_id'],
+  audit: 'tenant.create',
+})
+
+export const listTenantsEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/tenants',
+  summary: 'List the tenants visible to the key, newest first',
+  access: key('read'),
+  query: Type.Object({
+    external_id: Type.Optional(Type.String({ maxLength: 255, description: 'Only the tenant with this external id' })),
+    cursor: Cursor,
+    limit: Limit,
+  }),
+  replies: { 200: Type.Object({ tenants: Type.Array(Tenant), next_cursor: NextCursor }) },
+  audit: null,
+})
+
+export const getTenantEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/tenants/{id}',
+  summary: 'Get a tenant',
+  access: key('read'),
+  noun: 'tenant',
+  replies: { 200: Tenant },
+  audit: null,
+})
+
+export const updateTenantEndpoint = endpoint({
+  method: 'PATCH',
+  path: '/v1/tenants/{id}',
+  summary: 'Change a tenant: absent fields are kept, null removes a limit',
+  access: key('admin'),
+  noun: 'tenant',
+  body: TenantUpdate,
+  replies: { 200: Tenant },
+  audit: 'tenant.update',
+})

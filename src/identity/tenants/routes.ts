@@ -1,0 +1,38 @@
+// Handlers of /v1/tenants.
+import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
+import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { createTenantEndpoint, getTenantEndpoint, listTenantsEndpoint, updateTenantEndpoint } from './contract.ts'
+import { createTenant } from './create.ts'
+import { listTenants, tenantReader } from './queries.ts'
+import { updateTenant } from './update.ts'
+
+export function tenantRoutes(world: World): Route[] {
+  const tenants = tenantReader(world.db)
+  return [
+    route(createTenantEndpoint, async ({ by, caller, body }) =>
+      reply(201, await createTenant(world, by, caller.reach, body)),
+    ),
+    route(listTenantsEndpoint, async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT
+      const after = readIdCursor(world.secrets, 'tenants', query.cursor)
+      const rows = await listTenants(world.db.lists, caller.reach, {
+        externalId: query.external_id ?? null,
+        after,
+        limit: limit + 1,
+      })
+      const page = pageOf(rows, limit)
+      return reply(200, { tenants: page.rows, next_cursor: nextIdCursor(world.secrets, 'tenants', page) })
+    }),
+    route(getTenantEndpoint, async ({ caller, params }) => {
+      const tenant = await tenants.submit({ reach: caller.reach, id: params.id })
+      if (!tenant) throw notFound('tenant')
+      return reply(200, tenant)
+    }),
+    route(updateTenantEndpoint, async ({ by, caller, params, body }) =>
+      reply(200, await updateTenant(world, by, { reach: caller.reach, id: params.id, patch: body })),
+    ),
+  ]
+}

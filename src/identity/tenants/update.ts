@@ -1,0 +1,25 @@
+// Changing a tenant: name, status, limits.
+import { changedFields } from '../../platform/changes.ts'
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Reach } from '../../platform/principal.ts'
+import type { World } from '../../platform/world.ts'
+import type { Tenant, TenantUpdate } from './contract.ts'
+import { requireTenantForUpdate, updateTenantRow } from './queries.ts'
+
+export interface TenantChange {
+  reach: Reach
+  id: string
+  patch: TenantUpdate
+}
+
+export function updateTenant(world: World, by: Actor, { reach, id, patch }: TenantChange): Promise<Tenant> {
+  return world.db.transact(by, async tx => {
+    const current = await requireTenantForUpdate(tx, reach, id)
+    const changes = changedFields<Tenant>(current, patch)
+    if (!changes) return current
+    const tenant: Tenant = { ...current, ...changes.after }
+    await updateTenantRow(tx, tenant)
+    tx.audit({ accountId: reach.accountId, tenantId: id, target: { type: 'tenant', id }, ...changes })
+    return tenant
+  })
+}

@@ -1,0 +1,55 @@
+// The audit log and its verification.
+import Type, { type Static } from 'typebox'
+import { endpoint, key, operator } from '../../platform/http/contract.ts'
+import { BeforeId, component, DateTime, Int64, Limit, Name, Nullable, Uuid } from '../../platform/http/schemas.ts'
+
+const Hash = (options: object = {}) => Type.String({ pattern: '^[0-9a-f]{64}$', ...options })
+const Json = Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'] })
+
+export const AuditEntry = component(
+  'AuditEntry',
+  Type.Object({
+    id: Int64({ description: 'Without gaps over the whole installation' }),
+    account_id: Nullable(Uuid()),
+    tenant_id: Nullable(Uuid()),
+    actor: Type.Object({ type: Type.String(), id: Nullable(Type.String()), name: Type.String() }),
+    ip: Nullable(Type.String()),
+    action: Type.String(),
+    target: Type.Object({ type: Type.String(), id: Type.String() }),
+    before: Json,
+    after: Json,
+    request_id: Nullable(Type.String()),
+    created_at: DateTime(),
+    prev_hash: Hash({ description: 'Hash of the entry before' }),
+    hash: Hash(),
+  }),
+)
+export type AuditEntry = Static<typeof AuditEntry>
+
+export const listAuditEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/audit',
+  summary: 'List audit entries, newest first',
+  access: key('admin'),
+  query: Type.Object({ action: Type.Optional(Name(100)), before_id: BeforeId, limit: Limit }),
+  replies: {
+    200: Type.Object({ entries: Type.Array(AuditEntry), next_before_id: Nullable(Int64()) }),
+  },
+  audit: null,
+})
+
+export const verifyAuditEndpoint = endpoint({
+  method: 'GET',
+  path: '/admin/v1/audit/verify',
+  summary: 'Check the whole audit chain, up to its newest entry',
+  access: operator,
+  replies: {
+    200: Type.Object({
+      intact: Type.Boolean(),
+      entries: Int64({ description: 'Entries that were found in order' }),
+      broken_at_id: Type.Optional(Int64({ description: 'The first entry that is changed, missing or forged' })),
+      reason: Type.Optional(Type.String()),
+    }),
+  },
+  audit: null,
+})

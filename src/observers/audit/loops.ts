@@ -1,0 +1,21 @@
+// The sealing loop.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Loop } from '../../platform/loops/loop.ts'
+import { sealNext } from './seal.ts'
+
+/** Bounds the number of signed heads under load to five a second; entries wait that long for their seal at most. */
+const ROUND_PAUSE_MS = 200
+
+export const auditLoops: Loop[] = [
+  {
+    kind: 'work',
+    name: 'audit-seal',
+    wakeOn: 'journal',
+    pollSeconds: 2,
+    run: async (world, signal) => {
+      const sealed = await sealNext(world)
+      if (sealed > 0) await delay(ROUND_PAUSE_MS, null, { signal }).catch(() => {})
+      return sealed
+    },
+  },
+]

@@ -1,0 +1,44 @@
+// Reading the journal for people: filtered, restricted to the caller's reach, paged on the id.
+import type { Db } from '../../platform/db/database.ts'
+import { all, sql, type Sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import type { Event } from './contract.ts'
+
+export interface EventFilter {
+  type: string | null
+  tenantId: string | null
+  messageId: string | null
+  recipient: string | null
+  beforeId: number | null
+  afterId: number | null
+  limit: number
+}
+
+interface Row extends Omit<Event, 'created_at'> {
+  created_at: Date
+}
+
+export async function listEvents(db: Pick<Db, 'many'>, reach: Reach, filter: EventFilter): Promise<Event[]> {
+  const { type, tenantId, messageId, recipient, beforeId, afterId, limit } = filter
+  const direction: Sql = afterId === null ? sql`desc` : sql`asc`
+  const rows = await db.many<Row>(sql`
+    select id, type, account_id, tenant_id, message_id, recipient, created_at, data
+    from events
+    where ${all([
+      within(reach),
+      type !== null && typeIs(type),
+      tenantId !== null && sql`tenant_id = ${tenantId}`,
+      messageId !== null && sql`message_id = ${messageId}`,
+      recipient !== null && sql`recipient = ${recipient}`,
+      beforeId !== null && sql`id < ${beforeId}`,
+      afterId !== null && sql`id > ${afterId}`,
+    ])}
+    order by id ${direction} limit ${limit}`)
+  return rows.map(row => ({ ...row, created_at: row.created_at.toISOString() }))
+}
+
+/** Says again what the partial index on rare types says, so that the planner can use it with a bound value. */
+const typeIs = (type: string): Sql =>
+  type === 'accepted' || type === 'delivered'
+    ? sql`type = ${type}`
+    : sql`type = ${type} and type not in ('accepted', 'delivered')`

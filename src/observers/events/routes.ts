@@ -1,0 +1,32 @@
+// Handler of /v1/events.
+import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { pageOf } from '../../platform/http/paging.ts'
+import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { listEventsEndpoint } from './contract.ts'
+import { listEvents } from './queries.ts'
+
+export const eventRoutes = (world: World): Route[] => [
+  route(listEventsEndpoint, async ({ caller, query }) => {
+    if (query.before_id !== undefined && query.after_id !== undefined) {
+      throw refuse('invalid_request', 'before_id and after_id cannot be used together.')
+    }
+    const limit = query.limit ?? LIMIT_DEFAULT
+    const rows = await listEvents(world.db.lists, caller.reach, {
+      type: query.type ?? null,
+      tenantId: query.tenant_id ?? null,
+      messageId: query.message_id ?? null,
+      recipient: query.recipient ?? null,
+      beforeId: query.before_id ?? null,
+      afterId: query.after_id ?? null,
+      limit: limit + 1,
+    })
+    const { rows: events, hasMore } = pageOf(rows, limit)
+    const last = events.at(-1)?.id
+    if (query.after_id !== undefined) {
+      return reply(200, { events, next_before_id: null, next_after_id: last ?? query.after_id })
+    }
+    return reply(200, { events, next_before_id: hasMore && last ? last : null })
+  }),
+]

@@ -1,0 +1,104 @@
+// Ids, SQL as a value, networks, batches.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Batcher } from './batcher.ts'
+import { all, prepared, sql } from './db/sql.ts'
+import { isUuid, newId } from './ids.ts'
+import { cidrList, parseCidr } from './net/cidr.ts'
+
+test('ids are UUIDv7, unique, and grow also while the clock stands still or steps back', () => {
+  const now = new Date()
+  const ids = Array.from({ length: 20_000 }, (_, n) => newId(new Date(now.getTime() - (n % 3))))
+  assert.deepEqual(ids, ids.toSorted())
+  assert.equal(new Set(ids).size, ids.length)
+  assert.ok(ids.every(id => isUuid(id) && /^.{14}7.{4}[89ab]/.test(id)))
+})
+
+test('an id carries its time', () => {
+  const time = new Date('2031-05-06T07:08:09.123Z')
+  assert.equal(parseInt(newId(time).replaceAll('-', '').slice(0, 12), 16), time.getTime())
+})
+
+test('fragments nest and placeholders are numbered through', () => {
+  const inner = sql`b = ${2} and c = ${3}`
+  assert.deepEqual(sql`select ${1} where ${inner} and d = ${4}`.toQuery(), {
+    text: 'select $1 where b = $2 and c = $3 and d = $4',
+    values: [1, 2, 3, 4],
+  })
+  assert.equal(sql`where ${all([null, false])}`.toQuery().text, 'where true')
+})
+
+test('undefined in SQL throws; null does not', () => {
+  assert.throws(() => sql`select ${undefined}`, /undefined in SQL/)
+  assert.deepEqual(sql`select ${null}`.toQuery().values, [null])
+})
+
+test('the same prepared text has the same name, another text another', () => {
+  const one = (value: number) => prepared`select ${value}`.toQuery().name
+  assert.equal(one(1), one(2))
+  assert.notEqual(one(1), prepared`select ${1}, 2`.toQuery().name)
+})
+
+test('networks contain what they should, in both families and mapped', () => {
+  const list = cidrList(['10.0.0.0/8', '2001:db8::/32', '192.0.2.7'])
+  for (const inside of ['10.255.0.1', '::ffff:10.1.2.3', '2001:db8::1', '192.0.2.7'])
+    assert.ok(list.contains(inside), inside)
+  for (const outside of ['11.0.0.1', '2001:db9::1', '192.0.2.8', 'nonsense', ''])
+    assert.ok(!list.contains(outside), outside)
+  for (const bad of [
+    '10.0.0.0/33',
+    '::/129',
+    '10.0.0/8',
+    '10.0.0.0/8/8',
+    '0177.0.0.1',
+    'a',
+    '',
+    '1.2.3.4/',
+    'fe80::1%eth0',
+  ]) {
+    assert.equal(parseCidr(bad), null, bad)
+  }
+})
+
+test('a batcher gives each caller its own result, in batches that never exceed their size', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.integer(), { maxLength: 60 }),
+      fc.integer({ min: 1, max: 9 }),
+      async (items, itemsMax) => {
+        const sizes: number[] = []
+        const batcher = new Batcher<number, number>({
+          itemsMax,
+          slots: 2,
+          run: async batch => {
+            sizes.push(batch.length)
+            return batch.map(item => item * 2)
+          },
+        })
+        const results = await Promise.all(items.map(item => batcher.submit(item)))
+        assert.deepEqual(
+          results,
+          items.map(item => item * 2),
+        )
+        assert.ok(sizes.every(size => size <= itemsMax))
+      },
+    ),
+    { numRuns: 30 },
+  )
+})
+
+test('a failing batch fails its own callers and not those of the next', async () => {
+  let isBroken = true
+  const batcher = new Batcher<number, number>({
+    itemsMax: 2,
+    slots: 1,
+    run: async batch => {
+      if (isBroken) throw new Error('broken')
+      return batch
+    },
+  })
+  await assert.rejects(batcher.submit(1), /broken/)
+  isBroken = false
+  assert.equal(await batcher.submit(2), 2)
+})

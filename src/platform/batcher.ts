@@ -1,0 +1,61 @@
+// Gathers concurrent callers into one piece of work (group commit, group look-up). There is no timer: a batch starts as
+// soon as a slot is free, so at low load it holds one item and costs no waiting, and under load it grows by itself.
+
+export interface BatcherOptions<Item, Result> {
+  /** Does the work for all items at once; answers in the same order. A rejection rejects every caller of the batch. */
+  run: (items: Item[]) => Promise<Result[]>
+  itemsMax: number
+  /** How many batches may be under way at once. */
+  slots: number
+}
+
+interface Waiting<Item, Result> {
+  item: Item
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
+}
+
+export class Batcher<Item, Result> {
+  readonly #options: BatcherOptions<Item, Result>
+  #waiting: Waiting<Item, Result>[] = []
+  #running = 0
+  #scheduled = false
+
+  constructor(options: BatcherOptions<Item, Result>) {
+    this.#options = options
+  }
+
+  submit(item: Item): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  /** After the sockets that are readable now have been read, so that requests arriving together share a batch. */
+  #schedule(): void {
+    if (this.#scheduled || this.#running >= this.#options.slots || this.#waiting.length === 0) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      this.#start()
+    })
+  }
+
+  #start(): void {
+    const batch = this.#waiting.splice(0, this.#options.itemsMax)
+    if (batch.length === 0) return
+    this.#running += 1
+    this.#options
+      .run(batch.map(waiting => waiting.item))
+      .then(
+        results => batch.forEach((waiting, index) => waiting.resolve(results[index]!)),
+        error => batch.forEach(waiting => waiting.reject(error)),
+      )
+      .finally(() => {
+        this.#running -= 1
+        this.#schedule()
+      })
+    this.#schedule()
+  }
+}

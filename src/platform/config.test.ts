@@ -1,0 +1,80 @@
+// Configuration: every variable optional, every mistake one clear line.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfig, type Config, type Environment } from './config.ts'
+
+function configOf(environment: Environment): Config {
+  const read = readConfig(environment)
+  if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
+  return read.config
+}
+
+function mistakesOf(environment: Environment): string[] {
+  const read = readConfig(environment)
+  return 'mistakes' in read ? read.mistakes : []
+}
+
+test('an empty environment is a valid configuration', () => {
+  const config = configOf({ PORT: '' })
+  assert.equal(config.PORT, 8080)
+  assert.equal(config.HOST, '127.0.0.1')
+  assert.equal(config.DATABASE_URL, null)
+  assert.deepEqual([...config.ROLES], ['api', 'submission', 'mx', 'worker'])
+  assert.equal(config.MX_HOST, 'mx.sluice.test')
+})
+
+test('every mistake is told at once, one line each', () => {
+  assert.deepEqual(
+    mistakesOf({
+      PORT: 'http',
+      ROLES: 'api,king',
+      LOG_LEVEL: 'loud',
+      TRUSTED_PROXIES: '10.0.0.0/99',
+      TLS_CERT: 'a.pem',
+    }),
+    [
+      'PORT must be a whole number from 0 to 65535, not "http"',
+      'ROLES must be one of api, submission, mx, worker, not "king"',
+      'TRUSTED_PROXIES must be a list of CIDRs; "10.0.0.0/99" is none',
+      'LOG_LEVEL must be one of trace, debug, info, warn, error, silent, not "loud"',
+      'TLS_CERT and TLS_KEY must be given together',
+    ],
+  )
+})
+
+test('a mistake never repeats a secret', () => {
+  const lines = mistakesOf({ ADMIN_TOKEN: 'canary', SECRET_KEY: 'canary', SMTP_ROUTES: '*=ftp://user:canary@host:1' })
+  assert.equal(lines.length, 3)
+  assert.ok(
+    lines.every(line => !line.includes('canary')),
+    lines.join('\n'),
+  )
+})
+
+test('routes are read with and without credentials, for one domain and for all', () => {
+  const { SMTP_ROUTES } = configOf({
+    SMTP_ROUTES: 'Example.com=127.0.0.1:2500, *=smtp://user:p%40ss@smart.example:587',
+  })
+  assert.deepEqual(SMTP_ROUTES, [
+    { domain: 'example.com', host: '127.0.0.1', port: 2500, auth: null },
+    { domain: '*', host: 'smart.example', port: 587, auth: { user: 'user', pass: 'p@ss' } },
+  ])
+})
+
+test('resolvers, URLs and names are checked', () => {
+  assert.deepEqual(configOf({ DNS_SERVERS: '127.0.0.1:5353,[::1]:53,9.9.9.9' }).DNS_SERVERS, [
+    '127.0.0.1:5353',
+    '[::1]:53',
+    '9.9.9.9',
+  ])
+  assert.equal(configOf({ PUBLIC_URL: 'https://mail.example.com/' }).PUBLIC_URL, 'https://mail.example.com')
+  for (const environment of [
+    { DNS_SERVERS: 'dns.example' },
+    { PUBLIC_URL: 'mail' },
+    { PLATFORM_DOMAIN: 'a b' },
+    { DEMO: 'yes' },
+    { DATABASE_URL: 'mysql://x' },
+  ]) {
+    assert.equal(mistakesOf(environment).length, 1, JSON.stringify(environment))
+  }
+})

@@ -1,0 +1,205 @@
+// Configuration: environment variables, one schema, every one optional. A bad value stops the start with one clear line
+// per mistake. This is the only file that reads the environment.
+import { resolve } from 'node:path'
+import { cidrList, parseCidr, type CidrList } from './net/cidr.ts'
+
+export const ROLES = ['api', 'submission', 'mx', 'worker'] as const
+export type Role = (typeof ROLES)[number]
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** A next hop that is used instead of an MX look-up. `domain` is `*` for all. */
+export interface SmtpRoute {
+  domain: string
+  host: string
+  port: number
+  auth: { user: string; pass: string } | null
+}
+
+type Read<T> = (text: string) => T
+
+interface Variable<T> {
+  meaning: string
+  /** Shown in help and README; the value itself comes from `absent`. */
+  shown: string
+  absent: T
+  read: Read<T>
+}
+
+/** What the reader of a variable throws: one line that says what would be right. */
+class Mistake extends Error {}
+
+const variable = <T>(shown: string, meaning: string, read: Read<NoInfer<T>>, absent: T): Variable<T> => ({
+  shown,
+  meaning,
+  read,
+  absent,
+})
+
+export const variables = {
+  PORT: variable('8080', 'HTTP: API, docs (0 takes any free port)', port, 8080),
+  HOST: variable('127.0.0.1', 'address that every port listens on', nonEmpty, '127.0.0.1'),
+  SMTP_PORT: variable('2587', 'SMTP submission (STARTTLS, AUTH)', port, 2587),
+  MX_PORT: variable('2525', 'inbound SMTP', port, 2525),
+  DATA_DIR: variable('./data', 'embedded database, operator token, generated keys, audit heads', nonEmpty, './data'),
+  DATABASE_URL: variable<string | null>('embedded', 'an external PostgreSQL 15+', postgresUrl, null),
+  DATABASE_REPLICA_URL: variable<string | null>('none', 'a replica that serves lists', postgresUrl, null),
+  DATABASE_POOL: variable('20', 'connections per process', integer(2, 200), 20),
+  ADMIN_TOKEN: variable<string | null>('generated', 'operator token, 24 characters or more', secret(24), null),
+  SECRET_KEY: variable<string | null>('generated', 'root key, 32 characters or more', secret(32), null),
+  ROLES: variable('api,submission,mx,worker', 'what this process does', roles, new Set<Role>(ROLES)),
+  PUBLIC_URL: variable<string | null>('http://HOST:PORT', 'base of links given to people', httpUrl, null),
+  PLATFORM_DOMAIN: variable('sluice.test', 'domain whose names need no DNS set-up', hostName, 'sluice.test'),
+  MX_HOST: variable<string | null>('mx.PLATFORM_DOMAIN', 'name in MX records and greetings', hostName, null),
+  SPF_HOST: variable<string | null>('spf.PLATFORM_DOMAIN', 'name in SPF records', hostName, null),
+  RETURN_PATH_HOST: variable<string | null>('bounce.PLATFORM_DOMAIN', 'target of return-path CNAMEs', hostName, null),
+  DNS_SERVERS: variable<string[]>('system', 'resolvers, ip:port list', dnsServers, []),
+  SMTP_ROUTES: variable<SmtpRoute[]>('none', 'static next hops, domain=host:port list, * for all', smtpRoutes, []),
+  DELIVERY_ALLOW_CIDRS: variable('none', 'private networks that deliveries may reach', cidrs, cidrList([])),
+  WEBHOOK_ALLOW_CIDRS: variable('none', 'private networks that webhooks may reach', cidrs, cidrList([])),
+  TRUSTED_PROXIES: variable('none', 'networks whose X-Forwarded-For is believed', cidrs, cidrList([])),
+  TLS_CERT: variable<string | null>('self-signed', 'certificate file of the SMTP ports (PEM)', nonEmpty, null),
+  TLS_KEY: variable<string | null>('self-signed', 'key file of the SMTP ports (PEM)', nonEmpty, null),
+  DEMO: variable<boolean | null>('1 in a new DATA_DIR', 'make a sandbox account at the first start', flag, null),
+  LOG_LEVEL: variable<LogLevel>('info', LOG_LEVELS.join(', '), oneOf(LOG_LEVELS), 'info'),
+} as const satisfies Record<string, Variable<unknown>>
+
+type Values = { [Name in keyof typeof variables]: (typeof variables)[Name]['absent'] }
+
+export interface Config extends Values {
+  DATA_DIR: string
+  MX_HOST: string
+  SPF_HOST: string
+  RETURN_PATH_HOST: string
+}
+
+export type Environment = Record<string, string | undefined>
+
+/** The configuration, or every mistake in it, a line each. */
+export function readConfig(environment: Environment = process.env): { config: Config } | { mistakes: string[] } {
+  const mistakes: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const [name, { read, absent }] of Object.entries(variables)) {
+    const text = environment[name]
+    if (text === undefined || text === '') {
+      values[name] = absent
+      continue
+    }
+    try {
+      values[name] = read(text)
+    } catch (mistake) {
+      if (!(mistake instanceof Mistake)) throw mistake
+      mistakes.push(`${name} ${mistake.message}`)
+    }
+  }
+  const config = values as unknown as Config
+  if (!config.TLS_CERT !== !config.TLS_KEY) mistakes.push('TLS_CERT and TLS_KEY must be given together')
+  if (mistakes.length > 0) return { mistakes }
+  config.DATA_DIR = resolve(config.DATA_DIR)
+  config.MX_HOST ??= `mx.${config.PLATFORM_DOMAIN}`
+  config.SPF_HOST ??= `spf.${config.PLATFORM_DOMAIN}`
+  config.RETURN_PATH_HOST ??= `bounce.${config.PLATFORM_DOMAIN}`
+  return { config }
+}
+
+function integer(min: number, max: number): Read<number> {
+  return text => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new Mistake(`must be a whole number from ${min} to ${max}, not "${text}"`)
+    }
+    return value
+  }
+}
+
+function port(text: string): number {
+  return integer(0, 65_535)(text)
+}
+
+function nonEmpty(text: string): string {
+  if (text.trim() === '') throw new Mistake('must not be blank')
+  return text
+}
+
+function secret(lengthMin: number): Read<string> {
+  return text => {
+    // The value itself is never repeated: it would end in a log.
+    if (text.length < lengthMin) throw new Mistake(`must have at least ${lengthMin} characters, it has ${text.length}`)
+    return text
+  }
+}
+
+function flag(text: string): boolean {
+  if (text !== '0' && text !== '1') throw new Mistake(`must be 0 or 1, not "${text}"`)
+  return text === '1'
+}
+
+function oneOf<const T extends string>(allowed: readonly T[]): Read<T> {
+  return text => {
+    const found = allowed.find(candidate => candidate === text)
+    if (!found) throw new Mistake(`must be one of ${allowed.join(', ')}, not "${text}"`)
+    return found
+  }
+}
+
+function roles(text: string): Set<Role> {
+  return new Set(list(text).map(oneOf(ROLES)))
+}
+
+function postgresUrl(text: string): string {
+  if (!/^postgres(ql)?:\/\//.test(text)) throw new Mistake('must begin with postgres:// or postgresql://')
+  return text
+}
+
+function httpUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url || !/^https?:$/.test(url.protocol)) throw new Mistake(`must be an http or https URL, not "${text}"`)
+  return text.replace(/\/+$/, '')
+}
+
+function hostName(text: string): string {
+  const name = text.toLowerCase()
+  const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/
+  if (name.length > 253 || !name.split('.').every(part => label.test(part))) {
+    throw new Mistake(`must be a host name, not "${text}"`)
+  }
+  return name
+}
+
+function cidrs(text: string): CidrList {
+  const texts = list(text)
+  for (const cidr of texts) if (!parseCidr(cidr)) throw new Mistake(`must be a list of CIDRs; "${cidr}" is none`)
+  return cidrList(texts)
+}
+
+function dnsServers(text: string): string[] {
+  const servers = list(text)
+  for (const server of servers) {
+    const bare = /^\[[0-9a-f:]+\](:\d+)?$/i.test(server) || parseCidr(server.replace(/:\d+$/, '')) || parseCidr(server)
+    if (!bare) throw new Mistake(`must be a list of ip or ip:port; "${server}" is none`)
+  }
+  return servers
+}
+
+function smtpRoutes(text: string): SmtpRoute[] {
+  return list(text).map(route => {
+    const [domain, target, ...rest] = route.split('=')
+    const url = target?.includes('://') ? target : `smtp://${target}`
+    const parsed = target && rest.length === 0 && URL.canParse(url) ? new URL(url) : null
+    if (!domain || !parsed || parsed.protocol !== 'smtp:' || !parsed.hostname) {
+      throw new Mistake(`must be a list of domain=host:port; "${route.replace(/\/\/.*@/, '//…@')}" is none`)
+    }
+    const auth = parsed.username
+      ? { user: decodeURIComponent(parsed.username), pass: decodeURIComponent(parsed.password) }
+      : null
+    const host = parsed.hostname.replace(/^\[|\]$/g, '')
+    return { domain: domain.toLowerCase(), host, port: Number(parsed.port || 25), auth }
+  })
+}
+
+const list = (text: string): string[] =>
+  text
+    .split(',')
+    .map(item => item.trim())
+    .filter(item => item !== '')

@@ -1,0 +1,237 @@
+// The only door to PostgreSQL. `Db` reads; `transact` gives a `Tx` that writes, and that buffers what happened (events)
+// and who did it (audit) until the last moment before commit.
+import pg from 'pg'
+import type { Clock } from '../clock.ts'
+import { appendJournal, type AuditDraft, type EventDraft } from '../journal/append.ts'
+import { Refusal } from '../refusal.ts'
+import type { Actor } from './actor.ts'
+import { isAway, isCollision, unavailable } from './errors.ts'
+import { locks } from './locks.ts'
+import { sql, type Sql } from './sql.ts'
+
+/** Reads. Every function that only takes a `Db` leaves the database as it was. */
+export interface Db {
+  many<Row>(query: Sql): Promise<Row[]>
+  one<Row>(query: Sql): Promise<Row>
+  maybe<Row>(query: Sql): Promise<Row | null>
+}
+
+/** Writes, inside one transaction. */
+export interface Tx extends Db {
+  readonly now: Date
+  readonly by: Actor
+  run(query: Sql): Promise<number>
+  /** Appends to the journal when the transaction commits. */
+  record(...events: EventDraft[]): void
+  audit(entry: AuditDraft): void
+}
+
+export interface DatabaseOptions {
+  url: string
+  replicaUrl: string | null
+  connectionsMax: number
+  clock: Clock
+  /** Authenticates audit entries as ours; see observers/audit. */
+  auditMac: (canonicalEntry: string) => Buffer
+  /** Called after a commit that appended to the journal. */
+  onAppend: () => void
+  onError: (error: Error) => void
+}
+
+/** A statement without an answer for this long fails, and its connection is destroyed (RELIABILITY, database loss). */
+const STATEMENT_MS_MAX = 10_000
+const COLLISION_TRIES_MAX = 4
+
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+pg.types.setTypeParser(pg.types.builtins.DATE, String)
+
+export class Database implements Db {
+  readonly #options: DatabaseOptions
+  readonly #pool: pg.Pool
+  readonly #replica: pg.Pool | null
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options
+    this.#pool = openPool(options.url, options)
+    this.#replica = options.replicaUrl ? openPool(options.replicaUrl, options) : null
+  }
+
+  many<Row>(query: Sql): Promise<Row[]> {
+    return rowsOf<Row>(this.#pool, query)
+  }
+
+  async one<Row>(query: Sql): Promise<Row> {
+    return exactlyOne(await this.many<Row>(query))
+  }
+
+  async maybe<Row>(query: Sql): Promise<Row | null> {
+    return atMostOne(await this.many<Row>(query))
+  }
+
+  /** For lists and search: the replica where there is one, the primary where not or while it is away. */
+  get lists(): Pick<Db, 'many'> {
+    const replica = this.#replica
+    if (!replica) return this
+    return {
+      many: async <Row>(query: Sql) => {
+        try {
+          return await rowsOf<Row>(replica, query)
+        } catch (error) {
+          if (error instanceof Refusal) return rowsOf<Row>(this.#pool, query)
+          throw error
+        }
+      },
+    }
+  }
+
+  /** Runs the recipe in one transaction. Two that collide are run again; what it recorded is appended at commit. */
+  async transact<T>(by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#transactOnce(by, recipe)
+      } catch (error) {
+        if (!isCollision(error) || attempt === COLLISION_TRIES_MAX) throw isAway(error) ? unavailable(error) : error
+      }
+    }
+  }
+
+  async #transactOnce<T>(by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect()
+    let failure: Error | undefined
+    try {
+      const tx = new Transaction(client, by, this.#options.clock.now())
+      // Not awaited: the connection is pipelined, so BEGIN travels with the recipe's first statement.
+      const begun = client.query('begin')
+      begun.catch(() => {})
+      const result = await recipe(tx)
+      await begun
+      const appended = await this.#commit(client, tx)
+      if (appended) this.#options.onAppend()
+      return result
+    } catch (error) {
+      failure = error as Error
+      if (!isAway(error))
+        await client.query('rollback').then(
+          () => (failure = undefined),
+          () => {},
+        )
+      throw error
+    } finally {
+      client.release(failure)
+    }
+  }
+
+  /**
+   * Lock, append and commit in one round trip. The lock is a statement of its own, so that the append's snapshot is
+   * taken while we hold it; when the append fails, PostgreSQL turns the commit behind it into a rollback.
+   */
+  async #commit(client: pg.PoolClient, tx: Transaction): Promise<boolean> {
+    if (tx.events.length === 0 && tx.entries.length === 0) {
+      await client.query('commit')
+      return false
+    }
+    const append = appendJournal(
+      { events: tx.events, entries: tx.entries, by: tx.by, now: tx.now },
+      this.#options.auditMac,
+    )
+    const results = await Promise.allSettled([
+      client.query({ name: 'journal-lock', text: 'select pg_advisory_xact_lock($1)', values: [locks.journal] }),
+      client.query(append.toQuery()),
+      client.query('commit'),
+    ])
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+    return true
+  }
+
+  /** How far the database's clock is ahead of ours, in milliseconds. */
+  async clockSkewMs(): Promise<number> {
+    const { time } = await this.one<{ time: Date }>(sql`select clock_timestamp() as time`)
+    return time.getTime() - this.#options.clock.machine().getTime()
+  }
+
+  get connections(): { total: number; idle: number; waiting: number } {
+    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#pool.waitingCount }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#pool.end(), this.#replica?.end()])
+  }
+}
+
+class Transaction implements Tx {
+  readonly now: Date
+  readonly by: Actor
+  readonly events: EventDraft[] = []
+  readonly entries: AuditDraft[] = []
+  readonly #client: pg.PoolClient
+
+  constructor(client: pg.PoolClient, by: Actor, now: Date) {
+    this.#client = client
+    this.by = by
+    this.now = now
+  }
+
+  async many<Row>(query: Sql): Promise<Row[]> {
+    const result = await this.#client.query(query.toQuery())
+    return result.rows as Row[]
+  }
+
+  async one<Row>(query: Sql): Promise<Row> {
+    return exactlyOne(await this.many<Row>(query))
+  }
+
+  async maybe<Row>(query: Sql): Promise<Row | null> {
+    return atMostOne(await this.many<Row>(query))
+  }
+
+  async run(query: Sql): Promise<number> {
+    const result = await this.#client.query(query.toQuery())
+    return result.rowCount ?? 0
+  }
+
+  record(...events: EventDraft[]): void {
+    this.events.push(...events)
+  }
+
+  audit(entry: AuditDraft): void {
+    this.entries.push(entry)
+  }
+}
+
+function openPool(url: string, { connectionsMax, onError }: DatabaseOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connectionsMax,
+    application_name: 'sluice',
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    query_timeout: STATEMENT_MS_MAX,
+    statement_timeout: STATEMENT_MS_MAX - 500,
+    idle_in_transaction_session_timeout: 30_000,
+    pipeline: true,
+    keepAlive: true,
+  })
+  // Without these two listeners a backend that dies takes the process with it, also while its client is checked out.
+  pool.on('error', onError)
+  pool.on('connect', client => client.on('error', () => {}))
+  return pool
+}
+
+async function rowsOf<Row>(pool: pg.Pool, query: Sql): Promise<Row[]> {
+  try {
+    const result = await pool.query(query.toQuery())
+    return result.rows as Row[]
+  } catch (error) {
+    throw isAway(error) ? unavailable(error) : error
+  }
+}
+
+function exactlyOne<Row>(rows: Row[]): Row {
+  if (rows.length !== 1) throw new Error(`expected one row, found ${rows.length}`)
+  return rows[0]!
+}
+
+function atMostOne<Row>(rows: Row[]): Row | null {
+  if (rows.length > 1) throw new Error(`expected at most one row, found ${rows.length}`)
+  return rows[0] ?? null
+}

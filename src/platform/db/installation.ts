@@ -1,0 +1,18 @@
+// Processes that share a database must share SECRET_KEY: with another one, sealed values would not open and
+// signatures not verify, and that would show late. So the first process leaves a mark, and the others compare.
+import { sameSecret, type Secrets } from '../secrets.ts'
+import { system } from './actor.ts'
+import type { Database } from './database.ts'
+import { sql } from './sql.ts'
+
+export async function claimInstallation(db: Database, secrets: Secrets): Promise<void> {
+  const check = secrets.mac('installation', 'check').toString('hex')
+  const known = await db.transact(system('start'), async tx => {
+    await tx.run(sql`
+      insert into installation (id, secret_check, created_at) values (1, ${check}, ${tx.now}) on conflict do nothing`)
+    return tx.one<{ secret_check: string }>(sql`select secret_check from installation where id = 1`)
+  })
+  if (!sameSecret(known.secret_check, check)) {
+    throw new Error('SECRET_KEY is not the one that this database was set up with')
+  }
+}

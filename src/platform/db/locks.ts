@@ -1,0 +1,14 @@
+// Every advisory lock of the installation, in one place so that no two uses share a number. "SLCE" in the high half.
+
+const lock = (number: number): string => (0x534c4345n * 0x1_0000_0000n + BigInt(number)).toString()
+
+export const locks = {
+  /** Held while migrations run. */
+  migrate: lock(1),
+  /** Held from the append of events and audit entries until their commit: ids follow commit order. */
+  journal: lock(2),
+  /** Held by the one process that seals the audit chain. */
+  auditSeal: lock(3),
+  /** Held while the first start creates the sandbox account. */
+  demo: lock(4),
+} as const

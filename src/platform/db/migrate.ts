@@ -1,0 +1,80 @@
+// Migrations: numbered SQL files, forward only, each in a transaction of its own, under one lock so that processes
+// starting together apply the schema once. A file that was applied must never change.
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import pg from 'pg'
+import type { Db } from './database.ts'
+import { locks } from './locks.ts'
+import { sql } from './sql.ts'
+
+export interface Migration {
+  name: string
+  text: string
+  sha256: string
+}
+
+const FOLDER = new URL('../../../migrations/', import.meta.url)
+
+export async function readMigrations(folder: URL = FOLDER): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter(name => name.endsWith('.sql')).toSorted()
+  return Promise.all(
+    names.map(async name => {
+      const text = await readFile(new URL(name, folder), 'utf8')
+      return { name, text, sha256: createHash('sha256').update(text).digest('hex') }
+    }),
+  )
+}
+
+/** Brings the schema up to date and answers the names of what was applied now. */
+export async function migrate(url: string, migrations: readonly Migration[]): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url, application_name: 'sluice-migrate' })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [locks.migrate])
+    return await applyPending(client, migrations)
+  } finally {
+    await client.end()
+  }
+}
+
+async function applyPending(client: pg.Client, migrations: readonly Migration[]): Promise<string[]> {
+  await client.query(`create table if not exists migrations (
+    name text primary key, sha256 text not null, applied_at timestamptz not null default now())`)
+  const { rows } = await client.query<{ name: string; sha256: string }>('select name, sha256 from migrations')
+  const applied = new Map(rows.map(row => [row.name, row.sha256]))
+  const known = new Set(migrations.map(migration => migration.name))
+  const newer = [...applied.keys()].filter(name => !known.has(name))
+  if (newer.length > 0) {
+    throw new Error(`the database was migrated by a newer Sluice (${newer.join(', ')}); start that version instead`)
+  }
+  const fresh: string[] = []
+  for (const migration of migrations) {
+    const sha256 = applied.get(migration.name)
+    if (sha256 === migration.sha256) continue
+    if (sha256) throw new Error(`migration ${migration.name} was changed after it had been applied`)
+    await applyOne(client, migration)
+    fresh.push(migration.name)
+  }
+  return fresh
+}
+
+async function applyOne(client: pg.Client, { name, text, sha256 }: Migration): Promise<void> {
+  await client.query('begin')
+  try {
+    await client.query(text)
+    await client.query('insert into migrations (name, sha256) values ($1, $2)', [name, sha256])
+    await client.query('commit')
+  } catch (cause) {
+    await client.query('rollback')
+    throw new Error(`migration ${name}`, { cause })
+  }
+}
+
+/** Names of the migrations that this version brings and the database lacks. */
+export async function pendingMigrations(db: Db, migrations: readonly Migration[]): Promise<string[]> {
+  const { exists } = await db.one<{ exists: boolean }>(sql`select to_regclass('migrations') is not null as exists`)
+  const applied = exists ? await db.many<{ name: string }>(sql`select name from migrations`) : []
+  const names = new Set(applied.map(row => row.name))
+  return migrations.map(migration => migration.name).filter(name => !names.has(name))
+}

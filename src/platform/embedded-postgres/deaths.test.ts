@@ -1,0 +1,209 @@
+/** The embedded PostgreSQL when holders, watchdogs and servers are killed, in every combination that leaves something behind. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test, type TestContext } from 'node:test'
+import { Pool } from 'pg'
+import { aPlace, ask, eventually, isRunning, readOrEmpty } from './place.fixture.ts'
+
+const onlyLinux = { skip: process.platform === 'linux' ? false : 'needs /proc' }
+
+test('a killed holder takes its server along, and the rows are there when it starts again', async t => {
+  const place = await aPlace(t, { prepared: true })
+  const holder = await place.hold()
+  await place.addRow(holder.url)
+
+  await holder.kill()
+  await eventually(() => place.processes().length === 0, 'the watchdog has shut the server down')
+  assert.deepEqual(readdirSync(place.sockets), [])
+
+  const next = await place.hold()
+  assert.equal(next.origin, 'started')
+  assert.equal(await place.countRows(next.url), 1)
+})
+
+test('a start in the moment after a kill waits for the old server and finds the rows', async t => {
+  const place = await aPlace(t, { prepared: true })
+  const holder = await place.hold()
+  await place.addRow(holder.url)
+
+  await holder.kill()
+  const next = await place.hold()
+
+  assert.equal(await place.countRows(next.url), 1)
+  await next.stop()
+  assert.deepEqual(place.processes(), [])
+})
+
+test('rows survive the death of holder, watchdog and server at once', async t => {
+  const place = await aPlace(t, { prepared: true })
+  const holder = await place.hold()
+  await place.addRow(holder.url)
+
+  for (const pid of [place.watchdogOf(holder.pid), place.serverPid(), holder.pid]) process.kill(pid, 'SIGKILL')
+  await holder.ended
+
+  const next = await place.hold()
+  assert.equal(next.origin, 'started')
+  assert.equal(await place.countRows(next.url), 1)
+  assert.equal(readdirSync(place.sockets).length, 1, 'the dead server left no socket folder')
+})
+
+test('a server that lost its holder and its watchdog is adopted, and stopped by its new holder', async t => {
+  const place = await aPlace(t, { prepared: true })
+  const holder = await place.hold()
+  const orphan = place.serverPid()
+  process.kill(place.watchdogOf(holder.pid), 'SIGKILL')
+  await holder.kill()
+
+  const next = await place.hold()
+
+  assert.equal(next.origin, 'adopted')
+  assert.equal(next.url, holder.url)
+  assert.equal(place.serverPid(), orphan)
+  await next.stop()
+  assert.deepEqual(place.processes(), [])
+})
+
+test('a server killed under its holder comes back, and the pool with it', async t => {
+  const place = await aPlace(t, { prepared: true })
+  const holder = await place.hold()
+  const pool = aPool(t, holder.url)
+  await place.addRow(holder.url)
+  assert.ok(await answers(pool))
+  const killed = place.serverPid()
+
+  process.kill(killed, 'SIGKILL')
+
+  await eventually(() => ![null, killed].includes(place.serverPidOrNull()), 'another server has the lock')
+  await eventually(() => answers(pool), 'the pool works again')
+  assert.equal(await place.countRows(holder.url), 1)
+  await holder.stop()
+  assert.deepEqual(place.processes(), [])
+})
+
+test('an adopted server killed under its holder comes back too', async t => {
+  const place = await aPlace(t, { prepared: true })
+  const first = await place.hold()
+  process.kill(place.watchdogOf(first.pid), 'SIGKILL')
+  await first.kill()
+  const holder = await place.hold()
+  assert.equal(holder.origin, 'adopted')
+  const pool = aPool(t, holder.url)
+  assert.ok(await answers(pool))
+  const killed = place.serverPid()
+
+  process.kill(killed, 'SIGKILL')
+
+  await eventually(() => ![null, killed].includes(place.serverPidOrNull()), 'another server has the lock')
+  await eventually(() => answers(pool), 'the pool works again')
+})
+
+test('a server lives on when one of two holders is killed', async t => {
+  const place = await aPlace(t, { prepared: true })
+  const first = await place.hold()
+  const second = await place.hold()
+  const watchdog = place.watchdogOf(first.pid)
+
+  await first.kill()
+  await eventually(() => !isRunning(watchdog), 'the watchdog of the killed holder is done')
+
+  assert.equal(await ask(second.url, 'select 1'), 1)
+})
+
+test('a lock that names a stranger does not keep the server from starting', async t => {
+  const place = await aPlace(t, { prepared: true })
+  place.leaveLock(process.pid)
+
+  const holder = await place.hold()
+
+  assert.equal(holder.origin, 'started')
+  assert.notEqual(place.serverPid(), process.pid)
+})
+
+test('a lock that names a zombie does not keep the server from starting', onlyLinux, async t => {
+  const place = await aPlace(t, { prepared: true })
+  const zombie = await aZombie(t)
+  place.leaveLock(zombie)
+
+  const holder = await place.hold()
+
+  assert.equal(holder.origin, 'started')
+  assert.notEqual(place.serverPid(), zombie)
+})
+
+test('an empty lock, left by a server that died while writing it, does not keep the server from starting', async t => {
+  const place = await aPlace(t, { prepared: true })
+  writeFileSync(join(place.folder, 'cluster', 'postmaster.pid'), '')
+
+  const holder = await place.hold()
+
+  assert.equal(await ask(holder.url, 'select 1'), 1)
+})
+
+test('a server whose socket was cleaned away is restarted for the next holder', async t => {
+  const place = await aPlace(t, { prepared: true })
+  const first = await place.hold()
+  for (const name of readdirSync(place.sockets)) rmSync(join(place.sockets, name), { recursive: true })
+
+  const second = await place.hold()
+
+  assert.equal(await ask(second.url, 'select 1'), 1)
+  await eventually(
+    async () => (await ask(first.url, 'select 1').catch(() => null)) === 1,
+    'the first holder has it back as well',
+  )
+})
+
+test('the watchdog is replaced when it is killed', async t => {
+  const place = await aPlace(t, { prepared: true })
+  const holder = await place.hold()
+  const killed = place.watchdogOf(holder.pid)
+  process.kill(killed, 'SIGKILL')
+  await eventually(() => ![null, killed].includes(place.watchdogOrNull(holder.pid)), 'there is another watchdog')
+
+  await holder.kill()
+
+  await eventually(() => place.processes().length === 0, 'the server is shut down')
+})
+
+test('Ctrl-C reaches the holder but neither the watchdog nor the server', async t => {
+  const place = await aPlace(t, { prepared: true })
+  const holder = await place.hold()
+  const [server, watchdog] = [place.serverPid(), place.watchdogOf(holder.pid)]
+
+  process.kill(-holder.pid, 'SIGINT')
+  await holder.says('interrupted')
+
+  assert.equal(await ask(holder.url, 'select 1'), 1)
+  assert.equal(place.serverPid(), server)
+  process.kill(watchdog, 'SIGINT')
+  process.kill(watchdog, 'SIGTERM')
+  await holder.stop()
+  assert.deepEqual(place.processes(), [])
+})
+
+/** A child that its parent, a sleep, will never collect. */
+async function aZombie(t: TestContext): Promise<number> {
+  const parent = spawn('sh', ['-c', 'sleep 0.1 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  t.after(() => parent.kill('SIGKILL'))
+  const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string]
+  await eventually(() => / Z /.test(readOrEmpty(`/proc/${line}/stat`)), 'the child is a zombie')
+  return Number(line)
+}
+
+function aPool(t: TestContext, url: string): Pool {
+  const pool = new Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 2_000 })
+  pool.on('error', () => {})
+  t.after(() => pool.end())
+  return pool
+}
+
+const answers = (pool: Pool) =>
+  pool.query('select 1').then(
+    () => true,
+    () => false,
+  )

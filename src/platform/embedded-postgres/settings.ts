@@ -1,0 +1,56 @@
+/**
+ * The settings the embedded server runs with. They are handed over on the command line and not written into the cluster, so
+ * that a new version of Sluice changes them for existing installations too.
+ */
+
+/** Socket files are named after the port, so it must be the same for the server and everyone who connects. */
+export const PORT = '5432'
+
+const SETTINGS: Record<string, string> = {
+  port: PORT,
+  // No TCP at all: nothing to scan, no port to collide with. The socket folder and the password guard the rest.
+  listen_addresses: '',
+  unix_socket_permissions: '0700',
+  max_connections: '200',
+
+  // An accepted message must survive a power cut.
+  fsync: 'on',
+  full_page_writes: 'on',
+  synchronous_commit: 'on',
+  // The binaries are built without lz4.
+  wal_compression: 'pglz',
+  checkpoint_timeout: '15min',
+  max_wal_size: '4GB',
+
+  shared_buffers: '256MB',
+  // Flash: a random page costs about as much as the next one.
+  random_page_cost: '1.1',
+  jit: 'off',
+
+  // Queue tables turn over all the time: vacuum early and often instead of rarely and long.
+  autovacuum_vacuum_scale_factor: '0.05',
+  autovacuum_analyze_scale_factor: '0.05',
+  autovacuum_naptime: '15s',
+  // A transaction left open keeps vacuum from every table.
+  idle_in_transaction_session_timeout: '60s',
+
+  logging_collector: 'off',
+  log_destination: 'stderr',
+  log_min_messages: 'warning',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+}
+
+export function serverArguments(options: {
+  cluster: string
+  socketFolder: string
+  settings: Record<string, string>
+}): string[] {
+  const settings = {
+    ...SETTINGS,
+    // A list of quoted names: unquoted, a comma in the path would split it.
+    unix_socket_directories: `"${options.socketFolder.replaceAll('"', '""')}"`,
+    ...options.settings,
+  }
+  return ['-D', options.cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+}

@@ -1,0 +1,71 @@
+// Walks a value along its schema: which fields the schema does not know (dropped and reported to the caller), and which
+// are sensitive (hidden from logs).
+import type { TSchema } from 'typebox'
+
+interface JsonSchema {
+  properties?: Record<string, JsonSchema>
+  items?: JsonSchema
+  anyOf?: JsonSchema[]
+  'x-sensitive'?: boolean
+}
+
+/** Removes unknown fields from `value` and answers their paths. Objects without declared properties are kept whole. */
+export function dropUnknownFields(schema: TSchema, value: unknown): string[] {
+  const dropped: string[] = []
+  walk(schema, value, '', dropped)
+  return dropped
+}
+
+function walk(schema: JsonSchema, value: unknown, path: string, dropped: string[]): void {
+  if (typeof value !== 'object' || value === null) return
+  if (Array.isArray(value)) {
+    if (schema.items) value.forEach((item, index) => walk(schema.items!, item, `${path}[${index}]`, dropped))
+    return
+  }
+  const properties = propertiesOf(schema)
+  if (!properties) return
+  const fields = value as Record<string, unknown>
+  for (const name of Object.keys(fields)) {
+    const place = path === '' ? name : `${path}.${name}`
+    const known = Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (known) walk(known, fields[name], place, dropped)
+    else {
+      delete fields[name]
+      dropped.push(place)
+    }
+  }
+}
+
+const propertiesOf = (schema: JsonSchema): Record<string, JsonSchema> | undefined =>
+  schema.properties ?? schema.anyOf?.find(variant => variant.properties)?.properties
+
+/** A copy for the log, with sensitive values hidden. */
+export function hideSensitive(schema: TSchema | undefined, value: unknown): unknown {
+  return schema ? hide(schema, value) : undefined
+}
+
+function hide(schema: JsonSchema, value: unknown): unknown {
+  if (schema['x-sensitive']) return '[hidden]'
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return schema.items ? value.map(item => hide(schema.items!, item)) : value
+  const properties = propertiesOf(schema)
+  if (!properties) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [
+      name,
+      properties[name] ? hide(properties[name], field) : '[unknown]',
+    ]),
+  )
+}
+
+/** Header values are ASCII and bounded; field names come from the caller and may be anything. */
+export function ignoredFieldsHeader(paths: readonly string[]): string {
+  const HEADER_BYTES_MAX = 1024
+  const names = paths.map(path => path.replace(/[^\w.[\]-]/g, char => encodeURIComponent(char)))
+  let header = ''
+  for (const name of names) {
+    if (header.length + name.length + 2 > HEADER_BYTES_MAX) return `${header}, …`.replace('…', '...')
+    header += header === '' ? name : `, ${name}`
+  }
+  return header
+}

@@ -1,0 +1,108 @@
+// A contract per endpoint, declared once. Validation, types, 401 and 403, the audit action, log redaction, OpenAPI
+// and the access matrix all follow from it.
+import type { Static, TSchema } from 'typebox'
+import type { Actor } from '../db/actor.ts'
+import type { KeyPrincipal, Level, OperatorPrincipal, Scope } from '../principal.ts'
+import type { RefusalCode } from '../refusal.ts'
+
+export type Access =
+  | { kind: 'public' }
+  | { kind: 'operator' }
+  | {
+      kind: 'key'
+      scope: Scope
+      levels: readonly Level[]
+      /**
+       * Lets a tenant-bound key in whatever its scopes; the recipe decides what it may do (DECISIONS §2,
+       * tenant_admin).
+       */
+      tenantAdmin: boolean
+    }
+
+export const anyone: Access & { kind: 'public' } = { kind: 'public' }
+export const operator: Access & { kind: 'operator' } = { kind: 'operator' }
+
+/** `suspend` and `admin` need an account-wide key (SPEC, Authentication 4); inbox keys get in only where named. */
+export const key = (
+  scope: Scope,
+  options: { levels?: readonly Level[]; tenantAdmin?: boolean } = {},
+): Access & { kind: 'key' } => ({
+  kind: 'key',
+  scope,
+  levels: options.levels ?? (scope === 'admin' || scope === 'suspend' ? ['account'] : ['account', 'tenant']),
+  tenantAdmin: options.tenantAdmin ?? false,
+})
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** Null is a reply without a body (204); `raw` is one that is not JSON. */
+export type ReplySchema = TSchema | null | { raw: string }
+
+export interface Contract {
+  method: Method
+  /** As in the spec: `/v1/tenants/{id}`. A path value called `id` is a UUID; a malformed one answers 404. */
+  path: `/${string}`
+  summary: string
+  access: Access
+  /** What a missing object is called in a 404. */
+  noun?: string
+  query?: TSchema
+  headers?: TSchema
+  body?: TSchema
+  /** The body may be left out altogether. */
+  isBodyOptional?: boolean
+  bodyBytesMax?: number
+  replies: { readonly [status: number]: ReplySchema }
+  refusals?: readonly RefusalCode[]
+  /** The audit action of every call that changes something; null on reads. */
+  audit: string | null
+}
+
+export const endpoint = <const C extends Contract>(contract: C): C => contract
+
+/** What a handler is given. Its types say who may be calling. */
+export interface Call<C extends Contract> {
+  params: Record<PathNames<C['path']>, string>
+  query: C['query'] extends TSchema ? Static<C['query']> : Record<string, never>
+  headers: C['headers'] extends TSchema ? Static<C['headers']> : Record<string, never>
+  body: C['body'] extends TSchema ? Static<C['body']> : undefined
+  caller: C['access'] extends { kind: 'key' }
+    ? KeyPrincipal
+    : C['access'] extends { kind: 'operator' }
+      ? OperatorPrincipal
+      : null
+  /** The caller as the audit log will name it. */
+  by: Actor
+  ip: string
+}
+
+type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathNames<Rest>
+  : never
+
+type BodyOf<S> = S extends TSchema ? Static<S> : S extends { raw: string } ? string | Buffer : null
+
+export type Reply<C extends Contract> = {
+  [Status in keyof C['replies']]: {
+    status: Status
+    body: BodyOf<C['replies'][Status]>
+    headers?: Record<string, string>
+  }
+}[keyof C['replies']]
+
+export interface Route {
+  contract: Contract
+  handle(call: never): Promise<{ status: PropertyKey; body: unknown; headers?: Record<string, string> }>
+}
+
+export const route = <C extends Contract>(contract: C, handle: (call: Call<C>) => Promise<Reply<C>>): Route => ({
+  contract,
+  handle,
+})
+
+/** What a handler answers; the status is checked against the contract. */
+export const reply = <const Status extends number, Body>(
+  status: Status,
+  body: Body,
+  headers: Record<string, string> = {},
+): { status: Status; body: Body; headers: Record<string, string> } => ({ status, body, headers })

@@ -1,0 +1,195 @@
+// The HTTP machinery against bad input: always a clear 4xx in the one error shape, never a 500.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { theBox } from '../../../test/support/box.ts'
+import { anAccount } from '../../../test/support/factories.ts'
+
+const json = { 'content-type': 'application/json' }
+
+async function raw(text: string): Promise<string> {
+  const { url } = await theBox()
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.end(text)
+  let answer = ''
+  socket.setEncoding('utf8').on('data', chunk => (answer += chunk))
+  await once(socket, 'close')
+  return answer
+}
+
+test('malformed JSON answers 400 invalid_json without quoting the body', async () => {
+  const { api } = await anAccount()
+  for (const body of ['{', '{"name": }', '{"name": "secret-canary"', 'nonsense', '{"a":1}{"b":2}', '\u0000']) {
+    const reply = await api.request('POST', '/v1/tenants', { body })
+    assert.equal(reply.status, 400, body)
+    assert.equal(reply.body.error.code, 'invalid_json')
+    assert.ok(!reply.body.error.message.includes('canary'))
+  }
+})
+
+test('a missing body, another content type and form data answer 400 and say what to send', async () => {
+  const { api } = await anAccount()
+  assert.match((await api.request('POST', '/v1/tenants')).body.error.message, /JSON body is required/)
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/xml',
+    'nonsense',
+    'application/jsonx',
+  ]) {
+    const { status, body } = await api.request('POST', '/v1/tenants', {
+      body: 'a=b',
+      headers: { 'content-type': type },
+    })
+    assert.equal(status, 400, type)
+    assert.match(body.error.message, /Content-Type: application\/json/)
+  }
+})
+
+test('ten megabytes of nesting is refused, and shallow nesting below the limit is not', async () => {
+  const { api, bearer, box } = await anAccount()
+  const deep = (depth: number) => `{"name":"x","external_id":"x","extra":${'['.repeat(depth)}${']'.repeat(depth)}}`
+  const huge = await fetch(`${box.url}/v1/tenants`, {
+    method: 'POST',
+    headers: { ...json, authorization: `Bearer ${bearer}` },
+    body: '['.repeat(10 * 1024 * 1024),
+  })
+  assert.equal(huge.status, 413)
+  assert.equal((await api.request('POST', '/v1/tenants', { body: deep(1000) })).body.error.code, 'invalid_json')
+  assert.equal((await api.request('POST', '/v1/tenants', { body: deep(100_000) })).status, 400)
+  assert.equal((await api.request('POST', '/v1/tenants', { body: deep(20) })).status, 201)
+})
+
+test('a body over 1 MiB answers 413 payload_too_large', async () => {
+  const { api } = await anAccount()
+  const { status, body } = await api.post('/v1/tenants', { name: 'x'.repeat(1024 * 1024), external_id: 'x' })
+  assert.equal(status, 413)
+  assert.equal(body.error.code, 'payload_too_large')
+})
+
+test('invalid UTF-8, NUL, lone surrogates and __proto__ are refused', async () => {
+  const { api, box, bearer } = await anAccount()
+  const bytes = Buffer.concat([
+    Buffer.from('{"name":"'),
+    Buffer.from([0xff, 0xc0]),
+    Buffer.from('","external_id":"x"}'),
+  ])
+  const reply = await fetch(`${box.url}/v1/tenants`, {
+    method: 'POST',
+    headers: { ...json, authorization: `Bearer ${bearer}` },
+    body: bytes,
+  })
+  assert.equal(reply.status, 400)
+  for (const body of [
+    '{"name":"a\\u0000b","external_id":"x"}',
+    '{"name":"a\\ud800b","external_id":"x"}',
+    '{"name":"a","external_id":"x","__proto__":{"admin":true}}',
+    '{"name":"a","external_id":"x","deep":[{"__proto__":1}]}',
+  ]) {
+    assert.equal((await api.request('POST', '/v1/tenants', { body })).status, 400, body)
+  }
+  assert.equal(({} as { admin?: boolean }).admin, undefined)
+})
+
+test('a stranger cannot make the server read a body', async () => {
+  const { box } = await anAccount()
+  const reply = await box.client().post('/v1/tenants', { name: 'x'.repeat(900_000) })
+  assert.equal(reply.status, 401)
+})
+
+test('unknown paths, absurd paths and malformed escapes answer 404', async () => {
+  const { api } = await anAccount()
+  for (const path of [
+    '/v1/nothing',
+    '/v2/tenants',
+    '/v1/tenants/',
+    '/V1/tenants',
+    `/v1/tenants/${'x'.repeat(3000)}`,
+    '/v1/tenants/%zz',
+    '/v1/tenants/%00',
+    '/v1/tenants/..%2f..%2fetc',
+    '//',
+    '/v1//tenants',
+  ]) {
+    const { status, body } = await api.get(path)
+    assert.equal(status, 404, path)
+    assert.equal(body.error.code, 'not_found', path)
+  }
+})
+
+test('another method on a known path answers 405 and says which there are', async () => {
+  const { api } = await anAccount()
+  const { status, body, headers } = await api.request('PUT', '/v1/tenants')
+  assert.equal(status, 405)
+  assert.equal(body.error.code, 'method_not_allowed')
+  assert.equal(headers.get('allow'), 'POST, GET')
+  for (const method of ['PROPFIND', 'OPTIONS', 'BREW']) {
+    assert.match(
+      await raw(`${method} /v1/tenants HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`),
+      /^HTTP\/1\.1 4\d\d /,
+      method,
+    )
+  }
+})
+
+test('what is no HTTP, and headers without end, are answered in the same shape and closed', async () => {
+  assert.match(await raw('HELO example.com\r\n\r\n'), /^HTTP\/1\.1 400 .*"code":"invalid_request"/s)
+  const endless = await raw(`GET /v1/tenants HTTP/1.1\r\nhost: x\r\nx-a: ${'a'.repeat(40_000)}\r\n\r\n`)
+  assert.match(endless, /^HTTP\/1\.1 431 .*"code":"invalid_request"/s)
+  assert.match(
+    await raw('POST /v1/tenants HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n'),
+    /^HTTP\/1\.1 400/,
+  )
+})
+
+test('malformed ids answer 404, in a body 400', async () => {
+  const { api } = await anAccount()
+  for (const id of ['1', 'null', '9007199254740993', "'--", '%20'])
+    assert.equal((await api.get(`/v1/tenants/${id}`)).status, 404)
+  assert.equal((await api.post('/v1/api-keys', { name: 'k', scopes: ['read'], tenant_id: '7' })).status, 400)
+})
+
+test('numbers beyond every integer are refused', async () => {
+  const { api, tenant } = await anAccount()
+  for (const number of ['1e999', '1e400', '9223372036854775808', '-9223372036854775809', '0.1']) {
+    const reply = await api.request('PATCH', `/v1/tenants/${tenant.id}`, { body: `{"quota_daily":${number}}` })
+    assert.equal(reply.status, 400, number)
+  }
+})
+
+test('the ignored fields header is bounded and safe whatever the fields are called', async () => {
+  const { api, tenant } = await anAccount()
+  const strange = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`füld\r\nset-cookie: ${n}`, n]))
+  const { status, headers } = await api.patch(`/v1/tenants/${tenant.id}`, strange)
+  assert.equal(status, 200)
+  assert.equal(headers.get('set-cookie'), null)
+  assert.ok(headers.get('x-service-ignored-fields')!.length <= 1100)
+})
+
+test('every response carries its request id, also an error', async () => {
+  const { client } = await theBox()
+  const [first, second] = [await client().get('/v1/tenants'), await client().get('/nowhere')]
+  assert.match(first.headers.get('x-request-id')!, /^[0-9a-f-]{36}$/)
+  assert.notEqual(first.headers.get('x-request-id'), second.headers.get('x-request-id'))
+})
+
+test('metrics are for loopback or the operator', async () => {
+  const { client } = await theBox()
+  const { status, body } = await client().get('/metrics')
+  assert.equal(status, 200)
+  assert.match(body, /^sluice_http_request_seconds_bucket/m)
+  assert.match(body, /^sluice_tail_lag_events|^sluice_database_connections/m)
+})
+
+test('a request is logged once, with its route and without its query', async () => {
+  const { client, logLines } = await theBox()
+  const { headers } = await client().get('/v1/tenants?external_id=private')
+  const id = headers.get('x-request-id')!
+  const lines = logLines.filter(line => line.includes(id) && line.includes('"msg":"request"'))
+  assert.equal(lines.length, 1)
+  const line = JSON.parse(lines[0]!)
+  assert.equal(line.route, '/v1/tenants')
+  assert.equal(line.status, 401)
+  assert.ok(!lines[0]!.includes('private'))
+})

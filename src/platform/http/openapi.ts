@@ -1,0 +1,137 @@
+// The OpenAPI 3.1 document, generated from the contracts. JSON Schema is the schema of 3.1, so a contract's schemas are
+// copied as they are; those with a component name are lifted out and referred to.
+import type { TSchema } from 'typebox'
+import { catalogue, type RefusalCode } from '../refusal.ts'
+import type { Contract, ReplySchema } from './contract.ts'
+import { ErrorBody } from './schemas.ts'
+
+type Json = Record<string, unknown>
+
+export function openApiDocument(
+  contracts: readonly Contract[],
+  info: { title: string; version: string; description: string },
+): Json {
+  const components = new Map<string, Json>()
+  const paths: Record<string, Json> = {}
+  for (const contract of contracts) {
+    const operations = (paths[contract.path] ??= {})
+    operations[contract.method.toLowerCase()] = operationOf(contract, components)
+  }
+  lift(ErrorBody, components)
+  return {
+    openapi: '3.1.0',
+    info,
+    paths,
+    components: {
+      schemas: Object.fromEntries([...components].toSorted(([left], [right]) => left.localeCompare(right))),
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'An API key: svc_<prefix>_<secret>' },
+        operator: { type: 'apiKey', in: 'header', name: 'X-Admin-Token' },
+      },
+    },
+  }
+}
+
+function operationOf(contract: Contract, components: Map<string, Json>): Json {
+  const { access } = contract
+  const pathNames = [...contract.path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)
+  const parameters = [
+    ...pathNames.map(name => ({ name, in: 'path', required: true, schema: pathSchema(name) })),
+    ...parametersOf(contract.query, 'query'),
+    ...parametersOf(contract.headers, 'header'),
+  ]
+  return {
+    operationId: operationId(contract),
+    summary: contract.summary,
+    tags: [tagOf(contract.path)],
+    ...(access.kind === 'key' && {
+      description: `Needs the scope \`${access.scope}\`; key levels: ${levelsOf(access)}.`,
+    }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(contract.body && {
+      requestBody: {
+        required: !contract.isBodyOptional,
+        content: { 'application/json': { schema: lift(contract.body, components) } },
+      },
+    }),
+    responses: responsesOf(contract, components),
+    security: access.kind === 'public' ? [] : [{ [access.kind]: [] }],
+  }
+}
+
+const levelsOf = (access: { levels: readonly string[]; tenantAdmin: boolean }): string =>
+  [...access.levels, ...(access.tenantAdmin ? ['tenant (its own)'] : [])].join(', ')
+
+const pathSchema = (name: string): Json => (name === 'id' ? { type: 'string', format: 'uuid' } : { type: 'string' })
+
+function parametersOf(schema: TSchema | undefined, place: 'query' | 'header'): Json[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = property
+    return { name, in: place, required: required.includes(name), ...(description ? { description } : {}), schema: rest }
+  })
+}
+
+function responsesOf(contract: Contract, components: Map<string, Json>): Json {
+  const responses: Json = {}
+  for (const [status, schema] of Object.entries(contract.replies)) responses[status] = responseOf(schema, components)
+  const byStatus = Map.groupBy(refusalsOf(contract), code => catalogue[code].status)
+  for (const [status, codes] of [...byStatus].toSorted(([left], [right]) => left - right)) {
+    const schema = { $ref: '#/components/schemas/Error' }
+    responses[status] = {
+      description: codes.map(code => `\`${code}\``).join(', '),
+      content: { 'application/json': { schema } },
+    }
+  }
+  return responses
+}
+
+function responseOf(schema: ReplySchema, components: Map<string, Json>): Json {
+  if (schema === null) return { description: 'Done' }
+  if ('raw' in schema) return { description: 'OK', content: { [schema.raw as string]: {} } }
+  return { description: 'OK', content: { 'application/json': { schema: lift(schema, components) } } }
+}
+
+/** What every endpoint of a kind may answer, besides what its contract names. */
+function refusalsOf({ access, body, query, path, method, refusals = [] }: Contract): RefusalCode[] {
+  const codes = new Set<RefusalCode>(refusals)
+  if (access.kind !== 'public') codes.add('unauthorized')
+  if (access.kind === 'key')
+    for (const code of ['key_expired', 'insufficient_scope', 'ip_not_allowed'] as const) codes.add(code)
+  if (body || query) codes.add('invalid_request')
+  if (body) for (const code of ['invalid_json', 'payload_too_large'] as const) codes.add(code)
+  if (path.includes('{id}')) codes.add('not_found')
+  if (access.kind !== 'public' || method !== 'GET') codes.add('unavailable')
+  return [...codes]
+}
+
+/** Copies a schema, replacing named parts by references and dropping our own annotations. */
+function lift(schema: TSchema, components: Map<string, Json>): Json {
+  return copy(schema, components) as Json
+}
+
+function copy(node: unknown, components: Map<string, Json>): unknown {
+  if (Array.isArray(node)) return node.map(item => copy(item, components))
+  if (typeof node !== 'object' || node === null) return node
+  const { 'x-component': name, 'x-sensitive': _, ...rest } = node as Json
+  const fields = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, copy(value, components)]))
+  if (typeof name !== 'string') return fields
+  components.set(name, fields)
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+/** `POST /v1/tenants/{id}/pause` becomes `postTenantsPause`: stable names for generated clients. */
+function operationId({ method, path }: Contract): string {
+  const words = path
+    .replace(/^\/v1\b/, '')
+    .split('/')
+    .filter(Boolean)
+  const one = words.at(-1)?.startsWith('{') ? 'One' : ''
+  const name = words.filter(word => !word.startsWith('{')).flatMap(word => word.split(/[^A-Za-z0-9]/))
+  return method.toLowerCase() + name.map(word => word.charAt(0).toUpperCase() + word.slice(1)).join('') + one
+}
+
+const tagOf = (path: string): string => (path.startsWith('/admin/') ? 'operator' : (path.split('/')[2] ?? 'service'))

@@ -1,0 +1,165 @@
+// The HTTP server: contracts become routes. This folder alone knows Fastify. One request: who is it (401, 403), is it
+// well formed (400, 404, 413), the handler, the reply; every failure leaves in the one error shape.
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Socket } from 'node:net'
+import { newId } from '../ids.ts'
+import type { Principal } from '../principal.ts'
+import { refuse, Refusal } from '../refusal.ts'
+import type { World } from '../world.ts'
+import type { Access, Method, Route } from './contract.ts'
+import { errorReply } from './errors.ts'
+import { parseJsonBody } from './json-body.ts'
+import { mount, type Identify } from './mount.ts'
+import { sourceAddress } from './source-address.ts'
+
+export interface HttpOptions {
+  routes: readonly Route[]
+  /** Throws the 401 or 403; answers null for what needs no credentials. */
+  identify(request: {
+    access: Access
+    authorization: string | undefined
+    adminToken: string | undefined
+    ip: string
+  }): Promise<Principal | null>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    sourceIp: string
+    principal: Principal | null
+    ignoredFields: string[]
+  }
+}
+
+const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+export function createHttpServer(world: World, { routes, identify }: HttpOptions): FastifyInstance {
+  const { log, config, clock } = world
+  const app = fastify({
+    logger: false,
+    genReqId: () => newId(clock.now()),
+    requestIdHeader: false,
+    bodyLimit: 1024 * 1024,
+    // A 40 MiB body over a slow line still fits; a client that drips bytes does not.
+    requestTimeout: 120_000,
+    keepAliveTimeout: 75_000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 512 },
+    clientErrorHandler: answerBrokenHttp,
+    frameworkErrors: (error, request, reply) => sendFailure(world, error, request, reply),
+  })
+  app.decorateRequest('sourceIp', '')
+  app.decorateRequest('principal', null)
+  app.decorateRequest('ignoredFields')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
+    try {
+      done(null, bytes.length === 0 ? undefined : parseJsonBody(bytes as Buffer))
+    } catch (refusal) {
+      done(refusal as Error)
+    }
+  })
+  app.addContentTypeParser('*', (_request, payload, done) => {
+    payload.resume()
+    done(refuse('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.'))
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    const forwardedFor = request.headers['x-forwarded-for'] as string | undefined
+    request.sourceIp = sourceAddress(request.socket.remoteAddress ?? '', forwardedFor, config.TRUSTED_PROXIES)
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+  })
+  observe(world, app)
+  app.setErrorHandler((error, request, reply) => sendFailure(world, error, request, reply))
+  app.setNotFoundHandler((request, reply) => sendFailure(world, refuse('not_found', 'No such path.'), request, reply))
+  const identifyRequest: Identify = (access, request) =>
+    identify({
+      access,
+      authorization: request.headers.authorization,
+      adminToken: request.headers['x-admin-token'] as string | undefined,
+      ip: request.sourceIp,
+    })
+  for (const each of routes) mount(world, app, each, identifyRequest)
+  refuseOtherMethods(world, app, routes)
+  log.debug({ routes: routes.length }, 'routes mounted')
+  return app
+}
+
+/** A known path with another method is 405 and says which methods there are. */
+function refuseOtherMethods(world: World, app: FastifyInstance, routes: readonly Route[]): void {
+  const methodsByPath = Map.groupBy(routes, each => each.contract.path)
+  for (const [path, known] of methodsByPath) {
+    const allowed = known.map(each => each.contract.method)
+    const others = METHODS.filter(method => !allowed.includes(method))
+    app.route({
+      method: others,
+      url: path.replace(/\{(\w+)\}/g, ':$1'),
+      handler: (request, reply) => {
+        reply.header('allow', allowed.join(', '))
+        return sendFailure(world, refuse('method_not_allowed', `Use ${allowed.join(' or ')} here.`), request, reply)
+      },
+    })
+  }
+}
+
+/** One log line and one observation per request. Query strings and bodies are not logged at this level. */
+function observe(world: World, app: FastifyInstance): void {
+  const seconds = world.metrics.histogram('sluice_http_request_seconds', 'Time to answer a request', [
+    'method',
+    'route',
+    'status',
+  ])
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'unknown'
+    const tookMs = reply.elapsedTime
+    seconds.observe({ method: request.method, route, status: String(reply.statusCode) }, tookMs / 1000)
+    if (!world.log.isLevelEnabled('info')) return
+    const principal = request.principal?.kind === 'key' ? request.principal.keyId : request.principal?.kind
+    world.log.info(
+      {
+        request_id: request.id,
+        method: request.method,
+        route,
+        status: reply.statusCode,
+        ms: Math.round(tookMs * 10) / 10,
+        ip: request.sourceIp,
+        ...(principal && { by: principal }),
+      },
+      'request',
+    )
+  })
+}
+
+function sendFailure(world: World, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { status, headers, body, isOurs } = errorReply(error)
+  if (isOurs)
+    world.log.error({ err: error, request_id: request.id, route: request.routeOptions?.url }, 'request failed')
+  else if (status >= 500) {
+    const cause = error instanceof Refusal ? error.cause : error
+    world.log.warn({ err: cause, request_id: request.id, status }, 'request could not be served')
+  }
+  return reply
+    .code(status)
+    .headers({ 'x-request-id': request.id, ...headers })
+    .send(body)
+}
+
+/** What never became a request: answered in our shape too, then closed. */
+function answerBrokenHttp(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const [line, message] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? ['431 Request Header Fields Too Large', 'The request headers are too large.']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ['408 Request Timeout', 'The request took too long to arrive.']
+        : ['400 Bad Request', 'This is not a valid HTTP request.']
+  const body = JSON.stringify({ error: { code: 'invalid_request', message } })
+  const head = [
+    `HTTP/1.1 ${line}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}

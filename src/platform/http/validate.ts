@@ -1,0 +1,97 @@
+// Checks values against contract schemas. A body is JSON and is never converted (the usual conversion turns null into
+// 0, and those mean opposite things); a query is text and is converted first, by rules of our own.
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { TSchema } from 'typebox'
+import { isUuid } from '../ids.ts'
+import { parseCidr } from '../net/cidr.ts'
+import { refuse } from '../refusal.ts'
+
+const DATE_TIME = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:?\d\d)$/
+const DATE = /^\d{4}-\d\d-\d\d$/
+
+const formats = {
+  uuid: isUuid,
+  cidr: (text: string) => parseCidr(text) !== null,
+  'date-time': (text: string) => DATE_TIME.test(text) && !Number.isNaN(Date.parse(text)) && yearIsSane(text),
+  date: (text: string) => DATE.test(text) && !Number.isNaN(Date.parse(text)) && yearIsSane(text),
+  month: (text: string) => /^\d{4}-(0[1-9]|1[0-2])$/.test(text) && yearIsSane(text),
+  uri: (text: string) => URL.canParse(text),
+}
+
+/** PostgreSQL has no year 0; nobody schedules mail after 9999. */
+const yearIsSane = (text: string): boolean => !text.startsWith('0000')
+
+const ajv = new Ajv({
+  formats,
+  keywords: ['x-component', 'x-sensitive'],
+  allErrors: false,
+  strict: true,
+  allowUnionTypes: true,
+  verbose: true,
+})
+
+export type Part = 'body' | 'query' | 'headers' | 'reply'
+
+/** A function that throws a Refusal naming the first field that is wrong. */
+export function validator(part: Part, schema: TSchema): (value: unknown) => void {
+  const check: ValidateFunction = ajv.compile(schema)
+  return value => {
+    if (!check(value)) throw refuse('invalid_request', `${describe(part, check.errors ?? [])}.`)
+  }
+}
+
+interface TextSchema {
+  properties?: Record<string, { type?: string }>
+}
+
+/**
+ * Query and header values as their schema wants them. What does not convert stays text, for the validator to refuse.
+ */
+export function fromText(schema: TSchema, texts: Record<string, unknown>): Record<string, unknown> {
+  const { properties = {} } = schema as TextSchema
+  const values: Record<string, unknown> = {}
+  for (const [name, text] of Object.entries(texts)) {
+    if (typeof text === 'string' && text.includes('\0'))
+      throw refuse('invalid_request', `${name} holds a NUL character.`)
+    values[name] = typeof text === 'string' ? convert(properties[name]?.type, text) : text
+  }
+  return values
+}
+
+function convert(type: string | undefined, text: string): unknown {
+  if (type === 'integer' && /^-?\d{1,20}$/.test(text)) return Number(text)
+  if (type === 'number' && /^-?\d{1,20}(\.\d{1,20})?$/.test(text)) return Number(text)
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+function describe(part: Part, errors: readonly ErrorObject[]): string {
+  const error = errors[0]
+  if (!error) return `${part} is invalid`
+  const place = placeOf(error)
+  switch (error.keyword) {
+    case 'required':
+      return `${place} is required`
+    case 'enum':
+      return `${place} must be one of ${(error.params['allowedValues'] as unknown[]).map(String).join(', ')}`
+    case 'format':
+      return `${place} must be a valid ${String(error.params['format'])}`
+    case 'pattern':
+      return error.params['pattern'] === '\\S' ? `${place} must not be blank` : `${place} has the wrong form`
+    case 'minLength':
+      return `${place} must not be empty`
+    case 'maxLength':
+      return `${place} must have at most ${String(error.params['limit'])} characters`
+    case 'type':
+      return `${place} must be ${[error.params['type']].flat().join(' or ').replace(',', ' or ')}`
+    default:
+      return `${place} ${error.message ?? 'is invalid'}`
+  }
+
+  function placeOf({ instancePath, keyword, params }: ErrorObject): string {
+    const steps = instancePath.split('/').slice(1)
+    if (keyword === 'required') steps.push(String(params['missingProperty']))
+    const path = steps.reduce((before, step) => (/^\d+$/.test(step) ? `${before}[${step}]` : `${before}.${step}`), '')
+    return path === '' ? `The ${part}` : path.replace(/^\./, '')
+  }
+}

@@ -1,0 +1,81 @@
+// The append: all events and audit entries of a transaction in one statement, last thing before its commit. The caller
+// holds the journal lock, so ids are handed out in commit order and a reader asking `id > cursor` misses nothing.
+import type { Actor } from '../db/actor.ts'
+import { prepared, type Sql } from '../db/sql.ts'
+import { canonicalEntry } from './canonical-entry.ts'
+
+/** Something that happened. `data` holds what the type adds. */
+export interface EventDraft {
+  type: string
+  accountId: string
+  tenantId?: string | null
+  messageId?: string | null
+  recipient?: string | null
+  data?: object
+}
+
+/** Something that somebody changed. The actor comes from the transaction, the action from the contract or from here. */
+export interface AuditDraft {
+  action?: string
+  accountId: string | null
+  tenantId?: string | null
+  target: { type: string; id: string }
+  before?: object | null
+  after?: object | null
+}
+
+export interface Appended {
+  events: readonly EventDraft[]
+  entries: readonly AuditDraft[]
+  by: Actor
+  now: Date
+}
+
+export function appendJournal({ events, entries, by, now }: Appended, mac: (canonical: string) => Buffer): Sql {
+  if (entries.length === 0) return appendEvents(events, now)
+  const rows = entries.map(entry => auditRow(entry, by, now))
+  const macs = rows.map(row => mac(canonicalEntry(row)))
+  // Audit ids are gapless (max + 1 under the lock), so that a missing number proves a removal.
+  return prepared`
+    with happened as (${appendEvents(events, now)})
+    insert into audit_entries (id, account_id, tenant_id, actor_type, actor_id, actor_name, ip, action,
+      target_type, target_id, before, after, request_id, created_at, mac)
+    select (select coalesce(max(id), 0) from audit_entries) + n, account_id, tenant_id,
+      ${by.type}, ${by.id}, ${by.name}, ${by.ip}, action,
+      target_type, target_id, before::json, after::json, ${by.requestId}, ${now}, mac
+    from unnest(${rows.map(row => row.accountId)}::uuid[], ${rows.map(row => row.tenantId)}::uuid[],
+      ${rows.map(row => row.action)}::text[], ${rows.map(row => row.targetType)}::text[],
+      ${rows.map(row => row.targetId)}::text[], ${rows.map(row => row.before)}::text[],
+      ${rows.map(row => row.after)}::text[], ${macs}::bytea[])
+      with ordinality as entry (account_id, tenant_id, action, target_type, target_id, before, after, mac, n)
+    order by n`
+}
+
+const appendEvents = (events: readonly EventDraft[], now: Date): Sql => prepared`
+  insert into events (account_id, tenant_id, message_id, recipient, type, created_at, data)
+  select account_id, tenant_id, message_id, recipient, type, ${now}, data::jsonb
+  from unnest(${events.map(event => event.accountId)}::uuid[], ${events.map(event => event.tenantId ?? null)}::uuid[],
+    ${events.map(event => event.messageId ?? null)}::uuid[], ${events.map(event => event.recipient ?? null)}::text[],
+    ${events.map(event => event.type)}::text[], ${events.map(event => JSON.stringify(event.data ?? {}))}::text[])
+    with ordinality as event (account_id, tenant_id, message_id, recipient, type, data, n)
+  order by n`
+
+function auditRow(entry: AuditDraft, by: Actor, now: Date) {
+  const action = entry.action ?? by.action
+  if (!action) throw new Error(`an audit entry about a ${entry.target.type} needs an action`)
+  return {
+    accountId: entry.accountId,
+    tenantId: entry.tenantId ?? null,
+    actorType: by.type,
+    actorId: by.id,
+    actorName: by.name,
+    ip: by.ip,
+    action,
+    targetType: entry.target.type,
+    targetId: entry.target.id,
+    before: entry.before ? JSON.stringify(entry.before) : null,
+    after: entry.after ? JSON.stringify(entry.after) : null,
+    requestId: by.requestId,
+    createdAtMicros: String(now.getTime() * 1000),
+  }
+}

@@ -1,0 +1,159 @@
+// The journal: ids in commit order, tails that miss nothing, and what a transaction appends.
+import assert from 'node:assert/strict'
+import { randomInt, randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { test } from 'node:test'
+import { aBox, theBox } from '../../../test/support/box.ts'
+import { anAccount, eventually } from '../../../test/support/factories.ts'
+import { system } from '../db/actor.ts'
+import { sql } from '../db/sql.ts'
+import type { Tail } from '../loops/loop.ts'
+import { readTailOnce } from '../loops/tail.ts'
+import { listEventsAfter } from './read.ts'
+
+const WRITERS = 16
+const ROUNDS = 40
+
+test('a reader following 16 concurrent writers loses nothing and sees ids only grow', async () => {
+  const { db } = (await aBox()).app.world
+  const accountId = randomUUID()
+  let written = 0
+  const writers = Array.from({ length: WRITERS }, async (_, writer) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const count = randomInt(1, 5)
+      await db.transact(system('writer'), async tx => {
+        // Transactions begin in one order and commit in another: that is what loses events without the lock.
+        await tx.many(sql`select pg_sleep(${randomInt(0, 4) / 1000})`)
+        for (let n = 0; n < count; n++) tx.record({ type: 'accepted', accountId, data: { writer, round, n } })
+      })
+      written += count
+    }
+  })
+  const done = Promise.all(writers).then(() => true)
+
+  const seen: { id: number; data: Record<string, unknown> }[] = []
+  let isDone = false
+  void done.then(() => (isDone = true))
+  for (;;) {
+    const wasDone = isDone
+    const events = await listEventsAfter(db, { cursor: seen.at(-1)?.id ?? 0, limit: 50 })
+    seen.push(...events)
+    if (events.length === 0) {
+      if (wasDone) break
+      await delay(1)
+    }
+  }
+
+  await done
+  assert.equal(seen.length, written)
+  for (let index = 1; index < seen.length; index++) assert.ok(seen[index]!.id > seen[index - 1]!.id)
+  assert.equal(new Set(seen.map(event => JSON.stringify(event.data))).size, written)
+})
+
+test('several processes reading one tail handle every event once, in order', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const other = await aBox({ environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
+  const accountId = randomUUID()
+  const { db } = box.app.world
+  await db.transact(system('setup'), tx => tx.run(sql`create table seen (position serial, event_id bigint)`))
+  const tail: Tail = {
+    kind: 'tail',
+    name: 'test-tail',
+    batchMax: 7,
+    read: async (_world, tx, events) => {
+      for (const event of events) await tx.run(sql`insert into seen (event_id) values (${event.id})`)
+      if (randomInt(0, 5) === 0) throw new Error('a reader that fails now and then')
+    },
+  }
+  for (let batch = 0; batch < 10; batch++) {
+    await db.transact(system('writer'), async tx => {
+      for (let n = 0; n < 10; n++) tx.record({ type: 'accepted', accountId, data: { n } })
+    })
+  }
+
+  await eventually('all are read', async () => {
+    await Promise.allSettled([box, other].map(each => readTailOnce(each.app.world, tail)))
+    const { count } = await db.one<{ count: number }>(sql`select count(*) from seen`)
+    return count >= 100
+  })
+
+  const rows = await db.many<{ event_id: number }>(sql`select event_id from seen order by position`)
+  const ids = rows.map(row => row.event_id)
+  assert.equal(ids.length, 100)
+  assert.deepEqual(
+    ids,
+    [...new Set(ids)].toSorted((left, right) => left - right),
+  )
+})
+
+test('a transaction that fails appends nothing, and one that fails at the append commits nothing', async () => {
+  const { api, id } = await anAccount()
+  const { db } = (await theBox()).app.world
+  const count = async () =>
+    (await db.one<{ count: number }>(sql`select count(*) from events where account_id = ${id}`)).count
+
+  await assert.rejects(
+    db.transact(system('test'), async tx => {
+      tx.record({ type: 'accepted', accountId: id })
+      throw new Error('changed my mind')
+    }),
+    /changed my mind/,
+  )
+  await assert.rejects(
+    db.transact(system('test'), async tx => {
+      await tx.run(sql`update accounts set name = 'half done' where id = ${id}`)
+      tx.record({ type: 'accepted', accountId: 'not-a-uuid' })
+    }),
+    /invalid input syntax for type uuid/,
+  )
+
+  assert.equal(await count(), 0)
+  assert.equal((await api.get('/v1/account')).body.name, 'Test account')
+})
+
+test('the connection of a failed transaction is clean for the next', async () => {
+  const { db } = (await theBox()).app.world
+  await Promise.allSettled(
+    Array.from({ length: 30 }, () => db.transact(system('test'), tx => tx.run(sql`select 1 / 0`))),
+  )
+  const results = await Promise.all(
+    Array.from({ length: 30 }, () => db.transact(system('test'), tx => tx.one<{ one: number }>(sql`select 1 as one`))),
+  )
+  assert.ok(results.every(row => row.one === 1))
+})
+
+test('two transactions that deadlock both succeed', async () => {
+  const { db } = (await theBox()).app.world
+  const [first, second] = [await anAccount({ tenants: 0 }), await anAccount({ tenants: 0 })]
+  const rename = (a: string, b: string) =>
+    db.transact(system('test'), async tx => {
+      await tx.run(sql`update accounts set tier = 'x' where id = ${a}`)
+      await delay(100)
+      await tx.run(sql`update accounts set tier = 'x' where id = ${b}`)
+    })
+
+  await Promise.all([rename(first.id, second.id), rename(second.id, first.id)])
+})
+
+test('partitions of the journal are made ahead of the writers, by several processes at once', async () => {
+  const box = await aBox()
+  const { db } = box.app.world
+  await db.transact(system('test'), tx => tx.run(sql`select setval('events_id_seq', 23999999)`))
+  await Promise.all(
+    Array.from({ length: 4 }, () => db.transact(system('test'), tx => tx.run(sql`select create_event_partitions(2)`))),
+  )
+  await db.transact(system('test'), async tx => {
+    for (let n = 0; n < 3; n++) tx.record({ type: 'accepted', accountId: randomUUID() })
+  })
+  const rows = await db.many<{ part: string }>(sql`select tableoid::regclass::text as part from events order by id`)
+  assert.deepEqual(
+    rows.map(row => row.part),
+    ['events_4', 'events_4', 'events_4'],
+  )
+  await db.transact(system('test'), tx => tx.run(sql`select setval('events_id_seq', 29999999)`))
+  await db.transact(system('test'), async tx => tx.record({ type: 'accepted', accountId: randomUUID() }))
+  const last = await db.one<{ part: string }>(
+    sql`select tableoid::regclass::text as part from events order by id desc limit 1`,
+  )
+  assert.equal(last.part, 'events_6')
+})

@@ -1,0 +1,33 @@
+// The three kinds of loop, declared as data by the features and run by the supervisor.
+import type { Tx } from '../db/database.ts'
+import type { JournalEvent } from '../journal/read.ts'
+import type { Topic } from '../db/wakeups.ts'
+import type { World } from '../world.ts'
+
+/** Does something at intervals, whether or not anything happened. */
+export interface Every {
+  kind: 'every'
+  name: string
+  seconds: number
+  run(world: World, signal: AbortSignal): Promise<void>
+}
+
+/** Takes due work until there is none, then waits for a hint or its next poll. */
+export interface Work {
+  kind: 'work'
+  name: string
+  wakeOn: Topic
+  pollSeconds: number
+  /** Answers how much was done; 0 means there is nothing to do now. */
+  run(world: World, signal: AbortSignal): Promise<number>
+}
+
+/** Reads the journal exactly once, in order: what it writes and how far it has come are one transaction. */
+export interface Tail {
+  kind: 'tail'
+  name: string
+  batchMax: number
+  read(world: World, tx: Tx, events: JournalEvent[]): Promise<void>
+}
+
+export type Loop = Every | Work | Tail

@@ -1,0 +1,40 @@
+// Prometheus metrics of this process. A feature makes its own instruments from the registry; names start with
+// `sluice_`.
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+
+export interface Metrics {
+  registry: Registry
+  counter<L extends string>(name: string, help: string, labels?: readonly L[]): Counter<L>
+  /** `collect` runs at each scrape. */
+  gauge<L extends string>(name: string, help: string, labels?: readonly L[], collect?: Collect<L>): Gauge<L>
+  histogram<L extends string>(name: string, help: string, labels?: readonly L[], buckets?: number[]): Histogram<L>
+}
+
+type Collect<L extends string> = (gauge: Gauge<L>) => void | Promise<void>
+
+/** From a cached read to the slowest statement that is still allowed. */
+const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  return {
+    registry,
+    counter: (name, help, labels = []) => new Counter({ name, help, labelNames: labels, registers }),
+    gauge: (name, help, labels = [], collect) =>
+      new Gauge({
+        name,
+        help,
+        labelNames: labels,
+        registers,
+        ...(collect && {
+          async collect() {
+            await collect(this)
+          },
+        }),
+      }),
+    histogram: (name, help, labels = [], buckets = SECONDS_BUCKETS) =>
+      new Histogram({ name, help, labelNames: labels, buckets, registers }),
+  }
+}

@@ -1,0 +1,40 @@
+// Lists of networks ("10.0.0.0/8, ::1") and the question whether an address is inside one of them.
+import { BlockList, isIP } from 'node:net'
+
+export interface CidrList {
+  readonly texts: readonly string[]
+  contains(address: string): boolean
+}
+
+/** Null when the text is no CIDR; a bare address counts as a network of one. */
+export function parseCidr(text: string): { address: string; bits: number; family: 'ipv4' | 'ipv6' } | null {
+  const [address, bitsText, rest] = text.trim().split('/')
+  const version = isIP(address ?? '')
+  if (!address || version === 0 || rest !== undefined || address.includes('%')) return null
+  const bitsMax = version === 4 ? 32 : 128
+  if (bitsText !== undefined && !/^\d{1,3}$/.test(bitsText)) return null
+  const bits = bitsText === undefined ? bitsMax : Number(bitsText)
+  return bits > bitsMax ? null : { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' }
+}
+
+/** Throws on a text that is no CIDR: validate with `parseCidr` where the text comes from outside. */
+export function cidrList(texts: readonly string[]): CidrList {
+  const list = new BlockList()
+  for (const text of texts) {
+    const cidr = parseCidr(text)
+    if (!cidr) throw new Error(`not a CIDR: ${text}`)
+    list.addSubnet(cidr.address, cidr.bits, cidr.family)
+  }
+  return {
+    texts,
+    contains: address => {
+      const plain = unmapped(address)
+      const version = isIP(plain)
+      return version !== 0 && list.check(plain, version === 4 ? 'ipv4' : 'ipv6')
+    },
+  }
+}
+
+/** A dual-stack socket reports IPv4 peers as ::ffff:1.2.3.4; the caller means 1.2.3.4. */
+export const unmapped = (address: string): string =>
+  /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address

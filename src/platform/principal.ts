@@ -1,0 +1,48 @@
+// Who is calling, what they may do (scopes) and how far they reach. Every read splices `within(reach)`, so another
+// tenant's row is simply not found.
+import { all, sql, type Sql } from './db/sql.ts'
+
+export const SCOPES = ['send', 'read', 'feedback', 'suspend', 'admin'] as const
+export type Scope = (typeof SCOPES)[number]
+
+export const LEVELS = ['account', 'tenant', 'inbox'] as const
+export type Level = (typeof LEVELS)[number]
+
+export interface Reach {
+  accountId: string
+  /** Null: every tenant of the account. */
+  tenantId: string | null
+  /** Null: every inbox within the rest of the reach. */
+  inboxId: string | null
+}
+
+export interface KeyPrincipal {
+  kind: 'key'
+  keyId: string
+  name: string
+  level: Level
+  scopes: ReadonlySet<Scope>
+  reach: Reach
+}
+
+export interface OperatorPrincipal {
+  kind: 'operator'
+}
+
+export type Principal = KeyPrincipal | OperatorPrincipal
+
+/** `admin` implies all other scopes. */
+export const mayAct = (principal: KeyPrincipal, scope: Scope): boolean =>
+  principal.scopes.has('admin') || principal.scopes.has(scope)
+
+interface Columns {
+  account?: Sql
+  tenant?: Sql
+}
+
+/** Restricts a statement to what the caller may see. */
+export const within = (reach: Reach, columns: Columns = {}): Sql =>
+  all([
+    sql`${columns.account ?? sql`account_id`} = ${reach.accountId}`,
+    reach.tenantId !== null && sql`${columns.tenant ?? sql`tenant_id`} = ${reach.tenantId}`,
+  ])

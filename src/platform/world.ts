@@ -1,0 +1,18 @@
+// The World: what the recipes may touch besides their arguments. Seven fields, built once in app.ts.
+import type { Clock } from './clock.ts'
+import type { Config } from './config.ts'
+import type { Database } from './db/database.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import type { Secrets } from './secrets.ts'
+import type { Wakeups } from './db/wakeups.ts'
+
+export interface World {
+  config: Config
+  clock: Clock
+  secrets: Secrets
+  db: Database
+  wakeups: Wakeups
+  log: Log
+  metrics: Metrics
+}

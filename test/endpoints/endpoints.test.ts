@@ -1,0 +1,206 @@
+// Sentences that hold for every endpoint there is, generated over the endpoint table.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { before, test } from 'node:test'
+import type { Contract } from '../../src/platform/http/contract.ts'
+import { sql } from '../../src/platform/db/sql.ts'
+import { mintApiKey } from '../../src/platform/secrets.ts'
+import { theBox, type Box } from '../support/box.ts'
+import type { Api } from '../support/client.ts'
+import { anAccount, anInbox, type TestAccount } from '../support/factories.ts'
+import { accessMatrix, principals } from './access-matrix.ts'
+import { anObjectFor, apiFor, kindOf } from './objects.ts'
+import { bodyFor, pathFor } from './samples.ts'
+
+let box: Box
+let account: TestAccount
+let stranger: TestAccount
+
+before(async () => {
+  box = await theBox()
+  account = await anAccount()
+  stranger = await anAccount()
+})
+
+const send = (api: Api, contract: Contract, ids: Record<string, string> = {}, body: unknown = bodyFor(contract)) =>
+  api.request(contract.method, pathFor(contract, ids), { body })
+
+const fieldsOf = (schema: object | undefined): string[] =>
+  Object.keys((schema as { properties?: object } | undefined)?.properties ?? {})
+
+const named = (contract: Contract): string => `${contract.method} ${contract.path}`
+
+test('every endpoint that needs credentials answers 401 without them and with wrong ones', async () => {
+  const wrongSecret = account.bearer.replace(/.$/, last => (last === 'A' ? 'B' : 'A'))
+  const bearers = [undefined, 'nonsense', 'svc__', wrongSecret, mintApiKey().bearer, `${account.bearer}x`]
+  for (const contract of box.app.contracts) {
+    if (contract.access.kind === 'public') continue
+    for (const bearer of bearers) {
+      const { status, body } = await send(box.client(bearer), contract)
+      assert.equal(status, 401, `${named(contract)} with ${bearer}`)
+      assert.equal(body.error.code, 'unauthorized')
+    }
+  }
+})
+
+test('operator endpoints are closed to keys and to a wrong token, and the token opens no other endpoint', async () => {
+  for (const contract of box.app.contracts) {
+    if (contract.access.kind === 'operator') {
+      assert.equal((await send(account.api, contract)).status, 401, named(contract))
+      const path = pathFor(contract, {})
+      const options = { body: bodyFor(contract), headers: { 'x-admin-token': 'wrong' } }
+      assert.equal((await box.client().request(contract.method, path, options)).status, 401, named(contract))
+    }
+    if (contract.access.kind === 'key') assert.equal((await send(box.operator, contract)).status, 401, named(contract))
+  }
+})
+
+test('the access matrix is the committed one', async () => {
+  const file = new URL('access-matrix.txt', import.meta.url)
+  const found = await accessMatrix(await anAccount())
+  if (process.env['GENERATE']) await writeFile(file, found)
+  assert.equal(found, await readFile(file, 'utf8'), 'run `npm run generate` and review the difference')
+})
+
+test("another account's, another tenant's and a random id answer alike on every endpoint", async () => {
+  const neighbour = await anAccount({ tenants: 2 })
+  for (const contract of box.app.contracts) {
+    if (!contract.path.includes('{id}') || contract.access.kind !== 'key') continue
+    const foreign = await anObjectFor(contract, stranger)
+    const elsewhere = await anObjectFor(contract, neighbour)
+    const body = bodyFor(contract)
+    const boundToOther = await neighbour.withKey({
+      scopes: ['send', 'read', 'feedback'],
+      tenant_id: neighbour.tenants[1]!.id,
+    })
+    for (const api of [account.api, boundToOther]) {
+      const unknown = await send(api, contract, { id: randomUUID() }, body)
+      assert.ok([403, 404].includes(unknown.status), `${named(contract)} answers ${unknown.status} to a random id`)
+      for (const id of [foreign, ...(api === boundToOther ? [elsewhere] : []), 'not-a-uuid', '0']) {
+        const reply = await send(api, contract, { id }, body)
+        assert.deepEqual(
+          { status: reply.status, body: reply.body },
+          { status: unknown.status, body: unknown.body },
+          named(contract),
+        )
+      }
+    }
+  }
+})
+
+test('a foreign id in a body or query answers as a random id does, and a malformed one 400', async () => {
+  const inbox = await anInbox(stranger)
+  const foreignIds: Record<string, string> = { tenant_id: stranger.tenant.id, inbox_id: inbox }
+  for (const contract of box.app.contracts) {
+    if (contract.access.kind !== 'key') continue
+    const ids = await ownIds(contract)
+    for (const name of fieldsOf(contract.body)) {
+      if (!(name in foreignIds)) continue
+      const body = bodyFor(contract) as object
+      const random = await send(account.api, contract, ids, { ...body, [name]: randomUUID() })
+      const foreign = await send(account.api, contract, ids, { ...body, [name]: foreignIds[name] })
+      const malformed = await send(account.api, contract, ids, { ...body, [name]: 'not-a-uuid' })
+      assert.equal(random.status, 404, `${named(contract)} ${name}: ${JSON.stringify(random.body)}`)
+      assert.deepEqual({ status: foreign.status, body: foreign.body }, { status: random.status, body: random.body })
+      assert.equal(malformed.status, 400, `${named(contract)} ${name}`)
+    }
+    for (const name of fieldsOf(contract.query)) {
+      if (!(name in foreignIds)) continue
+      const path = pathFor(contract, ids)
+      const [random, foreign] = [
+        await account.api.get(`${path}?${name}=${randomUUID()}`),
+        await account.api.get(`${path}?${name}=${foreignIds[name]}`),
+      ]
+      assert.deepEqual(
+        { status: foreign.status, body: foreign.body },
+        { status: random.status, body: random.body },
+        named(contract),
+      )
+    }
+  }
+})
+
+test('every mutation leaves exactly one audit entry, with its action, and every read leaves none', async () => {
+  for (const contract of box.app.contracts) {
+    if (contract.access.kind === 'public') continue
+    const ids = await ownIds(contract)
+    const first = await lastAuditId()
+    const { status, body } = await send(apiFor(contract, account), contract, ids)
+    assert.ok(status < 300, `${named(contract)} answered ${status}: ${JSON.stringify(body)}`)
+    const entries = await box.app.world.db.many<{ action: string }>(
+      sql`select action from audit_entries where id > ${first} order by id`,
+    )
+    assert.deepEqual(
+      entries.map(entry => entry.action),
+      contract.audit === null ? [] : [contract.audit],
+      named(contract),
+    )
+  }
+})
+
+test('endpoints that are not reads declare an audit action, and reads declare none', async () => {
+  for (const contract of box.app.contracts) {
+    if (contract.method === 'GET') assert.equal(contract.audit, null, named(contract))
+    else assert.match(contract.audit ?? '', /^[a-z_]+\.[a-z_]+$/, named(contract))
+  }
+})
+
+test('a body of a wrong shape answers 400, 404 or 422 on every endpoint, never 500', async () => {
+  const shapes = [
+    '',
+    'null',
+    '[]',
+    '"text"',
+    '1e999',
+    '{"__proto__":{}}',
+    '{',
+    '\ufeff{}',
+    '[[[[',
+    '{"a":"\\u0000"}',
+    '{"a":"\\ud800"}',
+  ]
+  for (const contract of box.app.contracts) {
+    if (contract.access.kind === 'public' || !contract.body) continue
+    const ids = await ownIds(contract)
+    for (const shape of shapes) {
+      const { status, body } = await send(apiFor(contract, account), contract, ids, shape)
+      const isFine = shape === '' && contract.isBodyOptional
+      assert.ok(
+        isFine || [400, 422].includes(status),
+        `${named(contract)} ${shape} answered ${status} ${JSON.stringify(body)}`,
+      )
+    }
+  }
+})
+
+test('query values of a wrong shape answer 400 or 404 on every endpoint, never 500', async () => {
+  const values = ['', '%00', '-1', '1e400', '9223372036854775808', 'x'.repeat(5000), '[]', "' or 1=1 --", '%ff%fe']
+  for (const contract of box.app.contracts) {
+    if (contract.access.kind === 'public' || !contract.query) continue
+    for (const name of fieldsOf(contract.query)) {
+      for (const value of values) {
+        const path = `${pathFor(contract, {})}?${name}=${value}`
+        const { status } = await apiFor(contract, account).request(contract.method, path)
+        assert.ok(status < 500, `${contract.method} ${path.slice(0, 200)} answered ${status}`)
+      }
+    }
+  }
+})
+
+test('the path names the kind that the 404 names', async () => {
+  for (const contract of box.app.contracts) {
+    if (contract.path.includes('{id}'))
+      assert.ok(contract.noun, `${named(contract)} (${kindOf(contract.path)}) has no noun`)
+  }
+})
+
+test('every kind of principal is in the matrix', async () => {
+  assert.equal(Object.keys(await principals(await anAccount())).length, 12)
+})
+
+const ownIds = async (contract: Contract): Promise<Record<string, string>> =>
+  contract.path.includes('{id}') ? { id: await anObjectFor(contract, account) } : {}
+
+const lastAuditId = async (): Promise<number> =>
+  (await box.app.world.db.one<{ id: number }>(sql`select coalesce(max(id), 0) as id from audit_entries`)).id

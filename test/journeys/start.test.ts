@@ -1,0 +1,171 @@
+// Starting and stopping the real process, as `npm start` does.
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import pg from 'pg'
+import { cloneDatabase } from '../support/cluster.ts'
+import { clusterUrl } from '../support/box.ts'
+import { eventually } from '../support/factories.ts'
+
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
+const undo: (() => Promise<unknown>)[] = []
+after(async () => {
+  for (const each of undo.toReversed()) await each()
+})
+
+interface Running {
+  child: ChildProcess
+  url: string
+  output: () => string
+  exit: Promise<[number | null]>
+}
+
+async function start(environment: Record<string, string>, command = 'serve'): Promise<Running> {
+  const port = await freePort()
+  let output = ''
+  const child = spawn(process.execPath, [MAIN, command], {
+    env: { PATH: process.env['PATH'], PORT: String(port), SMTP_PORT: '0', MX_PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += String(chunk)))
+  undo.push(async () => child.kill('SIGKILL'))
+  const exit = once(child, 'exit') as Promise<[number | null]>
+  return { child, url: `http://127.0.0.1:${port}`, output: () => output, exit }
+}
+
+const ready = (running: Running) =>
+  eventually(
+    `ready: ${running.output()}`,
+    () =>
+      fetch(`${running.url}/readyz`).then(
+        reply => reply.status === 200,
+        () => false,
+      ),
+    30_000,
+  )
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+async function aFolder(name: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), name))
+  undo.push(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+test('a first start welcomes with a working key, a second start keeps everything, SIGTERM ends cleanly', async () => {
+  const DATA_DIR = join(await aFolder('sluice start '), 'da ta')
+  const first = await start({ DATA_DIR })
+  await ready(first)
+  await eventually('the welcome', async () => first.output().includes('Sluice is ready.'))
+  const bearer = /svc_[a-z2-7]{12}_[A-Za-z0-9-]{43}/.exec(first.output())?.[0]
+  assert.ok(bearer, first.output())
+  assert.match(first.output(), /curl http/)
+  const token = (await readFile(join(DATA_DIR, 'operator-token'), 'utf8')).trim()
+  assert.equal((await stat(join(DATA_DIR, 'operator-token'))).mode & 0o777, 0o600)
+  assert.ok(!first.output().includes(token), 'the operator token is not printed')
+  const tenants = async (url: string) =>
+    (
+      (await (await fetch(`${url}/v1/tenants`, { headers: { authorization: `Bearer ${bearer}` } })).json()) as {
+        tenants: unknown[]
+      }
+    ).tenants
+  assert.equal((await tenants(first.url)).length, 1)
+
+  first.child.kill('SIGTERM')
+  assert.equal((await first.exit)[0], 0)
+  await assert.rejects(stat(join(DATA_DIR, 'postgres/cluster/postmaster.pid')), 'PostgreSQL is stopped')
+
+  const second = await start({ DATA_DIR })
+  await ready(second)
+  assert.equal((await tenants(second.url)).length, 1)
+  assert.ok(!second.output().includes('svc_'), 'the key is shown once')
+
+  second.child.kill('SIGKILL')
+  await second.exit
+  const third = await start({ DATA_DIR })
+  await ready(third)
+  assert.equal((await tenants(third.url)).length, 1)
+  third.child.kill('SIGINT')
+  assert.equal((await third.exit)[0], 0)
+})
+
+test('two servers started at once on an empty database both come up, and the schema is applied once', async () => {
+  const database = await cloneDatabase(await clusterUrl(), 'template0')
+  undo.push(database.drop)
+  const common = {
+    DATABASE_URL: database.url,
+    SECRET_KEY: 'shared-secret-key-0123456789-0123456789',
+    DATABASE_POOL: '5',
+  }
+  const servers = await Promise.all(
+    [1, 2, 3].map(async () => start({ ...common, DATA_DIR: await aFolder('sluice-twin-') })),
+  )
+
+  await Promise.all(servers.map(ready))
+
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  const { rows } = await client.query('select name from migrations')
+  await client.end()
+  assert.ok(rows.length > 0)
+  const applied = servers.filter(server => server.output().includes('schema brought up to date'))
+  for (const server of servers) server.child.kill('SIGTERM')
+  await Promise.all(servers.map(server => server.exit))
+  assert.equal(applied.length, 1)
+})
+
+test('a process with another SECRET_KEY than the database was set up with does not start', async () => {
+  const database = await cloneDatabase(await clusterUrl())
+  undo.push(database.drop)
+  const keyed = (SECRET_KEY: string) =>
+    aFolder('sluice-key-').then(DATA_DIR => start({ DATABASE_URL: database.url, SECRET_KEY, DATA_DIR }))
+  const right = await keyed('the-right-secret-key-0123456789-0123456789')
+  await ready(right)
+
+  const wrong = await keyed('the-wrong-secret-key-0123456789-0123456789')
+
+  assert.equal((await wrong.exit)[0], 1)
+  assert.match(wrong.output(), /^sluice: SECRET_KEY is not the one that this database was set up with$/m)
+  right.child.kill('SIGTERM')
+  await right.exit
+})
+
+test('mistakes in the configuration stop the start with a line each', async () => {
+  const wrong = await start({ PORT: 'http', ROLES: 'king' })
+  assert.equal((await wrong.exit)[0], 1)
+  assert.equal(
+    wrong.output(),
+    'sluice: PORT must be a whole number from 0 to 65535, not "http"\nsluice: ROLES must be one of api, submission, mx, worker, not "king"\n',
+  )
+})
+
+test('a port that is taken is said in one line', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  undo.push(async () => server.close())
+  const { port } = server.address() as AddressInfo
+  const database = await cloneDatabase(await clusterUrl())
+  undo.push(database.drop)
+  const taken = await start({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: await aFolder('sluice-port-') })
+  assert.equal((await taken.exit)[0], 1)
+  assert.match(taken.output(), /^sluice: .*address already in use/m)
+})
+
+test('help names every command', async () => {
+  const help = await start({}, 'help')
+  await help.exit
+  assert.match(help.output(), /verify-audit/)
+  const unknown = await start({}, 'fly')
+  assert.equal((await unknown.exit)[0], 2)
+})

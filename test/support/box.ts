@@ -1,0 +1,108 @@
+// The app in a box: the real service on a cloned database and a free port, with a clock that tests move. One per test file,
+// started at its first use and taken down after its last test.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { buildApp, type App } from '../../src/app.ts'
+import { steerableClock, type SteerableClock } from '../../src/platform/clock.ts'
+import { readConfig, type Environment } from '../../src/platform/config.ts'
+import { createLog } from '../../src/platform/log.ts'
+import { Secrets } from '../../src/platform/secrets.ts'
+import { createClient, type Api } from './client.ts'
+import { cloneDatabase, startCluster, type Cluster } from './cluster.ts'
+
+export const ADMIN_TOKEN = 'test-operator-token-0123456789'
+export const SECRET_KEY = 'test-secret-key-0123456789-0123456789'
+
+export interface Box {
+  app: App
+  clock: SteerableClock
+  databaseUrl: string
+  /** Every line that was logged. */
+  logLines: string[]
+  dataDir: string
+  url: string
+  /** A client with this bearer key, or without credentials. */
+  client(bearer?: string): Api
+  operator: Api
+  close(): Promise<void>
+}
+
+let cluster: Promise<Cluster> | null = null
+const closers: (() => Promise<void>)[] = []
+
+after(async () => {
+  for (const close of closers.toReversed()) await close()
+})
+
+/** The cluster of this run. */
+export function clusterUrl(): Promise<string> {
+  const given = process.env['SLUICE_TEST_CLUSTER']
+  if (given) return Promise.resolve(given)
+  if (!cluster) {
+    cluster = startCluster()
+    closers.unshift(async () => (await cluster)?.stop())
+  }
+  return cluster.then(each => each.url)
+}
+
+/** A migrated database of its own, dropped after the file. */
+export async function aDatabase(): Promise<string> {
+  const database = await cloneDatabase(await clusterUrl())
+  closers.push(database.drop)
+  return database.url
+}
+
+let shared: Promise<Box> | null = null
+
+/** The box that the tests of one file share. */
+export const theBox = (): Promise<Box> => (shared ??= aBox())
+
+/** A box of its own, for tests that break it. */
+export async function aBox(options: { environment?: Environment; databaseUrl?: string } = {}): Promise<Box> {
+  const databaseUrl = options.databaseUrl ?? (await aDatabase())
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-box-'))
+  const read = readConfig({
+    PORT: '0',
+    SMTP_PORT: '0',
+    MX_PORT: '0',
+    DATA_DIR: dataDir,
+    DATABASE_POOL: '10',
+    ...options.environment,
+  })
+  if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
+  const clock = steerableClock()
+  const logLines: string[] = []
+  const log = createLog('debug', { write: line => void logLines.push(line) })
+  const app = await buildApp({
+    config: read.config,
+    clock,
+    log,
+    databaseUrl,
+    adminToken: ADMIN_TOKEN,
+    secrets: new Secrets(SECRET_KEY),
+  })
+  await app.start()
+  const baseUrl = app.url ?? ''
+  const client = (headers: Record<string, string>) => createClient({ baseUrl, contracts: app.contracts, headers })
+  let isOpen = true
+  const box: Box = {
+    app,
+    clock,
+    databaseUrl,
+    logLines,
+    dataDir,
+    url: baseUrl,
+    client: bearer => client(bearer ? { authorization: `Bearer ${bearer}` } : {}),
+    operator: client({ 'x-admin-token': ADMIN_TOKEN }),
+    close: async () => {
+      if (!isOpen) return
+      isOpen = false
+      await app.stop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+  closers.push(box.close)
+  return box
+}

@@ -1,0 +1,64 @@
+// One throw-away PostgreSQL for a test run, with a migrated template that every test file clones. `npm test` starts it and
+// hands it down; a single test file run by hand starts its own.
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { migrate, readMigrations } from '../../src/platform/db/migrate.ts'
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
+
+const TEMPLATE = 'sluice_template'
+
+export interface Cluster {
+  /** URL of its maintenance database. */
+  url: string
+  stop(): Promise<void>
+}
+
+/** In memory where the machine has such a folder: fsync stays on, as the service demands, and costs nothing. */
+export async function startCluster(): Promise<Cluster> {
+  const shm = await stat('/dev/shm').catch(() => null)
+  const folder = await mkdtemp(join(shm ? '/dev/shm' : tmpdir(), 'sluice-test-'))
+  const embedded = await startEmbeddedPostgres({
+    folder: join(folder, 'postgres'),
+    log: (level, message) => void (level === 'error' && console.error(message)),
+    settings: { shared_buffers: '64MB', max_wal_size: '256MB', max_connections: '300' },
+  })
+  await run(embedded.url, `create database ${TEMPLATE}`)
+  await migrate(databaseIn(embedded.url, TEMPLATE), await readMigrations())
+  return {
+    url: embedded.url,
+    stop: async () => {
+      await embedded.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface TestDatabase {
+  url: string
+  drop(): Promise<void>
+}
+
+export async function cloneDatabase(clusterUrl: string, template: string = TEMPLATE): Promise<TestDatabase> {
+  const name = `t_${randomBytes(6).toString('hex')}`
+  await run(clusterUrl, `create database ${name} template ${template}`)
+  return {
+    url: databaseIn(clusterUrl, name),
+    drop: () => run(clusterUrl, `drop database ${name} with (force)`),
+  }
+}
+
+export const databaseIn = (url: string, name: string): string => url.replace(/^(\w+:\/\/[^/]*)\/[^?]*/, `$1/${name}`)
+
+async function run(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

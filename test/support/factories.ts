@@ -1,0 +1,96 @@
+// What tests begin with: an account and what it needs, made through the API like anybody else's.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { newId } from '../../src/platform/ids.ts'
+import { system } from '../../src/platform/db/actor.ts'
+import { sql } from '../../src/platform/db/sql.ts'
+import type { Scope } from '../../src/platform/principal.ts'
+import { theBox, type Box } from './box.ts'
+import type { Api } from './client.ts'
+
+export interface TestTenant {
+  id: string
+  external_id: string
+  name: string
+}
+
+export interface TestAccount {
+  box: Box
+  id: string
+  /** With the bootstrap admin key. */
+  api: Api
+  bearer: string
+  tenants: TestTenant[]
+  /** The first tenant. */
+  tenant: TestTenant
+  /** A client with a new key. */
+  withKey(key: {
+    scopes: Scope[]
+    tenant_id?: string
+    inbox_id?: string
+    allowed_cidrs?: string[]
+    expires_in_days?: number
+  }): Promise<Api>
+}
+
+export async function anAccount({
+  tenants: count = 1,
+  sandbox = false,
+  box: given,
+}: { tenants?: number; sandbox?: boolean; box?: Box } = {}): Promise<TestAccount> {
+  const box = given ?? (await theBox())
+  const created = await box.operator.post('/admin/v1/accounts', { name: 'Test account', sandbox })
+  assert.equal(created.status, 201)
+  const bearer: string = created.body.api_key.secret
+  const api = box.client(bearer)
+  const tenants: TestTenant[] = []
+  for (let index = 0; index < count; index++) tenants.push(await aTenant(api))
+  return {
+    box,
+    id: created.body.account.id,
+    api,
+    bearer,
+    tenants,
+    get tenant() {
+      return tenants[0]!
+    },
+    withKey: async key => {
+      const made = await api.post('/v1/api-keys', { name: 'Test key', ...key })
+      assert.equal(made.status, 201, JSON.stringify(made.body))
+      return box.client(made.body.secret)
+    },
+  }
+}
+
+export async function aTenant(api: Api, fields: object = {}): Promise<TestTenant> {
+  const created = await api.post('/v1/tenants', { external_id: unique('tenant'), name: 'Test tenant', ...fields })
+  assert.equal(created.status, 201, JSON.stringify(created.body))
+  return created.body
+}
+
+/** An inbox row; its endpoints come with mailboxes. */
+export async function anInbox({ box, id, tenant }: TestAccount, tenantId: string = tenant.id): Promise<string> {
+  const inboxId = newId(box.clock.now())
+  await box.app.world.db.transact(system('test'), tx =>
+    tx.run(sql`insert into inboxes (id, account_id, tenant_id, address, created_at)
+      values (${inboxId}, ${id}, ${tenantId}, ${`${unique('inbox')}@sluice.test`}, ${tx.now})`),
+  )
+  return inboxId
+}
+
+export const unique = (word: string): string => `${word}-${randomBytes(6).toString('hex')}`
+
+/** Waits until the condition holds; fails loudly when it does not. */
+export async function eventually<T>(
+  what: string,
+  condition: () => Promise<T | null | undefined | false>,
+  timeoutMs = 10_000,
+): Promise<T> {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const result = await condition()
+    if (result) return result
+    if (performance.now() > deadline) throw new Error(`did not happen within ${timeoutMs} ms: ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 15))
+  }
+}

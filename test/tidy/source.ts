@@ -1,0 +1,35 @@
+// The source tree as text, for the tidy tests.
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+
+export interface SourceFile {
+  /** From the project's root, with forward slashes. */
+  path: string
+  text: string
+  lines: string[]
+  imports: { from: string; isRelative: boolean }[]
+}
+
+export const ROOT = new URL('../../', import.meta.url).pathname.replaceAll('%20', ' ')
+
+/** Everything under src but tests and what only tests use. */
+export function sourceFiles(): SourceFile[] {
+  return globSync('src/**/*.ts', { cwd: decodeURIComponent(ROOT) })
+    .filter(path => !/\.(test|fixture)\.ts$/.test(path))
+    .toSorted()
+    .map(readSource)
+}
+
+function readSource(path: string): SourceFile {
+  const text = readFileSync(join(decodeURIComponent(ROOT), path), 'utf8')
+  const imports = [...text.matchAll(/\bfrom '([^']+)'|\bimport\('([^']+)'\)/g)].map(match => {
+    const from = (match[1] ?? match[2])!
+    const isRelative = from.startsWith('.')
+    return { from: isRelative ? normalize(join(dirname(path), from)) : from, isRelative }
+  })
+  return { path, text, lines: text.split('\n'), imports }
+}
+
+/** `src/identity/tenants/create.ts` is in the wing `identity` and the folder `src/identity/tenants`. */
+export const wingOf = (path: string): string => (path.split('/').length > 2 ? path.split('/')[1]! : 'root')
+export const folderOf = (path: string): string => dirname(path)

@@ -1,0 +1,155 @@
+// The rules of the house that a machine can check. Each names the file and the line it objects to.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { folderOf, sourceFiles, wingOf, type SourceFile } from './source.ts'
+
+const files = sourceFiles()
+
+/** Floors: an import goes down or stays. Observers stand beside, and nobody leans on them. */
+const FLOORS = ['platform', 'mail', 'identity', 'control', 'sending', 'mailbox', 'root']
+const OBSERVERS_MAY_USE = new Set(['platform', 'mail', 'observers'])
+/** The one written exception (ARCHITECTURE, The tree). */
+const EXCEPTIONS = new Set(['src/observers/guardian -> src/control/suspensions'])
+/** `mail` is pure: formats and protocols, no machinery of ours. */
+const MAIL_MAY_USE = new Set(['mail'])
+
+const objections = (check: (file: SourceFile) => string[]): string[] =>
+  files.flatMap(file => check(file).map(objection => `${file.path}: ${objection}`))
+
+const linesMatching = (file: SourceFile, pattern: RegExp): string[] =>
+  file.lines.flatMap((line, index) =>
+    pattern.test(line) && !/^\s*(\/\/|\*|\/\*)/.test(line) ? [`${index + 1}: ${line.trim()}`] : [],
+  )
+
+test('imports go down the floors', () => {
+  const found = objections(({ path, imports }) =>
+    imports
+      .filter(({ isRelative }) => isRelative)
+      .filter(
+        ({ from }) =>
+          !isAllowed(wingOf(path), wingOf(from)) && !EXCEPTIONS.has(`${folderOf(path)} -> ${folderOf(from)}`),
+      )
+      .map(({ from }) => `must not import ${from}`),
+  )
+  assert.deepEqual(found, [])
+})
+
+function isAllowed(wing: string, imported: string): boolean {
+  if (wing === 'observers') return OBSERVERS_MAY_USE.has(imported)
+  if (wing === 'mail') return MAIL_MAY_USE.has(imported)
+  if (imported === 'observers') return wing === 'root'
+  return FLOORS.indexOf(imported) <= FLOORS.indexOf(wing)
+}
+
+test('contract, routes, queries and loops are private to their folder', () => {
+  const found = objections(({ path, imports }) =>
+    imports
+      .filter(({ from, isRelative }) => isRelative && /\/(contract|routes|queries|loops)\.ts$/.test(from))
+      .filter(({ from }) => !from.startsWith('src/platform/') && folderOf(from) !== folderOf(path))
+      .filter(({ from }) => !(wingOf(path) === 'root' && /\/(routes|loops)\.ts$/.test(from)))
+      .map(({ from }) => `must not import ${from}`),
+  )
+  assert.deepEqual(found, [])
+})
+
+test('each library is known in one place', () => {
+  const homes: Record<string, RegExp> = {
+    fastify: /^src\/(platform\/http\/|app\.ts)/,
+    pg: /^src\/platform\/(db|embedded-postgres)\//,
+    ajv: /^src\/platform\/http\//,
+    pino: /^src\/platform\/log\.ts/,
+    'smtp-server': /^src\/(sending\/submission|mailbox\/inbound)\//,
+    nodemailer: /^src\/(mail|sending\/delivery)\//,
+    'postal-mime': /^src\/mail\//,
+    mailauth: /^src\/(mail|sending\/delivery)\//,
+  }
+  const found = objections(({ path, imports }) =>
+    imports
+      .filter(
+        ({ from, isRelative }) => !isRelative && homes[from.split('/')[0]!] && !homes[from.split('/')[0]!]!.test(path),
+      )
+      .map(({ from }) => `must not import ${from}`),
+  )
+  assert.deepEqual(found, [])
+})
+
+test('a table is written by one folder', () => {
+  const writers = new Map<string, Set<string>>()
+  for (const { path, text } of files) {
+    for (const match of text.matchAll(
+      /\b(?:insert into|update|delete from)\s+([a-z_]+)\s+(?:\(|set\b|where\b|using\b|values\b|as\b|[a-z]\b)/g,
+    )) {
+      const table = match[1]!
+      if (table === 'skip' || table === 'set') continue
+      const folders = writers.get(table) ?? new Set()
+      writers.set(table, folders.add(folderOf(path)))
+    }
+  }
+  assert.ok(writers.size >= 8, `only ${[...writers.keys()].join(', ')} were seen`)
+  const shared = [...writers]
+    .filter(([, folders]) => folders.size > 1)
+    .map(([table, folders]) => `${table}: ${[...folders].join(', ')}`)
+  assert.deepEqual(shared, [])
+})
+
+test('finders without reach say so, and these are all of them', () => {
+  const named = files.flatMap(({ text }) =>
+    [...text.matchAll(/export (?:async )?(?:const|function) (\w+Anywhere)\b/g)].map(match => match[1]!),
+  )
+  assert.deepEqual(named.toSorted(), [
+    'listAccountsAnywhere',
+    'listActiveSuspensionsAnywhere',
+    'listKeysByPrefixAnywhere',
+  ])
+})
+
+test('the environment, time, chance and the network have one door each', () => {
+  const doors: [RegExp, RegExp, string][] = [
+    [/\bprocess\.env\b/, /^src\/platform\/(config\.ts|embedded-postgres\/)/, 'process.env'],
+    [/\bDate\.now\(|new Date\(\)/, /^src\/platform\/clock\.ts/, 'the system time'],
+    [/\bMath\.random\(/, /^$/, 'Math.random'],
+    [/(?<![.\w])fetch\(/, /^$/, 'fetch'],
+    [/\bconsole\./, /^src\/main\.ts/, 'console'],
+  ]
+  const found = objections(file =>
+    doors.flatMap(([pattern, home, name]) =>
+      home.test(file.path) ? [] : linesMatching(file, pattern).map(line => `${name} at ${line}`),
+    ),
+  )
+  assert.deepEqual(found, [])
+})
+
+test('files, functions and lines keep their length', () => {
+  const found = objections(({ lines }) => [
+    ...(lines.length > 301 ? [`${lines.length} lines`] : []),
+    ...lines.flatMap((line, index) => (line.length > 120 ? [`line ${index + 1} has ${line.length} characters`] : [])),
+    ...longFunctions(lines),
+  ])
+  assert.deepEqual(found, [])
+})
+
+/** The formatter puts a function's closing brace at the indentation of its first line. */
+function longFunctions(lines: string[]): string[] {
+  return lines.flatMap((line, start) => {
+    const head = /^( *)(?:export )?(?:async )?(?:function\*? (\w+)|(?:static |async |#)*(\w+)\(.*\{$)/.exec(line)
+    if (!head || /^\s*(if|for|while|switch|return)\b/.test(line)) return []
+    const end = lines.findIndex((each, index) => index > start && each.startsWith(`${head[1]}}`))
+    return end - start > 60 ? [`${head[2] ?? head[3]} has ${end - start + 1} lines`] : []
+  })
+}
+
+test('every file begins by saying what it is for', () => {
+  const found = objections(({ lines }) =>
+    lines[0]?.startsWith('// ') || lines[0]?.startsWith('/**') ? [] : ['no opening comment'],
+  )
+  assert.deepEqual(found, [])
+})
+
+test('no barrels, no default exports, no rooms for odds and ends', () => {
+  const found = objections(({ path, text }) => [
+    ...(/^export \* from/m.test(text) ? ['re-exports a whole module'] : []),
+    ...(/^export default/m.test(text) ? ['has a default export'] : []),
+    ...(/\/(utils?|helpers?|types|common|index|misc)\.ts$/.test(path) ? ['is named after nothing'] : []),
+  ])
+  assert.deepEqual(found, [])
+})
