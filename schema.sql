@@ -100,7 +100,7 @@ create table events (
 CREATE INDEX events_by_account ON ONLY public.events USING btree (account_id, id);
 CREATE INDEX events_by_message ON ONLY public.events USING btree (message_id, id) WHERE (message_id IS NOT NULL);
 CREATE INDEX events_by_rare_type ON ONLY public.events USING btree (account_id, type, id) WHERE (type <> ALL (ARRAY['accepted'::text, 'delivered'::text]));
-CREATE INDEX events_by_recipient ON ONLY public.events USING btree (account_id, recipient, id) WHERE (recipient IS NOT NULL);
+CREATE INDEX events_by_recipient ON ONLY public.events USING btree (account_id, recipient, id) WHERE ((recipient IS NOT NULL) AND (message_id IS NULL));
 CREATE INDEX events_by_tenant ON ONLY public.events USING btree (tenant_id, id) WHERE (tenant_id IS NOT NULL);
 
 create table inboxes (

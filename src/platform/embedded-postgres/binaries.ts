@@ -14,7 +14,7 @@ export interface Binaries {
   readonly environment: Record<string, string>
 }
 
-export const OWN_DATABASE_HINT = 'Or set DATABASE_URL to use a PostgreSQL server of your own.'
+export const OWN_DATABASE_HINT = 'To use a PostgreSQL server of your own instead, set DATABASE_URL.'
 
 export function prepareBinaries(folder: string): Binaries {
   const native = findNativeFolder()
@@ -35,7 +35,7 @@ function findNativeFolder(): string {
     return realpathSync(join(dirname(entry), '..', 'native'))
   } catch (cause) {
     const message = `There is no embedded PostgreSQL for ${process.platform}-${process.arch} (${name} is not installed).`
-    throw new Error(`${message} Set DATABASE_URL to use a PostgreSQL server of your own.`, { cause })
+    throw new Error(`${message} ${OWN_DATABASE_HINT}`, { cause })
   }
 }
 

@@ -180,10 +180,9 @@ test('Ctrl-C reaches the holder but neither the watchdog nor the server', async 
 
   assert.equal(await ask(holder.url, 'select 1'), 1)
   assert.equal(place.serverPid(), server)
-  process.kill(watchdog, 'SIGINT')
-  process.kill(watchdog, 'SIGTERM')
-  await holder.stop()
-  assert.deepEqual(place.processes(), [])
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(watchdog, signal)
+  await holder.kill()
+  await eventually(() => place.processes().length === 0, 'the watchdog has shut the server down')
 })
 
 /** A child that its parent, a sleep, will never collect. */

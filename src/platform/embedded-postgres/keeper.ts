@@ -28,7 +28,10 @@ export function keepUp(site: Site, first: Server, options: BringUpOptions): Keep
       await server.gone(signal)
       site.log('warn', 'the database server ended unexpectedly, starting it again', { pid: server.identity.pid })
       server = await bringBack()
-      site.log('info', 'the database server is back', { pid: server.identity.pid })
+      const { identity, socketFolder } = server
+      site.log('info', 'the database server is back', { pid: identity.pid })
+      // Only when someone removed our holder file, so that another process did not know we expected it here.
+      if (socketFolder !== options.socketFolder) site.log('error', 'the database socket has moved, restart Sluice')
     }
   }
 

@@ -3,7 +3,7 @@
  * sensible thing; PostgreSQL's own lock decides who wins when several try at once.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync } from 'node:fs'
+import { closeSync, statfsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandFor } from './account.ts'
 import { OWN_DATABASE_HINT } from './binaries.ts'
@@ -48,27 +48,36 @@ const RETRY_AFTER = new RegExp(
     'could not create lock file ".*/\\.s\\.PGSQL.*No such file',
   ].join('|'),
 )
+// One segment of the write-ahead log.
+const DISK_BYTES_MIN = 16 * 1024 * 1024
 // An empty lock file is filled within microseconds, and a server that is ready has its socket.
-const PATIENCE_MS = 1_000
+const LOCK_PATIENCE_MS = 1_000
+const SOCKET_PATIENCE_MS = 1_000
+const REPORT_EVERY_MS = 10_000
 
 export async function bringUp(site: Site, options: BringUpOptions): Promise<Server> {
   const began = performance.now()
   const password = readPassword(site)
-  const patience = { empty: newPatience(), unreachable: newPatience() }
+  const patience = {
+    empty: newPatience(LOCK_PATIENCE_MS),
+    unreachable: newPatience(SOCKET_PATIENCE_MS),
+    starting: newPatience(REPORT_EVERY_MS),
+  }
   let attempt: Attempt | null = null
 
   for (;;) {
     options.signal?.throwIfAborted()
     const sighting = lookForServer(site.cluster)
+    const isStarting = sighting.kind === 'running' && sighting.status === 'starting'
+    if (patience.starting.isOver(isStarting)) site.log('info', 'the database server is still starting or recovering')
+    if (patience.empty.isOver(sighting.kind === 'empty')) removeLock(site.cluster, null)
     if (sighting.kind === 'running') {
       const socketFolder = sighting.socketFolder ?? options.socketFolder
       options.onSight(sighting.server, socketFolder)
       const answer = sighting.status === 'ready' ? await callServer({ socketFolder, password }) : 'busy'
       if (answer === 'ready') return serverOf(sighting.server, { socketFolder, attempt })
       if (patience.unreachable.isOver(answer === 'unreachable')) restartUnreachable(site, sighting.server)
-    } else if (sighting.kind === 'empty') {
-      if (patience.empty.isOver(true)) removeLock(site.cluster, null)
-    } else if (attempt === null) {
+    } else if (sighting.kind !== 'empty' && attempt === null) {
       attempt = await launch(site, options, sighting)
     }
 
@@ -77,7 +86,6 @@ export async function bringUp(site: Site, options: BringUpOptions): Promise<Serv
       attempt = null
       await sleep(RETRY_AFTER_MS, undefined, { signal: options.signal })
     }
-    const isStarting = sighting.kind === 'running' && sighting.status === 'starting'
     if (performance.now() - began > (isStarting ? RECOVERY_TIMEOUT_MS : START_TIMEOUT_MS)) {
       throw failure(site, 'did not become ready in time', attempt)
     }
@@ -155,7 +163,10 @@ export function restartUnreachable(site: Site, server: ProcessIdentity): void {
 
 function failure(site: Site, what: string, attempt: Attempt | null): Error {
   const output = attempt?.output().trim()
-  const said = output ? ` It said:\n${output}\n` : ' '
+  const disk = statfsSync(site.folder)
+  // A server on a full disk cannot even log that.
+  const full = disk.bavail * disk.bsize < DISK_BYTES_MIN ? ' The disk is full.' : ''
+  const said = full + (output ? ` It said:\n${output}\n` : ' ')
   return new Error(`The embedded PostgreSQL in ${site.folder} ${what}.${said}${OWN_DATABASE_HINT}`)
 }
 
@@ -171,13 +182,13 @@ async function abortable(promise: Promise<void>, signal: AbortSignal): Promise<v
   })
 }
 
-/** Tells when something has been so for longer than it could be by chance. */
-function newPatience(): { isOver(isSo: boolean): boolean } {
+/** Tells, again and again, when something has been so without a break for that long. */
+function newPatience(limitMs: number): { isOver(isSo: boolean): boolean } {
   let since: number | null = null
   return {
     isOver(isSo) {
       since = isSo ? (since ?? performance.now()) : null
-      if (since === null || performance.now() - since < PATIENCE_MS) return false
+      if (since === null || performance.now() - since < limitMs) return false
       since = null
       return true
     },

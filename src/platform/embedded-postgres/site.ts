@@ -23,7 +23,7 @@ export interface Site {
 
 export function prepareSite(options: { folder: string; log: Log; settings?: Record<string, string> }): Site {
   if (process.platform === 'win32') {
-    throw new Error('The embedded PostgreSQL does not run on Windows. Set DATABASE_URL to use a server of your own.')
+    throw new Error(`The embedded PostgreSQL does not run on Windows. ${OWN_DATABASE_HINT}`)
   }
   try {
     const folder = makeFolder(resolve(options.folder))
@@ -35,7 +35,9 @@ export function prepareSite(options: { folder: string; log: Log; settings?: Reco
     const { log, settings = {} } = options
     return { folder, cluster, users, logFile: join(folder, 'log'), binaries, major, account, settings, log }
   } catch (cause) {
-    if (!['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? ''))
+    if (
+      !['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOTDIR', 'EEXIST'].includes((cause as NodeJS.ErrnoException).code ?? '')
+    )
       throw cause
     const reason = (cause as Error).message
     throw new Error(`Cannot use the database folder ${options.folder}: ${reason}. ${OWN_DATABASE_HINT}`, { cause })

@@ -53,22 +53,26 @@ export function startWatchdog(site: Site, holderFile: string): Watchdog {
 
   return {
     watch: (server, socketFolder) => {
-      held = `${server.pid} ${server.started} ${socketFolder}\n`
+      const line = `${server.pid} ${server.started} ${socketFolder}\n`
+      if (line === held) return
+      held = line
       child.stdin?.write(held)
     },
 
     async release(timeoutMs) {
-      // Killed a moment ago and not yet replaced: the leave must be taken all the same.
-      if (!released && hasEnded(child)) child = begin()
       released = true
-      child.ref()
-      child.stdin?.end()
-      const timeout = new AbortController()
-      const timer = setTimeout(() => timeout.abort(), timeoutMs)
-      if (!hasEnded(child)) await once(child, 'exit', { signal: timeout.signal }).catch(() => {})
-      clearTimeout(timer)
-      if (child.exitCode === LEFT_TO_OTHERS) return 'left to others'
-      return child.exitCode === 0 ? 'gone' : 'late'
+      const timeout = AbortSignal.timeout(timeoutMs)
+      while (!timeout.aborted) {
+        // Killed, a moment ago or just now: the leave must be taken all the same.
+        if (child.signalCode !== null) child = begin()
+        child.ref()
+        child.stdin?.end()
+        if (!hasEnded(child)) await once(child, 'exit', { signal: timeout }).catch(() => {})
+        if (child.exitCode === 0) return 'gone'
+        if (child.exitCode === LEFT_TO_OTHERS) return 'left to others'
+        if (child.exitCode !== null) break
+      }
+      return 'late'
     },
   }
 }

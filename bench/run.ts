@@ -1,0 +1,22 @@
+// `npm run bench [section…]`: prints figures beside their targets. Exit code 1 when a target was missed.
+import { benchHttp } from './http.ts'
+import { benchJournal } from './journal.ts'
+import { benchMemory } from './memory.ts'
+import { benchStart } from './start.ts'
+import { summary } from './support/report.ts'
+
+const sections: Record<string, () => Promise<void>> = {
+  http: benchHttp,
+  journal: benchJournal,
+  memory: benchMemory,
+  start: benchStart,
+}
+
+const wanted = process.argv.slice(2)
+const unknown = wanted.filter(name => !sections[name])
+if (unknown.length > 0) {
+  console.error(`bench: no section ${unknown.join(', ')}; there are ${Object.keys(sections).join(', ')}`)
+  process.exit(2)
+}
+for (const [name, run] of Object.entries(sections)) if (wanted.length === 0 || wanted.includes(name)) await run()
+process.exit(summary() ? 0 : 1)
