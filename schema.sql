@@ -86,6 +86,53 @@ create table audit_seals (
 );
 CREATE TRIGGER audit_seals_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
+create table deliveries (
+  message_id uuid not null,
+  n integer not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  recipient text not null,
+  kind text not null,
+  status text not null,
+  attempts smallint not null default 0,
+  bounce_type text,
+  smtp_code smallint,
+  enhanced_code text,
+  response text,
+  mx_host text,
+  updated_at timestamp with time zone not null,
+  constraint deliveries_kind_check CHECK ((kind = ANY (ARRAY['to'::text, 'cc'::text, 'bcc'::text]))),
+  constraint deliveries_status_check CHECK ((status = ANY (ARRAY['open'::text, 'delivered'::text, 'bounced'::text, 'blocked'::text, 'complained'::text, 'suppressed'::text, 'expired'::text, 'cancelled'::text]))),
+  constraint deliveries_pkey PRIMARY KEY (message_id, n)
+) partition by RANGE (message_id);
+CREATE INDEX deliveries_by_rare_status ON ONLY public.deliveries USING btree (account_id, status, message_id) WHERE (status <> ALL (ARRAY['open'::text, 'delivered'::text]));
+CREATE INDEX deliveries_by_recipient ON ONLY public.deliveries USING btree (account_id, recipient, message_id);
+
+create table domains (
+  id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  name text not null,
+  is_platform boolean not null,
+  dkim_selector text not null,
+  dkim_public_key text not null,
+  dkim_private_key text not null,
+  findings jsonb not null default '{}'::jsonb,
+  checked_at timestamp with time zone,
+  verified_at timestamp with time zone,
+  mx_verified_at timestamp with time zone,
+  inbound_enabled boolean not null default false,
+  failing_since timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint domains_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint domains_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint domains_pkey PRIMARY KEY (id),
+  constraint domains_name UNIQUE (tenant_id, name)
+);
+CREATE INDEX domains_by_account ON public.domains USING btree (account_id, id DESC);
+CREATE INDEX domains_to_check ON public.domains USING btree (checked_at) WHERE ((verified_at IS NOT NULL) AND (NOT is_platform));
+CREATE UNIQUE INDEX domains_verified ON public.domains USING btree (name) WHERE (verified_at IS NOT NULL);
+
 create table events (
   id bigint not null default nextval('events_id_seq'::regclass),
   account_id uuid not null,
@@ -102,6 +149,17 @@ CREATE INDEX events_by_message ON ONLY public.events USING btree (message_id, id
 CREATE INDEX events_by_rare_type ON ONLY public.events USING btree (account_id, type, id) WHERE (type <> ALL (ARRAY['accepted'::text, 'delivered'::text]));
 CREATE INDEX events_by_recipient ON ONLY public.events USING btree (account_id, recipient, id) WHERE ((recipient IS NOT NULL) AND (message_id IS NULL));
 CREATE INDEX events_by_tenant ON ONLY public.events USING btree (tenant_id, id) WHERE (tenant_id IS NOT NULL);
+
+create table idempotency_keys (
+  tenant_id uuid not null,
+  key text not null,
+  body_hash bytea not null,
+  message_id uuid not null,
+  response jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint idempotency_keys_pkey PRIMARY KEY (tenant_id, key)
+);
+CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
 
 create table inboxes (
   id uuid not null,
@@ -123,12 +181,109 @@ create table installation (
   constraint installation_pkey PRIMARY KEY (id)
 );
 
+create table message_bodies (
+  message_id uuid not null,
+  source bytea not null,
+  constraint message_bodies_pkey PRIMARY KEY (message_id)
+) partition by RANGE (message_id);
+
+create table messages (
+  id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  api_key_id uuid,
+  credential_id uuid,
+  domain_id uuid,
+  sender text not null,
+  sender_domain text not null,
+  from_header text not null,
+  subject text,
+  rfc_message_id text not null,
+  tags jsonb not null,
+  metadata jsonb not null,
+  size integer not null,
+  recipients integer not null,
+  is_sandbox boolean not null,
+  needs_smtputf8 boolean not null,
+  has_unsubscribe boolean not null,
+  created_at timestamp with time zone not null,
+  constraint messages_pkey PRIMARY KEY (id)
+) partition by RANGE (id);
+CREATE INDEX messages_by_account ON ONLY public.messages USING btree (account_id, id);
+CREATE INDEX messages_by_sender ON ONLY public.messages USING btree (account_id, sender, id);
+CREATE INDEX messages_by_tenant ON ONLY public.messages USING btree (tenant_id, id);
+
 create table migrations (
   name text not null,
   sha256 text not null,
   applied_at timestamp with time zone not null default now(),
   constraint migrations_pkey PRIMARY KEY (name)
 );
+
+create table queue (
+  message_id uuid not null,
+  n integer not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  recipient_domain text not null,
+  status text not null,
+  rank timestamp with time zone not null,
+  due_at timestamp with time zone,
+  attempts smallint not null default 0,
+  crashes smallint not null default 0,
+  lease_token uuid,
+  lease_until timestamp with time zone,
+  suspension_id uuid,
+  held_at timestamp with time zone,
+  smtp_code smallint,
+  enhanced_code text,
+  response text,
+  mx_host text,
+  accepted_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint queue_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'deferred'::text, 'held'::text]))),
+  constraint queue_pkey PRIMARY KEY (message_id, n)
+);
+CREATE INDEX queue_by_tenant ON public.queue USING btree (tenant_id);
+CREATE INDEX queue_deferred ON public.queue USING btree (due_at) WHERE (status = 'deferred'::text);
+CREATE INDEX queue_held ON public.queue USING btree (suspension_id) WHERE (status = 'held'::text);
+CREATE INDEX queue_leases ON public.queue USING btree (lease_until) WHERE (status = 'sending'::text);
+CREATE INDEX queue_queued ON public.queue USING btree (rank) WHERE (status = 'queued'::text);
+
+create table smtp_credentials (
+  id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  username text not null,
+  password_hash bytea not null,
+  allowed_cidrs text[] not null,
+  created_at timestamp with time zone not null,
+  rotated_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  constraint smtp_credentials_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint smtp_credentials_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint smtp_credentials_pkey PRIMARY KEY (id),
+  constraint smtp_credentials_username UNIQUE (username)
+);
+CREATE INDEX smtp_credentials_by_tenant ON public.smtp_credentials USING btree (tenant_id, id DESC);
+
+create table suppressions (
+  id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid,
+  address text not null,
+  reason text not null,
+  detail text,
+  message_id uuid,
+  created_at timestamp with time zone not null,
+  constraint suppressions_reason_check CHECK ((reason = ANY (ARRAY['hard_bounce'::text, 'complaint'::text, 'unsubscribe'::text, 'manual'::text]))),
+  constraint suppressions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint suppressions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint suppressions_pkey PRIMARY KEY (id),
+  constraint suppressions_address UNIQUE NULLS NOT DISTINCT (account_id, tenant_id, address)
+);
+CREATE INDEX suppressions_by_account ON public.suppressions USING btree (account_id, id DESC);
+CREATE INDEX suppressions_by_address ON public.suppressions USING btree (account_id, address);
 
 create table suspensions (
   id uuid not null,
@@ -167,6 +322,21 @@ create table tails (
   constraint tails_pkey PRIMARY KEY (name)
 );
 
+create table tenant_counters (
+  tenant_id uuid not null,
+  minute timestamp with time zone not null,
+  minute_count bigint not null,
+  hour timestamp with time zone not null,
+  hour_count bigint not null,
+  day date not null,
+  day_count bigint not null,
+  month date not null,
+  month_count bigint not null,
+  rank timestamp with time zone not null,
+  constraint tenant_counters_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint tenant_counters_pkey PRIMARY KEY (tenant_id)
+);
+
 create table tenants (
   id uuid not null,
   account_id uuid not null,
@@ -191,6 +361,15 @@ create table tenants (
 );
 CREATE INDEX tenants_by_account ON public.tenants USING btree (account_id, id DESC);
 
+create table usage_days (
+  tenant_id uuid not null,
+  day date not null,
+  account_id uuid not null,
+  recipients bigint not null,
+  messages bigint not null,
+  constraint usage_days_pkey PRIMARY KEY (tenant_id, day)
+);
+
 CREATE OR REPLACE FUNCTION public.create_event_partitions(ahead integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -213,6 +392,40 @@ begin
   return made;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.create_message_partitions(now timestamp with time zone, weeks_ahead integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  monday timestamptz;
+  name text;
+  parent text;
+  -- Bodies of up to 8 kB stay in the row; a delivery is written a second time, in its page.
+  settings constant jsonb := '{"messages": "fillfactor = 100", "message_bodies": "toast_tuple_target = 8160",
+    "deliveries": "fillfactor = 80"}';
+  made integer := 0;
+begin
+  perform pg_advisory_xact_lock(hashtext('create_message_partitions'));
+  for week in 0 .. weeks_ahead loop
+    monday := date_trunc('week', now at time zone 'utc') at time zone 'utc' + week * interval '7 days';
+    foreach parent in array array['messages', 'message_bodies', 'deliveries'] loop
+      name := parent || '_' || to_char(monday at time zone 'utc', 'YYYYMMDD');
+      continue when to_regclass(name) is not null;
+      begin
+        execute format('create table %I (like %I including defaults including constraints including storage) with (%s)',
+          name, parent, settings ->> parent);
+        execute format('alter table %I attach partition %I for values from (%L) to (%L)',
+          parent, name, uuid_at(monday), uuid_at(monday + interval '7 days'));
+        made := made + 1;
+      exception when check_violation then
+        -- The default partition holds rows of that week already: they stay there, and so does the rest of the week.
+        null;
+      end;
+    end loop;
+  end loop;
+  return made;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -220,3 +433,11 @@ AS $function$
 begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end $function$;
+
+CREATE OR REPLACE FUNCTION public.uuid_at(moment timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select (lpad(to_hex((extract(epoch from moment) * 1000)::bigint), 12, '0') || '00000000000000000000')::uuid
+$function$;

@@ -5,6 +5,8 @@ import { Gatekeeper } from './identity/access/authenticate.ts'
 import { accountRoutes } from './identity/accounts/routes.ts'
 import { apiKeyRoutes } from './identity/api-keys/routes.ts'
 import { tenantRoutes } from './identity/tenants/routes.ts'
+import { Gate } from './sending/messages/gate.ts'
+import { messageRoutes } from './sending/messages/routes.ts'
 import { entryMac } from './observers/audit/chain.ts'
 import { auditLoops } from './observers/audit/loops.ts'
 import { auditRoutes } from './observers/audit/routes.ts'
@@ -50,10 +52,17 @@ export interface App {
 /** Every loop of the service; the worker role runs them. */
 export const loops: readonly Loop[] = [...journalLoops, ...auditLoops]
 
-const featureRoutes = (world: World): Route[] => [
+/** What lives beside the World and is shared by several doors. */
+interface Features {
+  gate: Gate
+  publicUrl: () => string
+}
+
+const featureRoutes = (world: World, { gate, publicUrl }: Features): Route[] => [
   ...accountRoutes(world),
   ...tenantRoutes(world),
   ...apiKeyRoutes(world),
+  ...messageRoutes(world, gate, publicUrl),
   ...eventRoutes(world),
   ...auditRoutes(world),
 ]
@@ -68,7 +77,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const checks = await readinessChecks(world, board, state)
   let document = ''
   const routes = [
-    ...featureRoutes(world),
+    ...featureRoutes(world, { gate: new Gate(world), publicUrl: () => config.PUBLIC_URL ?? app.url ?? '' }),
     ...healthRoutes(checks),
     ...docsRoutes(world, { document: () => document, adminToken }),
   ]

@@ -7,6 +7,9 @@ export interface BatcherOptions<Item, Result> {
   itemsMax: number
   /** How many batches may be under way at once. */
   slots: number
+  /** Bounds a batch by more than its number of items, such as bytes. One item alone may be heavier. */
+  weightMax?: number
+  weightOf?: (item: Item) => number
 }
 
 interface Waiting<Item, Result> {
@@ -43,7 +46,7 @@ export class Batcher<Item, Result> {
   }
 
   #start(): void {
-    const batch = this.#waiting.splice(0, this.#options.itemsMax)
+    const batch = this.#take()
     if (batch.length === 0) return
     this.#running += 1
     this.#options
@@ -57,5 +60,18 @@ export class Batcher<Item, Result> {
         this.#schedule()
       })
     this.#schedule()
+  }
+
+  #take(): Waiting<Item, Result>[] {
+    const { itemsMax, weightMax = Infinity, weightOf } = this.#options
+    if (!weightOf) return this.#waiting.splice(0, itemsMax)
+    let count = 0
+    let weight = 0
+    for (const { item } of this.#waiting) {
+      weight += weightOf(item)
+      if (count === itemsMax || (count > 0 && weight > weightMax)) break
+      count += 1
+    }
+    return this.#waiting.splice(0, count)
   }
 }

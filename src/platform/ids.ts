@@ -50,3 +50,10 @@ function randomBytes(count: number): Buffer {
   used += count
   return pool.subarray(used - count, used)
 }
+
+export const idToBytes = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex')
+export const idFromBytes = (bytes: Buffer): string => format(bytes.toString('hex'))
+
+/** The smallest id of a moment: `id >= firstIdAt(since)` is "not before since", answered by the primary key. */
+export const firstIdAt = (moment: Date): string =>
+  format(Math.max(0, moment.getTime()).toString(16).padStart(12, '0').slice(-12) + '0'.repeat(20))

@@ -111,6 +111,9 @@ function startHolder(place: { folder: string; sockets: string }, options: HoldOp
     cwd: '/',
     // A process group of its own, for Ctrl-C.
     detached: true,
+    // No holder outlives its test for long, however that fails.
+    timeout: 2 * WAIT_MAX_MS,
+    killSignal: 'SIGKILL',
     ...(uid !== undefined && { uid, gid: uid }),
   })
   child.stdin.on('error', () => {})

@@ -52,6 +52,8 @@ export interface Contract {
   /** The body may be left out altogether. */
   isBodyOptional?: boolean
   bodyBytesMax?: number
+  /** What a NUL in a text of the body is refused with, where it is not `invalid_request`. */
+  textRefusal?: RefusalCode
   replies: { readonly [status: number]: ReplySchema }
   refusals?: readonly RefusalCode[]
   /** The audit action of every call that changes something; null on reads. */

@@ -20,6 +20,7 @@ export function mount(world: World, app: FastifyInstance, { contract, handle }: 
     method: contract.method,
     url: contract.path.replace(/\{(\w+)\}/g, ':$1'),
     bodyLimit: contract.bodyBytesMax ?? 1024 * 1024,
+    config: { textRefusal: contract.textRefusal },
     // Before the body is read: a stranger must not be able to make us parse 40 MiB.
     onRequest: async request => {
       request.principal = await identify(contract.access, request)

@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Socket } from 'node:net'
 import { newId } from '../ids.ts'
 import type { Principal } from '../principal.ts'
-import { refuse, Refusal } from '../refusal.ts'
+import { refuse, Refusal, type RefusalCode } from '../refusal.ts'
 import type { World } from '../world.ts'
 import type { Access, Method, Route } from './contract.ts'
 import { errorReply } from './errors.ts'
@@ -27,7 +27,9 @@ declare module 'fastify' {
   interface FastifyRequest {
     sourceIp: string
     principal: Principal | null
-    ignoredFields: string[]
+  }
+  interface FastifyContextConfig {
+    textRefusal?: RefusalCode | undefined
   }
 }
 
@@ -51,11 +53,13 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
   })
   app.decorateRequest('sourceIp', '')
   app.decorateRequest('principal', null)
-  app.decorateRequest('ignoredFields')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     try {
-      done(null, bytes.length === 0 ? undefined : parseJsonBody(bytes as Buffer))
+      done(
+        null,
+        bytes.length === 0 ? undefined : parseJsonBody(bytes as Buffer, request.routeOptions.config.textRefusal),
+      )
     } catch (refusal) {
       done(refusal as Error)
     }

@@ -22,6 +22,8 @@ export interface AuditDraft {
   target: { type: string; id: string }
   before?: object | null
   after?: object | null
+  /** Where a transaction acts for several callers at once: the one of this entry. */
+  by?: Actor
 }
 
 export interface Appended {
@@ -33,21 +35,23 @@ export interface Appended {
 
 export function appendJournal({ events, entries, by, now }: Appended, mac: (canonical: string) => Buffer): Sql {
   if (entries.length === 0) return appendEvents(events, now)
-  const rows = entries.map(entry => auditRow(entry, by, now))
+  const rows = entries.map(entry => auditRow(entry, entry.by ?? by, now))
   const macs = rows.map(row => mac(canonicalEntry(row)))
   // Audit ids are gapless (max + 1 under the lock), so that a missing number proves a removal.
   return prepared`
     with happened as (${appendEvents(events, now)})
     insert into audit_entries (id, account_id, tenant_id, actor_type, actor_id, actor_name, ip, action,
       target_type, target_id, before, after, request_id, created_at, mac)
-    select (select coalesce(max(id), 0) from audit_entries) + n, account_id, tenant_id,
-      ${by.type}, ${by.id}, ${by.name}, ${by.ip}, action,
-      target_type, target_id, before::json, after::json, ${by.requestId}, ${now}, mac
+    select (select coalesce(max(id), 0) from audit_entries) + n, account_id, tenant_id, actor_type, actor_id, actor_name,
+      ip, action, target_type, target_id, before::json, after::json, request_id, ${now}, mac
     from unnest(${rows.map(row => row.accountId)}::uuid[], ${rows.map(row => row.tenantId)}::uuid[],
+      ${rows.map(row => row.actorType)}::text[], ${rows.map(row => row.actorId)}::text[],
+      ${rows.map(row => row.actorName)}::text[], ${rows.map(row => row.ip)}::text[],
       ${rows.map(row => row.action)}::text[], ${rows.map(row => row.targetType)}::text[],
       ${rows.map(row => row.targetId)}::text[], ${rows.map(row => row.before)}::text[],
-      ${rows.map(row => row.after)}::text[], ${macs}::bytea[])
-      with ordinality as entry (account_id, tenant_id, action, target_type, target_id, before, after, mac, n)
+      ${rows.map(row => row.after)}::text[], ${rows.map(row => row.requestId)}::text[], ${macs}::bytea[])
+      with ordinality as entry (account_id, tenant_id, actor_type, actor_id, actor_name, ip, action, target_type,
+        target_id, before, after, request_id, mac, n)
     order by n`
 }
 

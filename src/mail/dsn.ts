@@ -1,0 +1,115 @@
+// Reads delivery status notifications (RFC 3464), and the bounces in plain text that some servers still send instead.
+// Everything here comes from strangers: what is missing is null, what is nonsense is no report.
+
+import { type BounceClass, classifyReply } from './bounce-classes.ts'
+import { readTextBounce } from './dsn-text.ts'
+import { type HeaderField, readFields, valueOf } from './headers.ts'
+import type { ParsedMail } from './parsed-mail.ts'
+import { reportedAddress, textsOfParts } from './report-parts.ts'
+import { parseReply, type SmtpReply } from './smtp-reply.ts'
+
+export type DsnAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
+
+/** What became of one recipient. */
+export type DsnReport = {
+  action: DsnAction
+  /** The enhanced code, such as `5.1.1`. */
+  status: string | null
+  /** Null when the report does not say, or says it in a form that is no address. The return path still tells. */
+  finalRecipient: string | null
+  originalRecipient: string | null
+  /** As reported, without its type. */
+  diagnosticCode: string | null
+  remoteMta: string | null
+  /** The answer of the remote server in the form that `classifyReply` takes. */
+  reply: SmtpReply
+}
+
+// Our return paths carry one recipient each. A report about more is from a list, or from someone who is trying.
+const REPORTS_MAX = 100
+
+/** The reports in a message, empty when it is none. */
+export function readDsn(mail: ParsedMail): DsnReport[] {
+  const parts = textsOfParts(mail, ['message/delivery-status', 'message/global-delivery-status'])
+  const groups = parts.flatMap(recipientGroups)
+  return (groups.length > 0 ? groups : readTextBounce(mail)).slice(0, REPORTS_MAX).map(readRecipient)
+}
+
+/**
+ * What a report means for the delivery. A server that gave up after temporary answers has failed for good, though the
+ * answer it quotes is temporary; that is soft, since the address may be fine.
+ */
+export function classifyDsn({ action, reply }: DsnReport): { class: BounceClass; rule: string } {
+  if (action !== 'failed') return { class: 'transient', rule: 'not-failed' }
+  const verdict = classifyReply(reply)
+  return verdict.class === 'transient' ? { class: 'soft', rule: 'gave-up' } : verdict
+}
+
+/**
+ * The fields about one recipient each (RFC 3464 §2.3). They should come in blocks of their own after a block about the
+ * message; some servers forget the blank line, so a field that was already seen opens the next recipient.
+ */
+function recipientGroups(text: string): HeaderField[][] {
+  const groups: HeaderField[][] = []
+  for (const block of text.split(/\n[ \t]*\n/)) {
+    let group: HeaderField[] = []
+    groups.push(group)
+    for (const field of readFields(block)) {
+      if (field.lowerName === 'final-recipient' && valueOf(group, 'final-recipient') !== null) {
+        group = []
+        groups.push(group)
+      }
+      group.push(field)
+    }
+  }
+  return groups.filter(group => valueOf(group, 'action') !== null || valueOf(group, 'status') !== null)
+}
+
+function readRecipient(fields: HeaderField[]): DsnReport {
+  const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(valueOf(fields, 'status') ?? '')?.[0] ?? null
+  const diagnosticCode = valueOf(fields, 'diagnostic-code')?.replace(/^[\w-]{1,20}\s*;\s*/, '') || null
+  const originalRecipient = valueOf(fields, 'original-recipient')
+  const action = readAction(valueOf(fields, 'action'), status)
+  return {
+    action,
+    status,
+    finalRecipient: reportedAddress(valueOf(fields, 'final-recipient') ?? valueOf(fields, 'x-actual-recipient')),
+    originalRecipient: reportedAddress(originalRecipient && decodeXtext(originalRecipient)),
+    diagnosticCode,
+    remoteMta: valueOf(fields, 'remote-mta')?.replace(/^[\w-]{1,20}\s*;\s*/, '') || null,
+    reply: replyOf(action, status, diagnosticCode),
+  }
+}
+
+const ACTIONS: readonly DsnAction[] = ['failed', 'delayed', 'delivered', 'relayed', 'expanded']
+
+function readAction(value: string | null, status: string | null): DsnAction {
+  const word = value
+    ?.trim()
+    .toLowerCase()
+    .split(/[\s(;]/)[0]
+  const action = ACTIONS.find(known => known === word)
+  if (action) return action
+  // Without a word we know, the status decides; without that, nothing proves that the delivery is over.
+  if (status?.startsWith('5')) return 'failed'
+  return status?.startsWith('2') ? 'delivered' : 'delayed'
+}
+
+/** RFC 3461 §4: `+2B` stands for a plus sign. */
+const decodeXtext = (text: string): string =>
+  text.replaceAll(/\+([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+
+/** The remote answer, its gaps filled from the status: some servers report only that. */
+function replyOf(action: DsnAction, status: string | null, diagnosticCode: string | null): SmtpReply {
+  // A reply of several lines was folded into one field; its codes show where the lines began.
+  const text = (diagnosticCode ?? '').replaceAll(/\s+/g, ' ')
+  const reply = parseReply(text.replaceAll(/ (?=[45]\d\d[ -][45]\.\d)/g, '\n'))
+  const enhanced = reply.enhanced ?? status
+  return { code: reply.code || codeFor(action, enhanced), enhanced, text: reply.text }
+}
+
+/** A basic code where none was reported. 500 and 400 say no more than that it failed, for good or for now. */
+function codeFor(action: DsnAction, enhanced: string | null): number {
+  if (enhanced?.startsWith('5') || (!enhanced && action === 'failed')) return 500
+  return enhanced?.startsWith('4') || action === 'delayed' ? 400 : 250
+}

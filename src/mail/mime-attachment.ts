@@ -1,0 +1,106 @@
+// One attachment as a MIME part: its content type made safe, its file name in every script, its bytes in base64.
+
+import { isAscii } from 'node:buffer'
+import { hasLongLine } from './body-encoding.ts'
+import { bareContentId, checkContentId } from './custom-headers.ts'
+import { parameterHeader } from './header-write.ts'
+import { findBareLineBreak } from './headers.ts'
+
+export type Attachment = {
+  filename: string | null
+  contentType: string | null
+  /** What `cid:` in the HTML refers to, with or without angle brackets. */
+  contentId: string | null
+  inline: boolean
+  content: Buffer
+}
+
+/** A stretch of the message: text, bytes, or bytes still to be written as base64. */
+export type Piece = string | Buffer | { base64: Buffer }
+
+const FILENAME_CHARS_MAX = 255 // the longest name common file systems take
+const CONTENT_TYPE_CHARS_MAX = 255 // 127 for type and subtype each, RFC 6838 §4.2
+const SHORT_NAME_CHARS_MAX = 60 // fits into one line with `filename=""` around it
+const DEFAULT_TYPE = 'application/octet-stream'
+
+/** The part with its header, a blank line and its body, without a line break at the end. */
+export function attachmentPart(attachment: Attachment): Piece[] {
+  const claimed = safeContentType(attachment.contentType ?? DEFAULT_TYPE)
+  // RFC 2046 §5.2.1: a message inside a message may not be base64. Where it cannot go as it is, it goes as a file.
+  const isMessage = claimed.startsWith('message/')
+  const asIs = isMessage && isSevenBit(attachment.content)
+  const contentType = isMessage && !asIs ? DEFAULT_TYPE : claimed
+  const header =
+    `Content-Type: ${contentType}\r\n` +
+    `Content-Transfer-Encoding: ${asIs ? '7bit' : 'base64'}\r\n` +
+    contentIdLine(attachment.contentId) +
+    parameterHeader(
+      'Content-Disposition',
+      attachment.inline ? 'inline' : 'attachment',
+      filenameParameters(attachment.filename),
+    ) +
+    '\r\n'
+  return [header, asIs ? attachment.content : { base64: attachment.content }]
+}
+
+const isSevenBit = (bytes: Buffer): boolean => isAscii(bytes) && findBareLineBreak(bytes) === -1 && !hasLongLine(bytes)
+
+/**
+ * A content type that cannot break the header or the structure: type and subtype as tokens, parameters only where they
+ * are tokens too. A multipart would claim a structure its base64 does not have, so it becomes a plain file.
+ */
+export function safeContentType(text: string): string {
+  const [essence = '', ...parameters] = text.trim().split(';')
+  const type = essence.trim().toLowerCase()
+  if (text.length > CONTENT_TYPE_CHARS_MAX || !/^[\w!#$&^+.-]+\/[\w!#$&^+.-]+$/.test(type)) return DEFAULT_TYPE
+  if (type.startsWith('multipart/')) return DEFAULT_TYPE
+  const safe = parameters.flatMap(parameter => {
+    const match = /^\s*([\w-]+)\s*=\s*"?([\w!#$&^+./:-]+)"?\s*$/.exec(parameter)
+    if (!match || /^(?:boundary|name|filename)$/i.test(match[1]!)) return []
+    return [`; ${match[1]!.toLowerCase()}="${match[2]}"`]
+  })
+  return type + safe.join('')
+}
+
+function contentIdLine(contentId: string | null): string {
+  return contentId && checkContentId(contentId) === null ? `Content-ID: <${bareContentId(contentId)}>\r\n` : ''
+}
+
+function filenameParameters(filename: string | null): string[] {
+  const cut = (filename ?? '')
+    .toWellFormed()
+    .replace(/[\p{Cc}\u2028\u2029]/gu, '')
+    .slice(0, FILENAME_CHARS_MAX)
+  const name = cut.isWellFormed() ? cut : cut.slice(0, -1)
+  if (name === '') return []
+  if (name.length <= SHORT_NAME_CHARS_MAX && /^[ -~]*$/.test(name)) return [`filename="${escapeQuoted(name)}"`]
+  return [`filename="${asciiLookalike(name)}"`, ...extendedParameter('filename', name)]
+}
+
+const escapeQuoted = (text: string): string => text.replace(/["\\]/g, '\\$&')
+
+/** For readers that do not know RFC 2231: the name without its accents, shortened in the middle to keep the suffix. */
+function asciiLookalike(name: string): string {
+  const ascii = name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^ !#-[\]-~]/gu, '_')
+  return ascii.length <= SHORT_NAME_CHARS_MAX ? ascii : `${ascii.slice(0, 40)}${ascii.slice(-20)}`
+}
+
+/** RFC 2231 §3 and §4: percent-encoded UTF-8, in numbered sections that fit into a line and hold whole characters. */
+function extendedParameter(name: string, value: string): string[] {
+  const sections: string[] = []
+  let section = "UTF-8''"
+  for (const char of value) {
+    const encoded = encodeURIComponent(char).replace(/[!'()*]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+    if (section.length + encoded.length > SHORT_NAME_CHARS_MAX) {
+      sections.push(section)
+      section = ''
+    }
+    section += encoded
+  }
+  sections.push(section)
+  if (sections.length === 1) return [`${name}*=${sections[0]}`]
+  return sections.map((text, index) => `${name}*${index}*=${text}`)
+}

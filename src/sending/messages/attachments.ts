@@ -1,0 +1,37 @@
+// Decoding attachments: strict base64, and no more than the limit in all.
+import type { Attachment } from '../../mail/mime-attachment.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { SendRequest } from './contract.ts'
+import { ATTACHMENT_BYTES_MAX } from './limits.ts'
+
+type Wanted = NonNullable<SendRequest['attachments']>[number]
+
+export function decodeAttachments(attachments: readonly Wanted[]): Attachment[] {
+  let total = 0
+  return attachments.map((attachment, index) => {
+    const size = decodedSize(attachment.content)
+    total += size ?? 0
+    if (total > ATTACHMENT_BYTES_MAX) {
+      throw refuse('attachments_too_large', 'The attachments are larger than 25 MB together.')
+    }
+    const content = size === null ? null : Buffer.from(attachment.content, 'base64')
+    // Node skips what is no base64; a decoded length that differs from the announced one shows that it did.
+    if (!content || content.length !== size) {
+      throw refuse('invalid_message', `attachments[${index}].content is not valid base64.`)
+    }
+    return {
+      filename: attachment.filename ?? null,
+      contentType: attachment.content_type ?? null,
+      contentId: attachment.content_id ?? null,
+      inline: attachment.inline ?? false,
+      content,
+    }
+  })
+}
+
+/** How many bytes the text stands for, white space not allowed; null when its length cannot be base64. */
+function decodedSize(text: string): number | null {
+  if (text.length % 4 !== 0 || text.includes('-') || text.includes('_')) return null
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  return (text.length / 4) * 3 - padding
+}

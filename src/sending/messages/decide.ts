@@ -1,0 +1,225 @@
+// What becomes of one submission: accepted with so many queued, held and suppressed, a duplicate, or refused. Pure but for
+// the counters of the batch, which each decision moves on for the next.
+import type { ActiveSuspension } from '../../control/suspensions/active.ts'
+import { broadestPause, scopeName, type PauseFacts } from '../../control/suspensions/match.ts'
+import type { AuditDraft, EventDraft } from '../../platform/journal/append.ts'
+import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
+import { sameBytes } from '../../platform/secrets.ts'
+import type { SendResponse } from './contract.ts'
+import type { DeliveryRow, KnownKey, MessageRow, NewKey, QueueRow, TenantRow, UsageRow } from './queries.ts'
+import type { Recipient, Submission } from './submission.ts'
+import { add, current, refusalOf } from './windows.ts'
+
+/** What the database says, for a whole batch. */
+export interface Known {
+  /** By id; replaced by the next state as recipients are counted. */
+  tenants: Map<string, TenantRow>
+  usage: Map<string, UsageRow>
+  /** `tenant name` → domain id. */
+  domains: ReadonlyMap<string, string>
+  keys: Map<string, KnownKey>
+  pauses: ReadonlyMap<string, readonly ActiveSuspension[]>
+  /** `tenant address` of those who must not be written to. */
+  suppressed: ReadonlySet<string>
+}
+
+export type Decision =
+  | { kind: 'refused'; refusal: Refusal; events: EventDraft[] }
+  | { kind: 'duplicate'; response: SendResponse; events: EventDraft[] }
+  | {
+      kind: 'accepted'
+      response: SendResponse
+      events: EventDraft[]
+      entry: AuditDraft
+      message: MessageRow
+      source: Buffer
+      deliveries: DeliveryRow[]
+      queue: QueueRow[]
+      newKey: NewKey | null
+    }
+
+/** In the order of DECISIONS §3: tenant, validation, idempotency, reject-pauses, quota and rate, suppression, holds. */
+export function decide(submission: Submission, known: Known, now: Date): Decision {
+  const tenant = known.tenants.get(submission.tenantId)
+  if (!tenant || tenant.account_id !== submission.accountId) return refused(notFound('tenant'))
+  if (tenant.status === 'disabled')
+    return refused(refuse('tenant_disabled', 'This tenant is disabled and cannot send.'))
+  const domainId = known.domains.get(`${submission.tenantId} ${submission.senderDomain}`) ?? null
+  const invalid = validationRefusal(submission, tenant, domainId)
+  if (invalid) return refused(invalid)
+  const earlier = submission.idempotency && known.keys.get(`${submission.tenantId} ${submission.idempotency.key}`)
+  if (earlier) return repeat(submission, earlier)
+  const pauses = known.pauses.get(submission.accountId) ?? []
+  const rejection = rejectionOf(submission, pauses)
+  if (rejection) return rejection
+  const wanted = submission.recipients.filter(each => !known.suppressed.has(`${submission.tenantId} ${each.address}`))
+  const counters = current(tenant, now)
+  const limited = refusalOf(counters, tenant, wanted.length, now)
+  if (limited) return refused(limited)
+  const firstRank = Math.max(now.getTime(), tenant.rank.getTime())
+  const rank = new Date(firstRank + wanted.length * RANK_STEP_MS)
+  known.tenants.set(tenant.tenant_id, { ...tenant, ...add(counters, wanted.length), rank })
+  count(known, tenant, { recipients: wanted.length, day: counters.day })
+  return accept(submission, { tenant, domainId, pauses, wanted: new Set(wanted), firstRank, known })
+}
+
+/** Each recipient takes this much of its tenant's time line: tenants with a backlog share as if each sent 1,000/s. */
+const RANK_STEP_MS = 1
+
+const refused = (refusal: Refusal, events: EventDraft[] = []): Decision => ({ kind: 'refused', refusal, events })
+
+function validationRefusal(submission: Submission, tenant: TenantRow, domainId: string | null): Refusal | null {
+  if (submission.recipients.length > tenant.max_recipients_per_message) {
+    return refuse(
+      'too_many_recipients',
+      `A message of this tenant may have ${tenant.max_recipients_per_message} recipients.`,
+    )
+  }
+  if (domainId === null && !tenant.sandbox) {
+    return refuse('domain_not_verified', `The domain ${submission.senderDomain} is not verified for this tenant.`)
+  }
+  return null
+}
+
+function repeat({ idempotency }: Submission, earlier: KnownKey): Decision {
+  if (!sameBytes(earlier.body_hash, idempotency!.bodyHash)) {
+    return refused(refuse('idempotency_conflict', 'This idempotency key was used with another body.'))
+  }
+  return { kind: 'duplicate', response: { ...earlier.response, duplicate: true }, events: [] }
+}
+
+/** A reject-pause that matches any recipient refuses the whole submission, and that is an event. */
+function rejectionOf(submission: Submission, pauses: readonly ActiveSuspension[]): Decision | null {
+  const rejecting = pauses.filter(pause => pause.queue_action === 'reject')
+  if (rejecting.length === 0) return null
+  for (const recipient of submission.recipients) {
+    const pause = broadestPause(rejecting, factsOf(submission, recipient))
+    if (!pause) continue
+    const event = {
+      type: 'rejected',
+      accountId: submission.accountId,
+      tenantId: submission.tenantId,
+      data: { suspension_id: pause.id, scope: scopeName(pause), recipients: submission.recipients.length },
+    }
+    return refused(refuse('sending_suspended', `Sending is paused for ${scopeName(pause)}.`), [event])
+  }
+  return null
+}
+
+const factsOf = (submission: Submission, { domain }: Recipient): PauseFacts => ({
+  ...submission,
+  recipientDomain: domain,
+})
+
+function count(known: Known, tenant: TenantRow, { recipients, day }: { recipients: number; day: string }): void {
+  const usage = known.usage.get(tenant.tenant_id)
+  known.usage.set(tenant.tenant_id, {
+    tenant_id: tenant.tenant_id,
+    account_id: tenant.account_id,
+    day,
+    recipients: (usage?.recipients ?? 0) + recipients,
+    messages: (usage?.messages ?? 0) + 1,
+  })
+}
+
+interface Circumstances {
+  tenant: TenantRow
+  domainId: string | null
+  pauses: readonly ActiveSuspension[]
+  /** Those who are not suppressed. */
+  wanted: ReadonlySet<Recipient>
+  firstRank: number
+  known: Known
+}
+
+function accept(
+  submission: Submission,
+  { tenant, domainId, pauses, wanted, firstRank, known }: Circumstances,
+): Decision {
+  const { messageId, accountId, tenantId } = submission
+  const response: SendResponse = { message_id: messageId, queued: 0, held: 0, suppressed: 0, duplicate: false }
+  const events: EventDraft[] = []
+  const deliveries: DeliveryRow[] = []
+  const queue: QueueRow[] = []
+  submission.recipients.forEach((recipient, n) => {
+    const isWanted = wanted.has(recipient)
+    const happened = (type: string, data: object = {}): void =>
+      void events.push({ type, accountId, tenantId, messageId, recipient: recipient.address, data })
+    deliveries.push({
+      message_id: messageId,
+      n,
+      account_id: accountId,
+      tenant_id: tenantId,
+      recipient: recipient.address,
+      kind: recipient.kind,
+      status: isWanted ? 'open' : 'suppressed',
+    })
+    if (!isWanted) {
+      response.suppressed += 1
+      return happened('suppressed')
+    }
+    happened('accepted')
+    const pause = pauses.length > 0 ? broadestPause(pauses, factsOf(submission, recipient)) : null
+    if (pause) {
+      response.held += 1
+      response.hold_scope ??= scopeName(pause)
+      happened('held', { suspension_id: pause.id, scope: scopeName(pause) })
+    } else response.queued += 1
+    queue.push({
+      message_id: messageId,
+      n,
+      account_id: accountId,
+      tenant_id: tenantId,
+      recipient_domain: recipient.domain,
+      status: pause ? 'held' : 'queued',
+      rank: new Date(firstRank + queue.length * RANK_STEP_MS),
+      suspension_id: pause?.id ?? null,
+    })
+  })
+  const { idempotency } = submission
+  if (idempotency) {
+    const key = { tenant_id: tenantId, key: idempotency.key, body_hash: idempotency.bodyHash, response }
+    known.keys.set(`${tenantId} ${idempotency.key}`, key)
+  }
+  return {
+    kind: 'accepted',
+    response,
+    events,
+    deliveries,
+    queue,
+    message: messageRow(submission, domainId, tenant.sandbox),
+    source: submission.source,
+    entry: auditEntry(submission, response),
+    newKey: idempotency && { tenantId, key: idempotency.key, bodyHash: idempotency.bodyHash, response },
+  }
+}
+
+const messageRow = (submission: Submission, domainId: string | null, isSandbox: boolean): MessageRow => ({
+  id: submission.messageId,
+  account_id: submission.accountId,
+  tenant_id: submission.tenantId,
+  api_key_id: submission.apiKeyId,
+  credential_id: submission.credentialId,
+  domain_id: domainId,
+  sender: submission.sender,
+  sender_domain: submission.senderDomain,
+  from_header: submission.fromHeader,
+  subject: submission.subject,
+  rfc_message_id: submission.rfcMessageId,
+  tags: submission.tags,
+  metadata: submission.metadata,
+  size: submission.source.length,
+  recipients: submission.recipients.length,
+  is_sandbox: isSandbox,
+  needs_smtputf8: submission.needsSmtputf8,
+  has_unsubscribe: submission.hasUnsubscribe,
+})
+
+const auditEntry = (submission: Submission, { queued, held, suppressed }: SendResponse): AuditDraft => ({
+  action: 'message.send',
+  by: submission.by,
+  accountId: submission.accountId,
+  tenantId: submission.tenantId,
+  target: { type: 'message', id: submission.messageId },
+  after: { from: submission.sender, queued, held, suppressed },
+})

@@ -1,0 +1,15 @@
+// Limits of a message (DECISIONS §3).
+
+/** Decoded, of all attachments together (SPEC, Limits). */
+export const ATTACHMENT_BYTES_MAX = 26_214_400
+/** RFC 5322 §2.1.1: no header line may be longer; a subject is one. */
+export const SUBJECT_BYTES_MAX = 998
+export const TEXT_BYTES_MAX = 10 * 1024 * 1024
+export const HEADERS_MAX = 100
+export const TAGS_MAX = 50
+export const TAG_LENGTH_MAX = 128
+export const METADATA_PAIRS_MAX = 50
+export const METADATA_NAME_LENGTH_MAX = 40
+export const METADATA_VALUE_LENGTH_MAX = 500
+/** How long an idempotency key is remembered. */
+export const IDEMPOTENCY_MS = 24 * 3_600_000

@@ -1,0 +1,172 @@
+// From the body of POST /v1/messages to a submission: everything is checked that can be without the database, and the
+// source is composed. What is well-formed but cannot be sent is 422.
+import { createHash } from 'node:crypto'
+import { parseAddress, type Address } from '../../mail/address.ts'
+import { checkContentId, checkCustomHeader } from '../../mail/custom-headers.ts'
+import type { Attachment } from '../../mail/mime-attachment.ts'
+import { composeMessage } from '../../mail/mime-write.ts'
+import { formatAddress } from '../../mail/address.ts'
+import type { Actor } from '../../platform/db/actor.ts'
+import { newId } from '../../platform/ids.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { SendRequest } from './contract.ts'
+import { decodeAttachments } from './attachments.ts'
+import * as limits from './limits.ts'
+import type { Recipient, RecipientKind, Submission } from './submission.ts'
+import { unsubscribeHeaders } from './unsubscribe-link.ts'
+
+export interface SendOrder {
+  body: SendRequest
+  accountId: string
+  tenantId: string
+  apiKeyId: string | null
+  idempotencyKey: string | null
+  now: Date
+  by: Actor
+  /** Base of the links in the message. */
+  publicUrl: string
+}
+
+export function prepareSubmission(order: SendOrder): Submission {
+  const { body, now } = order
+  const from = requireAddress(body.from, 'from')
+  const addressed = {
+    to: addressesOf(body.to, 'to'),
+    cc: addressesOf(body.cc, 'cc'),
+    bcc: addressesOf(body.bcc, 'bcc'),
+  }
+  const recipients = withoutDuplicates(addressed)
+  if (recipients.length === 0) throw invalid('The message has no recipient.')
+  checkTexts(body)
+  const messageId = newId(now)
+  const headers = customHeaders(body)
+  const ownMessageId = headers.find(([name]) => name.toLowerCase() === 'message-id')?.[1]
+  const rfcMessageId = ownMessageId ?? `<${messageId}@${from.domain}>`
+  const source = composeMessage({
+    from,
+    to: addressed.to,
+    cc: addressed.cc,
+    replyTo: body.reply_to === undefined ? [] : [requireAddress(body.reply_to, 'reply_to')],
+    subject: body.subject ?? null,
+    text: body.text ?? null,
+    html: body.html ?? null,
+    headers: body.unsubscribe ? [...headers, ...unsubscribeHeaders(order.publicUrl)] : headers,
+    attachments: attachmentsOf(body),
+    messageId: rfcMessageId,
+    date: now,
+  })
+  return {
+    messageId,
+    accountId: order.accountId,
+    tenantId: order.tenantId,
+    apiKeyId: order.apiKeyId,
+    credentialId: null,
+    sender: from.address,
+    senderDomain: from.domain,
+    fromHeader: formatAddress(from),
+    recipients,
+    subject: body.subject ?? null,
+    rfcMessageId,
+    tags: [...new Set(body.tags)],
+    metadata: body.metadata ?? {},
+    source,
+    needsSmtputf8: needsSmtputf8([from, ...addressed.to, ...addressed.cc, ...addressed.bcc]),
+    hasUnsubscribe: body.unsubscribe ?? false,
+    idempotency: order.idempotencyKey === null ? null : { key: order.idempotencyKey, bodyHash: hashOf(body) },
+    by: order.by,
+  }
+}
+
+export function needsSmtputf8(addresses: readonly Address[]): boolean {
+  return addresses.some(address => address.smtputf8)
+}
+
+/** Who receives it, each once; the most visible mention of an address counts. */
+export function withoutDuplicates(addressed: Record<RecipientKind, readonly Address[]>): Recipient[] {
+  const recipients = new Map<string, Recipient>()
+  for (const kind of ['to', 'cc', 'bcc'] as const) {
+    for (const { address, domain } of addressed[kind]) {
+      if (!recipients.has(address)) recipients.set(address, { address, domain, kind })
+    }
+  }
+  return [...recipients.values()]
+}
+
+function addressesOf(texts: readonly string[] | undefined, field: string): Address[] {
+  return (texts ?? []).map((text, index) => requireAddress(text, `${field}[${index}]`))
+}
+
+function requireAddress(text: string, field: string): Address {
+  const address = parseAddress(text)
+  if (!address) throw invalid(`${field} is not one valid email address.`)
+  return address
+}
+
+function checkTexts({ subject, text, html, tags = [], metadata = {} }: SendRequest): void {
+  if (subject !== undefined) {
+    if (/[\p{Cc}\u2028\u2029]/u.test(subject)) throw invalid('subject holds a line break or another control character.')
+    if (Buffer.byteLength(subject) > limits.SUBJECT_BYTES_MAX) {
+      throw invalid(`subject is longer than ${limits.SUBJECT_BYTES_MAX} bytes.`)
+    }
+  }
+  if (Buffer.byteLength(text ?? '') + Buffer.byteLength(html ?? '') > limits.TEXT_BYTES_MAX) {
+    throw invalid('text and html together are larger than 10 MiB.')
+  }
+  checkTags(tags)
+  checkMetadata(metadata)
+}
+
+export function checkTags(tags: readonly string[]): void {
+  if (tags.length > limits.TAGS_MAX) throw invalid(`There are more than ${limits.TAGS_MAX} tags.`)
+  for (const tag of tags) {
+    if (tag.trim() === '' || tag.length > limits.TAG_LENGTH_MAX || /\p{Cc}/u.test(tag)) {
+      throw invalid(`A tag is blank, longer than ${limits.TAG_LENGTH_MAX} characters or holds control characters.`)
+    }
+  }
+}
+
+export function checkMetadata(metadata: Readonly<Record<string, string>>): void {
+  const pairs = Object.entries(metadata)
+  if (pairs.length > limits.METADATA_PAIRS_MAX)
+    throw invalid(`metadata has more than ${limits.METADATA_PAIRS_MAX} pairs.`)
+  for (const [name, value] of pairs) {
+    if (name.length > limits.METADATA_NAME_LENGTH_MAX) {
+      throw invalid(`A metadata name is longer than ${limits.METADATA_NAME_LENGTH_MAX} characters.`)
+    }
+    if (value.length > limits.METADATA_VALUE_LENGTH_MAX) {
+      throw invalid(`A metadata value is longer than ${limits.METADATA_VALUE_LENGTH_MAX} characters.`)
+    }
+  }
+}
+
+function customHeaders({ headers = {} }: SendRequest): [name: string, value: string][] {
+  const entries = Object.entries(headers)
+  if (entries.length > limits.HEADERS_MAX) throw invalid(`There are more than ${limits.HEADERS_MAX} headers.`)
+  for (const [name, value] of entries) {
+    const reason = checkCustomHeader(name, value)
+    if (reason) throw invalid(reason)
+  }
+  return entries
+}
+
+function attachmentsOf({ attachments = [] }: SendRequest): Attachment[] {
+  for (const { content_id, filename, content_type } of attachments) {
+    const reason = content_id === undefined ? null : checkContentId(content_id)
+    if (reason) throw invalid(reason)
+    if (/\p{Cc}/u.test(filename ?? '') || /\p{Cc}/u.test(content_type ?? '')) {
+      throw invalid('filename and content_type must not hold control characters.')
+    }
+  }
+  return decodeAttachments(attachments)
+}
+
+/** The key itself is not part of what must be the same. Field order is the caller's affair. */
+function hashOf({ idempotency_key: _, ...body }: SendRequest): Buffer {
+  const hash = createHash('sha256')
+  for (const name of Object.keys(body).toSorted()) {
+    hash.update(`${name}\n${JSON.stringify(body[name as keyof typeof body])}\n`)
+  }
+  return hash.digest()
+}
+
+export const invalid = (message: string) => refuse('invalid_message', message)

@@ -1,0 +1,198 @@
+// The SQL of acceptance: what the gate looks up, and what it stores. Multi-row statements; a batch is a few round trips.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { prepared, sql, Sql } from '../../platform/db/sql.ts'
+import type { SendResponse } from './contract.ts'
+import type { Counters, Limits } from './windows.ts'
+
+export interface TenantRow extends Limits, Counters {
+  tenant_id: string
+  account_id: string
+  status: 'active' | 'disabled'
+  max_recipients_per_message: number
+  sandbox: boolean
+  rank: Date
+}
+
+/** The tenants of a batch with their counters locked, always in the same order, so that batches cannot deadlock. */
+export const lockTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
+  tx.many<TenantRow>(prepared`
+    select t.id as tenant_id, t.account_id, t.status, t.max_recipients_per_message, t.quota_daily, t.quota_monthly,
+      t.rate_per_minute, t.rate_per_hour, a.sandbox,
+      c.minute, c.minute_count, c.hour, c.hour_count, c.day, c.day_count, c.month, c.month_count, c.rank
+    from tenants t join accounts a on a.id = t.account_id join tenant_counters c on c.tenant_id = t.id
+    where t.id = any(${tenantIds}::uuid[])
+    order by t.id
+    for no key update of c`)
+
+/** A tenant's first message: its counters begin in the past, so every window counts as ended. */
+export const insertMissingCounters = (tx: Tx, tenantIds: readonly string[]): Promise<number> =>
+  tx.run(sql`
+    insert into tenant_counters (tenant_id, minute, minute_count, hour, hour_count, day, day_count, month, month_count, rank)
+    select id, 'epoch', 0, 'epoch', 0, 'epoch', 0, 'epoch', 0, 'epoch' from tenants where id = any(${tenantIds}::uuid[])
+    on conflict do nothing`)
+
+export const updateCounters = (tx: Tx, rows: readonly TenantRow[]): Promise<number> =>
+  tx.run(prepared`
+    update tenant_counters c set minute = r.minute, minute_count = r.minute_count, hour = r.hour, hour_count = r.hour_count,
+      day = r.day, day_count = r.day_count, month = r.month, month_count = r.month_count, rank = r.rank
+    from json_to_recordset(${JSON.stringify(rows)}::json) as r (tenant_id uuid, minute timestamptz, minute_count bigint,
+      hour timestamptz, hour_count bigint, day date, day_count bigint, month date, month_count bigint, rank timestamptz)
+    where c.tenant_id = r.tenant_id`)
+
+export interface UsageRow {
+  tenant_id: string
+  account_id: string
+  day: string
+  recipients: number
+  messages: number
+}
+
+export const addUsage = (tx: Tx, rows: readonly UsageRow[]): Promise<number> =>
+  tx.run(prepared`
+    insert into usage_days as u (tenant_id, account_id, day, recipients, messages)
+    select tenant_id, account_id, day, recipients, messages
+    from json_to_recordset(${JSON.stringify(rows)}::json)
+      as r (tenant_id uuid, account_id uuid, day date, recipients bigint, messages bigint)
+    order by tenant_id
+    on conflict (tenant_id, day) do update
+    set recipients = u.recipients + excluded.recipients, messages = u.messages + excluded.messages`)
+
+export interface SenderDomain {
+  id: string
+  tenant_id: string
+  name: string
+}
+
+export const listVerifiedDomains = (
+  db: Db,
+  wanted: readonly { tenantId: string; name: string }[],
+): Promise<SenderDomain[]> =>
+  db.many<SenderDomain>(prepared`
+    select d.id, d.tenant_id, d.name
+    from unnest(${wanted.map(each => each.tenantId)}::uuid[], ${wanted.map(each => each.name)}::text[]) as w (tenant_id, name)
+    join domains d on d.tenant_id = w.tenant_id and d.name = w.name
+    where d.verified_at is not null`)
+
+export interface KnownKey {
+  tenant_id: string
+  key: string
+  body_hash: Buffer
+  response: SendResponse
+}
+
+export const listIdempotencyKeys = (
+  db: Db,
+  wanted: readonly { tenantId: string; key: string }[],
+  since: Date,
+): Promise<KnownKey[]> =>
+  db.many<KnownKey>(prepared`
+    select i.tenant_id, i.key, i.body_hash, i.response
+    from unnest(${wanted.map(each => each.tenantId)}::uuid[], ${wanted.map(each => each.key)}::text[]) as w (tenant_id, key)
+    join idempotency_keys i on i.tenant_id = w.tenant_id and i.key = w.key
+    where i.created_at > ${since}`)
+
+export interface NewKey {
+  tenantId: string
+  key: string
+  bodyHash: Buffer
+  response: SendResponse
+}
+
+/** The counters' lock makes acceptances of one tenant take turns, so a key that was not found is still free. */
+export const insertIdempotencyKeys = (tx: Tx, keys: readonly NewKey[]): Promise<number> =>
+  tx.run(prepared`
+    insert into idempotency_keys (tenant_id, key, body_hash, message_id, response, created_at)
+    select tenant_id, key, body_hash, (response::jsonb ->> 'message_id')::uuid, response::jsonb, ${tx.now}
+    from unnest(${keys.map(key => key.tenantId)}::uuid[], ${keys.map(key => key.key)}::text[],
+      ${keys.map(key => key.bodyHash)}::bytea[], ${keys.map(key => JSON.stringify(key.response))}::text[])
+      as k (tenant_id, key, body_hash, response)
+    on conflict (tenant_id, key) do update
+    set body_hash = excluded.body_hash, message_id = excluded.message_id, response = excluded.response,
+      created_at = excluded.created_at`)
+
+export interface MessageRow {
+  id: string
+  account_id: string
+  tenant_id: string
+  api_key_id: string | null
+  credential_id: string | null
+  domain_id: string | null
+  sender: string
+  sender_domain: string
+  from_header: string
+  subject: string | null
+  rfc_message_id: string
+  tags: readonly string[]
+  metadata: Readonly<Record<string, string>>
+  size: number
+  recipients: number
+  is_sandbox: boolean
+  needs_smtputf8: boolean
+  has_unsubscribe: boolean
+}
+
+export const insertMessages = (tx: Tx, rows: readonly MessageRow[]): Promise<number> =>
+  tx.run(prepared`
+    insert into messages (id, account_id, tenant_id, api_key_id, credential_id, domain_id, sender, sender_domain,
+      from_header, subject, rfc_message_id, tags, metadata, size, recipients, is_sandbox, needs_smtputf8, has_unsubscribe,
+      created_at)
+    select id, account_id, tenant_id, api_key_id, credential_id, domain_id, sender, sender_domain, from_header, subject,
+      rfc_message_id, tags, metadata, size, recipients, is_sandbox, needs_smtputf8, has_unsubscribe, ${tx.now}
+    from json_to_recordset(${JSON.stringify(rows)}::json) as m (id uuid, account_id uuid, tenant_id uuid, api_key_id uuid,
+      credential_id uuid, domain_id uuid, sender text, sender_domain text, from_header text, subject text,
+      rfc_message_id text, tags jsonb, metadata jsonb, size integer, recipients integer, is_sandbox boolean,
+      needs_smtputf8 boolean, has_unsubscribe boolean)`)
+
+/** One bound value per body: an array of them would travel as text, twice as long and parsed byte by byte. */
+export const insertBodies = (tx: Tx, bodies: readonly { messageId: string; source: Buffer }[]): Promise<number> => {
+  const rows = bodies.map(({ messageId, source }) => sql`(${messageId}::uuid, ${source}::bytea)`)
+  return tx.run(sql`insert into message_bodies (message_id, source) values ${commaSeparated(rows)}`)
+}
+
+const commaSeparated = (parts: readonly Sql[]): Sql => {
+  const strings: string[] = ['']
+  const values: unknown[] = []
+  parts.forEach((part, index) => {
+    strings[strings.length - 1] += (index > 0 ? ', ' : '') + part.strings[0]!
+    strings.push(...part.strings.slice(1))
+    values.push(...part.values)
+  })
+  return new Sql(strings, values, false)
+}
+
+export interface DeliveryRow {
+  message_id: string
+  n: number
+  account_id: string
+  tenant_id: string
+  recipient: string
+  kind: string
+  status: 'open' | 'suppressed'
+}
+
+export const insertDeliveries = (tx: Tx, rows: readonly DeliveryRow[]): Promise<number> =>
+  tx.run(prepared`
+    insert into deliveries (message_id, n, account_id, tenant_id, recipient, kind, status, updated_at)
+    select message_id, n, account_id, tenant_id, recipient, kind, status, ${tx.now}
+    from json_to_recordset(${JSON.stringify(rows)}::json) as d (message_id uuid, n integer, account_id uuid,
+      tenant_id uuid, recipient text, kind text, status text)`)
+
+export interface QueueRow {
+  message_id: string
+  n: number
+  account_id: string
+  tenant_id: string
+  recipient_domain: string
+  status: 'queued' | 'held'
+  rank: Date
+  suspension_id: string | null
+}
+
+export const insertQueue = (tx: Tx, rows: readonly QueueRow[]): Promise<number> =>
+  tx.run(prepared`
+    insert into queue (message_id, n, account_id, tenant_id, recipient_domain, status, rank, suspension_id, held_at,
+      accepted_at, updated_at)
+    select message_id, n, account_id, tenant_id, recipient_domain, status, rank, suspension_id,
+      case status when 'held' then ${tx.now}::timestamptz end, ${tx.now}, ${tx.now}
+    from json_to_recordset(${JSON.stringify(rows)}::json) as q (message_id uuid, n integer, account_id uuid,
+      tenant_id uuid, recipient_domain text, status text, rank timestamptz, suspension_id uuid)`)

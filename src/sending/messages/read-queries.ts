@@ -1,0 +1,110 @@
+// Reading messages: lists and details, restricted to the caller's reach. The state of a delivery is in the queue while it is
+// open and in the delivery afterwards.
+import type { Db } from '../../platform/db/database.ts'
+import { all, sql, type Sql } from '../../platform/db/sql.ts'
+import { firstIdAt } from '../../platform/ids.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { Delivery, DeliveryStatus, Message, MessageDetail } from './contract.ts'
+
+export interface MessageFilter {
+  tenantId: string | null
+  recipient: string | null
+  from: string | null
+  status: DeliveryStatus | null
+  since: Date | null
+  until: Date | null
+  before: Date | null
+  afterId: string | null
+  limit: number
+}
+
+interface Row extends Omit<Message, 'created_at' | 'from' | 'counts'> {
+  from_header: string
+  counts: Record<string, number>
+  created_at: Date
+}
+
+const columns = sql`m.id, m.tenant_id, m.from_header, m.subject, m.rfc_message_id, m.tags, m.metadata, m.size,
+  m.api_key_id, m.credential_id, m.created_at`
+
+const counts = sql`(
+  select coalesce(jsonb_object_agg(status, count), '{}') from (
+    select coalesce(q.status, d.status) as status, count(*)
+    from deliveries d left join queue q on q.message_id = d.message_id and q.n = d.n
+    where d.message_id = m.id group by 1
+  ) by_status) as counts`
+
+const toMessage = ({ from_header, created_at, ...row }: Row): Message => ({
+  ...row,
+  from: from_header,
+  created_at: created_at.toISOString(),
+})
+
+export async function listMessages(db: Pick<Db, 'many'>, reach: Reach, filter: MessageFilter): Promise<Message[]> {
+  const { tenantId, recipient, from, status, since, until, before, afterId, limit } = filter
+  // Times are compared through the time-ordered id, which the partitions and every index are ordered by.
+  const rows = await db.many<Row>(sql`
+    select ${columns}, ${counts}
+    from messages m
+    where ${all([
+      within(reach, { account: sql`m.account_id`, tenant: sql`m.tenant_id` }),
+      tenantId !== null && sql`m.tenant_id = ${tenantId}`,
+      from !== null && sql`m.sender = ${from}`,
+      since !== null && sql`m.id >= ${firstIdAt(since)}`,
+      until !== null && sql`m.id < ${firstIdAt(new Date(until.getTime() + 1))}`,
+      before !== null && sql`m.id < ${firstIdAt(before)}`,
+      afterId !== null && sql`m.id < ${afterId}`,
+      recipient !== null &&
+        sql`m.id in (
+        select message_id from deliveries where account_id = ${reach.accountId} and recipient = ${recipient})`,
+      status !== null && hasStatus(status, reach),
+    ])}
+    order by m.id desc limit ${limit}`)
+  return rows.map(toMessage)
+}
+
+function hasStatus(status: DeliveryStatus, reach: Reach): Sql {
+  switch (status) {
+    case 'queued':
+    case 'sending':
+    case 'deferred':
+    case 'held':
+      return sql`m.id in (select message_id from queue where account_id = ${reach.accountId} and status = ${status})`
+    case 'delivered':
+      return sql`exists (select from deliveries d where d.message_id = m.id and d.status = 'delivered')`
+    default:
+      // Says again what the partial index on rare statuses says, so that the planner can use it with a bound value.
+      return sql`m.id in (select message_id from deliveries where account_id = ${reach.accountId}
+        and status = ${status} and status not in ('open', 'delivered'))`
+  }
+}
+
+interface DeliveryRow extends Omit<Delivery, 'next_attempt_at' | 'updated_at'> {
+  next_attempt_at: Date | null
+  updated_at: Date
+}
+
+export async function requireMessage(db: Db, reach: Reach, id: string): Promise<MessageDetail> {
+  const row = await db.maybe<Row>(sql`
+    select ${columns}, ${counts} from messages m
+    where m.id = ${id} and ${within(reach, { account: sql`m.account_id`, tenant: sql`m.tenant_id` })}`)
+  if (!row) throw notFound('message')
+  const deliveries = await db.many<DeliveryRow>(sql`
+    select d.recipient, d.kind, coalesce(q.status, d.status) as status, coalesce(q.attempts, d.attempts) as attempts,
+      case q.status when 'deferred' then q.due_at end as next_attempt_at,
+      coalesce(q.smtp_code, d.smtp_code) as smtp_code, coalesce(q.enhanced_code, d.enhanced_code) as enhanced_code,
+      coalesce(q.response, d.response) as response, coalesce(q.mx_host, d.mx_host) as mx_host, d.bounce_type,
+      case q.status when 'held' then q.suspension_id end as suspension_id,
+      coalesce(q.updated_at, d.updated_at) as updated_at
+    from deliveries d left join queue q on q.message_id = d.message_id and q.n = d.n
+    where d.message_id = ${id} order by d.n`)
+  return {
+    ...toMessage(row),
+    deliveries: deliveries.map(each => ({
+      ...each,
+      next_attempt_at: each.next_attempt_at?.toISOString() ?? null,
+      updated_at: each.updated_at.toISOString(),
+    })),
+  }
+}

@@ -1,0 +1,71 @@
+// Handlers of /v1/messages.
+import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
+import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import type { KeyPrincipal } from '../../platform/principal.ts'
+import { notFound, refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { parseAddress } from '../../mail/address.ts'
+import { getMessageEndpoint, listMessagesEndpoint, sendEndpoint } from './contract.ts'
+import type { Gate } from './gate.ts'
+import { prepareSubmission } from './prepare.ts'
+import { listMessages, requireMessage } from './read-queries.ts'
+
+export const messageRoutes = (world: World, gate: Gate, publicUrl: () => string): Route[] => [
+  route(sendEndpoint, async ({ by, caller, body, headers }) => {
+    const submission = prepareSubmission({
+      body,
+      accountId: caller.reach.accountId,
+      tenantId: tenantOf(caller, body.tenant_id),
+      apiKeyId: caller.keyId,
+      idempotencyKey: idempotencyKeyOf(headers['idempotency-key'], body.idempotency_key),
+      now: world.clock.now(),
+      by,
+      publicUrl: publicUrl(),
+    })
+    return reply(202, await gate.submit(submission))
+  }),
+  route(listMessagesEndpoint, async ({ caller, query }) => {
+    const limit = query.limit ?? LIMIT_DEFAULT
+    const rows = await listMessages(world.db.lists, caller.reach, {
+      tenantId: query.tenant_id ?? null,
+      recipient: normalised(query.recipient),
+      from: normalised(query.from),
+      status: query.status ?? null,
+      since: dateOf(query.since),
+      until: dateOf(query.until),
+      before: dateOf(query.before),
+      afterId: readIdCursor(world.secrets, 'messages', query.cursor),
+      limit: limit + 1,
+    })
+    const page = pageOf(rows, limit)
+    return reply(200, { messages: page.rows, next_cursor: nextIdCursor(world.secrets, 'messages', page) })
+  }),
+  route(getMessageEndpoint, async ({ caller, params }) =>
+    reply(200, await requireMessage(world.db, caller.reach, params.id)),
+  ),
+]
+
+/** A bound key sends for its own tenant; naming another finds no such tenant. */
+function tenantOf(caller: KeyPrincipal, wanted: string | undefined): string {
+  const own = caller.reach.tenantId
+  if (own === null) {
+    if (wanted === undefined) throw refuse('invalid_request', 'tenant_id is required with an account-wide key.')
+    return wanted.toLowerCase()
+  }
+  if (wanted !== undefined && wanted.toLowerCase() !== own) throw notFound('tenant')
+  return own
+}
+
+function idempotencyKeyOf(header: string | undefined, field: string | undefined): string | null {
+  if (header !== undefined && field !== undefined && header !== field) {
+    throw refuse('invalid_request', 'Idempotency-Key and idempotency_key differ.')
+  }
+  return header ?? field ?? null
+}
+
+const dateOf = (text: string | undefined): Date | null => (text === undefined ? null : new Date(text))
+
+/** Stored addresses are normalised; what is no address is looked for as it stands, and not found. */
+const normalised = (text: string | undefined): string | null =>
+  text === undefined ? null : (parseAddress(text)?.address ?? text)

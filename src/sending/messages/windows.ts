@@ -1,0 +1,80 @@
+// Quota and rate windows of a tenant: fixed windows on the UTC clock, counted in recipients. Pure; the row behind it is
+// locked by whoever counts, so that the limits hold whatever number of processes race.
+import { refuse, type Refusal } from '../../platform/refusal.ts'
+
+export interface Counters {
+  minute: Date
+  minute_count: number
+  hour: Date
+  hour_count: number
+  /** `YYYY-MM-DD`; a month is its first day. */
+  day: string
+  day_count: number
+  month: string
+  month_count: number
+}
+
+export interface Limits {
+  rate_per_minute: number | null
+  rate_per_hour: number | null
+  quota_daily: number | null
+  quota_monthly: number | null
+}
+
+/** The counters as they stand now: windows that have ended begin again at zero. */
+export function current(counters: Counters, now: Date): Counters {
+  const minute = floor(now, 60_000)
+  const hour = floor(now, 3_600_000)
+  const day = now.toISOString().slice(0, 10)
+  const month = `${day.slice(0, 7)}-01`
+  return {
+    minute,
+    minute_count: counters.minute.getTime() === minute.getTime() ? counters.minute_count : 0,
+    hour,
+    hour_count: counters.hour.getTime() === hour.getTime() ? counters.hour_count : 0,
+    day,
+    day_count: counters.day === day ? counters.day_count : 0,
+    month,
+    month_count: counters.month === month ? counters.month_count : 0,
+  }
+}
+
+/** Null when that many more recipients fit whole into every window, otherwise the refusal with the time to wait. */
+export function refusalOf(counters: Counters, limits: Limits, recipients: number, now: Date): Refusal | null {
+  if (recipients === 0) return null
+  const isOver = (count: number, limit: number | null): boolean => limit !== null && count + recipients > limit
+  if (isOver(counters.month_count, limits.quota_monthly)) {
+    return over('quota_exceeded', 'monthly quota', limits.quota_monthly!, nextMonth(now), now)
+  }
+  if (isOver(counters.day_count, limits.quota_daily)) {
+    return over('quota_exceeded', 'daily quota', limits.quota_daily!, addMs(floor(now, DAY_MS), DAY_MS), now)
+  }
+  if (isOver(counters.hour_count, limits.rate_per_hour)) {
+    return over('rate_limited', 'hourly rate', limits.rate_per_hour!, addMs(counters.hour, 3_600_000), now)
+  }
+  if (isOver(counters.minute_count, limits.rate_per_minute)) {
+    return over('rate_limited', 'rate per minute', limits.rate_per_minute!, addMs(counters.minute, 60_000), now)
+  }
+  return null
+}
+
+export const add = (counters: Counters, recipients: number): Counters => ({
+  ...counters,
+  minute_count: counters.minute_count + recipients,
+  hour_count: counters.hour_count + recipients,
+  day_count: counters.day_count + recipients,
+  month_count: counters.month_count + recipients,
+})
+
+const DAY_MS = 86_400_000
+
+function over(code: 'quota_exceeded' | 'rate_limited', what: string, limit: number, end: Date, now: Date): Refusal {
+  const retryAfterSeconds = Math.max(1, Math.ceil((end.getTime() - now.getTime()) / 1000))
+  return refuse(code, `This message does not fit into the tenant's ${what} of ${limit} recipients.`, {
+    retryAfterSeconds,
+  })
+}
+
+const floor = (time: Date, ms: number): Date => new Date(Math.floor(time.getTime() / ms) * ms)
+const addMs = (time: Date, ms: number): Date => new Date(time.getTime() + ms)
+const nextMonth = (now: Date): Date => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1))
