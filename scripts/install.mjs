@@ -65,7 +65,8 @@ function withLock(run) {
       mkdirSync(lockFolder)
       break
     } catch (error) {
-      if (error.code !== 'EEXIST') fail(`The project folder cannot be written to (${error.code}): install as its owner first.`)
+      if (error.code !== 'EEXIST')
+        fail(`The project folder cannot be written to (${error.code}): install as its owner first.`)
       if (isAbandoned()) rmSync(lockFolder, { recursive: true, force: true })
       else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
     }
@@ -98,7 +99,9 @@ function checkNode() {
     : process.version
   const [major, minor] = String(version).replace(/^v/, '').split('.').map(Number)
   if (major > NODE_MIN[0] || (major === NODE_MIN[0] && minor >= NODE_MIN[1])) return
-  fail(`Sluice needs Node ${NODE_MIN.join('.')} or newer; this is ${String(version).trim()}. Install it from your package manager.`)
+  fail(
+    `Sluice needs Node ${NODE_MIN.join('.')} or newer; this is ${String(version).trim()}. Install it from your package manager.`,
+  )
 }
 
 function fail(message) {

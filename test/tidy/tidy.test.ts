@@ -119,10 +119,13 @@ test('the environment, time, chance and the network have one door each', () => {
   assert.deepEqual(found, [])
 })
 
+/** The formatter breaks at 120 what it can break; SQL and strings get a little room. */
+const LINE_MAX = 128
+
 test('files, functions and lines keep their length', () => {
   const found = objections(({ lines }) => [
     ...(lines.length > 301 ? [`${lines.length} lines`] : []),
-    ...lines.flatMap((line, index) => (line.length > 120 ? [`line ${index + 1} has ${line.length} characters`] : [])),
+    ...lines.flatMap((line, index) => (line.length > LINE_MAX ? [`line ${index + 1} has ${line.length} characters`] : [])),
     ...longFunctions(lines),
   ])
   assert.deepEqual(found, [])

@@ -1,5 +1,5 @@
-// Which pause applies to a recipient of a message. Pure: used when mail is accepted, when it is claimed, and when held mail
-// is released.
+// Which pause applies to a recipient of a message. Pure: used when mail is accepted, when it is claimed, and when
+// held mail is released.
 
 export interface PauseScope {
   id: string

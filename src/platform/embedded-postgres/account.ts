@@ -1,6 +1,7 @@
 /**
- * Which system user the server runs as. PostgreSQL refuses to run as root, so root hands it to `nobody` or, where nobody cannot
- * reach the files, runs it in a user namespace in which root is called nobody. The owner of an existing cluster decides.
+ * Which system user the server runs as. PostgreSQL refuses to run as root, so root hands it to `nobody` or, where
+ * nobody cannot reach the files, runs it in a user namespace in which root is called nobody. The owner of an existing
+ * cluster decides.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /**
- * Finds the PostgreSQL binaries that npm installed for this platform and makes their libraries loadable. The package leaves
- * out its symbolic links, which its install script would make; we link into the database folder and never write to node_modules.
+ * Finds the PostgreSQL binaries that npm installed for this platform and makes their libraries loadable. The package
+ * leaves out its symbolic links, which its install script would make; we link into the database folder and never
+ * write to node_modules.
  */
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, realpathSync, renameSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -39,7 +40,10 @@ function findNativeFolder(): string {
   }
 }
 
-/** Links every library under every name it is asked for: one that is found through a link looks for its own needs beside it. */
+/**
+ * Links every library under every name it is asked for: one that is found through a link looks for its own needs
+ * beside it.
+ */
 function linkLibraries(native: string, libraries: string): void {
   const own = readdirSync(join(native, 'lib')).filter(name => /\.(so|dylib)(\.|$)/.test(name))
   const wanted = new Map(own.map(name => [name, join(native, 'lib', name)]))
@@ -76,8 +80,8 @@ function programEnvironment(libraries: string): Record<string, string> {
   }
   return {
     [process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH']: libraries,
-    // Read only to build the child's environment: `unshare` and `sh` are found through it. Nothing else is inherited: a LC_ALL
-    // naming a missing locale makes initdb fail, and PG… variables would change the server.
+    // Read only to build the child's environment: `unshare` and `sh` are found through it. Nothing else is inherited:
+    // a LC_ALL naming a missing locale makes initdb fail, and PG… variables would change the server.
     PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
     // Keeps initdb from searching for the machine's time zone.
     TZ: 'UTC',

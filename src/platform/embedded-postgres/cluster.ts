@@ -1,6 +1,7 @@
 /**
- * The database cluster on disk. It is made beside its place and renamed into it, whole and with its password inside, so there is
- * never half a cluster: of two processes that create at once, the slower one discards its own and uses the other's.
+ * The database cluster on disk. It is made beside its place and renamed into it, whole and with its password inside,
+ * so there is never half a cluster: of two processes that create at once, the slower one discards its own and uses
+ * the other's.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

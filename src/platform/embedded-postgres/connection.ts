@@ -18,8 +18,9 @@ export function connectionUrl({ socketFolder, password }: Address): string {
 }
 
 /**
- * `ready`: our password is right and the database exists, created here if need be. `unreachable`: nobody listens there. `busy`:
- * starting, stopping, out of connections, or it died while we talked. Throws when the server says no, to the password for one.
+ * `ready`: our password is right and the database exists, created here if need be. `unreachable`: nobody listens
+ * there. `busy`: starting, stopping, out of connections, or it died while we talked. Throws when the server says no,
+ * to the password for one.
  */
 export async function callServer(address: Address): Promise<'ready' | 'busy' | 'unreachable'> {
   try {

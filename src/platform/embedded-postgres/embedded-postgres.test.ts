@@ -1,4 +1,6 @@
-/** The embedded PostgreSQL with real servers: creating, starting, sharing, stopping, and what it says when it cannot. */
+/**
+ * The embedded PostgreSQL with real servers: creating, starting, sharing, stopping, and what it says when it cannot.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,7 @@
 /**
- * A real PostgreSQL server for one machine, run from the binaries that npm installed. Several processes may use one folder: the
- * first starts the server, later ones join it, the last to leave or die shuts it down, and if it dies it is brought up again.
+ * A real PostgreSQL server for one machine, run from the binaries that npm installed. Several processes may use one
+ * folder: the first starts the server, later ones join it, the last to leave or die shuts it down, and if it dies it
+ * is brought up again.
  */
 import { rmSync } from 'node:fs'
 import { ensureCluster, readPassword } from './cluster.ts'

@@ -1,6 +1,6 @@
 /**
- * A process that holds an embedded PostgreSQL, for tests to start, stop and kill. Prints one line of JSON when it is up or has
- * failed, and another when it has stopped. Usage: holder.fixture.ts <folder> <settings as JSON> stay|leave
+ * A process that holds an embedded PostgreSQL, for tests to start, stop and kill. Prints one line of JSON when it is
+ * up or has failed, and another when it has stopped. Usage: holder.fixture.ts <folder> <settings as JSON> stay|leave
  */
 import { once } from 'node:events'
 import { startEmbeddedPostgres } from './embedded-postgres.ts'

@@ -1,6 +1,7 @@
 /**
- * Who uses the server: one small file for each, named after the process, holding when that process began and where it expects
- * the socket. The last one to leave shuts the server down, and those who are there agree on one socket folder.
+ * Who uses the server: one small file for each, named after the process, holding when that process began and where it
+ * expects the socket. The last one to leave shuts the server down, and those who are there agree on one socket
+ * folder.
  */
 import { randomBytes } from 'node:crypto'
 import { chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
@@ -13,7 +14,8 @@ import { identify, isAlive } from './processes.ts'
 import type { Site } from './site.ts'
 
 const SOCKET_FOLDER_PREFIX = 'sluice-'
-// A socket's whole path must fit into 107 bytes on Linux and 103 on macOS; its name and mkdtemp's letters take part of that.
+// A socket's whole path must fit into 107 bytes on Linux and 103 on macOS; its name and mkdtemp's letters take part
+// of that.
 const SOCKET_FOLDER_BYTES_MAX = 80
 
 export function newHolderFile(site: Site): string {
@@ -29,8 +31,8 @@ export function writeHolderFile(path: string, socketFolder: string): void {
 }
 
 /**
- * The socket folder of the running server, else the one that other live holders expect (their server has just died and they
- * bring it up again), else a new one. Remains of the dead are removed on the way.
+ * The socket folder of the running server, else the one that other live holders expect (their server has just died
+ * and they bring it up again), else a new one. Remains of the dead are removed on the way.
  */
 export function agreeOnSocketFolder(site: Site): string {
   const sighting = lookForServer(site.cluster)
@@ -43,7 +45,9 @@ export function agreeOnSocketFolder(site: Site): string {
   return current ?? live[0] ?? createSocketFolder(site.account)
 }
 
-/** A server can only be brought up again in its old place if that is still there; cleaners of /tmp may have taken it. */
+/**
+ * A server can only be brought up again in its old place if that is still there; cleaners of /tmp may have taken it.
+ */
 export function restoreSocketFolder(path: string, account: Account): void {
   try {
     mkdirSync(path, { mode: 0o700 })

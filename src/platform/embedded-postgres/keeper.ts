@@ -1,6 +1,6 @@
 /**
- * Keeps the server up while we hold it: when it dies unasked, killed or out of memory, it is brought up again in the same place
- * and with the same password, so connection pools recover by themselves.
+ * Keeps the server up while we hold it: when it dies unasked, killed or out of memory, it is brought up again in the
+ * same place and with the same password, so connection pools recover by themselves.
  */
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,6 +1,6 @@
 /**
- * Reads postmaster.pid, by which a PostgreSQL server locks its cluster, and tells a live server from remains. Only remains that
- * would keep PostgreSQL from starting are removed; whatever it can judge itself is left to it.
+ * Reads postmaster.pid, by which a PostgreSQL server locks its cluster, and tells a live server from remains. Only
+ * remains that would keep PostgreSQL from starting are removed; whatever it can judge itself is left to it.
  */
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,8 +48,8 @@ export function lookForServer(cluster: string): Sighting {
 }
 
 /**
- * Removes a lock that nobody holds. Should processes of the dead server still be there, PostgreSQL finds their shared memory, whose
- * key comes from the cluster folder itself, and refuses to start until they have gone.
+ * Removes a lock that nobody holds. Should processes of the dead server still be there, PostgreSQL finds their shared
+ * memory, whose key comes from the cluster folder itself, and refuses to start until they have gone.
  */
 export function removeLock(cluster: string, socketFolder: string | null): void {
   rmSync(lockFile(cluster), { force: true })

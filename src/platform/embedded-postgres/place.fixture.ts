@@ -1,6 +1,6 @@
 /**
- * A place for one test of the embedded PostgreSQL: folders of its own for data and sockets, and holders that are processes of
- * their own, so that they can be killed. Afterwards every process that mentions the place is ended.
+ * A place for one test of the embedded PostgreSQL: folders of its own for data and sockets, and holders that are
+ * processes of their own, so that they can be killed. Afterwards every process that mentions the place is ended.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
@@ -43,8 +43,9 @@ interface HoldOptions {
 }
 
 /**
- * A folder for a database and one for sockets, with the means to hold the database and to look at what runs there. `prepared`: there
- * is a stopped database already, with a table `kept` in which rows of other tests may be found. `handedOn`: the test makes one for them.
+ * A folder for a database and one for sockets, with the means to hold the database and to look at what runs there.
+ * `prepared`: there is a stopped database already, with a table `kept` in which rows of other tests may be found.
+ * `handedOn`: the test makes one for them.
  */
 export async function aPlace(t: TestContext, options: { prepared?: boolean; handedOn?: boolean; name?: string } = {}) {
   const root = mkdtempSync(join(tmpdir(), 'embedded-postgres-'))
@@ -158,7 +159,10 @@ function putAside(folder: string): void {
   renameSync(folder, spare)
 }
 
-/** Ends every process that mentions the folder: holders at once, so that their servers shut down, and in the end all of them. */
+/**
+ * Ends every process that mentions the folder: holders at once, so that their servers shut down, and in the end all of
+ * them.
+ */
 async function endAll(root: string): Promise<void> {
   for (const { pid, command } of processesNaming(root)) if (command.includes('holder.fixture.ts')) tryKill(pid)
   const patienceEnds = performance.now() + SHUTDOWN_MAX_MS

@@ -1,6 +1,6 @@
 /**
- * Which process is meant by a process id. Ids are reused, above all in containers, so a process is known by its id together
- * with the moment it began; a zombie counts as gone. `watchdog.sh` holds the same rule in shell.
+ * Which process is meant by a process id. Ids are reused, above all in containers, so a process is known by its id
+ * together with the moment it began; a zombie counts as gone. `watchdog.sh` holds the same rule in shell.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -36,8 +36,8 @@ export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals)
 }
 
 /**
- * True when the process was started as `postgres … -D folder`. The command line is asked and not /proc/<pid>/cwd or exe:
- * root in a container without CAP_SYS_PTRACE may not read those of another user's process.
+ * True when the process was started as `postgres … -D folder`. The command line is asked and not /proc/<pid>/cwd or
+ * exe: root in a container without CAP_SYS_PTRACE may not read those of another user's process.
  */
 export function isServerOf(pid: number, cluster: string): boolean {
   if (!HAS_PROC) return ps(pid, 'command=').includes(`-D ${cluster} `)

@@ -1,6 +1,6 @@
 /**
- * The server's own log, a file in the database folder. The server appends to an open file, so it is shortened by copying it
- * away and truncating it in place, which is safe while the server runs.
+ * The server's own log, a file in the database folder. The server appends to an open file, so it is shortened by
+ * copying it away and truncating it in place, which is safe while the server runs.
  */
 import { copyFileSync, fstatSync, openSync, readFileSync, statSync, truncateSync } from 'node:fs'
 

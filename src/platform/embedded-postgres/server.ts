@@ -1,6 +1,6 @@
 /**
- * Brings the server up, or adopts the one that is there. One loop looks at the cluster's lock again and again and does the next
- * sensible thing; PostgreSQL's own lock decides who wins when several try at once.
+ * Brings the server up, or adopts the one that is there. One loop looks at the cluster's lock again and again and
+ * does the next sensible thing; PostgreSQL's own lock decides who wins when several try at once.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, statfsSync } from 'node:fs'
@@ -33,13 +33,14 @@ export interface BringUpOptions {
 }
 
 const START_TIMEOUT_MS = 60_000
-// After a crash the server first replays its log, up to max_wal_size. Giving up would only make the next start do it again.
+// After a crash the server first replays its log, up to max_wal_size. Giving up would only make the next start do it
+// again.
 const RECOVERY_TIMEOUT_MS = 15 * 60_000
 const LOOK_EVERY_MS = 20
 const RETRY_AFTER_MS = 100
 const ADOPTED_POLL_MS = 500
-// Another server has the lock, or its processes linger; two judged the same remains at once; or a watchdog, seeing the last server
-// end, removed the socket folder just when ours was about to use it.
+// Another server has the lock, or its processes linger; two judged the same remains at once; or a watchdog, seeing
+// the last server end, removed the socket folder just when ours was about to use it.
 const RETRY_AFTER = new RegExp(
   [
     'lock file ".*" (already exists|is empty)',

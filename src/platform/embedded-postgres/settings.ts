@@ -1,6 +1,6 @@
 /**
- * The settings the embedded server runs with. They are handed over on the command line and not written into the cluster, so
- * that a new version of Sluice changes them for existing installations too.
+ * The settings the embedded server runs with. They are handed over on the command line and not written into the
+ * cluster, so that a new version of Sluice changes them for existing installations too.
  */
 
 /** Socket files are named after the port, so it must be the same for the server and everyone who connects. */

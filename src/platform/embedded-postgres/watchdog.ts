@@ -1,6 +1,6 @@
 /**
- * Starts the watchdog, a small shell process at the other end of a pipe from this one. Whether we stop or are killed, the pipe
- * ends and the watchdog takes our leave from the server, so both take the same path.
+ * Starts the watchdog, a small shell process at the other end of a pipe from this one. Whether we stop or are killed,
+ * the pipe ends and the watchdog takes our leave from the server, so both take the same path.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// What becomes of one submission: accepted with so many queued, held and suppressed, a duplicate, or refused. Pure but for
-// the counters of the batch, which each decision moves on for the next.
+// What becomes of one submission: accepted with so many queued, held and suppressed, a duplicate, or refused. Pure
+// but for the counters of the batch, which each decision moves on for the next.
 import type { ActiveSuspension } from '../../control/suspensions/active.ts'
 import { broadestPause, scopeName, type PauseFacts } from '../../control/suspensions/match.ts'
 import type { AuditDraft, EventDraft } from '../../platform/journal/append.ts'

@@ -1,6 +1,6 @@
 // The one gate through which every message enters, whatever the door. Concurrent submissions are gathered into one
-// transaction that holds message, body, deliveries, queue, usage, idempotency, events and audit; one that is refused does
-// not fail the others.
+// transaction that holds message, body, deliveries, queue, usage, idempotency, events and audit; one that is refused
+// does not fail the others.
 import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
 import { suppressedAmong } from '../../control/feedback/suppressed.ts'
 import { Batcher } from '../../platform/batcher.ts'

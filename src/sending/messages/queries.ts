@@ -1,4 +1,5 @@
-// The SQL of acceptance: what the gate looks up, and what it stores. Multi-row statements; a batch is a few round trips.
+// The SQL of acceptance: what the gate looks up, and what it stores. Multi-row statements; a batch is a few round
+// trips.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared, sql, Sql } from '../../platform/db/sql.ts'
 import type { SendResponse } from './contract.ts'

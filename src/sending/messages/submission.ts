@@ -1,5 +1,5 @@
-// A submission: a message that somebody wants sent, checked and composed but not yet accepted. Every door (API, SMTP) makes
-// one, and the one gate takes it.
+// A submission: a message that somebody wants sent, checked and composed but not yet accepted. Every door (API, SMTP)
+// makes one, and the one gate takes it.
 import type { Actor } from '../../platform/db/actor.ts'
 
 export type RecipientKind = 'to' | 'cc' | 'bcc'
