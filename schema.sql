@@ -225,6 +225,7 @@ create table queue (
   n integer not null,
   account_id uuid not null,
   tenant_id uuid not null,
+  recipient text not null,
   recipient_domain text not null,
   status text not null,
   rank timestamp with time zone not null,

@@ -103,6 +103,7 @@ create table queue (
   n integer not null,
   account_id uuid not null,
   tenant_id uuid not null,
+  recipient text not null,
   recipient_domain text not null,
   status text not null check (status in ('queued', 'sending', 'deferred', 'held')),
   -- Order among what is queued: each tenant's recipients are spread along its own time line, so that a tenant's millionth

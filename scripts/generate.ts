@@ -2,14 +2,14 @@
 import { spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { describeApi } from '../src/app.ts'
-import { describedContracts } from '../src/describe.ts'
+import { describedApp } from '../src/describe.ts'
 import { readConfig } from '../src/platform/config.ts'
 import { describeSchema } from '../src/platform/db/schema-text.ts'
 import { databaseIn, startCluster } from '../test/support/cluster.ts'
 
 const read = readConfig({})
 if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
-const document = describeApi(await describedContracts(read.config))
+const document = describeApi((await describedApp(read.config)).contracts)
 await writeFile('openapi.json', `${JSON.stringify(document, null, 2)}\n`)
 
 const cluster = await startCluster()

@@ -1,16 +1,27 @@
 // The composition root: builds the World and lists, by name, every feature's routes and loops.
 import type { FastifyInstance } from 'fastify'
+import { feedbackRoutes } from './control/feedback/routes.ts'
 import { PauseBoard } from './control/suspensions/board.ts'
 import { Gatekeeper } from './identity/access/authenticate.ts'
 import { accountRoutes } from './identity/accounts/routes.ts'
 import { apiKeyRoutes } from './identity/api-keys/routes.ts'
+import { domainLoops } from './identity/domains/loops.ts'
+import { domainRoutes } from './identity/domains/routes.ts'
+import { smtpCredentialRoutes } from './identity/smtp-credentials/routes.ts'
 import { tenantRoutes } from './identity/tenants/routes.ts'
+import { complain } from './sending/delivery/complain.ts'
+import { Courier } from './sending/delivery/courier.ts'
+import { deliveryLoops } from './sending/delivery/loops.ts'
 import { Gate } from './sending/messages/gate.ts'
+import { messageLoops } from './sending/messages/loops.ts'
 import { messageRoutes } from './sending/messages/routes.ts'
+import { unsubscribeRoutes } from './sending/unsubscribe/routes.ts'
+import { usageRoutes } from './sending/usage/routes.ts'
 import { entryMac } from './observers/audit/chain.ts'
 import { auditLoops } from './observers/audit/loops.ts'
 import { auditRoutes } from './observers/audit/routes.ts'
 import { eventRoutes } from './observers/events/routes.ts'
+import { queueRoutes } from './observers/queue/routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import { Database } from './platform/db/database.ts'
@@ -43,6 +54,7 @@ export interface AppOptions {
 export interface App {
   world: World
   contracts: readonly Contract[]
+  loops: readonly Loop[]
   /** Where the API listens; null without the role. */
   url: string | null
   start(): Promise<void>
@@ -50,11 +62,18 @@ export interface App {
 }
 
 /** Every loop of the service; the worker role runs them. */
-export const loops: readonly Loop[] = [...journalLoops, ...auditLoops]
+const loopsOf = ({ courier }: Features): Loop[] => [
+  ...journalLoops,
+  ...auditLoops,
+  ...domainLoops,
+  ...messageLoops,
+  ...deliveryLoops(courier),
+]
 
 /** What lives beside the World and is shared by several doors. */
 interface Features {
   gate: Gate
+  courier: Courier
   publicUrl: () => string
 }
 
@@ -62,7 +81,13 @@ const featureRoutes = (world: World, { gate, publicUrl }: Features): Route[] => 
   ...accountRoutes(world),
   ...tenantRoutes(world),
   ...apiKeyRoutes(world),
+  ...domainRoutes(world),
+  ...smtpCredentialRoutes(world),
   ...messageRoutes(world, gate, publicUrl),
+  ...usageRoutes(world),
+  ...unsubscribeRoutes(world),
+  ...feedbackRoutes(world, complain),
+  ...queueRoutes(world),
   ...eventRoutes(world),
   ...auditRoutes(world),
 ]
@@ -75,9 +100,14 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const supervisor = new Supervisor(world)
   const state = { isStopping: false }
   const checks = await readinessChecks(world, board, state)
+  const features: Features = {
+    gate: new Gate(world),
+    courier: new Courier(world, NO_TRANSPORT, { keyOf: async () => null }),
+    publicUrl: () => config.PUBLIC_URL ?? app.url ?? '',
+  }
   let document = ''
   const routes = [
-    ...featureRoutes(world, { gate: new Gate(world), publicUrl: () => config.PUBLIC_URL ?? app.url ?? '' }),
+    ...featureRoutes(world, features),
     ...healthRoutes(checks),
     ...docsRoutes(world, { document: () => document, adminToken }),
   ]
@@ -86,9 +116,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const http = createHttpServer(world, { routes, identify: credentials => gatekeeper.identify(credentials) })
   await mountReference(http)
 
+  const loops = loopsOf(features)
   const app: App = {
     world,
     contracts,
+    loops,
     url: null,
     start: async () => {
       await claimInstallation(world.db, world.secrets)
@@ -158,4 +190,16 @@ async function readinessChecks(
 async function listen(http: FastifyInstance, config: Config): Promise<string> {
   const url = await http.listen({ port: config.PORT, host: config.HOST })
   return url.replace('[::1]', 'localhost')
+}
+
+/** Until the transport is wired: whatever is not simulated is tried again later. */
+const NO_TRANSPORT = {
+  send: async (_domain: string, { recipients }: { recipients: readonly string[] }) =>
+    recipients.map(() => ({
+      kind: 'fault' as const,
+      phase: 'connect' as const,
+      reason: 'no transport',
+      host: null,
+      isPermanent: false,
+    })),
 }

@@ -1,5 +1,6 @@
 // The command line: serve | migrate | verify-audit | openapi | loops | help.
-import { describeApi, loops } from './app.ts'
+import { describeApi } from './app.ts'
+import { describedApp } from './describe.ts'
 import { readConfig, variables, type Config } from './platform/config.ts'
 import { migrate, readMigrations } from './platform/db/migrate.ts'
 import { openDatabase, prepare, serve } from './serve.ts'
@@ -47,13 +48,12 @@ async function verifyOnly(config: Config): Promise<number> {
 }
 
 async function printOpenApi(config: Config): Promise<number> {
-  const { describedContracts } = await import('./describe.ts')
-  console.log(JSON.stringify(describeApi(await describedContracts(config)), null, 2))
+  console.log(JSON.stringify(describeApi((await describedApp(config)).contracts), null, 2))
   return 0
 }
 
-async function printLoops(): Promise<number> {
-  for (const loop of loops) console.log(`${loop.kind.padEnd(6)} ${loop.name}`)
+async function printLoops(config: Config): Promise<number> {
+  for (const loop of (await describedApp(config)).loops) console.log(`${loop.kind.padEnd(6)} ${loop.name}`)
   return 0
 }
 

@@ -10,7 +10,7 @@ import { theBox, type Box } from '../support/box.ts'
 import type { Api } from '../support/client.ts'
 import { anAccount, anInbox, type TestAccount } from '../support/factories.ts'
 import { accessMatrix, principals } from './access-matrix.ts'
-import { anObjectFor, apiFor, kindOf } from './objects.ts'
+import { anObjectFor, apiFor, bodyOf, kindOf } from './objects.ts'
 import { bodyFor, pathFor } from './samples.ts'
 
 let box: Box
@@ -19,8 +19,8 @@ let stranger: TestAccount
 
 before(async () => {
   box = await theBox()
-  account = await anAccount()
-  stranger = await anAccount()
+  account = await anAccount({ sandbox: true })
+  stranger = await anAccount({ sandbox: true })
 })
 
 const send = (api: Api, contract: Contract, ids: Record<string, string> = {}, body: unknown = bodyFor(contract)) =>
@@ -64,7 +64,7 @@ test('the access matrix is the committed one', async () => {
 })
 
 test("another account's, another tenant's and a random id answer alike on every endpoint", async () => {
-  const neighbour = await anAccount({ tenants: 2 })
+  const neighbour = await anAccount({ tenants: 2, sandbox: true })
   for (const contract of box.app.contracts) {
     if (!contract.path.includes('{id}') || contract.access.kind !== 'key') continue
     const foreign = await anObjectFor(contract, stranger)
@@ -97,7 +97,7 @@ test('a foreign id in a body or query answers as a random id does, and a malform
     const ids = await ownIds(contract)
     for (const name of fieldsOf(contract.body)) {
       if (!(name in foreignIds)) continue
-      const body = bodyFor(contract) as object
+      const body = (await bodyOf(contract, account)) as object
       const random = await send(account.api, contract, ids, { ...body, [name]: randomUUID() })
       const foreign = await send(account.api, contract, ids, { ...body, [name]: foreignIds[name] })
       const malformed = await send(account.api, contract, ids, { ...body, [name]: 'not-a-uuid' })
@@ -125,8 +125,9 @@ test('every mutation leaves exactly one audit entry, with its action, and every 
   for (const contract of box.app.contracts) {
     if (contract.access.kind === 'public') continue
     const ids = await ownIds(contract)
+    const wanted = await bodyOf(contract, account)
     const first = await lastAuditId()
-    const { status, body } = await send(apiFor(contract, account), contract, ids)
+    const { status, body } = await send(apiFor(contract, account), contract, ids, wanted)
     assert.ok(status < 300, `${named(contract)} answered ${status}: ${JSON.stringify(body)}`)
     const entries = await box.app.world.db.many<{ action: string }>(
       sql`select action from audit_entries where id > ${first} order by id`,

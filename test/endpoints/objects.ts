@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Contract } from '../../src/platform/http/contract.ts'
 import type { Api } from '../support/client.ts'
-import { anAccount, type TestAccount } from '../support/factories.ts'
+import { anAccount, unique, type TestAccount } from '../support/factories.ts'
 import { bodyFor, pathFor } from './samples.ts'
 
 /** Answers the id of a new object of the kind that the path names before `{id}`, owned by the account. */
@@ -15,14 +15,39 @@ export async function anObjectFor(contract: Contract, account: TestAccount): Pro
   )
   assert.ok(creator, `nothing creates ${kind}: add a maker to test/endpoints/objects.ts`)
   const ids: Record<string, string> = creator.path.includes('{id}') ? { id: await anObjectFor(creator, account) } : {}
-  const created = await apiFor(creator, account).post(pathFor(creator, ids), bodyFor(creator))
+  const created = await apiFor(creator, account).post(pathFor(creator, ids), await bodyOf(creator, account))
   assert.equal(created.status, 201, `${creator.path}: ${JSON.stringify(created.body)}`)
   return created.body.id
 }
 
 /** Kinds that no single endpoint creates and names. */
 const makers: Record<string, (account: TestAccount) => Promise<string>> = {
+  messages: aMessage,
   accounts: async () => (await anAccount({ tenants: 0 })).id,
+  // Under the platform's own name, so that verifying asks no DNS and inbound may be enabled.
+  domains: async ({ api, tenant }) => {
+    const created = await api.post(`/v1/tenants/${tenant.id}/domains`, { name: `${unique('mail')}.sluice.test` })
+    assert.equal(created.status, 201, JSON.stringify(created.body))
+    return created.body.id
+  },
+}
+
+/** Bodies that name objects which must exist, where the schema cannot say so. */
+export async function bodyOf(contract: Contract, account: TestAccount): Promise<unknown> {
+  const own = bodies[`${contract.method} ${contract.path}`]
+  return own ? { ...(bodyFor(contract) as object), ...(await own(account)) } : bodyFor(contract)
+}
+
+const bodies: Record<string, (account: TestAccount) => Promise<object>> = {
+  'POST /v1/messages': async account => ({ tenant_id: account.tenant.id, subject: unique('subject') }),
+  'POST /v1/complaints': async account => ({ message_id: await aMessage(account), recipient: 'someone@example.com' }),
+}
+
+async function aMessage(account: TestAccount): Promise<string> {
+  const body = { tenant_id: account.tenant.id, from: 'a@acme.sluice.test', to: ['someone@example.com'], text: 'x' }
+  const sent = await account.api.post('/v1/messages', body)
+  assert.equal(sent.status, 202, JSON.stringify(sent.body))
+  return sent.body.message_id
 }
 
 export const kindOf = (path: string): string => path.split('/{id}')[0]!.split('/').at(-1)!

@@ -37,7 +37,7 @@ export function pathFor(contract: Contract, ids: Record<string, string>): string
 }
 
 function sample(schema: JsonSchema, isFull: boolean): unknown {
-  if (schema.examples) return schema.examples[0]
+  if (schema.examples) return structuredClone(schema.examples[0])
   if (schema.const !== undefined) return schema.const
   if (schema.enum) return schema.enum[0]
   if (schema.anyOf) return sample(schema.anyOf[0]!, isFull)
@@ -77,6 +77,8 @@ function sampleText({ format }: JsonSchema): string {
       return '2030-01'
     case 'cidr':
       return '192.0.2.0/24'
+    case 'email':
+      return `sample-${randomBytes(6).toString('hex')}@example.com`
     case 'uri':
       return 'https://example.com/hook'
     default:

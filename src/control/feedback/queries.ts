@@ -1,6 +1,9 @@
 // All SQL over suppressions; the only writer of that table.
-import type { Db } from '../../platform/db/database.ts'
-import { prepared } from '../../platform/db/sql.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import type { SuppressionEntry } from './contract.ts'
+import type { Suppression } from './suppress.ts'
 import type { Addressed } from './suppressed.ts'
 
 /** Addresses are compared without regard to case: nobody runs two mailboxes that differ by it. */
@@ -14,3 +17,77 @@ export const listSuppressed = (
       ${addressed.map(each => each.address)}::text[]) as a (account_id, tenant_id, address)
     join suppressions s on s.account_id = a.account_id and s.address = lower(a.address)
       and (s.tenant_id is null or s.tenant_id = a.tenant_id)`)
+
+export const insertSuppressions = (tx: Tx, rows: readonly (Suppression & { id: string })[]): Promise<number> =>
+  tx.run(prepared`
+    insert into suppressions (id, account_id, tenant_id, address, reason, detail, message_id, created_at)
+    select id, "accountId", "tenantId", address, reason, detail, "messageId", ${tx.now}
+    from json_to_recordset(${JSON.stringify(rows)}::json) as s (id uuid, "accountId" uuid, "tenantId" uuid, address text,
+      reason text, detail text, "messageId" uuid)
+    order by address
+    on conflict on constraint suppressions_address do nothing`)
+
+interface Row extends Omit<SuppressionEntry, 'created_at'> {
+  created_at: Date
+}
+
+const columns = sql`id, tenant_id, address, reason, detail, created_at`
+
+const toEntry = (row: Row): SuppressionEntry => ({ ...row, created_at: row.created_at.toISOString() })
+
+export interface SuppressionFilter {
+  tenantId: string | null
+  reason: string | null
+  part: string | null
+  limit: number
+  offset: number
+}
+
+export async function listEntries(
+  db: Pick<Db, 'many'>,
+  reach: Reach,
+  filter: SuppressionFilter,
+): Promise<SuppressionEntry[]> {
+  const rows = await db.many<Row>(sql`
+    select ${columns} from suppressions where ${matching(reach, filter)}
+    order by id desc limit ${filter.limit} offset ${filter.offset}`)
+  return rows.map(toEntry)
+}
+
+export async function countEntries(db: Pick<Db, 'many'>, reach: Reach, filter: SuppressionFilter): Promise<number> {
+  const rows = await db.many<{ total: number }>(
+    sql`select count(*) as total from suppressions where ${matching(reach, filter)}`,
+  )
+  return rows[0]!.total
+}
+
+const matching = (reach: Reach, { tenantId, reason, part }: SuppressionFilter): Sql =>
+  all([
+    within(reach),
+    tenantId !== null && sql`tenant_id = ${tenantId}`,
+    reason !== null && sql`reason = ${reason}`,
+    part !== null && sql`position(${part.toLowerCase()} in address) > 0`,
+  ])
+
+export async function findEntry(
+  db: Db,
+  about: { accountId: string; tenantId: string | null; address: string },
+): Promise<SuppressionEntry | null> {
+  const row = await db.maybe<Row>(sql`
+    select ${columns} from suppressions
+    where account_id = ${about.accountId} and tenant_id is not distinct from ${about.tenantId}::uuid
+      and address = ${about.address}`)
+  return row && toEntry(row)
+}
+
+/** Null when there is none within reach. */
+export async function deleteEntry(tx: Tx, reach: Reach, id: string): Promise<SuppressionEntry | null> {
+  const row = await tx.maybe<Row>(
+    sql`delete from suppressions where id = ${id} and ${within(reach)} returning ${columns}`,
+  )
+  return row && toEntry(row)
+}
+
+export const findHidesReason = async (db: Db, accountId: string): Promise<boolean> =>
+  (await db.one<{ hides: boolean }>(sql`select hide_suppression_reason as hides from accounts where id = ${accountId}`))
+    .hides

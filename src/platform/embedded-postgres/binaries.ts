@@ -35,7 +35,7 @@ function findNativeFolder(): string {
     const entry = createRequire(import.meta.url).resolve(name)
     return realpathSync(join(dirname(entry), '..', 'native'))
   } catch (cause) {
-    const message = `There is no embedded PostgreSQL for ${process.platform}-${process.arch} (${name} is not installed).`
+    const message = `There is no embedded PostgreSQL for this platform (${name} is not installed).`
     throw new Error(`${message} ${OWN_DATABASE_HINT}`, { cause })
   }
 }

@@ -47,7 +47,8 @@ function isCluster(site: Site): boolean {
   const major = readFileSync(path, 'utf8').trim()
   if (major === site.major) return true
   throw new Error(
-    `The database in ${site.folder} was made by PostgreSQL ${major}, this version of Sluice brings PostgreSQL ${site.major}. ` +
+    `The database in ${site.folder} was made by PostgreSQL ${major}, ` +
+      `this version of Sluice brings PostgreSQL ${site.major}. ` +
       'Run the version of Sluice that made it, or dump it there and load it into a new folder. ' +
       OWN_DATABASE_HINT,
   )

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
 import { Pool } from 'pg'
-import { aPlace, ask, eventually, isRunning, readOrEmpty } from './place.fixture.ts'
+import { aPlace, ask, eventually, isRunning, readOrEmpty, tryKill } from './place.fixture.ts'
 
 const onlyLinux = { skip: process.platform === 'linux' ? false : 'needs /proc' }
 
@@ -53,6 +53,35 @@ test('rows survive the death of holder, watchdog and server at once', async t =>
   assert.equal(next.origin, 'started')
   assert.equal(await place.countRows(next.url), 1)
   assert.equal(readdirSync(place.sockets).length, 1, 'the dead server left no socket folder')
+})
+
+test('a start waits until every process of the killed server has gone', onlyLinux, async t => {
+  const place = await aPlace(t, { prepared: true })
+  const holder = await place.hold()
+  const straggler = aChildOf(place.serverPid())
+  t.after(() => tryKill(straggler))
+  process.kill(straggler, 'SIGSTOP')
+  for (const pid of [place.watchdogOf(holder.pid), place.serverPid(), holder.pid]) process.kill(pid, 'SIGKILL')
+  await holder.ended
+
+  const start = place.hold()
+  const refusal = 'pre-existing shared memory block'
+  await eventually(() => readOrEmpty(join(place.folder, 'log')).includes(refusal), 'PostgreSQL has refused to start')
+  process.kill(straggler, 'SIGKILL')
+
+  assert.equal((await start).origin, 'started')
+})
+
+test('what a killed server leaves among the sockets is removed by the next start', async t => {
+  const place = await aPlace(t, { prepared: true })
+  const holder = await place.hold()
+
+  for (const pid of [place.serverPid(), holder.pid]) process.kill(pid, 'SIGKILL')
+  await eventually(() => place.processes().length === 0, 'the watchdog is done')
+  assert.equal(readdirSync(place.sockets).length, 1)
+
+  await place.hold()
+  assert.equal(readdirSync(place.sockets).length, 1)
 })
 
 test('a server that lost its holder and its watchdog is adopted, and stopped by its new holder', async t => {
@@ -181,6 +210,13 @@ test('Ctrl-C reaches the holder but neither the watchdog nor the server', async 
   await holder.kill()
   await eventually(() => place.processes().length === 0, 'the watchdog has shut the server down')
 })
+
+function aChildOf(parent: number): number {
+  const child = readdirSync('/proc').find(
+    name => readOrEmpty(`/proc/${name}/stat`).split(') ')[1]?.split(' ')[1] === `${parent}`,
+  )
+  return Number(child)
+}
 
 /** A process of that user, and a child of it that it will never collect, being a sleep. */
 async function aStrangerWithZombie(t: TestContext, uid: number): Promise<{ stranger: number; zombie: number }> {

@@ -173,7 +173,7 @@ async function endAll(root: string): Promise<void> {
   }, 'every process of the test is gone')
 }
 
-function tryKill(pid: number): void {
+export function tryKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {

@@ -1,5 +1,6 @@
-# Watches one holder of an embedded PostgreSQL. Standard input is a pipe from the holder; when it ends, by a clean stop or by
-# the holder's death, this removes the holder's file and shuts the server down unless another live process holds it.
+# Watches one holder of an embedded PostgreSQL. Standard input is a pipe from the holder; when it ends, by a clean stop
+# or by the holder's death, this removes the holder's file and shuts the server down unless another live process holds
+# it.
 # Usage: sh watchdog.sh <holder file> <folder of holder files>
 # Each line of input names the server now held: <pid> <start of that process> <socket folder>
 # Ends with 0 when the server is gone and with 3 when it is left to others.

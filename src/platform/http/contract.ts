@@ -52,6 +52,8 @@ export interface Contract {
   /** The body may be left out altogether. */
   isBodyOptional?: boolean
   bodyBytesMax?: number
+  /** A body of any type is taken and not looked at (forms that machines post, RFC 8058). */
+  takesAnyBody?: boolean
   /** What a NUL in a text of the body is refused with, where it is not `invalid_request`. */
   textRefusal?: RefusalCode
   replies: { readonly [status: number]: ReplySchema }

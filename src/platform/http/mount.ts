@@ -1,6 +1,7 @@
 // One contract and its handler become one Fastify route.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../db/actor.ts'
+import { ByteBudget } from '../byte-budget.ts'
 import { isUuid } from '../ids.ts'
 import type { Principal } from '../principal.ts'
 import { notFound, refuse } from '../refusal.ts'
@@ -20,10 +21,11 @@ export function mount(world: World, app: FastifyInstance, { contract, handle }: 
     method: contract.method,
     url: contract.path.replace(/\{(\w+)\}/g, ':$1'),
     bodyLimit: contract.bodyBytesMax ?? 1024 * 1024,
-    config: { textRefusal: contract.textRefusal },
+    config: { textRefusal: contract.textRefusal, takesAnyBody: contract.takesAnyBody },
     // Before the body is read: a stranger must not be able to make us parse 40 MiB.
-    onRequest: async request => {
+    onRequest: async (request, reply) => {
       request.principal = await identify(contract.access, request)
+      if (contract.bodyBytesMax) await waitForRoom(contract.bodyBytesMax, request, reply)
     },
     handler: async (request, reply) => {
       const call = read(request, reply)
@@ -43,6 +45,19 @@ export function mount(world: World, app: FastifyInstance, { contract, handle }: 
       return reply.header('cache-control', 'no-store').type(JSON_TYPE).send(JSON.stringify(body))
     },
   })
+}
+
+/** A body costs about four times its size until it is answered (bytes, text, values, what is made of them). */
+const LARGE_BODIES = new ByteBudget(80 * 1024 * 1024)
+const LARGE_BODY_BYTES = 256 * 1024
+
+/** Large bodies wait, unread, for their turn: twenty at once must not need twenty times the memory. */
+async function waitForRoom(bodyBytesMax: number, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const announced = request.headers['content-length']
+  const bytes = announced === undefined ? bodyBytesMax : Math.min(Number(announced), bodyBytesMax)
+  if (bytes <= LARGE_BODY_BYTES) return
+  const release = await LARGE_BODIES.acquire(bytes)
+  reply.raw.once('close', release)
 }
 
 /** Compiles the checks of a contract once; the result turns a request into a call or throws the refusal. */

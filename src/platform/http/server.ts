@@ -30,6 +30,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     textRefusal?: RefusalCode | undefined
+    takesAnyBody?: boolean | undefined
   }
 }
 
@@ -64,8 +65,9 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
       done(refusal as Error)
     }
   })
-  app.addContentTypeParser('*', (_request, payload, done) => {
+  app.addContentTypeParser('*', (request, payload, done) => {
     payload.resume()
+    if (request.routeOptions.config.takesAnyBody) return done(null)
     done(refuse('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.'))
   })
   app.addHook('onRequest', async (request, reply) => {

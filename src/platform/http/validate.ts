@@ -16,6 +16,8 @@ const formats = {
   date: (text: string) => DATE.test(text) && !Number.isNaN(Date.parse(text)) && yearIsSane(text),
   month: (text: string) => /^\d{4}-(0[1-9]|1[0-2])$/.test(text) && yearIsSane(text),
   uri: (text: string) => URL.canParse(text),
+  /** Only the outline: what takes an address parses it. */
+  email: (text: string) => /^[^\s@]+@[^\s@]+$|^"[^"]+"@[^\s@]+$/.test(text),
 }
 
 /** PostgreSQL has no year 0; nobody schedules mail after 9999. */

@@ -6,7 +6,8 @@ import type { AuditDraft, EventDraft } from '../../platform/journal/append.ts'
 import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
 import { sameBytes } from '../../platform/secrets.ts'
 import type { SendResponse } from './contract.ts'
-import type { DeliveryRow, KnownKey, MessageRow, NewKey, QueueRow, TenantRow, UsageRow } from './queries.ts'
+import type { DeliveryRow, QueueRow } from '../delivery/enqueue.ts'
+import type { KnownKey, MessageRow, NewKey, TenantRow, UsageRow } from './queries.ts'
 import type { Recipient, Submission } from './submission.ts'
 import { add, current, refusalOf } from './windows.ts'
 
@@ -132,10 +133,27 @@ interface Circumstances {
   known: Known
 }
 
-function accept(
-  submission: Submission,
-  { tenant, domainId, pauses, wanted, firstRank, known }: Circumstances,
-): Decision {
+function accept(submission: Submission, circumstances: Circumstances): Decision {
+  const { tenant, domainId, known } = circumstances
+  const { tenantId, idempotency } = submission
+  const placed = place(submission, circumstances)
+  const { response } = placed
+  if (idempotency) {
+    const key = { tenant_id: tenantId, key: idempotency.key, body_hash: idempotency.bodyHash, response }
+    known.keys.set(`${tenantId} ${idempotency.key}`, key)
+  }
+  return {
+    kind: 'accepted',
+    ...placed,
+    message: messageRow(submission, domainId, tenant.sandbox),
+    source: submission.source,
+    entry: auditEntry(submission, response),
+    newKey: idempotency && { tenantId, key: idempotency.key, bodyHash: idempotency.bodyHash, response },
+  }
+}
+
+/** Each recipient's place: suppressed, held or queued, with its events. */
+function place(submission: Submission, { pauses, wanted, firstRank }: Circumstances) {
   const { messageId, accountId, tenantId } = submission
   const response: SendResponse = { message_id: messageId, queued: 0, held: 0, suppressed: 0, duplicate: false }
   const events: EventDraft[] = []
@@ -143,17 +161,10 @@ function accept(
   const queue: QueueRow[] = []
   submission.recipients.forEach((recipient, n) => {
     const isWanted = wanted.has(recipient)
+    const ids = { message_id: messageId, n, account_id: accountId, tenant_id: tenantId, recipient: recipient.address }
     const happened = (type: string, data: object = {}): void =>
       void events.push({ type, accountId, tenantId, messageId, recipient: recipient.address, data })
-    deliveries.push({
-      message_id: messageId,
-      n,
-      account_id: accountId,
-      tenant_id: tenantId,
-      recipient: recipient.address,
-      kind: recipient.kind,
-      status: isWanted ? 'open' : 'suppressed',
-    })
+    deliveries.push({ ...ids, kind: recipient.kind, status: isWanted ? 'open' : 'suppressed' })
     if (!isWanted) {
       response.suppressed += 1
       return happened('suppressed')
@@ -166,32 +177,14 @@ function accept(
       happened('held', { suspension_id: pause.id, scope: scopeName(pause) })
     } else response.queued += 1
     queue.push({
-      message_id: messageId,
-      n,
-      account_id: accountId,
-      tenant_id: tenantId,
+      ...ids,
       recipient_domain: recipient.domain,
       status: pause ? 'held' : 'queued',
       rank: new Date(firstRank + queue.length * RANK_STEP_MS),
       suspension_id: pause?.id ?? null,
     })
   })
-  const { idempotency } = submission
-  if (idempotency) {
-    const key = { tenant_id: tenantId, key: idempotency.key, body_hash: idempotency.bodyHash, response }
-    known.keys.set(`${tenantId} ${idempotency.key}`, key)
-  }
-  return {
-    kind: 'accepted',
-    response,
-    events,
-    deliveries,
-    queue,
-    message: messageRow(submission, domainId, tenant.sandbox),
-    source: submission.source,
-    entry: auditEntry(submission, response),
-    newKey: idempotency && { tenantId, key: idempotency.key, bodyHash: idempotency.bodyHash, response },
-  }
+  return { response, events, deliveries, queue }
 }
 
 const messageRow = (submission: Submission, domainId: string | null, isSandbox: boolean): MessageRow => ({

@@ -1,13 +1,14 @@
 // The one gate through which every message enters, whatever the door. Concurrent submissions are gathered into one
 // transaction that holds message, body, deliveries, queue, usage, idempotency, events and audit; one that is refused
 // does not fail the others.
-import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
+import { activePauses } from '../../control/suspensions/active.ts'
 import { suppressedAmong } from '../../control/feedback/suppressed.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
+import { enqueue } from '../delivery/enqueue.ts'
 import type { SendResponse } from './contract.ts'
 import { decide, type Decision, type Known } from './decide.ts'
 import { IDEMPOTENCY_MS } from './limits.ts'
@@ -94,7 +95,7 @@ async function lookUp(
     usage: new Map(),
     domains: new Map(domains.map(domain => [`${domain.tenant_id} ${domain.name}`, domain.id])),
     keys: new Map(keys.map(key => [`${key.tenant_id} ${key.key}`, key])),
-    pauses: pauses as ReadonlyMap<string, readonly ActiveSuspension[]>,
+    pauses,
     suppressed,
   }
 }
@@ -107,7 +108,6 @@ async function store(tx: Tx, decisions: readonly Decision[], known: Known): Prom
   }
   if (accepted.length === 0) return
   const keys = accepted.flatMap(({ newKey }) => (newKey ? [newKey] : []))
-  const queued = accepted.flatMap(decision => decision.queue)
   const usage = [...known.usage.values()]
   await Promise.all([
     queries.insertMessages(
@@ -118,11 +118,11 @@ async function store(tx: Tx, decisions: readonly Decision[], known: Known): Prom
       tx,
       accepted.map(({ message, source }) => ({ messageId: message.id, source })),
     ),
-    queries.insertDeliveries(
+    enqueue(
       tx,
       accepted.flatMap(decision => decision.deliveries),
+      accepted.flatMap(decision => decision.queue),
     ),
-    queued.length > 0 && queries.insertQueue(tx, queued),
     usage.length > 0 &&
       queries.updateCounters(
         tx,

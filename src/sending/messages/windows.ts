@@ -39,21 +39,42 @@ export function current(counters: Counters, now: Date): Counters {
   }
 }
 
+/** A tenant that has not sent anything. */
+export const NEVER: Counters = {
+  minute: new Date(0),
+  minute_count: 0,
+  hour: new Date(0),
+  hour_count: 0,
+  day: '1970-01-01',
+  day_count: 0,
+  month: '1970-01-01',
+  month_count: 0,
+}
+
+/** When each running window ends. */
+export const endsOf = (now: Date): { minute: Date; hour: Date; day: Date; month: Date } => ({
+  minute: addMs(floor(now, 60_000), 60_000),
+  hour: addMs(floor(now, 3_600_000), 3_600_000),
+  day: addMs(floor(now, DAY_MS), DAY_MS),
+  month: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)),
+})
+
 /** Null when that many more recipients fit whole into every window, otherwise the refusal with the time to wait. */
 export function refusalOf(counters: Counters, limits: Limits, recipients: number, now: Date): Refusal | null {
   if (recipients === 0) return null
+  const ends = endsOf(now)
   const isOver = (count: number, limit: number | null): boolean => limit !== null && count + recipients > limit
   if (isOver(counters.month_count, limits.quota_monthly)) {
-    return over('quota_exceeded', 'monthly quota', limits.quota_monthly!, nextMonth(now), now)
+    return over('quota_exceeded', 'monthly quota', limits.quota_monthly!, ends.month, now)
   }
   if (isOver(counters.day_count, limits.quota_daily)) {
-    return over('quota_exceeded', 'daily quota', limits.quota_daily!, addMs(floor(now, DAY_MS), DAY_MS), now)
+    return over('quota_exceeded', 'daily quota', limits.quota_daily!, ends.day, now)
   }
   if (isOver(counters.hour_count, limits.rate_per_hour)) {
-    return over('rate_limited', 'hourly rate', limits.rate_per_hour!, addMs(counters.hour, 3_600_000), now)
+    return over('rate_limited', 'hourly rate', limits.rate_per_hour!, ends.hour, now)
   }
   if (isOver(counters.minute_count, limits.rate_per_minute)) {
-    return over('rate_limited', 'rate per minute', limits.rate_per_minute!, addMs(counters.minute, 60_000), now)
+    return over('rate_limited', 'rate per minute', limits.rate_per_minute!, ends.minute, now)
   }
   return null
 }
@@ -77,4 +98,3 @@ function over(code: 'quota_exceeded' | 'rate_limited', what: string, limit: numb
 
 const floor = (time: Date, ms: number): Date => new Date(Math.floor(time.getTime() / ms) * ms)
 const addMs = (time: Date, ms: number): Date => new Date(time.getTime() + ms)
-const nextMonth = (now: Date): Date => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1))

@@ -1,0 +1,120 @@
+// Suppressions and complaints.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
+
+const send = (account: TestAccount, fields: object = {}) =>
+  account.api.post('/v1/messages', {
+    tenant_id: account.tenant.id,
+    from: 'a@acme.example',
+    to: ['someone@example.com'],
+    text: 'x',
+    ...fields,
+  })
+
+test('a suppressed address is skipped, whatever its case, and consumes no quota', async () => {
+  const account = await anAccount({ sandbox: true })
+  await account.api.patch(`/v1/tenants/${account.tenant.id}`, { quota_daily: 1 })
+  const added = await account.api.post('/v1/suppressions', {
+    address: 'Someone@Example.com',
+    tenant_id: account.tenant.id,
+    detail: 'asked by phone',
+  })
+  assert.equal(added.status, 201)
+  assert.equal(added.body.reason, 'manual')
+
+  const { body } = await send(account, { to: ['SOMEONE@example.com', 'other@example.com'] })
+
+  assert.deepEqual([body.queued, body.suppressed], [1, 1])
+})
+
+test('an entry without a tenant holds for every tenant of the account and for no other account', async () => {
+  const account = await anAccount({ sandbox: true, tenants: 2 })
+  const stranger = await anAccount({ sandbox: true })
+  await account.api.post('/v1/suppressions', { address: 'someone@example.com' })
+
+  for (const tenant of account.tenants) assert.equal((await send(account, { tenant_id: tenant.id })).body.suppressed, 1)
+  assert.equal((await send(stranger)).body.suppressed, 0)
+})
+
+test('a deleted entry no longer suppresses', async () => {
+  const account = await anAccount({ sandbox: true })
+  const { body: entry } = await account.api.post('/v1/suppressions', { address: 'someone@example.com' })
+  assert.equal((await account.api.delete(`/v1/suppressions/${entry.id}`)).status, 204)
+  assert.equal((await account.api.delete(`/v1/suppressions/${entry.id}`)).status, 404)
+  assert.equal((await send(account)).body.queued, 1)
+})
+
+test('the list has filters, a total and an offset', async () => {
+  const account = await anAccount({ tenants: 2 })
+  for (let n = 0; n < 5; n++)
+    await account.api.post('/v1/suppressions', {
+      address: `user${n}@example.com`,
+      tenant_id: account.tenants[n % 2]!.id,
+    })
+  await account.api.post('/v1/suppressions', { address: 'gone@other.example', reason: 'unsubscribe' })
+  const list = async (query: string) => (await account.api.get(`/v1/suppressions?${query}`)).body
+
+  assert.equal((await list('')).total, 6)
+  assert.equal((await list('limit=2&offset=5')).entries.length, 1)
+  assert.equal((await list('limit=2&offset=5')).total, 6)
+  assert.equal((await list('reason=unsubscribe')).total, 1)
+  assert.equal((await list('q=OTHER.ex')).total, 1)
+  assert.equal((await list('q=%25')).total, 0)
+  assert.equal((await list(`tenant_id=${account.tenants[0]!.id}`)).total, 3)
+})
+
+test('adding an address twice answers the entry that is there', async () => {
+  const { api } = await anAccount()
+  const first = await api.post('/v1/suppressions', { address: 'a@example.com', reason: 'hard_bounce' })
+  const second = await api.post('/v1/suppressions', { address: 'A@example.com' })
+  assert.equal(second.status, 201)
+  assert.deepEqual(second.body, first.body)
+  assert.equal((await api.post('/v1/suppressions', { address: 'a@b.example,c@d.example' })).status, 400)
+})
+
+test('hide_suppression_reason blanks the reason for tenant principals only', async () => {
+  const account = await anAccount()
+  await account.api.post('/v1/suppressions', { address: 'a@example.com', tenant_id: account.tenant.id, detail: 'why' })
+  await account.api.patch('/v1/account', { hide_suppression_reason: true })
+  const bound = await account.withKey({ scopes: ['read'], tenant_id: account.tenant.id })
+
+  assert.deepEqual(
+    (await bound.get('/v1/suppressions')).body.entries.map((e: { reason: unknown; detail: unknown }) => [
+      e.reason,
+      e.detail,
+    ]),
+    [[null, null]],
+  )
+  assert.equal((await account.api.get('/v1/suppressions')).body.entries[0].reason, 'manual')
+})
+
+test("a tenant's key adds to its own tenant's list", async () => {
+  const account = await anAccount({ tenants: 2 })
+  const bound = await account.withKey({ scopes: ['feedback', 'read'], tenant_id: account.tenant.id })
+  const { body } = await bound.post('/v1/suppressions', { address: 'a@example.com' })
+  assert.equal(body.tenant_id, account.tenant.id)
+  assert.equal(
+    (await bound.post('/v1/suppressions', { address: 'a@example.com', tenant_id: account.tenants[1]!.id })).status,
+    404,
+  )
+})
+
+test('a complaint marks the delivery, suppresses for the whole account, and repeats change nothing', async () => {
+  const account = await anAccount({ sandbox: true, tenants: 2 })
+  const { body: sent } = await send(account)
+  await eventually(
+    'delivered',
+    async () => (await account.api.get(`/v1/messages/${sent.message_id}`)).body.counts.delivered === 1,
+  )
+  const report = { message_id: sent.message_id, recipient: 'SOMEONE@example.com', detail: 'spam button' }
+
+  const first = await account.api.post('/v1/complaints', report)
+  const second = await account.api.post('/v1/complaints', report)
+
+  assert.deepEqual([first.status, first.body.complained, second.body.complained], [200, true, false])
+  assert.equal((await account.api.get(`/v1/messages/${sent.message_id}`)).body.counts.complained, 1)
+  assert.equal((await account.api.get('/v1/events?type=complained')).body.events.length, 1)
+  assert.equal((await send(account, { tenant_id: account.tenants[1]!.id })).body.suppressed, 1)
+  assert.equal((await account.api.post('/v1/complaints', { ...report, recipient: 'nobody@example.com' })).status, 404)
+})

@@ -1,0 +1,55 @@
+// Handlers of /v1/suppressions and /v1/complaints.
+import type { Actor } from '../../platform/db/actor.ts'
+import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import type { Reach } from '../../platform/principal.ts'
+import type { World } from '../../platform/world.ts'
+import { addSuppression, removeSuppression } from './add.ts'
+import {
+  addSuppressionEndpoint,
+  complainEndpoint,
+  deleteSuppressionEndpoint,
+  listSuppressionsEndpoint,
+  type ComplaintReport,
+} from './contract.ts'
+import { countEntries, findHidesReason, listEntries } from './queries.ts'
+
+/** Deliveries belong to a floor above; the composition root hands in who marks them. */
+export type Complain = (
+  world: World,
+  by: Actor,
+  reach: Reach,
+  report: ComplaintReport,
+) => Promise<{ recipient: string; complained: boolean }>
+
+export const feedbackRoutes = (world: World, complain: Complain): Route[] => [
+  route(listSuppressionsEndpoint, async ({ caller, query }) => {
+    const filter = {
+      tenantId: query.tenant_id ?? null,
+      reason: query.reason ?? null,
+      part: query.q ?? null,
+      limit: query.limit ?? LIMIT_DEFAULT,
+      offset: query.offset ?? 0,
+    }
+    const [entries, total, hides] = await Promise.all([
+      listEntries(world.db.lists, caller.reach, filter),
+      countEntries(world.db.lists, caller.reach, filter),
+      caller.level === 'account' ? false : findHidesReason(world.db, caller.reach.accountId),
+    ])
+    return reply(200, {
+      entries: hides ? entries.map(entry => ({ ...entry, reason: null, detail: null })) : entries,
+      total,
+    })
+  }),
+  route(addSuppressionEndpoint, async ({ by, caller, body }) =>
+    reply(201, await addSuppression(world, by, caller.reach, body)),
+  ),
+  route(deleteSuppressionEndpoint, async ({ by, caller, params }) => {
+    await removeSuppression(world, by, caller.reach, params.id)
+    return reply(204, null)
+  }),
+  route(complainEndpoint, async ({ by, caller, body }) => {
+    const { recipient, complained } = await complain(world, by, caller.reach, body)
+    return reply(200, { message_id: body.message_id, recipient, complained, suppressed: true as const })
+  }),
+]

@@ -1,0 +1,98 @@
+// Registering a domain: its name, its DKIM key pair, and for names of the installation itself the verification.
+import { generateDkimKey } from '../../mail/dkim.ts'
+import { normaliseDomain } from '../../mail/address.ts'
+import type { Config } from '../../platform/config.ts'
+import type { Actor } from '../../platform/db/actor.ts'
+import { isUniqueViolation } from '../../platform/db/errors.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { requireTenantInReach } from '../tenants/find.ts'
+import type { Domain } from './contract.ts'
+import { publishedFindings } from './look-up.ts'
+import { presentDomain, summariseDomain } from './present.ts'
+import { insertDomain } from './queries.ts'
+import { keyPlace, type StoredDomain } from './stored-domain.ts'
+
+export interface DomainOrder {
+  reach: Reach
+  tenantId: string
+  name: string
+}
+
+export async function createDomain(world: World, by: Actor, { reach, tenantId, name }: DomainOrder): Promise<Domain> {
+  const ascii = readName(world.config, name)
+  const { accountId } = reach
+  await requireTenantInReach(world.db, reach, tenantId)
+  const { privateKeyPem, publicKeyBase64 } = await generateDkimKey()
+  try {
+    return await world.db.transact(by, async tx => {
+      const draft = draftOf(world.config, { accountId, tenantId, name: ascii, publicKeyBase64, now: tx.now })
+      const dkim_private_key = world.secrets.seal(keyPlace(draft.id), privateKeyPem)
+      const domain = await insertDomain(tx, { ...draft, dkim_private_key })
+      if (!domain) throw refuse('conflict', 'The tenant has this domain already.')
+      tx.audit({
+        action: 'domain.create',
+        accountId,
+        tenantId,
+        target: { type: 'domain', id: domain.id },
+        after: summariseDomain(world.config, domain),
+      })
+      return presentDomain(world.config, domain)
+    })
+  } catch (error) {
+    if (!isUniqueViolation(error, 'domains_verified')) throw error
+    throw refuse('conflict', 'This name is taken. Choose another one.')
+  }
+}
+
+/** With our longest label before it, `sluice-01234567._domainkey.`, a name must still fit into DNS (RFC 1035 §3.1). */
+const NAME_CHARS_MAX = 253 - 27
+
+function readName(config: Config, name: string): string {
+  const ascii = normaliseDomain(name)
+  if (ascii === null) throw refuse('invalid_request', 'name must be a domain name, such as mail.example.com.')
+  if (ascii.length > NAME_CHARS_MAX) {
+    throw refuse('invalid_request', `name must have at most ${NAME_CHARS_MAX} characters.`)
+  }
+  // Bounces and other servers' mail arrive under these; nobody else may speak for them.
+  if ([config.MX_HOST, config.SPF_HOST, config.RETURN_PATH_HOST].includes(ascii)) {
+    throw refuse('conflict', 'This name is used by the installation itself. Choose another one.')
+  }
+  return ascii
+}
+
+interface Draft {
+  accountId: string
+  tenantId: string
+  name: string
+  publicKeyBase64: string
+  now: Date
+}
+
+function draftOf(config: Config, { accountId, tenantId, name, publicKeyBase64, now }: Draft): StoredDomain {
+  const id = newId(now)
+  const isPlatform = name === config.PLATFORM_DOMAIN || name.endsWith(`.${config.PLATFORM_DOMAIN}`)
+  const draft: StoredDomain = {
+    id,
+    account_id: accountId,
+    tenant_id: tenantId,
+    name,
+    is_platform: isPlatform,
+    // Different for each claim of a name, so that a domain can move to another tenant without a gap: the new key is
+    // published beside the old one. The end of the id is random.
+    dkim_selector: `sluice-${id.slice(-8)}`,
+    dkim_public_key: publicKeyBase64,
+    findings: {},
+    checked_at: null,
+    verified_at: null,
+    mx_verified_at: null,
+    inbound_enabled: false,
+    failing_since: null,
+    created_at: now,
+  }
+  if (!isPlatform) return draft
+  const findings = { records: publishedFindings(config, draft) }
+  return { ...draft, findings, checked_at: now, verified_at: now, mx_verified_at: now }
+}

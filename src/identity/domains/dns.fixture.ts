@@ -1,0 +1,81 @@
+// A DNS server on loopback for tests: it holds what a test publishes, and fails the way a test asks it to.
+import dns2 from 'dns2'
+
+const { Packet } = dns2
+
+type Fault = 'SERVFAIL' | 'REFUSED' | 'silence'
+
+export interface FakeDns {
+  /** For DNS_SERVERS. */
+  address: string
+  /** Several texts make several records; an inner array makes one record of several strings. */
+  txt(name: string, ...texts: (string | string[] | Buffer)[]): void
+  cname(name: string, target: string): void
+  mx(name: string, ...hosts: string[]): void
+  remove(name: string): void
+  /** Every question about this name meets the fault, until `mend`. */
+  breakDown(name: string, fault: Fault): void
+  mend(name: string): void
+  /** Publishes records as the API answered them. */
+  publish(records: { type: string; name: string; value: string; priority: number | null }[]): void
+  questions: string[]
+  close(): Promise<void>
+}
+
+interface Published {
+  type: number
+  fields: object
+}
+
+export async function aDnsServer(): Promise<FakeDns> {
+  const zone = new Map<string, Published[]>()
+  const faults = new Map<string, Fault>()
+  const questions: string[] = []
+  const server = dns2.createServer({
+    udp: true,
+    handle: (request, send) => {
+      const response = Packet.createResponseFromRequest(request)
+      const [question] = request.questions
+      const name = question!.name.toLowerCase()
+      const type = (question as unknown as { type: number }).type
+      questions.push(`${name} ${type}`)
+      const fault = faults.get(name)
+      if (fault === 'silence') return
+      const known = zone.get(name)
+      if (fault) response.header.rcode = Packet.RCODE[fault]
+      else if (!known) response.header.rcode = Packet.RCODE.NXDOMAIN
+      for (const { fields } of fault ? [] : (known ?? []).filter(each => each.type === type)) {
+        response.answers.push({ name, type, class: Packet.CLASS.IN, ttl: 300, ...fields } as never)
+      }
+      void send(response)
+    },
+  })
+  const { udp } = await server.listen({ udp: { port: 0, address: '127.0.0.1' } })
+  const add = (name: string, record: Published) => zone.set(name, [...(zone.get(name) ?? []), record])
+  const fake: FakeDns = {
+    address: `127.0.0.1:${udp!.port}`,
+    txt: (name, ...texts) => texts.forEach(text => add(name, { type: Packet.TYPE.TXT, fields: { data: strings(text) } })),
+    cname: (name, target) => add(name, { type: Packet.TYPE.CNAME, fields: { domain: target } }),
+    mx: (name, ...hosts) =>
+      hosts.forEach((exchange, index) =>
+        add(name, { type: Packet.TYPE.MX, fields: { exchange, priority: 10 * (index + 1) } }),
+      ),
+    remove: name => void zone.delete(name),
+    breakDown: (name, fault) => void faults.set(name, fault),
+    mend: name => void faults.delete(name),
+    publish: records => {
+      for (const { type, name, value } of records) {
+        if (type === 'TXT') fake.txt(name, value)
+        if (type === 'CNAME') fake.cname(name, value)
+        if (type === 'MX') fake.mx(name, value)
+      }
+    },
+    questions,
+    close: async () => void (await server.close()),
+  }
+  return fake
+}
+
+/** No string of a record is longer than 255 bytes. */
+const strings = (text: string | string[] | Buffer): (string | Buffer)[] =>
+  typeof text === 'string' ? (text.match(/.{1,255}/gs) ?? ['']) : Array.isArray(text) ? text : [text]

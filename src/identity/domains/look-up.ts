@@ -1,0 +1,57 @@
+// A look at DNS: every record of a domain, all at once, outside any transaction.
+import type { Dns, DnsAnswer } from '../../platform/net/dns.ts'
+import { judgeCname, judgeDkim, judgeDmarc, judgeMx, judgeSpf, type Verdict } from './judge.ts'
+import { recordsOf, type Hosts } from './records.ts'
+import type { Finding, Purpose, StoredDomain } from './stored-domain.ts'
+
+/** Per record, what DNS holds judged, or why it gave no answer. */
+export type Look = Record<Purpose, { verdict: Verdict } | { failure: string }>
+
+export async function lookUp(dns: Dns, hosts: Hosts, domain: StoredDomain): Promise<Look> {
+  const ask: Record<Purpose, (name: string) => Promise<Look[Purpose]>> = {
+    spf: async name => judged(await dns.txt(name), texts => judgeSpf(texts, hosts.SPF_HOST)),
+    dkim: async name => judged(await dns.txt(name), texts => judgeDkim(texts, domain.dkim_public_key)),
+    dmarc: async name => judged(await dns.txt(name), judgeDmarc),
+    return_path: async name => judged(await dns.cname(name), targets => judgeCname(targets, hosts.RETURN_PATH_HOST)),
+    mx: async name => judged(await dns.mx(name), records => judgeMx(records, hosts.MX_HOST)),
+  }
+  const looks = recordsOf(hosts, domain).map(async ({ purpose, name }) => [purpose, await ask[purpose](name)] as const)
+  return Object.fromEntries(await Promise.all(looks)) as Look
+}
+
+function judged<T>(answer: DnsAnswer<T>, judge: (values: T[]) => Verdict): Look[Purpose] {
+  if (answer.kind === 'failed') return { failure: answer.code }
+  const verdict = judge(answer.kind === 'found' ? answer.values : [])
+  return { verdict: { ...verdict, found: verdict.found.slice(0, FOUND_MAX).map(storable) } }
+}
+
+/** DNS is published by strangers: what is kept of it is bounded. A DKIM key of 4096 bits has 750 characters. */
+const FOUND_MAX = 10
+const FOUND_CHARS_MAX = 1_000
+
+/** PostgreSQL keeps neither NUL nor half a surrogate pair, and a control character would spoil a log or a terminal. */
+const storable = (text: string): string =>
+  text
+    .slice(0, FOUND_CHARS_MAX)
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, '\ufffd')
+
+/** The new findings; where there was no answer the older finding stands, and says so. */
+export function findingsOf(look: Look, before: Partial<Record<Purpose, Finding>>): Record<Purpose, Finding> {
+  const findings = Object.entries(look).map(([purpose, result]) => {
+    if ('verdict' in result) return [purpose, { ...result.verdict, isAnswered: true }]
+    const { state = 'missing', found = [] } = before[purpose as Purpose] ?? {}
+    const problem = `It could not be looked up (${result.failure}). Try again later.`
+    return [purpose, { state, found, problem, isAnswered: false }]
+  })
+  return Object.fromEntries(findings) as Record<Purpose, Finding>
+}
+
+/** What the installation publishes itself needs no look. */
+export function publishedFindings(hosts: Hosts, domain: Parameters<typeof recordsOf>[1]): Record<Purpose, Finding> {
+  const findings = recordsOf(hosts, domain).map(({ purpose, value }) => {
+    const finding: Finding = { state: 'ok', found: [value], problem: null, isAnswered: true }
+    return [purpose, finding]
+  })
+  return Object.fromEntries(findings) as Record<Purpose, Finding>
+}

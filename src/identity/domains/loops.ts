@@ -1,0 +1,14 @@
+// The daily check, looked for every hour: a domain is due a day after its last check, whatever the hour.
+import type { Loop } from '../../platform/loops/loop.ts'
+import { recheckDomains } from './recheck.ts'
+
+export const domainLoops: Loop[] = [
+  {
+    kind: 'every',
+    name: 'domain-recheck',
+    seconds: 3600,
+    run: async (world, signal) => {
+      await recheckDomains(world, signal)
+    },
+  },
+]

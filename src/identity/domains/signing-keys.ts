@@ -1,0 +1,87 @@
+// DKIM keys for delivery, ready to sign with. Opening and parsing one costs more than the rest of a look-up, so the
+// parsed keys are kept; concurrent look-ups share one statement.
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { Batcher } from '../../platform/batcher.ts'
+import type { World } from '../../platform/world.ts'
+import { listSealedKeysAnywhere, type SealedKey } from './queries.ts'
+import { keyPlace } from './stored-domain.ts'
+
+export interface SigningKey {
+  domain: string
+  selector: string
+  key: KeyObject
+  /**
+   * The return path may be under the sender's own domain. Never so for names of the installation: RETURN_PATH_HOST is
+   * their own already.
+   */
+  returnPathOk: boolean
+}
+
+/** A parsed key takes about 10 kB. */
+const ENTRIES_MAX = 1_000
+/** How long a deleted domain may go on signing what is queued, and a new return path wait to be used. */
+const REFRESH_MS = 60_000
+
+interface Loaded {
+  sealed: string
+  signing: SigningKey
+}
+
+interface Entry {
+  readAtMs: number
+  loaded: Promise<Loaded | null>
+}
+
+export class SigningKeys {
+  readonly #world: World
+  readonly #rows: Batcher<string, SealedKey | null>
+  /** The longest unused first. */
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(world: World) {
+    this.#world = world
+    this.#rows = new Batcher({ run: ids => this.#findRows(ids), itemsMax: 500, slots: 2 })
+  }
+
+  /** Null when there is no such domain, or no longer. */
+  async keyOf(domainId: string): Promise<SigningKey | null> {
+    const nowMs = this.#world.clock.now().getTime()
+    const known = this.#entries.get(domainId)
+    const isFresh = known !== undefined && Math.abs(nowMs - known.readAtMs) < REFRESH_MS
+    const entry = isFresh ? known : { readAtMs: nowMs, loaded: this.#load(domainId, known) }
+    this.#keep(domainId, entry)
+    try {
+      return (await entry.loaded)?.signing ?? null
+    } catch (error) {
+      // A failure is not remembered: the next caller asks again.
+      if (this.#entries.get(domainId) === entry) this.#entries.delete(domainId)
+      throw error
+    }
+  }
+
+  async #load(domainId: string, known: Entry | undefined): Promise<Loaded | null> {
+    const [row, before] = await Promise.all([this.#rows.submit(domainId), known?.loaded.catch(() => null)])
+    if (!row) return null
+    const { name, selector, sealed_key: sealed, return_path_ok: returnPathOk } = row
+    const key = before?.sealed === sealed ? before.signing.key : this.#parse(domainId, sealed)
+    return { sealed, signing: { domain: name, selector, key, returnPathOk } }
+  }
+
+  #parse(domainId: string, sealed: string): KeyObject {
+    return createPrivateKey(this.#world.secrets.open(keyPlace(domainId), sealed))
+  }
+
+  #keep(domainId: string, entry: Entry): void {
+    this.#entries.delete(domainId)
+    this.#entries.set(domainId, entry)
+    if (this.#entries.size <= ENTRIES_MAX) return
+    const oldest = this.#entries.keys().next()
+    if (!oldest.done) this.#entries.delete(oldest.value)
+  }
+
+  async #findRows(ids: string[]): Promise<(SealedKey | null)[]> {
+    const rows = await listSealedKeysAnywhere(this.#world.db, [...new Set(ids)])
+    const byId = new Map(rows.map(row => [row.id, row]))
+    return ids.map(id => byId.get(id) ?? null)
+  }
+}

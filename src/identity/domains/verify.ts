@@ -1,0 +1,59 @@
+// Verifying: what DNS holds now decides. The look-ups come first and hold no transaction; the unique index over verified
+// names decides between two tenants that both pass.
+import type { Actor } from '../../platform/db/actor.ts'
+import { isUniqueViolation } from '../../platform/db/errors.ts'
+import type { Dns } from '../../platform/net/dns.ts'
+import type { Reach } from '../../platform/principal.ts'
+import type { World } from '../../platform/world.ts'
+import type { Domain } from './contract.ts'
+import { findingsOf, lookUp, publishedFindings, type Look } from './look-up.ts'
+import { isInPlace, outcomeOfVerify } from './outcome.ts'
+import { presentDomain } from './present.ts'
+import { isTakenAnywhere, requireDomain, requireDomainForUpdate, updateDomainChecked } from './queries.ts'
+import type { StoredDomain } from './stored-domain.ts'
+
+export interface DomainOfCaller {
+  reach: Reach
+  id: string
+}
+
+export async function verifyDomain(world: World, dns: Dns, by: Actor, { reach, id }: DomainOfCaller): Promise<Domain> {
+  const domain = await requireDomain(world.db, reach, id)
+  const look = domain.is_platform ? null : await lookUp(dns, world.config, domain)
+  try {
+    return await record(world, by, { reach, id, look, isTaken: false })
+  } catch (error) {
+    if (!isUniqueViolation(error, 'domains_verified')) throw error
+    // Somebody else was verified between our look at the names and our commit.
+    return await record(world, by, { reach, id, look, isTaken: true })
+  }
+}
+
+interface Looked extends DomainOfCaller {
+  /** Null for names that the installation publishes itself. */
+  look: Look | null
+  isTaken: boolean
+}
+
+function record(world: World, by: Actor, { reach, id, look, isTaken }: Looked): Promise<Domain> {
+  return world.db.transact(by, async tx => {
+    const before = await requireDomainForUpdate(tx, reach, id)
+    const records = look ? findingsOf(look, before.findings.records ?? {}) : publishedFindings(world.config, before)
+    const taken = isTaken || (isInPlace(records) && (await isTakenAnywhere(tx, before)))
+    const after = await updateDomainChecked(tx, id, outcomeOfVerify(before, { records, now: tx.now }, taken))
+    tx.audit({
+      accountId: before.account_id,
+      tenantId: before.tenant_id,
+      target: { type: 'domain', id },
+      before: verification(before),
+      after: verification(after),
+    })
+    return presentDomain(world.config, after)
+  })
+}
+
+const verification = ({ verified_at, mx_verified_at, checked_at }: StoredDomain) => ({
+  verified: verified_at !== null,
+  mx_verified: mx_verified_at !== null,
+  checked_at,
+})

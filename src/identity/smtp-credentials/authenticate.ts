@@ -1,0 +1,111 @@
+// Who is submitting mail over SMTP? As with keys there is no cache: concurrent look-ups share one statement, so that a
+// rotation or deletion is in force in every process the moment its call returns.
+import { timingSafeEqual } from 'node:crypto'
+import { Batcher } from '../../platform/batcher.ts'
+import { system } from '../../platform/db/actor.ts'
+import { cidrList } from '../../platform/net/cidr.ts'
+import { refuse } from '../../platform/refusal.ts'
+import { mintSecret, sha256 } from '../../platform/secrets.ts'
+import type { World } from '../../platform/world.ts'
+import { USERNAME } from './contract.ts'
+import { CredentialUse } from './credential-use.ts'
+import { FailureLimit } from './failure-limit.ts'
+import { listCredentialsByUsernameAnywhere, type CredentialToCheck } from './queries.ts'
+
+export interface SmtpLogin {
+  username: string
+  password: string
+  ip: string
+}
+
+export interface SmtpPrincipal {
+  credentialId: string
+  username: string
+  accountId: string
+  tenantId: string
+}
+
+interface FailedLogin {
+  credential: CredentialToCheck
+  ip: string
+  reason: 'wrong_password' | 'ip_not_allowed'
+}
+
+export class SmtpGatekeeper {
+  readonly #world: World
+  readonly #credentials: Batcher<string, CredentialToCheck | null>
+  readonly #failures: Batcher<FailedLogin, void>
+  readonly #limit: FailureLimit
+  readonly #uses: CredentialUse
+  /** Failures on their way into the journal. */
+  readonly #recording = new Set<Promise<void>>()
+
+  constructor(world: World) {
+    this.#world = world
+    this.#limit = new FailureLimit(world.clock)
+    this.#uses = new CredentialUse(world)
+    this.#credentials = new Batcher({ run: usernames => this.#findCredentials(usernames), itemsMax: 500, slots: 2 })
+    this.#failures = new Batcher({ run: failures => this.#recordFailures(failures), itemsMax: 500, slots: 1 })
+  }
+
+  /** Refuses with `unauthorized`, `ip_not_allowed`, or `rate_limited` after too many failures from one address. */
+  async authenticate({ username, password, ip }: SmtpLogin): Promise<SmtpPrincipal> {
+    const retryAfterSeconds = this.#limit.waitSeconds(ip)
+    if (retryAfterSeconds > 0) {
+      throw refuse('rate_limited', 'Too many failed logins from this address. Try again later.', { retryAfterSeconds })
+    }
+    const credential = USERNAME.test(username) ? await this.#credentials.submit(username) : null
+    // An unknown username is compared as well, so that the time to answer does not tell which ones exist.
+    const isRight = timingSafeEqual(credential?.password_hash ?? NOBODYS_HASH, sha256(password))
+    if (!credential || !isRight) {
+      this.#fail(ip, credential && { credential, ip, reason: 'wrong_password' })
+      throw refuse('unauthorized', 'The username or the password is wrong.')
+    }
+    if (credential.allowed_cidrs.length > 0 && !cidrList(credential.allowed_cidrs).contains(ip)) {
+      // The password is right, so it is known to somebody it was not meant for: worth an event more than a typing error.
+      this.#fail(ip, { credential, ip, reason: 'ip_not_allowed' })
+      throw refuse('ip_not_allowed', 'This SMTP credential may not be used from this address.')
+    }
+    this.#uses.note(credential.id)
+    const { id: credentialId, account_id: accountId, tenant_id: tenantId } = credential
+    return { credentialId, username: credential.username, accountId, tenantId }
+  }
+
+  /** Writes what is still only in memory; to be called before the database is closed. */
+  async flush(): Promise<void> {
+    await Promise.all([...this.#recording, this.#uses.flush()])
+  }
+
+  /** Nobody waits for the journal here: the wait would tell that the username exists. */
+  #fail(ip: string, failure: FailedLogin | null): void {
+    this.#limit.note(ip)
+    if (!failure) return
+    const recording = this.#failures
+      .submit(failure)
+      .catch(err => this.#world.log.warn({ err }, 'a failed SMTP login could not be recorded'))
+      .finally(() => this.#recording.delete(recording))
+    this.#recording.add(recording)
+  }
+
+  async #findCredentials(usernames: string[]): Promise<(CredentialToCheck | null)[]> {
+    const rows = await listCredentialsByUsernameAnywhere(this.#world.db, [...new Set(usernames)])
+    const byUsername = new Map(rows.map(row => [row.username, row]))
+    return usernames.map(username => byUsername.get(username) ?? null)
+  }
+
+  async #recordFailures(failures: FailedLogin[]): Promise<void[]> {
+    await this.#world.db.transact(system('smtp-gatekeeper'), async tx => {
+      for (const { credential, ip, reason } of failures) {
+        tx.record({
+          type: 'auth_failed',
+          accountId: credential.account_id,
+          tenantId: credential.tenant_id,
+          data: { credential_id: credential.id, username: credential.username, ip, reason },
+        })
+      }
+    })
+    return failures.map(() => undefined)
+  }
+}
+
+const NOBODYS_HASH = sha256(mintSecret())

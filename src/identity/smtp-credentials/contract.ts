@@ -1,0 +1,94 @@
+// SMTP credentials: a username and a one-time password with which a tenant's programs submit mail.
+import Type, { type Static } from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+import {
+  Cidrs,
+  component,
+  Cursor,
+  DateTime,
+  Limit,
+  NextCursor,
+  Nullable,
+  sensitive,
+  Uuid,
+} from '../../platform/http/schemas.ts'
+
+const credentialFields = {
+  id: Uuid(),
+  tenant_id: Uuid(),
+  username: Type.String(),
+  allowed_cidrs: Cidrs,
+  created_at: DateTime(),
+  rotated_at: Nullable(DateTime()),
+  last_used_at: Nullable(DateTime({ description: 'Exact to about a minute' })),
+}
+
+export const SmtpCredential = component('SmtpCredential', Type.Object(credentialFields))
+export type SmtpCredential = Static<typeof SmtpCredential>
+
+export const SmtpCredentialWithPassword = component(
+  'SmtpCredentialWithPassword',
+  Type.Object({ ...credentialFields, password: Type.String({ ...sensitive, description: 'Shown once' }) }),
+)
+export type SmtpCredentialWithPassword = Static<typeof SmtpCredentialWithPassword>
+
+/** What survives every client's settings form and every AUTH mechanism unquoted. */
+export const USERNAME = /^[A-Za-z0-9._@+-]{3,64}$/
+
+const SmtpCredentialCreate = component(
+  'SmtpCredentialCreate',
+  Type.Object({
+    username: Type.Optional(
+      Type.String({
+        pattern: USERNAME.source,
+        description: '3 to 64 characters of A-Z a-z 0-9 . _ @ + -, unique in the installation; generated when absent',
+      }),
+    ),
+    allowed_cidrs: Type.Optional(Cidrs),
+  }),
+)
+export type SmtpCredentialCreate = Static<typeof SmtpCredentialCreate>
+
+export const createCredentialEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/tenants/{id}/smtp-credentials',
+  summary: 'Create an SMTP credential; its password is shown once',
+  access: key('admin'),
+  noun: 'tenant',
+  body: SmtpCredentialCreate,
+  isBodyOptional: true,
+  replies: { 201: SmtpCredentialWithPassword },
+  refusals: ['conflict'],
+  audit: 'smtp_credential.create',
+})
+
+export const listCredentialsEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/tenants/{id}/smtp-credentials',
+  summary: 'List the SMTP credentials of a tenant without their passwords, newest first',
+  access: key('admin'),
+  noun: 'tenant',
+  query: Type.Object({ cursor: Cursor, limit: Limit }),
+  replies: { 200: Type.Object({ credentials: Type.Array(SmtpCredential), next_cursor: NextCursor }) },
+  audit: null,
+})
+
+export const rotateCredentialEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/smtp-credentials/{id}/rotate',
+  summary: 'Replace the password of an SMTP credential; the old one stops working at once',
+  access: key('admin', { tenantAdmin: true }),
+  noun: 'SMTP credential',
+  replies: { 200: SmtpCredentialWithPassword },
+  audit: 'smtp_credential.rotate',
+})
+
+export const deleteCredentialEndpoint = endpoint({
+  method: 'DELETE',
+  path: '/v1/smtp-credentials/{id}',
+  summary: 'Delete an SMTP credential; it stops working at once',
+  access: key('admin'),
+  noun: 'SMTP credential',
+  replies: { 204: null },
+  audit: 'smtp_credential.delete',
+})

@@ -1,0 +1,93 @@
+// All SQL over SMTP credentials; the only writer of that table.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { SmtpCredential } from './contract.ts'
+
+interface Row extends Omit<SmtpCredential, 'created_at' | 'rotated_at' | 'last_used_at'> {
+  created_at: Date
+  rotated_at: Date | null
+  last_used_at: Date | null
+}
+
+const columns = sql`id, tenant_id, username, allowed_cidrs, created_at, rotated_at, last_used_at`
+
+const toCredential = (row: Row): SmtpCredential => ({
+  ...row,
+  created_at: row.created_at.toISOString(),
+  rotated_at: row.rotated_at?.toISOString() ?? null,
+  last_used_at: row.last_used_at?.toISOString() ?? null,
+})
+
+export interface NewCredential {
+  id: string
+  accountId: string
+  tenantId: string
+  username: string
+  passwordHash: Buffer
+  allowedCidrs: string[]
+}
+
+/** Null when the username is taken, whoever has it. */
+export async function insertCredential(tx: Tx, credential: NewCredential): Promise<SmtpCredential | null> {
+  const row = await tx.maybe<Row>(sql`
+    insert into smtp_credentials (id, account_id, tenant_id, username, password_hash, allowed_cidrs, created_at)
+    values (${credential.id}, ${credential.accountId}, ${credential.tenantId}, ${credential.username},
+      ${credential.passwordHash}, ${credential.allowedCidrs}, ${tx.now})
+    on conflict on constraint smtp_credentials_username do nothing
+    returning ${columns}`)
+  return row && toCredential(row)
+}
+
+/** The credential, locked until the transaction ends. */
+export async function requireCredentialForUpdate(tx: Tx, reach: Reach, id: string): Promise<SmtpCredential> {
+  const row = await tx.maybe<Row>(sql`
+    select ${columns} from smtp_credentials where id = ${id} and ${within(reach)} for update`)
+  if (!row) throw notFound('SMTP credential')
+  return toCredential(row)
+}
+
+export async function updateCredentialPassword(tx: Tx, id: string, passwordHash: Buffer): Promise<SmtpCredential> {
+  const row = await tx.one<Row>(sql`
+    update smtp_credentials set password_hash = ${passwordHash}, rotated_at = ${tx.now}
+    where id = ${id} returning ${columns}`)
+  return toCredential(row)
+}
+
+export async function deleteCredentialRow(tx: Tx, id: string): Promise<void> {
+  await tx.run(sql`delete from smtp_credentials where id = ${id}`)
+}
+
+export async function listCredentials(
+  db: Db,
+  reach: Reach,
+  { tenantId, after, limit }: { tenantId: string; after: string | null; limit: number },
+): Promise<SmtpCredential[]> {
+  const rows = await db.many<Row>(sql`
+    select ${columns} from smtp_credentials
+    where ${all([within(reach), sql`tenant_id = ${tenantId}`, after !== null && sql`id < ${after}`])}
+    order by id desc limit ${limit}`)
+  return rows.map(toCredential)
+}
+
+export const updateCredentialsLastUsed = (tx: Tx, uses: { credentialId: string; at: Date }[]): Promise<number> =>
+  tx.run(sql`
+    update smtp_credentials set last_used_at = use.at
+    from unnest(${uses.map(use => use.credentialId)}::uuid[], ${uses.map(use => use.at)}::timestamptz[]) as use (id, at)
+    where smtp_credentials.id = use.id and (last_used_at is null or last_used_at < use.at)`)
+
+export interface CredentialToCheck {
+  id: string
+  account_id: string
+  tenant_id: string
+  username: string
+  password_hash: Buffer
+  allowed_cidrs: string[]
+}
+
+/** Before anybody is known, so it cannot be restricted to a reach. */
+export const listCredentialsByUsernameAnywhere = (db: Db, usernames: readonly string[]): Promise<CredentialToCheck[]> =>
+  db.many<CredentialToCheck>(prepared`
+    select id, account_id, tenant_id, username, password_hash, allowed_cidrs
+    from smtp_credentials where username = any(${usernames}::text[])`)

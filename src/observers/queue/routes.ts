@@ -1,0 +1,41 @@
+// Handler of /v1/queue, and the queue's gauges for Prometheus.
+import { reply, route, type Route } from '../../platform/http/contract.ts'
+import type { World } from '../../platform/world.ts'
+import { getQueueEndpoint, type QueueDepth } from './contract.ts'
+import { countQueue, countQueueAnywhere, type StatusCount } from './queries.ts'
+
+const STATUSES = ['queued', 'held', 'sending', 'deferred'] as const
+
+export function queueRoutes(world: World): Route[] {
+  observeQueue(world)
+  return [
+    route(getQueueEndpoint, async ({ caller }) =>
+      reply(200, toDepth(await countQueue(world.db.lists, caller.reach, world.clock.now()))),
+    ),
+  ]
+}
+
+function toDepth(counts: readonly StatusCount[]): QueueDepth {
+  const of = (status: StatusCount['status']): number => counts.find(each => each.status === status)?.count ?? 0
+  const due = counts.flatMap(each => (each.oldest_due_at ? [each.oldest_due_at.toISOString()] : [])).toSorted()
+  return {
+    queued: of('queued'),
+    held: of('held'),
+    sending: of('sending'),
+    deferred: of('deferred'),
+    oldest_due_at: due[0] ?? null,
+  }
+}
+
+/** A scrape must answer while the database is away. */
+function observeQueue({ metrics, db, clock }: World): void {
+  const count = () => countQueueAnywhere(db, clock.now()).catch(() => [])
+  metrics.gauge('sluice_queue_deliveries', 'Deliveries that are not decided, by status', ['status'], async gauge => {
+    const counts = await count()
+    for (const status of STATUSES) gauge.set({ status }, counts.find(each => each.status === status)?.count ?? 0)
+  })
+  metrics.gauge('sluice_queue_oldest_due_seconds', 'How long the oldest due delivery has waited', [], async gauge => {
+    const oldest = toDepth(await count()).oldest_due_at
+    gauge.set(oldest ? Math.max(0, (clock.now().getTime() - Date.parse(oldest)) / 1000) : 0)
+  })
+}

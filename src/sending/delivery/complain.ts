@@ -1,0 +1,36 @@
+// A complaint reported over the API.
+import { parseAddress } from '../../mail/address.ts'
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { findDeliveryForUpdateAnywhere, findDeliveryNumber } from './queries.ts'
+import { markComplained } from './reports.ts'
+
+export interface ComplaintOrder {
+  message_id: string
+  recipient: string
+  detail?: string
+}
+
+export function complain(
+  world: World,
+  by: Actor,
+  reach: Reach,
+  order: ComplaintOrder,
+): Promise<{ recipient: string; complained: boolean }> {
+  return world.db.transact(by, async tx => {
+    const address = parseAddress(order.recipient)?.address ?? order.recipient
+    const n = await findDeliveryNumber(tx, reach, order.message_id, address)
+    const delivery = n === null ? null : await findDeliveryForUpdateAnywhere(tx, order.message_id, n)
+    if (!delivery) throw notFound('message')
+    const complained = await markComplained(tx, delivery, order.detail ?? null)
+    tx.audit({
+      accountId: delivery.account_id,
+      tenantId: delivery.tenant_id,
+      target: { type: 'message', id: delivery.message_id },
+      after: { recipient: delivery.recipient, complained },
+    })
+    return { recipient: delivery.recipient, complained }
+  })
+}

@@ -1,0 +1,206 @@
+// The life of a queued mail, downward: claim what is next, look at the pauses, make the final bytes, talk to the receiver,
+// decide, record. The network is never touched inside a transaction; a lease says who holds what.
+import { randomUUID } from 'node:crypto'
+import { scopeName, type PauseFacts } from '../../control/suspensions/match.ts'
+import { system } from '../../platform/db/actor.ts'
+import type { World } from '../../platform/world.ts'
+import { PauseGate } from './pause-gate.ts'
+import {
+  claimDue,
+  extendLeases,
+  listMessagesToSend,
+  releaseLeases,
+  type Claimed,
+  type Lease,
+  type MessageToSend,
+} from './queries.ts'
+import { Recorder } from './recorder.ts'
+import { recordComplaintReport } from './reports.ts'
+import { returnPath } from './return-path.ts'
+import { simulate } from './simulator.ts'
+import { Sources, type SigningKeys } from './sources.ts'
+import type { Envelope, Outcome } from './transport/outcome.ts'
+import { verdictOf } from './verdict.ts'
+
+export interface Transport {
+  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<Outcome[]>
+}
+
+/** A worker that dies gives its mail back within 35 s (RELIABILITY P20): this, and the round that looks for lapsed leases. */
+const LEASE_MS = 30_000
+/** Enough to keep every destination's connections busy; each holds a small body in memory. */
+const IN_FLIGHT_MAX = 1_000
+const CLAIM_MAX = 500
+/** Larger bodies are fetched one at a time, when their turn comes. */
+const BODY_BYTES_IN_CLAIM = 64 * 1024
+
+/** Recipients of one message at one destination, which share a transaction. */
+interface Job {
+  message: MessageToSend
+  deliveries: Claimed[]
+  leaseToken: string
+}
+
+export class Courier {
+  readonly #world: World
+  readonly #transport: Transport
+  readonly #sources: Sources
+  readonly #gate: PauseGate
+  readonly #recorder: Recorder
+  readonly #inFlight = new Map<string, Lease>()
+  #room: (() => void) | null = null
+
+  constructor(world: World, transport: Transport, keys: SigningKeys) {
+    this.#world = world
+    this.#transport = transport
+    this.#sources = new Sources(world, keys)
+    this.#gate = new PauseGate(world)
+    this.#recorder = new Recorder(world)
+    world.metrics.gauge('sluice_deliveries_in_flight', 'Deliveries this process is attempting', [], gauge => {
+      gauge.set(this.#inFlight.size)
+    })
+  }
+
+  /** Claims what is next and starts it; answers how much. Waits while there is no room for more. */
+  async takeNext(signal: AbortSignal): Promise<number> {
+    await this.#waitForRoom(signal)
+    if (signal.aborted) return 0
+    const leaseToken = randomUUID()
+    const limit = Math.min(CLAIM_MAX, IN_FLIGHT_MAX - this.#inFlight.size)
+    const claimed = await this.#world.db.transact(system('delivery'), tx =>
+      claimDue(tx, { leaseToken, leaseUntil: new Date(tx.now.getTime() + LEASE_MS), limit }),
+    )
+    if (claimed.length === 0) return 0
+    for (const { message_id, n } of claimed) {
+      this.#inFlight.set(`${message_id} ${n}`, { message_id, n, lease_token: leaseToken })
+    }
+    for (const job of await this.#jobsOf(claimed, leaseToken)) void this.#run(job, signal)
+    return claimed.length
+  }
+
+  /** Keeps the leases of what is under way. */
+  async heartbeat(): Promise<void> {
+    const leases = [...this.#inFlight.values()]
+    if (leases.length === 0) return
+    await this.#world.db.transact(system('delivery'), tx =>
+      extendLeases(tx, leases, new Date(tx.now.getTime() + LEASE_MS)),
+    )
+  }
+
+  /** Waits for what is under way to end; what does not end in time is given back by its lease. */
+  async drain(timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs
+    while (this.#inFlight.size > 0 && performance.now() < deadline)
+      await new Promise(resolve => setTimeout(resolve, 20))
+  }
+
+  async #waitForRoom(signal: AbortSignal): Promise<void> {
+    while (this.#inFlight.size > IN_FLIGHT_MAX - CLAIM_MAX && !signal.aborted) {
+      await new Promise<void>(resolve => {
+        this.#room = resolve
+        signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+    }
+  }
+
+  async #jobsOf(claimed: readonly Claimed[], leaseToken: string): Promise<Job[]> {
+    const ids = [...new Set(claimed.map(delivery => delivery.message_id))]
+    const messages = await listMessagesToSend(this.#world.db, ids, BODY_BYTES_IN_CLAIM)
+    const byId = new Map(messages.map(message => [message.id, message]))
+    const groups = Map.groupBy(claimed, ({ message_id, n, recipient_domain }) => {
+      // Each recipient has a source of its own where it holds a personal link.
+      const own = byId.get(message_id)?.has_unsubscribe ? n : ''
+      return `${message_id} ${recipient_domain} ${own}`
+    })
+    return [...groups.values()].map(deliveries => ({
+      message: byId.get(deliveries[0]!.message_id)!,
+      deliveries,
+      leaseToken,
+    }))
+  }
+
+  async #run(job: Job, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#attempt(job, signal)
+    } catch (err) {
+      // Nothing was recorded: the mail goes back to the queue, now if the database is there, else when the lease lapses.
+      if (!signal.aborted) this.#world.log.error({ err, message_id: job.message.id }, 'an attempt could not be made')
+      await this.#giveBack(job)
+    } finally {
+      for (const { message_id, n } of job.deliveries) this.#inFlight.delete(`${message_id} ${n}`)
+      this.#room?.()
+    }
+  }
+
+  async #attempt({ message, deliveries, leaseToken }: Job, signal: AbortSignal): Promise<void> {
+    const pause = await this.#gate.pauseFor({ accountId: message.account_id, facts: factsOf(message, deliveries[0]!) })
+    if (pause) {
+      const held = { kind: 'held' as const, leaseToken, suspensionId: pause.id, scope: scopeName(pause) }
+      await Promise.all(deliveries.map(delivery => this.#recorder.record({ ...held, delivery })))
+      return
+    }
+    const outcomes = message.is_sandbox
+      ? deliveries.map(({ recipient, attempts }) => simulate(recipient, attempts))
+      : await this.#send(message, deliveries, signal)
+    const now = this.#world.clock.now()
+    await Promise.all(
+      deliveries.map(async (delivery, index) => {
+        const { outcome, complains } = outcomes[index]!
+        const verdict = verdictOf(outcome, { attempt: delivery.attempts, acceptedAt: delivery.accepted_at }, now)
+        await this.#recorder.record({ kind: 'attempted', delivery, leaseToken, verdict })
+        if (complains) {
+          const { message_id: messageId, n, recipient } = delivery
+          await recordComplaintReport(this.#world, { messageId, n, recipient, detail: 'sandbox' })
+        }
+      }),
+    )
+  }
+
+  async #send(
+    message: MessageToSend,
+    deliveries: readonly Claimed[],
+    signal: AbortSignal,
+  ): Promise<{ outcome: Outcome; complains: boolean }[]> {
+    const ready = await this.#sources.ready(message, deliveries[0]!.n)
+    if (!ready) return deliveries.map(() => ({ outcome: BODY_GONE, complains: false }))
+    try {
+      const outcomes = await this.#transport.send(
+        deliveries[0]!.recipient_domain,
+        {
+          mailFrom: returnPath(this.#world.secrets, message.id, deliveries, ready.returnPathDomain),
+          recipients: deliveries.map(delivery => delivery.recipient),
+          source: ready.source,
+          smtputf8: message.needs_smtputf8,
+          requireTls: message.require_tls,
+        },
+        signal,
+      )
+      return outcomes.map(outcome => ({ outcome, complains: false }))
+    } finally {
+      ready.release()
+    }
+  }
+
+  async #giveBack({ deliveries, leaseToken }: Job): Promise<void> {
+    const leases = deliveries.map(({ message_id, n }) => ({ message_id, n, lease_token: leaseToken }))
+    await this.#world.db.transact(system('delivery'), tx => releaseLeases(tx, leases)).catch(() => {})
+  }
+}
+
+const BODY_GONE: Outcome = {
+  kind: 'fault',
+  phase: 'content',
+  reason: 'The body of the message is no longer stored.',
+  host: null,
+  isPermanent: true,
+}
+
+const factsOf = (message: MessageToSend, { recipient_domain }: Claimed): PauseFacts => ({
+  tenantId: message.tenant_id,
+  senderDomain: message.sender_domain,
+  sender: message.sender,
+  credentialId: message.credential_id,
+  apiKeyId: message.api_key_id,
+  tags: message.tags,
+  recipientDomain: recipient_domain,
+})

@@ -1,0 +1,52 @@
+// The loops of delivery. The courier lives in the worker process; the loops drive it.
+import { system } from '../../platform/db/actor.ts'
+import { sql } from '../../platform/db/sql.ts'
+import type { Loop } from '../../platform/loops/loop.ts'
+import type { Courier } from './courier.ts'
+import { reclaimLapsed } from './queries.ts'
+
+/** Three workers that died holding the same mail did not die by chance (RELIABILITY, Poison). */
+const CRASHES_MAX = 3
+const RECLAIM_MAX = 1_000
+
+export const deliveryLoops = (courier: Courier): Loop[] => [
+  {
+    kind: 'work',
+    name: 'delivery',
+    wakeOn: 'deliveries',
+    pollSeconds: 1,
+    run: (_world, signal) => courier.takeNext(signal),
+  },
+  { kind: 'every', name: 'delivery-heartbeat', seconds: 10, run: () => courier.heartbeat() },
+  {
+    kind: 'every',
+    name: 'delivery-lapsed-leases',
+    seconds: 4,
+    run: async world => {
+      const lapsed = await world.db.transact(system('delivery-lapsed-leases'), async tx => {
+        const rows = await reclaimLapsed(tx, { crashesMax: CRASHES_MAX, limit: RECLAIM_MAX })
+        for (const { account_id, tenant_id, message_id, recipient, crashes, status } of rows) {
+          if (status !== 'held') continue
+          const about = { accountId: account_id, tenantId: tenant_id, messageId: message_id, recipient }
+          tx.record({ type: 'held', ...about, data: { reason: 'set_aside', crashes } })
+        }
+        return rows
+      })
+      if (lapsed.length > 0) world.wakeups.hint('deliveries')
+      for (const { message_id, n, status } of lapsed) {
+        if (status === 'held')
+          world.log.error({ message_id, n }, 'a delivery was set aside: three workers died holding it')
+      }
+    },
+  },
+  {
+    kind: 'every',
+    name: 'message-partitions',
+    seconds: 3600,
+    run: async world => {
+      await world.db.transact(system('message-partitions'), tx =>
+        tx.run(sql`select create_message_partitions(${tx.now}, 2)`),
+      )
+    },
+  },
+]

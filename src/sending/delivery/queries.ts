@@ -1,0 +1,248 @@
+// The SQL of delivery: claiming, keeping leases, recording outcomes. With acceptance the only writer of queue and deliveries.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { prepared, sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import type { FinalStatus, Verdict } from './verdict.ts'
+
+export interface Claimed {
+  message_id: string
+  n: number
+  account_id: string
+  tenant_id: string
+  recipient: string
+  recipient_domain: string
+  attempts: number
+  accepted_at: Date
+}
+
+export interface Claim {
+  leaseToken: string
+  leaseUntil: Date
+  limit: number
+}
+
+/** What is next in rank, and what is due again, leased to this worker. Skips rows that other workers are taking. */
+export const claimDue = (tx: Tx, { leaseToken, leaseUntil, limit }: Claim): Promise<Claimed[]> =>
+  tx.many<Claimed>(prepared`
+    with fresh as (
+      select message_id, n from queue where status = 'queued'
+      order by rank limit ${limit} for update skip locked
+    ), again as (
+      select message_id, n from queue where status = 'deferred' and due_at <= ${tx.now}
+      order by due_at limit ${limit} for update skip locked
+    )
+    update queue q
+    set status = 'sending', lease_token = ${leaseToken}, lease_until = ${leaseUntil}, attempts = attempts + 1,
+      updated_at = ${tx.now}
+    from (select * from fresh union all select * from again limit ${limit}) due
+    where q.message_id = due.message_id and q.n = due.n
+    returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.recipient_domain, q.attempts, q.accepted_at`)
+
+export interface MessageToSend {
+  id: string
+  account_id: string
+  tenant_id: string
+  api_key_id: string | null
+  credential_id: string | null
+  domain_id: string | null
+  sender: string
+  sender_domain: string
+  tags: string[]
+  size: number
+  is_sandbox: boolean
+  needs_smtputf8: boolean
+  has_unsubscribe: boolean
+  require_tls: boolean
+  /** Null when it is large: fetched when its turn comes. */
+  source: Buffer | null
+}
+
+/** The messages of a claim, with the bodies that are small enough to hold many of. */
+export const listMessagesToSend = (db: Db, ids: readonly string[], bodyBytesMax: number): Promise<MessageToSend[]> =>
+  db.many<MessageToSend>(prepared`
+    select m.id, m.account_id, m.tenant_id, m.api_key_id, m.credential_id, m.domain_id, m.sender, m.sender_domain, m.tags,
+      m.size, m.is_sandbox, m.needs_smtputf8, m.has_unsubscribe, a.require_outbound_tls as require_tls,
+      case when m.size <= ${bodyBytesMax} then b.source end as source
+    from messages m join accounts a on a.id = m.account_id left join message_bodies b on b.message_id = m.id
+    where m.id = any(${ids}::uuid[])`)
+
+export const findBody = (db: Db, messageId: string): Promise<{ source: Buffer } | null> =>
+  db.maybe<{ source: Buffer }>(prepared`select source from message_bodies where message_id = ${messageId}`)
+
+export interface Decided {
+  message_id: string
+  n: number
+  lease_token: string
+  verdict: Verdict
+}
+
+interface Key {
+  message_id: string
+  n: number
+}
+
+/** Only rows whose lease is still ours change, and only those are answered: a late worker records nothing. */
+export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<Key[]> =>
+  tx.many<Key>(prepared`
+    with outcome as (
+      select * from json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (message_id uuid, n integer,
+        lease_token uuid, status text, smtp_code smallint, enhanced_code text, response text, mx_host text, bounce_type text)
+    ), done as (
+      delete from queue q using outcome o
+      where q.message_id = o.message_id and q.n = o.n and q.lease_token = o.lease_token and q.status = 'sending'
+      returning q.message_id, q.n, q.attempts
+    )
+    update deliveries d
+    set status = o.status, attempts = done.attempts, smtp_code = o.smtp_code, enhanced_code = o.enhanced_code,
+      response = o.response, mx_host = o.mx_host, bounce_type = o.bounce_type, updated_at = ${tx.now}
+    from outcome o join done on done.message_id = o.message_id and done.n = o.n
+    where d.message_id = o.message_id and d.n = o.n
+    returning d.message_id, d.n`)
+
+export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<Key[]> =>
+  tx.many<Key>(prepared`
+    update queue q
+    set status = 'deferred', due_at = o.due_at, lease_token = null, lease_until = null, smtp_code = o.smtp_code,
+      enhanced_code = o.enhanced_code, response = o.response, mx_host = o.mx_host, updated_at = ${tx.now}
+    from json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (message_id uuid, n integer, lease_token uuid,
+      due_at timestamptz, smtp_code smallint, enhanced_code text, response text, mx_host text)
+    where q.message_id = o.message_id and q.n = o.n and q.lease_token = o.lease_token and q.status = 'sending'
+    returning q.message_id, q.n`)
+
+const flat = ({ message_id, n, lease_token, verdict }: Decided) => ({
+  message_id,
+  n,
+  lease_token,
+  status: verdict.status,
+  due_at: verdict.dueAt,
+  smtp_code: verdict.smtpCode,
+  enhanced_code: verdict.enhancedCode,
+  response: verdict.response,
+  mx_host: verdict.mxHost,
+  bounce_type: verdict.bounceType,
+})
+
+export interface Parked {
+  message_id: string
+  n: number
+  lease_token: string
+  suspension_id: string
+}
+
+/** Found paused just before its attempt: held, and the attempt that did not happen is not counted. */
+export const recordHeld = (tx: Tx, parked: readonly Parked[]): Promise<Key[]> =>
+  tx.many<Key>(prepared`
+    update queue q
+    set status = 'held', suspension_id = o.suspension_id, held_at = ${tx.now}, lease_token = null, lease_until = null,
+      attempts = attempts - 1, updated_at = ${tx.now}
+    from json_to_recordset(${JSON.stringify(parked)}::json) as o (message_id uuid, n integer, lease_token uuid,
+      suspension_id uuid)
+    where q.message_id = o.message_id and q.n = o.n and q.lease_token = o.lease_token and q.status = 'sending'
+    returning q.message_id, q.n`)
+
+export interface Lease {
+  message_id: string
+  n: number
+  lease_token: string
+}
+
+export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
+  tx.run(prepared`
+    update queue q set lease_until = ${leaseUntil}
+    from json_to_recordset(${JSON.stringify(leases)}::json) as o (message_id uuid, n integer, lease_token uuid)
+    where q.message_id = o.message_id and q.n = o.n and q.lease_token = o.lease_token and q.status = 'sending'`)
+
+/** Gives back what a worker holds and will not attempt. */
+export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<number> =>
+  tx.run(prepared`
+    update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
+    from json_to_recordset(${JSON.stringify(leases)}::json) as o (message_id uuid, n integer, lease_token uuid)
+    where q.message_id = o.message_id and q.n = o.n and q.lease_token = o.lease_token and q.status = 'sending'`)
+
+export interface Lapsed {
+  message_id: string
+  n: number
+  account_id: string
+  tenant_id: string
+  recipient: string
+  crashes: number
+  status: 'queued' | 'held'
+}
+
+/**
+ * A lease that lapsed gives the work back. What took three workers with it is set aside, so that the queue behind it moves
+ * (RELIABILITY, Poison).
+ */
+export const reclaimLapsed = (
+  tx: Tx,
+  { crashesMax, limit }: { crashesMax: number; limit: number },
+): Promise<Lapsed[]> =>
+  tx.many<Lapsed>(prepared`
+    with lapsed as (
+      select message_id, n from queue where status = 'sending' and lease_until < ${tx.now}
+      order by lease_until limit ${limit} for update skip locked
+    )
+    update queue q
+    set status = case when crashes + 1 >= ${crashesMax} then 'held' else 'queued' end, crashes = crashes + 1,
+      held_at = case when crashes + 1 >= ${crashesMax} then ${tx.now}::timestamptz end, lease_token = null,
+      lease_until = null, updated_at = ${tx.now}
+    from lapsed where q.message_id = lapsed.message_id and q.n = lapsed.n
+    returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.crashes, q.status`)
+
+export interface DeliveryRef {
+  message_id: string
+  n: number
+  account_id: string
+  tenant_id: string
+  recipient: string
+  status: string
+}
+
+export const findDeliveryForUpdateAnywhere = (tx: Tx, messageId: string, n: number): Promise<DeliveryRef | null> =>
+  tx.maybe<DeliveryRef>(sql`
+    select message_id, n, account_id, tenant_id, recipient, status from deliveries
+    where message_id = ${messageId} and n = ${n} for update`)
+
+/** As below, for a caller: a message out of reach has no such recipient. */
+export const findDeliveryNumber = async (
+  db: Db,
+  reach: Reach,
+  messageId: string,
+  recipient: string,
+): Promise<number | null> => {
+  const row = await db.maybe<{ n: number }>(sql`
+    select n from deliveries
+    where message_id = ${messageId} and lower(recipient) = lower(${recipient}) and ${within(reach)} limit 1`)
+  return row?.n ?? null
+}
+
+/** Which recipient of the message this address is. */
+export const findDeliveryNumberAnywhere = async (
+  db: Db,
+  messageId: string,
+  recipient: string,
+): Promise<number | null> => {
+  const row = await db.maybe<{ n: number }>(sql`
+    select n from deliveries where message_id = ${messageId} and lower(recipient) = lower(${recipient}) limit 1`)
+  return row?.n ?? null
+}
+
+export const updateDeliveryStatus = (
+  tx: Tx,
+  { message_id, n }: Key,
+  change: {
+    status: FinalStatus | 'complained'
+    bounceType: string | null
+    code: number | null
+    enhanced: string | null
+    response: string | null
+  },
+): Promise<number> =>
+  tx.run(sql`
+    update deliveries set status = ${change.status}, bounce_type = coalesce(${change.bounceType}, bounce_type),
+      smtp_code = coalesce(${change.code}, smtp_code), enhanced_code = coalesce(${change.enhanced}, enhanced_code),
+      response = coalesce(${change.response}, response), updated_at = ${tx.now}
+    where message_id = ${message_id} and n = ${n}`)
+
+export const deleteDeliveries = (tx: Tx, messageIds: readonly string[]): Promise<number> =>
+  tx.run(sql`delete from deliveries where message_id = any(${messageIds}::uuid[])`)

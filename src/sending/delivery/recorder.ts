@@ -1,0 +1,106 @@
+// Recording what attempts came to: many outcomes in one transaction, with their events, and with the suppressions that hard
+// bounces bring. The lease is the fence: what another worker has taken over meanwhile is left alone.
+import { suppress } from '../../control/feedback/suppress.ts'
+import { Batcher } from '../../platform/batcher.ts'
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { World } from '../../platform/world.ts'
+import { recordDeferred, recordFinal, recordHeld, type Claimed } from './queries.ts'
+import type { Verdict } from './verdict.ts'
+
+export type Result =
+  | { kind: 'attempted'; delivery: Claimed; leaseToken: string; verdict: Verdict }
+  | { kind: 'held'; delivery: Claimed; leaseToken: string; suspensionId: string; scope: string }
+
+export class Recorder {
+  readonly #batcher: Batcher<Result, void>
+
+  constructor(world: World) {
+    const outcomes = world.metrics.counter('sluice_attempts_total', 'Delivery attempts by what they came to', [
+      'outcome',
+    ])
+    this.#batcher = new Batcher<Result, void>({
+      itemsMax: 500,
+      slots: 2,
+      run: async results => {
+        await world.db.transact(system('delivery'), tx => record(tx, results))
+        for (const result of results) {
+          outcomes.inc({
+            outcome: result.kind === 'held' ? 'held' : (result.verdict.bounceType ?? result.verdict.status),
+          })
+        }
+        return results.map(() => undefined)
+      },
+    })
+  }
+
+  record(result: Result): Promise<void> {
+    return this.#batcher.submit(result)
+  }
+}
+
+async function record(tx: Tx, results: readonly Result[]): Promise<void> {
+  const attempted = results.filter(result => result.kind === 'attempted')
+  const decided = attempted.map(({ delivery, leaseToken, verdict }) => ({
+    ...delivery,
+    lease_token: leaseToken,
+    verdict,
+  }))
+  const parked = results
+    .filter(result => result.kind === 'held')
+    .map(({ delivery, leaseToken, suspensionId }) => ({
+      ...delivery,
+      lease_token: leaseToken,
+      suspension_id: suspensionId,
+    }))
+  const final = decided.filter(each => each.verdict.status !== 'deferred')
+  const deferred = decided.filter(each => each.verdict.status === 'deferred')
+  const changed = await Promise.all([
+    final.length > 0 ? recordFinal(tx, final) : [],
+    deferred.length > 0 ? recordDeferred(tx, deferred) : [],
+    parked.length > 0 ? recordHeld(tx, parked) : [],
+  ])
+  const keys = new Set(changed.flat().map(({ message_id, n }) => `${message_id} ${n}`))
+  const ours = results.filter(({ delivery }) => keys.has(`${delivery.message_id} ${delivery.n}`))
+  for (const result of ours) tx.record(eventOf(result))
+  const hard = ours.flatMap(result =>
+    result.kind === 'attempted' && result.verdict.bounceType === 'hard' ? [result] : [],
+  )
+  await suppress(
+    tx,
+    hard.map(({ delivery, verdict }) => ({
+      accountId: delivery.account_id,
+      tenantId: delivery.tenant_id,
+      address: delivery.recipient,
+      reason: 'hard_bounce' as const,
+      detail: verdict.response,
+      messageId: delivery.message_id,
+    })),
+  )
+}
+
+function eventOf(result: Result) {
+  const { delivery } = result
+  const about = {
+    accountId: delivery.account_id,
+    tenantId: delivery.tenant_id,
+    messageId: delivery.message_id,
+    recipient: delivery.recipient,
+  }
+  if (result.kind === 'held') {
+    return { type: 'held', ...about, data: { suspension_id: result.suspensionId, scope: result.scope } }
+  }
+  const { verdict } = result
+  return {
+    type: verdict.status,
+    ...about,
+    data: {
+      ...(verdict.smtpCode !== null && { smtp_code: verdict.smtpCode }),
+      ...(verdict.enhancedCode !== null && { enhanced_code: verdict.enhancedCode }),
+      ...(verdict.response !== null && { response: verdict.response }),
+      ...(verdict.mxHost !== null && { mx_host: verdict.mxHost }),
+      ...(verdict.bounceType !== null && { bounce_type: verdict.bounceType }),
+      ...verdict.data,
+    },
+  }
+}

@@ -1,0 +1,68 @@
+// The bytes that go on the wire: the stored source, the recipient's own unsubscribe link, and the DKIM signature over the
+// final result. Large bodies are fetched when their turn comes, and few at a time.
+import type { KeyObject } from 'node:crypto'
+import { signDkim } from '../../mail/dkim.ts'
+import { prependLines } from '../../mail/headers.ts'
+import { ByteBudget } from '../../platform/byte-budget.ts'
+import type { World } from '../../platform/world.ts'
+import { personalise } from '../messages/unsubscribe-link.ts'
+import { findBody, type MessageToSend } from './queries.ts'
+
+export interface SigningKey {
+  domain: string
+  selector: string
+  key: KeyObject
+  /** The return path under the sender's own domain is published. */
+  returnPathOk: boolean
+}
+
+export interface SigningKeys {
+  keyOf(domainId: string): Promise<SigningKey | null>
+}
+
+/** Of bodies too large for a claim, held in memory at once: the source and its signed copy. */
+const LARGE_BYTES_MAX = 160 * 1024 * 1024
+
+export interface ReadyMessage {
+  source: Buffer
+  returnPathDomain: string
+}
+
+export class Sources {
+  readonly #world: World
+  readonly #keys: SigningKeys
+  readonly #large = new ByteBudget(LARGE_BYTES_MAX)
+
+  constructor(world: World, keys: SigningKeys) {
+    this.#world = world
+    this.#keys = keys
+  }
+
+  /**
+   * Null when the body is gone: retention took it, and there is nothing left to send. `release` is called when the source
+   * is no longer needed.
+   */
+  async ready(message: MessageToSend, n: number): Promise<(ReadyMessage & { release: () => void }) | null> {
+    if (message.source) return this.#finish(message, message.source, n, () => {})
+    const release = await this.#large.acquire(message.size * 2)
+    const body = await findBody(this.#world.db, message.id).catch(error => {
+      release()
+      throw error
+    })
+    if (body) return this.#finish(message, body.source, n, release)
+    release()
+    return null
+  }
+
+  async #finish(message: MessageToSend, stored: Buffer, n: number, release: () => void) {
+    const { RETURN_PATH_HOST } = this.#world.config
+    const source = message.has_unsubscribe
+      ? personalise(stored, this.#world.secrets, { messageId: message.id, n })
+      : stored
+    const key = message.domain_id === null ? null : await this.#keys.keyOf(message.domain_id)
+    if (!key) return { source, returnPathDomain: RETURN_PATH_HOST, release }
+    const signature = await signDkim({ source, ...key, now: this.#world.clock.now() })
+    const returnPathDomain = key.returnPathOk ? `bounce.${key.domain}` : RETURN_PATH_HOST
+    return { source: prependLines(source, signature), returnPathDomain, release }
+  }
+}

@@ -1,0 +1,61 @@
+// The connections to one next hop and those who wait for one.
+import type { Connection } from './connection.ts'
+import type { Hop } from './next-hops.ts'
+import { satisfies, type TlsPolicy } from './tls-policy.ts'
+
+export interface Want {
+  hop: Hop
+  policy: TlsPolicy
+  open: () => Promise<Connection>
+  signal: AbortSignal | undefined
+  /** Nothing that was used before will do. */
+  isFresh: boolean
+}
+
+export interface Waiter {
+  want: Want
+  /** A connection, or null: room to open one. */
+  grant: (connection: Connection | null) => void
+  reject: (error: unknown) => void
+}
+
+/** All that goes to one next hop. Exists while it has connections or someone waiting. */
+export interface Lane {
+  key: string
+  host: string
+  open: Set<Connection>
+  opening: number
+  /** The one used last is at the end: it is taken first, so that the others can age out. */
+  resting: Connection[]
+  waiting: Waiter[]
+  /** How many connections the host has lately been willing to take. */
+  ceiling: number
+  ceilingUntil: number
+}
+
+export const newLane = (key: string, host: string): Lane => ({
+  key,
+  host,
+  open: new Set(),
+  opening: 0,
+  resting: [],
+  waiting: [],
+  ceiling: 0,
+  ceilingUntil: 0,
+})
+
+export const countOf = ({ open, opening }: Lane): number => open.size + opening
+
+/** The newest that serves; those found dead on the way are left to their own end. */
+export function takeResting(lane: Lane | undefined, policy: TlsPolicy): Connection | null {
+  for (let index = (lane?.resting.length ?? 0) - 1; index >= 0; index--) {
+    const connection = lane!.resting[index]!
+    if (connection.isUsable && !satisfies(connection, policy)) continue
+    lane!.resting.splice(index, 1)
+    if (connection.isUsable) return connection
+  }
+  return null
+}
+
+export const isServed = (lane: Lane | undefined, policy: TlsPolicy): boolean =>
+  [...(lane?.open ?? [])].some(connection => connection.isUsable && satisfies(connection, policy))

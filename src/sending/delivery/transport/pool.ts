@@ -1,0 +1,256 @@
+// Open connections, per next hop and in all. Whoever wants one gets one that is resting, or room to open one, or waits in
+// line behind those who want the same host. A slow host fills its own lane and no other.
+import type { Clock } from '../../../platform/clock.ts'
+import type { Connection } from './connection.ts'
+import type { Hop } from './next-hops.ts'
+import { countOf, isServed, newLane, takeResting, type Lane, type Waiter, type Want } from './lane.ts'
+import { Failure, type Timeouts } from './outcome.ts'
+import { satisfies } from './tls-policy.ts'
+
+export interface PoolOptions {
+  perHostMax: number
+  totalMax: number
+  usesMax: number
+  idleMs: number
+  timeouts: Timeouts
+  clock: Clock
+  onConnections: ((host: string, count: number) => void) | undefined
+}
+
+/** After a host has turned a connection away it is not offered more than it holds for this long. */
+const CEILING_MS = 30_000
+
+export class Pool {
+  readonly #options: PoolOptions
+  readonly #lanes = new Map<string, Lane>()
+  readonly #byHost = new Map<string, number>()
+  /** Lanes that want to open a connection, in the order in which they get to: each in turn, one at a time. */
+  readonly #hungry = new Set<Lane>()
+  #total = 0
+  #isClosed = false
+  #onEmpty: (() => void) | null = null
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  /** Rejects with a `Failure` when no connection can be opened, or with the reason of the signal. */
+  async acquire(want: Want): Promise<Connection> {
+    const resting = want.isFresh ? null : takeResting(this.#lanes.get(want.hop.key), want.policy)
+    if (resting) return resting
+    for (let isAgain = want.isFresh; ; isAgain = true) {
+      const granted = await this.#stand(want, { isFirst: isAgain })
+      if (granted) return granted
+      try {
+        return await this.#open(want)
+      } catch (failure) {
+        if (!(failure instanceof Failure) || !isHostFailure(failure)) throw failure
+        // The host turns further connections away but serves the ones it has: wait for one of them. The mail would
+        // otherwise be put off for a limit that is none of its business.
+        if (want.isFresh || !isServed(this.#lanes.get(want.hop.key), want.policy)) throw failure
+      }
+    }
+  }
+
+  /** After a transaction, whatever became of it. */
+  release(hop: Hop, connection: Connection): void {
+    const { timeouts, usesMax } = this.#options
+    if (!connection.isUsable) return
+    if (this.#isClosed || connection.uses >= usesMax) return connection.quit(timeouts.quitMs)
+    if (!connection.needsReset) return this.#park(hop, connection)
+    connection.needsReset = false
+    connection.write('RSET\r\n', 1)
+    connection.read('mail', timeouts.commandMs).then(
+      reply => (reply.code < 300 ? this.#park(hop, connection) : connection.quit(timeouts.quitMs)),
+      () => {}, // it has ended, and its lane hears of it
+    )
+  }
+
+  countByHost(): Map<string, number> {
+    return new Map(this.#byHost)
+  }
+
+  /** Turns away who waits, lets go who rests, and waits until the busy ones are done. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const lane of this.#lanes.values()) {
+      for (const { reject } of lane.waiting.splice(0)) reject(new Error('the transport is closed'))
+      for (const connection of lane.resting.splice(0)) connection.quit(this.#options.timeouts.quitMs)
+      this.#dropIfEmpty(lane)
+    }
+    if (this.#total > 0) await new Promise<void>(resolve => (this.#onEmpty = resolve))
+  }
+
+  #stand(want: Want, { isFirst }: { isFirst: boolean }): Promise<Connection | null> {
+    if (this.#isClosed) return Promise.reject(new Error('the transport is closed'))
+    want.signal?.throwIfAborted()
+    const lane = this.#laneOf(want.hop)
+    const { promise, resolve, reject } = Promise.withResolvers<Connection | null>()
+    const onAbort = (): void => {
+      lane.waiting = lane.waiting.filter(other => other !== waiter)
+      this.#dropIfEmpty(lane)
+      reject(want.signal!.reason)
+    }
+    const stop = (): void => want.signal?.removeEventListener('abort', onAbort)
+    const waiter: Waiter = {
+      want,
+      grant: connection => {
+        stop()
+        resolve(connection)
+      },
+      reject: error => {
+        stop()
+        reject(error)
+      },
+    }
+    want.signal?.addEventListener('abort', onAbort)
+    if (isFirst) lane.waiting.unshift(waiter)
+    else lane.waiting.push(waiter)
+    this.#feed(lane)
+    return promise
+  }
+
+  async #open(want: Want): Promise<Connection> {
+    const lane = this.#laneOf(want.hop)
+    const opening = want.open().then(
+      connection => this.#adopt(lane, connection),
+      (failure: unknown) => this.#giveUp(lane, want, failure),
+    )
+    return await unlessAborted(opening, want.signal, connection => this.release(want.hop, connection))
+  }
+
+  #adopt(lane: Lane, connection: Connection): Connection {
+    lane.opening -= 1
+    lane.open.add(connection)
+    void connection.closed.finally(() => {
+      lane.open.delete(connection)
+      lane.resting = lane.resting.filter(other => other !== connection)
+      this.#free(lane)
+    })
+    if (!this.#isClosed) return connection
+    connection.quit(this.#options.timeouts.quitMs)
+    throw new Error('the transport is closed')
+  }
+
+  #giveUp(lane: Lane, { policy }: Want, failure: unknown): never {
+    lane.opening -= 1
+    if (failure instanceof Failure) {
+      lane.ceiling = Math.max(1, countOf(lane))
+      lane.ceilingUntil = this.#now() + CEILING_MS
+      // Nobody has got through and nobody is still trying: those in line need not find it out one by one.
+      if (countOf(lane) === 0) {
+        const isAlike = ({ want }: Waiter): boolean => isHostFailure(failure) || want.policy.key === policy.key
+        for (const waiter of lane.waiting.filter(isAlike)) waiter.reject(failure)
+        lane.waiting = lane.waiting.filter(waiter => !isAlike(waiter))
+      }
+    }
+    this.#free(lane)
+    throw failure
+  }
+
+  #park(hop: Hop, connection: Connection): void {
+    if (this.#isClosed) return connection.quit(this.#options.timeouts.quitMs)
+    const lane = this.#laneOf(hop)
+    if (this.#owesRoom(lane)) return connection.quit(this.#options.timeouts.quitMs)
+    const index = lane.waiting.findIndex(({ want }) => !want.isFresh && satisfies(connection, want.policy))
+    if (index === -1) {
+      lane.resting.push(connection)
+      connection.rest(this.#options.idleMs, this.#options.timeouts.quitMs)
+    } else {
+      lane.waiting.splice(index, 1)[0]!.grant(connection)
+    }
+    // A resting one holds room that others may want; a busy lane may find its ceiling lifted.
+    if (index === -1 ? this.#hungry.size > 0 || lane.waiting.length > 0 : lane.ceilingUntil > 0) this.#feed(lane)
+  }
+
+  /** All room is taken and a host without any connection is next: a host with several gives one up for it. */
+  #owesRoom(lane: Lane): boolean {
+    if (this.#total < this.#options.totalMax || countOf(lane) < 2) return false
+    const { value: next } = this.#hungry.values().next()
+    return next !== undefined && countOf(next) === 0 && next.waiting.length > 0
+  }
+
+  #feed(lane: Lane): void {
+    if (lane.waiting.length > 0) this.#hungry.add(lane)
+    // A lane that gets its room goes to the end of the set, and is met there again: so all lanes are fed in turn.
+    for (const next of this.#hungry) {
+      if (this.#total >= this.#options.totalMax) return this.#makeRoom()
+      this.#hungry.delete(next)
+      if (next.waiting.length === 0) continue
+      if (countOf(next) >= this.#limitOf(next)) {
+        next.resting.shift()?.quit(this.#options.timeouts.quitMs)
+        continue
+      }
+      next.opening += 1
+      this.#count(next, 1)
+      next.waiting.shift()!.grant(null)
+      if (next.waiting.length > 0) this.#hungry.add(next)
+    }
+  }
+
+  /** All connections are in use or resting; one that rests, in whichever lane, is given up for one that is wanted. */
+  #makeRoom(): void {
+    for (const lane of this.#lanes.values()) {
+      const resting = lane.resting.shift()
+      if (resting) return resting.quit(this.#options.timeouts.quitMs)
+    }
+  }
+
+  #free(lane: Lane): void {
+    this.#count(lane, -1)
+    this.#feed(lane)
+    this.#dropIfEmpty(lane)
+    if (this.#total === 0) this.#onEmpty?.()
+  }
+
+  #count(lane: Lane, change: number): void {
+    this.#total += change
+    const count = (this.#byHost.get(lane.host) ?? 0) + change
+    if (count > 0) this.#byHost.set(lane.host, count)
+    else this.#byHost.delete(lane.host)
+    this.#options.onConnections?.(lane.host, count)
+  }
+
+  #limitOf({ ceiling, ceilingUntil }: Lane): number {
+    const { perHostMax } = this.#options
+    return ceilingUntil > this.#now() ? Math.min(ceiling, perHostMax) : perHostMax
+  }
+
+  #laneOf({ key, host }: Hop): Lane {
+    const existing = this.#lanes.get(key)
+    if (existing) return existing
+    const lane = newLane(key, host)
+    this.#lanes.set(key, lane)
+    return lane
+  }
+
+  #dropIfEmpty(lane: Lane): void {
+    if (countOf(lane) > 0 || lane.waiting.length > 0) return
+    this.#lanes.delete(lane.key)
+    this.#hungry.delete(lane)
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime()
+  }
+}
+
+/** It says something about the host, whoever asks and whatever they demand. */
+const isHostFailure = ({ phase }: Failure): boolean => phase === 'dns' || phase === 'connect' || phase === 'greeting'
+
+/** What comes too late is handed on instead of being lost. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined, onLate: (value: T) => void) {
+  if (!signal) return await promise
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = (): void => reject(signal.reason)
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort)
+  try {
+    return await Promise.race([promise, aborted])
+  } catch (error) {
+    if (signal.aborted) promise.then(onLate, () => {})
+    throw error
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

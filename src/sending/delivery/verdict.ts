@@ -1,0 +1,70 @@
+// From the outcome of an attempt to what becomes of the delivery. Pure: classification by rules, retry or not, and the data
+// that the event carries.
+import { classifyReply, type BounceClass } from '../../mail/bounce-classes.ts'
+import type { SmtpReply } from '../../mail/smtp-reply.ts'
+import type { Outcome } from './transport/outcome.ts'
+import { EXPIRY_MS, pauseAfter } from './schedule.ts'
+
+export interface Attempted {
+  attempt: number
+  acceptedAt: Date
+}
+
+export type FinalStatus = 'delivered' | 'bounced' | 'blocked' | 'expired'
+
+export interface Verdict {
+  status: FinalStatus | 'deferred'
+  dueAt: Date | null
+  smtpCode: number | null
+  enhancedCode: string | null
+  response: string | null
+  mxHost: string | null
+  bounceType: 'hard' | 'soft' | null
+  /** What the event says beyond the above. */
+  data: Record<string, unknown>
+}
+
+/** Responses are kept for people; a hostile server's megabytes are not. */
+const RESPONSE_CHARS_MAX = 500
+
+export function verdictOf(outcome: Outcome, { attempt, acceptedAt }: Attempted, now: Date): Verdict {
+  const reply = replyOf(outcome)
+  const facts = {
+    dueAt: null,
+    smtpCode: reply.code || null,
+    enhancedCode: reply.enhanced,
+    response: reply.text.slice(0, RESPONSE_CHARS_MAX) || null,
+    mxHost: outcome.host,
+    bounceType: null,
+  }
+  if (outcome.kind === 'delivered') return { ...facts, status: 'delivered', data: { attempt, tls: outcome.tls } }
+  const { class: bounceClass, rule } = classOf(outcome, reply)
+  const data = { attempt, phase: outcome.phase, rule }
+  switch (bounceClass) {
+    case 'hard':
+    case 'soft':
+      return { ...facts, status: 'bounced', bounceType: bounceClass, data }
+    case 'block':
+      return { ...facts, status: 'blocked', data }
+    case 'transient': {
+      const dueAt = new Date(now.getTime() + pauseAfter(attempt))
+      if (now.getTime() - acceptedAt.getTime() >= EXPIRY_MS) return { ...facts, status: 'expired', data }
+      return { ...facts, status: 'deferred', dueAt, data: { ...data, next_attempt_at: dueAt.toISOString() } }
+    }
+  }
+}
+
+function classOf(
+  outcome: Exclude<Outcome, { kind: 'delivered' }>,
+  reply: SmtpReply,
+): { class: BounceClass; rule: string } {
+  if (outcome.kind === 'refused') return classifyReply(reply)
+  if (!outcome.isPermanent) return { class: 'transient', rule: `fault-${outcome.phase}` }
+  return { class: 'hard', rule: `fault-${outcome.phase}` }
+}
+
+/** A fault is no reply, but people look for its reason in the same place. */
+function replyOf(outcome: Outcome): SmtpReply {
+  if (outcome.kind !== 'fault') return outcome.reply
+  return { code: 0, enhanced: outcome.code ?? null, text: outcome.reason }
+}

@@ -1,0 +1,15 @@
+// The retention loop. Hourly; several processes at it do the same harmless work.
+import type { Loop } from '../../platform/loops/loop.ts'
+import { enforceRetention } from './retention.ts'
+
+export const messageLoops: Loop[] = [
+  {
+    kind: 'every',
+    name: 'retention',
+    seconds: 3600,
+    run: async (world, signal) => {
+      const done = await enforceRetention(world, signal)
+      if (done.bodies + done.messages > 0) world.log.info(done, 'retention')
+    },
+  },
+]

@@ -1,0 +1,47 @@
+// The SQL of retention: what is over, oldest first, in bounded batches.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { sql } from '../../platform/db/sql.ts'
+import { firstIdAt } from '../../platform/ids.ts'
+
+export interface Retention {
+  account_id: string
+  body_retention_days: number
+  metadata_retention_days: number
+}
+
+/** Accounts under legal hold are left out: nothing of theirs is deleted. */
+export const listRetentionAnywhere = (db: Db): Promise<Retention[]> =>
+  db.many<Retention>(sql`
+    select id as account_id, body_retention_days, metadata_retention_days from accounts where not legal_hold order by id`)
+
+interface Old {
+  accountId: string
+  before: Date
+  limit: number
+}
+
+/** Messages whose body is over. One that is still queued keeps what it needs to be sent. */
+export const listOldBodies = (db: Db, { accountId, before, limit }: Old): Promise<{ id: string }[]> =>
+  db.many<{ id: string }>(sql`
+    select m.id from messages m join message_bodies b on b.message_id = m.id
+    where m.account_id = ${accountId} and m.id < ${firstIdAt(before)}
+      and not exists (select from queue q where q.message_id = m.id)
+    order by m.id limit ${limit}`)
+
+export const listOldMessages = (db: Db, { accountId, before, limit }: Old): Promise<{ id: string }[]> =>
+  db.many<{ id: string }>(sql`
+    select m.id from messages m
+    where m.account_id = ${accountId} and m.id < ${firstIdAt(before)}
+      and not exists (select from queue q where q.message_id = m.id)
+    order by m.id limit ${limit}`)
+
+export const deleteBodies = (tx: Tx, ids: readonly string[]): Promise<number> =>
+  tx.run(sql`delete from message_bodies where message_id = any(${ids}::uuid[])`)
+
+export const deleteMessages = (tx: Tx, ids: readonly string[]): Promise<number> =>
+  tx.run(sql`delete from messages where id = any(${ids}::uuid[])`)
+
+export const deleteIdempotencyKeys = (tx: Tx, before: Date, limit: number): Promise<number> =>
+  tx.run(sql`
+    delete from idempotency_keys where ctid = any(array(
+      select ctid from idempotency_keys where created_at < ${before} order by created_at limit ${limit}))`)

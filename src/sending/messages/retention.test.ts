@@ -1,0 +1,63 @@
+// Retention of bodies and metadata, and legal hold.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from '../../platform/db/sql.ts'
+import { aBox } from '../../../test/support/box.ts'
+import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
+import { enforceRetention } from './retention.ts'
+
+const DAY_MS = 86_400_000
+
+async function aDeliveredMessage(account: TestAccount): Promise<string> {
+  const { body } = await account.api.post('/v1/messages', {
+    tenant_id: account.tenant.id,
+    from: 'a@acme.example',
+    to: ['someone@example.com'],
+    text: 'x',
+  })
+  await eventually(
+    'delivered',
+    async () => (await account.api.get(`/v1/messages/${body.message_id}`)).body.counts.delivered === 1,
+  )
+  return body.message_id
+}
+
+test('the body leaves after its days, the rest after its own, and a queued message keeps its body', async () => {
+  const box = await aBox()
+  const account = await anAccount({ sandbox: true, box })
+  const id = await aDeliveredMessage(account)
+  const waiting = await account.api.post('/v1/messages', {
+    tenant_id: account.tenant.id,
+    from: 'a@acme.example',
+    to: ['defer@example.com'],
+    text: 'x',
+  })
+  await eventually(
+    'deferred',
+    async () => (await account.api.get(`/v1/messages/${waiting.body.message_id}`)).body.counts.deferred === 1,
+  )
+  await account.api.patch('/v1/account', { body_retention_days: 10, metadata_retention_days: 20 })
+
+  await box.close()
+  const later = await aBox({ databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
+  const world = later.app.world
+  const enforce = () => enforceRetention(world, new AbortController().signal)
+  later.clock.advance(9 * DAY_MS)
+  assert.deepEqual(await enforce(), { bodies: 0, messages: 0 })
+  later.clock.advance(2 * DAY_MS)
+  assert.deepEqual(await enforce(), { bodies: 1, messages: 0 })
+  const left = (await world.db.many<{ message_id: string }>(sql`select message_id from message_bodies`)).map(
+    row => row.message_id,
+  )
+  assert.deepEqual(left, [waiting.body.message_id])
+  const api = later.client(account.bearer)
+  assert.equal((await api.get(`/v1/messages/${id}`)).status, 200)
+
+  await api.patch('/v1/account', { legal_hold: true })
+  later.clock.advance(30 * DAY_MS)
+  assert.deepEqual(await enforce(), { bodies: 0, messages: 0 })
+  await api.patch('/v1/account', { legal_hold: false })
+  assert.equal((await enforce()).messages, 1)
+  assert.equal((await api.get(`/v1/messages/${id}`)).status, 404)
+  assert.equal((await api.get(`/v1/events?message_id=${id}`)).body.events.length, 0)
+})

@@ -1,0 +1,62 @@
+// Retention: bodies leave first, then everything else of a message and its events, each account by its own settings. Legal
+// hold stops it. Bounded batches, each a transaction, so that nothing waits long for it and a kill loses nothing.
+import { system } from '../../platform/db/actor.ts'
+import { deleteOldEvents } from '../../platform/journal/forget.ts'
+import type { World } from '../../platform/world.ts'
+import { forgetDeliveries } from '../delivery/forget.ts'
+import { IDEMPOTENCY_MS } from './limits.ts'
+import * as queries from './retention-queries.ts'
+
+const BATCH = 1_000
+const DAY_MS = 86_400_000
+
+/** One pass over all accounts; answers how many messages lost their body and how many went altogether. */
+export async function enforceRetention(
+  world: World,
+  signal: AbortSignal,
+): Promise<{ bodies: number; messages: number }> {
+  const done = { bodies: 0, messages: 0 }
+  const by = system('retention')
+  const now = world.clock.now().getTime()
+  await repeat(signal, () =>
+    world.db.transact(by, tx => queries.deleteIdempotencyKeys(tx, new Date(now - IDEMPOTENCY_MS), BATCH)),
+  )
+  for (const {
+    account_id: accountId,
+    body_retention_days,
+    metadata_retention_days,
+  } of await queries.listRetentionAnywhere(world.db)) {
+    const before = new Date(now - metadata_retention_days * DAY_MS)
+    done.bodies += await repeat(signal, () =>
+      world.db.transact(by, async tx => {
+        const bodiesBefore = new Date(now - body_retention_days * DAY_MS)
+        const old = await queries.listOldBodies(tx, { accountId, before: bodiesBefore, limit: BATCH })
+        return queries.deleteBodies(
+          tx,
+          old.map(message => message.id),
+        )
+      }),
+    )
+    done.messages += await repeat(signal, () =>
+      world.db.transact(by, async tx => {
+        const old = await queries.listOldMessages(tx, { accountId, before, limit: BATCH })
+        const ids = old.map(message => message.id)
+        await Promise.all([queries.deleteBodies(tx, ids), forgetDeliveries(tx, ids)])
+        return queries.deleteMessages(tx, ids)
+      }),
+    )
+    await repeat(signal, () => world.db.transact(by, tx => deleteOldEvents(tx, { accountId, before, limit: BATCH })))
+  }
+  return done
+}
+
+/** Batches until one is not full. */
+async function repeat(signal: AbortSignal, batch: () => Promise<number>): Promise<number> {
+  let total = 0
+  while (!signal.aborted) {
+    const count = await batch()
+    total += count
+    if (count < BATCH) break
+  }
+  return total
+}

@@ -1,0 +1,42 @@
+// Handlers of the unsubscribe link. GET never changes anything: link checkers open links.
+import { suppress } from '../../control/feedback/suppress.ts'
+import { isSuppressed } from '../../control/feedback/suppressed.ts'
+import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { readUnsubscribeToken } from '../messages/unsubscribe-link.ts'
+import { unsubscribeEndpoint, unsubscribePageEndpoint } from './contract.ts'
+import { donePage, questionPage } from './page.ts'
+import { findLinkedDeliveryAnywhere, type LinkedDelivery } from './queries.ts'
+
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+}
+
+export const unsubscribeRoutes = (world: World): Route[] => [
+  route(unsubscribePageEndpoint, async ({ params }) => {
+    const { recipient } = await requireLinked(world, params.token)
+    return reply(200, questionPage(recipient), HEADERS)
+  }),
+  route(unsubscribeEndpoint, async ({ params, by, ip }) => {
+    const delivery = await requireLinked(world, params.token)
+    const { account_id: accountId, tenant_id: tenantId, message_id: messageId, recipient } = delivery
+    await world.db.transact({ ...by, name: recipient, ip }, async tx => {
+      if (await isSuppressed(tx, { accountId, tenantId, address: recipient })) return
+      await suppress(tx, [{ accountId, tenantId, address: recipient, reason: 'unsubscribe', detail: null, messageId }])
+      tx.record({ type: 'unsubscribed', accountId, tenantId, messageId, recipient })
+      tx.audit({ accountId, tenantId, target: { type: 'message', id: messageId }, after: { recipient } })
+    })
+    return reply(200, donePage(recipient), HEADERS)
+  }),
+]
+
+async function requireLinked(world: World, token: string): Promise<LinkedDelivery> {
+  const link = readUnsubscribeToken(world.secrets, token)
+  const delivery = link && (await findLinkedDeliveryAnywhere(world.db, link.messageId, link.n))
+  if (!delivery) throw notFound('link')
+  return delivery
+}

@@ -1,0 +1,60 @@
+// The unsubscribe link.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from '../../platform/db/sql.ts'
+import { anAccount } from '../../../test/support/factories.ts'
+import { personalise } from '../messages/unsubscribe-link.ts'
+
+test('each recipient has a link of its own: GET asks, POST unsubscribes that recipient for the tenant', async () => {
+  const account = await anAccount({ sandbox: true })
+  const { box } = account
+  const message = {
+    tenant_id: account.tenant.id,
+    from: 'a@acme.example',
+    to: ['one@example.com', 'two@example.com'],
+    text: 'x',
+    unsubscribe: true,
+  }
+  const { body } = await account.api.post('/v1/messages', message)
+  const { source } = await box.app.world.db.one<{ source: Buffer }>(
+    sql`select source from message_bodies where message_id = ${body.message_id}`,
+  )
+  const sourceFor = (n: number) =>
+    personalise(source, box.app.world.secrets, { messageId: body.message_id, n }).toString()
+  const linkOf = (text: string): string =>
+    new URL(/List-Unsubscribe: +<([^>]+)>/.exec(text.replace(/\r\n /g, ' '))![1]!).pathname
+  assert.match(sourceFor(0), /^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m)
+  assert.notEqual(linkOf(sourceFor(0)), linkOf(sourceFor(1)))
+
+  const page = await box.client().get(linkOf(sourceFor(1)))
+  assert.equal(page.status, 200)
+  assert.match(page.body, /two@example\.com/)
+  assert.equal((await account.api.get('/v1/suppressions')).body.total, 0, 'opening the link changes nothing')
+
+  const form = { body: 'List-Unsubscribe=One-Click', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
+  const [done, again] = [
+    await box.client().request('POST', linkOf(sourceFor(1)), form),
+    await box.client().request('POST', linkOf(sourceFor(1)), form),
+  ]
+  assert.equal(done.status, 200)
+  assert.equal(again.status, 200)
+  const { body: list } = await account.api.get('/v1/suppressions')
+  assert.deepEqual(
+    list.entries.map((entry: { address: string; reason: string; tenant_id: string }) => [
+      entry.address,
+      entry.reason,
+      entry.tenant_id,
+    ]),
+    [['two@example.com', 'unsubscribe', account.tenant.id]],
+  )
+  assert.equal((await account.api.get('/v1/events?type=unsubscribed')).body.events.length, 1)
+  assert.deepEqual((await account.api.post('/v1/messages', message)).body.suppressed, 1)
+})
+
+test('a link that was changed is no link', async () => {
+  const { box } = await anAccount()
+  for (const token of ['nonsense', `u-${'a'.repeat(32)}-${'a'.repeat(16)}`]) {
+    assert.equal((await box.client().get(`/unsubscribe/${token}`)).status, 404)
+    assert.equal((await box.client().request('POST', `/unsubscribe/${token}`)).status, 404)
+  }
+})

@@ -1,0 +1,41 @@
+// What a tenant has used of its quotas and rates.
+import Type, { type Static } from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+import { component, DateTime, Int64, Nullable, Uuid } from '../../platform/http/schemas.ts'
+
+const Window = component(
+  'UsageWindow',
+  Type.Object({
+    used: Int64({ description: 'Recipients accepted in the running window' }),
+    limit: Nullable(Int64({ description: 'Null is unlimited' })),
+    remaining: Nullable(Int64()),
+    resets_at: DateTime(),
+  }),
+)
+
+export const Usage = component(
+  'Usage',
+  Type.Object({
+    tenant_id: Uuid(),
+    minute: Window,
+    hour: Window,
+    day: Window,
+    month: Window,
+    history: Type.Array(
+      Type.Object({ date: Type.String({ format: 'date' }), recipients: Int64(), messages: Int64() }),
+      { description: 'One row per UTC day, newest first, days without mail included' },
+    ),
+  }),
+)
+export type Usage = Static<typeof Usage>
+
+export const getUsageEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/tenants/{id}/usage',
+  summary: 'Usage against quota and rate, with daily history',
+  access: key('read'),
+  noun: 'tenant',
+  query: Type.Object({ days: Type.Optional(Type.Integer({ minimum: 1, maximum: 400, default: 30 })) }),
+  replies: { 200: Usage },
+  audit: null,
+})
