@@ -18,7 +18,9 @@ export function beginLogin(argument: string): LoginStep {
     case 'PLAIN':
       return initial === undefined ? { kind: 'ask', reply: '334 ', next: readPlain } : readPlain(initial)
     case 'LOGIN':
-      return initial === undefined ? { kind: 'ask', reply: `334 ${USERNAME}`, next: readUsername } : readUsername(initial)
+      return initial === undefined
+        ? { kind: 'ask', reply: `334 ${USERNAME}`, next: readUsername }
+        : readUsername(initial)
     default:
       return refused('504 5.5.4 Use AUTH PLAIN or AUTH LOGIN')
   }
@@ -52,7 +54,8 @@ function readUsername(line: string): LoginStep {
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-const decode = (line: string): string | null => (BASE64.test(line) ? Buffer.from(line, 'base64').toString('utf8') : null)
+const decode = (line: string): string | null =>
+  BASE64.test(line) ? Buffer.from(line, 'base64').toString('utf8') : null
 
 const undecodable = (line: string): LoginStep =>
   // RFC 4954 §4: a line with a single "*" ends the dialogue.

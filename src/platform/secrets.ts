@@ -5,9 +5,11 @@ import {
   createDecipheriv,
   createHash,
   createHmac,
+  createSecretKey,
   hkdfSync,
   randomBytes,
   timingSafeEqual,
+  type KeyObject,
 } from 'node:crypto'
 
 /** Each use has its own key, so that a token of one kind can never be passed off as another. */
@@ -24,6 +26,7 @@ export type Purpose =
 export class Secrets {
   readonly #root: Buffer
   readonly #derived = new Map<Purpose, Buffer>()
+  readonly #keys = new Map<Purpose, KeyObject>()
 
   constructor(rootKey: string) {
     this.#root = Buffer.from(rootKey, 'utf8')
@@ -38,8 +41,18 @@ export class Secrets {
     return key
   }
 
+  /** Parsed once: handing the bytes over at every call costs more than the digest. */
+  keyOf(purpose: Purpose): KeyObject {
+    let key = this.#keys.get(purpose)
+    if (!key) {
+      key = createSecretKey(this.derive(purpose))
+      this.#keys.set(purpose, key)
+    }
+    return key
+  }
+
   mac(purpose: Purpose, message: string | Buffer): Buffer {
-    return createHmac('sha256', this.derive(purpose)).update(message).digest()
+    return createHmac('sha256', this.keyOf(purpose)).update(message).digest()
   }
 
   /** AES-256-GCM. `row` names the place the value lives in: a sealed value copied to another row does not open. */

@@ -1,5 +1,6 @@
 // The only door to PostgreSQL. `Db` reads; `transact` gives a `Tx` that writes, and that buffers what happened (events)
 // and who did it (audit) until the last moment before commit.
+import type { Writable } from 'node:stream'
 import pg from 'pg'
 import type { Clock } from '../clock.ts'
 import { appendJournal, type AuditDraft, type EventDraft } from '../journal/append.ts'
@@ -100,6 +101,7 @@ export class Database implements Db {
     let failure: Error | undefined
     try {
       const tx = new Transaction(client, by, this.#options.clock.now())
+      gatherWrites(client)
       // Not awaited: the connection is pipelined, so BEGIN travels with the recipe's first statement.
       const begun = client.query('begin')
       begun.catch(() => {})
@@ -130,6 +132,7 @@ export class Database implements Db {
       await client.query('commit')
       return false
     }
+    gatherWrites(client)
     const append = appendJournal(
       { events: tx.events, entries: tx.entries, by: tx.by, now: tx.now },
       this.#options.auditMac,
@@ -172,6 +175,7 @@ class Transaction implements Tx {
   }
 
   async many<Row>(query: Sql): Promise<Row[]> {
+    gatherWrites(this.#client)
     const result = await this.#client.query(query.toQuery())
     return result.rows as Row[]
   }
@@ -185,6 +189,7 @@ class Transaction implements Tx {
   }
 
   async run(query: Sql): Promise<number> {
+    gatherWrites(this.#client)
     const result = await this.#client.query(query.toQuery())
     return result.rowCount ?? 0
   }
@@ -196,6 +201,23 @@ class Transaction implements Tx {
   audit(entry: AuditDraft): void {
     this.entries.push(entry)
   }
+}
+
+const gathering = new WeakSet<object>()
+
+/**
+ * Statements issued together leave in one write. A write to the server wakes its process and costs more than what is
+ * written: sent one by one they took a fifth of the time of an acceptance.
+ */
+function gatherWrites(client: pg.PoolClient): void {
+  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
+  if (gathering.has(stream)) return
+  gathering.add(stream)
+  stream.cork()
+  process.nextTick(() => {
+    gathering.delete(stream)
+    stream.uncork()
+  })
 }
 
 function openPool(url: string, { connectionsMax, onError }: DatabaseOptions): pg.Pool {

@@ -1,6 +1,5 @@
 // The envelope sender of a delivery: an address that names the message and, where it is alone, the recipient, and proves that
 // we wrote it. A report to it finds its delivery; a forged one finds nothing.
-import { createSecretKey, type KeyObject } from 'node:crypto'
 import { decodeToken, encodeToken } from '../../mail/verp.ts'
 import { idFromBytes, idToBytes } from '../../platform/ids.ts'
 import type { Secrets } from '../../platform/secrets.ts'
@@ -15,23 +14,12 @@ export function returnPath(
   domain: string,
 ): string {
   const extra = deliveries.length === 1 ? deliveries[0]!.n : SHARED
-  return `${encodeToken({ kind: 'b', id: idToBytes(messageId), extra }, keyOf(secrets))}@${domain}`
+  return `${encodeToken({ kind: 'b', id: idToBytes(messageId), extra }, secrets.keyOf('return-path'))}@${domain}`
 }
 
 /** `n` is null when the report must say whom it is about; the whole is null when the address is not ours. */
 export function readReturnPath(secrets: Secrets, local: string): { messageId: string; n: number | null } | null {
-  const token = decodeToken(local, keyOf(secrets))
+  const token = decodeToken(local, secrets.keyOf('return-path'))
   if (!token || (token.kind !== 'b' && token.kind !== 'c')) return null
   return { messageId: idFromBytes(token.id), n: token.extra === SHARED ? null : token.extra }
-}
-
-const keys = new WeakMap<Secrets, KeyObject>()
-
-function keyOf(secrets: Secrets): KeyObject {
-  let key = keys.get(secrets)
-  if (!key) {
-    key = createSecretKey(secrets.derive('return-path'))
-    keys.set(secrets, key)
-  }
-  return key
 }

@@ -1,6 +1,5 @@
 // One-click unsubscribe (RFC 8058). A message has one source for all its recipients, so the header is composed with a
 // placeholder of the token's length, and each recipient's own token is written over it when the mail is sent.
-import { createSecretKey } from 'node:crypto'
 import { decodeToken, encodeToken } from '../../mail/verp.ts'
 import { idFromBytes, idToBytes } from '../../platform/ids.ts'
 import type { Secrets } from '../../platform/secrets.ts'
@@ -12,8 +11,6 @@ export const unsubscribeHeaders = (publicUrl: string): [string, string][] => [
   ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
 ]
 
-const keyOf = (secrets: Secrets) => createSecretKey(secrets.derive('unsubscribe'))
-
 export interface DeliveryRef {
   messageId: string
   n: number
@@ -24,11 +21,11 @@ export function personalise(source: Buffer, secrets: Secrets, { messageId, n }: 
   const at = source.indexOf(PLACEHOLDER)
   if (at < 0) return source
   const copy = Buffer.from(source)
-  copy.write(encodeToken({ kind: 'u', id: idToBytes(messageId), extra: n }, keyOf(secrets)), at, 'latin1')
+  copy.write(encodeToken({ kind: 'u', id: idToBytes(messageId), extra: n }, secrets.keyOf('unsubscribe')), at, 'latin1')
   return copy
 }
 
 export function readUnsubscribeToken(secrets: Secrets, token: string): DeliveryRef | null {
-  const read = decodeToken(token, keyOf(secrets))
+  const read = decodeToken(token, secrets.keyOf('unsubscribe'))
   return read?.kind === 'u' ? { messageId: idFromBytes(read.id), n: read.extra } : null
 }

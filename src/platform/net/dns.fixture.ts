@@ -31,30 +31,32 @@ export async function aDnsServer(): Promise<FakeDns> {
   const zone = new Map<string, Published[]>()
   const faults = new Map<string, Fault>()
   const questions: string[] = []
-  const server = dns2.createServer({
-    udp: true,
-    handle: (request, send) => {
-      const response = Packet.createResponseFromRequest(request)
-      const [question] = request.questions
-      const name = question!.name.toLowerCase()
-      const type = (question as unknown as { type: number }).type
-      questions.push(`${name} ${type}`)
-      const fault = faults.get(name)
-      if (fault === 'silence') return
-      const known = zone.get(name)
-      if (fault) response.header.rcode = Packet.RCODE[fault]
-      else if (!known) response.header.rcode = Packet.RCODE.NXDOMAIN
-      for (const { fields } of fault ? [] : (known ?? []).filter(each => each.type === type)) {
-        response.answers.push({ name, type, class: Packet.CLASS.IN, ttl: 300, ...fields } as never)
-      }
-      void send(response)
-    },
-  })
-  const { udp } = await server.listen({ udp: { port: 0, address: '127.0.0.1' } })
+  const handle: dns2.DnsHandler = (request, send) => {
+    const response = Packet.createResponseFromRequest(request)
+    const [question] = request.questions
+    const name = question!.name.toLowerCase()
+    const type = (question as unknown as { type: number }).type
+    questions.push(`${name} ${type}`)
+    const fault = faults.get(name)
+    if (fault === 'silence') return
+    const known = zone.get(name)
+    if (fault) response.header.rcode = Packet.RCODE[fault]
+    else if (!known) response.header.rcode = Packet.RCODE.NXDOMAIN
+    for (const { fields } of fault ? [] : (known ?? []).filter(each => each.type === type)) {
+      response.answers.push({ name, type, class: Packet.CLASS.IN, ttl: 300, ...fields } as never)
+    }
+    void send(response)
+  }
+  // What does not fit into a datagram is asked again over TCP, at the same port.
+  const overTcp = dns2.createServer({ tcp: true, handle })
+  const { tcp } = await overTcp.listen({ tcp: { port: 0, host: '127.0.0.1' } as never })
+  const overUdp = dns2.createServer({ udp: true, handle })
+  await overUdp.listen({ udp: { port: tcp!.port, address: '127.0.0.1' } })
   const add = (name: string, record: Published) => zone.set(name, [...(zone.get(name) ?? []), record])
   const fake: FakeDns = {
-    address: `127.0.0.1:${udp!.port}`,
-    txt: (name, ...texts) => texts.forEach(text => add(name, { type: Packet.TYPE.TXT, fields: { data: strings(text) } })),
+    address: `127.0.0.1:${tcp!.port}`,
+    txt: (name, ...texts) =>
+      texts.forEach(text => add(name, { type: Packet.TYPE.TXT, fields: { data: strings(text) } })),
     cname: (name, target) => add(name, { type: Packet.TYPE.CNAME, fields: { domain: target } }),
     mx: (name, ...hosts) =>
       hosts.forEach((exchange, index) =>
@@ -71,7 +73,7 @@ export async function aDnsServer(): Promise<FakeDns> {
       }
     },
     questions,
-    close: async () => void (await server.close()),
+    close: async () => void (await Promise.all([overTcp.close(), overUdp.close()])),
   }
   return fake
 }

@@ -1,0 +1,291 @@
+// One connection of an SMTP client: bytes in, lines and messages out of them, replies back, TLS, and the time each may
+// take. Lines end with CRLF and nothing else; what a client says while we are busy waits its turn.
+
+import { isUtf8 } from 'node:buffer'
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { TLSSocket, type SecureContext } from 'node:tls'
+import { LONG_LINE_BYTES_MAX, SmtpConversation, type Turn } from './smtp-conversation.ts'
+import { DataReader } from './smtp-data.ts'
+import type { SmtpClient, SmtpDoor, SmtpLimits } from './smtp-door.ts'
+import type { Holding, SmtpMemory } from './smtp-memory.ts'
+
+export interface SessionOptions<Login, Recipient> {
+  socket: Socket
+  ip: string
+  door: SmtpDoor<Login, Recipient>
+  limits: SmtpLimits
+  memory: SmtpMemory
+  secureContext: SecureContext
+}
+
+const CR = 13
+const LF = 10
+const NOTHING = Buffer.alloc(0)
+/** What may wait unread while we are busy, and unsent while the client does not listen. */
+const WAITING_BYTES_MAX = 65_536
+/** Most messages are smaller and need not ask whether there is memory for them. */
+const FREE_BYTES = 65_536
+
+export class SmtpSession<Login, Recipient> {
+  readonly #options: SessionOptions<Login, Recipient>
+  readonly #client: SmtpClient
+  readonly #conversation: SmtpConversation<Login, Recipient>
+  #socket: Socket
+  #input: Buffer = NOTHING
+  #output = ''
+  #data: DataReader | null = null
+  #holding: Holding | null = null
+  #phase: 'command' | 'data' | 'starved' | 'busy' | 'handshake' | 'farewell' = 'command'
+  /** Our replies pile up because the client does not read them. */
+  #isDeaf = false
+  #hasEnded = false
+  #isDraining = false
+  /** When the phase began, on the monotonic clock. */
+  #since = performance.now()
+  #starvedSince = 0
+  #window = { since: 0, bytes: 0 }
+
+  constructor(options: SessionOptions<Login, Recipient>) {
+    const { socket, ip, door } = options
+    this.#options = options
+    this.#client = { id: randomUUID(), ip, helo: '', isSecure: false }
+    this.#conversation = new SmtpConversation(door, this.#client)
+    this.#socket = socket
+    this.#attach(socket)
+    this.#say(this.#conversation.greeting())
+    this.#flush()
+  }
+
+  /** Cuts what takes too long. */
+  sweep(now: number): void {
+    const { limits } = this.#options
+    const elapsed = now - this.#since
+    switch (this.#phase) {
+      case 'command':
+        if (elapsed > limits.commandMs) this.#leave('421 4.4.2 Nothing was said for too long')
+        return
+      case 'data':
+        if (elapsed > limits.dataMs || this.#isSlow(now)) this.#leave('421 4.4.2 The message came too slowly')
+        return
+      case 'handshake':
+        if (elapsed > limits.handshakeMs) this.#socket.destroy()
+        return
+      case 'farewell':
+        if (elapsed > limits.farewellMs) this.#socket.destroy()
+        return
+      case 'starved':
+      case 'busy':
+      // It is we who are taking time.
+    }
+  }
+
+  /** Says farewell as soon as no message is under way. */
+  drain(): void {
+    this.#isDraining = true
+    if (this.#phase === 'handshake') this.#socket.destroy()
+    this.#leaveWhenIdle()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  #attach(socket: Socket): void {
+    socket.on('data', (chunk: Buffer) => this.#read(chunk))
+    socket.on('end', () => {
+      this.#hasEnded = true
+      this.#work()
+    })
+    socket.on('drain', () => {
+      this.#isDeaf = false
+      this.#work()
+    })
+    // A connection that breaks is no news: `close` follows.
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => this.#release())
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#phase === 'farewell') return
+    this.#input = this.#input.length === 0 ? chunk : Buffer.concat([this.#input, chunk])
+    if (this.#isReady) this.#work()
+    else if (this.#input.length > WAITING_BYTES_MAX) this.#socket.pause()
+  }
+
+  get #isReady(): boolean {
+    return (this.#phase === 'command' || this.#phase === 'data' || this.#phase === 'starved') && !this.#isDeaf
+  }
+
+  #work(): void {
+    while (this.#isReady && this.#input.length > 0) {
+      if (this.#data) this.#readData(this.#data)
+      else if (!this.#readLine()) break
+      if (this.#output.length > WAITING_BYTES_MAX / 4) this.#flush()
+    }
+    this.#flush()
+    if (this.#hasEnded && this.#isReady) this.#endSoon()
+    else if (this.#isReady && this.#phase !== 'starved') this.#socket.resume()
+  }
+
+  #readLine(): boolean {
+    const input = this.#input
+    const feed = input.indexOf(LF)
+    if (feed > LONG_LINE_BYTES_MAX || (feed === -1 && input.length > LONG_LINE_BYTES_MAX)) {
+      this.#leave('500 5.5.2 The line is too long')
+      return false
+    }
+    if (feed === -1) return false
+    const line = readableLine(input, feed)
+    if (line === 'smuggled') {
+      // Commands behind it may be somebody else's words, put where only one command was to be.
+      this.#leave('550 5.6.0 Lines end with CRLF, and hold no bare CR, bare LF or NUL')
+      return false
+    }
+    this.#input = input.length === feed + 1 ? NOTHING : input.subarray(feed + 1)
+    this.#since = performance.now()
+    const turn =
+      line === null
+        ? this.#conversation.bad('500 5.5.2 Commands are printable text in UTF-8')
+        : this.#conversation.hear(line.text, feed + 1)
+    if (turn instanceof Promise) this.#await(turn)
+    else this.#take(turn)
+    return true
+  }
+
+  #take({ reply, then }: Turn): void {
+    if (then === 'close') return this.#leave(reply)
+    this.#say(reply)
+    if (then === 'data') {
+      this.#phase = 'data'
+      this.#data = new DataReader(this.#options.door.sizeMax)
+      this.#window = { since: this.#since, bytes: 0 }
+    } else if (then === 'starttls') this.#startTls()
+    else this.#leaveWhenIdle()
+  }
+
+  #await(turn: Promise<Turn>): void {
+    this.#phase = 'busy'
+    this.#flush()
+    void turn.then(done => {
+      this.#release()
+      if (this.#socket.destroyed) return
+      this.#phase = 'command'
+      this.#since = performance.now()
+      this.#take(done)
+      this.#work()
+    })
+  }
+
+  #readData(data: DataReader): void {
+    const end = data.push(this.#input)
+    this.#window.bytes += end === -1 ? this.#input.length : end
+    this.#input = end === -1 ? NOTHING : this.#input.subarray(end)
+    if (end !== -1) {
+      this.#data = null
+      this.#await(this.#conversation.deliver(data.outcome()))
+    } else if (data.bytes > 2 * this.#options.door.sizeMax) {
+      this.#leave('552 5.3.4 The message is far too large')
+    } else if (data.isRefused) this.#release()
+    else if (data.bytes > FREE_BYTES) this.#askForMemory(data.bytes)
+  }
+
+  #askForMemory(bytes: number): void {
+    this.#holding ??= this.#options.memory.open(() => this.#readOn())
+    if (this.#holding.grow(bytes - this.#holding.bytes)) return this.#readOn()
+    if (this.#phase === 'starved') return
+    this.#phase = 'starved'
+    this.#starvedSince = performance.now()
+    this.#socket.pause()
+  }
+
+  /** The time that the client waited for us is not counted against it. */
+  #readOn(): void {
+    if (this.#phase !== 'starved') return
+    const now = performance.now()
+    this.#since += now - this.#starvedSince
+    this.#window = { since: now, bytes: 0 }
+    this.#phase = 'data'
+    this.#socket.resume()
+  }
+
+  #isSlow(now: number): boolean {
+    const { slowWindowMs, bytesPerSecondMin } = this.#options.limits
+    const elapsed = now - this.#window.since
+    if (elapsed < slowWindowMs) return false
+    const isSlow = this.#window.bytes < (elapsed / 1_000) * bytesPerSecondMin
+    this.#window = { since: now, bytes: 0 }
+    return isSlow
+  }
+
+  #startTls(): void {
+    // What came in the clear behind STARTTLS may have been put there by somebody else (RFC 3207 §6; CVE-2011-0411).
+    this.#input = NOTHING
+    this.#phase = 'handshake'
+    this.#flush()
+    const plain = this.#socket
+    plain.removeAllListeners('data').removeAllListeners('end').removeAllListeners('drain')
+    const { secureContext } = this.#options
+    const secure = new TLSSocket(plain, { isServer: true, secureContext, requestCert: false })
+    this.#socket = secure
+    secure.on('_tlsError', () => secure.destroy())
+    secure.on('secure', () => {
+      this.#client.isSecure = true
+      this.#conversation.forget()
+      this.#phase = 'command'
+      this.#since = performance.now()
+      this.#work()
+      this.#leaveWhenIdle()
+    })
+    this.#attach(secure)
+  }
+
+  #say(reply: string): void {
+    this.#output += `${reply}\r\n`
+  }
+
+  #flush(): void {
+    if (this.#output === '') return
+    const output = this.#output
+    this.#output = ''
+    if (this.#socket.writable && !this.#socket.write(output, 'latin1')) this.#isDeaf = true
+  }
+
+  #leaveWhenIdle(): void {
+    if (!this.#isDraining || this.#phase !== 'command' || !this.#conversation.isIdle) return
+    this.#leave('421 4.3.2 The server is closing')
+  }
+
+  #leave(reply: string): void {
+    this.#say(reply)
+    this.#endSoon()
+    if (this.#isDraining) this.#socket.destroySoon()
+  }
+
+  /** Whatever still comes is read and dropped: closing on unread bytes would take our last reply away as well. */
+  #endSoon(): void {
+    this.#flush()
+    this.#phase = 'farewell'
+    this.#since = performance.now()
+    this.#input = NOTHING
+    this.#release()
+    this.#socket.end()
+    this.#socket.resume()
+  }
+
+  #release(): void {
+    if (this.#phase !== 'busy') this.#data = null
+    this.#holding?.release()
+    this.#holding = null
+  }
+}
+
+/** The text of a line; null when it is no text, and `smuggled` when it holds what must never stand in a line. */
+function readableLine(input: Buffer, feed: number): { text: string } | 'smuggled' | null {
+  if (feed === 0 || input[feed - 1] !== CR) return 'smuggled'
+  const text = input.toString('latin1', 0, feed - 1)
+  if (/[\r\0]/.test(text)) return 'smuggled'
+  if (/^[ -~]*$/.test(text)) return { text }
+  const bytes = input.subarray(0, feed - 1)
+  return /[\x01-\x1f\x7f]/.test(text) || !isUtf8(bytes) ? null : { text: bytes.toString('utf8') }
+}

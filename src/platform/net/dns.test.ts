@@ -1,0 +1,63 @@
+// Found, none, or not to be had now: the three kinds of answer, from a real server.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { aDnsServer, type FakeDns } from './dns.fixture.ts'
+import { Dns } from './dns.ts'
+
+let server: FakeDns
+let dns: Dns
+
+before(async () => {
+  server = await aDnsServer()
+  dns = new Dns({ servers: [server.address], timeoutMs: 300 })
+})
+
+after(() => server.close())
+
+test('the strings of a TXT record are joined, and several records stay apart', async () => {
+  server.txt('joined.example.com', ['v=DKIM1; ', 'k=rsa; ', 'p=abc'], 'another')
+  const answer = await dns.txt('joined.example.com')
+  assert.equal(answer.kind, 'found')
+  assert.deepEqual(answer.kind === 'found' && answer.values.toSorted(), ['another', 'v=DKIM1; k=rsa; p=abc'])
+})
+
+test('aliases and mail hosts come in lower case, the preferred host first', async () => {
+  server.cname('bounce.hosts.example.com', 'Bounce.Example.NET')
+  server.mx('hosts.example.com', 'MX1.Example.net', 'mx2.example.net')
+  assert.deepEqual(await dns.cname('bounce.hosts.example.com'), { kind: 'found', values: ['bounce.example.net'] })
+  assert.deepEqual(await dns.mx('hosts.example.com'), {
+    kind: 'found',
+    values: [
+      { host: 'mx1.example.net', priority: 10 },
+      { host: 'mx2.example.net', priority: 20 },
+    ],
+  })
+})
+
+test('no such name, no such record and a name that cannot exist are none', async () => {
+  server.txt('texts-only.example.com', 'x')
+  assert.deepEqual(await dns.txt('nowhere.example.com'), { kind: 'none' })
+  assert.deepEqual(await dns.mx('texts-only.example.com'), { kind: 'none' })
+  assert.deepEqual(await dns.txt(`${'a'.repeat(64)}.example.com`), { kind: 'none' })
+})
+
+test('SERVFAIL, REFUSED, silence and nobody listening are failures, within the time given', async () => {
+  server.breakDown('broken.example.com', 'SERVFAIL')
+  server.breakDown('closed.example.com', 'REFUSED')
+  server.breakDown('silent.example.com', 'silence')
+  const begun = performance.now()
+  assert.deepEqual(await dns.txt('broken.example.com'), { kind: 'failed', code: 'SERVFAIL' })
+  assert.deepEqual(await dns.txt('closed.example.com'), { kind: 'failed', code: 'REFUSED' })
+  assert.deepEqual(await dns.txt('silent.example.com'), { kind: 'failed', code: 'TIMEOUT' })
+  assert.equal((await new Dns({ servers: ['127.0.0.1:1'], timeoutMs: 300 }).txt('example.com')).kind, 'failed')
+  assert.ok(performance.now() - begun < 2_000)
+})
+
+test('answers are not kept: what is published now is found now', async () => {
+  assert.deepEqual(await dns.txt('changing.example.com'), { kind: 'none' })
+  server.txt('changing.example.com', 'one')
+  assert.deepEqual(await dns.txt('changing.example.com'), { kind: 'found', values: ['one'] })
+  server.remove('changing.example.com')
+  server.txt('changing.example.com', 'two')
+  assert.deepEqual(await dns.txt('changing.example.com'), { kind: 'found', values: ['two'] })
+})
