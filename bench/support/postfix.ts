@@ -1,0 +1,165 @@
+// The peer of the sending figures: a throw-away Postfix in a folder of its own, relaying to a local sink, and the load
+// generator and sink that come with it. Debian's packages; nothing of the machine's own mail set-up is touched.
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { note } from './report.ts'
+import { freePort } from './server.ts'
+
+export interface Sink {
+  port: number
+  /** Messages received since it was started. */
+  count(): number
+  stop(): Promise<void>
+}
+
+export interface Postfix {
+  port: number
+  isQueueEmpty(): Promise<boolean>
+  stop(): Promise<void>
+}
+
+/** Installs Debian's package when it is missing and that is allowed; says plainly when there is no peer. */
+export function hasPostfix(): boolean {
+  const found = () => spawnSync('sh', ['-c', 'command -v smtp-source && command -v postfix']).status === 0
+  if (found()) return true
+  if (process.getuid?.() !== 0) {
+    note('Postfix is not installed, and only root may install it: no peer for these figures')
+    return false
+  }
+  note('installing Postfix…')
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const install = 'apt-get update -qq; apt-get install -y -qq --no-install-recommends postfix'
+  spawnSync('sh', ['-c', install], { env, stdio: 'ignore' })
+  if (found()) return true
+  note('Postfix could not be installed: no peer for these figures')
+  return false
+}
+
+/** smtp-sink, counting what it takes. */
+export async function startSink(): Promise<Sink> {
+  const port = await freePort()
+  const child = spawn('smtp-sink', ['-u', 'nobody', '-c', `127.0.0.1:${port}`, '512'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let last = 0
+  // It rewrites one line with the running count.
+  const read = (chunk: Buffer): void => {
+    const counts = String(chunk).match(/\d+/g)
+    if (counts) last = Number(counts.at(-1))
+  }
+  child.stdout.on('data', read)
+  child.stderr.on('data', read)
+  await waitForPort(port)
+  return { port, count: () => last, stop: () => stopChild(child) }
+}
+
+export async function startPostfix(sinkPort: number): Promise<Postfix> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-postfix-'))
+  await chmod(folder, 0o755)
+  const port = await freePort()
+  const etc = join(folder, 'etc')
+  for (const each of ['etc', 'spool', 'data']) await mkdir(join(folder, each))
+  spawnSync('chown', ['postfix', join(folder, 'data')])
+  await writeFile(join(etc, 'main.cf'), mainCf(folder, sinkPort))
+  await writeFile(join(etc, 'master.cf'), masterCf(port))
+  const run = (command: string) => spawnSync('postfix', ['-c', etc, command], { encoding: 'utf8' })
+  const started = run('start')
+  if (started.status !== 0) throw new Error(`Postfix did not start: ${started.stderr}`)
+  await waitForPort(port)
+  return {
+    port,
+    isQueueEmpty: async () => {
+      for (const queue of ['incoming', 'active', 'deferred']) {
+        const names = await readdir(join(folder, 'spool', queue), { recursive: true, withFileTypes: true })
+        if (names.some(entry => entry.isFile())) return false
+      }
+      return true
+    },
+    stop: async () => {
+      run('stop')
+      await delay(500)
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** smtp-source: so many messages of 4 KB over so many connections; answers the seconds it took. */
+export async function smtpSource(port: number, { messages, sessions }: { messages: number; sessions: number }): Promise<number> {
+  const args = ['-s', String(sessions), '-m', String(messages), '-l', '4096', '-f', 'a@bench.test', '-t', 'u@sink.test']
+  const began = performance.now()
+  const child = spawn('smtp-source', [...args, `127.0.0.1:${port}`], { stdio: 'inherit' })
+  const code = await new Promise(resolve => child.on('exit', resolve))
+  if (code !== 0) throw new Error(`smtp-source ended with ${String(code)}`)
+  return (performance.now() - began) / 1000
+}
+
+const mainCf = (folder: string, sinkPort: number): string => `
+compatibility_level = 3.6
+queue_directory = ${folder}/spool
+data_directory = ${folder}/data
+command_directory = /usr/sbin
+daemon_directory = /usr/lib/postfix/sbin
+mail_owner = postfix
+setgid_group = postdrop
+myhostname = bench.test
+mydestination =
+mynetworks = 127.0.0.0/8
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+relayhost = [127.0.0.1]:${sinkPort}
+default_process_limit = 100
+in_flow_delay = 0
+smtpd_recipient_restrictions = permit_mynetworks, reject
+maillog_file = ${folder}/log
+maillog_file_prefixes = /tmp, /var
+alias_maps =
+alias_database =
+smtputf8_enable = no
+`
+
+const masterCf = (port: number): string => `
+127.0.0.1:${port} inet n - n - - smtpd
+pickup unix n - n 60 1 pickup
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 300 1 qmgr
+tlsmgr unix - - n 1000? 1 tlsmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+verify unix - - n - 1 verify
+flush unix n - n 1000? 0 flush
+proxymap unix - - n - - proxymap
+proxywrite unix - - n - 1 proxymap
+smtp unix - - n - - smtp
+relay unix - - n - - smtp
+error unix - - n - - error
+retry unix - - n - - error
+discard unix - - n - - discard
+local unix - n n - - local
+virtual unix - n n - - virtual
+lmtp unix - - n - - lmtp
+anvil unix - - n - 1 anvil
+scache unix - - n - 1 scache
+postlog unix-dgram n - n - 1 postlogd
+`
+
+async function waitForPort(port: number): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const isOpen = await new Promise<boolean>(resolve => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true))
+      socket.on('error', () => resolve(false))
+      socket.on('connect', () => socket.destroy())
+    })
+    if (isOpen) return
+    await delay(50)
+  }
+  throw new Error(`nothing listens on ${port}`)
+}
+
+async function stopChild(child: ChildProcess): Promise<void> {
+  child.kill('SIGTERM')
+  await new Promise(resolve => child.on('exit', resolve))
+}

@@ -1,0 +1,48 @@
+// Who a header names as its recipients. The envelope decides who receives; this only tells whether an address stands in
+// To, in Cc, or nowhere, which makes it a blind copy.
+import { parseAddress, type Address } from '../../mail/address.ts'
+import { valueOf, type HeaderField } from '../../mail/headers.ts'
+import type { Recipient } from '../messages/submission.ts'
+
+/** Each once, in the order of the envelope. */
+export function recipientsOf(envelope: readonly Address[], fields: readonly HeaderField[]): Recipient[] {
+  const to = namedIn(fields, 'to')
+  const cc = namedIn(fields, 'cc')
+  const recipients = new Map<string, Recipient>()
+  for (const { address, domain } of envelope) {
+    const kind = to.has(address) ? 'to' : cc.has(address) ? 'cc' : 'bcc'
+    recipients.set(address, { address, domain, kind })
+  }
+  return [...recipients.values()]
+}
+
+function namedIn(fields: readonly HeaderField[], name: string): ReadonlySet<string> {
+  const value = valueOf(fields, name) ?? ''
+  const one = parseAddress(value)
+  return new Set((one ? [one] : mailboxesIn(value).mailboxes).map(({ address }) => address))
+}
+
+const PIECES = /"(?:[^"\\]|\\.)*"|<[^<>]*>|\([^()]*\)|[,:;]|[^",:;<(]+/guy
+
+/** The mailboxes of an address list (RFC 5322 §3.4), groups and comments included; `isWhole` when all of it was read. */
+export function mailboxesIn(value: string): { mailboxes: Address[]; isWhole: boolean } {
+  const mailboxes: Address[] = []
+  let isWhole = true
+  let text = ''
+  let end = 0
+  const take = (): void => {
+    const mailbox = text.trim() === '' ? null : parseAddress(text)
+    if (mailbox) mailboxes.push(mailbox)
+    else if (text.trim() !== '') isWhole = false
+    text = ''
+  }
+  // A quote, bracket or comment that does not end also ends the reading: PIECES is sticky.
+  for (const [piece] of value.matchAll(PIECES)) {
+    end += piece.length
+    if (piece === ',' || piece === ';') take()
+    else if (piece === ':') text = ''
+    else if (!piece.startsWith('(')) text += piece
+  }
+  take()
+  return { mailboxes, isWhole: isWhole && end === value.length }
+}

@@ -1,0 +1,173 @@
+// From a message as an SMTP client sent it to a submission: the header is checked and edited, the body is left alone but
+// for a text that not every receiver could take. The envelope says who receives; From says who sends.
+import { isAscii, isUtf8 } from 'node:buffer'
+import { formatAddress, parseAddress, type Address } from '../../mail/address.ts'
+import { formatDate } from '../../mail/header-write.ts'
+import {
+  displayValue,
+  isHeaderTooLarge,
+  readHeader,
+  removeFields,
+  splitSource,
+  valueOf,
+  valuesOf,
+  type HeaderField,
+} from '../../mail/headers.ts'
+import type { ReceivedMail } from '../../mail/smtp-door.ts'
+import { newId } from '../../platform/ids.ts'
+import { invalid } from '../messages/prepare.ts'
+import type { Submission } from '../messages/submission.ts'
+import { recipientsOf } from './addressed.ts'
+import { bodyHash } from './body-hash.ts'
+import { SmtpRefusal } from './reply.ts'
+import { isPrivateField, readServiceHeaders } from './service-headers.ts'
+import { fieldsInAscii, textInSevenBits, type Rewrite } from './seven-bit.ts'
+
+/** Whom a login speaks for. */
+export interface SmtpLogin {
+  credentialId: string
+  username: string
+  accountId: string
+  tenantId: string
+}
+
+export interface MailOrder extends ReceivedMail<SmtpLogin, Address> {
+  login: SmtpLogin
+  /** Our name in Received. */
+  host: string
+  now: Date
+}
+
+const RECEIVED_MAX = 30 // DECISIONS §3: more is a loop
+const SUBJECT_CHARS_MAX = 998 // RFC 5322 §2.1.1
+
+export function prepareMail(order: MailOrder): Submission {
+  const { source, login, client, now } = order
+  const { headerEnd } = splitSource(source)
+  const fields = checkedFields(source, headerEnd)
+  const from = requireFrom(fields)
+  const { tags, metadata, idempotencyKey } = readServiceHeaders(fields)
+  const recipients = recipientsOf(order.recipients, fields)
+  const messageId = newId(now)
+  const ownMessageId = validMessageId(fields)
+  const rfcMessageId = ownMessageId ?? `<${messageId}@${from.domain}>`
+  const body = source.subarray(splitSource(source).bodyStart)
+  const rewrites = [textInSevenBits(fields, body), order.smtputf8 ? null : fieldsInAscii(fields)]
+  const edited = editedHeader(source.subarray(0, headerEnd), {
+    rewrites: rewrites.filter(rewrite => rewrite !== null),
+    dropsMessageId: ownMessageId === null,
+  })
+  const additions =
+    receivedLine(order, messageId) +
+    (valueOf(fields, 'date') === null ? `Date: ${formatDate(now)}\r\n` : '') +
+    (ownMessageId === null ? `Message-ID: ${rfcMessageId}\r\n` : '')
+  const subject = valueOf(fields, 'subject')
+  return {
+    messageId,
+    accountId: login.accountId,
+    tenantId: login.tenantId,
+    apiKeyId: null,
+    credentialId: login.credentialId,
+    sender: from.address,
+    senderDomain: from.domain,
+    fromHeader: formatAddress(from),
+    recipients,
+    subject: subject && displayValue(subject).slice(0, SUBJECT_CHARS_MAX).toWellFormed(),
+    rfcMessageId,
+    tags,
+    metadata,
+    source: Buffer.concat([
+      Buffer.from(additions),
+      edited,
+      source.subarray(headerEnd, source.length - body.length),
+      rewrites[0]?.body ?? body,
+    ]),
+    needsSmtputf8: !isAscii(edited) || [from, ...order.recipients].some(({ smtputf8 }) => smtputf8),
+    hasUnsubscribe: false,
+    idempotency:
+      idempotencyKey === null ? null : { key: idempotencyKey, bodyHash: bodyHash(fields, body, recipients) },
+    by: {
+      type: 'smtp_credential',
+      id: login.credentialId,
+      name: login.username,
+      ip: client.ip,
+      requestId: client.id,
+      action: null,
+    },
+  }
+}
+
+/** RFC 5322 §3.6: these stand once. Twice, and two readers see two different messages. */
+const ONCE = new Set([
+  'from',
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'message-id',
+  'in-reply-to',
+  'references',
+  'subject',
+  'date',
+  'mime-version',
+  'content-type',
+  'content-transfer-encoding',
+])
+
+function checkedFields(source: Buffer, headerEnd: number): HeaderField[] {
+  if (isHeaderTooLarge(source)) throw invalid('The header is larger than any honest one.')
+  if (!isUtf8(source.subarray(0, headerEnd))) throw invalid('The header is neither ASCII nor UTF-8.')
+  const fields = readHeader(source)
+  const beginsFolded = source[0] === 0x20 || source[0] === 0x09
+  // RFC 5322 §2.2: a name is printable and holds no blank. A line that is no field may end the header for others.
+  if (beginsFolded || fields.some(({ name }) => !/^[!-9;-~]+$/.test(name))) {
+    throw invalid('The header holds a line that is no field.')
+  }
+  const seen = new Set<string>()
+  for (const { name, lowerName } of fields) {
+    if (ONCE.has(lowerName) && seen.has(lowerName)) throw invalid(`The field ${name} stands more than once.`)
+    seen.add(lowerName)
+  }
+  if (valuesOf(fields, 'received').length > RECEIVED_MAX) {
+    throw new SmtpRefusal('550 5.4.6 The message has passed so many servers that it must be in a loop')
+  }
+  return fields
+}
+
+function requireFrom(fields: readonly HeaderField[]): Address {
+  const value = valueOf(fields, 'from')
+  const from = value === null ? null : parseAddress(value)
+  if (!from) throw invalid('From must hold exactly one address.')
+  return from
+}
+
+function validMessageId(fields: readonly HeaderField[]): string | null {
+  const value = valueOf(fields, 'message-id')
+  return value !== null && /^<[!-;=?-~]{3,250}>$/.test(value) ? value : null
+}
+
+interface Edits {
+  rewrites: readonly Rewrite[]
+  dropsMessageId: boolean
+}
+
+function editedHeader(header: Buffer, { rewrites, dropsMessageId }: Edits): Buffer {
+  const kept = removeFields(
+    header,
+    lowerName =>
+      isPrivateField(lowerName) ||
+      (dropsMessageId && lowerName === 'message-id') ||
+      rewrites.some(({ dropped }) => dropped.has(lowerName)),
+  )
+  if (rewrites.length === 0) return kept
+  return Buffer.concat([kept, Buffer.from(rewrites.map(({ lines }) => lines).join(''))])
+}
+
+/** RFC 5321 §4.4. Who logged in is our customer's affair, not the recipient's. */
+function receivedLine({ client, smtputf8, host, now }: MailOrder, messageId: string): string {
+  const helo = client.helo.replaceAll(/[^\w.:[\]-]/g, '?')
+  const literal = client.ip.includes(':') ? `IPv6:${client.ip}` : client.ip
+  // RFC 3848 and RFC 6531 §4.3.
+  const protocol = `${smtputf8 ? 'UTF8SMTP' : 'ESMTP'}${client.isSecure ? 'S' : ''}A`
+  return `Received: from ${helo} ([${literal}])\r\n\tby ${host} with ${protocol} id ${messageId};\r\n\t${formatDate(now)}\r\n`
+}

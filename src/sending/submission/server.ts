@@ -1,0 +1,96 @@
+// SMTP submission (RFC 6409): customers' programs log in with an SMTP credential and hand over messages, which pass the
+// same gate as those of the API. 250 means that every recipient is durably stored.
+import { parseAddressOnly, type Address } from '../../mail/address.ts'
+import { isLoopback, type Admission, type ReceivedMail, type SmtpClient, type SmtpLimits } from '../../mail/smtp-door.ts'
+import { SmtpListener } from '../../mail/smtp-listener.ts'
+import type { LoginAttempt } from '../../mail/smtp-login.ts'
+import type { TlsIdentity } from '../../platform/tls.ts'
+import type { World } from '../../platform/world.ts'
+import type { Gate } from '../messages/gate.ts'
+import { prepareMail, type SmtpLogin } from './prepare-mail.ts'
+import { replyFor } from './reply.ts'
+
+/** Who decides about logins, counts the failed ones and limits them. */
+export interface LoginKeeper {
+  authenticate(attempt: { username: string; password: string; ip: string }): Promise<SmtpLogin>
+}
+
+export interface SubmissionOptions {
+  world: World
+  gate: Pick<Gate, 'submit'>
+  gatekeeper: LoginKeeper
+  tls: TlsIdentity
+  limits?: Partial<SmtpLimits>
+  /** Whose login is taken in clear text; by default only this machine's own. */
+  trustsClearText?: (ip: string) => boolean
+}
+
+/** 35 MiB: attachments of 25 MB in base64 with their line breaks, and the text. */
+export const SUBMISSION_BYTES_MAX = 36_700_160
+const RECIPIENTS_MAX = 1_000
+
+export class SubmissionServer {
+  readonly #options: SubmissionOptions
+  readonly #listener: SmtpListener<SmtpLogin, Address>
+
+  constructor(options: SubmissionOptions) {
+    const { world, tls, limits, trustsClearText = isLoopback } = options
+    this.#options = options
+    this.#listener = new SmtpListener<SmtpLogin, Address>(
+      {
+        host: world.config.MX_HOST,
+        sizeMax: SUBMISSION_BYTES_MAX,
+        recipientsMax: RECIPIENTS_MAX,
+        tls,
+        trustsClearText,
+        authenticate: (attempt, client) => this.#authenticate(attempt, client),
+        admit,
+        receive: mail => this.#receive(mail),
+        onFault: (err, { id, ip }) => world.log.error({ err, session: id, ip }, 'an SMTP submission failed'),
+      },
+      limits,
+    )
+  }
+
+  get connections(): number {
+    return this.#listener.connections
+  }
+
+  /** Answers with the port. */
+  listen(): Promise<number> {
+    const { SMTP_PORT, HOST } = this.#options.world.config
+    return this.#listener.listen({ port: SMTP_PORT, host: HOST })
+  }
+
+  close(): Promise<void> {
+    return this.#listener.close()
+  }
+
+  async #authenticate(attempt: LoginAttempt, { ip }: SmtpClient): Promise<{ login: SmtpLogin } | string> {
+    try {
+      return { login: await this.#options.gatekeeper.authenticate({ ...attempt, ip }) }
+    } catch (error) {
+      const reply = replyFor(error)
+      if (reply === null) throw error
+      return reply
+    }
+  }
+
+  async #receive({ login, ...mail }: ReceivedMail<SmtpLogin, Address>): Promise<string> {
+    const { world, gate } = this.#options
+    try {
+      const submission = prepareMail({ ...mail, login: login!, host: world.config.MX_HOST, now: world.clock.now() })
+      const { message_id } = await gate.submit(submission)
+      return `250 2.0.0 Accepted as ${message_id}`
+    } catch (error) {
+      const reply = replyFor(error)
+      if (reply === null) throw error
+      return reply
+    }
+  }
+}
+
+function admit(path: string): Admission<Address> {
+  const recipient = parseAddressOnly(path)
+  return recipient ? { kind: 'admitted', recipient } : { kind: 'refused', reply: '553 5.1.3 Not a valid address' }
+}

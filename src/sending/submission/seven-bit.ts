@@ -1,0 +1,108 @@
+// Makes a message fit for receivers that know only ASCII (RFC 5321 without 8BITMIME or SMTPUTF8), where that can be done
+// without taking it apart: a body that is one text, and header fields that some programs write in raw UTF-8.
+import { isAscii, isUtf8 } from 'node:buffer'
+import { hasLongLine } from '../../mail/body-encoding.ts'
+import { addressHeader, textHeader } from '../../mail/header-write.ts'
+import { valueOf, type HeaderField } from '../../mail/headers.ts'
+import { mailboxesIn } from './addressed.ts'
+
+/** Fields to leave out, lines to put in, and the body if it changed. */
+export interface Rewrite {
+  dropped: ReadonlySet<string>
+  lines: string
+  body: Buffer | null
+}
+
+/** Encoding takes three times the room at worst, and time; a longer text goes as it is, to receivers that take it. */
+const TEXT_BYTES_MAX = 10 * 1024 * 1024
+
+/** The body in quoted-printable when it is a single text that SMTP cannot carry as it is; null otherwise. */
+export function textInSevenBits(fields: readonly HeaderField[], body: Buffer): Rewrite | null {
+  const isPlainBytes = isAscii(body)
+  if ((isPlainBytes && !hasLongLine(body)) || body.length > TEXT_BYTES_MAX) return null
+  const contentType = valueOf(fields, 'content-type')
+  const encoding = valueOf(fields, 'content-transfer-encoding')?.toLowerCase() ?? '7bit'
+  if (contentType !== null && !/^text\//i.test(contentType)) return null
+  if (!/^(?:7bit|8bit|binary)$/.test(encoding)) return null
+  let lines = 'Content-Transfer-Encoding: quoted-printable\r\n'
+  if (valueOf(fields, 'mime-version') === null) lines += 'MIME-Version: 1.0\r\n'
+  // RFC 1428 §3: what is not said and cannot be UTF-8 is named unknown.
+  const charset = isPlainBytes ? 'us-ascii' : isUtf8(body) ? 'utf-8' : 'unknown-8bit'
+  if (contentType === null) lines += `Content-Type: text/plain; charset=${charset}\r\n`
+  return { dropped: new Set(['content-transfer-encoding']), lines, body: quotedPrintable(body) }
+}
+
+const ADDRESS_FIELDS = new Set(['from', 'sender', 'reply-to', 'to', 'cc', 'resent-from', 'resent-to', 'resent-cc'])
+/** Their parameters have a form of their own for other characters (RFC 2231), and may be signed. */
+const isStructured = (lowerName: string): boolean => /^(?:content-|received$|dkim-|arc-|message-id$)/.test(lowerName)
+
+/** Fields in raw UTF-8 as encoded-words (RFC 2047), as far as their form allows it. */
+export function fieldsInAscii(fields: readonly HeaderField[]): Rewrite | null {
+  const names = new Set(fields.filter(({ value }) => !isAsciiText(value)).map(({ lowerName }) => lowerName))
+  const dropped = new Set<string>()
+  let lines = ''
+  for (const lowerName of names) {
+    const written = fields.filter(field => field.lowerName === lowerName).map(asciiLine)
+    if (written.includes(null)) continue
+    dropped.add(lowerName)
+    lines += written.join('')
+  }
+  return dropped.size > 0 ? { dropped, lines, body: null } : null
+}
+
+function asciiLine({ name, lowerName, value }: HeaderField): string | null {
+  if (isStructured(lowerName)) return null
+  if (!ADDRESS_FIELDS.has(lowerName)) return textHeader(name, value)
+  const { mailboxes, isWhole } = mailboxesIn(value)
+  const isPossible = isWhole && mailboxes.length > 0 && mailboxes.every(({ smtputf8 }) => !smtputf8)
+  return isPossible ? addressHeader(name, mailboxes) : null
+}
+
+const isAsciiText = (text: string): boolean => /^[\0-\x7f]*$/.test(text)
+
+const CR = 13
+const LF = 10
+const TAB = 9
+const SPACE = 32
+const EQUALS = 61
+const LINE_CHARS = 75 // 76 with the `=` of a soft line break, RFC 2045 §6.7 (5)
+const HEX = Buffer.from('0123456789ABCDEF', 'latin1')
+
+/** RFC 2045 §6.7 for bytes of any charset whose line breaks are CRLF. */
+function quotedPrintable(body: Buffer): Buffer {
+  // At worst every byte is an escape of three, with a soft break of three after 25 of them.
+  const target = Buffer.allocUnsafe(Math.ceil(body.length * 3.13) + 3)
+  let offset = 0
+  let column = 0
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at]!
+    if (byte === CR && body[at + 1] === LF) {
+      target[offset++] = CR
+      target[offset++] = LF
+      column = 0
+      at++
+      continue
+    }
+    const width = standsForItself(body, at) ? 1 : 3
+    if (column + width > LINE_CHARS) {
+      target[offset++] = EQUALS
+      target[offset++] = CR
+      target[offset++] = LF
+      column = 0
+    }
+    column += width
+    if (width === 3) {
+      target[offset++] = EQUALS
+      target[offset++] = HEX[byte >> 4]!
+      target[offset++] = HEX[byte & 15]!
+    } else target[offset++] = byte
+  }
+  return target.subarray(0, offset)
+}
+
+function standsForItself(body: Buffer, at: number): boolean {
+  const byte = body[at]!
+  // A blank at the end of a line may be dropped by relays (RFC 2045 §6.7 (3)).
+  if (byte === SPACE || byte === TAB) return at + 1 < body.length && body[at + 1] !== CR
+  return byte > SPACE && byte < 127 && byte !== EQUALS
+}
