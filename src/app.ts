@@ -5,6 +5,7 @@ import { PauseBoard } from './control/suspensions/board.ts'
 import { Gatekeeper } from './identity/access/authenticate.ts'
 import { accountRoutes } from './identity/accounts/routes.ts'
 import { apiKeyRoutes } from './identity/api-keys/routes.ts'
+import { SigningKeys } from './identity/domains/signing-keys.ts'
 import { domainLoops } from './identity/domains/loops.ts'
 import { domainRoutes } from './identity/domains/routes.ts'
 import { smtpCredentialRoutes } from './identity/smtp-credentials/routes.ts'
@@ -12,6 +13,7 @@ import { tenantRoutes } from './identity/tenants/routes.ts'
 import { complain } from './sending/delivery/complain.ts'
 import { Courier } from './sending/delivery/courier.ts'
 import { deliveryLoops } from './sending/delivery/loops.ts'
+import { Transport } from './sending/delivery/transport/transport.ts'
 import { Gate } from './sending/messages/gate.ts'
 import { messageLoops } from './sending/messages/loops.ts'
 import { messageRoutes } from './sending/messages/routes.ts'
@@ -100,9 +102,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const supervisor = new Supervisor(world)
   const state = { isStopping: false }
   const checks = await readinessChecks(world, board, state)
+  const transport = openTransport(world)
   const features: Features = {
     gate: new Gate(world),
-    courier: new Courier(world, NO_TRANSPORT, { keyOf: async () => null }),
+    courier: new Courier(world, transport, new SigningKeys(world)),
     publicUrl: () => config.PUBLIC_URL ?? app.url ?? '',
   }
   let document = ''
@@ -133,6 +136,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
       state.isStopping = true
       await http.close()
       await Promise.all([supervisor.stop(), board.stop()])
+      await features.courier.drain(DRAIN_MS_MAX)
+      await transport.close()
       await gatekeeper.uses.flush()
       await world.wakeups.close()
       await world.db.close()
@@ -167,6 +172,24 @@ function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): W
   return { config, clock, secrets, db, wakeups, log, metrics }
 }
 
+/** Attempts under way get this long to end when the process is asked to; the leases of the others give them back. */
+const DRAIN_MS_MAX = 8_000
+
+function openTransport({ config, clock, metrics }: World): Transport {
+  const transport = new Transport({
+    helloName: config.MX_HOST,
+    routes: config.SMTP_ROUTES,
+    dnsServers: config.DNS_SERVERS,
+    allowPrivate: config.DELIVERY_ALLOW_CIDRS,
+    clock,
+  })
+  metrics.gauge('sluice_smtp_connections', 'Connections to receivers', ['host'], gauge => {
+    gauge.reset()
+    for (const [host, count] of transport.connectionsByHost()) gauge.set({ host }, count)
+  })
+  return transport
+}
+
 async function readinessChecks(
   world: World,
   board: PauseBoard,
@@ -190,16 +213,4 @@ async function readinessChecks(
 async function listen(http: FastifyInstance, config: Config): Promise<string> {
   const url = await http.listen({ port: config.PORT, host: config.HOST })
   return url.replace('[::1]', 'localhost')
-}
-
-/** Until the transport is wired: whatever is not simulated is tried again later. */
-const NO_TRANSPORT = {
-  send: async (_domain: string, { recipients }: { recipients: readonly string[] }) =>
-    recipients.map(() => ({
-      kind: 'fault' as const,
-      phase: 'connect' as const,
-      reason: 'no transport',
-      host: null,
-      isPermanent: false,
-    })),
 }

@@ -102,7 +102,6 @@ test('finders without reach say so, and these are all of them', () => {
     'findDeliveryForUpdateAnywhere',
     'findDeliveryNumberAnywhere',
     'findLinkedDeliveryAnywhere',
-    'isTakenAnywhere',
     'listAccountsAnywhere',
     'listActiveSuspensionsAnywhere',
     'listCredentialsByUsernameAnywhere',

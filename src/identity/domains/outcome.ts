@@ -41,7 +41,7 @@ export function outcomeOfRecheck(domain: StoredDomain, { records, now }: Check):
 /** What makes a domain verified (SPEC, Domains). */
 export const DECISIVE = ['spf', 'dkim'] as const satisfies readonly Purpose[]
 
-export const isInPlace = (records: Record<Purpose, Finding>): boolean =>
+const isInPlace = (records: Record<Purpose, Finding>): boolean =>
   DECISIVE.every(purpose => records[purpose].isAnswered && records[purpose].state === 'ok')
 
 const isBroken = (records: Record<Purpose, Finding>): boolean =>

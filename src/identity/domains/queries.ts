@@ -54,15 +54,6 @@ export const listDomains = (
     ])}
     order by id desc limit ${limit}`)
 
-/** Whether the name is verified by another domain, whoever's it is. The unique index has the last word. */
-export async function isTakenAnywhere(db: Db, { id, name }: StoredDomain): Promise<boolean> {
-  const { exists } = await db.one<{ exists: boolean }>(sql`
-    select exists (
-      select from domains where name = ${name} and verified_at is not null and id <> ${id}
-    ) as exists`)
-  return exists
-}
-
 /** Raises `domains_verified` when it becomes verified and somebody else's already is. */
 export const updateDomainChecked = (tx: Tx, id: string, checked: Checked): Promise<StoredDomain> =>
   tx.one<StoredDomain>(sql`
@@ -88,7 +79,6 @@ export const claimDomainsToCheck = (
       where verified_at is not null and not is_platform and checked_at < ${checkedBefore}
       order by checked_at
       limit ${limit}
-      for update skip locked
     )
     update domains set checked_at = ${tx.now} from due where domains.id = due.id
     returning ${columns}`)

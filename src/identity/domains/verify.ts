@@ -7,9 +7,9 @@ import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Domain } from './contract.ts'
 import { findingsOf, lookUp, publishedFindings, type Look } from './look-up.ts'
-import { isInPlace, outcomeOfVerify } from './outcome.ts'
+import { outcomeOfVerify } from './outcome.ts'
 import { presentDomain } from './present.ts'
-import { isTakenAnywhere, requireDomain, requireDomainForUpdate, updateDomainChecked } from './queries.ts'
+import { requireDomain, requireDomainForUpdate, updateDomainChecked } from './queries.ts'
 import type { StoredDomain } from './stored-domain.ts'
 
 export interface DomainOfCaller {
@@ -24,7 +24,7 @@ export async function verifyDomain(world: World, dns: Dns, by: Actor, { reach, i
     return await record(world, by, { reach, id, look, isTaken: false })
   } catch (error) {
     if (!isUniqueViolation(error, 'domains_verified')) throw error
-    // Somebody else was verified between our look at the names and our commit.
+    // Everything is in place, but somebody else has the name.
     return await record(world, by, { reach, id, look, isTaken: true })
   }
 }
@@ -39,8 +39,7 @@ function record(world: World, by: Actor, { reach, id, look, isTaken }: Looked): 
   return world.db.transact(by, async tx => {
     const before = await requireDomainForUpdate(tx, reach, id)
     const records = look ? findingsOf(look, before.findings.records ?? {}) : publishedFindings(world.config, before)
-    const taken = isTaken || (isInPlace(records) && (await isTakenAnywhere(tx, before)))
-    const after = await updateDomainChecked(tx, id, outcomeOfVerify(before, { records, now: tx.now }, taken))
+    const after = await updateDomainChecked(tx, id, outcomeOfVerify(before, { records, now: tx.now }, isTaken))
     tx.audit({
       accountId: before.account_id,
       tenantId: before.tenant_id,

@@ -28,9 +28,9 @@ export interface Transport {
 
 /** A worker that dies gives its mail back within 35 s (RELIABILITY P20): this, and the round that looks for lapsed leases. */
 const LEASE_MS = 30_000
-/** Enough to keep every destination's connections busy; each holds a small body in memory. */
-const IN_FLIGHT_MAX = 1_000
-const CLAIM_MAX = 500
+/** Enough to keep the connections busy; what was claimed goes before a newcomer of another tenant, so not more. */
+const IN_FLIGHT_MAX = 600
+const CLAIM_MAX = 300
 /** Larger bodies are fetched one at a time, when their turn comes. */
 const BODY_BYTES_IN_CLAIM = 64 * 1024
 

@@ -32,6 +32,8 @@ export class Sources {
   readonly #world: World
   readonly #keys: SigningKeys
   readonly #large = new ByteBudget(LARGE_BYTES_MAX)
+  /** Lives as long as the message of one claim does. */
+  readonly #finished = new WeakMap<MessageToSend, ReturnType<Sources['ready']>>()
 
   constructor(world: World, keys: SigningKeys) {
     this.#world = world
@@ -43,7 +45,10 @@ export class Sources {
    * is no longer needed.
    */
   async ready(message: MessageToSend, n: number): Promise<(ReadyMessage & { release: () => void }) | null> {
-    if (message.source) return this.#finish(message, message.source, n, () => {})
+    if (message.source) {
+      if (message.has_unsubscribe) return this.#finish(message, message.source, n, () => {})
+      return this.#finishOnce(message, message.source)
+    }
     const release = await this.#large.acquire(message.size * 2)
     const body = await findBody(this.#world.db, message.id).catch(error => {
       release()
@@ -52,6 +57,16 @@ export class Sources {
     if (body) return this.#finish(message, body.source, n, release)
     release()
     return null
+  }
+
+  /** A signature costs milliseconds: recipients at many destinations share the one of their message. */
+  #finishOnce(message: MessageToSend, stored: Buffer): ReturnType<Sources['ready']> {
+    let finished = this.#finished.get(message)
+    if (!finished) {
+      finished = this.#finish(message, stored, 0, () => {})
+      this.#finished.set(message, finished)
+    }
+    return finished
   }
 
   async #finish(message: MessageToSend, stored: Buffer, n: number, release: () => void) {

@@ -71,6 +71,11 @@ export class Connection {
     return this.#replies.length > 0
   }
 
+  /** The next reply if it is here already, so that replies which came together cost one wait. */
+  take(): RawReply | null {
+    return this.#replies.shift() ?? null
+  }
+
   async connected(ms: number): Promise<void> {
     await this.#wait('connect', 'connect', ms)
   }
@@ -87,7 +92,7 @@ export class Connection {
 
   /** The next reply, in the order of what was asked. Rejects with a `Failure` only. */
   read(phase: Phase, ms: number): Promise<RawReply> {
-    const reply = this.#replies.shift()
+    const reply = this.take()
     return reply ? Promise.resolve(reply) : this.#wait(phase, 'reply', ms)
   }
 

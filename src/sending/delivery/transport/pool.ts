@@ -1,11 +1,12 @@
 // Open connections, per next hop and in all. Whoever wants one gets one that is resting, or room to open one, or waits in
 // line behind those who want the same host. A slow host fills its own lane and no other.
 import type { Clock } from '../../../platform/clock.ts'
+import { AbortHub } from './abort-hub.ts'
 import type { Connection } from './connection.ts'
 import type { Hop } from './next-hops.ts'
 import { countOf, isServed, newLane, takeResting, type Lane, type Waiter, type Want } from './lane.ts'
 import { Failure, type Timeouts } from './outcome.ts'
-import { satisfies } from './tls-policy.ts'
+import { satisfies, type TlsPolicy } from './tls-policy.ts'
 
 export interface PoolOptions {
   perHostMax: number
@@ -26,6 +27,7 @@ export class Pool {
   readonly #byHost = new Map<string, number>()
   /** Lanes that want to open a connection, in the order in which they get to: each in turn, one at a time. */
   readonly #hungry = new Set<Lane>()
+  readonly #aborts = new AbortHub()
   #total = 0
   #isClosed = false
   #onEmpty: (() => void) | null = null
@@ -34,10 +36,13 @@ export class Pool {
     this.#options = options
   }
 
-  /** Rejects with a `Failure` when no connection can be opened, or with the reason of the signal. */
+  /** A connection that rests, without waiting. */
+  takeReady(hop: Hop, policy: TlsPolicy): Connection | null {
+    return takeResting(this.#lanes.get(hop.key), policy)
+  }
+
+  /** Stands in line. Rejects with a `Failure` when no connection can be opened, or with the reason of the signal. */
   async acquire(want: Want): Promise<Connection> {
-    const resting = want.isFresh ? null : takeResting(this.#lanes.get(want.hop.key), want.policy)
-    if (resting) return resting
     for (let isAgain = want.isFresh; ; isAgain = true) {
       const granted = await this.#stand(want, { isFirst: isAgain })
       if (granted) return granted
@@ -91,7 +96,7 @@ export class Pool {
       this.#dropIfEmpty(lane)
       reject(want.signal!.reason)
     }
-    const stop = (): void => want.signal?.removeEventListener('abort', onAbort)
+    const stop = this.#aborts.listen(want.signal, onAbort)
     const waiter: Waiter = {
       want,
       grant: connection => {
@@ -103,7 +108,6 @@ export class Pool {
         reject(error)
       },
     }
-    want.signal?.addEventListener('abort', onAbort)
     if (isFirst) lane.waiting.unshift(waiter)
     else lane.waiting.push(waiter)
     this.#feed(lane)
@@ -116,7 +120,18 @@ export class Pool {
       connection => this.#adopt(lane, connection),
       (failure: unknown) => this.#giveUp(lane, want, failure),
     )
-    return await unlessAborted(opening, want.signal, connection => this.release(want.hop, connection))
+    if (!want.signal) return await opening
+    const { promise: aborted, reject } = Promise.withResolvers<never>()
+    const stop = this.#aborts.listen(want.signal, () => reject(want.signal!.reason))
+    try {
+      return await Promise.race([opening, aborted])
+    } catch (error) {
+      // What comes too late for this one is handed on to others.
+      if (want.signal.aborted) void opening.then(connection => this.release(want.hop, connection)).catch(() => {})
+      throw error
+    } finally {
+      stop()
+    }
   }
 
   #adopt(lane: Lane, connection: Connection): Connection {
@@ -237,20 +252,3 @@ export class Pool {
 
 /** It says something about the host, whoever asks and whatever they demand. */
 const isHostFailure = ({ phase }: Failure): boolean => phase === 'dns' || phase === 'connect' || phase === 'greeting'
-
-/** What comes too late is handed on instead of being lost. */
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined, onLate: (value: T) => void) {
-  if (!signal) return await promise
-  const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const onAbort = (): void => reject(signal.reason)
-  if (signal.aborted) onAbort()
-  signal.addEventListener('abort', onAbort)
-  try {
-    return await Promise.race([promise, aborted])
-  } catch (error) {
-    if (signal.aborted) promise.then(onLate, () => {})
-    throw error
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
-}

@@ -39,13 +39,16 @@ export class TlsPolicies {
   }
 
   /** Rejects with a `Failure` when it cannot be known: then nothing may be sent to that host. */
-  async policyFor(hop: Hop, { mustVerify, requireTls }: Demands): Promise<TlsPolicy> {
-    const asked = mustVerify ? VERIFIED : requireTls ? REQUIRED : OPPORTUNISTIC
-    if (hop.isStatic || !this.#options.isDaneTrusted) return asked
+  policyFor(hop: Hop, demands: Demands): TlsPolicy | Promise<TlsPolicy> {
+    return hop.isStatic || !this.#options.isDaneTrusted ? asked(demands) : this.#strictest(hop, demands)
+  }
+
+  async #strictest(hop: Hop, demands: Demands): Promise<TlsPolicy> {
     const published = await this.#published.get(`_${hop.port}._tcp.${hop.host}`)
     if (published instanceof Failure) throw published
     // DANE is the stronger proof and is not to be overridden (RFC 8461 §2); its mere wish for TLS is.
-    return published === null || (published.kind === 'required' && mustVerify) ? asked : published
+    const isWeaker = published === null || (published.kind === 'required' && demands.mustVerify)
+    return isWeaker ? asked(demands) : published
   }
 
   async #load(name: string): Promise<Loaded<TlsPolicy | Failure | null>> {
@@ -57,6 +60,9 @@ export class TlsPolicies {
     return { value: failure, ttlMs: NEGATIVE_TTL_MS }
   }
 }
+
+const asked = ({ mustVerify, requireTls }: Demands): TlsPolicy =>
+  mustVerify ? VERIFIED : requireTls ? REQUIRED : OPPORTUNISTIC
 
 /** The resolver itself, which is trusted, does not serve this type. */
 const NO_TLSA_CODES = new Set(['ENOTIMP', 'EREFUSED', 'EFORMERR'])

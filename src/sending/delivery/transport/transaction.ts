@@ -64,11 +64,12 @@ export async function transact(
  */
 function findUnfit({ extensions }: Connection, envelope: Envelope): SmtpReply | null {
   const { source, mailFrom, recipients } = envelope
-  const addresses = [mailFrom, ...recipients]
-  if (addresses.some(address => CONTROL.test(address)))
+  const isOdd = ODD.test(mailFrom) || recipients.some(address => ODD.test(address))
+  if (isOdd && CONTROL.test(mailFrom + recipients.join(''))) {
     return synthetic(553, '5.1.3', 'Address holds control characters')
+  }
   if (findBareLineBreak(source) !== -1) return synthetic(554, '5.6.0', 'Message holds a bare line break or a NUL')
-  if (!extensions.smtputf8 && (envelope.smtputf8 || addresses.some(address => NON_ASCII.test(address)))) {
+  if (!extensions.smtputf8 && (envelope.smtputf8 || isOdd)) {
     return synthetic(553, '5.6.7', 'Receiving server does not support SMTPUTF8')
   }
   if (extensions.sizeMax !== null && source.length > extensions.sizeMax) {
@@ -80,11 +81,10 @@ function findUnfit({ extensions }: Connection, envelope: Envelope): SmtpReply | 
   return null
 }
 
+/** Anything but printable ASCII: if not a control character, then what needs SMTPUTF8. */
+const ODD = /[^ -~]/
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f]/
-// oxlint-disable-next-line no-control-regex
-const NON_ASCII = /[^\u0000-\u007f]/
-
 const synthetic = (code: number, enhanced: string, text: string): SmtpReply => ({ code, enhanced, text })
 
 function mailCommand({ extensions }: Connection, { mailFrom, source, smtputf8 }: Envelope): string {
@@ -104,10 +104,10 @@ async function offerAtOnce(exchange: Exchange): Promise<boolean> {
   if (!isYes(mail, 'mail')) refuseOpen(exchange, mail, 'mail')
   else connection.needsReset = true
   for (let index = 0; index < envelope.recipients.length; index++) {
-    const rcpt = await readReply(exchange, 'rcpt', timeouts.commandMs)
+    const rcpt = takeReply(exchange, 'rcpt') ?? (await readReply(exchange, 'rcpt', timeouts.commandMs))
     if (!isYes(rcpt, 'rcpt')) exchange.outcomes[index] ??= refusal(connection, 'rcpt', parseReply(rcpt.text))
   }
-  const data = await readReply(exchange, 'data', timeouts.dataMs)
+  const data = takeReply(exchange, 'data') ?? (await readReply(exchange, 'data', timeouts.dataMs))
   if (hasOpen(exchange)) return takeDataReply(exchange, data)
   if (data.code >= 400) return false
   // DATA was taken although nobody is left to receive: the empty message that RFC 2920 §3.1 asks for ends it.
@@ -182,7 +182,16 @@ async function sendBlocks(
 async function readReply(exchange: Exchange, phase: Phase, ms: number): Promise<RawReply> {
   const { connection, envelopeUntil } = exchange
   const left = phase === 'content' ? ms : Math.min(ms, Math.max(1, envelopeUntil - performance.now()))
-  const reply = await connection.read(phase, left)
+  return noted(exchange, await connection.read(phase, left), phase)
+}
+
+/** Of replies that come together all but the first are here already: they are taken without a wait. */
+function takeReply(exchange: Exchange, phase: Phase): RawReply | null {
+  const reply = exchange.connection.take()
+  return reply && noted(exchange, reply, phase)
+}
+
+function noted(exchange: Exchange, reply: RawReply, phase: Phase): RawReply {
   if (reply.code === 421) {
     exchange.goodbye = parseReply(reply.text)
     // Said to whatever came next after a long silence, not to this message.

@@ -1,12 +1,12 @@
 // The way out: given a destination domain and a message for recipients there, finds the next hop, talks SMTP to it and
 // answers one outcome per recipient. Knows nothing of queues, tenants or retries.
+import assert from 'node:assert/strict'
 import { isIP, isIPv6 } from 'node:net'
 import { systemClock, type Clock } from '../../../platform/clock.ts'
 import type { SmtpRoute } from '../../../platform/config.ts'
 import type { CidrList } from '../../../platform/net/cidr.ts'
 import { mayConnect } from './address-guard.ts'
 import type { Connection } from './connection.ts'
-import type { Want } from './lane.ts'
 import { MailDns } from './mail-dns.ts'
 import { fetchPolicyText } from './mta-sts-fetch.ts'
 import { StsPolicies } from './mta-sts.ts'
@@ -99,15 +99,9 @@ export class Transport {
    * One outcome per recipient, in their order. Rejects only when the signal ends the waiting for a connection (a
    * transaction that has begun is finished), when the transport is closed, or for a mistake of ours.
    */
-  async send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<Outcome[]> {
-    const { recipients } = envelope
-    if (recipients.length <= RECIPIENTS_PER_TRANSACTION_MAX) return await this.#deliver(domain, envelope, signal)
-    const outcomes: Outcome[] = []
-    for (let start = 0; start < recipients.length; start += RECIPIENTS_PER_TRANSACTION_MAX) {
-      const part = recipients.slice(start, start + RECIPIENTS_PER_TRANSACTION_MAX)
-      outcomes.push(...(await this.#deliver(domain, { ...envelope, recipients: part }, signal)))
-    }
-    return outcomes
+  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<Outcome[]> {
+    const isOneTransaction = envelope.recipients.length <= RECIPIENTS_PER_TRANSACTION_MAX
+    return isOneTransaction ? this.#deliver(domain, envelope, signal) : this.#deliverInParts(domain, envelope, signal)
   }
 
   connectionsByHost(): Map<string, number> {
@@ -121,6 +115,15 @@ export class Transport {
     }, this.#settings.timeouts.closeMs)
     await this.#pool.close()
     clearTimeout(timer)
+  }
+
+  async #deliverInParts(domain: string, envelope: Envelope, signal: AbortSignal | undefined): Promise<Outcome[]> {
+    const outcomes: Outcome[] = []
+    for (let start = 0; start < envelope.recipients.length; start += RECIPIENTS_PER_TRANSACTION_MAX) {
+      const recipients = envelope.recipients.slice(start, start + RECIPIENTS_PER_TRANSACTION_MAX)
+      outcomes.push(...(await this.#deliver(domain, { ...envelope, recipients }, signal)))
+    }
+    return outcomes
   }
 
   async #deliver(domain: string, envelope: Envelope, signal: AbortSignal | undefined): Promise<Outcome[]> {
@@ -146,15 +149,16 @@ export class Transport {
 
   async #converse(hop: Hop, policy: TlsPolicy, envelope: Envelope, signal?: AbortSignal): Promise<Outcome[]> {
     const { timeouts } = this.#settings
-    const want: Want = { hop, policy, open: () => this.#open(hop, policy), signal, isFresh: false }
-    let connection = await this.#pool.acquire(want)
+    const acquire = (isFresh: boolean): Promise<Connection> =>
+      this.#pool.acquire({ hop, policy, open: () => this.#open(hop, policy), signal, isFresh })
+    let connection = this.#pool.takeReady(hop, policy) ?? (await acquire(false))
     let outcomes = await transact(connection, envelope, timeouts)
     if (outcomes === STALE) {
-      connection = await this.#pool.acquire({ ...want, isFresh: true })
+      connection = await acquire(true)
       outcomes = await transact(connection, envelope, timeouts)
     }
     this.#pool.release(hop, connection)
-    if (outcomes === STALE) throw new Error('a fresh connection cannot be stale')
+    assert(outcomes !== STALE, 'a fresh connection is not stale')
     return outcomes
   }
 

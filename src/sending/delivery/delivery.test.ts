@@ -1,0 +1,160 @@
+// Delivery end to end: from an accepted request to the receiver, over real sockets.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { sql } from '../../platform/db/sql.ts'
+import { aBox, type Box } from '../../../test/support/box.ts'
+import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
+import { aSink, type TestSink } from '../../../test/support/sink.ts'
+
+const sinks: TestSink[] = []
+after(() => Promise.all(sinks.map(sink => sink.close())))
+
+/** A box whose whole mail goes to a sink, and an account with a verified domain. */
+async function aSender(
+  environment: Record<string, string> = {},
+): Promise<{ account: TestAccount; sink: TestSink; box: Box; domain: string }> {
+  const sink = await aSink()
+  sinks.push(sink)
+  const box = await aBox({ environment: { SMTP_ROUTES: `*=127.0.0.1:${sink.port}`, ...environment } })
+  const account = await anAccount({ box })
+  const created = await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: 'acme.sluice.test' })
+  assert.equal(created.status, 201, JSON.stringify(created.body))
+  return { account, sink, box, domain: 'acme.sluice.test' }
+}
+
+async function send(account: TestAccount, fields: object = {}): Promise<string> {
+  const { status, body } = await account.api.post('/v1/messages', {
+    tenant_id: account.tenant.id,
+    from: 'Acme <hello@acme.sluice.test>',
+    to: ['someone@example.com'],
+    subject: 'Hello',
+    text: 'Hello there.',
+    ...fields,
+  })
+  assert.equal(status, 202, JSON.stringify(body))
+  return body.message_id
+}
+
+const countsOf = async (account: TestAccount, id: string): Promise<Record<string, number>> =>
+  (await account.api.get(`/v1/messages/${id}`)).body.counts
+
+const becomes = (account: TestAccount, id: string, counts: Record<string, number>) =>
+  eventually(`${JSON.stringify(counts)}`, async () => {
+    const found = await countsOf(account, id)
+    return Object.entries(counts).every(([status, count]) => found[status] === count)
+  })
+
+test('an accepted message is delivered once, signed, with a return path of ours', async () => {
+  const { account, sink } = await aSender()
+  const id = await send(account)
+  await becomes(account, id, { delivered: 1 })
+
+  assert.equal(sink.received.length, 1)
+  const [mail] = sink.received
+  assert.deepEqual(mail!.recipients, ['someone@example.com'])
+  assert.match(mail!.mailFrom, /^b-[a-z2-7]{32}-[a-z2-7]{16}@bounce\.sluice\.test$/)
+  assert.match(mail!.source, /^DKIM-Signature: v=1; a=rsa-sha256; c=relaxed\/relaxed; d=acme\.sluice\.test;/)
+  const { body } = await account.api.get(`/v1/events?message_id=${id}&type=delivered`)
+  assert.equal(body.events[0].data.smtp_code, 250)
+  assert.equal(body.events[0].data.attempt, 1)
+})
+
+test('recipients of one message at one destination share a transaction', async () => {
+  const { account, sink } = await aSender()
+  const id = await send(account, { to: ['a@one.example', 'b@one.example', 'c@two.example'] })
+  await becomes(account, id, { delivered: 3 })
+  assert.deepEqual(
+    sink.received.map(mail => mail.recipients).toSorted((a, b) => b.length - a.length),
+    [['a@one.example', 'b@one.example'], ['c@two.example']],
+  )
+})
+
+test('each recipient gets its own verdict: delivered, bounced and suppressed, blocked, deferred and tried again', async () => {
+  const { account, sink, box } = await aSender()
+  const refusals: Record<string, string> = {
+    gone: '550 5.1.1 No such user',
+    full: '552 5.2.2 Mailbox full',
+    spam: '550 5.7.1 Blocked by policy',
+    later: '451 4.7.1 Greylisted, try again later',
+    many: '452 4.5.3 Too many recipients',
+  }
+  sink.answer = (verb, line) => (verb === 'RCPT' ? (refusals[/<(\w+)@/.exec(line)?.[1] ?? ''] ?? null) : null)
+  const id = await send(account, { to: ['fine', ...Object.keys(refusals)].map(local => `${local}@example.com`) })
+
+  await becomes(account, id, { delivered: 1, bounced: 2, blocked: 1, deferred: 2 })
+  const { body } = await account.api.get(`/v1/messages/${id}`)
+  const of = (local: string) =>
+    body.deliveries.find((each: { recipient: string }) => each.recipient.startsWith(`${local}@`))
+  assert.deepEqual([of('gone').bounce_type, of('full').bounce_type], ['hard', 'soft'])
+  assert.equal(of('gone').enhanced_code, '5.1.1')
+  assert.ok(Date.parse(of('later').next_attempt_at) > box.clock.now().getTime() + 50_000)
+  const bounced = await account.api.get('/v1/events?type=bounced')
+  assert.ok(bounced.body.events.every((event: { data: { rule: string } }) => event.data.rule.length > 0))
+  assert.deepEqual(
+    (await account.api.get('/v1/suppressions')).body.entries.map((entry: { address: string }) => entry.address),
+    ['gone@example.com'],
+  )
+
+  sink.answer = () => null
+  box.clock.advance(70_000)
+  await becomes(account, id, { delivered: 3, bounced: 2, blocked: 1 })
+})
+
+test('a receiver that stays away is tried on schedule and expires after 72 hours', async () => {
+  const { account, sink, box } = await aSender()
+  sink.answer = verb => (verb === 'MAIL' ? '451 4.3.2 Not now' : null)
+  const id = await send(account)
+  const attempt = async () => (await account.api.get(`/v1/messages/${id}`)).body.deliveries[0]
+  await becomes(account, id, { deferred: 1 })
+  for (const [attempts, minutes] of [
+    [2, 1],
+    [3, 2],
+    [4, 5],
+    [5, 10],
+  ] as const) {
+    box.clock.advance(minutes * 66_000 + 1000)
+    await eventually(`attempt ${attempts}`, async () => (await attempt()).attempts === attempts)
+    await becomes(account, id, { deferred: 1 })
+  }
+  box.clock.advance(72 * 3_600_000)
+  await becomes(account, id, { expired: 1 })
+})
+
+test("a tenant's backlog does not delay another tenant's single mail", async () => {
+  const { account, sink } = await aSender()
+  const other = (await account.api.post('/v1/tenants', { external_id: 'other', name: 'Other' })).body
+  await account.api.post(`/v1/tenants/${other.id}/domains`, { name: 'other.sluice.test' })
+  for (let n = 0; n < 4; n++) {
+    await send(account, { to: Array.from({ length: 1000 }, (_, index) => `u${n}-${index}@d${index}.example`) })
+  }
+  const id = await send(account, { tenant_id: other.id, from: 'x@other.sluice.test', to: ['lonely@alone.example'] })
+
+  await becomes(account, id, { delivered: 1 })
+
+  assert.ok(sink.received.length < 3_000, `${sink.received.length} of the backlog went first`)
+})
+
+test('a paused tenant is not attempted: the mail is held, also when it was queued before', async () => {
+  const { account, sink, box } = await aSender()
+  sink.answer = verb => (verb === 'MAIL' ? '451 4.3.2 Not now' : null)
+  const id = await send(account)
+  await becomes(account, id, { deferred: 1 })
+  await box.app.world.db.transact(
+    { type: 'system', id: null, name: 'test', ip: null, requestId: null, action: null },
+    tx =>
+      tx.run(sql`insert into suspensions (id, account_id, scope_type, scope_value, queue_action, source, created_at)
+      values (gen_random_uuid(), ${account.id}, 'tenant', ${account.tenant.id}, 'hold', 'api', ${tx.now})`),
+  )
+  sink.answer = () => null
+  box.clock.advance(70_000)
+
+  await becomes(account, id, { held: 1 })
+  assert.equal(sink.received.length, 0)
+  const { body } = await account.api.post('/v1/messages', {
+    tenant_id: account.tenant.id,
+    from: 'a@acme.sluice.test',
+    to: ['x@example.com'],
+    text: 'x',
+  })
+  assert.deepEqual([body.queued, body.held, body.hold_scope], [0, 1, `tenant:${account.tenant.id}`])
+})
