@@ -2,12 +2,14 @@
 import { benchHttp } from './http.ts'
 import { benchJournal } from './journal.ts'
 import { benchMemory } from './memory.ts'
+import { benchSending } from './sending.ts'
 import { benchStart } from './start.ts'
 import { summary } from './support/report.ts'
 
 const sections: Record<string, () => Promise<void>> = {
   http: benchHttp,
   journal: benchJournal,
+  sending: benchSending,
   memory: benchMemory,
   start: benchStart,
 }

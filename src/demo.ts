@@ -1,5 +1,6 @@
-// The sandbox account that a newcomer finds after the first start: an account, a tenant and a key.
+// The sandbox account that a newcomer finds after the first start: an account, a tenant, a key and a domain.
 import { createAccount } from './identity/accounts/create.ts'
+import { createDomain } from './identity/domains/create.ts'
 import { createTenant } from './identity/tenants/create.ts'
 import { system } from './platform/db/actor.ts'
 import { locks } from './platform/db/locks.ts'
@@ -10,6 +11,7 @@ export interface Demo {
   accountName: string
   tenantId: string
   tenantName: string
+  domain: string
   bearer: string
 }
 
@@ -21,7 +23,16 @@ export function createDemo(world: World): Promise<Demo | null> {
     const { exists } = await tx.one<{ exists: boolean }>(sql`select exists (select from accounts) as exists`)
     if (exists) return null
     const { account, api_key } = await createAccount(world, by, { name: 'Sandbox', sandbox: true })
-    const tenant = await createTenant(world, by, { accountId: account.id }, { external_id: 'acme', name: 'Acme' })
-    return { accountName: account.name, tenantId: tenant.id, tenantName: tenant.name, bearer: api_key.secret }
+    const reach = { accountId: account.id, tenantId: null, inboxId: null }
+    const tenant = await createTenant(world, by, reach, { external_id: 'acme', name: 'Acme' })
+    const name = `acme.${world.config.PLATFORM_DOMAIN}`
+    const domain = await createDomain(world, by, { reach, tenantId: tenant.id, name })
+    return {
+      accountName: account.name,
+      tenantId: tenant.id,
+      tenantName: tenant.name,
+      domain: domain.name,
+      bearer: api_key.secret,
+    }
   })
 }

@@ -3,7 +3,15 @@ import { join } from 'node:path'
 import type { Demo } from './demo.ts'
 import type { Config } from './platform/config.ts'
 
-export function welcome(config: Config, url: string | null, demo: Demo | null): string {
+export interface SmtpPorts {
+  submission: number
+  mx: number
+}
+
+export function welcome(
+  config: Config,
+  { url, ports, demo }: { url: string | null; ports: SmtpPorts | null; demo: Demo | null },
+): string {
   const base = url ?? 'no HTTP in this process'
   const token = config.ADMIN_TOKEN ? 'ADMIN_TOKEN' : join(config.DATA_DIR, 'operator-token')
   const lines = [
@@ -12,6 +20,9 @@ export function welcome(config: Config, url: string | null, demo: Demo | null): 
     '',
     `  API             ${base}`,
     ...(url ? [`  API reference   ${base}/docs`] : []),
+    ...(ports
+      ? [`  SMTP            ${config.HOST}:${ports.submission} (submission), ${config.HOST}:${ports.mx} (inbound)`]
+      : []),
     `  Operator token  in ${token}`,
     `  Data            ${config.DATA_DIR}`,
   ]
@@ -23,10 +34,16 @@ const introduction = (base: string, demo: Demo): string[] => [
   `  A sandbox account is ready: nothing it sends leaves this machine.`,
   '',
   `  Tenant          ${demo.tenantName} (${demo.tenantId})`,
+  `  Domain          ${demo.domain} (verified)`,
   `  API key         ${demo.bearer}`,
   `                  (an admin key; shown this once)`,
   '',
-  '  Try it:',
+  '  Send a first message, then see what became of it (bounce@example.com would bounce):',
   '',
-  `  curl ${base}/v1/tenants -H 'Authorization: Bearer ${demo.bearer}'`,
+  `  curl ${base}/v1/messages -H 'Authorization: Bearer ${demo.bearer}' \\`,
+  `    -H 'Content-Type: application/json' \\`,
+  `    -d '{"tenant_id": "${demo.tenantId}", "from": "hello@${demo.domain}",`,
+  `         "to": ["someone@example.com"], "subject": "Hello", "text": "It works."}'`,
+  '',
+  `  curl ${base}/v1/messages -H 'Authorization: Bearer ${demo.bearer}'`,
 ]

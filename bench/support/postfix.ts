@@ -42,7 +42,9 @@ export function hasPostfix(): boolean {
 /** smtp-sink, counting what it takes. */
 export async function startSink(): Promise<Sink> {
   const port = await freePort()
-  const child = spawn('smtp-sink', ['-u', 'nobody', '-c', `127.0.0.1:${port}`, '512'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn('smtp-sink', ['-u', 'nobody', '-c', `127.0.0.1:${port}`, '512'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let last = 0
   // It rewrites one line with the running count.
   const read = (chunk: Buffer): void => {
@@ -86,7 +88,10 @@ export async function startPostfix(sinkPort: number): Promise<Postfix> {
 }
 
 /** smtp-source: so many messages of 4 KB over so many connections; answers the seconds it took. */
-export async function smtpSource(port: number, { messages, sessions }: { messages: number; sessions: number }): Promise<number> {
+export async function smtpSource(
+  port: number,
+  { messages, sessions }: { messages: number; sessions: number },
+): Promise<number> {
   const args = ['-s', String(sessions), '-m', String(messages), '-l', '4096', '-f', 'a@bench.test', '-t', 'u@sink.test']
   const began = performance.now()
   const child = spawn('smtp-source', [...args, `127.0.0.1:${port}`], { stdio: 'inherit' })

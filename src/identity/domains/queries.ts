@@ -79,6 +79,7 @@ export const claimDomainsToCheck = (
       where verified_at is not null and not is_platform and checked_at < ${checkedBefore}
       order by checked_at
       limit ${limit}
+      for update skip locked
     )
     update domains set checked_at = ${tx.now} from due where domains.id = due.id
     returning ${columns}`)

@@ -29,7 +29,7 @@ export async function listEvents(db: Pick<Db, 'many'>, reach: Reach, filter: Eve
       type !== null && typeIs(type),
       tenantId !== null && sql`tenant_id = ${tenantId}`,
       messageId !== null && sql`message_id = ${messageId}`,
-      recipient !== null && sql`recipient = ${recipient}`,
+      recipient !== null && isAbout(recipient, reach),
       beforeId !== null && sql`id < ${beforeId}`,
       afterId !== null && sql`id > ${afterId}`,
     ])}
@@ -42,3 +42,10 @@ const typeIs = (type: string): Sql =>
   type === 'accepted' || type === 'delivered'
     ? sql`type = ${type}`
     : sql`type = ${type} and type not in ('accepted', 'delivered')`
+
+/** What happened to a recipient of a message is found through the message; the rest through an index of its own. */
+const isAbout = (
+  recipient: string,
+  reach: Reach,
+): Sql => sql`recipient = ${recipient} and (message_id is null or message_id in (
+  select message_id from deliveries where account_id = ${reach.accountId} and recipient = ${recipient}))`

@@ -84,8 +84,7 @@ export function prepareMail(order: MailOrder): Submission {
     ]),
     needsSmtputf8: !isAscii(edited) || [from, ...order.recipients].some(({ smtputf8 }) => smtputf8),
     hasUnsubscribe: false,
-    idempotency:
-      idempotencyKey === null ? null : { key: idempotencyKey, bodyHash: bodyHash(fields, body, recipients) },
+    idempotency: idempotencyKey === null ? null : { key: idempotencyKey, bodyHash: bodyHash(fields, body, recipients) },
     by: {
       type: 'smtp_credential',
       id: login.credentialId,

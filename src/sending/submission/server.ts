@@ -1,7 +1,13 @@
 // SMTP submission (RFC 6409): customers' programs log in with an SMTP credential and hand over messages, which pass the
 // same gate as those of the API. 250 means that every recipient is durably stored.
 import { parseAddressOnly, type Address } from '../../mail/address.ts'
-import { isLoopback, type Admission, type ReceivedMail, type SmtpClient, type SmtpLimits } from '../../mail/smtp-door.ts'
+import {
+  isLoopback,
+  type Admission,
+  type ReceivedMail,
+  type SmtpClient,
+  type SmtpLimits,
+} from '../../mail/smtp-door.ts'
 import { SmtpListener } from '../../mail/smtp-listener.ts'
 import type { LoginAttempt } from '../../mail/smtp-login.ts'
 import type { TlsIdentity } from '../../platform/tls.ts'

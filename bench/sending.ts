@@ -1,0 +1,100 @@
+// Acceptance and delivery against Postfix on the same machine, in turns: 4 KB messages, 64 connections, the same kind of
+// sink behind both.
+import { setTimeout as delay } from 'node:timers/promises'
+import { apiFetch, httpPostLoad } from './support/post-load.ts'
+import { hasPostfix, smtpSource, startPostfix, startSink, type Sink } from './support/postfix.ts'
+import { count, heading, median, note, report } from './support/report.ts'
+import { residentMegabytes, startServer, type BenchServer } from './support/server.ts'
+
+const ROUNDS = 3
+const CONNECTIONS = 64
+const MESSAGES = 3_000
+
+interface Round {
+  accepted: number
+  delivered: number
+}
+
+export async function benchSending(): Promise<void> {
+  heading(`Sending: ${count(MESSAGES)} messages of 4 KB over ${CONNECTIONS} connections (medians of ${ROUNDS})`)
+  const sink = await startSinkOrSay()
+  if (!sink) return
+  const postfix = await startPostfix(sink.port)
+  const server = await startServer({ SMTP_ROUTES: `*=127.0.0.1:${sink.port}` })
+  const account = await aSendingAccount(server)
+  const rounds: { theirs: Round; ours: Round }[] = []
+  let memory = 0
+  await ourRound(server, account.signed, sink, 500)
+  for (let round = 0; round < ROUNDS; round++) {
+    const theirs = await postfixRound(postfix, MESSAGES)
+    const ours = await ourRound(server, account.signed, sink, MESSAGES)
+    memory = Math.max(memory, await residentMegabytes(server.pid))
+    rounds.push({ theirs, ours })
+  }
+  await server.stop()
+  await postfix.stop()
+  await sink.stop()
+  const of = (pick: (round: (typeof rounds)[number]) => number): number => median(rounds.map(pick))
+  report({ name: 'Postfix accepts, messages/s', value: count(of(each => each.theirs.accepted)) })
+  report({ name: 'Sluice accepts over HTTP, durable, messages/s', value: count(of(each => each.ours.accepted)) })
+  const acceptance = of(each => each.ours.accepted / each.theirs.accepted)
+  report({ name: 'acceptance, ratio', value: acceptance.toFixed(2), target: '>= 3', isMet: acceptance >= 3 })
+  report({ name: 'Postfix end to end without DKIM, messages/s', value: count(of(each => each.theirs.delivered)) })
+  report({ name: 'Sluice end to end with DKIM, messages/s', value: count(of(each => each.ours.delivered)) })
+  const delivery = of(each => each.ours.delivered / each.theirs.delivered)
+  report({ name: 'end to end with DKIM, ratio', value: delivery.toFixed(2), target: '>= 2', isMet: delivery >= 2 })
+  report({
+    name: 'server process under load',
+    value: `${memory.toFixed(0)} MB`,
+    target: '<= 400 MB',
+    isMet: memory <= 400,
+  })
+}
+
+async function startSinkOrSay(): Promise<Sink | null> {
+  if (!hasPostfix()) return null
+  return startSink()
+}
+
+async function postfixRound(postfix: Awaited<ReturnType<typeof startPostfix>>, messages: number): Promise<Round> {
+  const began = performance.now()
+  const seconds = await smtpSource(postfix.port, { messages, sessions: CONNECTIONS })
+  while (!(await postfix.isQueueEmpty())) await delay(20)
+  return { accepted: messages / seconds, delivered: messages / ((performance.now() - began) / 1000) }
+}
+
+interface Sending {
+  bearer: string
+  tenantId: string
+  from: string
+}
+
+/** An account that is no sandbox, with a verified domain: real signatures, real SMTP. */
+async function aSendingAccount(server: BenchServer): Promise<{ signed: Sending }> {
+  const { body: created } = await apiFetch(server, '/admin/v1/accounts', { name: 'Bench' })
+  const bearer: string = created.api_key.secret
+  const { body: tenant } = await apiFetch(server, '/v1/tenants', { external_id: 'bench', name: 'Bench' }, bearer)
+  const domain = await apiFetch(server, `/v1/tenants/${tenant.id}/domains`, { name: 'bench.sluice.test' }, bearer)
+  if (domain.status !== 201) note(`the domain was refused: ${JSON.stringify(domain.body)}`)
+  return { signed: { bearer, tenantId: tenant.id, from: 'a@bench.sluice.test' } }
+}
+
+async function ourRound(server: BenchServer, sending: Sending, sink: Sink, messages: number): Promise<Round> {
+  const before = sink.count()
+  const began = performance.now()
+  const seconds = await httpPostLoad({
+    url: `${server.url}/v1/messages`,
+    bearer: sending.bearer,
+    connections: CONNECTIONS,
+    requests: messages,
+    body: {
+      tenant_id: sending.tenantId,
+      from: sending.from,
+      to: ['u@sink.test'],
+      subject: 'bench',
+      text: `${'abcdefghi '.repeat(7)}\n`.repeat(55),
+    },
+  })
+  while (sink.count() - before < messages) await delay(20)
+  return { accepted: messages / seconds, delivered: messages / ((performance.now() - began) / 1000) }
+}
