@@ -27,10 +27,19 @@ const SIGNED_FIELDS = [
   'References',
 ]
 
-export type DkimSigning = { source: Buffer; domain: string; selector: string; key: KeyObject; now: Date }
+export type DkimSigning = {
+  source: Buffer
+  domain: string
+  selector: string
+  key: KeyObject
+  now: Date
+  /** Who does the arithmetic; the thread pool where nobody is named. */
+  sign?: (data: Buffer, key: KeyObject) => Promise<Buffer>
+}
 
 /** The DKIM-Signature field, folded and with its line break, to be put before the source. */
-export async function signDkim({ source, domain, selector, key, now }: DkimSigning): Promise<string> {
+export async function signDkim(signing: DkimSigning): Promise<string> {
+  const { source, domain, selector, key, now, sign: signWith = signInPool } = signing
   const { headerEnd, bodyStart } = splitSource(source)
   const signed = signedFields(source.toString('latin1', 0, headerEnd))
   const field =
@@ -39,7 +48,7 @@ export async function signDkim({ source, domain, selector, key, now }: DkimSigni
     ` bh=${bodyHash(source, bodyStart)};\r\n` +
     ` h=${foldNames(signed.names)};\r\n b=`
   const data = Buffer.from(signed.canonical + canonicalField(field), 'latin1')
-  const signature = await signAsync('sha256', data, key)
+  const signature = await signWith(data, key)
   return `${field}${foldBase64(signature.toString('base64'))}\r\n`
 }
 
@@ -56,6 +65,7 @@ export async function generateDkimKey(): Promise<{ privateKeyPem: string; public
 export const dkimRecord = (publicKeyBase64: string): string => `v=DKIM1; k=rsa; p=${publicKeyBase64}`
 
 const signAsync = promisify<string, Buffer, KeyObject, Buffer>(sign)
+const signInPool = (data: Buffer, key: KeyObject): Promise<Buffer> => signAsync('sha256', data, key)
 
 /** The list of names for `h=`, and the fields in the form that is signed, in the same order. */
 function signedFields(block: string): { names: string[]; canonical: string } {

@@ -10,7 +10,7 @@ import { beginLogin, type LoginStep } from './smtp-login.ts'
 export interface Turn {
   /** Without its last line break. */
   reply: string
-  then?: 'data' | 'starttls' | 'close'
+  next?: 'data' | 'starttls' | 'close'
 }
 
 interface Transaction<Recipient> {
@@ -83,10 +83,10 @@ export class SmtpConversation<Login, Recipient> {
         // RFC 5321 §3.5.3: whether an address exists is nobody's business.
         return { reply: '252 2.1.5 Send some mail and see' }
       case 'QUIT':
-        return { reply: '221 2.0.0 Bye', then: 'close' }
+        return { reply: '221 2.0.0 Bye', next: 'close' }
       case 'BDAT':
         // Not offered. What follows is a message, and must not be taken for commands.
-        return { reply: '502 5.5.1 BDAT is not offered', then: 'close' }
+        return { reply: '502 5.5.1 BDAT is not offered', next: 'close' }
       default:
         return this.bad('502 5.5.1 No such command')
     }
@@ -96,7 +96,7 @@ export class SmtpConversation<Login, Recipient> {
   bad(reply: string): Turn {
     this.#badCommands += 1
     if (this.#badCommands < BAD_COMMANDS_MAX) return { reply }
-    return { reply: `${reply}\r\n421 4.7.0 Too many bad commands`, then: 'close' }
+    return { reply: `${reply}\r\n421 4.7.0 Too many bad commands`, next: 'close' }
   }
 
   /** Ends the transaction with the message, or with why there is none. */
@@ -142,7 +142,7 @@ export class SmtpConversation<Login, Recipient> {
     if (argument !== '') return this.bad('501 5.5.4 STARTTLS takes no argument')
     if (this.#client.isSecure) return this.bad('503 5.5.1 TLS is already on')
     if (this.#transaction) return this.bad('503 5.5.1 Not during a transaction')
-    return { reply: '220 2.0.0 Go ahead', then: 'starttls' }
+    return { reply: '220 2.0.0 Go ahead', next: 'starttls' }
   }
 
   #auth(argument: string): Turn | Promise<Turn> {
@@ -170,7 +170,7 @@ export class SmtpConversation<Login, Recipient> {
   #loginFailed(reply: string): Turn {
     this.#loginFailures += 1
     if (this.#loginFailures < LOGIN_FAILURES_MAX) return { reply }
-    return { reply: `${reply}\r\n421 4.7.0 Too many failed logins`, then: 'close' }
+    return { reply: `${reply}\r\n421 4.7.0 Too many failed logins`, next: 'close' }
   }
 
   #mail(argument: string): Turn {
@@ -210,7 +210,7 @@ export class SmtpConversation<Login, Recipient> {
     if (!this.#transaction) return this.bad('503 5.5.1 Say MAIL first')
     // Not a bad command: with PIPELINING it is on its way before the client knows that all recipients were refused.
     if (this.#transaction.recipients.length === 0) return { reply: '554 5.5.1 No valid recipients' }
-    return { reply: '354 End with a dot on a line of its own', then: 'data' }
+    return { reply: '354 End with a dot on a line of its own', next: 'data' }
   }
 
   #fault(error: unknown): Turn {

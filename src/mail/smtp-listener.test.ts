@@ -58,7 +58,10 @@ test('a message arrives with its envelope', async t => {
     ['mx.test greets you', 'PIPELINING', 'SIZE 1000000', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES', 'STARTTLS'],
   )
 
-  assert.equal(await client.send('A: b\r\n\r\n..hi\r\n', { from: '', to: ['a@x.example', 'b@x.example'] }), '250 2.0.0 Ok')
+  assert.equal(
+    await client.send('A: b\r\n\r\n..hi\r\n', { from: '', to: ['a@x.example', 'b@x.example'] }),
+    '250 2.0.0 Ok',
+  )
 
   const [mail] = received
   assert.equal(mail?.from, '')

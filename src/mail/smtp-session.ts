@@ -103,7 +103,10 @@ export class SmtpSession<Login, Recipient> {
     })
     // A connection that breaks is no news: `close` follows.
     socket.on('error', () => socket.destroy())
-    socket.on('close', () => this.#release())
+    socket.on('close', () => {
+      // A message that is being taken keeps its memory, whether or not somebody still waits for the reply.
+      if (this.#phase !== 'busy') this.#release()
+    })
   }
 
   #read(chunk: Buffer): void {
@@ -148,33 +151,33 @@ export class SmtpSession<Login, Recipient> {
       line === null
         ? this.#conversation.bad('500 5.5.2 Commands are printable text in UTF-8')
         : this.#conversation.hear(line.text, feed + 1)
-    if (turn instanceof Promise) this.#await(turn)
+    if (turn instanceof Promise) void this.#await(turn)
     else this.#take(turn)
     return true
   }
 
-  #take({ reply, then }: Turn): void {
-    if (then === 'close') return this.#leave(reply)
+  #take({ reply, next }: Turn): void {
+    if (next === 'close') return this.#leave(reply)
     this.#say(reply)
-    if (then === 'data') {
+    if (next === 'data') {
       this.#phase = 'data'
       this.#data = new DataReader(this.#options.door.sizeMax)
       this.#window = { since: this.#since, bytes: 0 }
-    } else if (then === 'starttls') this.#startTls()
+    } else if (next === 'starttls') this.#startTls()
     else this.#leaveWhenIdle()
   }
 
-  #await(turn: Promise<Turn>): void {
+  /** A turn never fails: the conversation turns errors into replies. */
+  async #await(turn: Promise<Turn>): Promise<void> {
     this.#phase = 'busy'
     this.#flush()
-    void turn.then(done => {
-      this.#release()
-      if (this.#socket.destroyed) return
-      this.#phase = 'command'
-      this.#since = performance.now()
-      this.#take(done)
-      this.#work()
-    })
+    const done = await turn
+    this.#release()
+    if (this.#socket.destroyed) return
+    this.#phase = 'command'
+    this.#since = performance.now()
+    this.#take(done)
+    this.#work()
   }
 
   #readData(data: DataReader): void {
@@ -183,7 +186,7 @@ export class SmtpSession<Login, Recipient> {
     this.#input = end === -1 ? NOTHING : this.#input.subarray(end)
     if (end !== -1) {
       this.#data = null
-      this.#await(this.#conversation.deliver(data.outcome()))
+      void this.#await(this.#conversation.deliver(data.outcome()))
     } else if (data.bytes > 2 * this.#options.door.sizeMax) {
       this.#leave('552 5.3.4 The message is far too large')
     } else if (data.isRefused) this.#release()
@@ -274,7 +277,7 @@ export class SmtpSession<Login, Recipient> {
   }
 
   #release(): void {
-    if (this.#phase !== 'busy') this.#data = null
+    this.#data = null
     this.#holding?.release()
     this.#holding = null
   }
@@ -287,5 +290,6 @@ function readableLine(input: Buffer, feed: number): { text: string } | 'smuggled
   if (/[\r\0]/.test(text)) return 'smuggled'
   if (/^[ -~]*$/.test(text)) return { text }
   const bytes = input.subarray(0, feed - 1)
-  return /[\x01-\x1f\x7f]/.test(text) || !isUtf8(bytes) ? null : { text: bytes.toString('utf8') }
+  const decoded = isUtf8(bytes) ? bytes.toString('utf8') : null
+  return decoded === null || /\p{Cc}/u.test(decoded) ? null : { text: decoded }
 }

@@ -2,6 +2,7 @@
 // final result. Large bodies are fetched when their turn comes, and few at a time.
 import type { KeyObject } from 'node:crypto'
 import { signDkim } from '../../mail/dkim.ts'
+import { Signers } from '../../mail/signers.ts'
 import { prependLines } from '../../mail/headers.ts'
 import { ByteBudget } from '../../platform/byte-budget.ts'
 import type { World } from '../../platform/world.ts'
@@ -31,6 +32,7 @@ export interface ReadyMessage {
 export class Sources {
   readonly #world: World
   readonly #keys: SigningKeys
+  readonly #signers = new Signers()
   readonly #large = new ByteBudget(LARGE_BYTES_MAX)
   /** Lives as long as the message of one claim does. */
   readonly #finished = new WeakMap<MessageToSend, ReturnType<Sources['ready']>>()
@@ -38,6 +40,10 @@ export class Sources {
   constructor(world: World, keys: SigningKeys) {
     this.#world = world
     this.#keys = keys
+  }
+
+  close(): Promise<void> {
+    return this.#signers.close()
   }
 
   /**
@@ -76,7 +82,12 @@ export class Sources {
       : stored
     const key = message.domain_id === null ? null : await this.#keys.keyOf(message.domain_id)
     if (!key) return { source, returnPathDomain: RETURN_PATH_HOST, release }
-    const signature = await signDkim({ source, ...key, now: this.#world.clock.now() })
+    const signature = await signDkim({
+      source,
+      ...key,
+      now: this.#world.clock.now(),
+      sign: (data, privateKey) => this.#signers.sign(data, privateKey),
+    })
     const returnPathDomain = key.returnPathOk ? `bounce.${key.domain}` : RETURN_PATH_HOST
     return { source: prependLines(source, signature), returnPathDomain, release }
   }

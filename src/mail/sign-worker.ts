@@ -1,0 +1,32 @@
+// The thread behind `Signers`: signs what it is handed, at a lower priority than the thread that hands it over.
+import { sign } from 'node:crypto'
+import { readlinkSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import { parentPort } from 'node:worker_threads'
+import type { SigningAnswer, SigningTask } from './signers.ts'
+
+/** About a tenth of the weight of a thread at 0 in Linux's scheduler; alone, it still gets the whole core. */
+const NICE = 10
+
+giveWay()
+parentPort?.on('message', ({ id, data, key }: SigningTask) => {
+  parentPort?.postMessage(answer(id, () => sign('sha256', data, key)))
+})
+
+function answer(id: number, make: () => Buffer): SigningAnswer {
+  try {
+    return { id, signature: make() }
+  } catch (error) {
+    return { id, error: error instanceof Error ? error.message : 'could not be signed' }
+  }
+}
+
+/** On Linux a priority belongs to a thread, and its id stands behind this link. Elsewhere nothing is changed. */
+function giveWay(): void {
+  try {
+    const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
+    setPriority(threadId, NICE)
+  } catch {
+    // No such place, or not allowed: signing then competes as an equal.
+  }
+}
