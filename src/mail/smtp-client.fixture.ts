@@ -46,6 +46,12 @@ export class TestClient {
     this.#socket.write(bytes)
   }
 
+  /** Writes the bytes so that the server, in this same process, reads them before any later ones. */
+  async writeAlone(bytes: string | Buffer): Promise<void> {
+    await new Promise(resolve => this.#socket.write(bytes, resolve))
+    for (let turn = 0; turn < 3; turn++) await new Promise(resolve => setImmediate(resolve))
+  }
+
   /** Sends the line and answers with the whole reply. */
   say(line: string): Promise<string> {
     this.write(`${line}\r\n`)

@@ -162,6 +162,26 @@ test('a message over the limit is refused at MAIL when announced, otherwise at i
   assert.equal(received.length, 1)
 })
 
+test('a message that is refused half-way is read to its end, and none of it is taken for a command', async t => {
+  const { port, received } = await open(t, { sizeMax: 1_000 })
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  const commands = 'MAIL FROM:<>\r\nRCPT TO:<a@x.example>\r\nDATA\r\nsecond\r\n'
+  for (const [first, reply] of [
+    ['bare\nline\n.\n', /^550 5\.6\.0/],
+    ['bare\r.\r', /^550 5\.6\.0/],
+    [`${'x'.repeat(1_001)}\r\n`, /^552 5\.3\.4/],
+  ] as [string, RegExp][]) {
+    client.write('MAIL FROM:<>\r\nRCPT TO:<a@x.example>\r\nDATA\r\n')
+    await client.replies(3)
+    for (const piece of [first, ...commands.split(/(?=\n)/), '\r\n', '.', '\r', '\n']) await client.writeAlone(piece)
+    assert.match(await client.reply(), reply)
+    assert.match(await client.say('NOOP'), /^250/)
+    assert.equal(client.unread, '')
+  }
+  assert.equal(received.length, 0)
+})
+
 test('a client that sends without end is cut', async t => {
   const { port } = await open(t, { sizeMax: 1_000 })
   const client = await TestClient.open(t, port)

@@ -105,7 +105,7 @@ export class SmtpSession<Login, Recipient> {
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       // A message that is being taken keeps its memory, whether or not somebody still waits for the reply.
-      if (this.#phase !== 'busy') this.#release()
+      if (this.#phase !== 'busy') this.#freeMemory()
     })
   }
 
@@ -172,7 +172,7 @@ export class SmtpSession<Login, Recipient> {
     this.#phase = 'busy'
     this.#flush()
     const done = await turn
-    this.#release()
+    this.#freeMemory()
     if (this.#socket.destroyed) return
     this.#phase = 'command'
     this.#since = performance.now()
@@ -189,8 +189,10 @@ export class SmtpSession<Login, Recipient> {
       void this.#await(this.#conversation.deliver(data.outcome()))
     } else if (data.bytes > 2 * this.#options.door.sizeMax) {
       this.#leave('552 5.3.4 The message is far too large')
-    } else if (data.isRefused) this.#release()
-    else if (data.bytes > FREE_BYTES) this.#askForMemory(data.bytes)
+    } else if (data.isRefused) {
+      this.#freeMemory()
+      this.#readOn()
+    } else if (data.bytes > FREE_BYTES) this.#askForMemory(data.bytes)
   }
 
   #askForMemory(bytes: number): void {
@@ -271,13 +273,13 @@ export class SmtpSession<Login, Recipient> {
     this.#phase = 'farewell'
     this.#since = performance.now()
     this.#input = NOTHING
-    this.#release()
+    this.#data = null
+    this.#freeMemory()
     this.#socket.end()
     this.#socket.resume()
   }
 
-  #release(): void {
-    this.#data = null
+  #freeMemory(): void {
     this.#holding?.release()
     this.#holding = null
   }

@@ -47,7 +47,12 @@ export class Wakeups {
 
   async #listenForEver(url: string): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      const client = new pg.Client({ connectionString: url, application_name: 'sluice-wakeups', keepAlive: true })
+      const client = new pg.Client({
+        connectionString: url,
+        application_name: 'sluice-wakeups',
+        keepAlive: true,
+        pipeline: true,
+      })
       const gone = new Promise<void>(resolve => client.once('end', resolve))
       client.on('error', () => {})
       client.on('notification', ({ payload }) => this.#emitter.emit(payload as Topic))
@@ -71,8 +76,8 @@ export class Wakeups {
     const topics = [...this.#pending]
     this.#pending.clear()
     // Lost when the connection is: the others find the work at their next poll.
-    for (const topic of topics) {
-      this.#client?.query('select pg_notify($1, $2)', [CHANNEL, topic]).catch(() => {})
-    }
+    this.#client
+      ?.query('select pg_notify($1, topic) from unnest($2::text[]) as topic', [CHANNEL, topics])
+      .catch(() => {})
   }
 }

@@ -84,10 +84,7 @@ export class Connection {
   write(data: string | Buffer, replies: number): void {
     this.#state = 'busy'
     this.#owed += replies
-    if (this.#end === null) {
-      if (typeof data === 'string') this.#socket.write(data, 'latin1')
-      else this.#socket.write(data)
-    }
+    if (this.#end === null) this.#socket.write(data)
   }
 
   /** The next reply, in the order of what was asked. Rejects with a `Failure` only. */
@@ -175,8 +172,10 @@ export class Connection {
     const isClosing = reply.code === 421
     if (this.#owed === 0) return this.#fail(isClosing ? 'closed the connection' : 'spoke out of turn', isClosing)
     this.#owed -= 1
-    if (this.#waiting?.event === 'reply') this.#settle().resolve(reply)
-    else this.#replies.push(reply)
+    if (this.#waiting?.event === 'reply') return this.#settle().resolve(reply)
+    this.#replies.push(reply)
+    // A server that answers in the middle of the content may not read the rest of it: do not wait for that.
+    this.#wake('drain')
   }
 
   #wait(phase: Phase, event: Waiting['event'], ms: number): Promise<RawReply> {

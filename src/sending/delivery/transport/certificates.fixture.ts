@@ -1,0 +1,45 @@
+// Certificates for tests: two authorities that know nothing of each other, and hosts' certificates signed by them.
+import { generateKeyPairSync } from 'node:crypto'
+import { generate } from 'selfsigned'
+
+export interface Certified {
+  key: string
+  cert: string
+}
+
+// The time goes into making keys, so all certificates of a process share two pairs: one for authorities, one for hosts.
+const newPair = (): { privateKey: string; publicKey: string } =>
+  generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+const authorityPair = newPair()
+const hostPair = newPair()
+
+export async function anAuthority(name = 'Test Authority'): Promise<Certified> {
+  const { private: key, cert } = await generate([{ name: 'commonName', value: name }], {
+    algorithm: 'sha256',
+    keyPair: authorityPair,
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+    ],
+  })
+  return { key, cert }
+}
+
+/** For the given names; self-signed without an authority. The chain is sent along with the certificate. */
+export async function aCertificate(names: string[], authority?: Certified, until?: Date): Promise<Certified> {
+  const { private: key, cert } = await generate([{ name: 'commonName', value: names[0]! }], {
+    algorithm: 'sha256',
+    keyPair: hostPair,
+    extensions: [
+      { name: 'basicConstraints', cA: false },
+      { name: 'subjectAltName', altNames: names.map(value => ({ type: 2 as const, value })) },
+    ],
+    ...(authority ? { ca: authority } : {}),
+    ...(until ? { notBeforeDate: new Date(until.getTime() - 86_400_000), notAfterDate: until } : {}),
+  })
+  return { key, cert: authority ? `${cert.trim()}\n${authority.cert}` : cert }
+}
