@@ -1,6 +1,8 @@
 // `npm run bench [section…]`: prints figures beside their targets. Exit code 1 when a target was missed.
+import { benchGrowth } from './growth.ts'
 import { benchHttp } from './http.ts'
 import { benchJournal } from './journal.ts'
+import { benchLatency } from './latency.ts'
 import { benchMemory } from './memory.ts'
 import { benchSending } from './sending.ts'
 import { benchStart } from './start.ts'
@@ -10,6 +12,8 @@ const sections: Record<string, () => Promise<void>> = {
   http: benchHttp,
   journal: benchJournal,
   sending: benchSending,
+  latency: benchLatency,
+  growth: benchGrowth,
   memory: benchMemory,
   start: benchStart,
 }

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { TLSSocket } from 'node:tls'
 
-/** What the server says to a line: a reply (lines joined by LF), nothing (null), or whatever the function does. */
+/** What the server says to a line: a reply (lines joined by LF), nothing ever again (null), or what the function does. */
 export type Answer = string | null | ((line: string, session: Session) => string | null | void)
 
 export interface Script {
@@ -24,8 +24,10 @@ export interface Session {
   lines: string[]
   /** What each arriving piece of bytes held, before it was cut into lines. */
   chunks: string[]
-  /** Replies sent for a verb so far. */
+  /** Lines and dots that came so far, by verb. */
   counts: Record<string, number>
+  /** Says nothing more by itself. */
+  isMute: boolean
 }
 
 export interface Received {
@@ -73,7 +75,15 @@ export async function aServer(t: TestContext, script: Script = {}): Promise<Fake
 }
 
 function converse(fake: FakeServer, script: Script, socket: Socket): void {
-  const session: Session = { id: fake.sessions.length, socket, isTls: false, lines: [], chunks: [], counts: {} }
+  const session: Session = {
+    id: fake.sessions.length,
+    socket,
+    isTls: false,
+    lines: [],
+    chunks: [],
+    counts: {},
+    isMute: false,
+  }
   fake.sessions.push(session)
   fake.open.add(session)
   socket.setNoDelay(true)
@@ -84,7 +94,8 @@ function converse(fake: FakeServer, script: Script, socket: Socket): void {
     const own = script.answers?.[verb]
     const answer = own === undefined ? (DEFAULT_ANSWERS[verb] ?? '500 5.5.1 What?') : own
     const text = typeof answer === 'function' ? (answer(line, session) ?? null) : answer
-    if (text !== null) session.socket.write(`${text.replaceAll('\n', '\r\n')}\r\n`)
+    if (own === null) session.isMute = true
+    if (text !== null && !session.isMute) session.socket.write(`${text.replaceAll('\n', '\r\n')}\r\n`)
     return text
   }
   const listen = (from: Socket): void => {

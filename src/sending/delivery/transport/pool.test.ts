@@ -1,0 +1,255 @@
+// Connections kept, limited, shared fairly and given back.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aServer, type Answer, type FakeServer, type Session } from './fake-smtp.fixture.ts'
+import type { Outcome, TransportOptions } from './transport.ts'
+import { anEnvelope, aTransport, brief, routesTo, until } from './transport.fixture.ts'
+
+/** A server that answers the content only when told to. */
+function held(): { content: Answer; waiting: Session[]; release: () => void } {
+  const waiting: Session[] = []
+  const content: Answer = (_, session) => {
+    waiting.push(session)
+    return null
+  }
+  const release = (): void => {
+    for (const { socket } of waiting.splice(0)) socket.write('250 2.0.0 Ok\r\n')
+  }
+  return { content, waiting, release }
+}
+
+const routesByDomain = (servers: Record<string, FakeServer>): Pick<TransportOptions, 'routes'> => ({
+  routes: Object.entries(servers).map(([domain, { address, port }]) => ({ domain, host: address, port, auth: null })),
+})
+
+const times = <T>(count: number, act: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => act(index))
+const briefs = (outcomes: Outcome[][]): Set<string> => new Set(outcomes.flat().map(brief))
+const to = (local: string | number): ReturnType<typeof anEnvelope> =>
+  anEnvelope({ recipients: [`${local}@receiver.test`] })
+
+test('messages one after the other share a connection, which says goodbye when it is no longer needed', async t => {
+  const server = await aServer(t)
+  const transport = aTransport(t, { ...routesTo(server), idleMs: 60 })
+  for (const index of [1, 2, 3]) await transport.send('receiver.test', to(index))
+
+  assert.equal(server.messages.length, 3)
+  assert.equal(server.sessions.length, 1)
+  await until(() => server.open.size === 0)
+  assert.equal(server.sessions[0]!.lines.at(-1), 'QUIT')
+  assert.equal(transport.connectionsByHost().size, 0)
+})
+
+test('of several kept connections the one used last is taken first', async t => {
+  const { content, waiting, release } = held()
+  const server = await aServer(t, { answers: { content } })
+  const transport = aTransport(t, routesTo(server))
+  const both = [transport.send('receiver.test', to(1)), transport.send('receiver.test', to(2))]
+  await until(() => waiting.length === 2)
+  const [first, last] = waiting.splice(0)
+  first!.socket.write('250 Ok\r\n')
+  await Promise.race(both)
+  last!.socket.write('250 Ok\r\n')
+  await Promise.all(both)
+  const third = transport.send('receiver.test', to(3))
+  await until(() => waiting.length === 1)
+
+  assert.equal(waiting[0], last)
+  release()
+  await third
+})
+
+test('a host never gets more connections than its limit, and those who wait are served in their order', async t => {
+  const server = await aServer(t)
+  const transport = aTransport(t, { ...routesTo(server), connectionsPerHostMax: 1 })
+  const outcomes = await Promise.all(times(10, index => transport.send('receiver.test', to(index))))
+
+  assert.deepEqual(briefs(outcomes), new Set(['delivered']))
+  assert.equal(server.sessions.length, 1)
+  assert.deepEqual(
+    server.messages.map(message => message.to[0]),
+    times(10, index => `${index}@receiver.test`),
+  )
+})
+
+test('a connection is given up after its number of messages', async t => {
+  const server = await aServer(t)
+  const transport = aTransport(t, { ...routesTo(server), messagesPerConnectionMax: 2, connectionsPerHostMax: 1 })
+  await Promise.all(times(5, index => transport.send('receiver.test', to(index))))
+
+  assert.deepEqual(
+    server.sessions.map(({ counts }) => counts['MAIL']),
+    [2, 2, 1],
+  )
+  assert.equal(server.sessions[0]!.lines.at(-1), 'QUIT')
+})
+
+test('a host that hangs does not hold up another', async t => {
+  const { content, waiting, release } = held()
+  const slow = await aServer(t, { answers: { content } })
+  const fast = await aServer(t)
+  const routes = routesByDomain({ 'slow.test': slow, 'fast.test': fast })
+  const transport = aTransport(t, { ...routes, connectionsPerHostMax: 2, connectionsMax: 3 })
+  const hanging = times(6, index => transport.send('slow.test', to(index)))
+  await until(() => waiting.length === 2)
+  const outcomes = await Promise.all(times(6, index => transport.send('fast.test', to(index))))
+
+  assert.deepEqual(briefs(outcomes), new Set(['delivered']))
+  assert.equal(slow.messages.length, 0)
+  while (slow.messages.length < 6 || waiting.length > 0)
+    await until(() => waiting.length > 0)
+      .then(release)
+      .catch(() => {})
+  await Promise.all(hanging)
+})
+
+test('when all connections are taken, one that rests is given up for a host that needs one', async t => {
+  const [one, two] = [await aServer(t), await aServer(t)]
+  const transport = aTransport(t, { ...routesByDomain({ 'one.test': one, 'two.test': two }), connectionsMax: 1 })
+  await transport.send('one.test', to(1))
+  const [outcome] = await transport.send('two.test', to(2))
+
+  assert.equal(brief(outcome), 'delivered')
+  assert.equal(one.sessions[0]!.lines.at(-1), 'QUIT')
+})
+
+test('when all connections are taken, hosts get the next ones in turn', async t => {
+  const busy = await aServer(t)
+  const others = [await aServer(t), await aServer(t)]
+  const routes = routesByDomain({ 'busy.test': busy, 'other0.test': others[0]!, 'other1.test': others[1]! })
+  const transport = aTransport(t, { ...routes, connectionsMax: 2, connectionsPerHostMax: 2 })
+  let done = 0
+  const backlog = times(200, index => transport.send('busy.test', to(index)).finally(() => (done += 1)))
+  await until(() => busy.messages.length > 0)
+  const late = times(2, index => transport.send(`other${index}.test`, to(index)))
+  const outcomes = await Promise.all(late)
+
+  assert.deepEqual(briefs(outcomes), new Set(['delivered']))
+  assert.ok(done < 150, `${done} of the backlog were served first`)
+  assert.deepEqual(briefs(await Promise.all(backlog)), new Set(['delivered']))
+})
+
+test('a signal ends waiting, for a place in line and for a connection, but not a transaction', async t => {
+  const { content, waiting, release } = held()
+  const server = await aServer(t, { answers: { content } })
+  const transport = aTransport(t, { ...routesTo(server), connectionsPerHostMax: 1 })
+  const abort = new AbortController()
+  const running = transport.send('receiver.test', to(1), abort.signal)
+  await until(() => waiting.length === 1)
+  const inLine = times(3, index => transport.send('receiver.test', to(index), abort.signal))
+  const other = transport.send('receiver.test', to('other'))
+  abort.abort(new Error('enough'))
+
+  for (const send of inLine) await assert.rejects(send, /enough/)
+  await assert.rejects(transport.send('receiver.test', to(9), abort.signal), /enough/)
+  release()
+  assert.equal(brief((await running)[0]), 'delivered')
+  await until(() => waiting.length === 1)
+  release()
+  assert.equal(brief((await other)[0]), 'delivered')
+  assert.deepEqual(
+    server.messages.map(message => message.to[0]),
+    [],
+    'held messages count as refused in the fake server',
+  )
+})
+
+test('a connection that opens after its sender has gone serves the next', async t => {
+  let greet: (() => void) | null = null
+  const connect: Answer = (_, { socket }) => {
+    greet = () => socket.write('220 at last\r\n')
+    return null
+  }
+  const server = await aServer(t, { answers: { connect } })
+  const transport = aTransport(t, routesTo(server))
+  const abort = new AbortController()
+  const gone = transport.send('receiver.test', to(1), abort.signal)
+  await until(() => greet !== null)
+  abort.abort(new Error('enough'))
+  await assert.rejects(gone, /enough/)
+  greet!()
+  await until(() => server.sessions[0]!.lines.length > 0)
+  await until(() => transport.connectionsByHost().get('127.0.0.1') === 1)
+  const [outcome] = await transport.send('receiver.test', to(2))
+
+  assert.equal(brief(outcome), 'delivered')
+  assert.ok(server.messages[0]!.to[0] === '2@receiver.test')
+})
+
+test('a host that turns further connections away but serves the ones it has delays nothing and refuses nothing', async t => {
+  const server: FakeServer = await aServer(t, {
+    answers: {
+      connect: (_, { socket }) => {
+        if (server.open.size <= 2) return '220 welcome'
+        socket.end('421 4.7.0 Too many connections\r\n')
+        return null
+      },
+    },
+  })
+  const transport = aTransport(t, { ...routesTo(server), connectionsPerHostMax: 5 })
+  const outcomes = await Promise.all(times(40, index => transport.send('receiver.test', to(index))))
+
+  assert.deepEqual(briefs(outcomes), new Set(['delivered']))
+  assert.equal(server.messages.length, 40)
+  assert.ok(server.sessions.length < 12, `${server.sessions.length} connections were tried`)
+})
+
+test('a host that is down is found out once, not once per message', async t => {
+  let attempts = 0
+  const server = await aServer(t, {
+    answers: {
+      connect: (_, { socket }) => {
+        attempts += 1
+        socket.end('421 4.3.2 Shutting down\r\n')
+        return null
+      },
+    },
+  })
+  const transport = aTransport(t, { ...routesTo(server), connectionsPerHostMax: 3 })
+  const outcomes = await Promise.all(times(60, index => transport.send('receiver.test', to(index))))
+
+  assert.deepEqual(briefs(outcomes), new Set(['refused greeting 421 4.3.2']))
+  assert.ok(attempts <= 4, `${attempts} attempts`)
+})
+
+test('connections are counted by host, and each change is told', async t => {
+  const { content, waiting, release } = held()
+  const server = await aServer(t, { answers: { content } })
+  const told: number[] = []
+  const transport = aTransport(t, { ...routesTo(server), onConnections: (_, count) => told.push(count), idleMs: 30 })
+  const sends = times(3, index => transport.send('receiver.test', to(index)))
+  await until(() => waiting.length === 3)
+
+  assert.deepEqual(transport.connectionsByHost(), new Map([['127.0.0.1', 3]]))
+  release()
+  await Promise.all(sends)
+  await until(() => transport.connectionsByHost().size === 0)
+  assert.deepEqual(told, [1, 2, 3, 2, 1, 0])
+})
+
+test('closing turns away who waits, finishes what runs, says goodbye, and refuses what comes later', async t => {
+  const { content, waiting, release } = held()
+  const server = await aServer(t, { answers: { content } })
+  const transport = aTransport(t, { ...routesTo(server), connectionsPerHostMax: 1 })
+  const running = transport.send('receiver.test', to(1))
+  await until(() => waiting.length === 1)
+  const inLine = transport.send('receiver.test', to(2))
+  const closing = transport.close()
+
+  await assert.rejects(inLine, /closed/)
+  await assert.rejects(transport.send('receiver.test', to(3)), /closed/)
+  release()
+  assert.equal(brief((await running)[0]), 'delivered')
+  await closing
+  assert.equal(server.sessions[0]!.lines.at(-1), 'QUIT')
+})
+
+test('closing does not wait longer than it may', async t => {
+  const server = await aServer(t, { answers: { content: null } })
+  const transport = aTransport(t, { ...routesTo(server), timeouts: { closeMs: 50 } })
+  const hanging = transport.send('receiver.test', to(1))
+  await until(() => server.sessions[0]?.counts['content'] === 1)
+  await transport.close()
+
+  assert.equal(brief((await hanging)[0]), 'fault content')
+})
