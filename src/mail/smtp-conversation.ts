@@ -108,7 +108,8 @@ export class SmtpConversation<Login, Recipient> {
       const { source } = outcome
       const reply = await this.#door.receive({ client: this.#client, login: this.#login, ...transaction, source })
       if (reply.startsWith('2')) this.#badCommands = 0
-      return { reply }
+      // RFC 5321 §3.8: after 421 the server closes.
+      return reply.startsWith('421') ? { reply, next: 'close' } : { reply }
     } catch (error) {
       return this.#fault(error)
     } finally {

@@ -22,6 +22,8 @@ export interface Tx extends Db {
   readonly now: Date
   readonly by: Actor
   run(query: Sql): Promise<number>
+  /** Issues a write whose result nobody looks at: it travels with the commit, and the commit fails when it does. */
+  send(query: Sql): void
   /** Appends to the journal when the transaction commits. */
   record(...events: EventDraft[]): void
   audit(entry: AuditDraft): void
@@ -128,21 +130,21 @@ export class Database implements Db {
    * taken while we hold it; when the append fails, PostgreSQL turns the commit behind it into a rollback.
    */
   async #commit(client: pg.PoolClient, tx: Transaction): Promise<boolean> {
+    gatherWrites(client)
     if (tx.events.length === 0 && tx.entries.length === 0) {
-      await client.query('commit')
+      await allOrFirstFailure([...tx.sent, client.query('commit')])
       return false
     }
-    gatherWrites(client)
     const append = appendJournal(
       { events: tx.events, entries: tx.entries, by: tx.by, now: tx.now },
       this.#options.auditMac,
     )
-    const results = await Promise.allSettled([
+    await allOrFirstFailure([
+      ...tx.sent,
       client.query({ name: 'journal-lock', text: 'select pg_advisory_xact_lock($1)', values: [locks.journal] }),
       client.query(append.toQuery()),
       client.query('commit'),
     ])
-    for (const result of results) if (result.status === 'rejected') throw result.reason
     return true
   }
 
@@ -166,6 +168,7 @@ class Transaction implements Tx {
   readonly by: Actor
   readonly events: EventDraft[] = []
   readonly entries: AuditDraft[] = []
+  readonly sent: Promise<unknown>[] = []
   readonly #client: pg.PoolClient
 
   constructor(client: pg.PoolClient, by: Actor, now: Date) {
@@ -194,6 +197,14 @@ class Transaction implements Tx {
     return result.rowCount ?? 0
   }
 
+  send(query: Sql): void {
+    gatherWrites(this.#client)
+    const sent = this.#client.query(query.toQuery())
+    // Seen at the commit; until then a failure must not count as unhandled.
+    sent.catch(() => {})
+    this.sent.push(sent)
+  }
+
   record(...events: EventDraft[]): void {
     this.events.push(...events)
   }
@@ -201,6 +212,12 @@ class Transaction implements Tx {
   audit(entry: AuditDraft): void {
     this.entries.push(entry)
   }
+}
+
+/** All settle before anything is thrown, so that the connection is quiet when it goes back. */
+async function allOrFirstFailure(statements: readonly Promise<unknown>[]): Promise<void> {
+  const results = await Promise.allSettled(statements)
+  for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
 const gathering = new WeakSet<object>()

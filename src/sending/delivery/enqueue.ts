@@ -4,6 +4,7 @@ import { insertDeliveries, insertQueue, type DeliveryRow, type QueueRow } from '
 
 export type { DeliveryRow, QueueRow } from './insert-queries.ts'
 
-export async function enqueue(tx: Tx, deliveries: readonly DeliveryRow[], queue: readonly QueueRow[]): Promise<void> {
-  await Promise.all([insertDeliveries(tx, deliveries), queue.length > 0 && insertQueue(tx, queue)])
+export function enqueue(tx: Tx, deliveries: readonly DeliveryRow[], queue: readonly QueueRow[]): void {
+  insertDeliveries(tx, deliveries)
+  if (queue.length > 0) insertQueue(tx, queue)
 }

@@ -12,8 +12,8 @@ export interface DeliveryRow {
   status: 'open' | 'suppressed'
 }
 
-export const insertDeliveries = (tx: Tx, rows: readonly DeliveryRow[]): Promise<number> =>
-  tx.run(prepared`
+export const insertDeliveries = (tx: Tx, rows: readonly DeliveryRow[]): void =>
+  tx.send(prepared`
     insert into deliveries (message_id, n, account_id, tenant_id, recipient, kind, status, updated_at)
     select message_id, n, account_id, tenant_id, recipient, kind, status, ${tx.now}
     from json_to_recordset(${JSON.stringify(rows)}::json) as d (message_id uuid, n integer, account_id uuid,
@@ -31,8 +31,8 @@ export interface QueueRow {
   suspension_id: string | null
 }
 
-export const insertQueue = (tx: Tx, rows: readonly QueueRow[]): Promise<number> =>
-  tx.run(prepared`
+export const insertQueue = (tx: Tx, rows: readonly QueueRow[]): void =>
+  tx.send(prepared`
     insert into queue (message_id, n, account_id, tenant_id, recipient, recipient_domain, status, rank, suspension_id,
       held_at, accepted_at, updated_at)
     select message_id, n, account_id, tenant_id, recipient, recipient_domain, status, rank, suspension_id,

@@ -45,10 +45,9 @@ export class Gate {
 
   async #accept(submissions: Submission[]): Promise<Result[]> {
     const decisions = await this.#world.db.transact(system('gate'), async tx => {
-      const tenants = await lockTenants(tx, submissions)
-      const known = await lookUp(tx, submissions, tenants)
+      const known = await lockAndLookUp(tx, submissions)
       const decided = submissions.map(submission => decide(submission, known, tx.now))
-      await store(tx, decided, known)
+      store(tx, decided, known)
       return decided
     })
     this.#world.wakeups.hint('deliveries')
@@ -56,22 +55,24 @@ export class Gate {
   }
 }
 
-async function lockTenants(tx: Tx, submissions: readonly Submission[]): Promise<Map<string, queries.TenantRow>> {
+/**
+ * One round trip: the connection is pipelined, and the server takes the statements in their order, so what is looked up
+ * is looked up after the lock. A tenant's very first message makes its counters, and looks again.
+ */
+async function lockAndLookUp(tx: Tx, submissions: readonly Submission[]): Promise<Known> {
   const ids = [...new Set(submissions.map(submission => submission.tenantId))].toSorted()
-  let rows = await queries.lockTenants(tx, ids)
-  if (rows.length < ids.length) {
-    await queries.insertMissingCounters(tx, ids)
-    rows = await queries.lockTenants(tx, ids)
-  }
-  return new Map(rows.map(row => [row.tenant_id, row]))
+  const [rows, known] = await Promise.all([queries.lockTenants(tx, ids), lookUp(tx, submissions)])
+  if (rows.length === ids.length) return { ...known, tenants: byTenant(rows) }
+  await queries.insertMissingCounters(tx, ids)
+  const [again, fresh] = await Promise.all([queries.lockTenants(tx, ids), lookUp(tx, submissions)])
+  return { ...fresh, tenants: byTenant(again) }
 }
 
-/** All that the decisions need, in one round trip: the connection is pipelined. */
-async function lookUp(
-  tx: Tx,
-  submissions: readonly Submission[],
-  tenants: Map<string, queries.TenantRow>,
-): Promise<Known> {
+const byTenant = (rows: readonly queries.TenantRow[]): Known['tenants'] =>
+  new Map(rows.map(row => [row.tenant_id, row]))
+
+/** All that the decisions need besides the tenants. */
+async function lookUp(tx: Tx, submissions: readonly Submission[]): Promise<Omit<Known, 'tenants'>> {
   const keyed = submissions.flatMap(({ tenantId, idempotency }) =>
     idempotency ? [{ tenantId, key: idempotency.key }] : [],
   )
@@ -91,7 +92,6 @@ async function lookUp(
     ),
   ])
   return {
-    tenants,
     usage: new Map(),
     domains: new Map(domains.map(domain => [`${domain.tenant_id} ${domain.name}`, domain.id])),
     keys: new Map(keys.map(key => [`${key.tenant_id} ${key.key}`, key])),
@@ -100,7 +100,8 @@ async function lookUp(
   }
 }
 
-async function store(tx: Tx, decisions: readonly Decision[], known: Known): Promise<void> {
+/** Nothing here is waited for: the writes travel with the commit. */
+function store(tx: Tx, decisions: readonly Decision[], known: Known): void {
   const accepted = decisions.filter(decision => decision.kind === 'accepted')
   for (const decision of decisions) {
     tx.record(...decision.events)
@@ -109,26 +110,25 @@ async function store(tx: Tx, decisions: readonly Decision[], known: Known): Prom
   if (accepted.length === 0) return
   const keys = accepted.flatMap(({ newKey }) => (newKey ? [newKey] : []))
   const usage = [...known.usage.values()]
-  await Promise.all([
-    queries.insertMessages(
+  queries.insertMessages(
+    tx,
+    accepted.map(decision => decision.message),
+  )
+  queries.insertBodies(
+    tx,
+    accepted.map(({ message, source }) => ({ messageId: message.id, source })),
+  )
+  enqueue(
+    tx,
+    accepted.flatMap(decision => decision.deliveries),
+    accepted.flatMap(decision => decision.queue),
+  )
+  if (usage.length > 0) {
+    queries.updateCounters(
       tx,
-      accepted.map(decision => decision.message),
-    ),
-    queries.insertBodies(
-      tx,
-      accepted.map(({ message, source }) => ({ messageId: message.id, source })),
-    ),
-    enqueue(
-      tx,
-      accepted.flatMap(decision => decision.deliveries),
-      accepted.flatMap(decision => decision.queue),
-    ),
-    usage.length > 0 &&
-      queries.updateCounters(
-        tx,
-        usage.map(each => known.tenants.get(each.tenant_id)!),
-      ),
-    usage.length > 0 && queries.addUsage(tx, usage),
-    keys.length > 0 && queries.insertIdempotencyKeys(tx, keys),
-  ])
+      usage.map(each => known.tenants.get(each.tenant_id)!),
+    )
+    queries.addUsage(tx, usage)
+  }
+  if (keys.length > 0) queries.insertIdempotencyKeys(tx, keys)
 }

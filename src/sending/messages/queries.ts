@@ -32,8 +32,8 @@ export const insertMissingCounters = (tx: Tx, tenantIds: readonly string[]): Pro
     select id, 'epoch', 0, 'epoch', 0, 'epoch', 0, 'epoch', 0, 'epoch' from tenants where id = any(${tenantIds}::uuid[])
     on conflict do nothing`)
 
-export const updateCounters = (tx: Tx, rows: readonly TenantRow[]): Promise<number> =>
-  tx.run(prepared`
+export const updateCounters = (tx: Tx, rows: readonly TenantRow[]): void =>
+  tx.send(prepared`
     update tenant_counters c set minute = r.minute, minute_count = r.minute_count, hour = r.hour, hour_count = r.hour_count,
       day = r.day, day_count = r.day_count, month = r.month, month_count = r.month_count, rank = r.rank
     from json_to_recordset(${JSON.stringify(rows)}::json) as r (tenant_id uuid, minute timestamptz, minute_count bigint,
@@ -48,8 +48,8 @@ export interface UsageRow {
   messages: number
 }
 
-export const addUsage = (tx: Tx, rows: readonly UsageRow[]): Promise<number> =>
-  tx.run(prepared`
+export const addUsage = (tx: Tx, rows: readonly UsageRow[]): void =>
+  tx.send(prepared`
     insert into usage_days as u (tenant_id, account_id, day, recipients, messages)
     select tenant_id, account_id, day, recipients, messages
     from json_to_recordset(${JSON.stringify(rows)}::json)
@@ -100,8 +100,8 @@ export interface NewKey {
 }
 
 /** The counters' lock makes acceptances of one tenant take turns, so a key that was not found is still free. */
-export const insertIdempotencyKeys = (tx: Tx, keys: readonly NewKey[]): Promise<number> =>
-  tx.run(prepared`
+export const insertIdempotencyKeys = (tx: Tx, keys: readonly NewKey[]): void =>
+  tx.send(prepared`
     insert into idempotency_keys (tenant_id, key, body_hash, message_id, response, created_at)
     select tenant_id, key, body_hash, (response::jsonb ->> 'message_id')::uuid, response::jsonb, ${tx.now}
     from unnest(${keys.map(key => key.tenantId)}::uuid[], ${keys.map(key => key.key)}::text[],
@@ -132,8 +132,8 @@ export interface MessageRow {
   has_unsubscribe: boolean
 }
 
-export const insertMessages = (tx: Tx, rows: readonly MessageRow[]): Promise<number> =>
-  tx.run(prepared`
+export const insertMessages = (tx: Tx, rows: readonly MessageRow[]): void =>
+  tx.send(prepared`
     insert into messages (id, account_id, tenant_id, api_key_id, credential_id, domain_id, sender, sender_domain,
       from_header, subject, rfc_message_id, tags, metadata, size, recipients, is_sandbox, needs_smtputf8, has_unsubscribe,
       created_at)
@@ -145,9 +145,9 @@ export const insertMessages = (tx: Tx, rows: readonly MessageRow[]): Promise<num
       needs_smtputf8 boolean, has_unsubscribe boolean)`)
 
 /** One bound value per body: an array of them would travel as text, twice as long and parsed byte by byte. */
-export const insertBodies = (tx: Tx, bodies: readonly { messageId: string; source: Buffer }[]): Promise<number> => {
+export const insertBodies = (tx: Tx, bodies: readonly { messageId: string; source: Buffer }[]): void => {
   const rows = bodies.map(({ messageId, source }) => sql`(${messageId}::uuid, ${source}::bytea)`)
-  return tx.run(sql`insert into message_bodies (message_id, source) values ${commaSeparated(rows)}`)
+  tx.send(sql`insert into message_bodies (message_id, source) values ${commaSeparated(rows)}`)
 }
 
 const commaSeparated = (parts: readonly Sql[]): Sql => {

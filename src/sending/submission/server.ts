@@ -10,6 +10,7 @@ import {
 } from '../../mail/smtp-door.ts'
 import { SmtpListener } from '../../mail/smtp-listener.ts'
 import type { LoginAttempt } from '../../mail/smtp-login.ts'
+import { Refusal } from '../../platform/refusal.ts'
 import type { TlsIdentity } from '../../platform/tls.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../messages/gate.ts'
@@ -35,14 +36,20 @@ export interface SubmissionOptions {
 export const SUBMISSION_BYTES_MAX = 36_700_160
 const RECIPIENTS_MAX = 1_000
 
+/** A login with what it was made from, so that it can be looked at again. */
+interface HeldLogin {
+  login: SmtpLogin
+  attempt: LoginAttempt
+}
+
 export class SubmissionServer {
   readonly #options: SubmissionOptions
-  readonly #listener: SmtpListener<SmtpLogin, Address>
+  readonly #listener: SmtpListener<HeldLogin, Address>
 
   constructor(options: SubmissionOptions) {
     const { world, tls, limits, trustsClearText = isLoopback } = options
     this.#options = options
-    this.#listener = new SmtpListener<SmtpLogin, Address>(
+    this.#listener = new SmtpListener<HeldLogin, Address>(
       {
         host: world.config.MX_HOST,
         sizeMax: SUBMISSION_BYTES_MAX,
@@ -72,28 +79,49 @@ export class SubmissionServer {
     return this.#listener.close()
   }
 
-  async #authenticate(attempt: LoginAttempt, { ip }: SmtpClient): Promise<{ login: SmtpLogin } | string> {
+  async #authenticate(attempt: LoginAttempt, { ip }: SmtpClient): Promise<{ login: HeldLogin } | string> {
     try {
-      return { login: await this.#options.gatekeeper.authenticate({ ...attempt, ip }) }
+      const login = await this.#options.gatekeeper.authenticate({ ...attempt, ip })
+      return { login: { login, attempt } }
     } catch (error) {
-      const reply = replyFor(error)
-      if (reply === null) throw error
-      return reply
+      return replyOrThrow(error)
     }
   }
 
-  async #receive({ login, ...mail }: ReceivedMail<SmtpLogin, Address>): Promise<string> {
+  async #receive({ login: held, ...mail }: ReceivedMail<HeldLogin, Address>): Promise<string> {
     const { world, gate } = this.#options
     try {
-      const submission = prepareMail({ ...mail, login: login!, host: world.config.MX_HOST, now: world.clock.now() })
+      if (!(await this.#isStillValid(held!.attempt, mail.client))) return '421 4.7.0 Log in again'
+      const { login } = held!
+      const submission = prepareMail({ ...mail, login, host: world.config.MX_HOST, now: world.clock.now() })
       const { message_id } = await gate.submit(submission)
       return `250 2.0.0 Accepted as ${message_id}`
     } catch (error) {
-      const reply = replyFor(error)
-      if (reply === null) throw error
-      return reply
+      return replyOrThrow(error)
     }
   }
+
+  /**
+   * A connection may stay open for days. A credential that was deleted or rotated meanwhile must not go on sending, so
+   * it is looked at for each message; concurrent ones share the look-up.
+   */
+  async #isStillValid(attempt: LoginAttempt, { ip }: SmtpClient): Promise<boolean> {
+    try {
+      await this.#options.gatekeeper.authenticate({ ...attempt, ip })
+      return true
+    } catch (error) {
+      // Failed logins of others behind the same address are no reason to doubt this one.
+      if (error instanceof Refusal && error.code === 'rate_limited') return true
+      if (error instanceof Refusal && error.code !== 'unavailable') return false
+      throw error
+    }
+  }
+}
+
+function replyOrThrow(error: unknown): string {
+  const reply = replyFor(error)
+  if (reply === null) throw error
+  return reply
 }
 
 function admit(path: string): Admission<Address> {

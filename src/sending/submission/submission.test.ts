@@ -5,11 +5,12 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { newId } from '../../platform/ids.ts'
-import { refuse } from '../../platform/refusal.ts'
+import { refuse, type RefusalCode } from '../../platform/refusal.ts'
 import { TestClient } from '../../mail/smtp-client.fixture.ts'
 import { theBox } from '../../../test/support/box.ts'
 import { eventually } from '../../../test/support/factories.ts'
 import { Gate } from '../messages/gate.ts'
+import type { SmtpLogin } from './prepare-mail.ts'
 import { aSubmissionPort, idIn, message, PASSWORD, PLAIN, type Submissions } from './submission.fixture.ts'
 
 test('a mail program logs in after STARTTLS and its message is accepted for every recipient', async t => {
@@ -100,6 +101,32 @@ test('the keeper of logins is given the address, and its refusals become replies
     assert.equal(said.includes('\n'), false)
   }
   assert.deepEqual(seen, ['127.0.0.1', '127.0.0.1', '127.0.0.1'])
+})
+
+test('a credential that was revoked stops sending at once, also over a connection that is open', async t => {
+  let refusal: RefusalCode | null = null
+  const known: { login?: SmtpLogin } = {}
+  const { login, port, count } = await aSubmissionPort(t, {
+    gatekeeper: {
+      authenticate: async ({ username }) => {
+        if (refusal) throw refuse(refusal, 'No.')
+        return { ...known.login!, username }
+      },
+    },
+  })
+  known.login = login
+  const client = await TestClient.open(t, port)
+  await client.hello({ username: 'mailer', password: PASSWORD })
+  assert.match(await client.send(PLAIN), /^250/)
+  refusal = 'rate_limited'
+  assert.match(await client.send(PLAIN), /^250/, 'failures of neighbours do not touch a login that was good')
+  refusal = 'unavailable'
+  assert.match(await client.send(PLAIN), /^451 4\.3\.0/)
+  refusal = 'unauthorized'
+  assert.match(await client.send(PLAIN), /^421 4\.7\.0/)
+  client.end()
+  await client.closed()
+  assert.equal(await count(), 2)
 })
 
 test('each refusal of the gate has its own reply, and nothing is stored', async t => {
