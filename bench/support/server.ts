@@ -21,7 +21,10 @@ export async function startServer(environment: Record<string, string> = {}): Pro
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
   const port = await freePort()
   const env = { ...process.env, DATA_DIR: dataDir, PORT: String(port), SMTP_PORT: '0', MX_PORT: '0', ...environment }
-  const child = spawn(process.execPath, ['src/main.ts', 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', 'src/main.ts', 'serve'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const welcome = await readWelcome(child)
   const url = `http://127.0.0.1:${port}`
   await waitUntilReady(url)

@@ -12,6 +12,9 @@ export interface SigningTask {
 
 export type SigningAnswer = { id: number; signature: Uint8Array } | { id: number; error: string }
 
+/** A thread holds one task at a time; the usual heap of a thread would be mostly garbage. */
+const SMALL = { maxOldGenerationSizeMb: 24, maxYoungGenerationSizeMb: 2 }
+
 interface Waiting {
   resolve: (signature: Buffer) => void
   reject: (error: Error) => void
@@ -57,7 +60,7 @@ export class Signers {
   }
 
   #start(): Thread {
-    const worker = new Worker(new URL('./sign-worker.ts', import.meta.url))
+    const worker = new Worker(new URL('./sign-worker.ts', import.meta.url), { resourceLimits: SMALL })
     const thread: Thread = { worker, waiting: new Map() }
     worker.on('message', (answer: SigningAnswer) => {
       const waiting = thread.waiting.get(answer.id)

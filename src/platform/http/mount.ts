@@ -48,7 +48,7 @@ export function mount(world: World, app: FastifyInstance, { contract, handle }: 
 }
 
 /** A body costs about four times its size until it is answered (bytes, text, values, what is made of them). */
-const LARGE_BODIES = new ByteBudget(80 * 1024 * 1024)
+const LARGE_BODIES = new ByteBudget(64 * 1024 * 1024)
 const LARGE_BODY_BYTES = 256 * 1024
 
 /** Large bodies wait, unread, for their turn: twenty at once must not need twenty times the memory. */
