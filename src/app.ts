@@ -9,7 +9,9 @@ import { SigningKeys } from './identity/domains/signing-keys.ts'
 import { domainLoops } from './identity/domains/loops.ts'
 import { domainRoutes } from './identity/domains/routes.ts'
 import { smtpCredentialRoutes } from './identity/smtp-credentials/routes.ts'
+import { SmtpGatekeeper } from './identity/smtp-credentials/authenticate.ts'
 import { tenantRoutes } from './identity/tenants/routes.ts'
+import { MxServer } from './mailbox/inbound/server.ts'
 import { complain } from './sending/delivery/complain.ts'
 import { Courier } from './sending/delivery/courier.ts'
 import { deliveryLoops } from './sending/delivery/loops.ts'
@@ -17,6 +19,7 @@ import { Transport } from './sending/delivery/transport/transport.ts'
 import { Gate } from './sending/messages/gate.ts'
 import { messageLoops } from './sending/messages/loops.ts'
 import { messageRoutes } from './sending/messages/routes.ts'
+import { SubmissionServer } from './sending/submission/server.ts'
 import { unsubscribeRoutes } from './sending/unsubscribe/routes.ts'
 import { usageRoutes } from './sending/usage/routes.ts'
 import { entryMac } from './observers/audit/chain.ts'
@@ -40,6 +43,7 @@ import type { Loop } from './platform/loops/loop.ts'
 import { Supervisor } from './platform/loops/supervisor.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
+import { loadTlsIdentity } from './platform/tls.ts'
 import type { Secrets } from './platform/secrets.ts'
 import { Wakeups } from './platform/db/wakeups.ts'
 import type { World } from './platform/world.ts'
@@ -59,6 +63,8 @@ export interface App {
   loops: readonly Loop[]
   /** Where the API listens; null without the role. */
   url: string | null
+  /** Where SMTP listens; null without the role. */
+  ports: { submission: number | null; mx: number | null }
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -119,22 +125,25 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const http = createHttpServer(world, { routes, identify: credentials => gatekeeper.identify(credentials) })
   await mountReference(http)
 
+  const smtp = smtpDoors(world, features.gate)
   const loops = loopsOf(features)
   const app: App = {
     world,
     contracts,
     loops,
     url: null,
+    ports: { submission: null, mx: null },
     start: async () => {
       await claimInstallation(world.db, world.secrets)
       world.wakeups.listen(databaseUrl)
       board.start()
       if (config.ROLES.has('api')) app.url = await listen(http, config)
+      await smtp.listen(app.ports)
       if (config.ROLES.has('worker')) supervisor.start(loops)
     },
     stop: async () => {
       state.isStopping = true
-      await http.close()
+      await Promise.all([http.close(), smtp.close()])
       await Promise.all([supervisor.stop(), board.stop()])
       await features.courier.drain(DRAIN_MS_MAX)
       await transport.close()
@@ -170,6 +179,32 @@ function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): W
   })
   metrics.gauge('sluice_tail_lag_events', 'Events a tail has not read yet', ['tail'], gauge => tailLag(db, gauge))
   return { config, clock, secrets, db, wakeups, log, metrics }
+}
+
+/** The SMTP ports of this process. Their certificate is read, or made, when they open. */
+function smtpDoors(world: World, gate: Gate) {
+  const { config, clock } = world
+  const gatekeeper = new SmtpGatekeeper(world)
+  let submission: SubmissionServer | null = null
+  let mx: MxServer | null = null
+  return {
+    listen: async (ports: App['ports']): Promise<void> => {
+      if (!config.ROLES.has('submission') && !config.ROLES.has('mx')) return
+      const tls = await loadTlsIdentity(config, clock)
+      if (config.ROLES.has('submission')) {
+        submission = new SubmissionServer({ world, gate, gatekeeper, tls })
+        ports.submission = await submission.listen()
+      }
+      if (config.ROLES.has('mx')) {
+        mx = new MxServer({ world, tls })
+        ports.mx = await mx.listen()
+      }
+    },
+    close: async (): Promise<void> => {
+      await Promise.all([submission?.close(), mx?.close()])
+      await gatekeeper.flush()
+    },
+  }
 }
 
 /** Attempts under way get this long to end when the process is asked to; the leases of the others give them back. */

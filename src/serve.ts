@@ -21,7 +21,7 @@ export async function serve(config: Config): Promise<number> {
   const demo = (config.DEMO ?? isNewInstallation) ? await createDemo(app.world) : null
   await app.start()
   process.on('unhandledRejection', err => log.error({ err }, 'a promise failed and nobody handled it'))
-  process.stdout.write(welcome(config, { url: app.url, ports: null, demo }))
+  process.stdout.write(welcome(config, { url: app.url, ports: app.ports, demo }))
   const reason = await new Promise<string>(resolve => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve(signal))
     process.on('uncaughtException', err => {

@@ -4,13 +4,13 @@ import type { Demo } from './demo.ts'
 import type { Config } from './platform/config.ts'
 
 export interface SmtpPorts {
-  submission: number
-  mx: number
+  submission: number | null
+  mx: number | null
 }
 
 export function welcome(
   config: Config,
-  { url, ports, demo }: { url: string | null; ports: SmtpPorts | null; demo: Demo | null },
+  { url, ports, demo }: { url: string | null; ports: SmtpPorts; demo: Demo | null },
 ): string {
   const base = url ?? 'no HTTP in this process'
   const token = config.ADMIN_TOKEN ? 'ADMIN_TOKEN' : join(config.DATA_DIR, 'operator-token')
@@ -20,15 +20,18 @@ export function welcome(
     '',
     `  API             ${base}`,
     ...(url ? [`  API reference   ${base}/docs`] : []),
-    ...(ports
-      ? [`  SMTP            ${config.HOST}:${ports.submission} (submission), ${config.HOST}:${ports.mx} (inbound)`]
-      : []),
+    ...smtpLines(config, ports),
     `  Operator token  in ${token}`,
     `  Data            ${config.DATA_DIR}`,
   ]
   if (demo) lines.push('', ...introduction(base, demo))
   return `${lines.join('\n')}\n\n`
 }
+
+const smtpLines = ({ HOST }: Config, { submission, mx }: SmtpPorts): string[] => [
+  ...(submission === null ? [] : [`  SMTP            ${HOST}:${submission} (submission: STARTTLS, AUTH)`]),
+  ...(mx === null ? [] : [`  Inbound SMTP    ${HOST}:${mx}`]),
+]
 
 const introduction = (base: string, demo: Demo): string[] => [
   `  A sandbox account is ready: nothing it sends leaves this machine.`,

@@ -84,7 +84,8 @@ export class SmtpSession<Login, Recipient> {
   drain(): void {
     this.#isDraining = true
     if (this.#phase === 'handshake') this.#socket.destroy()
-    this.#leaveWhenIdle()
+    else if (this.#phase === 'farewell') this.#socket.destroySoon()
+    else this.#leaveWhenIdle()
   }
 
   destroy(): void {
@@ -95,7 +96,9 @@ export class SmtpSession<Login, Recipient> {
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
     socket.on('end', () => {
       this.#hasEnded = true
-      this.#work()
+      // Nobody is left to shake hands with.
+      if (this.#phase === 'handshake') socket.destroy()
+      else this.#work()
     })
     socket.on('drain', () => {
       this.#isDeaf = false

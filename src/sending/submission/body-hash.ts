@@ -6,37 +6,60 @@ import type { Recipient } from '../messages/submission.ts'
 
 const VOLATILE = new Set(['date', 'message-id', 'received', 'return-path', 'bcc', 'dkim-signature', 'idempotency-key'])
 
+/** Of what the header holds and says of the body; of a large message only the beginning says how it is divided. */
+const SEARCHED_BYTES = 65_536
+/** More than an honest message has. A hostile one loses its own idempotency and nobody's time. */
+const BOUNDARIES_MAX = 16
+const SEPARATORS_MAX = 5_000
+
 export function bodyHash(
   fields: readonly HeaderField[],
   body: Buffer,
   recipients: readonly Pick<Recipient, 'address'>[],
 ): Buffer {
+  const lasting = fields
+    .filter(({ lowerName }) => !VOLATILE.has(lowerName))
+    .map(({ lowerName, value }) => `${lowerName}:${value}\n`)
+  const header = Buffer.from(
+    `${recipients
+      .map(({ address }) => `${address}\n`)
+      .toSorted()
+      .join('')}\n${lasting.join('')}\n`,
+  )
+  const boundaries = boundariesIn(
+    `${header.toString('latin1', 0, SEARCHED_BYTES)}\n${body.toString('latin1', 0, SEARCHED_BYTES)}`,
+  )
   const hash = createHash('sha256')
-  const addresses = recipients.map(({ address }) => address).toSorted()
-  const text = body.toString('latin1')
-  const values = fields.filter(({ lowerName }) => !VOLATILE.has(lowerName))
-  const boundary = boundariesOf([...values.map(({ value }) => value), text])
-  hash.update(`${JSON.stringify(addresses)}\n`)
-  for (const { lowerName, value } of values) {
-    hash.update(`${JSON.stringify([lowerName, boundary ? value.split(boundary) : [value]])}\n`)
+  for (const bytes of [header, body]) {
+    let start = 0
+    for (const separator of separatorsIn(bytes, boundaries)) {
+      if (separator.start < start) continue
+      hash.update(bytes.subarray(start, separator.start)).update('\0')
+      start = separator.end
+    }
+    hash.update(bytes.subarray(start)).update('\0')
   }
-  for (const piece of boundary ? text.split(boundary) : [text]) hash.update(piece, 'latin1').update('\n')
   return hash.digest()
 }
 
-/** More levels than an honest message has; a hostile one only loses its own idempotency. */
-const BOUNDARIES_MAX = 16
-
 /** The separators of MIME parts, which most programs draw at random. */
-function boundariesOf(texts: readonly string[]): RegExp | null {
+function boundariesIn(text: string): string[] {
   const found = new Set<string>()
-  for (const text of texts) {
-    for (const match of text.matchAll(/boundary="?([\w'()+,./:=?-]{8,70})(?="|;|\s|$)/gi)) {
-      if (found.size < BOUNDARIES_MAX) found.add(match[1]!)
+  for (const match of text.matchAll(/boundary="?([\w'()+,./:=?-]{8,70})(?="|;|\s|$)/gi)) {
+    if (found.size === BOUNDARIES_MAX) break
+    found.add(match[1]!)
+  }
+  return [...found]
+}
+
+function separatorsIn(bytes: Buffer, boundaries: readonly string[]): { start: number; end: number }[] {
+  const separators: { start: number; end: number }[] = []
+  for (const boundary of boundaries) {
+    for (let at = bytes.indexOf(boundary); at !== -1; at = bytes.indexOf(boundary, at + boundary.length)) {
+      if (separators.length === SEPARATORS_MAX) break
+      separators.push({ start: at, end: at + boundary.length })
     }
   }
-  if (found.size === 0) return null
-  // Longest first: one boundary may be the beginning of another.
-  const longestFirst = [...found].toSorted((left, right) => right.length - left.length)
-  return new RegExp(longestFirst.map(each => each.replaceAll(/\W/g, '\\$&')).join('|'))
+  // One boundary may be the beginning of another: the longer one comes first.
+  return separators.toSorted((left, right) => left.start - right.start || right.end - left.end)
 }

@@ -1,48 +1,12 @@
-// What becomes of the header and body that a client sent, and what is not accepted in them.
+// What becomes of the header that a client sent, and what is not accepted in it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseAddressOnly, type Address } from '../../mail/address.ts'
-import { readHeader, valueOf, valuesOf } from '../../mail/headers.ts'
-import { newId } from '../../platform/ids.ts'
+import { valueOf, valuesOf } from '../../mail/headers.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { mailboxesIn } from './addressed.ts'
-import { prepareMail, type MailOrder } from './prepare-mail.ts'
-import { replyFor } from './reply.ts'
+import { FROM, prepare, refusalOf } from './prepare-mail.fixture.ts'
 import { message } from './submission.fixture.ts'
-
-const NOW = new Date('2026-11-15T03:00:00Z')
-const LOGIN = { credentialId: newId(NOW), username: 'mailer', accountId: newId(NOW), tenantId: newId(NOW) }
-
-const addresses = (texts: readonly string[]): Address[] => texts.map(text => parseAddressOnly(text)!)
-
-function prepare(source: string | Buffer, rest: Partial<MailOrder> & { to?: string[] } = {}) {
-  const { to = ['you@example.com'], ...order } = rest
-  const submission = prepareMail({
-    source: Buffer.from(source),
-    recipients: addresses(to),
-    from: 'me@acme.example',
-    smtputf8: false,
-    client: { id: 'session', ip: '192.0.2.1', helo: 'laptop.example', isSecure: true },
-    login: LOGIN,
-    host: 'mx.sluice.test',
-    now: NOW,
-    ...order,
-  })
-  const text = submission.source.toString('utf8')
-  return { submission, text, fields: readHeader(submission.source) }
-}
-
-function refusalOf(source: string | Buffer): string {
-  try {
-    prepare(source)
-  } catch (error) {
-    return replyFor(error) ?? assert.fail(String(error))
-  }
-  return assert.fail('it was accepted')
-}
-
-const FROM = 'From: Acme <hello@acme.example>'
 
 test('Received comes first; Date and Message-ID are added where they are missing', () => {
   const { submission, text } = prepare(message(FROM, '', 'Hello'))
@@ -189,88 +153,6 @@ test('more than thirty Received are a loop', () => {
   const received = (count: number) => Array.from({ length: count }, (_, n) => `Received: from h${n} by h${n + 1}; now`)
   assert.match(refusalOf(message(...received(31), FROM, '', '')), /^550 5\.4\.6/)
   prepare(message(...received(30), FROM, '', ''))
-})
-
-test('a text in 8 bits is sent as quoted-printable, in its own charset', () => {
-  const latin = Buffer.from(
-    message(FROM, 'Content-Type: text/plain; charset=iso-8859-1', '', 'Gr\xfc\xdfe = \t'),
-    'latin1',
-  )
-  const { submission, text, fields } = prepare(latin)
-  assert.ok(text.endsWith('\r\n\r\nGr=FC=DFe =3D =09\r\n'))
-  assert.equal(valueOf(fields, 'content-transfer-encoding'), 'quoted-printable')
-  assert.equal(valueOf(fields, 'mime-version'), '1.0')
-  assert.deepEqual(valuesOf(fields, 'content-type'), ['text/plain; charset=iso-8859-1'])
-  assert.equal(submission.needsSmtputf8, false)
-
-  const bare = prepare(message(FROM, 'Content-Transfer-Encoding: 8bit', '', 'Grüße'))
-  assert.equal(valueOf(bare.fields, 'content-type'), 'text/plain; charset=utf-8')
-  assert.deepEqual(valuesOf(bare.fields, 'content-transfer-encoding'), ['quoted-printable'])
-  assert.ok(bare.text.endsWith('Gr=C3=BC=C3=9Fe\r\n'))
-
-  const unknown = prepare(Buffer.from(message(FROM, '', 'Gr\xfc\xdfe'), 'latin1'))
-  assert.equal(valueOf(unknown.fields, 'content-type'), 'text/plain; charset=unknown-8bit')
-})
-
-test('lines too long for SMTP are broken softly, and come back whole', () => {
-  const long = `${'word '.repeat(300)}=end`
-  const { text } = prepare(message(FROM, 'Content-Type: text/html', '', long))
-  const body = text.slice(text.indexOf('\r\n\r\n') + 4)
-  assert.ok(body.split('\r\n').every(line => line.length <= 76))
-  const decoded = body
-    .replaceAll('=\r\n', '')
-    .replaceAll(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)))
-  assert.equal(decoded, `${long}\r\n`)
-})
-
-test('quoted-printable comes back byte for byte, whatever the bytes', () => {
-  const byte = fc.integer({ min: 1, max: 255 }).filter(each => each !== 13 && each !== 10)
-  const line = fc.array(byte, { maxLength: 200 }).map(bytes => Buffer.from(bytes).toString('latin1'))
-  fc.assert(
-    fc.property(fc.array(line, { minLength: 1, maxLength: 4 }), lines => {
-      const body = message(...lines, '\xff')
-      const { text } = prepare(Buffer.from(message(FROM, 'Content-Type: text/plain', '') + body, 'latin1'))
-      const encoded = text.slice(text.indexOf('\r\n\r\n') + 4)
-      assert.match(encoded, /^(?:[\t -~]{0,75}(?:=|[!-~]|)\r\n)*$/)
-      const decoded = encoded
-        .replaceAll('=\r\n', '')
-        .replaceAll(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)))
-      assert.equal(decoded, body)
-    }),
-  )
-})
-
-test('what has parts, or is encoded already, is left as it is', () => {
-  for (const header of [
-    ['Content-Type: multipart/mixed; boundary=b'],
-    ['Content-Type: application/octet-stream'],
-    ['Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: base64'],
-  ]) {
-    const source = message(FROM, ...header, '', 'Grüße')
-    assert.ok(prepare(source).text.endsWith(source))
-  }
-})
-
-test('header fields in raw UTF-8 become encoded-words, unless only SMTPUTF8 can carry them', () => {
-  const raw = message(
-    'From: Jörg Müller <j@acme.example>',
-    'To: "Größe, X" <you@example.com>',
-    'Subject: Grüße',
-    '',
-    '',
-  )
-  const { submission, fields } = prepare(raw)
-  assert.ok(fields.every(({ value }) => /^[\t -~]*$/.test(value)))
-  assert.equal(submission.needsSmtputf8, false)
-  assert.equal(submission.subject, 'Grüße')
-  assert.match(valueOf(fields, 'subject')!, /^=\?UTF-8\?/)
-  assert.match(valueOf(fields, 'to')!, /^=\?UTF-8\?.*\?= <you@example\.com>$/)
-
-  assert.ok(prepare(raw, { smtputf8: true }).text.endsWith(raw))
-  assert.equal(prepare(raw, { smtputf8: true }).submission.needsSmtputf8, true)
-  assert.equal(prepare(message('From: jörg@acme.example', '', '')).submission.needsSmtputf8, true)
-  assert.equal(prepare(message(FROM, '', ''), { to: ['jörg@example.com'] }).submission.needsSmtputf8, true)
-  assert.equal(prepare(message(FROM, '', '')).submission.needsSmtputf8, false)
 })
 
 test('who is named in To or Cc is that, all others are blind copies, each once', () => {

@@ -52,7 +52,8 @@ export function prepareMail(order: MailOrder): Submission {
   const ownMessageId = validMessageId(fields)
   const rfcMessageId = ownMessageId ?? `<${messageId}@${from.domain}>`
   const body = source.subarray(splitSource(source).bodyStart)
-  const rewrites = [textInSevenBits(fields, body), order.smtputf8 ? null : fieldsInAscii(fields)]
+  const sendable = fields.filter(({ lowerName }) => !isPrivateField(lowerName))
+  const rewrites = [textInSevenBits(fields, body), order.smtputf8 ? null : fieldsInAscii(sendable)]
   const edited = editedHeader(source.subarray(0, headerEnd), {
     rewrites: rewrites.filter(rewrite => rewrite !== null),
     dropsMessageId: ownMessageId === null,

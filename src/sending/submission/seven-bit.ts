@@ -13,8 +13,9 @@ export interface Rewrite {
   body: Buffer | null
 }
 
-/** Encoding takes three times the room at worst, and time; a longer text goes as it is, to receivers that take it. */
-const TEXT_BYTES_MAX = 10 * 1024 * 1024
+/** Encoding takes three times the room at worst, and 25 ms per MiB; more goes as it is, to receivers that take it. */
+const TEXT_BYTES_MAX = 4 * 1024 * 1024
+const HEADER_CHARS_MAX = 131_072
 
 /** The body in quoted-printable when it is a single text that SMTP cannot carry as it is; null otherwise. */
 export function textInSevenBits(fields: readonly HeaderField[], body: Buffer): Rewrite | null {
@@ -33,16 +34,20 @@ export function textInSevenBits(fields: readonly HeaderField[], body: Buffer): R
 }
 
 const ADDRESS_FIELDS = new Set(['from', 'sender', 'reply-to', 'to', 'cc', 'resent-from', 'resent-to', 'resent-cc'])
-/** Their parameters have a form of their own for other characters (RFC 2231), and may be signed. */
-const isStructured = (lowerName: string): boolean => /^(?:content-|received$|dkim-|arc-|message-id$)/.test(lowerName)
+/** Encoded-words do not belong there: parameters have another form (RFC 2231), ids and addresses of pages have none. */
+const isStructured = (lowerName: string): boolean =>
+  /^(?:content-|list-|arc-|dkim-|received$|message-id$|in-reply-to$|references$|resent-message-id$)/.test(lowerName)
 
 /** Fields in raw UTF-8 as encoded-words (RFC 2047), as far as their form allows it. */
 export function fieldsInAscii(fields: readonly HeaderField[]): Rewrite | null {
-  const names = new Set(fields.filter(({ value }) => !isAsciiText(value)).map(({ lowerName }) => lowerName))
+  const raw = new Set(fields.filter(({ value }) => !isAsciiText(value)).map(({ lowerName }) => lowerName))
+  const chars = fields.reduce((sum, { value }) => sum + value.length, 0)
+  if (raw.size === 0 || chars > HEADER_CHARS_MAX) return null
   const dropped = new Set<string>()
   let lines = ''
-  for (const lowerName of names) {
-    const written = fields.filter(field => field.lowerName === lowerName).map(asciiLine)
+  // All of one name or none: they are taken out by their name.
+  for (const [lowerName, same] of Map.groupBy(fields, field => field.lowerName)) {
+    const written = raw.has(lowerName) ? same.map(asciiLine) : [null]
     if (written.includes(null)) continue
     dropped.add(lowerName)
     lines += written.join('')

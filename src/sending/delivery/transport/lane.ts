@@ -57,5 +57,5 @@ export function takeResting(lane: Lane | undefined, policy: TlsPolicy): Connecti
   return null
 }
 
-export const isServed = (lane: Lane | undefined, policy: TlsPolicy): boolean =>
-  [...(lane?.open ?? [])].some(connection => connection.isUsable && satisfies(connection, policy))
+export const isServed = ({ open }: Lane, policy: TlsPolicy): boolean =>
+  [...open].some(connection => connection.isUsable && satisfies(connection, policy))

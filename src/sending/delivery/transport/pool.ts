@@ -50,9 +50,10 @@ export class Pool {
         return await this.#open(want)
       } catch (failure) {
         if (!(failure instanceof Failure) || !isHostFailure(failure)) throw failure
-        // The host turns further connections away but serves the ones it has: wait for one of them. The mail would
-        // otherwise be put off for a limit that is none of its business.
-        if (want.isFresh || !isServed(this.#lanes.get(want.hop.key), want.policy)) throw failure
+        // The host turns further connections away but serves the ones it has, or may yet take one: wait for that. The
+        // mail would otherwise be put off for a limit that is none of its business.
+        const lane = this.#lanes.get(want.hop.key)
+        if (want.isFresh || !lane || (lane.opening === 0 && !isServed(lane, want.policy))) throw failure
       }
     }
   }
@@ -178,11 +179,11 @@ export class Pool {
     if (index === -1 ? this.#hungry.size > 0 || lane.waiting.length > 0 : lane.ceilingUntil > 0) this.#feed(lane)
   }
 
-  /** All room is taken and a host without any connection is next: a host with several gives one up for it. */
+  /** All room is taken and some host waits for its first connection: one with several gives one up for it. */
   #owesRoom(lane: Lane): boolean {
     if (this.#total < this.#options.totalMax || countOf(lane) < 2) return false
-    const { value: next } = this.#hungry.values().next()
-    return next !== undefined && countOf(next) === 0 && next.waiting.length > 0
+    for (const next of this.#hungry) if (countOf(next) === 0 && next.waiting.length > 0) return true
+    return false
   }
 
   #feed(lane: Lane): void {

@@ -192,9 +192,10 @@ export class Transport {
     let answer = await this.#dns.addresses(hop.host)
     if (hop.isStatic && answer.kind !== 'found') answer = await this.#dns.systemAddresses(hop.host)
     if (answer.kind === 'failed') throw new Failure({ phase: 'dns', reason: answer.reason })
+    // A name that the operator gave is the operator's to mend; no message may bounce for it.
+    if (answer.kind === 'none' && hop.isStatic) throw new Failure({ phase: 'dns', reason: 'has no address' })
     if (answer.kind === 'none') {
-      // A name the operator gave is the operator's to mend; no message may bounce for it.
-      throw new Failure({ phase: 'dns', reason: 'has no address', isPermanent: !hop.isStatic, code: '5.4.4' })
+      throw new Failure({ phase: 'dns', reason: 'has no address', isPermanent: true, code: '5.4.4' })
     }
     const reachable = answer.value.filter(mayReach)
     if (reachable.length === 0) {

@@ -1,0 +1,146 @@
+// The MX port over the app in a box, messages that were delivered, and the reports that come back on them.
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { TestClient } from '../../mail/smtp-client.fixture.ts'
+import { encodeToken } from '../../mail/verp.ts'
+import { sql } from '../../platform/db/sql.ts'
+import { idToBytes } from '../../platform/ids.ts'
+import { loadTlsIdentity } from '../../platform/tls.ts'
+import type { World } from '../../platform/world.ts'
+import { returnPath } from '../../sending/delivery/return-path.ts'
+import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
+import { theBox } from '../../../test/support/box.ts'
+import { MxServer, type MxOptions } from './server.ts'
+
+export interface Mx {
+  world: World
+  port: number
+  logLines: string[]
+  /** Connected and greeted. */
+  client(): Promise<TestClient>
+  /** A message from the null sender, as reports are; the reply to it. */
+  report(to: string | string[], lines: readonly string[], from?: string): Promise<string>
+}
+
+export async function anMx(t: TestContext, options: Partial<MxOptions> = {}): Promise<Mx> {
+  const box = await theBox()
+  const { world } = box.app
+  const tls = await loadTlsIdentity(world.config, world.clock)
+  const server = new MxServer({ world, tls, ...options, limits: { closeMs: 50, sweepMs: 10, ...options.limits } })
+  const port = await server.listen()
+  t.after(() => server.close())
+  const client = async (): Promise<TestClient> => {
+    const session = await TestClient.open(t, port)
+    await session.hello()
+    return session
+  }
+  return {
+    world,
+    port,
+    logLines: box.logLines,
+    client,
+    report: async (to, lines, from = '') => {
+      const session = await client()
+      return session.send(lines.map(line => `${line}\r\n`).join(''), { from, to: [to].flat() })
+    },
+  }
+}
+
+export interface Delivered {
+  account: TestAccount
+  id: string
+  /** The return path of the recipient at this place, or the shared one. */
+  bounceAddress(n?: number | null): string
+  complaintAddress(n: number): string
+  statuses(): Promise<string[]>
+  suppressions(): Promise<{ address: string; reason: string }[]>
+  events(type: string): Promise<{ recipient: string; data: Record<string, unknown> }[]>
+}
+
+/** A message that has reached all its recipients. */
+export async function aDeliveredMessage(to: string[] = ['jane@example.com']): Promise<Delivered> {
+  const account = await anAccount({ sandbox: true })
+  const { db, secrets } = account.box.app.world
+  const sent = await account.api.post('/v1/messages', {
+    tenant_id: account.tenant.id,
+    from: 'hello@acme.example',
+    to,
+    text: 'Hello',
+  })
+  assert.equal(sent.status, 202)
+  const id: string = sent.body.message_id
+  const statuses = async () => {
+    const rows = await db.many<{ status: string }>(
+      sql`select status from deliveries where message_id = ${id} order by n limit 100`,
+    )
+    return rows.map(({ status }) => status)
+  }
+  await eventually('delivery', async () => (await statuses()).every(status => status === 'delivered'))
+  return {
+    account,
+    id,
+    statuses,
+    bounceAddress: (n = 0) =>
+      returnPath(secrets, id, n === null ? [{ n: 0 }, { n: 1 }] : [{ n }], 'bounce.acme.example'),
+    complaintAddress: n =>
+      `${encodeToken({ kind: 'c', id: idToBytes(id), extra: n }, secrets.keyOf('return-path'))}@bounce.sluice.test`,
+    suppressions: () =>
+      db.many(
+        sql`select address, reason from suppressions where account_id = ${account.id} order by address limit 100`,
+      ),
+    events: type =>
+      db.many(sql`
+        select recipient, data from events where message_id = ${id} and type = ${type} order by id limit 100`),
+  }
+}
+
+/** A status report by RFC 3464 with these groups of fields. */
+export const dsn = (...recipients: string[][]): string[] => [
+  'From: Mail Delivery System <MAILER-DAEMON@mx.example.com>',
+  'Subject: Undelivered Mail Returned to Sender',
+  'Auto-Submitted: auto-replied',
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/report; report-type=delivery-status; boundary="b1"',
+  '',
+  '--b1',
+  '',
+  'It did not work.',
+  '--b1',
+  'Content-Type: message/delivery-status',
+  '',
+  'Reporting-MTA: dns; mx.example.com',
+  ...recipients.flatMap(fields => ['', ...fields]),
+  '',
+  '--b1--',
+]
+
+export const failed = (recipient: string, status = '5.1.1', diagnostic = '550 5.1.1 User unknown'): string[] => [
+  `Final-Recipient: rfc822; ${recipient}`,
+  'Action: failed',
+  `Status: ${status}`,
+  `Diagnostic-Code: smtp; ${diagnostic}`,
+]
+
+/** A complaint by RFC 5965 about a message with this header. */
+export const arf = (report: string[], original: string[] = ['Subject: Hello']): string[] => [
+  'From: fbl@example.com',
+  'Subject: FW: Hello',
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/report; report-type=feedback-report; boundary="b1"',
+  '',
+  '--b1',
+  '',
+  'This is an abuse report.',
+  '--b1',
+  'Content-Type: message/feedback-report',
+  '',
+  ...report,
+  '',
+  '--b1',
+  'Content-Type: message/rfc822',
+  '',
+  ...original,
+  '',
+  'Hello',
+  '--b1--',
+]

@@ -1,0 +1,231 @@
+// The MX port: reports change the delivery they are about, and nothing else does.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refuse } from '../../platform/refusal.ts'
+import { aDeliveredMessage, anMx, arf, dsn, failed } from './inbound.fixture.ts'
+
+test('a late bounce changes the delivery, suppresses the address and is an event, once', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage(['jane@example.com', 'john@example.com'])
+
+  assert.match(await report(sent.bounceAddress(1), dsn(failed('john@example.com'))), /^250 2\.0\.0/)
+
+  assert.deepEqual(await sent.statuses(), ['delivered', 'bounced'])
+  assert.deepEqual(await sent.suppressions(), [{ address: 'john@example.com', reason: 'hard_bounce' }])
+  assert.match(await report(sent.bounceAddress(1), dsn(failed('john@example.com'))), /^250/)
+  const [event, ...more] = await sent.events('bounced')
+  assert.equal(more.length, 0)
+  assert.equal(event?.recipient, 'john@example.com')
+  assert.equal(event?.data['enhanced_code'], '5.1.1')
+})
+
+test('the address may come back in capitals, and at any domain', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  const address = sent.bounceAddress().toUpperCase().replace('BOUNCE.ACME.EXAMPLE', 'elsewhere.example')
+  assert.match(await report(address, dsn(failed('jane@example.com'))), /^250/)
+  assert.deepEqual(await sent.statuses(), ['bounced'])
+})
+
+test('a bounce that is not hard does not suppress', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  await report(sent.bounceAddress(), dsn(failed('jane@example.com', '5.2.2', '552 5.2.2 Mailbox full')))
+  assert.deepEqual(await sent.statuses(), ['bounced'])
+  assert.deepEqual(await sent.suppressions(), [])
+})
+
+test('delayed, delivered and relayed are no bounces', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  for (const [action, status] of [
+    ['delayed', '4.4.1'],
+    ['delivered', '2.0.0'],
+    ['relayed', '2.0.0'],
+  ]) {
+    const fields = ['Final-Recipient: rfc822; jane@example.com', `Action: ${action}`, `Status: ${status}`]
+    assert.match(await report(sent.bounceAddress(), dsn(fields)), /^250/)
+  }
+  assert.deepEqual(await sent.statuses(), ['delivered'])
+})
+
+test('of several recipients the one that was ours counts; without it nothing does', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  const others = [failed('alias1@example.com'), failed('alias2@example.com')]
+  await report(sent.bounceAddress(), dsn(...others))
+  assert.deepEqual(await sent.statuses(), ['delivered'])
+  await report(
+    sent.bounceAddress(),
+    dsn(...others, ['Original-Recipient: rfc822; Jane@example.com', ...failed('x@y.example')]),
+  )
+  assert.deepEqual(await sent.statuses(), ['bounced'])
+})
+
+test('the only recipient of a report counts also under another name, as after forwarding', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  await report(sent.bounceAddress(), dsn(failed('jane.doe@forwarded.example')))
+  assert.deepEqual(await sent.statuses(), ['bounced'])
+})
+
+test('a return path that several recipients shared needs a report that names them', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage(['a@example.com', 'b@example.com', 'c@example.com'])
+  await report(sent.bounceAddress(null), dsn(['Action: failed', 'Status: 5.1.1']))
+  assert.deepEqual(await sent.statuses(), ['delivered', 'delivered', 'delivered'])
+  await report(sent.bounceAddress(null), dsn(failed('b@example.com'), failed('c@example.com')))
+  assert.deepEqual(await sent.statuses(), ['delivered', 'bounced', 'bounced'])
+})
+
+test('a bounce in plain words counts when it comes from the null sender', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  await report(sent.bounceAddress(), [
+    'From: MAILER-DAEMON@qmail.example',
+    'Subject: failure notice',
+    '',
+    'Hi. This is the qmail-send program at qmail.example.',
+    '',
+    '<jane@example.com>:',
+    '192.0.2.1 does not like recipient.',
+    'Remote host said: 550 5.1.1 No such user',
+  ])
+  assert.deepEqual(await sent.statuses(), ['bounced'])
+})
+
+test('holiday notices and letters to the bounce address change nothing', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  const vacation = ['From: Jane <jane@example.com>', 'Auto-Submitted: auto-replied', 'Subject: Out of office']
+  await report(sent.bounceAddress(), [...vacation, '', '550 5.1.1 is what my calendar says. User unknown'])
+  await report(
+    sent.bounceAddress(),
+    ['From: jane@example.com', 'Subject: Re: Hello', '', 'Thanks!'],
+    'jane@example.com',
+  )
+  assert.deepEqual(await sent.statuses(), ['delivered'])
+})
+
+test('a complaint suppresses for the whole account, by whatever address it comes', async t => {
+  const { report } = await anMx(t)
+  const complaint = ['Feedback-Type: abuse', 'User-Agent: SomeFBL/1.0', 'Version: 1']
+  for (const kind of ['complaint', 'bounce', 'abuse'] as const) {
+    const sent = await aDeliveredMessage()
+    const original = [`Return-Path: <${sent.bounceAddress()}>`, 'Subject: Hello']
+    const to = { complaint: sent.complaintAddress(0), bounce: sent.bounceAddress(), abuse: 'abuse@sluice.test' }[kind]
+    assert.match(await report(to, arf(complaint, original), 'fbl@example.com'), /^250/)
+    assert.deepEqual(await sent.statuses(), ['complained'], kind)
+    assert.deepEqual(await sent.suppressions(), [{ address: 'jane@example.com', reason: 'complaint' }])
+    assert.equal((await sent.events('complained')).length, 1)
+  }
+})
+
+test('a complaint to abuse@ finds its delivery through any mark of ours, and only through one', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage(['a@example.com', 'b@example.com', 'c@example.com'])
+  const [first, second] = [sent.bounceAddress(0), sent.bounceAddress(1)]
+  await report('abuse@mx.sluice.test', arf(['Feedback-Type: abuse', `Original-Mail-From: <${first}>`]))
+  await report(
+    'abuse@bounce.sluice.test',
+    arf(['Feedback-Type: fraud'], [`Received: from x (envelope-from <${second}>)`]),
+  )
+  const forged = sent.bounceAddress(2).replace(/.(?=@)/, last => (last === 'a' ? 'b' : 'a'))
+  await report('abuse@sluice.test', arf(['Feedback-Type: abuse', `Original-Mail-From: <${forged}>`]))
+  await report('abuse@sluice.test', arf(['Feedback-Type: abuse', 'Original-Rcpt-To: c@example.com']))
+  assert.deepEqual(await sent.statuses(), ['complained', 'complained', 'delivered'])
+})
+
+test('a mail taken out of the spam folder, or a report on signatures, is no complaint', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  await report(sent.complaintAddress(0), arf(['Feedback-Type: not-spam']))
+  await report(sent.complaintAddress(0), arf(['Feedback-Type: auth-failure']))
+  await report(sent.complaintAddress(0), ['From: jane@example.com', 'Subject: why?', '', 'Why?'])
+  assert.deepEqual(await sent.statuses(), ['delivered'])
+})
+
+test('one report to several addresses of ours is taken for each', async t => {
+  const { report } = await anMx(t)
+  const [one, two] = [await aDeliveredMessage(), await aDeliveredMessage()]
+  await report([one.bounceAddress(), two.bounceAddress()], dsn(failed('jane@example.com')))
+  assert.deepEqual([await one.statuses(), await two.statuses()], [['bounced'], ['bounced']])
+})
+
+test('a forged token and every unknown recipient are refused', async t => {
+  const { client } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  const session = await client()
+  await session.say('MAIL FROM:<anyone@localhost>')
+  const real = sent.bounceAddress()
+  const tampered = Array.from({ length: 51 }, (_, at) => at)
+    .filter(at => real[at] !== '-')
+    .map(at => real.slice(0, at) + (real[at] === 'a' ? 'b' : 'a') + real.slice(at + 1))
+  const others = ['someone@sluice.test', 'abuse@example.com', 'postmaster@example.com', 'x', '"a b"@sluice.test']
+  for (const address of [...tampered, real.replace(/^b/, 'c'), ...others]) {
+    assert.match(await session.say(`RCPT TO:<${address}>`), /^550 5\.1\.1/, address)
+  }
+  assert.match(await session.say('DATA'), /^554 5\.5\.1/)
+  for (const address of [real, 'postmaster', 'PostMaster@sluice.test', 'abuse@mx.sluice.test']) {
+    assert.match(await session.say(`RCPT TO:<${address}>`), /^250/, address)
+  }
+})
+
+test('mail to the postmaster is accepted and logged', async t => {
+  const { report, logLines } = await anMx(t)
+  assert.match(await report('postmaster@sluice.test', ['Subject: canary-subject', '', 'Hello']), /^250/)
+  assert.ok(logLines.some(line => line.includes('canary-subject') && line.includes('a message came in')))
+})
+
+test('a report that cannot be read is taken, logged, and changes nothing', async t => {
+  const { report, logLines } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  const bomb = ['Content-Type: multipart/mixed; boundary=b', '', ...Array.from({ length: 1_100 }, () => '--b\r\n\r\nx')]
+  assert.match(await report(sent.bounceAddress(), bomb), /^250/)
+  assert.ok(logLines.some(line => line.includes('cannot be read') && line.includes('too_many_parts')))
+  assert.match(await report(sent.bounceAddress(), dsn(['Nonsense: x'])), /^250/)
+  assert.match(await report(sent.bounceAddress(), ['']), /^250/)
+  assert.deepEqual(await sent.statuses(), ['delivered'])
+})
+
+test('while the database is away, or the reader busy, the report is to come again', async t => {
+  const sent = await aDeliveredMessage()
+  const { world } = sent.account.box.app
+  const transact = () => Promise.reject(refuse('unavailable', 'Try again shortly.'))
+  const away = await anMx(t, { world: { ...world, db: Object.assign(Object.create(world.db), { transact }) } })
+  assert.match(await away.report(sent.bounceAddress(), dsn(failed('jane@example.com'))), /^451 4\.3\.0/)
+  const { MimeReader } = await import('../../mail/mime-read.ts')
+  const busy = await anMx(t, { reader: new MimeReader({ queueMax: 0 }) })
+  assert.match(await busy.report(sent.bounceAddress(), dsn(failed('jane@example.com'))), /^451 4\.3\.0/)
+  assert.deepEqual(await sent.statuses(), ['delivered'])
+})
+
+test('an address that brings too much is put off until the next minute', async t => {
+  const { client, world } = await anMx(t, { arrivalsPerMinute: 3 })
+  const { clock } = (await aDeliveredMessage()).account.box
+  clock.set(new Date(Math.ceil(world.clock.now().getTime() / 60_000) * 60_000 + 1_000))
+  const session = await client()
+  assert.match(await session.say('MAIL FROM:<>'), /^250/)
+  assert.match(await session.say('RCPT TO:<guess@sluice.test>'), /^550/)
+  await session.say('RSET')
+  assert.match(await session.say('MAIL FROM:<>'), /^250/)
+  await session.say('RSET')
+  assert.match(await session.say('MAIL FROM:<>'), /^450 4\.7\.1/)
+  clock.advance(60_000)
+  assert.match(await session.say('MAIL FROM:<>'), /^250/)
+})
+
+test('the port offers TLS and no login, takes 10 MB, and no smuggled message', async t => {
+  const { client, report } = await anMx(t)
+  const session = await client()
+  const offer = await session.say('EHLO mx.example.com')
+  assert.match(offer, /STARTTLS/)
+  assert.match(offer, /SIZE 10485760/)
+  assert.doesNotMatch(offer, /AUTH/)
+  assert.match(await session.say('AUTH PLAIN AHUAcA=='), /^502 5\.5\.1/)
+  assert.match(await session.say('MAIL FROM:<> SIZE=10485761'), /^552 5\.3\.4/)
+  assert.match(await report('postmaster', ['Subject: x', '', 'a\n.\nb']), /^550 5\.6\.0/)
+  assert.match(await session.say('STARTTLS'), /^220/)
+  await session.secure()
+  assert.match(await session.say('EHLO mx.example.com'), /SIZE/)
+})
