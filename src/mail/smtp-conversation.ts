@@ -105,8 +105,8 @@ export class SmtpConversation<Login, Recipient> {
     try {
       if (outcome.kind === 'malformed') return { reply: '550 5.6.0 The message holds a bare CR, a bare LF or a NUL' }
       if (outcome.kind === 'too_large') return { reply: tooLarge(this.#door) }
-      const { source } = outcome
-      const reply = await this.#door.receive({ client: this.#client, login: this.#login, ...transaction, source })
+      const { takeSource } = outcome
+      const reply = await this.#door.receive({ client: this.#client, login: this.#login, ...transaction, takeSource })
       if (reply.startsWith('2')) this.#badCommands = 0
       // RFC 5321 §3.8: after 421 the server closes.
       return reply.startsWith('421') ? { reply, next: 'close' } : { reply }

@@ -4,10 +4,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { dotStuff, endOfData } from './dot-stuff.ts'
-import { DataReader, type DataOutcome } from './smtp-data.ts'
+import { DataReader } from './smtp-data.ts'
+
+type Outcome = { kind: 'source'; source: Buffer } | { kind: 'malformed' } | { kind: 'too_large' }
 
 /** Pushes the pieces; what followed the end of the data comes back as `rest`, null when the end never came. */
-function read(pieces: Buffer[], bytesMax = 1_000_000): { outcome: DataOutcome; rest: string | null } {
+function read(pieces: Buffer[], bytesMax = 1_000_000): { outcome: Outcome; rest: string | null } {
   const reader = new DataReader(bytesMax)
   let rest: string | null = null
   for (const piece of pieces) {
@@ -18,7 +20,8 @@ function read(pieces: Buffer[], bytesMax = 1_000_000): { outcome: DataOutcome; r
     const end = reader.push(piece)
     if (end !== -1) rest = piece.toString('latin1', end)
   }
-  return { outcome: reader.outcome(), rest }
+  const outcome = reader.outcome()
+  return { outcome: outcome.kind === 'source' ? { kind: 'source', source: outcome.takeSource() } : outcome, rest }
 }
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1')

@@ -4,7 +4,8 @@
 
 import { findBareLineBreak } from './headers.ts'
 
-export type DataOutcome = { kind: 'source'; source: Buffer } | { kind: 'malformed' } | { kind: 'too_large' }
+/** The source is handed over once: who takes it decides how long its bytes stay in memory. */
+export type DataOutcome = { kind: 'source'; takeSource: () => Buffer } | { kind: 'malformed' } | { kind: 'too_large' }
 
 const CR = 13
 const LF = 10
@@ -43,9 +44,13 @@ export class DataReader {
   outcome(): DataOutcome {
     if (this.#isMalformed) return { kind: 'malformed' }
     if (this.bytes > this.#bytesMax) return { kind: 'too_large' }
-    const source = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.bytes)
+    return { kind: 'source', takeSource: () => this.#takeSource() }
+  }
+
+  #takeSource(): Buffer {
+    const source = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks)
     this.#chunks = []
-    return { kind: 'source', source }
+    return source
   }
 
   #consume(bytes: Buffer): number {

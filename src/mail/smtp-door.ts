@@ -21,7 +21,8 @@ export interface ReceivedMail<Login, Recipient> {
   /** At least one. */
   recipients: readonly Recipient[]
   smtputf8: boolean
-  source: Buffer
+  /** The message, once. */
+  takeSource: () => Buffer
 }
 
 export type Admission<Recipient> = { kind: 'admitted'; recipient: Recipient } | { kind: 'refused'; reply: string }

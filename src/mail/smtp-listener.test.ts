@@ -136,8 +136,8 @@ test('three failed logins end the session', async t => {
 test('memory is shared: a large message waits for another to end, and its wait is not held against it', async t => {
   const answer = Promise.withResolvers<string>()
   let taken = 0
-  const receive = (mail: { source: Buffer }) => {
-    taken += mail.source.length
+  const receive = (mail: { takeSource: () => Buffer }) => {
+    taken += mail.takeSource().length
     return answer.promise
   }
   const dataMs = 500

@@ -13,7 +13,7 @@ type TestDoor = SmtpDoor<string, string>
 export interface Port {
   port: number
   listener: SmtpListener<string, string>
-  received: ReceivedMail<string, string>[]
+  received: (ReceivedMail<string, string> & { source: Buffer })[]
   faults: unknown[]
 }
 
@@ -22,7 +22,7 @@ export async function openPort(
   door: Partial<TestDoor> = {},
   limits: Partial<SmtpLimits> = {},
 ): Promise<Port> {
-  const received: ReceivedMail<string, string>[] = []
+  const received: Port['received'] = []
   const faults: unknown[] = []
   const listener = new SmtpListener<string, string>(
     {
@@ -34,7 +34,7 @@ export async function openPort(
       trustsClearText: () => true,
       admit: path => ({ kind: 'admitted', recipient: path }),
       receive: async mail => {
-        received.push(mail)
+        received.push({ ...mail, source: mail.takeSource() })
         return '250 2.0.0 Ok'
       },
       onFault: error => faults.push(error),

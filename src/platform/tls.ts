@@ -3,7 +3,6 @@
 import { createPrivateKey, randomBytes, X509Certificate, type KeyObject } from 'node:crypto'
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { generate } from 'selfsigned'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 
@@ -101,6 +100,8 @@ function isUsable({ cert }: TlsIdentity, host: string, clock: Clock): boolean {
 
 async function selfSigned(host: string, clock: Clock): Promise<string> {
   const now = clock.now().getTime()
+  // Needed once in the life of an installation, and large: loaded only then.
+  const { generate } = await import('selfsigned')
   const made = await generate([{ name: 'commonName', value: host }], {
     // RSA, although a handshake with P-256 costs a tenth: what the library builds on cannot write an EC certificate.
     keyType: 'rsa',

@@ -84,9 +84,9 @@ export class MxServer {
     return { kind: 'refused', reply: '550 5.1.1 No such recipient here' }
   }
 
-  async #receive({ client, from, recipients, source }: ReceivedMail<never, Recognised>): Promise<string> {
+  async #receive({ client, from, recipients, takeSource }: ReceivedMail<never, Recognised>): Promise<string> {
     // RFC 5321 §4.4: this is the final delivery. Bounces without a part for machines are known by it.
-    const read = await this.#reader.read(prependLines(source, `Return-Path: <${from}>\r\n`))
+    const read = await this.#reader.read(prependLines(takeSource(), `Return-Path: <${from}>\r\n`))
     const about = { session: client.id, ip: client.ip, from }
     if (read.kind === 'refused') return this.#unreadable(read.reason, about)
     try {

@@ -1,10 +1,11 @@
-// The life of a queued mail, downward: claim what is next, look at the pauses, make the final bytes, talk to the receiver,
-// decide, record. The network is never touched inside a transaction; a lease says who holds what.
+// The life of a queued mail, downward: claim what is next, look at the pauses, make the final bytes, talk to the
+// receiver, decide, record. The network is never touched inside a transaction; a lease says who holds what.
 import { randomUUID } from 'node:crypto'
+import type { ActiveSuspension } from '../../control/suspensions/active.ts'
 import { scopeName, type PauseFacts } from '../../control/suspensions/match.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
-import { PauseGate } from './pause-gate.ts'
+import { PauseGate, type Waiting } from './pause-gate.ts'
 import {
   claimDue,
   extendLeases,
@@ -19,14 +20,17 @@ import { recordComplaintReport } from './reports.ts'
 import { returnPath } from './return-path.ts'
 import { simulate } from './simulator.ts'
 import { Sources, type SigningKeys } from './sources.ts'
-import type { Envelope, Outcome } from './transport/outcome.ts'
+import type { Envelope, Outcome, Withheld } from './transport/outcome.ts'
 import { verdictOf } from './verdict.ts'
 
 export interface Transport {
-  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<Outcome[]>
+  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<(Outcome | Withheld)[]>
 }
 
-/** A worker that dies gives its mail back within 35 s (RELIABILITY P20): this, and the round that looks for lapsed leases. */
+/**
+ * A worker that dies gives its mail back within 35 s (RELIABILITY P20): this, and the round that looks for lapsed
+ * leases.
+ */
 const LEASE_MS = 30_000
 /** Enough to keep the connections busy; what was claimed goes before a newcomer of another tenant, so not more. */
 const IN_FLIGHT_MAX = 600
@@ -123,7 +127,8 @@ export class Courier {
     try {
       await this.#attempt(job, signal)
     } catch (err) {
-      // Nothing was recorded: the mail goes back to the queue, now if the database is there, else when the lease lapses.
+      // Nothing was recorded: the mail goes back to the queue, now if the database is there, else when the lease
+      // lapses.
       if (!signal.aborted) this.#world.log.error({ err, message_id: job.message.id }, 'an attempt could not be made')
       await this.#giveBack(job)
     } finally {
@@ -133,19 +138,27 @@ export class Courier {
   }
 
   async #attempt({ message, deliveries, leaseToken }: Job, signal: AbortSignal): Promise<void> {
-    const pause = await this.#gate.pauseFor({ accountId: message.account_id, facts: factsOf(message, deliveries[0]!) })
-    if (pause) {
-      const held = { kind: 'held' as const, leaseToken, suspensionId: pause.id, scope: scopeName(pause) }
-      await Promise.all(deliveries.map(delivery => this.#recorder.record({ ...held, delivery })))
-      return
-    }
-    const outcomes = message.is_sandbox
-      ? deliveries.map(({ recipient, attempts }) => simulate(recipient, attempts))
-      : await this.#send(message, deliveries, signal)
+    const gate = new GateQuestion(this.#gate, {
+      accountId: message.account_id,
+      facts: factsOf(message, deliveries[0]!),
+    })
+    const ends: End[] = message.is_sandbox
+      ? await simulated(deliveries, gate)
+      : await this.#send(message, deliveries, gate, signal)
     const now = this.#world.clock.now()
     await Promise.all(
       deliveries.map(async (delivery, index) => {
-        const { outcome, complains } = outcomes[index]!
+        const { outcome, complains } = ends[index]!
+        if (outcome.kind === 'withheld') {
+          const pause = gate.pause!
+          return this.#recorder.record({
+            kind: 'held',
+            delivery,
+            leaseToken,
+            suspensionId: pause.id,
+            scope: scopeName(pause),
+          })
+        }
         const verdict = verdictOf(outcome, { attempt: delivery.attempts, acceptedAt: delivery.accepted_at }, now)
         await this.#recorder.record({ kind: 'attempted', delivery, leaseToken, verdict })
         if (complains) {
@@ -159,8 +172,9 @@ export class Courier {
   async #send(
     message: MessageToSend,
     deliveries: readonly Claimed[],
+    gate: GateQuestion,
     signal: AbortSignal,
-  ): Promise<{ outcome: Outcome; complains: boolean }[]> {
+  ): Promise<End[]> {
     const ready = await this.#sources.ready(message, deliveries[0]!.n)
     if (!ready) return deliveries.map(() => ({ outcome: BODY_GONE, complains: false }))
     try {
@@ -172,6 +186,7 @@ export class Courier {
           source: ready.source,
           smtputf8: message.needs_smtputf8,
           requireTls: message.require_tls,
+          mayBegin: () => gate.isOpen(),
         },
         signal,
       )
@@ -185,6 +200,34 @@ export class Courier {
     const leases = deliveries.map(({ message_id, n }) => ({ message_id, n, lease_token: leaseToken }))
     await this.#world.db.transact(system('delivery'), tx => releaseLeases(tx, leases)).catch(() => {})
   }
+}
+
+/** How an attempt ended for one recipient. */
+interface End {
+  outcome: Outcome | Withheld
+  complains: boolean
+}
+
+/** Asks the pause gate and remembers which pause it was. */
+class GateQuestion {
+  readonly #gate: PauseGate
+  readonly #waiting: Waiting
+  pause: ActiveSuspension | null = null
+
+  constructor(gate: PauseGate, waiting: Waiting) {
+    this.#gate = gate
+    this.#waiting = waiting
+  }
+
+  async isOpen(): Promise<boolean> {
+    this.pause = await this.#gate.pauseFor(this.#waiting)
+    return this.pause === null
+  }
+}
+
+async function simulated(deliveries: readonly Claimed[], gate: GateQuestion): Promise<End[]> {
+  if (await gate.isOpen()) return deliveries.map(({ recipient, attempts }) => simulate(recipient, attempts))
+  return deliveries.map(() => ({ outcome: { kind: 'withheld' }, complains: false }))
 }
 
 const BODY_GONE: Outcome = {

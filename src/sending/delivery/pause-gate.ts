@@ -1,6 +1,6 @@
-// The last look before an attempt (RELIABILITY, Pause gate): a short transaction takes the account's lock shared and then, in
-// a second statement with a new snapshot, reads the pauses. A pause takes the same lock exclusively before it answers, so
-// once it has answered no gate lets matching mail through. One transaction serves everybody who waits.
+// The last look before an attempt (RELIABILITY, Pause gate): a short transaction takes the account's lock shared and
+// then, in a second statement with a new snapshot, reads the pauses. A pause takes the same lock exclusively before
+// it answers, so once it has answered no gate lets matching mail through. One transaction serves everybody who waits.
 import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
 import { lockAccountsShared } from '../../control/suspensions/account-lock.ts'
 import { broadestPause, type PauseFacts } from '../../control/suspensions/match.ts'

@@ -1,4 +1,5 @@
-// The SQL of delivery: claiming, keeping leases, recording outcomes. With acceptance the only writer of queue and deliveries.
+// The SQL of delivery: claiming, keeping leases, recording outcomes. With acceptance the only writer of queue and
+// deliveries.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
@@ -170,8 +171,8 @@ export interface Lapsed {
 }
 
 /**
- * A lease that lapsed gives the work back. What took three workers with it is set aside, so that the queue behind it moves
- * (RELIABILITY, Poison).
+ * A lease that lapsed gives the work back. What took three workers with it is set aside, so that the queue behind it
+ * moves (RELIABILITY, Poison).
  */
 export const reclaimLapsed = (
   tx: Tx,

@@ -1,5 +1,5 @@
-// The envelope sender of a delivery: an address that names the message and, where it is alone, the recipient, and proves that
-// we wrote it. A report to it finds its delivery; a forged one finds nothing.
+// The envelope sender of a delivery: an address that names the message and, where it is alone, the recipient, and
+// proves that we wrote it. A report to it finds its delivery; a forged one finds nothing.
 import { decodeToken, encodeToken } from '../../mail/verp.ts'
 import { idFromBytes, idToBytes } from '../../platform/ids.ts'
 import type { Secrets } from '../../platform/secrets.ts'

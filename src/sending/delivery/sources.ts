@@ -1,5 +1,5 @@
-// The bytes that go on the wire: the stored source, the recipient's own unsubscribe link, and the DKIM signature over the
-// final result. Large bodies are fetched when their turn comes, and few at a time.
+// The bytes that go on the wire: the stored source, the recipient's own unsubscribe link, and the DKIM signature over
+// the final result. Large bodies are fetched when their turn comes, and few at a time.
 import type { KeyObject } from 'node:crypto'
 import { signDkim } from '../../mail/dkim.ts'
 import { Signers } from '../../mail/signers.ts'
@@ -47,8 +47,8 @@ export class Sources {
   }
 
   /**
-   * Null when the body is gone: retention took it, and there is nothing left to send. `release` is called when the source
-   * is no longer needed.
+   * Null when the body is gone: retention took it, and there is nothing left to send. `release` is called when the
+   * source is no longer needed.
    */
   async ready(message: MessageToSend, n: number): Promise<(ReadyMessage & { release: () => void }) | null> {
     if (message.source) {

@@ -1,5 +1,5 @@
-// From the outcome of an attempt to what becomes of the delivery. Pure: classification by rules, retry or not, and the data
-// that the event carries.
+// From the outcome of an attempt to what becomes of the delivery. Pure: classification by rules, retry or not, and
+// the data that the event carries.
 import { classifyReply, type BounceClass } from '../../mail/bounce-classes.ts'
 import type { SmtpReply } from '../../mail/smtp-reply.ts'
 import type { Outcome } from './transport/outcome.ts'

@@ -22,6 +22,8 @@ function namedIn(fields: readonly HeaderField[], name: string): ReadonlySet<stri
   return new Set((one ? [one] : mailboxesIn(value).mailboxes).map(({ address }) => address))
 }
 
+/** A thousand recipients with their names are 100 KB. Who stands behind counts as a blind copy. */
+const LIST_CHARS_MAX = 131_072
 const PIECES = /"(?:[^"\\]|\\.)*"|<[^<>]*>|\([^()]*\)|[,:;]|[^",:;<(]+/guy
 
 /** The mailboxes of an address list (RFC 5322 §3.4), groups and comments included; `isWhole` when all of it was read. */
@@ -37,7 +39,7 @@ export function mailboxesIn(value: string): { mailboxes: Address[]; isWhole: boo
     text = ''
   }
   // A quote, bracket or comment that does not end also ends the reading: PIECES is sticky.
-  for (const [piece] of value.matchAll(PIECES)) {
+  for (const [piece] of value.slice(0, LIST_CHARS_MAX).matchAll(PIECES)) {
     end += piece.length
     if (piece === ',' || piece === ';') take()
     else if (piece === ':') text = ''

@@ -180,9 +180,9 @@ test('who is named in To or Cc is that, all others are blind copies, each once',
 test('an address list of any shape is read in a moment', () => {
   const begun = performance.now()
   for (const text of ['"\\"'.repeat(200_000), '('.repeat(400_000), '<'.repeat(400_000), 'a,'.repeat(200_000)]) {
-    assert.equal(mailboxesIn(text).mailboxes.length, 0)
+    assert.deepEqual(mailboxesIn(text), { mailboxes: [], isWhole: false })
   }
-  assert.ok(performance.now() - begun < 1_000)
+  assert.ok(performance.now() - begun < 2_000)
   assert.deepEqual(mailboxesIn('a@b.example, "open').isWhole, false)
 })
 

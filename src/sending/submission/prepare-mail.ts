@@ -31,8 +31,9 @@ export interface SmtpLogin {
   tenantId: string
 }
 
-export interface MailOrder extends ReceivedMail<SmtpLogin, Address> {
+export interface MailOrder extends Omit<ReceivedMail<unknown, Address>, 'login' | 'takeSource'> {
   login: SmtpLogin
+  source: Buffer
   /** Our name in Received. */
   host: string
   now: Date

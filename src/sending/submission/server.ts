@@ -15,6 +15,7 @@ import type { TlsIdentity } from '../../platform/tls.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../messages/gate.ts'
 import { prepareMail, type SmtpLogin } from './prepare-mail.ts'
+import type { Submission } from '../messages/submission.ts'
 import { replyFor } from './reply.ts'
 
 /** Who decides about logins, counts the failed ones and limits them. */
@@ -88,17 +89,26 @@ export class SubmissionServer {
     }
   }
 
-  async #receive({ login: held, ...mail }: ReceivedMail<HeldLogin, Address>): Promise<string> {
-    const { world, gate } = this.#options
+  async #receive(mail: ReceivedMail<HeldLogin, Address>): Promise<string> {
     try {
-      if (!(await this.#isStillValid(held!.attempt, mail.client))) return '421 4.7.0 Log in again'
-      const { login } = held!
-      const submission = prepareMail({ ...mail, login, host: world.config.MX_HOST, now: world.clock.now() })
-      const { message_id } = await gate.submit(submission)
+      if (!(await this.#isStillValid(mail.login!.attempt, mail.client))) return '421 4.7.0 Log in again'
+      const { message_id } = await this.#options.gate.submit(this.#prepare(mail))
       return `250 2.0.0 Accepted as ${message_id}`
     } catch (error) {
       return replyOrThrow(error)
     }
+  }
+
+  /** Not in the function that waits for the gate: that would keep the message as it came in memory beside the new one. */
+  #prepare({ login, takeSource, ...mail }: ReceivedMail<HeldLogin, Address>): Submission {
+    const { config, clock } = this.#options.world
+    return prepareMail({
+      ...mail,
+      login: login!.login,
+      source: takeSource(),
+      host: config.MX_HOST,
+      now: clock.now(),
+    })
   }
 
   /**

@@ -168,7 +168,8 @@ export class Connection {
   #receive(reply: RawReply): void {
     if (this.#end !== null) return
     if (this.#state === 'quitting') return this.#fail('said goodbye', true)
-    // A 421 may come at any time (RFC 5321 §3.8): the server is about to close. It counts as a close when nothing is owed.
+    // A 421 may come at any time (RFC 5321 §3.8): the server is about to close. It counts as a close when nothing is
+    // owed.
     const isClosing = reply.code === 421
     if (this.#owed === 0) return this.#fail(isClosing ? 'closed the connection' : 'spoke out of turn', isClosing)
     this.#owed -= 1
@@ -210,8 +211,8 @@ export class Connection {
   }
 
   /**
-   * One timer for the whole life of a connection: it is set anew only for an earlier deadline than the one it stands at.
-   * A later deadline is looked at when the timer fires, so a busy connection touches it about once a minute.
+   * One timer for the whole life of a connection: it is set anew only for an earlier deadline than the one it stands
+   * at. A later deadline is looked at when the timer fires, so a busy connection touches it about once a minute.
    */
   #arm(ms: number): void {
     const now = performance.now()

@@ -4,7 +4,9 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { TLSSocket } from 'node:tls'
 
-/** What the server says to a line: a reply (lines joined by LF), nothing ever again (null), or what the function does. */
+/**
+ * What the server says to a line: a reply (lines joined by LF), nothing ever again (null), or what the function does.
+ */
 export type Answer = string | null | ((line: string, session: Session) => string | null | void)
 
 export interface Script {

@@ -21,8 +21,8 @@ export interface MailDnsOptions {
   clock: Clock
 }
 
-// Addresses carry their time to live, held within these bounds: a shorter one would ask on every connection, a longer one
-// would outlive a move. MX, TXT and TLSA come from node:dns without one and are kept for the time between.
+// Addresses carry their time to live, held within these bounds: a shorter one would ask on every connection, a longer
+// one would outlive a move. MX, TXT and TLSA come from node:dns without one and are kept for the time between.
 const TTL_MS_MIN = 60_000
 const TTL_MS_MAX = 300_000
 export const RECORD_TTL_MS = 120_000

@@ -1,5 +1,5 @@
-// Fetches the MTA-STS policy of a domain (RFC 8461 §3.3). This is a request to an address chosen by a stranger: only public
-// addresses, only 200, no redirect, a verified certificate, a small body, one deadline.
+// Fetches the MTA-STS policy of a domain (RFC 8461 §3.3). This is a request to an address chosen by a stranger: only
+// public addresses, only 200, no redirect, a verified certificate, a small body, one deadline.
 import { X509Certificate } from 'node:crypto'
 import { request } from 'node:https'
 import { checkServerIdentity, rootCertificates, type PeerCertificate } from 'node:tls'

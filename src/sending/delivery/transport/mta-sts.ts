@@ -1,5 +1,5 @@
-// MTA-STS (RFC 8461): what a domain demands of those who send to it, learned over HTTPS and remembered for as long as the
-// domain asked, so that someone who later tampers with DNS cannot take it back.
+// MTA-STS (RFC 8461): what a domain demands of those who send to it, learned over HTTPS and remembered for as long as
+// the domain asked, so that someone who later tampers with DNS cannot take it back.
 import { parsePolicy, resolvePolicy, validateMx } from 'mailauth/lib/mta-sts.js'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Answer } from './mail-dns.ts'

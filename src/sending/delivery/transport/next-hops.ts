@@ -111,8 +111,8 @@ function staticRoute(routes: readonly SmtpRoute[]): Route {
 const HOPS_MAX = 5
 
 /**
- * The order to try them in: by preference, at random among equals to spread the load (RFC 5321 §5.1), those that refused
- * a connection lately behind all others.
+ * The order to try them in: by preference, at random among equals to spread the load (RFC 5321 §5.1), those that
+ * refused a connection lately behind all others.
  */
 export function inOrder(hops: readonly Hop[], penalties: Penalties): readonly Hop[] {
   if (hops.length === 1) return hops

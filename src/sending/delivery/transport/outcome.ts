@@ -13,10 +13,20 @@ export interface Envelope {
   smtputf8: boolean
   /** Refuse clear text. */
   requireTls: boolean
+  /**
+   * Asked when a connection is at hand, right before MAIL: false withholds the message, and nothing is said to
+   * anybody.
+   */
+  mayBegin?: () => Promise<boolean>
 }
 
 /** Where a conversation was when it ended. */
 export type Phase = 'dns' | 'connect' | 'greeting' | 'hello' | 'tls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'content'
+
+/** `mayBegin` said no. */
+export interface Withheld {
+  kind: 'withheld'
+}
 
 export type Outcome =
   | { kind: 'delivered'; reply: SmtpReply; host: string; tls: boolean }
@@ -45,8 +55,8 @@ export interface Timeouts {
   closeMs: number
 }
 
-// The promises of the service, where it makes them; the rest from RFC 5321 §4.5.3.2 and RFC 8461 §3.3, shortened where a
-// waiting sender would lose more than a patient one gains.
+// The promises of the service, where it makes them; the rest from RFC 5321 §4.5.3.2 and RFC 8461 §3.3, shortened
+// where a waiting sender would lose more than a patient one gains.
 export const DEFAULT_TIMEOUTS: Timeouts = {
   dnsMs: 10_000,
   connectMs: 30_000,

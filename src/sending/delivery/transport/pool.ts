@@ -1,5 +1,5 @@
-// Open connections, per next hop and in all. Whoever wants one gets one that is resting, or room to open one, or waits in
-// line behind those who want the same host. A slow host fills its own lane and no other.
+// Open connections, per next hop and in all. Whoever wants one gets one that is resting, or room to open one, or
+// waits in line behind those who want the same host. A slow host fills its own lane and no other.
 import type { Clock } from '../../../platform/clock.ts'
 import { AbortHub } from './abort-hub.ts'
 import type { Connection } from './connection.ts'

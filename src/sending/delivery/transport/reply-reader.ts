@@ -1,5 +1,6 @@
-// Cuts the bytes of an SMTP server into replies (RFC 5321 §4.2). Lenient about length and bare LF, strict about form: what
-// does not begin with a code is no reply, and after one such line no later line can be trusted to answer what we asked.
+// Cuts the bytes of an SMTP server into replies (RFC 5321 §4.2). Lenient about length and bare LF, strict about form:
+// what does not begin with a code is no reply, and after one such line no later line can be trusted to answer what we
+// asked.
 
 export interface RawReply {
   code: number

@@ -48,7 +48,9 @@ export const anEnvelope = (fields: Partial<Envelope> = {}): Envelope => ({
   ...fields,
 })
 
-/** `delivered`, `refused rcpt 550 5.1.1`, `fault connect`, `fault! dns 5.1.2`: the exclamation mark is for permanent. */
+/**
+ * `delivered`, `refused rcpt 550 5.1.1`, `fault connect`, `fault! dns 5.1.2`: the exclamation mark is for permanent.
+ */
 export function brief(outcome: Outcome | undefined): string {
   assert(outcome, 'there is an outcome')
   if (outcome.kind === 'delivered') return outcome.tls ? 'delivered over TLS' : 'delivered'

@@ -12,7 +12,15 @@ import { fetchPolicyText } from './mta-sts-fetch.ts'
 import { StsPolicies } from './mta-sts.ts'
 import { inOrder, NextHops, type Hop } from './next-hops.ts'
 import { openSession, type SessionSettings } from './open-session.ts'
-import { DEFAULT_TIMEOUTS, Failure, outcomeOf, type Envelope, type Outcome, type Timeouts } from './outcome.ts'
+import {
+  DEFAULT_TIMEOUTS,
+  Failure,
+  outcomeOf,
+  type Envelope,
+  type Outcome,
+  type Timeouts,
+  type Withheld,
+} from './outcome.ts'
 import { Penalties } from './penalties.ts'
 import { Pool } from './pool.ts'
 import { TlsPolicies } from './tls-policies.ts'
@@ -99,7 +107,7 @@ export class Transport {
    * One outcome per recipient, in their order. Rejects only when the signal ends the waiting for a connection (a
    * transaction that has begun is finished), when the transport is closed, or for a mistake of ours.
    */
-  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<Outcome[]> {
+  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<(Outcome | Withheld)[]> {
     const isOneTransaction = envelope.recipients.length <= RECIPIENTS_PER_TRANSACTION_MAX
     return isOneTransaction ? this.#deliver(domain, envelope, signal) : this.#deliverInParts(domain, envelope, signal)
   }
@@ -117,8 +125,12 @@ export class Transport {
     clearTimeout(timer)
   }
 
-  async #deliverInParts(domain: string, envelope: Envelope, signal: AbortSignal | undefined): Promise<Outcome[]> {
-    const outcomes: Outcome[] = []
+  async #deliverInParts(
+    domain: string,
+    envelope: Envelope,
+    signal: AbortSignal | undefined,
+  ): Promise<(Outcome | Withheld)[]> {
+    const outcomes: (Outcome | Withheld)[] = []
     for (let start = 0; start < envelope.recipients.length; start += RECIPIENTS_PER_TRANSACTION_MAX) {
       const recipients = envelope.recipients.slice(start, start + RECIPIENTS_PER_TRANSACTION_MAX)
       outcomes.push(...(await this.#deliver(domain, { ...envelope, recipients }, signal)))
@@ -126,7 +138,7 @@ export class Transport {
     return outcomes
   }
 
-  async #deliver(domain: string, envelope: Envelope, signal: AbortSignal | undefined): Promise<Outcome[]> {
+  async #deliver(domain: string, envelope: Envelope, signal: AbortSignal | undefined): Promise<(Outcome | Withheld)[]> {
     signal?.throwIfAborted()
     const route = await this.#nextHops.routeFor(domain)
     if (route.kind === 'none') return toAll(envelope, outcomeOf(route.failure, null))
@@ -147,11 +159,19 @@ export class Transport {
     return toAll(envelope, outcomeOf(failed!.failure, failed!.hop.host))
   }
 
-  async #converse(hop: Hop, policy: TlsPolicy, envelope: Envelope, signal?: AbortSignal): Promise<Outcome[]> {
+  async #converse(
+    hop: Hop,
+    policy: TlsPolicy,
+    envelope: Envelope,
+    signal?: AbortSignal,
+  ): Promise<(Outcome | Withheld)[]> {
     const { timeouts } = this.#settings
     const acquire = (isFresh: boolean): Promise<Connection> =>
       this.#pool.acquire({ hop, policy, open: () => this.#open(hop, policy), signal, isFresh })
     let connection = this.#pool.takeReady(hop, policy) ?? (await acquire(false))
+    if (envelope.mayBegin && !(await this.#isAllowed(hop, connection, envelope.mayBegin))) {
+      return envelope.recipients.map(() => ({ kind: 'withheld' }))
+    }
     let outcomes = await transact(connection, envelope, timeouts)
     if (outcomes === STALE) {
       connection = await acquire(true)
@@ -160,6 +180,17 @@ export class Transport {
     this.#pool.release(hop, connection)
     assert(outcomes !== STALE, 'a fresh connection is not stale')
     return outcomes
+  }
+
+  /** The connection goes back untouched when the answer is no, or when there is none. */
+  async #isAllowed(hop: Hop, connection: Connection, mayBegin: () => Promise<boolean>): Promise<boolean> {
+    let isAllowed = false
+    try {
+      isAllowed = await mayBegin()
+      return isAllowed
+    } finally {
+      if (!isAllowed) this.#pool.release(hop, connection)
+    }
   }
 
   async #open(hop: Hop, policy: TlsPolicy): Promise<Connection> {
