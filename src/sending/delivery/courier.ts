@@ -20,11 +20,11 @@ import { recordComplaintReport } from './reports.ts'
 import { returnPath } from './return-path.ts'
 import { simulate } from './simulator.ts'
 import { Sources, type SigningKeys } from './sources.ts'
-import type { Envelope, Outcome, Withheld } from './transport/outcome.ts'
+import type { GatedEnvelope, Outcome, Withheld } from './transport/outcome.ts'
 import { verdictOf } from './verdict.ts'
 
 export interface Transport {
-  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<(Outcome | Withheld)[]>
+  sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<(Outcome | Withheld)[]>
 }
 
 /**
@@ -178,7 +178,7 @@ export class Courier {
     const ready = await this.#sources.ready(message, deliveries[0]!.n)
     if (!ready) return deliveries.map(() => ({ outcome: BODY_GONE, complains: false }))
     try {
-      const outcomes = await this.#transport.send(
+      const outcomes = await this.#transport.sendIfAllowed(
         deliveries[0]!.recipient_domain,
         {
           mailFrom: returnPath(this.#world.secrets, message.id, deliveries, ready.returnPathDomain),

@@ -17,10 +17,10 @@ const newPair = (): { privateKey: string; publicKey: string } =>
 const authorityPair = newPair()
 const hostPair = newPair()
 
-export async function anAuthority(name = 'Test Authority'): Promise<Certified> {
+export async function anAuthority(name = 'Test Authority', keyPair = authorityPair): Promise<Certified> {
   const { private: key, cert } = await generate([{ name: 'commonName', value: name }], {
     algorithm: 'sha256',
-    keyPair: authorityPair,
+    keyPair,
     extensions: [
       { name: 'basicConstraints', cA: true, critical: true },
       { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
@@ -28,6 +28,9 @@ export async function anAuthority(name = 'Test Authority'): Promise<Certified> {
   })
   return { key, cert }
 }
+
+/** Goes by a name that belongs to another, with a key of its own. */
+export const anImpostor = (name: string): Promise<Certified> => anAuthority(name, hostPair)
 
 /** For the given names; self-signed without an authority. The chain is sent along with the certificate. */
 export async function aCertificate(names: string[], authority?: Certified, until?: Date): Promise<Certified> {

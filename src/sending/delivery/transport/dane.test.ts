@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash, X509Certificate } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
 import { steerableClock } from '../../../platform/clock.ts'
-import { aCertificate, anAuthority, type Certified } from './certificates.fixture.ts'
+import { aCertificate, anAuthority, anImpostor, type Certified } from './certificates.fixture.ts'
 import { isUsable, isVouchedFor, type Tlsa } from './dane.ts'
 import { aZone, type FakeDns, type Name } from './fake-dns.fixture.ts'
 import { aServer, type FakeServer } from './fake-smtp.fixture.ts'
@@ -12,6 +12,7 @@ import { anEnvelope, aTransport, brief } from './transport.fixture.ts'
 
 const authority = await anAuthority('One')
 const stranger = await anAuthority('Two')
+const impostor = await anImpostor('One')
 const signed = await aCertificate(['mx.receiver.test'], authority)
 const misnamed = await aCertificate(['mx.other.test'], authority)
 const expired = await aCertificate(['mx.receiver.test'], authority, new Date('2020-01-01'))
@@ -64,6 +65,7 @@ test('an authority vouches for what it signed, in its name and time', () => {
   }
   assert.equal(isVouchedFor([tlsa(2, 0, 1, stranger)], seen(signed, authority)), false)
   assert.equal(isVouchedFor([tlsa(2, 0, 1, stranger)], seen(signed, stranger)), false)
+  assert.equal(isVouchedFor([tlsa(2, 0, 1, impostor)], seen(signed, impostor)), false)
 })
 
 test('an authority published as a whole need not be sent along; its digest is not enough', () => {

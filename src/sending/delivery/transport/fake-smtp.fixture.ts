@@ -16,6 +16,8 @@ export interface Script {
   answers?: Record<string, Answer>
   extensions?: string[]
   tls?: { key: string; cert: string }
+  /** Bytes that follow the reply to a verb in the same packet. */
+  trailers?: Record<string, string>
 }
 
 export interface Session {
@@ -97,7 +99,8 @@ function converse(fake: FakeServer, script: Script, socket: Socket): void {
     const answer = own === undefined ? (DEFAULT_ANSWERS[verb] ?? '500 5.5.1 What?') : own
     const text = typeof answer === 'function' ? (answer(line, session) ?? null) : answer
     if (own === null) session.isMute = true
-    if (text !== null && !session.isMute) session.socket.write(`${text.replaceAll('\n', '\r\n')}\r\n`)
+    if (text !== null && !session.isMute)
+      session.socket.write(`${text.replaceAll('\n', '\r\n')}\r\n${script.trailers?.[verb] ?? ''}`)
     return text
   }
   const listen = (from: Socket): void => {

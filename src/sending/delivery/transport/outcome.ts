@@ -13,15 +13,15 @@ export interface Envelope {
   smtputf8: boolean
   /** Refuse clear text. */
   requireTls: boolean
-  /**
-   * Asked when a connection is at hand, right before MAIL: false withholds the message, and nothing is said to
-   * anybody.
-   */
-  mayBegin?: () => Promise<boolean>
 }
 
 /** Where a conversation was when it ended. */
 export type Phase = 'dns' | 'connect' | 'greeting' | 'hello' | 'tls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'content'
+
+export interface GatedEnvelope extends Envelope {
+  /** Asked when a connection is at hand, right before MAIL: false withholds it, and nothing is said to anybody. */
+  mayBegin: () => Promise<boolean>
+}
 
 /** `mayBegin` said no. */
 export interface Withheld {

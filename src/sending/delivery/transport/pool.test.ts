@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aServer, type Answer, type FakeServer, type Session } from './fake-smtp.fixture.ts'
-import type { Outcome, TransportOptions } from './transport.ts'
+import type { TransportOptions } from './transport.ts'
 import { anEnvelope, aTransport, brief, routesTo, until } from './transport.fixture.ts'
 
 /** A server that answers the content only when told to. */
@@ -24,7 +24,7 @@ const routesByDomain = (servers: Record<string, FakeServer>): Pick<TransportOpti
 
 const times = <T>(count: number, act: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => act(index))
-const briefs = (outcomes: Outcome[][]): Set<string> => new Set(outcomes.flat().map(brief))
+const briefs = (outcomes: Parameters<typeof brief>[0][][]): Set<string> => new Set(outcomes.flat().map(brief))
 const to = (local: string | number): ReturnType<typeof anEnvelope> =>
   anEnvelope({ recipients: [`${local}@receiver.test`] })
 
@@ -105,7 +105,8 @@ test('a host that hangs does not hold up another', async t => {
 
 test('when all connections are taken, one that rests is given up for a host that needs one', async t => {
   const [one, two] = [await aServer(t), await aServer(t)]
-  const transport = aTransport(t, { ...routesByDomain({ 'one.test': one, 'two.test': two }), connectionsMax: 1 })
+  const routes = routesByDomain({ 'one.test': one, 'two.test': two })
+  const transport = aTransport(t, { ...routes, connectionsMax: 1, idleMs: 60_000 })
   await transport.send('one.test', to(1))
   const [outcome] = await transport.send('two.test', to(2))
 
@@ -247,4 +248,40 @@ test('closing does not wait longer than it may', async t => {
   await transport.close()
 
   assert.equal(brief((await hanging)[0]), 'fault content')
+})
+
+test('a message that may not begin says nothing to anybody, and its connection serves the next', async t => {
+  const server = await aServer(t)
+  const transport = aTransport(t, routesTo(server))
+  const recipients = ['b@receiver.test', 'c@receiver.test']
+  const mayBegin = async (): Promise<boolean> => {
+    assert.deepEqual(server.sessions[0]!.lines, ['EHLO sender.test'], 'it is asked when the connection is at hand')
+    return false
+  }
+  const withheld = await transport.send('receiver.test', anEnvelope({ recipients, mayBegin }))
+  assert.deepEqual(withheld.map(brief), ['withheld', 'withheld'])
+  assert.deepEqual(server.sessions[0]!.lines, ['EHLO sender.test'])
+
+  const broken = transport.send('receiver.test', anEnvelope({ mayBegin: () => Promise.reject(new Error('no answer')) }))
+  await assert.rejects(broken, /no answer/)
+  const [delivered] = await transport.send('receiver.test', anEnvelope({ mayBegin: async () => true }))
+  assert.equal(brief(delivered), 'delivered')
+  assert.equal(server.sessions.length, 1)
+})
+
+test('a message whose kept connection was dead is asked about again before it begins on another', async t => {
+  const server = await aServer(t)
+  const transport = aTransport(t, routesTo(server))
+  await transport.send('receiver.test', to(1))
+  const answers = [true, false]
+  const mayBegin = async (): Promise<boolean> => {
+    const answer = answers.shift()!
+    if (answer) server.sessions[0]!.socket.destroy()
+    return answer
+  }
+  const [outcome] = await transport.send('receiver.test', { ...to(2), mayBegin })
+
+  assert.equal(brief(outcome), 'withheld')
+  assert.deepEqual(answers, [])
+  assert.equal(server.messages.length, 1)
 })

@@ -69,15 +69,17 @@ test('a handshake that fails falls back to clear text on a new connection, unles
     assert.equal(brief(strict), 'fault tls', how)
     assert.deepEqual(server.sessions[0]!.lines, ['EHLO sender.test', 'STARTTLS'])
     assert.equal(server.messages.length, 1, how)
+    assert.equal(server.sessions.length, 3, how)
   }
 })
 
 test('replies put before the handshake are never taken for the server over TLS', async t => {
   // In one packet with the agreement: what an attacker in between would add.
-  const STARTTLS = '220 2.0.0 Go ahead\n250-injected\n250 AUTH PLAIN'
-  const server = await aServer(t, { tls, answers: { STARTTLS } })
-  const [outcome] = await aTransport(t, routesTo(server)).send('receiver.test', anEnvelope({ requireTls: true }))
-  assert.equal(brief(outcome), 'fault tls')
+  for (const STARTTLS of ['250-injected\r\n250 AUTH PLAIN\r\n', '250-injected\r\n', '250-injec']) {
+    const server = await aServer(t, { tls, trailers: { STARTTLS } })
+    const [outcome] = await aTransport(t, routesTo(server)).send('receiver.test', anEnvelope({ requireTls: true }))
+    assert.equal(brief(outcome), 'fault tls', JSON.stringify(STARTTLS))
+  }
 })
 
 test('TLS that is not offered, or not just now, is done without, unless it is required', async t => {
@@ -114,7 +116,7 @@ test('mail that requires TLS takes a kept connection only if it is encrypted', a
 
 test('a waiting message that requires TLS does not starve behind kept connections without it', async t => {
   const server = await aServer(t)
-  const transport = aTransport(t, { ...routesTo(server), connectionsPerHostMax: 1 })
+  const transport = aTransport(t, { ...routesTo(server), connectionsPerHostMax: 1, idleMs: 60_000 })
   const plain = Array.from({ length: 5 }, () => transport.send('receiver.test', anEnvelope()))
   const strict = transport.send('receiver.test', anEnvelope({ requireTls: true }))
 

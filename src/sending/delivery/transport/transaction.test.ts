@@ -275,8 +275,9 @@ test('a refusal in the middle of a large message is the answer, even if the rest
         socket.on('data', chunk => {
           seen += chunk.length
           if (seen < 300_000 || socket.isPaused()) return
-          socket.write('552 5.3.4 Enough\r\n')
           socket.pause()
+          // By then the sender has filled every buffer between the two and waits.
+          setTimeout(() => socket.write('552 5.3.4 Enough\r\n'), 200)
         })
         return '354 Go'
       },

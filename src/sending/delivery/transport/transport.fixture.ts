@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { cidrList } from '../../../platform/net/cidr.ts'
 import type { FakeServer } from './fake-smtp.fixture.ts'
+import type { Withheld } from './outcome.ts'
 import { Transport, type Envelope, type Outcome, type TransportOptions } from './transport.ts'
 
 /** Generous, so that a busy machine fails nothing; a test shortens the one it is about. */
@@ -51,13 +52,18 @@ export const anEnvelope = (fields: Partial<Envelope> = {}): Envelope => ({
 /**
  * `delivered`, `refused rcpt 550 5.1.1`, `fault connect`, `fault! dns 5.1.2`: the exclamation mark is for permanent.
  */
-export function brief(outcome: Outcome | undefined): string {
+export function brief(outcome: Outcome | Withheld | undefined): string {
   assert(outcome, 'there is an outcome')
+  if (outcome.kind === 'withheld') return 'withheld'
   if (outcome.kind === 'delivered') return outcome.tls ? 'delivered over TLS' : 'delivered'
   const { phase } = outcome
   if (outcome.kind === 'refused') return ['refused', phase, outcome.reply.code, outcome.reply.enhanced].join(' ').trim()
   return ['fault', outcome.isPermanent ? '! ' : ' ', phase, outcome.code ? ` ${outcome.code}` : ''].join('')
 }
+
+/** The host that an outcome names. */
+export const hostOf = (outcome: Outcome | Withheld | undefined): string | null =>
+  outcome && outcome.kind !== 'withheld' ? outcome.host : null
 
 export async function until(condition: () => boolean): Promise<void> {
   for (let tries = 0; !condition(); tries++) {

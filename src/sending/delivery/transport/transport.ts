@@ -17,6 +17,7 @@ import {
   Failure,
   outcomeOf,
   type Envelope,
+  type GatedEnvelope,
   type Outcome,
   type Timeouts,
   type Withheld,
@@ -107,7 +108,16 @@ export class Transport {
    * One outcome per recipient, in their order. Rejects only when the signal ends the waiting for a connection (a
    * transaction that has begun is finished), when the transport is closed, or for a mistake of ours.
    */
-  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<(Outcome | Withheld)[]> {
+  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<Outcome[]> {
+    return this.#send(domain, envelope, signal) as Promise<Outcome[]>
+  }
+
+  /** As above, with a last question before each transaction begins. */
+  sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<(Outcome | Withheld)[]> {
+    return this.#send(domain, envelope, signal)
+  }
+
+  #send(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<(Outcome | Withheld)[]> {
     const isOneTransaction = envelope.recipients.length <= RECIPIENTS_PER_TRANSACTION_MAX
     return isOneTransaction ? this.#deliver(domain, envelope, signal) : this.#deliverInParts(domain, envelope, signal)
   }
@@ -127,7 +137,7 @@ export class Transport {
 
   async #deliverInParts(
     domain: string,
-    envelope: Envelope,
+    envelope: MaybeGated,
     signal: AbortSignal | undefined,
   ): Promise<(Outcome | Withheld)[]> {
     const outcomes: (Outcome | Withheld)[] = []
@@ -138,7 +148,11 @@ export class Transport {
     return outcomes
   }
 
-  async #deliver(domain: string, envelope: Envelope, signal: AbortSignal | undefined): Promise<(Outcome | Withheld)[]> {
+  async #deliver(
+    domain: string,
+    envelope: MaybeGated,
+    signal: AbortSignal | undefined,
+  ): Promise<(Outcome | Withheld)[]> {
     signal?.throwIfAborted()
     const route = await this.#nextHops.routeFor(domain)
     if (route.kind === 'none') return toAll(envelope, outcomeOf(route.failure, null))
@@ -162,24 +176,22 @@ export class Transport {
   async #converse(
     hop: Hop,
     policy: TlsPolicy,
-    envelope: Envelope,
+    envelope: MaybeGated,
     signal?: AbortSignal,
   ): Promise<(Outcome | Withheld)[]> {
-    const { timeouts } = this.#settings
     const acquire = (isFresh: boolean): Promise<Connection> =>
       this.#pool.acquire({ hop, policy, open: () => this.#open(hop, policy), signal, isFresh })
-    let connection = this.#pool.takeReady(hop, policy) ?? (await acquire(false))
-    if (envelope.mayBegin && !(await this.#isAllowed(hop, connection, envelope.mayBegin))) {
-      return envelope.recipients.map(() => ({ kind: 'withheld' }))
+    for (const isFresh of [false, true]) {
+      const connection = (isFresh ? null : this.#pool.takeReady(hop, policy)) ?? (await acquire(isFresh))
+      // Asked again for a fresh connection: it may have taken half a minute to open.
+      if (envelope.mayBegin && !(await this.#isAllowed(hop, connection, envelope.mayBegin))) {
+        return envelope.recipients.map(() => ({ kind: 'withheld' }))
+      }
+      const outcomes = await transact(connection, envelope, this.#settings.timeouts)
+      this.#pool.release(hop, connection)
+      if (outcomes !== STALE) return outcomes
     }
-    let outcomes = await transact(connection, envelope, timeouts)
-    if (outcomes === STALE) {
-      connection = await acquire(true)
-      outcomes = await transact(connection, envelope, timeouts)
-    }
-    this.#pool.release(hop, connection)
-    assert(outcomes !== STALE, 'a fresh connection is not stale')
-    return outcomes
+    assert.fail('a fresh connection is not stale')
   }
 
   /** The connection goes back untouched when the answer is no, or when there is none. */
@@ -238,5 +250,8 @@ export class Transport {
     return isIpv4First ? [...four, ...six] : [...six, ...four]
   }
 }
+
+/** Without the question nothing is ever withheld. */
+type MaybeGated = Envelope & Partial<GatedEnvelope>
 
 const toAll = ({ recipients }: Envelope, outcome: Outcome): Outcome[] => recipients.map(() => outcome)
