@@ -1,15 +1,13 @@
 // MTA-STS (RFC 8461): what a domain demands of those who send to it, learned over HTTPS and remembered for as long as
 // the domain asked, so that someone who later tampers with DNS cannot take it back.
-import { parsePolicy, resolvePolicy, validateMx } from 'mailauth/lib/mta-sts.js'
 import type { Clock } from '../../../platform/clock.ts'
 import type { Answer } from './mail-dns.ts'
-
-type Policy = ReturnType<typeof parsePolicy>
+import { readPolicy, readPolicyId, type StsPolicy } from './mta-sts-policy.ts'
 
 interface Known {
   id: string
   /** Null: it could not be fetched, and is not asked for again until then. */
-  policy: Policy | null
+  policy: StsPolicy | null
   until: number
 }
 
@@ -31,38 +29,39 @@ export class StsPolicies {
   }
 
   /** The policy to obey. Null when there is none, or one that is only being tested (RFC 8461 §5). */
-  async enforcedFor(domain: string): Promise<Policy | null> {
+  async enforcedFor(domain: string): Promise<StsPolicy | null> {
     const policy = await this.#policyFor(domain)
     return policy?.mode === 'enforce' ? policy : null
   }
 
-  async #policyFor(domain: string): Promise<Policy | null> {
+  async #policyFor(domain: string): Promise<StsPolicy | null> {
     const remembered = this.#known.get(domain)
     const known = remembered && remembered.until > this.#now() ? remembered : null
     const id = await this.#idOf(domain)
     // No record, or no answer: what is remembered stays in force until it lapses (RFC 8461 §5.1).
     if (id === null || id === known?.id) return known?.policy ?? null
-    try {
-      const policy = parsePolicy(await this.#options.fetchText(domain), { strict: true })
-      this.#remember(domain, { id, policy, until: this.#now() + (policy.maxAge ?? 0) * 1000 })
+    const policy = await this.#fetch(domain)
+    if (policy) {
+      this.#remember(domain, { id, policy, until: this.#now() + policy.maxAgeSeconds * 1_000 })
       return policy
-    } catch {
-      // A policy that cannot be had binds nobody (RFC 8461 §3.3), but an older one still does.
-      if (known?.policy) return known.policy
-      this.#remember(domain, { id, policy: null, until: this.#now() + RETRY_MS })
-      return null
     }
+    // A policy that cannot be had binds nobody (RFC 8461 §3.3), but an older one still does.
+    if (known?.policy) return known.policy
+    this.#remember(domain, { id, policy: null, until: this.#now() + RETRY_MS })
+    return null
   }
 
   async #idOf(domain: string): Promise<string | null> {
-    const resolver = async (name: string): Promise<string[][]> => {
-      const answer = await this.#options.txt(name)
-      return answer.kind === 'found' ? answer.value : []
-    }
+    const answer = await this.#options.txt(`_mta-sts.${domain}`)
+    // A record may come in several strings, which belong together.
+    return answer.kind === 'found' ? readPolicyId(answer.value.map(strings => strings.join(''))) : null
+  }
+
+  async #fetch(domain: string): Promise<StsPolicy | null> {
     try {
-      return (await resolvePolicy(domain, { resolver, strict: true })) || null
+      return readPolicy(await this.#options.fetchText(domain))
     } catch {
-      return null // several records count as none (RFC 8461 §3.1)
+      return null // whatever stood in the way, there is no policy to be had
     }
   }
 
@@ -76,5 +75,3 @@ export class StsPolicies {
     return this.#options.clock.now().getTime()
   }
 }
-
-export const allowsHost = (policy: Policy, host: string): boolean => validateMx(host, policy).valid

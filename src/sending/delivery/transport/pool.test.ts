@@ -258,13 +258,14 @@ test('a message that may not begin says nothing to anybody, and its connection s
     assert.deepEqual(server.sessions[0]!.lines, ['EHLO sender.test'], 'it is asked when the connection is at hand')
     return false
   }
-  const withheld = await transport.send('receiver.test', anEnvelope({ recipients, mayBegin }))
+  const withheld = await transport.sendIfAllowed('receiver.test', { ...anEnvelope({ recipients }), mayBegin })
   assert.deepEqual(withheld.map(brief), ['withheld', 'withheld'])
   assert.deepEqual(server.sessions[0]!.lines, ['EHLO sender.test'])
 
-  const broken = transport.send('receiver.test', anEnvelope({ mayBegin: () => Promise.reject(new Error('no answer')) }))
+  const mayNotBeAsked = (): Promise<boolean> => Promise.reject(new Error('no answer'))
+  const broken = transport.sendIfAllowed('receiver.test', { ...anEnvelope(), mayBegin: mayNotBeAsked })
   await assert.rejects(broken, /no answer/)
-  const [delivered] = await transport.send('receiver.test', anEnvelope({ mayBegin: async () => true }))
+  const [delivered] = await transport.sendIfAllowed('receiver.test', { ...anEnvelope(), mayBegin: async () => true })
   assert.equal(brief(delivered), 'delivered')
   assert.equal(server.sessions.length, 1)
 })
@@ -279,7 +280,7 @@ test('a message whose kept connection was dead is asked about again before it be
     if (answer) server.sessions[0]!.socket.destroy()
     return answer
   }
-  const [outcome] = await transport.send('receiver.test', { ...to(2), mayBegin })
+  const [outcome] = await transport.sendIfAllowed('receiver.test', { ...to(2), mayBegin })
 
   assert.equal(brief(outcome), 'withheld')
   assert.deepEqual(answers, [])
