@@ -71,7 +71,7 @@ export class Courier {
     if (signal.aborted) return 0
     const leaseToken = randomUUID()
     const limit = Math.min(CLAIM_MAX, IN_FLIGHT_MAX - this.#inFlight.size)
-    const claimed = await this.#world.db.transact(system('delivery'), tx =>
+    const claimed = await this.#world.db.transactLightly(system('delivery'), tx =>
       claimDue(tx, { leaseToken, leaseUntil: new Date(tx.now.getTime() + LEASE_MS), limit }),
     )
     if (claimed.length === 0) return 0
@@ -86,7 +86,7 @@ export class Courier {
   async heartbeat(): Promise<void> {
     const leases = [...this.#inFlight.values()]
     if (leases.length === 0) return
-    await this.#world.db.transact(system('delivery'), tx =>
+    await this.#world.db.transactLightly(system('delivery'), tx =>
       extendLeases(tx, leases, new Date(tx.now.getTime() + LEASE_MS)),
     )
   }

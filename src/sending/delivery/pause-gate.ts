@@ -21,7 +21,7 @@ export class PauseGate {
       itemsMax: 500,
       slots: 2,
       run: waiting =>
-        world.db.transact(system('pause-gate'), async tx => {
+        world.db.transactLightly(system('pause-gate'), async tx => {
           const accounts = [...new Set(waiting.map(each => each.accountId))].toSorted()
           await lockAccountsShared(tx, accounts)
           const pauses = await activePauses(tx, accounts)

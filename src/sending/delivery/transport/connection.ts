@@ -28,6 +28,8 @@ export class Connection {
   policyKey = ''
   /** Transactions begun. */
   uses = 0
+  /** It was open before the message at hand asked for it, and the server may have closed it in the meantime. */
+  isKept = false
   /** A transaction was left open: RSET before the next. */
   needsReset = false
   readonly #reader = new ReplyReader(reply => this.#receive(reply))

@@ -160,8 +160,24 @@ test('a policy that cannot be had as it must be binds nobody', async t => {
   const server = await aServer(t)
   for (const [what, answer] of Object.entries(answers)) {
     const scene = await aScene(t, answer)
-    assert.equal(await send(scene.transportTo(server, { timeouts: { policyMs: 200 } })), 'delivered', what)
+    assert.equal(await send(scene.transportTo(server, { timeouts: { policyMs: 400 } })), 'delivered', what)
     assert.equal(scene.fetches(), 1, what)
+  }
+})
+
+test('a policy that could not be had is not asked for again for five minutes', async t => {
+  const clock = steerableClock()
+  const { fetches, transportTo } = await aScene(t, (_, response) => void response.writeHead(404).end())
+  const transport = transportTo(await aServer(t), { clock })
+  for (const [seconds, expected] of [
+    [0, 1],
+    [130, 1],
+    [130, 1],
+    [130, 2],
+  ] as const) {
+    clock.advance(seconds * 1_000)
+    assert.equal(await send(transport), 'delivered')
+    assert.equal(fetches(), expected)
   }
 })
 

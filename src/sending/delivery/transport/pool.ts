@@ -167,6 +167,7 @@ export class Pool {
   #park(hop: Hop, connection: Connection): void {
     if (this.#isClosed) return connection.quit(this.#options.timeouts.quitMs)
     const lane = this.#laneOf(hop)
+    connection.isKept = true
     if (this.#owesRoom(lane)) return connection.quit(this.#options.timeouts.quitMs)
     const index = lane.waiting.findIndex(({ want }) => !want.isFresh && satisfies(connection, want.policy))
     if (index === -1) {

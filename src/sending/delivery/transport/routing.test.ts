@@ -59,7 +59,7 @@ test('the next host is tried when one cannot be reached or is not willing, and g
     const dns = await aZone(t, twoHosts())
     const first = await aServer(t, { answers: { connect } })
     const second = await aServer(t, { address: '127.0.0.2', port: first.port })
-    const timeouts = { greetingMs: 100 }
+    const timeouts = { greetingMs: 300 }
     const transport = aTransport(t, { ...byMx(first, dns), clock, messagesPerConnectionMax: 1, timeouts })
     const once = await transport.send('receiver.test', anEnvelope())
     const again = await transport.send('receiver.test', anEnvelope())
@@ -148,7 +148,7 @@ test('what DNS says decides whether a fault is for good', async t => {
   await Promise.all(
     cases.map(async ([zone, expected]) => {
       const dns = await aZone(t, zone)
-      const transport = aTransport(t, { dnsServers: [dns.server], timeouts: { dnsMs: 400 } })
+      const transport = aTransport(t, { dnsServers: [dns.server], timeouts: { dnsMs: 900 } })
       const recipients = ['b@receiver.test', 'c@receiver.test']
       const outcomes = await transport.send('receiver.test', anEnvelope({ recipients }))
       assert.deepEqual(outcomes.map(brief), [expected, expected], JSON.stringify(zone))

@@ -61,7 +61,7 @@ test('a handshake that fails falls back to clear text on a new connection, unles
   }
   for (const [how, answers] of Object.entries(failures)) {
     const server = await aServer(t, { answers })
-    const transport = aTransport(t, { ...routesTo(server), timeouts: { commandMs: 200 } })
+    const transport = aTransport(t, { ...routesTo(server), timeouts: { commandMs: 400 } })
     const [open] = await transport.send('receiver.test', anEnvelope())
     const [strict] = await transport.send('receiver.test', anEnvelope({ requireTls: true }))
 

@@ -195,16 +195,16 @@ function noted(exchange: Exchange, reply: RawReply, phase: Phase): RawReply {
   if (reply.code === 421) {
     exchange.goodbye = parseReply(reply.text)
     // Said to whatever came next after a long silence, not to this message.
-    if (isKept(exchange)) throw new Failure({ phase, reason: formatReply(exchange.goodbye), isClosed: true })
+    if (isUnproven(exchange)) throw new Failure({ phase, reason: formatReply(exchange.goodbye), isClosed: true })
   }
   exchange.isAnswered = true
   return reply
 }
 
-/** The connection is from an earlier message and has not yet shown that it still lives. */
-const isKept = ({ connection, isAnswered }: Exchange): boolean => connection.uses > 1 && !isAnswered
+/** The connection was kept and has not yet shown that it still lives. */
+const isUnproven = ({ connection, isAnswered }: Exchange): boolean => connection.isKept && !isAnswered
 
-const isStale = (exchange: Exchange, failure: Failure): boolean => isKept(exchange) && failure.isClosed
+const isStale = (exchange: Exchange, failure: Failure): boolean => isUnproven(exchange) && failure.isClosed
 
 function isYes(reply: RawReply, phase: Phase): boolean {
   if (reply.code >= 300 && reply.code < 400) throw unexpected(reply, phase)

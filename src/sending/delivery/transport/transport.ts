@@ -128,10 +128,12 @@ export class Transport {
 
   /** No new sends, waiting ones reject, running transactions get a while to end. */
   async close(): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(() => {
       for (const connection of this.#sockets) connection.destroy('the transport is closed')
+      resolve()
     }, this.#settings.timeouts.closeMs)
-    await this.#pool.close()
+    await Promise.race([this.#pool.close(), late])
     clearTimeout(timer)
   }
 
