@@ -3,6 +3,7 @@
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Access } from '../../platform/http/contract.ts'
+import { LastUse } from '../../platform/last-use.ts'
 import { cidrList } from '../../platform/net/cidr.ts'
 import {
   mayAct,
@@ -16,7 +17,7 @@ import { parseApiKey, sameSecret } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
 import { timingSafeEqual } from 'node:crypto'
 import { listKeysByPrefixAnywhere, type KeyRow } from './queries.ts'
-import { KeyUse } from './key-use.ts'
+import { updateLastUsed } from '../api-keys/last-used.ts'
 
 export interface Credentials {
   access: Access
@@ -35,12 +36,12 @@ export class Gatekeeper {
   readonly #adminToken: string
   readonly #keys: Batcher<string, KeyRow | null>
   readonly #failures: Batcher<FailedAuth, void>
-  readonly uses: KeyUse
+  readonly uses: LastUse
 
   constructor(world: World, adminToken: string) {
     this.#world = world
     this.#adminToken = adminToken
-    this.uses = new KeyUse(world)
+    this.uses = new LastUse(world, updateLastUsed)
     this.#keys = new Batcher({ run: prefixes => this.#findKeys(prefixes), itemsMax: 500, slots: 2 })
     this.#failures = new Batcher({ run: failures => this.#recordFailures(failures), itemsMax: 500, slots: 1 })
   }

@@ -70,10 +70,10 @@ export async function updateKeyRevoked(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`update api_keys set revoked_at = ${tx.now} where id = ${id}`)
 }
 
-export const updateKeysLastUsed = (tx: Tx, uses: { keyId: string; at: Date }[]): Promise<number> =>
+export const updateKeysLastUsed = (tx: Tx, uses: { id: string; at: Date }[]): Promise<number> =>
   tx.run(sql`
     update api_keys set last_used_at = use.at
-    from unnest(${uses.map(use => use.keyId)}::uuid[], ${uses.map(use => use.at)}::timestamptz[]) as use (id, at)
+    from unnest(${uses.map(use => use.id)}::uuid[], ${uses.map(use => use.at)}::timestamptz[]) as use (id, at)
     where api_keys.id = use.id and (last_used_at is null or last_used_at < use.at)`)
 
 export async function listKeys(

@@ -1,5 +1,6 @@
 // Who is submitting mail over SMTP? As with keys there is no cache: concurrent look-ups share one statement, so that a
 // rotation or deletion is in force in every process the moment its call returns.
+import { LastUse } from '../../platform/last-use.ts'
 import { timingSafeEqual } from 'node:crypto'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
@@ -8,9 +9,8 @@ import { refuse } from '../../platform/refusal.ts'
 import { mintSecret, sha256 } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
 import { USERNAME } from './contract.ts'
-import { CredentialUse } from './credential-use.ts'
 import { FailureLimit } from './failure-limit.ts'
-import { listCredentialsByUsernameAnywhere, type CredentialToCheck } from './queries.ts'
+import { listCredentialsByUsernameAnywhere, type CredentialToCheck, updateCredentialsLastUsed } from './queries.ts'
 
 export interface SmtpLogin {
   username: string
@@ -36,14 +36,14 @@ export class SmtpGatekeeper {
   readonly #credentials: Batcher<string, CredentialToCheck | null>
   readonly #failures: Batcher<FailedLogin, void>
   readonly #limit: FailureLimit
-  readonly #uses: CredentialUse
+  readonly #uses: LastUse
   /** Failures on their way into the journal. */
   readonly #recording = new Set<Promise<void>>()
 
   constructor(world: World) {
     this.#world = world
     this.#limit = new FailureLimit(world.clock)
-    this.#uses = new CredentialUse(world)
+    this.#uses = new LastUse(world, updateCredentialsLastUsed)
     this.#credentials = new Batcher({ run: usernames => this.#findCredentials(usernames), itemsMax: 500, slots: 2 })
     this.#failures = new Batcher({ run: failures => this.#recordFailures(failures), itemsMax: 500, slots: 1 })
   }

@@ -71,10 +71,10 @@ export async function listCredentials(
   return rows.map(toCredential)
 }
 
-export const updateCredentialsLastUsed = (tx: Tx, uses: { credentialId: string; at: Date }[]): Promise<number> =>
+export const updateCredentialsLastUsed = (tx: Tx, uses: { id: string; at: Date }[]): Promise<number> =>
   tx.run(sql`
     update smtp_credentials set last_used_at = use.at
-    from unnest(${uses.map(use => use.credentialId)}::uuid[], ${uses.map(use => use.at)}::timestamptz[]) as use (id, at)
+    from unnest(${uses.map(use => use.id)}::uuid[], ${uses.map(use => use.at)}::timestamptz[]) as use (id, at)
     where smtp_credentials.id = use.id and (last_used_at is null or last_used_at < use.at)`)
 
 export interface CredentialToCheck {
