@@ -20,7 +20,16 @@ export interface BenchServer {
 export async function startServer(environment: Record<string, string> = {}): Promise<BenchServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
   const port = await freePort()
-  const env = { ...process.env, DATA_DIR: dataDir, PORT: String(port), SMTP_PORT: '0', MX_PORT: '0', ...environment }
+  // Memory settings as in the start script of package.json.
+  const env = {
+    ...process.env,
+    MALLOC_ARENA_MAX: '2',
+    DATA_DIR: dataDir,
+    PORT: String(port),
+    SMTP_PORT: '0',
+    MX_PORT: '0',
+    ...environment,
+  }
   const child = spawn(process.execPath, ['--max-semi-space-size=8', 'src/main.ts', 'serve'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
