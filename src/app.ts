@@ -137,8 +137,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await claimInstallation(world.db, world.secrets)
       world.wakeups.listen(databaseUrl)
       board.start()
-      if (config.ROLES.has('api')) app.url = await listen(http, config)
       await smtp.listen(app.ports)
+      // Last: whoever finds us ready finds every door open.
+      if (config.ROLES.has('api')) app.url = await listen(http, config)
       if (config.ROLES.has('worker')) supervisor.start(loops)
     },
     stop: async () => {

@@ -67,7 +67,9 @@ test('a handshake that fails falls back to clear text on a new connection, unles
 
     assert.equal(brief(open), 'delivered', how)
     assert.equal(brief(strict), 'fault tls', how)
-    assert.deepEqual(server.sessions[0]!.lines, ['EHLO sender.test', 'STARTTLS'])
+    // What follows are the bytes of the handshake, which may happen to hold a line break.
+    assert.deepEqual(server.sessions[0]!.lines.slice(0, 2), ['EHLO sender.test', 'STARTTLS'])
+    assert.ok(!server.sessions[0]!.lines.some(line => line.startsWith('MAIL')))
     assert.equal(server.messages.length, 1, how)
     assert.equal(server.sessions.length, 3, how)
   }
