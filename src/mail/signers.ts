@@ -1,5 +1,5 @@
-// RSA signatures off the main thread, on threads that give way. One signature takes milliseconds of a core; at the usual
-// priority a few of them keep the thread that accepts mail waiting. Signing has time: accepting has not.
+// RSA signatures off the main thread, on threads that give way. One signature takes milliseconds of a core; at the
+// usual priority a few of them keep the thread that accepts mail waiting. Signing has time: accepting has not.
 import type { KeyObject } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'

@@ -1,6 +1,7 @@
-// Reads what a client sends after DATA (RFC 5321 §4.5.2), in whatever pieces it arrives: finds the end, takes the doubled
-// dots out, bounds the size, and notices what no message may hold. Only CRLF.CRLF is the end. Servers that also believe
-// LF.LF or CR.CR can be made to see two messages where we see one (SMTP smuggling), so such a message is refused.
+// Reads what a client sends after DATA (RFC 5321 §4.5.2), in whatever pieces it arrives: finds the end, takes the
+// doubled dots out, bounds the size, and notices what no message may hold. Only CRLF.CRLF is the end. Servers that
+// also believe LF.LF or CR.CR can be made to see two messages where we see one (SMTP smuggling), so such a message is
+// refused.
 
 import { findBareLineBreak } from './headers.ts'
 

@@ -1,6 +1,7 @@
-// A bound on the message bytes that all SMTP sessions hold together. Who finds it used up stops reading, which TCP turns
-// into waiting at the client, and nobody is refused. The session that has held its share the longest may always go on, so
-// that some message can end whatever the others hold: there is no deadlock, and the bound is passed by one message at most.
+// A bound on the message bytes that all SMTP sessions hold together. Who finds it used up stops reading, which TCP
+// turns into waiting at the client, and nobody is refused. The session that has held its share the longest may always
+// go on, so that some message can end whatever the others hold: there is no deadlock, and the bound is passed by one
+// message at most.
 
 /** What one session holds. */
 export class Holding {

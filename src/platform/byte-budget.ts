@@ -1,5 +1,5 @@
-// A budget of bytes for things that are large while they last: request bodies, message sources. Whoever finds it used up
-// waits for their turn; nobody is refused, and memory stays bounded.
+// A budget of bytes for things that are large while they last: request bodies, message sources. Whoever finds it used
+// up waits for their turn; nobody is refused, and memory stays bounded.
 
 interface Waiting {
   bytes: number

@@ -1,5 +1,5 @@
-// When each key or credential was last used, for people who wonder whether one may be revoked. Gathered in memory and written
-// once a minute: exact to the minute, and nobody who logs in waits for it.
+// When each key or credential was last used, for people who wonder whether one may be revoked. Gathered in memory and
+// written once a minute: exact to the minute, and nobody who logs in waits for it.
 import { system } from './db/actor.ts'
 import type { Tx } from './db/database.ts'
 import type { World } from './world.ts'

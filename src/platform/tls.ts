@@ -1,5 +1,6 @@
-// The certificate of the SMTP ports: the operator's own files, or one that the installation signs for itself and keeps in
-// DATA_DIR. Key and certificate of the latter live in one file, so that no process ever sees one without the other.
+// The certificate of the SMTP ports: the operator's own files, or one that the installation signs for itself and
+// keeps in DATA_DIR. Key and certificate of the latter live in one file, so that no process ever sees one without the
+// other.
 import { createPrivateKey, randomBytes, X509Certificate, type KeyObject } from 'node:crypto'
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

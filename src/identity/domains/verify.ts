@@ -1,5 +1,5 @@
-// Verifying: what DNS holds now decides. The look-ups come first and hold no transaction; the unique index over verified
-// names decides between two tenants that both pass.
+// Verifying: what DNS holds now decides. The look-ups come first and hold no transaction; the unique index over
+// verified names decides between two tenants that both pass.
 import type { Actor } from '../../platform/db/actor.ts'
 import { isUniqueViolation } from '../../platform/db/errors.ts'
 import type { Dns } from '../../platform/net/dns.ts'

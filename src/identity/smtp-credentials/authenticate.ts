@@ -62,7 +62,8 @@ export class SmtpGatekeeper {
       throw refuse('unauthorized', 'The username or the password is wrong.')
     }
     if (credential.allowed_cidrs.length > 0 && !cidrList(credential.allowed_cidrs).contains(ip)) {
-      // The password is right, so it is known to somebody it was not meant for: worth an event more than a typing error.
+      // The password is right, so it is known to somebody it was not meant for: worth an event more than a typing
+      // error.
       this.#fail(ip, { credential, ip, reason: 'ip_not_allowed' })
       throw refuse('ip_not_allowed', 'This SMTP credential may not be used from this address.')
     }

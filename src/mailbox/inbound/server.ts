@@ -1,5 +1,5 @@
-// The MX port: mail from anybody, without a login. So far it takes reports on what we sent; everything else is refused at
-// RCPT. 250 means that what the report changes is committed.
+// The MX port: mail from anybody, without a login. So far it takes reports on what we sent; everything else is
+// refused at RCPT. 250 means that what the report changes is committed.
 import { prependLines } from '../../mail/headers.ts'
 import { MimeReader } from '../../mail/mime-read.ts'
 import type { ParsedMail, RefusedReason } from '../../mail/parsed-mail.ts'

@@ -1,5 +1,5 @@
-// What a report from outside changes: a late bounce (RFC 3464), a complaint (RFC 5965), or nothing. Everything in it was
-// written by strangers; only the token in an address says which delivery it may touch.
+// What a report from outside changes: a late bounce (RFC 3464), a complaint (RFC 5965), or nothing. Everything in it
+// was written by strangers; only the token in an address says which delivery it may touch.
 import { readArf, type ArfReport } from '../../mail/arf.ts'
 import { classifyDsn, readDsn, type DsnReport } from '../../mail/dsn.ts'
 import type { ParsedMail } from '../../mail/parsed-mail.ts'

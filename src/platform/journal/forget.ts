@@ -1,4 +1,5 @@
-// Letting go of old events. Oldest first and in bounded batches: the oldest of an account are looked at, never its history.
+// Letting go of old events. Oldest first and in bounded batches: the oldest of an account are looked at, never its
+// history.
 import type { Tx } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 

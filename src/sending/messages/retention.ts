@@ -1,5 +1,6 @@
-// Retention: bodies leave first, then everything else of a message and its events, each account by its own settings. Legal
-// hold stops it. Bounded batches, each a transaction, so that nothing waits long for it and a kill loses nothing.
+// Retention: bodies leave first, then everything else of a message and its events, each account by its own settings.
+// Legal hold stops it. Bounded batches, each a transaction, so that nothing waits long for it and a kill loses
+// nothing.
 import { system } from '../../platform/db/actor.ts'
 import { deleteOldEvents } from '../../platform/journal/forget.ts'
 import type { World } from '../../platform/world.ts'

@@ -26,7 +26,9 @@ function namedIn(fields: readonly HeaderField[], name: string): ReadonlySet<stri
 const LIST_CHARS_MAX = 131_072
 const PIECES = /"(?:[^"\\]|\\.)*"|<[^<>]*>|\([^()]*\)|[,:;]|[^",:;<(]+/guy
 
-/** The mailboxes of an address list (RFC 5322 §3.4), groups and comments included; `isWhole` when all of it was read. */
+/**
+ * The mailboxes of an address list (RFC 5322 §3.4), groups and comments included; `isWhole` when all of it was read.
+ */
 export function mailboxesIn(value: string): { mailboxes: Address[]; isWhole: boolean } {
   const mailboxes: Address[] = []
   let isWhole = true

@@ -1,5 +1,5 @@
-// From a message as an SMTP client sent it to a submission: the header is checked and edited, the body is left alone but
-// for a text that not every receiver could take. The envelope says who receives; From says who sends.
+// From a message as an SMTP client sent it to a submission: the header is checked and edited, the body is left alone
+// but for a text that not every receiver could take. The envelope says who receives; From says who sends.
 import { isAscii, isUtf8 } from 'node:buffer'
 import { formatAddress, parseAddress, type Address } from '../../mail/address.ts'
 import { formatDate } from '../../mail/header-write.ts'

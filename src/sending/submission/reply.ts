@@ -1,4 +1,5 @@
-// What an SMTP client is told when the answer is no: the refusal's codes from the one catalogue, its sentence on one line.
+// What an SMTP client is told when the answer is no: the refusal's codes from the one catalogue, its sentence on one
+// line.
 import { catalogue, Refusal } from '../../platform/refusal.ts'
 
 /** A "no" that only SMTP knows, as a whole reply. */

@@ -99,7 +99,9 @@ export class SubmissionServer {
     }
   }
 
-  /** Not in the function that waits for the gate: that would keep the message as it came in memory beside the new one. */
+  /**
+   * Not in the function that waits for the gate: that would keep the message as it came in memory beside the new one.
+   */
   #prepare({ login, takeSource, ...mail }: ReceivedMail<HeldLogin, Address>): Submission {
     const { config, clock } = this.#options.world
     return prepareMail({

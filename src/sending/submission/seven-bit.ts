@@ -1,5 +1,5 @@
-// Makes a message fit for receivers that know only ASCII (RFC 5321 without 8BITMIME or SMTPUTF8), where that can be done
-// without taking it apart: a body that is one text, and header fields that some programs write in raw UTF-8.
+// Makes a message fit for receivers that know only ASCII (RFC 5321 without 8BITMIME or SMTPUTF8), where that can be
+// done without taking it apart: a body that is one text, and header fields that some programs write in raw UTF-8.
 import { isAscii, isUtf8 } from 'node:buffer'
 import { hasLongLine } from '../../mail/body-encoding.ts'
 import { addressHeader, textHeader } from '../../mail/header-write.ts'

@@ -25,7 +25,9 @@ export function readPolicyId(records: readonly string[]): string | null {
   return id !== undefined && /^[A-Za-z0-9]{1,32}$/.test(id) ? id : null
 }
 
-/** The policy, or null when the text is none. Of a field that stands twice the first counts; unknown ones are skipped. */
+/**
+ * The policy, or null when the text is none. Of a field that stands twice the first counts; unknown ones are skipped.
+ */
 export function readPolicy(text: string): StsPolicy | null {
   const mx: string[] = []
   const fields = new Map<string, string>()
