@@ -73,7 +73,7 @@ function drive({ url, bearer, body }: PostLoad, take: () => boolean): Promise<vo
       if (end < 0) return
       const length = Number(/content-length: (\d+)/i.exec(reply)?.[1] ?? 0)
       if (reply.length < end + 4 + length) return
-      if (!reply.startsWith('HTTP/1.1 202')) return void reject(new Error(reply.slice(0, 500)))
+      if (!reply.startsWith('HTTP/1.1 202')) return reject(new Error(reply.slice(0, 500)))
       reply = reply.slice(end + 4 + length)
       next()
     })

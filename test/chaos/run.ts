@@ -181,12 +181,14 @@ async function aSender(): Promise<{ bearer: string; tenantId: string }> {
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- replies are read freely here
+type Body = any
+
 async function post(
   url: string,
   path: string,
   body: object,
   bearer: string = sender.bearer,
-): Promise<{ status: number; body: any }> {
+): Promise<{ status: number; body: Body }> {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${bearer}` }
   const signal = AbortSignal.timeout(15_000)
   const reply = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body), signal })

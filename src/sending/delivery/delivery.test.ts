@@ -39,7 +39,7 @@ const countsOf = async (account: TestAccount, id: string): Promise<Record<string
   (await account.api.get(`/v1/messages/${id}`)).body.counts
 
 const becomes = (account: TestAccount, id: string, counts: Record<string, number>) =>
-  eventually(`${JSON.stringify(counts)}`, async () => {
+  eventually(JSON.stringify(counts), async () => {
     const found = await countsOf(account, id)
     return Object.entries(counts).every(([status, count]) => found[status] === count)
   })
