@@ -63,6 +63,9 @@ export async function mountReference(app: FastifyInstance): Promise<void> {
       title: 'Sluice API',
       withDefaultFonts: false,
       telemetry: false,
+      showDeveloperTools: 'never',
+      hideClientButton: true,
+      mcp: { disabled: true },
       agent: { disabled: true },
     },
   })

@@ -134,4 +134,8 @@ function operationId({ method, path }: Contract): string {
   return method.toLowerCase() + name.map(word => word.charAt(0).toUpperCase() + word.slice(1)).join('') + one
 }
 
-const tagOf = (path: string): string => (path.startsWith('/admin/') ? 'operator' : (path.split('/')[2] ?? 'service'))
+function tagOf(path: string): string {
+  if (path.startsWith('/admin/')) return 'operator'
+  const [first, second] = path.split('/').slice(1)
+  return first === 'v1' ? second! : path.includes('{') ? first! : 'service'
+}
