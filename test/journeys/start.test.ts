@@ -7,12 +7,13 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { cloneDatabase } from '../support/cluster.ts'
 import { clusterUrl } from '../support/box.ts'
 import { eventually } from '../support/factories.ts'
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const undo: (() => Promise<unknown>)[] = []
 after(async () => {
   for (const each of undo.toReversed()) await each()

@@ -1,6 +1,7 @@
 // The source tree as text, for the tidy tests.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 export interface SourceFile {
   /** From the project's root, with forward slashes. */
@@ -10,18 +11,18 @@ export interface SourceFile {
   imports: { from: string; isRelative: boolean }[]
 }
 
-export const ROOT = new URL('../../', import.meta.url).pathname.replaceAll('%20', ' ')
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Everything under src but tests and what only tests use. */
 export function sourceFiles(): SourceFile[] {
-  return globSync('src/**/*.ts', { cwd: decodeURIComponent(ROOT) })
+  return globSync('src/**/*.ts', { cwd: ROOT })
     .filter(path => !/\.(test|fixture)\.ts$/.test(path))
     .toSorted()
     .map(readSource)
 }
 
 function readSource(path: string): SourceFile {
-  const text = readFileSync(join(decodeURIComponent(ROOT), path), 'utf8')
+  const text = readFileSync(join(ROOT, path), 'utf8')
   const imports = [...text.matchAll(/\bfrom '([^']+)'|\bimport\('([^']+)'\)/g)].map(match => {
     const from = (match[1] ?? match[2])!
     const isRelative = from.startsWith('.')
