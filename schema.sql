@@ -86,6 +86,16 @@ create table audit_seals (
 );
 CREATE TRIGGER audit_seals_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
+create table credential_addresses (
+  credential_id uuid not null,
+  minute timestamp with time zone not null,
+  address text not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  constraint credential_addresses_pkey PRIMARY KEY (credential_id, minute, address)
+);
+CREATE INDEX credential_addresses_by_minute ON public.credential_addresses USING btree (minute);
+
 create table deliveries (
   message_id uuid not null,
   n integer not null,
@@ -213,6 +223,53 @@ CREATE INDEX messages_by_account ON ONLY public.messages USING btree (account_id
 CREATE INDEX messages_by_sender ON ONLY public.messages USING btree (account_id, sender, id);
 CREATE INDEX messages_by_tenant ON ONLY public.messages USING btree (tenant_id, id);
 
+create table metric_activity (
+  account_id uuid not null,
+  scope_type text not null,
+  scope_value text not null,
+  tenant_id uuid not null,
+  counted_at timestamp with time zone not null,
+  constraint metric_activity_pkey PRIMARY KEY (account_id, scope_type, scope_value, tenant_id)
+);
+
+create table metric_hours (
+  account_id uuid not null,
+  scope_type text not null,
+  scope_value text not null,
+  tenant_id uuid not null,
+  start timestamp with time zone not null,
+  recipients bigint not null,
+  delivered bigint not null,
+  hard_bounces bigint not null,
+  soft_bounces bigint not null,
+  blocks bigint not null,
+  deferrals bigint not null,
+  complaints bigint not null,
+  auth_failures bigint not null,
+  constraint metric_minutes_scope_type_check CHECK ((scope_type = ANY (ARRAY['account'::text, 'tenant'::text, 'domain'::text, 'sender'::text, 'credential'::text, 'api_key'::text]))),
+  constraint metric_hours_pkey PRIMARY KEY (account_id, scope_type, scope_value, tenant_id, start)
+);
+CREATE INDEX metric_hours_account_id_scope_type_start_idx ON public.metric_hours USING btree (account_id, scope_type, start);
+
+create table metric_minutes (
+  account_id uuid not null,
+  scope_type text not null,
+  scope_value text not null,
+  tenant_id uuid not null,
+  start timestamp with time zone not null,
+  recipients bigint not null,
+  delivered bigint not null,
+  hard_bounces bigint not null,
+  soft_bounces bigint not null,
+  blocks bigint not null,
+  deferrals bigint not null,
+  complaints bigint not null,
+  auth_failures bigint not null,
+  constraint metric_minutes_scope_type_check CHECK ((scope_type = ANY (ARRAY['account'::text, 'tenant'::text, 'domain'::text, 'sender'::text, 'credential'::text, 'api_key'::text]))),
+  constraint metric_minutes_pkey PRIMARY KEY (account_id, scope_type, scope_value, tenant_id, start)
+);
+CREATE INDEX metric_minutes_by_time ON public.metric_minutes USING btree (account_id, scope_type, start);
+
 create table migrations (
   name text not null,
   sha256 text not null,
@@ -245,9 +302,9 @@ create table queue (
   constraint queue_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'deferred'::text, 'held'::text]))),
   constraint queue_pkey PRIMARY KEY (message_id, n)
 );
-CREATE INDEX queue_by_tenant ON public.queue USING btree (tenant_id);
+CREATE INDEX queue_by_account ON public.queue USING btree (account_id, tenant_id, message_id, n);
 CREATE INDEX queue_deferred ON public.queue USING btree (due_at) WHERE (status = 'deferred'::text);
-CREATE INDEX queue_held ON public.queue USING btree (suspension_id) WHERE (status = 'held'::text);
+CREATE INDEX queue_held ON public.queue USING btree (suspension_id, message_id, n) WHERE (status = 'held'::text);
 CREATE INDEX queue_leases ON public.queue USING btree (lease_until) WHERE (status = 'sending'::text);
 CREATE INDEX queue_queued ON public.queue USING btree (rank) WHERE (status = 'queued'::text);
 
@@ -286,6 +343,12 @@ create table suppressions (
 CREATE INDEX suppressions_by_account ON public.suppressions USING btree (account_id, id DESC);
 CREATE INDEX suppressions_by_address ON public.suppressions USING btree (account_id, address);
 
+create table suspension_holds (
+  suspension_id uuid not null,
+  held bigint not null
+);
+CREATE INDEX suspension_holds_by_suspension ON public.suspension_holds USING btree (suspension_id);
+
 create table suspensions (
   id uuid not null,
   account_id uuid not null,
@@ -304,6 +367,11 @@ create table suspensions (
   resumed_by text,
   resume_note text,
   resume_action text,
+  parked_at timestamp with time zone,
+  parked_up_to jsonb,
+  drained_at timestamp with time zone,
+  held_since timestamp with time zone not null default now(),
+  affected_deliveries bigint,
   constraint suspensions_queue_action_check CHECK ((queue_action = ANY (ARRAY['hold'::text, 'reject'::text]))),
   constraint suspensions_resume_action_check CHECK ((resume_action = ANY (ARRAY['release'::text, 'purge'::text]))),
   constraint suspensions_scope_type_check CHECK ((scope_type = ANY (ARRAY['account'::text, 'tenant'::text, 'domain'::text, 'sender'::text, 'credential'::text, 'api_key'::text, 'rule'::text]))),
@@ -314,6 +382,8 @@ create table suspensions (
   constraint suspensions_pkey PRIMARY KEY (id)
 );
 CREATE INDEX suspensions_by_account ON public.suspensions USING btree (account_id, id DESC);
+CREATE INDEX suspensions_to_drain ON public.suspensions USING btree (resumed_at) WHERE ((status = 'resumed'::text) AND (drained_at IS NULL));
+CREATE INDEX suspensions_to_park ON public.suspensions USING btree (created_at) WHERE ((status = 'active'::text) AND (parked_at IS NULL));
 CREATE UNIQUE INDEX suspensions_active ON public.suspensions USING btree (account_id, scope_type, scope_value) WHERE (status = 'active'::text);
 
 create table tails (
@@ -336,6 +406,18 @@ create table tenant_counters (
   rank timestamp with time zone not null,
   constraint tenant_counters_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint tenant_counters_pkey PRIMARY KEY (tenant_id)
+);
+
+create table tenant_throttles (
+  tenant_id uuid not null,
+  account_id uuid not null,
+  rate_per_minute bigint not null,
+  rule_id uuid not null,
+  rule_name text not null,
+  created_at timestamp with time zone not null,
+  constraint tenant_throttles_rate_per_minute_check CHECK ((rate_per_minute >= 1)),
+  constraint tenant_throttles_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint tenant_throttles_pkey PRIMARY KEY (tenant_id)
 );
 
 create table tenants (

@@ -86,8 +86,13 @@ test('a domain that fails three days running loses its verification, with an eve
   const { body: events } = await account.api.get('/v1/events?type=anomaly_detected')
   assert.equal(events.events.length, 1)
   assert.equal(events.events[0].tenant_id, account.tenant.id)
-  assert.deepEqual(events.events[0].data, {
+  const { alert_id: alertId, title, ...data } = events.events[0].data
+  assert.ok(alertId)
+  assert.ok(title.includes(name))
+  assert.deepEqual(data, {
     kind: 'domain_unverified',
+    severity: 'critical',
+    scope: `domain:${name}`,
     domain: name,
     domain_id: id,
     spf: 'ok',

@@ -2,6 +2,7 @@
 // process that dies in between costs its claimed domains one day's check and nothing else.
 import { system } from '../../platform/db/actor.ts'
 import { Dns } from '../../platform/net/dns.ts'
+import { raise } from '../../platform/journal/anomaly.ts'
 import type { World } from '../../platform/world.ts'
 import { findingsOf, lookUp, type Look } from './look-up.ts'
 import { outcomeOfRecheck } from './outcome.ts'
@@ -53,17 +54,14 @@ async function record(world: World, claimed: StoredDomain, look: Look): Promise<
     const records = findingsOf(look, domain.findings.records ?? {})
     const after = await updateDomainChecked(tx, id, outcomeOfRecheck(domain, { records, now: tx.now }))
     if (after.verified_at) return false
-    tx.record({
-      type: 'anomaly_detected',
+    raise(tx, {
+      kind: 'domain_unverified',
+      severity: 'critical',
+      title: `The domain ${name} failed its DNS checks for three days and can no longer send.`,
       accountId,
       tenantId,
-      data: {
-        kind: 'domain_unverified',
-        domain: name,
-        domain_id: id,
-        spf: records.spf.state,
-        dkim: records.dkim.state,
-      },
+      scope: `domain:${name}`,
+      facts: { domain: name, domain_id: id, spf: records.spf.state, dkim: records.dkim.state },
     })
     tx.audit({
       action: 'domain.unverify',

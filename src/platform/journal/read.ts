@@ -20,3 +20,13 @@ export const listEventsAfter = (
   db.many<JournalEvent>(prepared`
     select id, type, account_id, tenant_id, message_id, recipient, created_at, data
     from events where id > ${cursor} order by id limit ${limit}`)
+
+/** The id of the last of the next events, at most so many; null when there are none. */
+export const findIdAhead = async (
+  db: Db,
+  { cursor, limit }: { cursor: number; limit: number },
+): Promise<number | null> => {
+  const { id } = await db.one<{ id: number | null }>(prepared`
+    select max(id) as id from (select id from events where id > ${cursor} order by id limit ${limit}) next`)
+  return id
+}

@@ -1,4 +1,4 @@
-// The three kinds of loop, declared as data by the features and run by the supervisor.
+// The kinds of loop, declared as data by the features and run by the supervisor.
 import type { Tx } from '../db/database.ts'
 import type { JournalEvent } from '../journal/read.ts'
 import type { Topic } from '../db/wakeups.ts'
@@ -30,4 +30,12 @@ export interface Tail {
   read(world: World, tx: Tx, events: JournalEvent[]): Promise<void>
 }
 
-export type Loop = Every | Work | Tail
+/** As a tail, for readers that do their work in the database: they are told which ids are next, not what they say. */
+export interface RangeTail {
+  kind: 'range-tail'
+  name: string
+  batchMax: number
+  read(world: World, tx: Tx, range: { after: number; upTo: number }): Promise<void>
+}
+
+export type Loop = Every | Work | Tail | RangeTail

@@ -66,7 +66,8 @@ function stepOf(world: World, loop: Loop): (signal: AbortSignal) => Promise<numb
       return signal => loop.run(world, signal).then(() => 0)
     case 'work':
       return signal => loop.run(world, signal)
-    case 'tail': {
+    case 'tail':
+    case 'range-tail': {
       let step = readTailOnce
       return async () => {
         const read = await step(world, loop)
@@ -77,7 +78,7 @@ function stepOf(world: World, loop: Loop): (signal: AbortSignal) => Promise<numb
   }
 }
 
-const topicOf = (loop: Exclude<Loop, { kind: 'every' }>) => (loop.kind === 'tail' ? 'journal' : loop.wakeOn)
+const topicOf = (loop: Exclude<Loop, { kind: 'every' }>) => (loop.kind === 'work' ? loop.wakeOn : 'journal')
 
 function pauseMsOf(loop: Loop): number {
   switch (loop.kind) {
@@ -86,6 +87,7 @@ function pauseMsOf(loop: Loop): number {
     case 'work':
       return loop.pollSeconds * 1000
     case 'tail':
+    case 'range-tail':
       return TAIL_POLL_SECONDS * 1000
   }
 }

@@ -1,6 +1,7 @@
 // The loops of delivery. The courier lives in the worker process; the loops drive it.
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
+import { raise } from '../../platform/journal/anomaly.ts'
 import type { Loop } from '../../platform/loops/loop.ts'
 import type { Courier } from './courier.ts'
 import { reclaimLapsed } from './queries.ts'
@@ -29,6 +30,13 @@ export const deliveryLoops = (courier: Courier): Loop[] => [
           if (status !== 'held') continue
           const about = { accountId: account_id, tenantId: tenant_id, messageId: message_id, recipient }
           tx.record({ type: 'held', ...about, data: { reason: 'set_aside', crashes } })
+          raise(tx, {
+            kind: 'message_set_aside',
+            severity: 'critical',
+            title: `A delivery to ${recipient} was set aside: ${crashes} workers died holding it.`,
+            ...about,
+            facts: { crashes },
+          })
         }
         return rows
       })
