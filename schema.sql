@@ -3,7 +3,6 @@
 create table accounts (
   id uuid not null,
   name text not null,
-  status text not null default 'active'::text,
   data_region text not null,
   sandbox boolean not null,
   tier text not null default 'free'::text,
@@ -17,7 +16,6 @@ create table accounts (
   ai_enabled boolean not null default false,
   ai_monthly_token_cap bigint not null default 1000000,
   created_at timestamp with time zone not null,
-  constraint accounts_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text]))),
   constraint accounts_suspend_mode_check CHECK ((suspend_mode = ANY (ARRAY['hold'::text, 'reject'::text]))),
   constraint accounts_pkey PRIMARY KEY (id)
 );
@@ -368,7 +366,6 @@ create table suspensions (
   resume_note text,
   resume_action text,
   parked_at timestamp with time zone,
-  parked_up_to jsonb,
   drained_at timestamp with time zone,
   held_since timestamp with time zone not null default now(),
   affected_deliveries bigint,
@@ -384,7 +381,7 @@ create table suspensions (
 CREATE INDEX suspensions_by_account ON public.suspensions USING btree (account_id, id DESC);
 CREATE INDEX suspensions_to_drain ON public.suspensions USING btree (resumed_at) WHERE ((status = 'resumed'::text) AND (drained_at IS NULL));
 CREATE INDEX suspensions_to_park ON public.suspensions USING btree (created_at) WHERE ((status = 'active'::text) AND (parked_at IS NULL));
-CREATE UNIQUE INDEX suspensions_active ON public.suspensions USING btree (account_id, scope_type, scope_value) WHERE (status = 'active'::text);
+CREATE UNIQUE INDEX suspensions_active ON public.suspensions USING btree (account_id, scope_type, scope_value, ((source = 'operator'::text))) WHERE (status = 'active'::text);
 
 create table tails (
   name text not null,

@@ -4,14 +4,18 @@
 alter table suspensions
   -- Null while mail that was queued before the pause may not be parked yet.
   add column parked_at timestamptz,
-  -- How far parking has come, so that another process can go on.
-  add column parked_up_to jsonb,
   -- Null until all that a resumed pause held is released or cancelled.
   add column drained_at timestamptz,
   -- Nothing it holds was held before this time.
   add column held_since timestamptz not null default now(),
   -- Exact, fixed when it was resumed.
   add column affected_deliveries bigint;
+-- Also one active pause per scope, but the operator's stands beside the account's own: either may end without the other.
+drop index suspensions_active;
+create unique index suspensions_active on suspensions (account_id, scope_type, scope_value, (source = 'operator'))
+  where status = 'active';
+-- Whether an account is paused is said by its pauses.
+alter table accounts drop column status;
 create index suspensions_to_park on suspensions (created_at) where status = 'active' and parked_at is null;
 create index suspensions_to_drain on suspensions (resumed_at) where status = 'resumed' and drained_at is null;
 

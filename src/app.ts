@@ -1,6 +1,7 @@
 // The composition root: builds the World and lists, by name, every feature's routes and loops.
 import type { FastifyInstance } from 'fastify'
 import { feedbackRoutes } from './control/feedback/routes.ts'
+import { suspensionRoutes } from './control/suspensions/routes.ts'
 import { PauseBoard } from './control/suspensions/board.ts'
 import { Gatekeeper } from './identity/access/authenticate.ts'
 import { accountRoutes } from './identity/accounts/routes.ts'
@@ -15,6 +16,7 @@ import { MxServer } from './mailbox/inbound/server.ts'
 import { complain } from './sending/delivery/complain.ts'
 import { Courier } from './sending/delivery/courier.ts'
 import { deliveryLoops } from './sending/delivery/loops.ts'
+import { moveHeld } from './sending/delivery/move-held.ts'
 import { Transport } from './sending/delivery/transport/transport.ts'
 import { Gate } from './sending/messages/gate.ts'
 import { messageLoops } from './sending/messages/loops.ts'
@@ -95,6 +97,7 @@ const featureRoutes = (world: World, { gate, publicUrl }: Features): Route[] => 
   ...usageRoutes(world),
   ...unsubscribeRoutes(world),
   ...feedbackRoutes(world, complain),
+  ...suspensionRoutes(world, moveHeld),
   ...queueRoutes(world),
   ...eventRoutes(world),
   ...auditRoutes(world),

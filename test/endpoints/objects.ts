@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import type { Contract } from '../../src/platform/http/contract.ts'
 import type { Api } from '../support/client.ts'
-import { anAccount, unique, type TestAccount } from '../support/factories.ts'
+import { anAccount, aTenant, unique, type TestAccount } from '../support/factories.ts'
 import { bodyFor, pathFor } from './samples.ts'
 
 /** Answers the id of a new object of the kind that the path names before `{id}`, owned by the account. */
 export async function anObjectFor(contract: Contract, account: TestAccount): Promise<string> {
   const kind = kindOf(contract.path)
-  const own = makers[kind]
+  const own = makers[contract.path] ?? makers[kind]
   if (own) return own(account)
   const creator = account.box.app.contracts.find(
     each => each.method === 'POST' && each.path.endsWith(`/${kind}`) && 201 in each.replies && each !== contract,
@@ -20,16 +20,36 @@ export async function anObjectFor(contract: Contract, account: TestAccount): Pro
   return created.body.id
 }
 
-/** Kinds that no single endpoint creates and names. */
+/** Kinds that no single endpoint creates and names, and paths that need one in a certain state. */
 const makers: Record<string, (account: TestAccount) => Promise<string>> = {
   messages: aMessage,
+  suspensions: aSuspension,
   accounts: async () => (await anAccount({ tenants: 0 })).id,
+  '/v1/tenants/{id}/resume': async ({ api }) => {
+    const { id } = await aTenant(api)
+    assert.equal((await api.post(`/v1/tenants/${id}/pause`)).status, 201)
+    return id
+  },
+  '/admin/v1/accounts/{id}/resume': async ({ box }) => {
+    const { id } = await anAccount({ tenants: 0, box })
+    assert.equal((await box.operator.post(`/admin/v1/accounts/${id}/pause`)).status, 200)
+    return id
+  },
   // Under the platform's own name, so that verifying asks no DNS and inbound may be enabled.
   domains: async ({ api, tenant }) => {
     const created = await api.post(`/v1/tenants/${tenant.id}/domains`, { name: `${unique('mail')}.sluice.test` })
     assert.equal(created.status, 201, JSON.stringify(created.body))
     return created.body.id
   },
+}
+
+/** Of one tenant: a pause that spans tenants is shown to each of them. */
+async function aSuspension({ api, tenant }: TestAccount): Promise<string> {
+  const name = `${unique('paused')}.sluice.test`
+  assert.equal((await api.post(`/v1/tenants/${tenant.id}/domains`, { name })).status, 201)
+  const paused = await api.post('/v1/suspensions', { scope_type: 'domain', scope_value: name })
+  assert.equal(paused.status, 201, JSON.stringify(paused.body))
+  return paused.body.id
 }
 
 /** Bodies that name objects which must exist, where the schema cannot say so. */
@@ -40,6 +60,7 @@ export async function bodyOf(contract: Contract, account: TestAccount): Promise<
 
 const bodies: Record<string, (account: TestAccount) => Promise<object>> = {
   'POST /v1/messages': async account => ({ tenant_id: account.tenant.id, subject: unique('subject') }),
+  'POST /v1/suspensions': async () => ({ scope_type: 'rule', scope_value: `tag:${unique('tag')}` }),
   'POST /v1/complaints': async account => ({ message_id: await aMessage(account), recipient: 'someone@example.com' }),
 }
 

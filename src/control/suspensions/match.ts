@@ -42,7 +42,7 @@ export function applies({ scope_type, scope_value }: PauseScope, facts: PauseFac
     case 'domain':
       return scope_value === facts.senderDomain
     case 'sender':
-      return scope_value === facts.sender
+      return scope_value === facts.sender.toLowerCase()
     case 'credential':
       return scope_value === facts.credentialId
     case 'api_key':

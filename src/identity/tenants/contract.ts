@@ -31,6 +31,9 @@ export const Tenant = component(
     status: Type.Enum(['active', 'disabled']),
     ...limits,
     max_recipients_per_message: RecipientsMax(),
+    effective_rate_per_minute: Nullable(
+      Int64({ description: "The lower of the tenant's own rate and the guardian's throttle; null is unlimited" }),
+    ),
     created_at: DateTime(),
   }),
 )

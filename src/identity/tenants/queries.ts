@@ -12,7 +12,8 @@ interface Row extends Omit<Tenant, 'created_at'> {
 
 const columns = sql`tenants.id, tenants.external_id, tenants.name, tenants.status, tenants.quota_daily,
   tenants.quota_monthly, tenants.rate_per_minute, tenants.rate_per_hour, tenants.max_recipients_per_message,
-  tenants.created_at`
+  tenants.created_at, least(tenants.rate_per_minute, (select h.rate_per_minute from tenant_throttles h
+    where h.tenant_id = tenants.id)) as effective_rate_per_minute`
 
 /** A tenant is its own tenant: the reach's tenant is compared with the row's id. */
 const reachable = (reach: Reach) => within(reach, { tenant: sql`id` })
@@ -20,7 +21,11 @@ const reachable = (reach: Reach) => within(reach, { tenant: sql`id` })
 const toTenant = (row: Row): Tenant => ({ ...row, created_at: row.created_at.toISOString() })
 
 /** Null when the external id is taken. */
-export async function insertTenant(tx: Tx, accountId: string, tenant: Tenant): Promise<Tenant | null> {
+export async function insertTenant(
+  tx: Tx,
+  accountId: string,
+  tenant: Omit<Tenant, 'effective_rate_per_minute'>,
+): Promise<Tenant | null> {
   const row = await tx.maybe<Row>(sql`
     insert into tenants (id, account_id, external_id, name, status, quota_daily, quota_monthly, rate_per_minute,
       rate_per_hour, max_recipients_per_message, created_at)
@@ -32,12 +37,14 @@ export async function insertTenant(tx: Tx, accountId: string, tenant: Tenant): P
   return row && toTenant(row)
 }
 
-export async function updateTenantRow(tx: Tx, tenant: Tenant): Promise<void> {
-  await tx.run(sql`
+export async function updateTenantRow(tx: Tx, tenant: Tenant): Promise<Tenant> {
+  const row = await tx.one<Row>(sql`
     update tenants set name = ${tenant.name}, status = ${tenant.status}, quota_daily = ${tenant.quota_daily},
       quota_monthly = ${tenant.quota_monthly}, rate_per_minute = ${tenant.rate_per_minute},
       rate_per_hour = ${tenant.rate_per_hour}, max_recipients_per_message = ${tenant.max_recipients_per_message}
-    where id = ${tenant.id}`)
+    where id = ${tenant.id}
+    returning ${columns}`)
+  return toTenant(row)
 }
 
 export async function requireTenant(db: Db, reach: Reach, id: string): Promise<Tenant> {

@@ -17,8 +17,7 @@ export function updateTenant(world: World, by: Actor, { reach, id, patch }: Tena
     const current = await requireTenantForUpdate(tx, reach, id)
     const changes = changedFields<Tenant>(current, patch)
     if (!changes) return current
-    const tenant: Tenant = { ...current, ...changes.after }
-    await updateTenantRow(tx, tenant)
+    const tenant = await updateTenantRow(tx, { ...current, ...changes.after })
     tx.audit({ accountId: reach.accountId, tenantId: id, target: { type: 'tenant', id }, ...changes })
     return tenant
   })

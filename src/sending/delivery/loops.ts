@@ -1,14 +1,20 @@
 // The loops of delivery. The courier lives in the worker process; the loops drive it.
+import { compactHolds } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import type { Loop } from '../../platform/loops/loop.ts'
 import type { Courier } from './courier.ts'
+import { expireHeld } from './expire-held.ts'
+import { letGoNext } from './let-go.ts'
+import { parkNext } from './park.ts'
 import { reclaimLapsed } from './queries.ts'
 
 /** Three workers that died holding the same mail did not die by chance (RELIABILITY, Poison). */
 const CRASHES_MAX = 3
 const RECLAIM_MAX = 1_000
+/** Fewer changes of a pause's count than this are quickly added up by whoever asks. */
+const HOLD_ROWS_MIN = 50
 
 export const deliveryLoops = (courier: Courier): Loop[] => [
   {
@@ -45,6 +51,17 @@ export const deliveryLoops = (courier: Courier): Loop[] => [
         if (status === 'held')
           world.log.error({ message_id, n }, 'a delivery was set aside: three workers died holding it')
       }
+    },
+  },
+  { kind: 'work', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: parkNext },
+  { kind: 'work', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: letGoNext },
+  { kind: 'every', name: 'hold-expiry', seconds: 60, run: expireHeld },
+  {
+    kind: 'every',
+    name: 'hold-counts',
+    seconds: 30,
+    run: async world => {
+      await world.db.transact(system('hold-counts'), tx => compactHolds(tx, HOLD_ROWS_MIN))
     },
   },
   {

@@ -1,6 +1,8 @@
 // The last look before an attempt (RELIABILITY, Pause gate): a short transaction takes the account's lock shared and
-// then, in a second statement with a new snapshot, reads the pauses. A pause takes the same lock exclusively before
-// it answers, so once it has answered no gate lets matching mail through. One transaction serves everybody who waits.
+// then, in a second statement with a new snapshot, reads the pauses. Those who may begin do so before it ends: a pause
+// takes the same lock exclusively, so when it has answered, whatever it did not stop has begun. One transaction serves
+// everybody who waits.
+import { setImmediate as sockets } from 'node:timers/promises'
 import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
 import { lockAccountsShared } from '../../control/suspensions/account-lock.ts'
 import { broadestPause, type PauseFacts } from '../../control/suspensions/match.ts'
@@ -13,25 +15,37 @@ export interface Waiting {
   facts: PauseFacts
 }
 
+interface Asking extends Waiting {
+  answer: (pause: ActiveSuspension | null) => void
+}
+
 export class PauseGate {
-  readonly #batcher: Batcher<Waiting, ActiveSuspension | null>
+  readonly #batcher: Batcher<Asking, void>
 
   constructor(world: World) {
-    this.#batcher = new Batcher({
+    this.#batcher = new Batcher<Asking, void>({
       itemsMax: 500,
       slots: 2,
-      run: waiting =>
-        world.db.transactLightly(system('pause-gate'), async tx => {
-          const accounts = [...new Set(waiting.map(each => each.accountId))].toSorted()
+      run: async asking => {
+        await world.db.transactLightly(system('pause-gate'), async tx => {
+          const accounts = [...new Set(asking.map(each => each.accountId))].toSorted()
           await lockAccountsShared(tx, accounts)
           const pauses = await activePauses(tx, accounts)
-          return waiting.map(({ accountId, facts }) => broadestPause(pauses.get(accountId) ?? [], facts))
-        }),
+          for (const { accountId, facts, answer } of asking) answer(broadestPause(pauses.get(accountId) ?? [], facts))
+          await sockets()
+        })
+        return asking.map(() => undefined)
+      },
     })
   }
 
-  /** The pause that stops this attempt, or null when it may begin. */
+  /**
+   * The pause that stops this attempt, or null when it may begin. It must begin at once, without waiting for anything
+   * else: the gate stays open until the sockets have had their turn.
+   */
   pauseFor(waiting: Waiting): Promise<ActiveSuspension | null> {
-    return this.#batcher.submit(waiting)
+    return new Promise((resolve, reject) => {
+      this.#batcher.submit({ ...waiting, answer: resolve }).catch(reject)
+    })
   }
 }

@@ -77,7 +77,7 @@ export interface Decided {
   verdict: Verdict
 }
 
-interface Key {
+export interface Key {
   message_id: string
   n: number
 }
@@ -130,16 +130,16 @@ export interface Parked {
   suspension_id: string
 }
 
-/** Found paused just before its attempt: held, and the attempt that did not happen is not counted. */
-export const recordHeld = (tx: Tx, parked: readonly Parked[]): Promise<Key[]> =>
-  tx.many<Key>(prepared`
+/** Found paused just before its attempt: held if it still is, and the attempt that did not happen is not counted. */
+export const recordHeld = (tx: Tx, parked: readonly Parked[]): Promise<(Key & { suspension_id: string })[]> =>
+  tx.many<Key & { suspension_id: string }>(prepared`
     update queue q
     set status = 'held', suspension_id = o.suspension_id, held_at = ${tx.now}, lease_token = null, lease_until = null,
       attempts = attempts - 1, updated_at = ${tx.now}
     from json_to_recordset(${JSON.stringify(parked)}::json) as o (message_id uuid, n integer, lease_token uuid,
-      suspension_id uuid)
+      suspension_id uuid) join suspensions s on s.id = o.suspension_id and s.status = 'active'
     where q.message_id = o.message_id and q.n = o.n and q.lease_token = o.lease_token and q.status = 'sending'
-    returning q.message_id, q.n`)
+    returning q.message_id, q.n, q.suspension_id`)
 
 export interface Lease {
   message_id: string

@@ -1,11 +1,21 @@
 // Recording what attempts came to: many outcomes in one transaction, with their events, and with the suppressions
 // that hard bounces bring. The lease is the fence: what another worker has taken over meanwhile is left alone.
 import { suppress } from '../../control/feedback/suppress.ts'
+import { lockAccountsShared } from '../../control/suspensions/account-lock.ts'
+import { countHeld } from '../../control/suspensions/holds.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
-import { recordDeferred, recordFinal, recordHeld, type Claimed } from './queries.ts'
+import {
+  recordDeferred,
+  recordFinal,
+  recordHeld,
+  releaseLeases,
+  type Claimed,
+  type Key,
+  type Parked,
+} from './queries.ts'
 import type { Verdict } from './verdict.ts'
 
 export type Result =
@@ -58,7 +68,7 @@ async function record(tx: Tx, results: readonly Result[]): Promise<void> {
   const changed = await Promise.all([
     final.length > 0 ? recordFinal(tx, final) : [],
     deferred.length > 0 ? recordDeferred(tx, deferred) : [],
-    parked.length > 0 ? recordHeld(tx, parked) : [],
+    parked.length > 0 ? hold(tx, parked) : [],
   ])
   const keys = new Set(changed.flat().map(({ message_id, n }) => `${message_id} ${n}`))
   const ours = results.filter(({ delivery }) => keys.has(`${delivery.message_id} ${delivery.n}`))
@@ -77,6 +87,21 @@ async function record(tx: Tx, results: readonly Result[]): Promise<void> {
       messageId: delivery.message_id,
     })),
   )
+}
+
+/**
+ * Held by a pause that is still active: the account's lock keeps it so until we have committed. Where it has been
+ * resumed meanwhile, the mail goes back to the queue as if it had not been claimed.
+ */
+async function hold(tx: Tx, parked: readonly (Parked & { account_id: string })[]): Promise<Key[]> {
+  await lockAccountsShared(tx, [...new Set(parked.map(each => each.account_id))].toSorted())
+  const held = await recordHeld(tx, parked)
+  countHeld(
+    tx,
+    held.map(row => row.suspension_id),
+  )
+  if (held.length < parked.length) await releaseLeases(tx, parked)
+  return held
 }
 
 function eventOf(result: Result) {

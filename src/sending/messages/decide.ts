@@ -7,6 +7,7 @@ import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
 import { sameBytes } from '../../platform/secrets.ts'
 import type { SendResponse } from './contract.ts'
 import type { DeliveryRow, QueueRow } from '../delivery/enqueue.ts'
+import { RANK_STEP_MS } from './limits.ts'
 import type { KnownKey, MessageRow, NewKey, TenantRow, UsageRow } from './queries.ts'
 import type { Recipient, Submission } from './submission.ts'
 import { add, current, refusalOf } from './windows.ts'
@@ -63,9 +64,6 @@ export function decide(submission: Submission, known: Known, now: Date): Decisio
   count(known, tenant, { recipients: wanted.length, day: counters.day })
   return accept(submission, { tenant, domainId, pauses, wanted: new Set(wanted), firstRank, known })
 }
-
-/** Each recipient takes this much of its tenant's time line: tenants with a backlog share as if each sent 1,000/s. */
-const RANK_STEP_MS = 1
 
 const refused = (refusal: Refusal, events: EventDraft[] = []): Decision => ({ kind: 'refused', refusal, events })
 

@@ -1,7 +1,9 @@
 // The one gate through which every message enters, whatever the door. Concurrent submissions are gathered into one
 // transaction that holds message, body, deliveries, queue, usage, idempotency, events and audit; one that is refused
 // does not fail the others.
+import { lockAccountsShared } from '../../control/suspensions/account-lock.ts'
 import { activePauses } from '../../control/suspensions/active.ts'
+import { countHeld } from '../../control/suspensions/holds.ts'
 import { suppressedAmong } from '../../control/feedback/suppressed.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
@@ -77,13 +79,16 @@ async function lookUp(tx: Tx, submissions: readonly Submission[]): Promise<Omit<
     idempotency ? [{ tenantId, key: idempotency.key }] : [],
   )
   const since = new Date(tx.now.getTime() - IDEMPOTENCY_MS)
-  const [domains, keys, pauses, suppressed] = await Promise.all([
+  const accounts = [...new Set(submissions.map(submission => submission.accountId))].toSorted()
+  // Held until the commit: a pause that has answered knows that whatever was accepted without seeing it is in the queue.
+  const [, domains, keys, pauses, suppressed] = await Promise.all([
+    lockAccountsShared(tx, accounts),
     queries.listVerifiedDomains(
       tx,
       submissions.map(({ tenantId, senderDomain }) => ({ tenantId, name: senderDomain })),
     ),
     keyed.length > 0 ? queries.listIdempotencyKeys(tx, keyed, since) : [],
-    activePauses(tx, [...new Set(submissions.map(submission => submission.accountId))]),
+    activePauses(tx, accounts),
     suppressedAmong(
       tx,
       submissions.flatMap(({ accountId, tenantId, recipients }) =>
@@ -131,4 +136,8 @@ function store(tx: Tx, decisions: readonly Decision[], known: Known): void {
     queries.addUsage(tx, usage)
   }
   if (keys.length > 0) queries.insertIdempotencyKeys(tx, keys)
+  countHeld(
+    tx,
+    accepted.flatMap(({ queue }) => queue.flatMap(row => row.suspension_id ?? [])),
+  )
 }

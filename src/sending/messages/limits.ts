@@ -13,3 +13,6 @@ export const METADATA_NAME_LENGTH_MAX = 40
 export const METADATA_VALUE_LENGTH_MAX = 500
 /** How long an idempotency key is remembered. */
 export const IDEMPOTENCY_MS = 24 * 3_600_000
+
+/** Each recipient takes this much of its tenant's time line: tenants with a backlog share as if each sent 1,000/s. */
+export const RANK_STEP_MS = 1

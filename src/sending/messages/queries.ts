@@ -18,9 +18,10 @@ export interface TenantRow extends Limits, Counters {
 export const lockTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
   tx.many<TenantRow>(prepared`
     select t.id as tenant_id, t.account_id, t.status, t.max_recipients_per_message, t.quota_daily, t.quota_monthly,
-      t.rate_per_minute, t.rate_per_hour, a.sandbox,
+      least(t.rate_per_minute, h.rate_per_minute) as rate_per_minute, t.rate_per_hour, a.sandbox,
       c.minute, c.minute_count, c.hour, c.hour_count, c.day, c.day_count, c.month, c.month_count, c.rank
     from tenants t join accounts a on a.id = t.account_id join tenant_counters c on c.tenant_id = t.id
+      left join tenant_throttles h on h.tenant_id = t.id
     where t.id = any(${tenantIds}::uuid[])
     order by t.id
     for no key update of c`)
@@ -39,6 +40,21 @@ export const updateCounters = (tx: Tx, rows: readonly TenantRow[]): void =>
     from json_to_recordset(${JSON.stringify(rows)}::json) as r (tenant_id uuid, minute timestamptz, minute_count bigint,
       hour timestamptz, hour_count bigint, day date, day_count bigint, month date, month_count bigint, rank timestamptz)
     where c.tenant_id = r.tenant_id`)
+
+/** In the order of ids, as acceptance locks them. */
+export const advanceRanks = (
+  tx: Tx,
+  wanted: readonly { tenantId: string; milliseconds: number }[],
+): Promise<{ tenant_id: string; first: Date }[]> =>
+  tx.many(prepared`
+    with line as (
+      select c.tenant_id, greatest(c.rank, ${tx.now}) as first, w.milliseconds
+      from tenant_counters c join unnest(${wanted.map(each => each.tenantId)}::uuid[],
+        ${wanted.map(each => each.milliseconds)}::bigint[]) as w (tenant_id, milliseconds) on w.tenant_id = c.tenant_id
+      order by c.tenant_id for no key update of c
+    )
+    update tenant_counters c set rank = line.first + line.milliseconds * interval '1 millisecond'
+    from line where c.tenant_id = line.tenant_id returning c.tenant_id, line.first`)
 
 export interface UsageRow {
   tenant_id: string

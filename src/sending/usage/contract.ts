@@ -17,6 +17,9 @@ export const Usage = component(
   'Usage',
   Type.Object({
     tenant_id: Uuid(),
+    effective_rate_per_minute: Nullable(
+      Int64({ description: "The lower of the tenant's own rate and the guardian's throttle; null is unlimited" }),
+    ),
     minute: Window,
     hour: Window,
     day: Window,

@@ -29,7 +29,8 @@ export async function readUsage(world: World, reach: Reach, tenantId: string, da
   })
   return {
     tenant_id: tenant.id,
-    minute: window(counters.minute_count, tenant.rate_per_minute, ends.minute),
+    effective_rate_per_minute: tenant.effective_rate_per_minute,
+    minute: window(counters.minute_count, tenant.effective_rate_per_minute, ends.minute),
     hour: window(counters.hour_count, tenant.rate_per_hour, ends.hour),
     day: window(counters.day_count, tenant.quota_daily, ends.day),
     month: window(counters.month_count, tenant.quota_monthly, ends.month),

@@ -1,0 +1,178 @@
+// Pauses: stopping one scope's mail at once, without losing any of it, and letting it go again.
+import Type, { type Static } from 'typebox'
+import { endpoint, key, operator } from '../../platform/http/contract.ts'
+import { component, Cursor, DateTime, Int64, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+
+export const SCOPE_TYPES = ['account', 'tenant', 'domain', 'sender', 'credential', 'api_key', 'rule'] as const
+export type ScopeType = (typeof SCOPE_TYPES)[number]
+
+const QueueAction = () =>
+  Type.Enum(['hold', 'reject'], {
+    description: 'What happens to new mail: accepted and held, or refused with 403 sending_suspended (SMTP 451 4.7.1)',
+  })
+
+const fields = {
+  id: Uuid(),
+  scope_type: Type.Enum([...SCOPE_TYPES]),
+  scope_value: Type.String(),
+  scope: Type.String({ description: '`<scope_type>:<scope_value>`' }),
+  tenant_id: Nullable(Uuid({ description: 'The tenant that the scope lies in; null when it may span tenants' })),
+  reason: Nullable(Type.String()),
+  queue_action: QueueAction(),
+  source: Type.Enum(['api', 'guardian', 'operator']),
+  rule_id: Nullable(Uuid({ description: "The guardian's rule that asked for it" })),
+  evidence: Nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'What the guardian saw' })),
+  status: Type.Enum(['active', 'resumed']),
+  held_count: Int64({ description: 'Recipients it holds now' }),
+  created_by: Nullable(Type.String()),
+  created_at: DateTime(),
+  resumed_at: Nullable(DateTime()),
+  resumed_by: Nullable(Type.String()),
+  resume_note: Nullable(Type.String()),
+  resume_action: Nullable(Type.Enum(['release', 'purge'])),
+}
+
+export const Suspension = component('Suspension', Type.Object(fields))
+export type Suspension = Static<typeof Suspension>
+
+const SuspensionCreated = component(
+  'SuspensionCreated',
+  Type.Object({ ...fields, created: Type.Boolean({ description: 'False when the scope was paused already' }) }),
+)
+
+const SuspensionResumed = component(
+  'SuspensionResumed',
+  Type.Object({
+    ...fields,
+    affected_deliveries: Int64({ description: 'Recipients re-queued or cancelled; they follow in the background' }),
+  }),
+)
+
+const Reason = Type.Optional(Nullable(Type.String({ maxLength: 1000 })))
+
+const SuspensionCreate = component(
+  'SuspensionCreate',
+  Type.Object({
+    scope_type: Type.Enum([...SCOPE_TYPES]),
+    scope_value: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 400,
+        description:
+          'Id of a tenant, SMTP credential or API key; a From domain; a From address; for `rule` `tag:<tag>` or ' +
+          '`recipient_domain:<domain>`; for `account` its id, or nothing',
+      }),
+    ),
+    reason: Reason,
+    queue_action: Type.Optional(QueueAction()),
+  }),
+)
+export type SuspensionCreate = Static<typeof SuspensionCreate>
+
+const PauseOrder = component('PauseOrder', Type.Object({ reason: Reason, queue_action: Type.Optional(QueueAction()) }))
+
+const ResumeOrder = component(
+  'ResumeOrder',
+  Type.Object({
+    action: Type.Optional(Type.Enum(['release', 'purge'], { default: 'release' })),
+    note: Type.Optional(Nullable(Type.String({ maxLength: 1000, description: 'Recorded in the audit log' }))),
+  }),
+)
+export type ResumeOrder = Static<typeof ResumeOrder>
+
+export const createSuspensionEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/suspensions',
+  summary: 'Pause a scope: nothing that it matches is attempted after the answer',
+  access: key('suspend'),
+  noun: 'scope',
+  body: SuspensionCreate,
+  replies: { 201: SuspensionCreated, 200: SuspensionCreated },
+  refusals: ['not_found'],
+  audit: 'suspension.create',
+})
+
+export const listSuspensionsEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/suspensions',
+  summary: 'List pauses, newest first',
+  access: key('read'),
+  query: Type.Object({
+    status: Type.Optional(Type.Enum(['active', 'resumed'])),
+    cursor: Cursor,
+    limit: Limit,
+  }),
+  replies: { 200: Type.Object({ suspensions: Type.Array(Suspension), next_cursor: NextCursor }) },
+  audit: null,
+})
+
+export const getSuspensionEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/suspensions/{id}',
+  summary: 'One pause, with the evidence that led to it',
+  access: key('read'),
+  noun: 'suspension',
+  replies: { 200: Suspension },
+  audit: null,
+})
+
+export const resumeSuspensionEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/suspensions/{id}/resume',
+  summary: 'End a pause: what it holds is re-queued, or cancelled with `purge`',
+  access: key('suspend'),
+  noun: 'suspension',
+  body: ResumeOrder,
+  isBodyOptional: true,
+  replies: { 200: SuspensionResumed },
+  refusals: ['forbidden'],
+  audit: 'suspension.resume',
+})
+
+export const pauseTenantEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/tenants/{id}/pause',
+  summary: 'Pause a tenant',
+  access: key('suspend'),
+  noun: 'tenant',
+  body: PauseOrder,
+  isBodyOptional: true,
+  replies: { 201: SuspensionCreated, 200: SuspensionCreated },
+  audit: 'tenant.pause',
+})
+
+export const resumeTenantEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/tenants/{id}/resume',
+  summary: 'Resume a paused tenant',
+  access: key('suspend'),
+  noun: 'tenant',
+  body: ResumeOrder,
+  isBodyOptional: true,
+  replies: { 200: SuspensionResumed },
+  audit: 'tenant.resume',
+})
+
+export const pauseAccountEndpoint = endpoint({
+  method: 'POST',
+  path: '/admin/v1/accounts/{id}/pause',
+  summary: 'Pause a whole account; only the operator can resume it',
+  access: operator,
+  noun: 'account',
+  body: PauseOrder,
+  isBodyOptional: true,
+  replies: { 200: SuspensionCreated },
+  audit: 'account.pause',
+})
+
+export const resumeAccountEndpoint = endpoint({
+  method: 'POST',
+  path: '/admin/v1/accounts/{id}/resume',
+  summary: 'Resume a paused account',
+  access: operator,
+  noun: 'account',
+  body: ResumeOrder,
+  isBodyOptional: true,
+  replies: { 200: SuspensionResumed },
+  audit: 'account.resume',
+})

@@ -1,0 +1,138 @@
+// Handlers of /v1/suspensions, of pausing and resuming a tenant, and of the operator's pausing of an account.
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
+import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { lockResumes } from './account-lock.ts'
+import {
+  createSuspensionEndpoint,
+  getSuspensionEndpoint,
+  listSuspensionsEndpoint,
+  pauseAccountEndpoint,
+  pauseTenantEndpoint,
+  resumeAccountEndpoint,
+  resumeSuspensionEndpoint,
+  resumeTenantEndpoint,
+  type Suspension,
+} from './contract.ts'
+import { pause } from './pause.ts'
+import { findActive, findSuspension, listSuspensions } from './queries.ts'
+import { resume, type MoveHeld, type Resume, type Resumed } from './resume.ts'
+import { requireScope } from './scope.ts'
+import { findSuspendMode } from './scope-queries.ts'
+
+export const suspensionRoutes = (world: World, moveHeld: MoveHeld): Route[] => [
+  ...readRoutes(world),
+  ...pauseRoutes(world),
+  ...resumeRoutes(world, moveHeld),
+]
+
+const readRoutes = (world: World): Route[] => [
+  route(listSuspensionsEndpoint, async ({ caller, query }) => {
+    const limit = query.limit ?? LIMIT_DEFAULT
+    const after = readIdCursor(world.secrets, 'suspensions', query.cursor)
+    const filter = { status: query.status ?? null, after, limit: limit + 1 }
+    const page = pageOf(await listSuspensions(world.db.lists, caller.reach, filter), limit)
+    return reply(200, { suspensions: page.rows, next_cursor: nextIdCursor(world.secrets, 'suspensions', page) })
+  }),
+  route(getSuspensionEndpoint, async ({ caller, params }) => {
+    const suspension = await findSuspension(world.db, caller.reach, params.id)
+    if (!suspension) throw notFound('suspension')
+    return reply(200, suspension)
+  }),
+]
+
+const pauseRoutes = (world: World): Route[] => [
+  route(createSuspensionEndpoint, async ({ by, caller, body }) => {
+    const { accountId } = caller.reach
+    const suspension = await change(world, by, async tx => {
+      const scope = await requireScope(tx, accountId, body)
+      const queueAction = body.queue_action ?? (await findSuspendMode(tx, accountId))!.suspend_mode
+      return pause(tx, { ...scope, accountId, reason: body.reason ?? null, queueAction, source: 'api' })
+    })
+    return suspension.created ? reply(201, suspension) : reply(200, suspension)
+  }),
+  route(pauseTenantEndpoint, async ({ by, caller, params, body }) => {
+    const { accountId } = caller.reach
+    const suspension = await change(world, by, async tx => {
+      const tenant = await requireTenantInReach(tx, caller.reach, params.id)
+      return pause(tx, {
+        accountId,
+        tenantId: tenant.id,
+        scopeType: 'tenant',
+        scopeValue: tenant.id,
+        reason: body?.reason ?? null,
+        queueAction: body?.queue_action ?? 'hold',
+        source: 'api',
+      })
+    })
+    return suspension.created ? reply(201, suspension) : reply(200, suspension)
+  }),
+  route(pauseAccountEndpoint, async ({ by, params, body }) => {
+    const suspension = await change(world, by, async tx => {
+      const mode = await findSuspendMode(tx, params.id)
+      if (!mode) throw notFound('account')
+      return pause(tx, {
+        accountId: params.id,
+        tenantId: null,
+        scopeType: 'account',
+        scopeValue: params.id,
+        reason: body?.reason ?? null,
+        queueAction: body?.queue_action ?? mode.suspend_mode,
+        source: 'operator',
+      })
+    })
+    return reply(200, suspension)
+  }),
+]
+
+const resumeRoutes = (world: World, moveHeld: MoveHeld): Route[] => [
+  route(resumeSuspensionEndpoint, async ({ by, caller, params, body }) => {
+    const { accountId } = caller.reach
+    const order = { accountId, id: params.id, order: body ?? {}, isOperator: false, moveHeld }
+    return reply(200, await change(world, by, tx => required(resume(tx, order), 'suspension')))
+  }),
+  route(resumeTenantEndpoint, async ({ by, caller, params, body }) => {
+    const { accountId } = caller.reach
+    const resumed = await change(world, by, async tx => {
+      const { id } = await requireTenantInReach(tx, caller.reach, params.id)
+      await lockResumes(tx, accountId)
+      const known = await findActive(tx, { accountId, scopeType: 'tenant', scopeValue: id }, false)
+      return resumeActive(tx, known, { accountId, order: body ?? {}, isOperator: false, moveHeld })
+    })
+    return reply(200, resumed)
+  }),
+  route(resumeAccountEndpoint, async ({ by, params, body }) => {
+    const scope = { accountId: params.id, scopeType: 'account' as const, scopeValue: params.id }
+    const resumed = await change(world, by, async tx => {
+      await lockResumes(tx, params.id)
+      // The operator's own pause first; the operator may also lift the account's.
+      const known = (await findActive(tx, scope, true)) ?? (await findActive(tx, scope, false))
+      return resumeActive(tx, known, { accountId: params.id, order: body ?? {}, isOperator: true, moveHeld })
+    })
+    return reply(200, resumed)
+  }),
+]
+
+/** 404 when the tenant or account is not paused. The caller has locked, so nobody else has just resumed it. */
+async function resumeActive(tx: Tx, known: Suspension | null, order: Omit<Resume, 'id'>): Promise<Resumed> {
+  if (!known) throw notFound('pause')
+  return required(resume(tx, { ...order, id: known.id }), 'pause')
+}
+
+async function required<T>(found: Promise<T | null>, noun: string): Promise<T> {
+  const value = await found
+  if (value === null) throw notFound(noun)
+  return value
+}
+
+/** Whoever waits for changes of pauses looks at once. */
+async function change<T>(world: World, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
+  const result = await world.db.transact(by, recipe)
+  world.wakeups.hint('suspensions')
+  return result
+}

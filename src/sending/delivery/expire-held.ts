@@ -1,0 +1,33 @@
+// Mail held for longer than its account allows is given up: expired, with an event for each recipient.
+import { countLetGo } from '../../control/suspensions/holds.ts'
+import { scopeName } from '../../control/suspensions/match.ts'
+import { lockWhileActive, withOverdue, type Expiring } from '../../control/suspensions/unfinished.ts'
+import { system } from '../../platform/db/actor.ts'
+import type { World } from '../../platform/world.ts'
+import { lockHeldBefore, recordUnsent } from './hold-queries.ts'
+
+const BATCH_MAX = 1_000
+
+export async function expireHeld(world: World, signal: AbortSignal): Promise<void> {
+  for (const pause of await withOverdue(world.db, world.clock.now())) {
+    while (!signal.aborted && (await expireBatch(world, pause)) === BATCH_MAX);
+  }
+}
+
+const expireBatch = (world: World, pause: Expiring): Promise<number> =>
+  world.db.transact(system('hold-expiry'), async tx => {
+    // A resume has fixed how many it affects: what it lets go is no longer ours to give up.
+    if (!(await lockWhileActive(tx, pause.id))) return 0
+    const rows = await lockHeldBefore(tx, { suspensionId: pause.id, limit: BATCH_MAX }, pause.held_before)
+    if (rows.length === 0) return 0
+    recordUnsent(tx, rows, 'expired')
+    countLetGo(
+      tx,
+      rows.map(() => pause.id),
+    )
+    const data = { reason: 'held_too_long', suspension_id: pause.id, scope: scopeName(pause) }
+    for (const { account_id: accountId, tenant_id: tenantId, message_id: messageId, recipient } of rows) {
+      tx.record({ type: 'expired', accountId, tenantId, messageId, recipient, data })
+    }
+    return rows.length
+  })

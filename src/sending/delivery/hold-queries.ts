@@ -1,0 +1,198 @@
+// The SQL of held mail: parking what waits, releasing, cancelling, expiring, moving from one pause to another.
+import type { PauseFacts, PauseScope } from '../../control/suspensions/match.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+
+export interface HeldRow {
+  message_id: string
+  n: number
+  account_id: string
+  tenant_id: string
+  recipient: string
+}
+
+/** Enough, with its message, to ask whether a pause matches it. */
+export interface WalkedRow extends HeldRow {
+  recipient_domain: string
+}
+
+/** Where in the walk over an account's queue. */
+export interface QueuePosition {
+  tenant_id: string
+  message_id: string
+  n: number
+}
+
+export interface Walk {
+  accountId: string
+  /** Null: the whole account. */
+  tenantId: string | null
+  after: QueuePosition | null
+  limit: number
+}
+
+/** The next stretch of an account's queue, by tenant and message, whatever the status. Its end bounds one batch. */
+export const findStretchEnd = (tx: Tx, walk: Walk): Promise<(QueuePosition & { is_last: boolean }) | null> =>
+  tx.maybe<QueuePosition & { is_last: boolean }>(sql`
+    select tenant_id, message_id, n, count < ${walk.limit} as is_last
+    from (
+      select tenant_id, message_id, n, count(*) over () as count, row_number() over () as position
+      from (select tenant_id, message_id, n from queue where ${stretchAfter(walk)}
+        order by account_id, tenant_id, message_id, n limit ${walk.limit}) rows
+    ) counted
+    where position = count`)
+
+const stretchAfter = ({ accountId, tenantId, after }: Omit<Walk, 'limit'>): Sql =>
+  all([
+    sql`account_id = ${accountId}`,
+    tenantId !== null && sql`tenant_id = ${tenantId}`,
+    after &&
+      sql`(tenant_id, message_id, n) > (${after.tenant_id}::uuid, ${after.message_id}::uuid, ${after.n}::integer)`,
+  ])
+
+/** Holds what waits in the stretch and the pause matches. Rows that a worker is taking are left to the gate. */
+export const parkStretch = (
+  tx: Tx,
+  pause: PauseScope,
+  { walk, end }: { walk: Omit<Walk, 'limit'>; end: QueuePosition },
+): Promise<HeldRow[]> =>
+  tx.many<HeldRow>(sql`
+    with waiting as (
+      select q.message_id, q.n from queue q
+      where ${stretchAfter(walk)}
+        and (q.tenant_id, q.message_id, q.n) <= (${end.tenant_id}::uuid, ${end.message_id}::uuid, ${end.n}::integer)
+        and q.status in ('queued', 'deferred') and ${matches(pause)}
+      for update of q skip locked
+    )
+    update queue q
+    set status = 'held', suspension_id = ${pause.id}, held_at = ${tx.now}, due_at = null, updated_at = ${tx.now}
+    from waiting where q.message_id = waiting.message_id and q.n = waiting.n
+    returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient`)
+
+/** As `applies` in control/suspensions says it, for rows of `q`. */
+function matches({ scope_type, scope_value }: PauseScope): Sql {
+  switch (scope_type) {
+    case 'account':
+      return sql`true`
+    case 'tenant':
+      return sql`q.tenant_id = ${scope_value}::uuid`
+    case 'rule':
+      return scope_value.startsWith('tag:')
+        ? ofMessage(sql`m.tags ? ${scope_value.slice('tag:'.length)}`)
+        : sql`q.recipient_domain = ${scope_value.slice('recipient_domain:'.length)}`
+    case 'domain':
+      return ofMessage(sql`m.sender_domain = ${scope_value}`)
+    case 'sender':
+      return ofMessage(sql`lower(m.sender) = ${scope_value}`)
+    case 'credential':
+      return ofMessage(sql`m.credential_id = ${scope_value}::uuid`)
+    case 'api_key':
+      return ofMessage(sql`m.api_key_id = ${scope_value}::uuid`)
+    default:
+      return sql`false`
+  }
+}
+
+const ofMessage = (condition: Sql): Sql =>
+  sql`exists (select from messages m where m.id = q.message_id and ${condition})`
+
+export interface HeldPage {
+  suspensionId: string
+  after: { message_id: string; n: number } | null
+  limit: number
+}
+
+const heldAfter = ({ suspensionId, after }: Omit<HeldPage, 'limit'>): Sql =>
+  all([
+    sql`suspension_id = ${suspensionId} and status = 'held'`,
+    after && sql`(message_id, n) > (${after.message_id}::uuid, ${after.n}::integer)`,
+  ])
+
+/** The next rows that a pause holds, locked; what another process is letting go is skipped. */
+export const lockHeld = (tx: Tx, page: HeldPage): Promise<WalkedRow[]> =>
+  tx.many<WalkedRow>(sql`
+    select message_id, n, account_id, tenant_id, recipient, recipient_domain from queue
+    where ${heldAfter(page)} order by message_id, n limit ${page.limit} for update skip locked`)
+
+/** As above without the lock of rows, for those held since a time; whoever calls holds the pause's own lock. */
+export const listHeld = (tx: Tx, page: HeldPage, heldSince: Date | null): Promise<WalkedRow[]> =>
+  tx.many<WalkedRow>(sql`
+    select message_id, n, account_id, tenant_id, recipient, recipient_domain from queue
+    where ${all([heldAfter(page), heldSince && sql`held_at >= ${heldSince}`])}
+    order by message_id, n limit ${page.limit}`)
+
+export const lockHeldBefore = (tx: Tx, page: Omit<HeldPage, 'after'>, heldBefore: Date): Promise<WalkedRow[]> =>
+  tx.many<WalkedRow>(sql`
+    select message_id, n, account_id, tenant_id, recipient, recipient_domain from queue
+    where suspension_id = ${page.suspensionId} and status = 'held' and held_at < ${heldBefore}
+    order by message_id, n limit ${page.limit} for update skip locked`)
+
+interface Key {
+  message_id: string
+  n: number
+}
+
+const keysOf = (rows: readonly Key[]): Sql =>
+  sql`unnest(${rows.map(row => row.message_id)}::uuid[], ${rows.map(row => row.n)}::integer[])`
+
+/** Each row stands at its place in its tenant's line. */
+export const updateReleased = (tx: Tx, rows: readonly (Key & { rank: Date })[]): void =>
+  tx.send(prepared`
+    update queue q set status = 'queued', suspension_id = null, held_at = null, rank = k.rank, updated_at = ${tx.now}
+    from unnest(${rows.map(row => row.message_id)}::uuid[], ${rows.map(row => row.n)}::integer[],
+      ${rows.map(row => row.rank)}::timestamptz[]) as k (message_id, n, rank)
+    where q.message_id = k.message_id and q.n = k.n`)
+
+export const updateMoved = (tx: Tx, rows: readonly (Key & { suspension_id: string })[]): void =>
+  tx.send(prepared`
+    update queue q set suspension_id = k.suspension_id, updated_at = ${tx.now}
+    from unnest(${rows.map(row => row.message_id)}::uuid[], ${rows.map(row => row.n)}::integer[],
+      ${rows.map(row => row.suspension_id)}::uuid[]) as k (message_id, n, suspension_id)
+    where q.message_id = k.message_id and q.n = k.n`)
+
+/** Out of the queue for good, without having been sent. */
+export const recordUnsent = (tx: Tx, rows: readonly Key[], status: 'cancelled' | 'expired'): void =>
+  tx.send(prepared`
+    with gone as (
+      delete from queue q using ${keysOf(rows)} as k (message_id, n) where q.message_id = k.message_id and q.n = k.n
+      returning q.message_id, q.n, q.attempts
+    )
+    update deliveries d set status = ${status}, attempts = gone.attempts, updated_at = ${tx.now}
+    from gone where d.message_id = gone.message_id and d.n = gone.n`)
+
+interface FactsRow {
+  id: string
+  sender: string
+  sender_domain: string
+  credential_id: string | null
+  api_key_id: string | null
+  tags: string[]
+}
+
+/** By message id. */
+export async function factsOfMessages(
+  tx: Tx,
+  rows: readonly WalkedRow[],
+): Promise<Map<string, Omit<PauseFacts, 'tenantId' | 'recipientDomain'>>> {
+  const ids = [...new Set(rows.map(row => row.message_id))]
+  const found = await tx.many<FactsRow>(prepared`
+    select id, sender, sender_domain, credential_id, api_key_id, tags from messages where id = any(${ids}::uuid[])`)
+  return new Map(
+    found.map(row => [
+      row.id,
+      {
+        sender: row.sender,
+        senderDomain: row.sender_domain,
+        credentialId: row.credential_id,
+        apiKeyId: row.api_key_id,
+        tags: row.tags,
+      },
+    ]),
+  )
+}
+
+export const holdsAnything = async (tx: Tx, suspensionId: string): Promise<boolean> => {
+  const { holds } = await tx.one<{ holds: boolean }>(sql`
+    select exists (select from queue where suspension_id = ${suspensionId} and status = 'held') as holds`)
+  return holds
+}

@@ -1,0 +1,152 @@
+// What a resumed pause held is let go in batches behind the answer: released into the queue, or cancelled. Each batch is
+// one transaction, so that a kill leaves every recipient either held or let go, and counted once.
+import { lockAccountsShared } from '../../control/suspensions/account-lock.ts'
+import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
+import { countHeld, countLetGo } from '../../control/suspensions/holds.ts'
+import { broadestPause, scopeName } from '../../control/suspensions/match.ts'
+import { noteDrained, toDrain, type Unfinished } from '../../control/suspensions/unfinished.ts'
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { World } from '../../platform/world.ts'
+import { placeAfter, takePlaces } from '../messages/ranks.ts'
+import {
+  factsOfMessages,
+  holdsAnything,
+  lockHeld,
+  recordUnsent,
+  updateMoved,
+  updateReleased,
+  type WalkedRow,
+} from './hold-queries.ts'
+import { inLanes, Turns } from './lanes.ts'
+
+/** As in parking: the journal's lock is held while the events of a batch are appended. */
+const BATCH_MAX = 1_000
+
+/** Answers how many pauses it worked on; one that is not done, because others work on it too, is looked at again. */
+export async function letGoNext(world: World, signal: AbortSignal): Promise<number> {
+  const pauses = await toDrain(world.db)
+  let done = 0
+  for (const pause of pauses) if (await letGo(world, pause, signal)) done += 1
+  return done
+}
+
+async function letGo(world: World, pause: Unfinished, signal: AbortSignal): Promise<boolean> {
+  const walk = new HeldWalk(pause.id)
+  await inLanes(signal, async () => {
+    const count = await world.db.transact(system('resuming'), tx => letGoBatch(tx, pause, walk))
+    if (count > 0 && pause.resume_action === 'release') world.wakeups.hint('deliveries')
+    return count > 0
+  })
+  return world.db.transact(system('resuming'), async tx => {
+    if (await holdsAnything(tx, pause.id)) return false
+    await noteDrained(tx, pause.id)
+    return true
+  })
+}
+
+async function letGoBatch(tx: Tx, pause: Unfinished, walk: HeldWalk): Promise<number> {
+  await lockAccountsShared(tx, [pause.account_id])
+  const rows = await walk.next(tx)
+  if (rows.length === 0) return 0
+  countLetGo(
+    tx,
+    rows.map(() => pause.id),
+  )
+  if (pause.resume_action === 'purge') {
+    recordUnsent(tx, rows, 'cancelled')
+    record(tx, 'cancelled', rows, pause)
+    return rows.length
+  }
+  record(tx, 'released', rows, pause)
+  await requeue(tx, rows)
+  return rows.length
+}
+
+/** Into the queue, but for what a pause that came after the resume stops again. */
+async function requeue(tx: Tx, rows: readonly WalkedRow[]): Promise<void> {
+  const pauses = (await activePauses(tx, [rows[0]!.account_id])).get(rows[0]!.account_id) ?? []
+  const stopped = pauses.length > 0 ? await stoppedBy(tx, rows, pauses) : new Map<WalkedRow, ActiveSuspension>()
+  const free = rows.filter(row => !stopped.has(row))
+  for (const [row, pause] of stopped) record(tx, 'held', [row], pause)
+  moveTo(tx, stopped)
+  const places = new Map<string, number>()
+  const placed = free.map(row => {
+    const place = places.get(row.tenant_id) ?? 0
+    places.set(row.tenant_id, place + 1)
+    return { row, place }
+  })
+  if (placed.length === 0) return
+  const firsts = await takePlaces(tx, places)
+  updateReleased(
+    tx,
+    placed.map(({ row, place }) => ({
+      message_id: row.message_id,
+      n: row.n,
+      rank: placeAfter(firsts.get(row.tenant_id) ?? tx.now, place),
+    })),
+  )
+}
+
+/** For each row that some pause matches, the broadest. */
+export async function stoppedBy(
+  tx: Tx,
+  rows: readonly WalkedRow[],
+  pauses: readonly ActiveSuspension[],
+): Promise<Map<WalkedRow, ActiveSuspension>> {
+  const facts = await factsOfMessages(tx, rows)
+  const stopped = new Map<WalkedRow, ActiveSuspension>()
+  for (const row of rows) {
+    const ofMessage = facts.get(row.message_id)
+    const pause =
+      ofMessage &&
+      broadestPause(pauses, { ...ofMessage, tenantId: row.tenant_id, recipientDomain: row.recipient_domain })
+    if (pause) stopped.set(row, pause)
+  }
+  return stopped
+}
+
+/** Held, now by those. */
+export function moveTo(tx: Tx, stopped: ReadonlyMap<WalkedRow, ActiveSuspension>): void {
+  if (stopped.size === 0) return
+  updateMoved(
+    tx,
+    [...stopped].map(([{ message_id, n }, pause]) => ({ message_id, n, suspension_id: pause.id })),
+  )
+  countHeld(
+    tx,
+    [...stopped.values()].map(pause => pause.id),
+  )
+}
+
+function record(
+  tx: Tx,
+  type: 'released' | 'cancelled' | 'held',
+  rows: readonly WalkedRow[],
+  pause: Pick<ActiveSuspension, 'id' | 'scope_type' | 'scope_value' | 'queue_action'>,
+): void {
+  const data = { suspension_id: pause.id, scope: scopeName(pause) }
+  for (const { account_id: accountId, tenant_id: tenantId, message_id: messageId, recipient } of rows) {
+    tx.record({ type, accountId, tenantId, messageId, recipient, data })
+  }
+}
+
+/** What the pause holds, in order. Lanes that ask at once get neighbouring rows; rows already passed are not met again. */
+class HeldWalk {
+  readonly #suspensionId: string
+  readonly #turns = new Turns()
+  #after: { message_id: string; n: number } | null = null
+
+  constructor(suspensionId: string) {
+    this.#suspensionId = suspensionId
+  }
+
+  next(tx: Tx): Promise<WalkedRow[]> {
+    return this.#turns.take(async () => {
+      const page = { suspensionId: this.#suspensionId, after: this.#after, limit: BATCH_MAX }
+      const rows = await lockHeld(tx, page)
+      this.#after = rows.at(-1) ?? this.#after
+      return rows
+    })
+  }
+}

@@ -1,0 +1,33 @@
+// What a pause that is being resumed holds, and another active one matches as well, stays held by that other one.
+import type { ActiveSuspension } from '../../control/suspensions/active.ts'
+import { countLetGo } from '../../control/suspensions/holds.ts'
+import { noteHeldSince } from '../../control/suspensions/unfinished.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { listHeld } from './hold-queries.ts'
+import { moveTo, stoppedBy } from './let-go.ts'
+
+const BATCH_MAX = 2_000
+
+/** `heldSince` restricts it to what came to be held since then. Held before, held after: no event. */
+export async function moveHeld(
+  tx: Tx,
+  from: ActiveSuspension,
+  others: readonly ActiveSuspension[],
+  heldSince: Date | null,
+): Promise<void> {
+  const takers = new Set<string>()
+  for (let after: { message_id: string; n: number } | null = null; ;) {
+    const rows = await listHeld(tx, { suspensionId: from.id, after, limit: BATCH_MAX }, heldSince)
+    const last = rows.at(-1)
+    if (!last) break
+    after = last
+    const stopped = await stoppedBy(tx, rows, others)
+    moveTo(tx, stopped)
+    countLetGo(
+      tx,
+      [...stopped.keys()].map(() => from.id),
+    )
+    for (const { id } of stopped.values()) takers.add(id)
+  }
+  for (const id of takers) await noteHeldSince(tx, id, from.id)
+}

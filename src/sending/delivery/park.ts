@@ -1,0 +1,65 @@
+// Parking: what waited in the queue when a pause came is marked held, in batches behind the answer. The gate stops the
+// mail from the first moment on; parking makes the queue say so. A walk that a kill ends is begun again.
+import { countHeld } from '../../control/suspensions/holds.ts'
+import { scopeName } from '../../control/suspensions/match.ts'
+import { lockWhileActive, noteParked, toPark, type Unfinished } from '../../control/suspensions/unfinished.ts'
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { World } from '../../platform/world.ts'
+import { findStretchEnd, parkStretch, type QueuePosition, type Walk } from './hold-queries.ts'
+import { inLanes, Turns } from './lanes.ts'
+
+/** One batch holds the journal's lock while its events are appended: small enough that nobody notices the wait. */
+const BATCH_MAX = 1_000
+
+export async function parkNext(world: World, signal: AbortSignal): Promise<number> {
+  const pauses = await toPark(world.db)
+  for (const pause of pauses) await parkFor(world, pause, signal)
+  return signal.aborted ? 0 : pauses.length
+}
+
+async function parkFor(world: World, pause: Unfinished, signal: AbortSignal): Promise<void> {
+  const stretches = new Stretches(pause)
+  await inLanes(signal, () =>
+    world.db.transact(system('parking'), async tx => {
+      if (!(await lockWhileActive(tx, pause.id))) return false
+      const stretch = await stretches.next(tx)
+      if (!stretch) return false
+      const held = await parkStretch(tx, pause, stretch)
+      const data = { suspension_id: pause.id, scope: scopeName(pause) }
+      for (const { message_id: messageId, recipient, account_id: accountId, tenant_id: tenantId } of held) {
+        tx.record({ type: 'held', accountId, tenantId, messageId, recipient, data })
+      }
+      countHeld(
+        tx,
+        held.map(() => pause.id),
+      )
+      return true
+    }),
+  )
+  if (!signal.aborted) await world.db.transact(system('parking'), tx => noteParked(tx, pause.id))
+}
+
+/** The account's or tenant's queue, stretch by stretch. Lanes that ask at once get neighbouring ones. */
+class Stretches {
+  readonly #walk: Omit<Walk, 'after'>
+  readonly #turns = new Turns()
+  #after: QueuePosition | null = null
+  #isOver = false
+
+  constructor({ account_id: accountId, tenant_id: tenantId }: Unfinished) {
+    this.#walk = { accountId, tenantId, limit: BATCH_MAX }
+  }
+
+  next(tx: Tx): Promise<{ walk: Omit<Walk, 'limit'>; end: QueuePosition } | null> {
+    return this.#turns.take(async () => {
+      if (this.#isOver) return null
+      const walk = { ...this.#walk, after: this.#after }
+      const end = await findStretchEnd(tx, walk)
+      this.#isOver = end === null || end.is_last
+      if (!end) return null
+      this.#after = end
+      return { walk, end }
+    })
+  }
+}
