@@ -4,6 +4,7 @@ import { benchHttp } from './http.ts'
 import { benchJournal } from './journal.ts'
 import { benchLatency } from './latency.ts'
 import { benchMemory } from './memory.ts'
+import { benchPause } from './pause.ts'
 import { benchSending } from './sending.ts'
 import { benchStart } from './start.ts'
 import { summary } from './support/report.ts'
@@ -13,6 +14,7 @@ const sections: Record<string, () => Promise<void>> = {
   journal: benchJournal,
   sending: benchSending,
   latency: benchLatency,
+  pause: benchPause,
   growth: benchGrowth,
   memory: benchMemory,
   start: benchStart,

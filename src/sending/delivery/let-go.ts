@@ -34,7 +34,7 @@ export async function letGoNext(world: World, signal: AbortSignal): Promise<numb
 async function letGo(world: World, pause: Unfinished, signal: AbortSignal): Promise<boolean> {
   const walk = new HeldWalk(pause.id)
   await inLanes(signal, async () => {
-    const count = await world.db.transact(system('resuming'), tx => letGoBatch(tx, pause, walk))
+    const count = await world.db.transact(system('resuming'), tx => letGoBatch(world, tx, pause, walk))
     if (count > 0 && pause.resume_action === 'release') world.wakeups.hint('deliveries')
     return count > 0
   })
@@ -45,7 +45,7 @@ async function letGo(world: World, pause: Unfinished, signal: AbortSignal): Prom
   })
 }
 
-async function letGoBatch(tx: Tx, pause: Unfinished, walk: HeldWalk): Promise<number> {
+async function letGoBatch(world: World, tx: Tx, pause: Unfinished, walk: HeldWalk): Promise<number> {
   await lockAccountsShared(tx, [pause.account_id])
   const rows = await walk.next(tx)
   if (rows.length === 0) return 0
@@ -59,12 +59,12 @@ async function letGoBatch(tx: Tx, pause: Unfinished, walk: HeldWalk): Promise<nu
     return rows.length
   }
   record(tx, 'released', rows, pause)
-  await requeue(tx, rows)
+  await requeue(world, tx, rows)
   return rows.length
 }
 
 /** Into the queue, but for what a pause that came after the resume stops again. */
-async function requeue(tx: Tx, rows: readonly WalkedRow[]): Promise<void> {
+async function requeue(world: World, tx: Tx, rows: readonly WalkedRow[]): Promise<void> {
   const pauses = (await activePauses(tx, [rows[0]!.account_id])).get(rows[0]!.account_id) ?? []
   const stopped = pauses.length > 0 ? await stoppedBy(tx, rows, pauses) : new Map<WalkedRow, ActiveSuspension>()
   const free = rows.filter(row => !stopped.has(row))
@@ -77,7 +77,7 @@ async function requeue(tx: Tx, rows: readonly WalkedRow[]): Promise<void> {
     return { row, place }
   })
   if (placed.length === 0) return
-  const firsts = await takePlaces(tx, places)
+  const firsts = await takePlaces(world, places)
   updateReleased(
     tx,
     placed.map(({ row, place }) => ({

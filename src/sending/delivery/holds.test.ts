@@ -1,0 +1,268 @@
+// Held mail: parked by a pause, released, cancelled, moved to another pause, expired. Nothing is lost or doubled.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { sql } from '../../platform/db/sql.ts'
+import { aBox, type Box } from '../../../test/support/box.ts'
+import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
+import { aSink, type TestSink } from '../../../test/support/sink.ts'
+
+const sinks: TestSink[] = []
+after(() => Promise.all(sinks.map(sink => sink.close())))
+
+interface Sender {
+  account: TestAccount
+  sink: TestSink
+  box: Box
+}
+
+let shared: Promise<{ box: Box; sink: TestSink }> | null = null
+
+async function aRoutedBox(): Promise<{ box: Box; sink: TestSink }> {
+  const sink = await aSink()
+  sinks.push(sink)
+  return { box: await aBox({ environment: { SMTP_ROUTES: `*=127.0.0.1:${sink.port}` } }), sink }
+}
+
+let accounts = 0
+
+async function aSender(tenants = 1): Promise<Sender & { from: string }> {
+  const { box, sink } = await (shared ??= aRoutedBox())
+  const account = await anAccount({ box, tenants })
+  accounts += 1
+  for (const [index, tenant] of account.tenants.entries()) {
+    const name = `t${index}-${accounts}.sluice.test`
+    assert.equal((await account.api.post(`/v1/tenants/${tenant.id}/domains`, { name })).status, 201)
+  }
+  return { account, box, sink, from: `a@t0-${accounts}.sluice.test` }
+}
+
+const send = (account: TestAccount, from: string, fields: object = {}) =>
+  account.api.post('/v1/messages', { tenant_id: account.tenant.id, from, to: ['u@example.com'], text: 'x', ...fields })
+
+async function pause({ api }: TestAccount, scope_type: string, scope_value: string, fields: object = {}) {
+  const { status, body } = await api.post('/v1/suspensions', { scope_type, scope_value, ...fields })
+  assert.equal(status, 201, JSON.stringify(body))
+  return body
+}
+
+const resume = async ({ api }: TestAccount, id: string, order: object = {}) => {
+  const { status, body } = await api.post(`/v1/suspensions/${id}/resume`, order)
+  assert.equal(status, 200, JSON.stringify(body))
+  return body
+}
+
+const heldCount = async ({ api }: TestAccount, id: string): Promise<number> =>
+  (await api.get(`/v1/suspensions/${id}`)).body.held_count
+
+const countsOf = async ({ api }: TestAccount, id: string) => (await api.get(`/v1/messages/${id}`)).body.counts
+
+const becomes = (account: TestAccount, id: string, counts: Record<string, number>) =>
+  eventually(`${id} ${JSON.stringify(counts)}`, async () => {
+    const found = await countsOf(account, id)
+    return Object.entries(counts).every(([status, count]) => found[status] === count)
+  })
+
+/** What the counts of pauses say is what the queue says. */
+async function assertConserved({ app }: Box): Promise<void> {
+  const wrong = await app.world.db.many(sql`
+    select s.id, s.scope_type, counted.held, actual.held as found from suspensions s
+    left join lateral (select coalesce(sum(held), 0) as held from suspension_holds h where h.suspension_id = s.id) counted
+      on true
+    left join lateral (select count(*) as held from queue q where q.suspension_id = s.id and q.status = 'held') actual
+      on true
+    where counted.held <> actual.held`)
+  assert.deepEqual(wrong, [])
+}
+
+test('with hold new mail is accepted and held, named by the broadest scope, and released on resume', async () => {
+  const { account, box, sink, from } = await aSender()
+  const tenantPause = await pause(account, 'tenant', account.tenant.id)
+  await pause(account, 'rule', 'tag:red')
+  const { status, body } = await send(account, from, { to: ['a@x.example', 'b@x.example'], tags: ['red'] })
+  assert.equal(status, 202)
+  assert.deepEqual([body.queued, body.held, body.hold_scope], [0, 2, `tenant:${account.tenant.id}`])
+  assert.equal(await heldCount(account, tenantPause.id), 2)
+  assert.equal((await countsOf(account, body.message_id)).held, 2)
+
+  const plain = await send(account, from)
+  const resumed = await resume(account, tenantPause.id)
+  // The tagged mail stays held by the other pause, and is not counted.
+  assert.equal(resumed.affected_deliveries, 1)
+  await becomes(account, plain.body.message_id, { delivered: 1 })
+  assert.deepEqual(await countsOf(account, body.message_id).then(({ held }) => held), 2)
+  assert.equal(await heldCount(account, tenantPause.id), 0)
+  await assertConserved(box)
+  const { body: events } = await account.api.get(`/v1/events?message_id=${plain.body.message_id}`)
+  assert.deepEqual(
+    events.events.map((event: { type: string }) => event.type),
+    ['delivered', 'released', 'held', 'accepted'],
+  )
+  assert.equal(sink.received.filter(mail => mail.recipients.includes('a@x.example')).length, 0)
+})
+
+test('with reject new mail is refused with 403, and that is an event; queued mail is held', async () => {
+  const { account, sink, from } = await aSender()
+  sink.answer = (verb, line) => (verb === 'RCPT' && line.includes('later@') ? '451 4.2.0 Later' : null)
+  const before = await send(account, from, { to: ['later@example.com'] })
+  await becomes(account, before.body.message_id, { deferred: 1 })
+  const paused = await pause(account, 'tenant', account.tenant.id, { queue_action: 'reject' })
+  await becomes(account, before.body.message_id, { held: 1 })
+  const refused = await send(account, from)
+  assert.deepEqual([refused.status, refused.body.error.code], [403, 'sending_suspended'])
+  const { body } = await account.api.get('/v1/events?type=rejected')
+  assert.deepEqual(body.events[0].data, {
+    suspension_id: paused.id,
+    scope: `tenant:${account.tenant.id}`,
+    recipients: 1,
+  })
+  sink.answer = () => null
+  assert.equal((await resume(account, paused.id)).affected_deliveries, 1)
+  await becomes(account, before.body.message_id, { delivered: 1 })
+})
+
+test('each scope stops what it names and nothing else', async () => {
+  const { account, box, from } = await aSender(2)
+  const second = account.tenants[1]!
+  const otherFrom = from.replace('t0-', 't1-')
+  const key = await account.api.post('/v1/api-keys', { name: 'k', scopes: ['send'], tenant_id: account.tenant.id })
+  const withKey = box.client(key.body.secret)
+  const mails = {
+    plain: () => send(account, from),
+    tagged: () => send(account, from, { tags: ['blue', 'sale'] }),
+    elsewhere: () => send(account, from, { to: ['u@other.example'] }),
+    sender: () => send(account, from.replace('a@', 'News@')),
+    second: () => send(account, otherFrom, { tenant_id: second.id }),
+    key: () => withKey.post('/v1/messages', { from, to: ['u@example.com'], text: 'x' }),
+  }
+  const stops: [string, string, (keyof typeof mails)[]][] = [
+    ['rule', 'tag:sale', ['tagged']],
+    ['rule', 'recipient_domain:other.example', ['elsewhere']],
+    ['sender', from.replace('a@', 'news@'), ['sender']],
+    ['domain', otherFrom.split('@')[1]!, ['second']],
+    ['api_key', key.body.id, ['key']],
+    ['tenant', second.id, ['second']],
+  ]
+  for (const [type, value, stopped] of stops) {
+    const { id } = await pause(account, type, value)
+    for (const [name, mail] of Object.entries(mails)) {
+      const { body } = await mail()
+      assert.equal(body.held, stopped.includes(name as keyof typeof mails) ? 1 : 0, `${type}:${value} and ${name}`)
+    }
+    assert.equal((await resume(account, id, { action: 'purge' })).affected_deliveries, stopped.length)
+    await eventually('the queue is empty', async () => {
+      const { queued, sending, held, deferred } = (await account.api.get('/v1/queue')).body
+      return queued + sending + held + deferred === 0
+    })
+  }
+  await assertConserved(box)
+})
+
+test('what waits in the queue is parked behind the answer, whatever finds it, and released whole', async () => {
+  const { account, box, sink, from } = await aSender()
+  sink.answer = verb => (verb === 'MAIL' ? '450 4.2.0 Come back' : null)
+  const ids: string[] = []
+  for (let n = 0; n < 3; n++) {
+    const to = Array.from({ length: 900 }, (_, index) => `u${n}-${index}@example.com`)
+    ids.push((await send(account, from, { to, tags: ['bulk'] })).body.message_id)
+  }
+  for (const id of ids) await becomes(account, id, { deferred: 900 })
+  const paused = await pause(account, 'rule', 'tag:bulk')
+  await eventually('all are held', async () => (await heldCount(account, paused.id)) === 2_700)
+  await assertConserved(box)
+  sink.answer = () => null
+  const resumed = await resume(account, paused.id, { note: 'fine now' })
+  assert.equal(resumed.affected_deliveries, 2_700)
+  for (const id of ids) await becomes(account, id, { delivered: 900 })
+  const { body } = await account.api.get(`/v1/events?type=released&message_id=${ids[0]}&limit=500`)
+  assert.equal(body.events.length, 500)
+  assert.deepEqual(body.events[0].data, { suspension_id: paused.id, scope: 'rule:tag:bulk' })
+  await assertConserved(box)
+  assert.equal(await heldCount(account, paused.id), 0)
+})
+
+test('purge cancels what is held, once each', async () => {
+  const { account, box, sink, from } = await aSender()
+  const paused = await pause(account, 'tenant', account.tenant.id)
+  const to = Array.from({ length: 40 }, (_, index) => `p${index}@purged.example`)
+  const { body } = await send(account, from, { to })
+  const [first, second] = await Promise.all([
+    resume(account, paused.id, { action: 'purge' }),
+    resume(account, paused.id, { action: 'purge' }),
+  ])
+  assert.deepEqual(
+    [first.affected_deliveries, second.affected_deliveries].toSorted((a, b) => a - b),
+    [0, 40],
+  )
+  await becomes(account, body.message_id, { cancelled: 40 })
+  const { body: events } = await account.api.get(`/v1/events?type=cancelled&message_id=${body.message_id}`)
+  assert.equal(events.events.length, 40)
+  await assertConserved(box)
+  assert.equal(sink.received.filter(mail => mail.recipients.some(to => to.endsWith('@purged.example'))).length, 0)
+})
+
+test('of overlapping pauses each lets go only what no other matches, in either order', async () => {
+  const { account, box, from } = await aSender()
+  const wide = await pause(account, 'tenant', account.tenant.id)
+  const narrow = await pause(account, 'rule', 'tag:both')
+  const both = await send(account, from, { tags: ['both'] })
+  const one = await send(account, from)
+  assert.equal(await heldCount(account, wide.id), 2)
+  assert.equal((await resume(account, narrow.id)).affected_deliveries, 0)
+  const again = await pause(account, 'rule', 'tag:both')
+  assert.equal((await resume(account, wide.id)).affected_deliveries, 1)
+  await becomes(account, one.body.message_id, { delivered: 1 })
+  assert.equal(await heldCount(account, again.id), 1)
+  await assertConserved(box)
+  assert.equal((await resume(account, again.id)).affected_deliveries, 1)
+  await becomes(account, both.body.message_id, { delivered: 1 })
+  const { body } = await account.api.get(`/v1/events?message_id=${both.body.message_id}`)
+  assert.deepEqual(
+    body.events.map((event: { type: string }) => event.type),
+    ['delivered', 'released', 'held', 'accepted'],
+  )
+})
+
+test('mail held for longer than the account allows expires', async () => {
+  const { box, sink } = await aRoutedBox()
+  const account = await anAccount({ box })
+  const name = 'ttl.sluice.test'
+  await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name })
+  await account.api.patch('/v1/account', { hold_ttl_seconds: 3600 })
+  const paused = await pause(account, 'tenant', account.tenant.id)
+  const old = await send(account, `a@${name}`)
+  const expire = box.app.loops.find(loop => loop.name === 'hold-expiry')!
+  assert.equal(expire.kind, 'every')
+  const run = () => (expire.kind === 'every' ? expire.run(box.app.world, new AbortController().signal) : null)
+  box.clock.advance(3_590_000)
+  const young = await send(account, `a@${name}`)
+  await run()
+  assert.equal((await countsOf(account, old.body.message_id)).held, 1)
+  box.clock.advance(20_000)
+  await run()
+  assert.equal((await countsOf(account, old.body.message_id)).expired, 1)
+  assert.equal((await countsOf(account, young.body.message_id)).held, 1)
+  assert.equal(await heldCount(account, paused.id), 1)
+  const { body } = await account.api.get(`/v1/events?type=expired&message_id=${old.body.message_id}`)
+  assert.equal(body.events[0].data.reason, 'held_too_long')
+  assert.equal((await resume(account, paused.id)).affected_deliveries, 1)
+  await becomes(account, young.body.message_id, { delivered: 1 })
+  assert.equal(sink.received.length, 1)
+})
+
+test('released mail takes its place at the end of its tenant’s line, as new mail does', async () => {
+  const { account, box, sink, from } = await aSender()
+  sink.answer = verb => (verb === 'MAIL' ? '450 4.2.0 Come back' : null)
+  const paused = await pause(account, 'tenant', account.tenant.id)
+  const to = Array.from({ length: 500 }, (_, index) => `f${index}@example.com`)
+  const { body } = await send(account, from, { to })
+  box.clock.advance(60_000)
+  const resumedAt = box.clock.now().getTime()
+  await resume(account, paused.id)
+  await becomes(account, body.message_id, { deferred: 500 })
+  const rows = await box.app.world.db.many<{ rank: Date }>(sql`
+    select rank from queue where message_id = ${body.message_id} order by rank`)
+  assert.equal(new Set(rows.map(({ rank }) => rank.getTime())).size, 500)
+  assert.ok(rows[0]!.rank.getTime() >= resumedAt)
+  sink.answer = () => null
+  await assertConserved(box)
+})
