@@ -53,6 +53,9 @@ export function isCollision(error: unknown): boolean {
   return code === '40P01' || code === '40001'
 }
 
+/** Thrown by a recipe that finds its own look-ups overtaken: it is run again. */
+export const collision = (message: string): Error => Object.assign(new Error(message), { code: '40001' })
+
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   const { code, constraint: violated } = (error ?? {}) as DatabaseError
   return code === '23505' && violated === constraint

@@ -16,6 +16,8 @@ import { add, current, refusalOf } from './windows.ts'
 export interface Known {
   /** By id; replaced by the next state as recipients are counted. */
   tenants: Map<string, TenantRow>
+  /** Tenants whose counters are locked, so that their counts are the truth; the others have no limits. */
+  locked: ReadonlySet<string>
   usage: Map<string, UsageRow>
   /** `tenant name` → domain id. */
   domains: ReadonlyMap<string, string>
@@ -58,12 +60,19 @@ export function decide(submission: Submission, known: Known, now: Date): Decisio
   const counters = current(tenant, now)
   const limited = refusalOf(counters, tenant, wanted.length, now)
   if (limited) return refused(limited)
-  const firstRank = Math.max(now.getTime(), tenant.rank.getTime())
+  const firstRank = firstRankOf(tenant, now)
   const rank = new Date(firstRank + wanted.length * RANK_STEP_MS)
   known.tenants.set(tenant.tenant_id, { ...tenant, ...add(counters, wanted.length), rank })
   count(known, tenant, { recipients: wanted.length, day: counters.day })
   return accept(submission, { tenant, domainId, pauses, wanted: new Set(wanted), firstRank, known })
 }
+
+/**
+ * Behind the tenant's own mail, but not behind what others have waiting: a newcomer begins where the queue is being
+ * served, which is in the past while there is more to send than can be sent.
+ */
+const firstRankOf = ({ rank, head }: TenantRow, now: Date): number =>
+  Math.max(rank.getTime(), Math.min(now.getTime(), head?.getTime() ?? Infinity))
 
 const refused = (refusal: Refusal, events: EventDraft[] = []): Decision => ({ kind: 'refused', refusal, events })
 

@@ -11,14 +11,21 @@ export interface TenantRow extends Limits, Counters {
   status: 'active' | 'disabled'
   max_recipients_per_message: number
   sandbox: boolean
+  /** Where the tenant's line ends. */
   rank: Date
+  /** Where the queue is being served; null when nothing waits. */
+  head: Date | null
 }
+
+const head = sql`(select rank from queue where status = 'queued' order by rank limit 1)`
+
+const tenantColumns = sql`t.id as tenant_id, t.account_id, t.status, t.max_recipients_per_message, t.quota_daily,
+  t.quota_monthly, least(t.rate_per_minute, h.rate_per_minute) as rate_per_minute, t.rate_per_hour, a.sandbox, ${head} as head`
 
 /** The tenants of a batch with their counters locked, always in the same order, so that batches cannot deadlock. */
 export const lockTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
   tx.many<TenantRow>(prepared`
-    select t.id as tenant_id, t.account_id, t.status, t.max_recipients_per_message, t.quota_daily, t.quota_monthly,
-      least(t.rate_per_minute, h.rate_per_minute) as rate_per_minute, t.rate_per_hour, a.sandbox,
+    select ${tenantColumns},
       c.minute, c.minute_count, c.hour, c.hour_count, c.day, c.day_count, c.month, c.month_count, c.rank
     from tenants t join accounts a on a.id = t.account_id join tenant_counters c on c.tenant_id = t.id
       left join tenant_throttles h on h.tenant_id = t.id
@@ -26,12 +33,49 @@ export const lockTenants = (tx: Tx, tenantIds: readonly string[]): Promise<Tenan
     order by t.id
     for no key update of c`)
 
+/** As above without the lock, and without the counts, which nobody may decide by then. */
+export const listTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
+  tx.many<TenantRow>(prepared`
+    select ${tenantColumns},
+      to_timestamp(0) as minute, 0 as minute_count, to_timestamp(0) as hour, 0 as hour_count, '1970-01-01'::date as day,
+      0 as day_count, '1970-01-01'::date as month, 0 as month_count, coalesce(c.rank, to_timestamp(0)) as rank
+    from tenants t join accounts a on a.id = t.account_id left join tenant_counters c on c.tenant_id = t.id
+      left join tenant_throttles h on h.tenant_id = t.id
+    where t.id = any(${tenantIds}::uuid[])`)
+
 /** A tenant's first message: its counters begin in the past, so every window counts as ended. */
 export const insertMissingCounters = (tx: Tx, tenantIds: readonly string[]): Promise<number> =>
   tx.run(sql`
     insert into tenant_counters (tenant_id, minute, minute_count, hour, hour_count, day, day_count, month, month_count, rank)
     select id, 'epoch', 0, 'epoch', 0, 'epoch', 0, 'epoch', 0, 'epoch' from tenants where id = any(${tenantIds}::uuid[])
     on conflict do nothing`)
+
+/** Adds what the batch counted to rows that it had not locked, so that they are locked for the commit alone. */
+export const addToCounters = (tx: Tx, rows: readonly TenantRow[]): void =>
+  tx.send(prepared`
+    insert into tenant_counters as c
+      (tenant_id, minute, minute_count, hour, hour_count, day, day_count, month, month_count, rank)
+    select tenant_id, minute, minute_count, hour, hour_count, day, day_count, month, month_count, rank
+    from json_to_recordset(${JSON.stringify(rows)}::json) as r (tenant_id uuid, minute timestamptz, minute_count bigint,
+      hour timestamptz, hour_count bigint, day date, day_count bigint, month date, month_count bigint, rank timestamptz)
+    order by tenant_id
+    on conflict (tenant_id) do update set
+      minute = greatest(c.minute, excluded.minute),
+      minute_count = ${counted('minute')},
+      hour = greatest(c.hour, excluded.hour),
+      hour_count = ${counted('hour')},
+      day = greatest(c.day, excluded.day),
+      day_count = ${counted('day')},
+      month = greatest(c.month, excluded.month),
+      month_count = ${counted('month')},
+      rank = greatest(c.rank, excluded.rank)`)
+
+/** A window that the row has not reached begins with our count; one that it has left behind is nobody's any more. */
+function counted(window: 'minute' | 'hour' | 'day' | 'month'): Sql {
+  const text = `case when c.${window} = excluded.${window} then c.${window}_count + excluded.${window}_count
+    when c.${window} < excluded.${window} then excluded.${window}_count else c.${window}_count end`
+  return new Sql([text], [], false)
+}
 
 export const updateCounters = (tx: Tx, rows: readonly TenantRow[]): void =>
   tx.send(prepared`
@@ -48,7 +92,7 @@ export const advanceRanks = (
 ): Promise<{ tenant_id: string; first: Date }[]> =>
   tx.many(prepared`
     with line as (
-      select c.tenant_id, greatest(c.rank, ${tx.now}) as first, w.milliseconds
+      select c.tenant_id, greatest(c.rank, least(${tx.now}, ${head})) as first, w.milliseconds
       from tenant_counters c join unnest(${wanted.map(each => each.tenantId)}::uuid[],
         ${wanted.map(each => each.milliseconds)}::bigint[]) as w (tenant_id, milliseconds) on w.tenant_id = c.tenant_id
       order by c.tenant_id for no key update of c
@@ -115,17 +159,22 @@ export interface NewKey {
   response: SendResponse
 }
 
-/** The counters' lock makes acceptances of one tenant take turns, so a key that was not found is still free. */
-export const insertIdempotencyKeys = (tx: Tx, keys: readonly NewKey[]): void =>
-  tx.send(prepared`
-    insert into idempotency_keys (tenant_id, key, body_hash, message_id, response, created_at)
+/**
+ * Answers how many were free, or taken more than a day ago. One that another transaction is writing is waited for, and
+ * then is not free.
+ */
+export const insertIdempotencyKeys = async (tx: Tx, keys: readonly NewKey[], since: Date): Promise<number> =>
+  tx.run(prepared`
+    insert into idempotency_keys as i (tenant_id, key, body_hash, message_id, response, created_at)
     select tenant_id, key, body_hash, (response::jsonb ->> 'message_id')::uuid, response::jsonb, ${tx.now}
     from unnest(${keys.map(key => key.tenantId)}::uuid[], ${keys.map(key => key.key)}::text[],
       ${keys.map(key => key.bodyHash)}::bytea[], ${keys.map(key => JSON.stringify(key.response))}::text[])
       as k (tenant_id, key, body_hash, response)
+    order by tenant_id, key
     on conflict (tenant_id, key) do update
     set body_hash = excluded.body_hash, message_id = excluded.message_id, response = excluded.response,
-      created_at = excluded.created_at`)
+      created_at = excluded.created_at
+    where i.created_at <= ${since}`)
 
 export interface MessageRow {
   id: string
