@@ -112,9 +112,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const state = { isStopping: false }
   const checks = await readinessChecks(world, board, state)
   const transport = openTransport(world)
+  const gate = new Gate(world)
   const features: Features = {
-    gate: new Gate(world),
-    courier: new Courier(world, transport, new SigningKeys(world)),
+    gate,
+    courier: new Courier(world, { transport, keys: new SigningKeys(world), mustYield: () => gate.isSaturated }),
     publicUrl: () => config.PUBLIC_URL ?? app.url ?? '',
   }
   let document = ''

@@ -35,6 +35,11 @@ export class Batcher<Item, Result> {
     })
   }
 
+  /** Whether callers wait for a slot: there is more to do than is being done. */
+  get isSaturated(): boolean {
+    return this.#waiting.length > 0 && this.#running >= this.#options.slots
+  }
+
   /** After the sockets that are readable now have been read, so that requests arriving together share a batch. */
   #schedule(): void {
     if (this.#scheduled || this.#running >= this.#options.slots || this.#waiting.length === 0) return

@@ -19,10 +19,16 @@ export interface DomainOrder {
   reach: Reach
   tenantId: string
   name: string
+  /** Asked for by the installation itself, so that its own names are no obstacle. */
+  isOwn?: boolean
 }
 
-export async function createDomain(world: World, by: Actor, { reach, tenantId, name }: DomainOrder): Promise<Domain> {
-  const ascii = readName(world.config, name)
+export async function createDomain(
+  world: World,
+  by: Actor,
+  { reach, tenantId, name, isOwn = false }: DomainOrder,
+): Promise<Domain> {
+  const ascii = readName(world.config, name, isOwn)
   const { accountId } = reach
   await requireTenantInReach(world.db, reach, tenantId)
   const { privateKeyPem, publicKeyBase64 } = await generateDkimKey()
@@ -50,14 +56,15 @@ export async function createDomain(world: World, by: Actor, { reach, tenantId, n
 /** With our longest label before it, `sluice-01234567._domainkey.`, a name must still fit into DNS (RFC 1035 §3.1). */
 const NAME_CHARS_MAX = 253 - 27
 
-function readName(config: Config, name: string): string {
+function readName(config: Config, name: string, isOwn: boolean): string {
   const ascii = normaliseDomain(name)
   if (ascii === null) throw refuse('invalid_request', 'name must be a domain name, such as mail.example.com.')
   if (ascii.length > NAME_CHARS_MAX) {
     throw refuse('invalid_request', `name must have at most ${NAME_CHARS_MAX} characters.`)
   }
   // Bounces and other servers' mail arrive under these; nobody else may speak for them.
-  if ([config.MX_HOST, config.SPF_HOST, config.RETURN_PATH_HOST].includes(ascii)) {
+  const own = [config.MX_HOST, config.SPF_HOST, config.RETURN_PATH_HOST, `operator.${config.PLATFORM_DOMAIN}`]
+  if (!isOwn && own.includes(ascii)) {
     throw refuse('conflict', 'This name is used by the installation itself. Choose another one.')
   }
   return ascii

@@ -11,4 +11,6 @@ export const locks = {
   auditSeal: lock(3),
   /** Held while the first start creates the sandbox account. */
   demo: lock(4),
+  /** Held while the account that the installation sends from is made. */
+  operatorMail: lock(6),
 } as const

@@ -35,6 +35,11 @@ const LEASE_MS = 30_000
 /** Enough to keep the connections busy; what was claimed goes before a newcomer of another tenant, so not more. */
 const IN_FLIGHT_MAX = 600
 const CLAIM_MAX = 300
+/**
+ * While senders wait to be answered by this process: mail goes on being delivered, but what comes in goes first, for the
+ * sender waits and the queue does not mind.
+ */
+const IN_FLIGHT_MAX_YIELDING = 64
 /** Larger bodies are fetched one at a time, when their turn comes. */
 const BODY_BYTES_IN_CLAIM = 64 * 1024
 
@@ -45,17 +50,26 @@ interface Job {
   leaseToken: string
 }
 
+export interface CourierOptions {
+  transport: Transport
+  keys: SigningKeys
+  /** Whether there is something more urgent to do than to deliver. */
+  mustYield: () => boolean
+}
+
 export class Courier {
   readonly #world: World
   readonly #transport: Transport
   readonly #sources: Sources
   readonly #gate: PauseGate
   readonly #recorder: Recorder
+  readonly #mustYield: () => boolean
   readonly #inFlight = new Map<string, Lease>()
   #room: (() => void) | null = null
 
-  constructor(world: World, transport: Transport, keys: SigningKeys) {
+  constructor(world: World, { transport, keys, mustYield }: CourierOptions) {
     this.#world = world
+    this.#mustYield = mustYield
     this.#transport = transport
     this.#sources = new Sources(world, keys)
     this.#gate = new PauseGate(world)
@@ -70,7 +84,7 @@ export class Courier {
     await this.#waitForRoom(signal)
     if (signal.aborted) return 0
     const leaseToken = randomUUID()
-    const limit = Math.min(CLAIM_MAX, IN_FLIGHT_MAX - this.#inFlight.size)
+    const limit = Math.max(1, Math.min(CLAIM_MAX, this.#inFlightMax() - this.#inFlight.size))
     const claimed = await this.#world.db.transactLightly(system('delivery'), tx =>
       claimDue(tx, { leaseToken, leaseUntil: new Date(tx.now.getTime() + LEASE_MS), limit }),
     )
@@ -98,8 +112,12 @@ export class Courier {
       await new Promise(resolve => setTimeout(resolve, 20))
   }
 
+  #inFlightMax(): number {
+    return this.#mustYield() ? IN_FLIGHT_MAX_YIELDING : IN_FLIGHT_MAX
+  }
+
   async #waitForRoom(signal: AbortSignal): Promise<void> {
-    while (this.#inFlight.size > IN_FLIGHT_MAX - CLAIM_MAX && !signal.aborted) {
+    while (this.#inFlight.size > this.#inFlightMax() / 2 && !signal.aborted) {
       await new Promise<void>(resolve => {
         this.#room = resolve
         signal.addEventListener('abort', () => resolve(), { once: true })

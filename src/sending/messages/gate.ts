@@ -41,6 +41,11 @@ export class Gate {
     })
   }
 
+  /** Whether senders wait to be answered. */
+  get isSaturated(): boolean {
+    return this.#batcher.isSaturated
+  }
+
   /** Answers when every recipient is durably stored; throws the refusal otherwise. */
   async submit(submission: Submission): Promise<SendResponse> {
     const result = await this.#batcher.submit(submission)
