@@ -7,12 +7,14 @@ import { benchMemory } from './memory.ts'
 import { benchPause } from './pause.ts'
 import { benchSending } from './sending.ts'
 import { benchStart } from './start.ts'
+import { benchSubmission } from './submission.ts'
 import { summary } from './support/report.ts'
 
 const sections: Record<string, () => Promise<void>> = {
   http: benchHttp,
   journal: benchJournal,
   sending: benchSending,
+  submission: benchSubmission,
   latency: benchLatency,
   pause: benchPause,
   growth: benchGrowth,

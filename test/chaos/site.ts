@@ -1,0 +1,127 @@
+// What a scenario breaks: PostgreSQL, server processes as an operator runs them, and an account that sends.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
+import { aSink, type TestSink } from '../support/sink.ts'
+
+export const ADMIN_TOKEN = 'chaos-operator-token-0123456789'
+
+export interface Server {
+  url: string
+  /** Starts it when it is down; waits until it is ready. */
+  start(): Promise<void>
+  kill(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface Site {
+  databaseUrl: string
+  sink: TestSink
+  aServer(environment?: Record<string, string>): Promise<Server>
+  killPostgres(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function aSite(): Promise<Site> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-chaos-'))
+  const postgres = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => {} })
+  const sink = await aSink()
+  const servers: Server[] = []
+  return {
+    databaseUrl: postgres.url,
+    sink,
+    aServer: async (environment = {}) => {
+      const server = await spawnable({
+        PATH: process.env['PATH'],
+        DATABASE_URL: postgres.url,
+        DATA_DIR: join(folder, `server-${servers.length + 1}`),
+        SECRET_KEY: 'chaos-secret-key-0123456789-0123456789',
+        ADMIN_TOKEN,
+        SMTP_PORT: '0',
+        MX_PORT: '0',
+        SMTP_ROUTES: `*=127.0.0.1:${sink.port}`,
+        WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+        LOG_LEVEL: 'error',
+        ...environment,
+      })
+      servers.push(server)
+      return server
+    },
+    killPostgres: async () => {
+      const file = await readFile(join(folder, 'postgres', 'cluster', 'postmaster.pid'), 'utf8')
+      process.kill(Number(file.split('\n')[0]), 'SIGKILL')
+    },
+    close: async () => {
+      for (const server of servers) await server.stop()
+      await sink.close()
+      await postgres.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function spawnable(environment: NodeJS.ProcessEnv): Promise<Server> {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = listener.address() as AddressInfo
+  listener.close()
+  const url = `http://127.0.0.1:${port}`
+  const env = { ...environment, PORT: String(port) }
+  let child: ChildProcess | null = null
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill(signal)
+    await exited
+  }
+  const hasApi = (environment['ROLES'] ?? 'api').includes('api')
+  return {
+    url,
+    start: async () => {
+      if (!child || child.exitCode !== null || child.signalCode !== null) {
+        child = spawn(process.execPath, ['src/main.ts', 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+      }
+      while (hasApi) {
+        const reply = await fetch(`${url}/readyz`).catch(() => null)
+        if (reply?.status === 200) return
+        await delay(50)
+      }
+    },
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+  }
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- replies are read freely here
+type Body = any
+
+export interface Sender {
+  bearer: string
+  accountId: string
+  tenantId: string
+  post(server: Server, path: string, body: object): Promise<{ status: number; body: Body }>
+}
+
+export async function aSender(server: Server): Promise<Sender> {
+  const headers = { 'content-type': 'application/json', 'x-admin-token': ADMIN_TOKEN }
+  const created = await fetch(`${server.url}/admin/v1/accounts`, { method: 'POST', headers, body: '{"name":"Chaos"}' })
+  const { api_key, account } = (await created.json()) as { api_key: { secret: string }; account: { id: string } }
+  const bearer = api_key.secret
+  const post: Sender['post'] = async ({ url }, path, body) => {
+    const reply = await fetch(url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(15_000),
+    })
+    return { status: reply.status, body: await reply.json() }
+  }
+  const tenant = await post(server, '/v1/tenants', { external_id: 'chaos', name: 'Chaos' })
+  await post(server, `/v1/tenants/${tenant.body.id}/domains`, { name: 'chaos.sluice.test' })
+  return { bearer, accountId: account.id, tenantId: tenant.body.id, post }
+}
