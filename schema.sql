@@ -22,6 +22,14 @@ create table accounts (
   constraint accounts_pkey PRIMARY KEY (id)
 );
 
+create table alerts (
+  id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid,
+  acked_at timestamp with time zone,
+  constraint alerts_pkey PRIMARY KEY (id)
+);
+
 create table api_keys (
   id uuid not null,
   account_id uuid not null,
