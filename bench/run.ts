@@ -4,6 +4,7 @@ import { benchHttp } from './http.ts'
 import { benchJournal } from './journal.ts'
 import { benchLatency } from './latency.ts'
 import { benchMemory } from './memory.ts'
+import { benchObserve } from './observe.ts'
 import { benchSending } from './sending.ts'
 import { benchStart } from './start.ts'
 import { summary } from './support/report.ts'
@@ -14,6 +15,7 @@ const sections: Record<string, () => Promise<void>> = {
   sending: benchSending,
   latency: benchLatency,
   growth: benchGrowth,
+  observe: benchObserve,
   memory: benchMemory,
   start: benchStart,
 }

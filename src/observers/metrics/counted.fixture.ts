@@ -4,7 +4,7 @@ import { sql } from '../../platform/db/sql.ts'
 import { readTailOnce } from '../../platform/loops/tail.ts'
 import { eventually, type TestAccount } from '../../../test/support/factories.ts'
 import type { Box } from '../../../test/support/box.ts'
-import { COUNTER_NAMES, NOTHING, type Counters } from './counters.ts'
+import { NOTHING, type Counters } from './counters.ts'
 import { metricsTail } from './loops.ts'
 
 /** Returns when all that has happened so far is counted, whether by the worker of the box or by us. */
@@ -50,5 +50,8 @@ export const nothingBut = (counters: Partial<Counters>): Counters => ({ ...NOTHI
 /** The intervals' counters added up. */
 export const total = (intervals: readonly Counters[]): Counters =>
   Object.fromEntries(
-    COUNTER_NAMES.map(name => [name, intervals.reduce((sum, interval) => sum + interval[name], 0)]),
+    (Object.keys(NOTHING) as (keyof Counters)[]).map(name => [
+      name,
+      intervals.reduce((sum, interval) => sum + interval[name], 0),
+    ]),
   ) as Counters

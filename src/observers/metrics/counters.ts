@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox'
 import { Int64 } from '../../platform/http/schemas.ts'
 
-const counterFields = {
+export const Counters = Type.Object({
   recipients: Int64({ description: 'Recipients accepted for sending, held ones included, suppressed ones not' }),
   delivered: Int64(),
   hard_bounces: Int64(),
@@ -11,12 +11,8 @@ const counterFields = {
   deferrals: Int64({ description: 'Attempts put off to a later one; a recipient may have several' }),
   complaints: Int64(),
   auth_failures: Int64({ description: 'Failed SMTP logins, and wrong secrets of known API keys' }),
-}
-
-export const Counters = Type.Object(counterFields)
+})
 export type Counters = Static<typeof Counters>
-
-export const COUNTER_NAMES = Object.keys(counterFields) as (keyof Counters)[]
 
 export const NOTHING: Counters = {
   recipients: 0,

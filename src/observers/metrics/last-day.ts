@@ -1,22 +1,25 @@
 // What was counted in the last 24 hours, to the minute.
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
-import { listSums, type ScopeSum, type Span } from './queries.ts'
-
-export type { ScopeSum } from './queries.ts'
+import type { Counters } from './counters.ts'
+import { listDomainSums, listSums, type DomainSum, type Span } from './queries.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** Sums per scope; a scope in which nothing happened is not among them. */
+/** By tenant; the account's own sum stands under NO_TENANT. Where nothing happened there is no entry. */
 export async function sumLastDay(
   world: World,
   reach: Reach,
-  types: readonly ScopeSum['scope_type'][],
-): Promise<ScopeSum[]> {
-  return listSums(world.db.lists, reach, { types, span: lastDay(world.clock.now()) })
+  type: 'account' | 'tenant',
+): Promise<ReadonlyMap<string, Counters>> {
+  const sums = await listSums(world.db.lists, reach, { type, span: lastDay(world.clock.now()) })
+  return new Map(sums.map(({ tenant_id, ...counters }) => [tenant_id, counters]))
 }
+
+export const sumDomainsLastDay = (world: World, reach: Reach): Promise<DomainSum[]> =>
+  listDomainSums(world.db.lists, reach, lastDay(world.clock.now()))
 
 /**
  * The minute that began 24 hours ago lies within an hour. The nearer end of that hour is where whole hours begin, so that

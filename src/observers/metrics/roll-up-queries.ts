@@ -60,8 +60,9 @@ const scoped = sql`
   group by 1, 2, 3, 4, 5`
 
 /**
- * Adds a range of the journal to the minutes and the hours, and notes which scopes it touched. 5,000 events of 1,000
- * tenants took about 290 ms (58 µs each, three quarters of it the 16,500 rows written), of one tenant about 40 ms.
+ * Adds a range of the journal to the minutes and the hours, and notes which scopes it touched. An event costs the database
+ * 5 µs of processor time when one sender sends, and 40 to 70 µs when 6,000 senders of 1,000 tenants do: then about three
+ * rows are written per event, at 14 µs each. Updating first and inserting what is missing was no cheaper.
  */
 export const countEvents = (tx: Tx, range: { after: number; upTo: number }): Promise<number> =>
   tx.run(sql`

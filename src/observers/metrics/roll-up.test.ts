@@ -172,6 +172,24 @@ test('the worker counts by itself, and notes which scopes it touched and when', 
   assert.match((await box.client().get('/metrics')).body, /sluice_tail_lag_events\{tail="metrics"\} 0/)
 })
 
+test('while events keep coming the worker lets them gather, and counts about once a second', async () => {
+  const box = await aBox()
+  const account = await anAccount({ box })
+  const rounds = async (): Promise<number> =>
+    Number(/sluice_loop_rounds_total\{loop="metrics"\} (\d+)/.exec((await box.client().get('/metrics')).body)?.[1] ?? 0)
+  await eventually('the first round', rounds)
+  const [first, began] = [await rounds(), performance.now()]
+  for (let n = 0; n < 40; n++) await happen(account, { type: 'accepted', tenantId: account.tenant.id })
+  const [made, seconds] = [(await rounds()) - first, (performance.now() - began) / 1000]
+
+  // A round at once, one that finds nothing, and one a second.
+  assert.ok(made <= 3 + seconds, `${made} rounds in ${seconds} s`)
+  await eventually('all are counted', async () => {
+    const { minutes } = await books(account)
+    return minutes.find(each => each.scope_type === 'tenant')?.recipients === 40
+  })
+})
+
 test('events about a message that is gone count for its account and tenant', async () => {
   const box = await still()
   const account = await anAccount({ box })

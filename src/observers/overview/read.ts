@@ -1,7 +1,7 @@
 // Putting the overview together: a tenant's slice, or all of an account.
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
-import { COUNTER_NAMES, NOTHING, type Counters } from '../metrics/counters.ts'
+import { NO_TENANT, NOTHING } from '../metrics/counters.ts'
 import { sumLastDay } from '../metrics/last-day.ts'
 import { readQueueDepth } from '../queue/depth.ts'
 import { tenantStandings } from '../reputation/standings.ts'
@@ -30,13 +30,9 @@ export async function readAccountOverview(world: World, reach: Reach): Promise<A
 
 /** The totals are those of the widest scope within reach. */
 async function readSlice(world: World, reach: Reach): Promise<Pick<AccountOverview, 'totals_24h' | 'tenants'>> {
-  const widest = reach.tenantId === null ? 'account' : 'tenant'
-  const sums = await sumLastDay(world, reach, widest === 'account' ? ['account', 'tenant'] : ['tenant'])
-  return {
-    totals_24h: countersOf(sums.find(sum => sum.scope_type === widest) ?? NOTHING),
-    tenants: await tenantStandings(world, reach, sums),
-  }
+  const [totals, tenants] = await Promise.all([
+    sumLastDay(world, reach, reach.tenantId === null ? 'account' : 'tenant'),
+    tenantStandings(world, reach),
+  ])
+  return { totals_24h: totals.get(reach.tenantId ?? NO_TENANT) ?? NOTHING, tenants }
 }
-
-const countersOf = (counted: Counters): Counters =>
-  Object.fromEntries(COUNTER_NAMES.map(name => [name, counted[name]])) as Counters

@@ -2,7 +2,7 @@
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { NOTHING } from '../metrics/counters.ts'
-import { sumLastDay, type ScopeSum } from '../metrics/last-day.ts'
+import { sumDomainsLastDay, sumLastDay } from '../metrics/last-day.ts'
 import type { ReputationRow } from './contract.ts'
 import { standingOf, type Standing } from './health.ts'
 import { listDomainNames, listTenantNames } from './queries.ts'
@@ -16,25 +16,21 @@ export interface TenantStanding extends Standing {
   name: string
 }
 
-/** From sums that the caller has read, of any scopes. */
-export async function tenantStandings(
-  world: World,
-  reach: Reach,
-  sums: readonly ScopeSum[],
-): Promise<TenantStanding[]> {
-  const tenants = await listTenantNames(world.db.lists, reach, TENANTS_MAX)
-  const counted = new Map(sums.filter(sum => sum.scope_type === 'tenant').map(sum => [sum.tenant_id, sum]))
+export async function tenantStandings(world: World, reach: Reach): Promise<TenantStanding[]> {
+  const [tenants, counted] = await Promise.all([
+    listTenantNames(world.db.lists, reach, TENANTS_MAX),
+    sumLastDay(world, reach, 'tenant'),
+  ])
   return tenants.map(({ id, name }) => ({ tenant_id: id, name, ...standingOf(counted.get(id) ?? NOTHING) }))
 }
 
 /** A row for each tenant, followed by rows for its domains by name. */
 export async function readReputation(world: World, reach: Reach): Promise<ReputationRow[]> {
-  const [sums, registered] = await Promise.all([
-    sumLastDay(world, reach, ['tenant', 'domain']),
+  const [tenants, sent, registered] = await Promise.all([
+    tenantStandings(world, reach),
+    sumDomainsLastDay(world, reach),
     listDomainNames(world.db.lists, reach, DOMAINS_MAX),
   ])
-  const tenants = await tenantStandings(world, reach, sums)
-  const sent = sums.filter(sum => sum.scope_type === 'domain')
   const domains = new Map<string, Map<string, Standing>>()
   const note = (tenantId: string, name: string, standing: Standing): void => {
     const ofTenant = domains.get(tenantId) ?? new Map<string, Standing>()
