@@ -179,14 +179,14 @@ test('while events keep coming the worker lets them gather, and counts about onc
     Number(/sluice_loop_rounds_total\{loop="metrics"\} (\d+)/.exec((await box.client().get('/metrics')).body)?.[1] ?? 0)
   await eventually('the first round', rounds)
   const [first, began] = [await rounds(), performance.now()]
-  for (let n = 0; n < 40; n++) await happen(account, { type: 'accepted', tenantId: account.tenant.id })
+  for (let n = 0; n < 150; n++) await happen(account, { type: 'accepted', tenantId: account.tenant.id })
   const [made, seconds] = [(await rounds()) - first, (performance.now() - began) / 1000]
 
   // A round at once, one that finds nothing, and one a second.
   assert.ok(made <= 3 + seconds, `${made} rounds in ${seconds} s`)
   await eventually('all are counted', async () => {
     const { minutes } = await books(account)
-    return minutes.find(each => each.scope_type === 'tenant')?.recipients === 40
+    return minutes.find(each => each.scope_type === 'tenant')?.recipients === 150
   })
 })
 
