@@ -105,7 +105,10 @@ async function measureLag(client: pg.Client, accountId: string): Promise<void> {
 }
 
 async function measureBurst(client: pg.Client, accountId: string, tenants: number): Promise<void> {
+  // In one transaction: the reader finds all of it at once, and does not rest between.
+  await client.query('begin')
   for (let done = 0; done < BURST / 2; done += 10_000) await append(client, { accountId, messages: 10_000, tenants })
+  await client.query('commit')
   const left = async (): Promise<number> => {
     const { rows } = await client.query(
       `select (select last_value from events_id_seq) - cursor as left from tails where name = 'metrics'`,
