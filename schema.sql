@@ -20,6 +20,14 @@ create table accounts (
   constraint accounts_pkey PRIMARY KEY (id)
 );
 
+create table alerts (
+  id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid,
+  acked_at timestamp with time zone,
+  constraint alerts_pkey PRIMARY KEY (id)
+);
+
 create table api_keys (
   id uuid not null,
   account_id uuid not null,
@@ -449,6 +457,16 @@ create table usage_days (
   messages bigint not null,
   constraint usage_days_pkey PRIMARY KEY (tenant_id, day)
 );
+
+CREATE OR REPLACE FUNCTION public.account_status(account uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when exists (
+    select from suspensions where account_id = account and scope_type = 'account' and status = 'active'
+  ) then 'paused' else 'active' end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.create_event_partitions(ahead integer)
  RETURNS integer

@@ -5,6 +5,7 @@ import { benchJournal } from './journal.ts'
 import { benchLatency } from './latency.ts'
 import { benchMemory } from './memory.ts'
 import { benchPause } from './pause.ts'
+import { benchObserve } from './observe.ts'
 import { benchSending } from './sending.ts'
 import { benchStart } from './start.ts'
 import { benchSubmission } from './submission.ts'
@@ -18,6 +19,7 @@ const sections: Record<string, () => Promise<void>> = {
   latency: benchLatency,
   pause: benchPause,
   growth: benchGrowth,
+  observe: benchObserve,
   memory: benchMemory,
   start: benchStart,
 }

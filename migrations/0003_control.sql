@@ -16,6 +16,11 @@ create unique index suspensions_active on suspensions (account_id, scope_type, s
   where status = 'active';
 -- Whether an account is paused is said by its pauses.
 alter table accounts drop column status;
+create function account_status(account uuid) returns text language sql stable as $$
+  select case when exists (
+    select from suspensions where account_id = account and scope_type = 'account' and status = 'active'
+  ) then 'paused' else 'active' end
+$$;
 create index suspensions_to_park on suspensions (created_at) where status = 'active' and parked_at is null;
 create index suspensions_to_drain on suspensions (resumed_at) where status = 'resumed' and drained_at is null;
 

@@ -28,7 +28,11 @@ import { entryMac } from './observers/audit/chain.ts'
 import { auditLoops } from './observers/audit/loops.ts'
 import { auditRoutes } from './observers/audit/routes.ts'
 import { eventRoutes } from './observers/events/routes.ts'
+import { metricLoops } from './observers/metrics/loops.ts'
+import { metricRoutes } from './observers/metrics/routes.ts'
+import { overviewRoutes } from './observers/overview/routes.ts'
 import { queueRoutes } from './observers/queue/routes.ts'
+import { reputationRoutes } from './observers/reputation/routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import { Database } from './platform/db/database.ts'
@@ -78,6 +82,7 @@ const loopsOf = ({ courier }: Features): Loop[] => [
   ...domainLoops,
   ...messageLoops,
   ...deliveryLoops(courier),
+  ...metricLoops,
 ]
 
 /** What lives beside the World and is shared by several doors. */
@@ -100,6 +105,9 @@ const featureRoutes = (world: World, { gate, publicUrl }: Features): Route[] => 
   ...suspensionRoutes(world, moveHeld),
   ...queueRoutes(world),
   ...eventRoutes(world),
+  ...metricRoutes(world),
+  ...reputationRoutes(world),
+  ...overviewRoutes(world),
   ...auditRoutes(world),
 ]
 

@@ -8,9 +8,7 @@ interface Row extends Omit<Account, 'created_at'> {
   created_at: Date
 }
 
-const columns = sql`id, name, case when exists (select from suspensions s
-    where s.account_id = accounts.id and s.scope_type = 'account' and s.status = 'active'
-  ) then 'paused' else 'active' end as status, data_region, suspend_mode, hold_ttl_seconds, body_retention_days,
+const columns = sql`id, name, account_status(id) as status, data_region, suspend_mode, hold_ttl_seconds, body_retention_days,
   metadata_retention_days, hide_suppression_reason, require_outbound_tls, legal_hold, sandbox, tier, ai_enabled,
   ai_monthly_token_cap, created_at`
 

@@ -1,30 +1,15 @@
 // Handler of /v1/queue, and the queue's gauges for Prometheus.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import type { World } from '../../platform/world.ts'
-import { getQueueEndpoint, type QueueDepth } from './contract.ts'
-import { countQueue, countQueueAnywhere, type StatusCount } from './queries.ts'
+import { getQueueEndpoint } from './contract.ts'
+import { readQueueDepth, toDepth } from './depth.ts'
+import { countQueueAnywhere } from './queries.ts'
 
 const STATUSES = ['queued', 'held', 'sending', 'deferred'] as const
 
 export function queueRoutes(world: World): Route[] {
   observeQueue(world)
-  return [
-    route(getQueueEndpoint, async ({ caller }) =>
-      reply(200, toDepth(await countQueue(world.db.lists, caller.reach, world.clock.now()))),
-    ),
-  ]
-}
-
-function toDepth(counts: readonly StatusCount[]): QueueDepth {
-  const of = (status: StatusCount['status']): number => counts.find(each => each.status === status)?.count ?? 0
-  const due = counts.flatMap(each => (each.oldest_due_at ? [each.oldest_due_at.toISOString()] : [])).toSorted()
-  return {
-    queued: of('queued'),
-    held: of('held'),
-    sending: of('sending'),
-    deferred: of('deferred'),
-    oldest_due_at: due[0] ?? null,
-  }
+  return [route(getQueueEndpoint, async ({ caller }) => reply(200, await readQueueDepth(world, caller.reach)))]
 }
 
 /** A scrape must answer while the database is away. */

@@ -35,6 +35,11 @@ export interface RangeTail {
   kind: 'range-tail'
   name: string
   batchMax: number
+  /**
+   * How long it leaves the journal alone after a round that was not full, so that more can gather: under load a round
+   * costs by what it writes, not by what it reads.
+   */
+  restMs?: number
   read(world: World, tx: Tx, range: { after: number; upTo: number }): Promise<void>
 }
 

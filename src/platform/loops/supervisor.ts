@@ -47,6 +47,7 @@ export class Supervisor {
         failures = 0
         this.#rounds.inc({ loop: loop.name })
         if (worked === 0) await nap.begin(pauseMsOf(loop))
+        else if (loop.kind === 'range-tail' && loop.restMs && worked < loop.batchMax) await rest(loop.restMs, signal)
       } catch (err) {
         if (signal.aborted) break
         failures += 1
@@ -58,6 +59,10 @@ export class Supervisor {
     forget?.()
   }
 }
+
+/** Unlike a nap, no hint ends it. */
+const rest = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  delay(milliseconds, undefined, { signal }).catch(() => {})
 
 /** Answers how much was done in one round; 0 lets the loop nap. */
 function stepOf(world: World, loop: Loop): (signal: AbortSignal) => Promise<number> {

@@ -1,0 +1,59 @@
+// What is to be counted: the scope that the caller named, as the roll-ups name it, if it is within reach.
+import { normaliseDomain, parseAddressOnly } from '../../mail/address.ts'
+import type { Db } from '../../platform/db/database.ts'
+import { isUuid } from '../../platform/ids.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { notFound, refuse } from '../../platform/refusal.ts'
+import type { MetricsQuery } from './contract.ts'
+import { NO_TENANT } from './counters.ts'
+import { findApiKeyScope, findCredentialScope, findTenantScope } from './queries.ts'
+
+export interface MetricScope {
+  type: 'account' | 'tenant' | 'domain' | 'sender' | 'credential' | 'api_key'
+  value: string
+  /** Null: of every tenant. */
+  tenantId: string | null
+}
+
+/**
+ * Things with an id are found or are not (404). A domain or an address is only a name: one that was never seen, and one
+ * that only others use, both answer zeros.
+ */
+export async function requireScope(db: Db, reach: Reach, query: MetricsQuery): Promise<MetricScope> {
+  const { scope_type: type, scope_value: value } = query
+  if (type === undefined && value === undefined) return widestScope(reach)
+  if (type === undefined || value === undefined) {
+    throw refuse('invalid_request', 'scope_type and scope_value go together.')
+  }
+  switch (type) {
+    case 'domain':
+      return { type, value: named(normaliseDomain(value), 'a domain name'), tenantId: reach.tenantId }
+    case 'sender':
+      return { type, value: named(parseAddressOnly(value)?.address, 'an address'), tenantId: reach.tenantId }
+    case 'tenant':
+    case 'credential':
+    case 'api_key': {
+      const { find, noun } = finders[type]
+      if (!isUuid(value)) throw refuse('invalid_request', `scope_value must be the id of a ${noun}.`)
+      const found = await find(db, reach, value)
+      if (!found) throw notFound(noun)
+      return { type, value: found.id, tenantId: found.tenant_id }
+    }
+  }
+}
+
+const widestScope = ({ accountId, tenantId }: Reach): MetricScope =>
+  tenantId === null
+    ? { type: 'account', value: accountId, tenantId: NO_TENANT }
+    : { type: 'tenant', value: tenantId, tenantId }
+
+const finders = {
+  tenant: { find: findTenantScope, noun: 'tenant' },
+  credential: { find: findCredentialScope, noun: 'credential' },
+  api_key: { find: findApiKeyScope, noun: 'key' },
+}
+
+function named(value: string | null | undefined, what: string): string {
+  if (!value) throw refuse('invalid_request', `scope_value must be ${what}.`)
+  return value
+}

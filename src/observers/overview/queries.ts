@@ -1,0 +1,47 @@
+// What the overview shows beside what was counted.
+import type { Db } from '../../platform/db/database.ts'
+import { sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import { SUSPENSIONS_MAX, type AccountRecord, type ActiveSuspension } from './contract.ts'
+
+export async function countUnackedAlerts(db: Pick<Db, 'many'>, reach: Reach): Promise<number> {
+  const [row] = await db.many<{ count: number }>(
+    sql`select count(*) as count from alerts where ${within(reach)} and acked_at is null`,
+  )
+  return row!.count
+}
+
+interface SuspensionRow extends Omit<ActiveSuspension, 'created_at'> {
+  created_at: Date
+  total: number
+}
+
+/** The newest of them, and how many there are. */
+export async function listActiveSuspensions(
+  db: Pick<Db, 'many'>,
+  reach: Reach,
+): Promise<{ suspensions: ActiveSuspension[]; count: number }> {
+  const rows = await db.many<SuspensionRow>(sql`
+    select id, scope_type || ':' || scope_value as scope, reason, queue_action, created_at, count(*) over () as total
+    from suspensions where ${within(reach)} and status = 'active'
+    order by id desc limit ${SUSPENSIONS_MAX}`)
+  return {
+    suspensions: rows.map(({ total: _, ...row }) => ({ ...row, created_at: row.created_at.toISOString() })),
+    count: rows[0]?.total ?? 0,
+  }
+}
+
+interface AccountRow extends Omit<AccountRecord, 'created_at'> {
+  created_at: Date
+}
+
+export async function requireAccountRecord(db: Db, id: string): Promise<AccountRecord> {
+  const row = await db.maybe<AccountRow>(sql`
+    select id, name, account_status(id) as status, data_region, suspend_mode, hold_ttl_seconds, body_retention_days, metadata_retention_days,
+      hide_suppression_reason, require_outbound_tls, legal_hold, sandbox, tier, ai_enabled, ai_monthly_token_cap,
+      created_at
+    from accounts where id = ${id}`)
+  if (!row) throw notFound('account')
+  return { ...row, created_at: row.created_at.toISOString() }
+}

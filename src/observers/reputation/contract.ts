@@ -1,0 +1,25 @@
+// How a tenant and its sending domains are seen by receivers.
+import Type, { type Static } from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+import { component, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { standingFields } from './health.ts'
+
+const ReputationRow = component(
+  'ReputationRow',
+  Type.Object({
+    tenant_id: Uuid(),
+    domain: Nullable(Type.String({ description: 'From domain; null for the tenant as a whole' })),
+    ...standingFields,
+  }),
+)
+export type ReputationRow = Static<typeof ReputationRow>
+
+export const getReputationEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/reputation',
+  summary: 'Rates and health of the last 24 hours, per tenant and per domain that it has or sent from',
+  access: key('read'),
+  query: Type.Object({ tenant_id: Type.Optional(Uuid({ description: 'Only the rows of this tenant' })) }),
+  replies: { 200: Type.Object({ rows: Type.Array(ReputationRow) }) },
+  audit: null,
+})

@@ -1,0 +1,20 @@
+// Who may have a reputation: tenants and their domains, also those that sent nothing.
+import type { Db } from '../../platform/db/database.ts'
+import { sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+
+export interface TenantName {
+  id: string
+  name: string
+}
+
+export const listTenantNames = (db: Pick<Db, 'many'>, reach: Reach, limit: number): Promise<TenantName[]> =>
+  db.many<TenantName>(sql`
+    select id, name from tenants where ${within(reach, { tenant: sql`id` })} order by id desc limit ${limit}`)
+
+export const listDomainNames = (
+  db: Pick<Db, 'many'>,
+  reach: Reach,
+  limit: number,
+): Promise<{ tenant_id: string; name: string }[]> =>
+  db.many(sql`select tenant_id, name from domains where ${within(reach)} order by id desc limit ${limit}`)
