@@ -27,6 +27,10 @@ import { auditLoops } from './observers/audit/loops.ts'
 import { auditRoutes } from './observers/audit/routes.ts'
 import { eventRoutes } from './observers/events/routes.ts'
 import { queueRoutes } from './observers/queue/routes.ts'
+import { HookClient } from './observers/webhooks/hook-client.ts'
+import { webhookLoops } from './observers/webhooks/loops.ts'
+import { Messenger } from './observers/webhooks/messenger.ts'
+import { webhookRoutes } from './observers/webhooks/routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import { Database } from './platform/db/database.ts'
@@ -43,6 +47,7 @@ import type { Loop } from './platform/loops/loop.ts'
 import { Supervisor } from './platform/loops/supervisor.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
+import { Dns } from './platform/net/dns.ts'
 import { loadTlsIdentity } from './platform/tls.ts'
 import type { Secrets } from './platform/secrets.ts'
 import { Wakeups } from './platform/db/wakeups.ts'
@@ -70,22 +75,25 @@ export interface App {
 }
 
 /** Every loop of the service; the worker role runs them. */
-const loopsOf = ({ courier }: Features): Loop[] => [
+const loopsOf = ({ courier, messenger }: Features): Loop[] => [
   ...journalLoops,
   ...auditLoops,
   ...domainLoops,
   ...messageLoops,
   ...deliveryLoops(courier),
+  ...webhookLoops(messenger),
 ]
 
 /** What lives beside the World and is shared by several doors. */
 interface Features {
   gate: Gate
   courier: Courier
+  messenger: Messenger
+  hookClient: HookClient
   publicUrl: () => string
 }
 
-const featureRoutes = (world: World, { gate, publicUrl }: Features): Route[] => [
+const featureRoutes = (world: World, { gate, publicUrl, hookClient }: Features): Route[] => [
   ...accountRoutes(world),
   ...tenantRoutes(world),
   ...apiKeyRoutes(world),
@@ -96,6 +104,7 @@ const featureRoutes = (world: World, { gate, publicUrl }: Features): Route[] => 
   ...unsubscribeRoutes(world),
   ...feedbackRoutes(world, complain),
   ...queueRoutes(world),
+  ...webhookRoutes(world, hookClient),
   ...eventRoutes(world),
   ...auditRoutes(world),
 ]
@@ -109,9 +118,15 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const state = { isStopping: false }
   const checks = await readinessChecks(world, board, state)
   const transport = openTransport(world)
+  const hookClient = new HookClient({
+    dns: new Dns({ servers: config.DNS_SERVERS }),
+    allowed: config.WEBHOOK_ALLOW_CIDRS,
+  })
   const features: Features = {
     gate: new Gate(world),
     courier: new Courier(world, transport, new SigningKeys(world)),
+    messenger: new Messenger(world, hookClient),
+    hookClient,
     publicUrl: () => config.PUBLIC_URL ?? app.url ?? '',
   }
   let document = ''
@@ -146,8 +161,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
       state.isStopping = true
       await Promise.all([http.close(), smtp.close()])
       await Promise.all([supervisor.stop(), board.stop()])
-      await features.courier.drain(DRAIN_MS_MAX)
-      await transport.close()
+      await Promise.all([features.courier.drain(DRAIN_MS_MAX), features.messenger.drain(DRAIN_MS_MAX)])
+      await Promise.all([transport.close(), hookClient.close()])
       await gatekeeper.uses.flush()
       await world.wakeups.close()
       await world.db.close()
