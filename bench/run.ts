@@ -7,12 +7,14 @@ import { benchMemory } from './memory.ts'
 import { benchSending } from './sending.ts'
 import { benchStart } from './start.ts'
 import { summary } from './support/report.ts'
+import { benchWebhooks } from './webhooks.ts'
 
 const sections: Record<string, () => Promise<void>> = {
   http: benchHttp,
   journal: benchJournal,
   sending: benchSending,
   latency: benchLatency,
+  webhooks: benchWebhooks,
   growth: benchGrowth,
   memory: benchMemory,
   start: benchStart,
