@@ -48,21 +48,16 @@ export async function listAttempts(
     status !== null && statusIs(status),
     beforeEventId !== null && sql`event_id < ${beforeEventId}`,
   ])
-  // The few that are not decided are found through their own index, not by walking past all that were delivered.
-  const source = status === 'pending' ? sql`live` : sql`webhook_attempts`
   const rows = await db.many<Row>(sql`
-    with live as materialized (
-      select * from webhook_attempts where webhook_id = ${webhookId} and status in ('pending', 'failed')
-    )
-    select ${columns} from ${source} where ${condition} order by event_id desc limit ${limit}`)
+    select ${columns} from webhook_attempts where ${condition} order by event_id desc limit ${limit}`)
   return rows.map(toAttempt)
 }
 
 /** Says again what the partial index says, so that the planner can use it with a bound value. */
 const statusIs = (status: WebhookAttempt['status']): Sql =>
-  status === 'failed' || status === 'dead'
-    ? sql`status = ${status} and status in ('failed', 'dead')`
-    : sql`status = ${status}`
+  status === 'delivered'
+    ? sql`status = 'delivered'`
+    : sql`status = ${status} and status in ('pending', 'failed', 'dead')`
 
 /**
  * Queues some of what failed or died again, all tries before it; answers how many. What is being tried at this moment
@@ -77,7 +72,7 @@ export const requeueAttempts = (
     with troubled as (
       select event_id from webhook_attempts
       where ${all([
-        sql`webhook_id = ${webhookId} and status in ('failed', 'dead')`,
+        sql`webhook_id = ${webhookId} and status in ('failed', 'dead') and status in ('pending', 'failed', 'dead')`,
         sql`(lease_token is null or due_at <= ${tx.now})`,
         since !== null && sql`created_at >= ${since}`,
       ])}

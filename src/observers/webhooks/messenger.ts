@@ -13,6 +13,7 @@ import {
   claimAttempts,
   extendLeases,
   lockDueLanes,
+  followIndexes,
   releaseLeases,
   updateLanes,
   type Lease,
@@ -61,6 +62,7 @@ export class Messenger {
     if (this.#isShort || this.#isStopping) return 0
     const leaseToken = randomUUID()
     const { rows, lanes } = await this.#world.db.transactLightly(by, async tx => {
+      followIndexes(tx)
       const due = await lockDueLanes(tx, { except: this.#lanesToSkip(budget.unproven), limit: LANES_MAX })
       if (due.length === 0) return { rows: [], lanes: 0 }
       const ids = due.map(lane => lane.webhook_id)
@@ -78,7 +80,10 @@ export class Messenger {
   async heartbeat(): Promise<void> {
     const leases = [...this.#held].map(leaseOf)
     if (leases.length === 0) return
-    await this.#world.db.transactLightly(by, tx => extendLeases(tx, leases, new Date(tx.now.getTime() + LEASE_MS)))
+    await this.#world.db.transactLightly(by, tx => {
+      followIndexes(tx)
+      return extendLeases(tx, leases, new Date(tx.now.getTime() + LEASE_MS))
+    })
   }
 
   /** Gives back what waits, and lets what is under way end, for so long; after that its leases give it back. */
@@ -186,7 +191,12 @@ export class Messenger {
   async #release(waiting: readonly Held[]): Promise<void> {
     if (waiting.length === 0) return
     const leases = waiting.map(held => ({ ...leaseOf(held), wasDueAt: held.was_due_at }))
-    await this.#world.db.transactLightly(by, tx => releaseLeases(tx, leases)).catch(() => {})
+    const released = this.#world.db.transactLightly(by, tx => {
+      followIndexes(tx)
+      return releaseLeases(tx, leases)
+    })
+    // Where the database is away, the leases lapse.
+    await released.catch(() => {})
     for (const held of waiting) this.#held.delete(held)
   }
 }

@@ -8,7 +8,7 @@ import type { PushResult } from './hook-client.ts'
 import type { Held } from './lane.ts'
 import { disableHopeless, updateFailing } from './queries.ts'
 import { FAILING_MS_MAX, pauseAfter } from './schedule.ts'
-import { recordTried, type Tried } from './work-queries.ts'
+import { followIndexes, recordTried, type Tried } from './work-queries.ts'
 
 export interface Pushed {
   held: Held
@@ -58,6 +58,7 @@ function judge({ held, result }: Pushed, now: Date): Tried {
 /** A crash of the database may undo it: the lease then lapses and the push is made again, which is allowed. */
 async function record(world: World, tried: readonly Tried[]): Promise<void> {
   const failed = await world.db.transactLightly(by, async tx => {
+    followIndexes(tx)
     const rows = await recordTried(tx, tried)
     const ours = new Set(rows.map(row => `${row.webhook_id} ${row.event_id}`))
     const known = tried.filter(each => ours.has(`${each.webhookId} ${each.eventId}`))

@@ -36,6 +36,8 @@ export interface RangeTail {
   name: string
   batchMax: number
   read(world: World, tx: Tx, range: { after: number; upTo: number }): Promise<void>
+  /** Rests this long between rounds, unless it is behind: what happens meanwhile is read together. */
+  restMs?(): number
   /** Told after each commit: a hint to others must not come before what it is about. */
   committed?(world: World): void
 }
