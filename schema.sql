@@ -470,9 +470,9 @@ create table webhook_attempts (
   constraint webhook_attempts_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'failed'::text, 'delivered'::text, 'dead'::text]))),
   constraint webhook_attempts_pkey PRIMARY KEY (webhook_id, event_id)
 );
+CREATE INDEX webhook_attempts_by_status ON public.webhook_attempts USING btree (webhook_id, status, event_id) WHERE (status = ANY (ARRAY['pending'::text, 'failed'::text, 'dead'::text]));
 CREATE INDEX webhook_attempts_decided ON public.webhook_attempts USING btree (status, updated_at) WHERE (status = ANY (ARRAY['delivered'::text, 'dead'::text]));
 CREATE INDEX webhook_attempts_due ON public.webhook_attempts USING btree (webhook_id, due_at, event_id) WHERE (status = ANY (ARRAY['pending'::text, 'failed'::text]));
-CREATE INDEX webhook_attempts_troubled ON public.webhook_attempts USING btree (webhook_id, status, event_id) WHERE (status = ANY (ARRAY['failed'::text, 'dead'::text]));
 
 create table webhook_lanes (
   webhook_id uuid not null,

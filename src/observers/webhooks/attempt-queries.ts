@@ -72,7 +72,7 @@ export const requeueAttempts = (
     with troubled as (
       select event_id from webhook_attempts
       where ${all([
-        sql`webhook_id = ${webhookId} and status in ('failed', 'dead') and status in ('pending', 'failed', 'dead')`,
+        sql`webhook_id = ${webhookId} and status in ('failed', 'dead')`,
         sql`(lease_token is null or due_at <= ${tx.now})`,
         since !== null && sql`created_at >= ${since}`,
       ])}

@@ -11,7 +11,7 @@ import { mintSigningSecret, sealSigningSecret } from './signature.ts'
 import { requireTarget } from './target.ts'
 
 /** Each event of an account makes a row per webhook; this bounds what one event can cost. */
-export const WEBHOOKS_MAX = 2_000
+const WEBHOOKS_MAX = 2_000
 
 export async function createWebhook(
   world: World,

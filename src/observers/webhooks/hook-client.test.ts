@@ -85,15 +85,15 @@ test('connections are kept and used again', async () => {
   assert.ok(receiver.connections - before <= 2, `${receiver.connections - before} connections`)
 })
 
-test('a redirect is a failure and is not followed', async () => {
+test('a redirect is a failure and is not followed', async t => {
   const canary = await aReceiver()
+  t.after(() => canary.close())
   receiver.answer = (_request, response) => void response.writeHead(307, { location: canary.url }).end()
 
   const result = await push(aClient(), receiver.url)
 
   assert.deepEqual([result.responseStatus, result.error], [307, 'Answered 307; redirects are not followed.'])
   assert.equal(canary.connections, 0)
-  await canary.close()
 })
 
 test('a receiver that never answers fails at the deadline', async t => {

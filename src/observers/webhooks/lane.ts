@@ -19,8 +19,6 @@ export class Lane {
   readonly webhookId: string
   readonly waiting: Held[] = []
   underWay = 0
-  /** Pushed, and not recorded yet. */
-  recording = 0
   #endpoint: Endpoint | null = null
   #url: URL | null = null
   #keys: KeyObject[] = []

@@ -166,11 +166,13 @@ export class Messenger {
     const result = await this.#push(lane, held)
     lane.underWay -= 1
     if (result.responseStatus !== null) lane.answered()
-    else void this.#release(lane.unanswered())
+    else if (result !== EVENT_GONE) void this.#release(lane.unanswered())
     this.#pump(lane)
     if ((!wasHungry && lane.isHungry) || this.#isShort) this.#world.wakeups.nudge('attempts')
     try {
       await this.#recorder.record({ held, result })
+      // Recording a failure holds the lane for a moment, and a claim may have passed it by.
+      if (result.error !== null) this.#world.wakeups.nudge('attempts')
     } catch (err) {
       // The lease gives it back. The receiver may get it twice: better than never.
       this.#world.log.error({ err, webhook_id: held.webhook_id }, 'the result of a push could not be recorded')
@@ -201,8 +203,8 @@ export class Messenger {
   }
 }
 
-/** The recorder knows it by its error: there is nothing left to push. */
-export const EVENT_GONE: PushResult = { responseStatus: null, error: 'The event is no longer stored.', latencyMs: 0 }
+/** There is nothing left to push, which is not the endpoint's fault. */
+const EVENT_GONE: PushResult = { responseStatus: null, error: 'The event is no longer stored.', latencyMs: 0 }
 
 const leaseOf = ({ webhook_id, event_id, leaseToken }: Held): Lease => ({
   webhookId: webhook_id,

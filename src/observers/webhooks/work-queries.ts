@@ -13,7 +13,10 @@ export const followIndexes = (tx: Tx): void =>
   tx.send(sql`set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off;
     set local enable_sort = off`)
 
-/** One attempt per webhook and matching event of the range. Answers how many webhooks had nothing due before. */
+/**
+ * One attempt per webhook and matching event of the range; answers how many webhooks have some. Their lanes are set
+ * whatever they say: a claim that holds one may be about to say that nothing is due, not having seen these.
+ */
 export const insertAttempts = (tx: Tx, { after, upTo }: { after: number; upTo: number }): Promise<number> =>
   tx.run(prepared`
     with happened as materialized (
@@ -30,9 +33,9 @@ export const insertAttempts = (tx: Tx, { after, upTo }: { after: number; upTo: n
       on conflict do nothing
       returning webhook_id
     )
-    update webhook_lanes l set due_at = ${tx.now}
+    update webhook_lanes l set due_at = least(l.due_at, ${tx.now})
     from (select distinct webhook_id from fanned) f
-    where l.webhook_id = f.webhook_id and (l.due_at is null or l.due_at > ${tx.now})`)
+    where l.webhook_id = f.webhook_id`)
 
 export const existWebhooks = async (tx: Tx): Promise<boolean> => {
   const { exist } = await tx.one<{ exist: boolean }>(prepared`select exists (select from webhooks) as exist`)
@@ -140,9 +143,9 @@ export const releaseLeases = (tx: Tx, leases: readonly (Lease & { wasDueAt: Date
       where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token
       returning a.webhook_id, a.due_at
     )
-    update webhook_lanes l set due_at = r.due_at
+    update webhook_lanes l set due_at = least(l.due_at, r.due_at)
     from (select webhook_id, min(due_at) as due_at from released group by webhook_id) r
-    where l.webhook_id = r.webhook_id and (l.due_at is null or l.due_at > r.due_at)`)
+    where l.webhook_id = r.webhook_id`)
 
 export interface Tried extends Lease {
   status: 'delivered' | 'failed' | 'dead'
@@ -167,9 +170,9 @@ export const recordTried = (tx: Tx, tried: readonly Tried[]): Promise<{ webhook_
       where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token
       returning a.webhook_id, a.event_id, a.due_at
     ), lanes as (
-      update webhook_lanes l set due_at = r.due_at
+      update webhook_lanes l set due_at = least(l.due_at, r.due_at)
       from (select webhook_id, min(due_at) as due_at from recorded where due_at is not null group by webhook_id) r
-      where l.webhook_id = r.webhook_id and (l.due_at is null or l.due_at > r.due_at)
+      where l.webhook_id = r.webhook_id
     )
     select webhook_id, event_id from recorded`)
 
