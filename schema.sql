@@ -458,6 +458,64 @@ create table usage_days (
   constraint usage_days_pkey PRIMARY KEY (tenant_id, day)
 );
 
+create table webhook_attempts (
+  webhook_id uuid not null,
+  event_id bigint not null,
+  event_type text not null,
+  status text not null,
+  attempt integer not null,
+  round_tries smallint not null,
+  due_at timestamp with time zone,
+  lease_token uuid,
+  response_status smallint,
+  error text,
+  latency_ms integer,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint webhook_attempts_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'failed'::text, 'delivered'::text, 'dead'::text]))),
+  constraint webhook_attempts_pkey PRIMARY KEY (webhook_id, event_id)
+);
+CREATE INDEX webhook_attempts_by_status ON public.webhook_attempts USING btree (webhook_id, status, event_id) WHERE (status = ANY (ARRAY['pending'::text, 'failed'::text, 'dead'::text]));
+CREATE INDEX webhook_attempts_decided ON public.webhook_attempts USING btree (status, updated_at) WHERE (status = ANY (ARRAY['delivered'::text, 'dead'::text]));
+CREATE INDEX webhook_attempts_due ON public.webhook_attempts USING btree (webhook_id, due_at, event_id) WHERE (status = ANY (ARRAY['pending'::text, 'failed'::text]));
+
+create table webhook_lanes (
+  webhook_id uuid not null,
+  due_at timestamp with time zone,
+  constraint webhook_lanes_webhook_id_fkey FOREIGN KEY (webhook_id) REFERENCES webhooks(id) ON DELETE CASCADE,
+  constraint webhook_lanes_pkey PRIMARY KEY (webhook_id)
+);
+CREATE INDEX webhook_lanes_due ON public.webhook_lanes USING btree (due_at) WHERE (due_at IS NOT NULL);
+
+create table webhook_leavings (
+  webhook_id uuid not null,
+  constraint webhook_leavings_pkey PRIMARY KEY (webhook_id)
+);
+
+create table webhooks (
+  id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid,
+  url text not null,
+  event_types text[] not null,
+  status text not null default 'active'::text,
+  disabled_reason text,
+  secret text not null,
+  old_secret text,
+  old_secret_until timestamp with time zone,
+  rotated_at timestamp with time zone,
+  after_event_id bigint not null,
+  until_event_id bigint,
+  failing_since timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint webhooks_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['gone'::text, 'failing'::text]))),
+  constraint webhooks_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
+  constraint webhooks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint webhooks_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint webhooks_pkey PRIMARY KEY (id)
+);
+CREATE INDEX webhooks_by_account ON public.webhooks USING btree (account_id, id DESC);
+
 CREATE OR REPLACE FUNCTION public.account_status(account uuid)
  RETURNS text
  LANGUAGE sql

@@ -10,6 +10,7 @@ import { benchSending } from './sending.ts'
 import { benchStart } from './start.ts'
 import { benchSubmission } from './submission.ts'
 import { summary } from './support/report.ts'
+import { benchWebhooks } from './webhooks.ts'
 
 const sections: Record<string, () => Promise<void>> = {
   http: benchHttp,
@@ -18,6 +19,7 @@ const sections: Record<string, () => Promise<void>> = {
   submission: benchSubmission,
   latency: benchLatency,
   pause: benchPause,
+  webhooks: benchWebhooks,
   growth: benchGrowth,
   observe: benchObserve,
   memory: benchMemory,

@@ -33,6 +33,10 @@ import { metricRoutes } from './observers/metrics/routes.ts'
 import { overviewRoutes } from './observers/overview/routes.ts'
 import { queueRoutes } from './observers/queue/routes.ts'
 import { reputationRoutes } from './observers/reputation/routes.ts'
+import { HookClient } from './observers/webhooks/hook-client.ts'
+import { webhookLoops } from './observers/webhooks/loops.ts'
+import { Messenger } from './observers/webhooks/messenger.ts'
+import { webhookRoutes } from './observers/webhooks/routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import { Database } from './platform/db/database.ts'
@@ -49,6 +53,7 @@ import type { Loop } from './platform/loops/loop.ts'
 import { Supervisor } from './platform/loops/supervisor.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
+import { Dns } from './platform/net/dns.ts'
 import { loadTlsIdentity } from './platform/tls.ts'
 import type { Secrets } from './platform/secrets.ts'
 import { Wakeups } from './platform/db/wakeups.ts'
@@ -76,23 +81,26 @@ export interface App {
 }
 
 /** Every loop of the service; the worker role runs them. */
-const loopsOf = ({ courier }: Features): Loop[] => [
+const loopsOf = ({ courier, messenger }: Features): Loop[] => [
   ...journalLoops,
   ...auditLoops,
   ...domainLoops,
   ...messageLoops,
   ...deliveryLoops(courier),
   ...metricLoops,
+  ...webhookLoops(messenger),
 ]
 
 /** What lives beside the World and is shared by several doors. */
 interface Features {
   gate: Gate
   courier: Courier
+  messenger: Messenger
+  hookClient: HookClient
   publicUrl: () => string
 }
 
-const featureRoutes = (world: World, { gate, publicUrl }: Features): Route[] => [
+const featureRoutes = (world: World, { gate, publicUrl, hookClient }: Features): Route[] => [
   ...accountRoutes(world),
   ...tenantRoutes(world),
   ...apiKeyRoutes(world),
@@ -104,6 +112,7 @@ const featureRoutes = (world: World, { gate, publicUrl }: Features): Route[] => 
   ...feedbackRoutes(world, complain),
   ...suspensionRoutes(world, moveHeld),
   ...queueRoutes(world),
+  ...webhookRoutes(world, hookClient),
   ...eventRoutes(world),
   ...metricRoutes(world),
   ...reputationRoutes(world),
@@ -121,9 +130,15 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const checks = await readinessChecks(world, board, state)
   const transport = openTransport(world)
   const gate = new Gate(world)
+  const hookClient = new HookClient({
+    dns: new Dns({ servers: config.DNS_SERVERS }),
+    allowed: config.WEBHOOK_ALLOW_CIDRS,
+  })
   const features: Features = {
     gate,
     courier: new Courier(world, { transport, keys: new SigningKeys(world), mustYield: () => gate.isSaturated }),
+    messenger: new Messenger(world, hookClient),
+    hookClient,
     publicUrl: () => config.PUBLIC_URL ?? app.url ?? '',
   }
   let document = ''
@@ -158,8 +173,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
       state.isStopping = true
       await Promise.all([http.close(), smtp.close()])
       await Promise.all([supervisor.stop(), board.stop()])
-      await features.courier.drain(DRAIN_MS_MAX)
-      await transport.close()
+      await Promise.all([features.courier.drain(DRAIN_MS_MAX), features.messenger.drain(DRAIN_MS_MAX)])
+      await Promise.all([transport.close(), hookClient.close()])
       await gatekeeper.uses.flush()
       await world.wakeups.close()
       await world.db.close()

@@ -99,11 +99,13 @@ test('finders without reach say so, and these are all of them', () => {
   assert.deepEqual(named.toSorted(), [
     'compactHoldsAnywhere',
     'countQueueAnywhere',
+    'countWaitingAnywhere',
     'findClaimedDomainAnywhere',
     'findDeliveryForUpdateAnywhere',
     'findDeliveryNumberAnywhere',
     'findLinkedDeliveryAnywhere',
     'listAccountsAnywhere',
+    'listActiveEndpointsAnywhere',
     'listActiveSuspensionsAnywhere',
     'listCredentialsByUsernameAnywhere',
     'listKeysByPrefixAnywhere',

@@ -2,26 +2,7 @@
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { BeforeId, component, DateTime, Int64, Limit, Nullable, Uuid } from '../../platform/http/schemas.ts'
-
-export const EVENT_TYPES = [
-  'accepted',
-  'held',
-  'released',
-  'delivered',
-  'deferred',
-  'bounced',
-  'blocked',
-  'complained',
-  'suppressed',
-  'expired',
-  'cancelled',
-  'unsubscribed',
-  'suspended',
-  'resumed',
-  'anomaly_detected',
-  'auth_failed',
-  'rejected',
-] as const
+import { EVENT_TYPES } from './event-types.ts'
 
 export const Event = component(
   'Event',

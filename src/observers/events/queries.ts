@@ -1,8 +1,10 @@
 // Reading the journal for people: filtered, restricted to the caller's reach, paged on the id.
 import type { Db } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
+import type { JournalEvent } from '../../platform/journal/read.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { Event } from './contract.ts'
+import { presentEvent } from './present.ts'
 
 export interface EventFilter {
   type: string | null
@@ -14,9 +16,7 @@ export interface EventFilter {
   limit: number
 }
 
-interface Row extends Omit<Event, 'created_at'> {
-  created_at: Date
-}
+type Row = JournalEvent & Pick<Event, 'type'>
 
 export async function listEvents(db: Pick<Db, 'many'>, reach: Reach, filter: EventFilter): Promise<Event[]> {
   const { type, tenantId, messageId, recipient, beforeId, afterId, limit } = filter
@@ -34,7 +34,7 @@ export async function listEvents(db: Pick<Db, 'many'>, reach: Reach, filter: Eve
       afterId !== null && sql`id > ${afterId}`,
     ])}
     order by id ${direction} limit ${limit}`)
-  return rows.map(row => ({ ...row, created_at: row.created_at.toISOString() }))
+  return rows.map(presentEvent)
 }
 
 /** Says again what the partial index on rare types says, so that the planner can use it with a bound value. */

@@ -8,7 +8,7 @@ export const metricsTail: RangeTail = {
   name: 'metrics',
   batchMax: 10_000,
   // Events that come within a second are mostly of the same tenants and senders: one row is written instead of many.
-  restMs: 1_000,
+  restMs: () => 1_000,
   read: async (_world, tx, range) => {
     avoidCompiling(tx)
     await countEvents(tx, range)

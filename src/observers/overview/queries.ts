@@ -38,7 +38,8 @@ interface AccountRow extends Omit<AccountRecord, 'created_at'> {
 
 export async function requireAccountRecord(db: Db, id: string): Promise<AccountRecord> {
   const row = await db.maybe<AccountRow>(sql`
-    select id, name, account_status(id) as status, data_region, suspend_mode, hold_ttl_seconds, body_retention_days, metadata_retention_days,
+    select id, name, account_status(id) as status, data_region, suspend_mode, hold_ttl_seconds, body_retention_days,
+      metadata_retention_days,
       hide_suppression_reason, require_outbound_tls, legal_hold, sandbox, tier, ai_enabled, ai_monthly_token_cap,
       created_at
     from accounts where id = ${id}`)

@@ -28,6 +28,11 @@ export class Wakeups {
     this.#timer ??= setTimeout(() => this.#notify(), NOTIFY_EVERY_MS)
   }
 
+  /** Tells this process only: for what no other could do instead. */
+  nudge(topic: Topic): void {
+    this.#emitter.emit(topic)
+  }
+
   on(topic: Topic, listener: () => void): () => void {
     this.#emitter.on(topic, listener)
     return () => void this.#emitter.off(topic, listener)

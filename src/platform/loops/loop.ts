@@ -39,8 +39,10 @@ export interface RangeTail {
    * How long it leaves the journal alone after a round that was not full, so that more can gather: under load a round
    * costs by what it writes, not by what it reads.
    */
-  restMs?: number
+  restMs?(): number
   read(world: World, tx: Tx, range: { after: number; upTo: number }): Promise<void>
+  /** Told after each commit: a hint to others must not come before what it is about. */
+  committed?(world: World): void
 }
 
 export type Loop = Every | Work | Tail | RangeTail

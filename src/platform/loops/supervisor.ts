@@ -47,7 +47,7 @@ export class Supervisor {
         failures = 0
         this.#rounds.inc({ loop: loop.name })
         if (worked === 0) await nap.begin(pauseMsOf(loop))
-        else if (loop.kind === 'range-tail' && loop.restMs && worked < loop.batchMax) await rest(loop.restMs, signal)
+        else await rest(loop, worked, signal)
       } catch (err) {
         if (signal.aborted) break
         failures += 1
@@ -59,10 +59,6 @@ export class Supervisor {
     forget?.()
   }
 }
-
-/** Unlike a nap, no hint ends it. */
-const rest = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  delay(milliseconds, undefined, { signal }).catch(() => {})
 
 /** Answers how much was done in one round; 0 lets the loop nap. */
 function stepOf(world: World, loop: Loop): (signal: AbortSignal) => Promise<number> {
@@ -95,6 +91,15 @@ function pauseMsOf(loop: Loop): number {
     case 'range-tail':
       return TAIL_POLL_SECONDS * 1000
   }
+}
+
+/**
+ * Unlike a nap, no hint ends it. Every round of a tail is a transaction; at many appends a second, one for each would cost
+ * more than what it does.
+ */
+async function rest(loop: Loop, worked: number, signal: AbortSignal): Promise<void> {
+  if (loop.kind !== 'range-tail' || !loop.restMs || worked >= loop.batchMax) return
+  await delay(loop.restMs(), null, { signal }).catch(() => {})
 }
 
 /** A pause that a hint ends early. A hint that comes before the pause is not lost: the pause then is none. */

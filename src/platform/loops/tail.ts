@@ -17,8 +17,8 @@ export async function readTailOnce(world: World, tail: Tail | RangeTail): Promis
 }
 
 /** As above for a tail whose cursor exists. Answers how far it came, 0 when nothing was new. */
-export function advanceTail(world: World, tail: Tail | RangeTail): Promise<number> {
-  return world.db.transact(system(tail.name), async tx => {
+export async function advanceTail(world: World, tail: Tail | RangeTail): Promise<number> {
+  const read = await world.db.transact(system(tail.name), async tx => {
     const position = await tx.maybe<{ cursor: number }>(
       prepared`select cursor from tails where name = ${tail.name} for update skip locked`,
     )
@@ -28,6 +28,8 @@ export function advanceTail(world: World, tail: Tail | RangeTail): Promise<numbe
     await tx.run(prepared`update tails set cursor = ${last}, updated_at = ${tx.now} where name = ${tail.name}`)
     return last - position.cursor
   })
+  if (read > 0 && tail.kind === 'range-tail') tail.committed?.(world)
+  return read
 }
 
 /** Lets the tail read what is next; answers the last id that it read. */

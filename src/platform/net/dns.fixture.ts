@@ -12,6 +12,8 @@ export interface FakeDns {
   txt(name: string, ...texts: (string | string[] | Buffer)[]): void
   cname(name: string, target: string): void
   mx(name: string, ...hosts: string[]): void
+  /** IPv4 and IPv6 addresses, in place of those that the name had. */
+  addresses(name: string, ...addresses: string[]): void
   remove(name: string): void
   /** Every question about this name meets the fault, until `mend`. */
   breakDown(name: string, fault: Fault): void
@@ -62,6 +64,12 @@ export async function aDnsServer(): Promise<FakeDns> {
       hosts.forEach((exchange, index) =>
         add(name, { type: Packet.TYPE.MX, fields: { exchange, priority: 10 * (index + 1) } }),
       ),
+    addresses: (name, ...addresses) => {
+      zone.delete(name)
+      for (const address of addresses) {
+        add(name, { type: address.includes(':') ? Packet.TYPE.AAAA : Packet.TYPE.A, fields: { address } })
+      }
+    },
     remove: name => void zone.delete(name),
     breakDown: (name, fault) => void faults.set(name, fault),
     mend: name => void faults.delete(name),

@@ -48,6 +48,23 @@ export class Dns {
     return { kind: 'found', values: values.toSorted((left, right) => left.priority - right.priority) }
   }
 
+  /**
+   * Where a host is, IPv4 and IPv6. `localhost` and `invalid` are answered here: no resolver may be asked for them (RFC
+   * 6761 §6.3, §6.4).
+   */
+  async addresses(name: string): Promise<DnsAnswer<string>> {
+    if (/(^|\.)localhost\.?$/i.test(name)) return { kind: 'found', values: ['127.0.0.1'] }
+    if (/(^|\.)invalid\.?$/i.test(name)) return { kind: 'none' }
+    const [four, six] = await Promise.all([
+      this.#ask(this.#resolver.resolve4(name)),
+      this.#ask(this.#resolver.resolve6(name)),
+    ])
+    const values = [four, six].flatMap(answer => (answer.kind === 'found' ? answer.values : []))
+    if (values.length > 0) return { kind: 'found', values }
+    // No to one family proves nothing while the other has not answered.
+    return [four, six].find(answer => answer.kind === 'failed') ?? { kind: 'none' }
+  }
+
   async #ask<T>(question: Promise<T[]>): Promise<DnsAnswer<T>> {
     try {
       const values = await within(question, this.#timeoutMs)

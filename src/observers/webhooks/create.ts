@@ -1,0 +1,42 @@
+// Creating a webhook.
+import type { Actor } from '../../platform/db/actor.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Dns } from '../../platform/net/dns.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import type { WebhookCreate, WebhookWithSecret } from './contract.ts'
+import { countWebhooks, insertWebhook, requireTenant } from './queries.ts'
+import { mintSigningSecret, sealSigningSecret } from './signature.ts'
+import { requireTarget } from './target.ts'
+
+/** Each event of an account makes a row per webhook; this bounds what one event can cost. */
+const WEBHOOKS_MAX = 2_000
+
+export async function createWebhook(
+  world: World,
+  by: Actor,
+  { reach, wanted, dns }: { reach: Reach; wanted: WebhookCreate; dns: Dns },
+): Promise<WebhookWithSecret> {
+  const { accountId } = reach
+  const url = await requireTarget(wanted.url, dns, world.config.WEBHOOK_ALLOW_CIDRS)
+  return world.db.transact(by, async tx => {
+    const tenantId = wanted.tenant_id ?? null
+    if (tenantId !== null) await requireTenant(tx, reach, tenantId)
+    if ((await countWebhooks(tx, accountId)) >= WEBHOOKS_MAX) {
+      throw refuse('conflict', `An account has at most ${WEBHOOKS_MAX} webhooks. Delete one first.`)
+    }
+    const id = newId(tx.now)
+    const secret = mintSigningSecret()
+    const webhook = await insertWebhook(tx, {
+      id,
+      accountId,
+      tenantId,
+      url,
+      eventTypes: [...new Set(wanted.event_types)],
+      sealedSecret: sealSigningSecret(world.secrets, id, secret),
+    })
+    tx.audit({ accountId, tenantId, target: { type: 'webhook', id }, after: webhook })
+    return { ...webhook, secret }
+  })
+}

@@ -1,0 +1,219 @@
+// One push: a POST to an address chosen by a stranger. Every address its name resolves to is judged, and the peer that
+// was really reached; no redirect is followed; the answer is read a little; one deadline holds for all of it.
+import { isIP, type LookupFunction } from 'node:net'
+import { Agent, buildConnector, type Dispatcher } from 'undici'
+import { mayConnect } from '../../platform/net/address-guard.ts'
+import type { CidrList } from '../../platform/net/cidr.ts'
+import type { Dns } from '../../platform/net/dns.ts'
+import { locate, type Location } from './target.ts'
+
+/** Connecting, headers and body together (RELIABILITY, Timeouts). */
+const TIMEOUT_MS = 15_000
+/** What lies beyond in an answer is not read: the connection is cut, and the status counts. */
+const ANSWER_BYTES_MAX = 64 * 1024
+/** A busy connection would never look its name up again; after this long it is replaced. */
+const CONNECTION_MS_MAX = 300_000
+
+export interface HookClientOptions {
+  dns: Dns
+  /** Private networks that may be reached all the same. */
+  allowed: CidrList
+  timeoutMs?: number
+  /** Authorities trusted beside the usual ones; for tests. */
+  trusted?: string[]
+}
+
+export interface Push {
+  url: URL
+  headers: Record<string, string>
+  body: string
+}
+
+export interface PushResult {
+  /** Null when there was no answer. */
+  responseStatus: number | null
+  /** Null when it was delivered. */
+  error: string | null
+  latencyMs: number
+}
+
+export class HookClient {
+  readonly #agent: Agent
+  readonly #timeoutMs: number
+
+  constructor({ dns, allowed, timeoutMs = TIMEOUT_MS, trusted }: HookClientOptions) {
+    this.#timeoutMs = timeoutMs
+    this.#agent = new Agent({
+      connect: guardedConnector({ dns, allowed, timeoutMs, ...(trusted && { trusted }) }),
+      allowH2: false,
+      // Webhooks with one host share its connections. How many there may be is decided per webhook, before we get here:
+      // a limit here would let one that hangs keep the others waiting.
+      connections: null,
+      pipelining: 1,
+      clientTtl: CONNECTION_MS_MAX,
+    })
+  }
+
+  /** Never rejects: whatever happens is a result. */
+  push({ url, headers, body }: Push): Promise<PushResult> {
+    const { promise, resolve } = Promise.withResolvers<PushResult>()
+    const exchange = new Exchange(this.#timeoutMs, resolve)
+    try {
+      this.#agent.dispatch(
+        {
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method: 'POST',
+          headers,
+          body,
+          // One deadline, ours, holds for everything.
+          headersTimeout: 0,
+          bodyTimeout: 0,
+        },
+        exchange,
+      )
+    } catch (error) {
+      exchange.settle(describe(error))
+    }
+    return promise
+  }
+
+  /** Cuts what is under way. */
+  close(): Promise<void> {
+    return this.#agent.destroy()
+  }
+}
+
+/** One request and what comes back. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #began = performance.now()
+  readonly #resolve: (result: PushResult) => void
+  readonly #timer: NodeJS.Timeout
+  #controller: Dispatcher.DispatchController | null = null
+  #status: number | null = null
+  #bytes = 0
+  #isSettled = false
+
+  constructor(timeoutMs: number, resolve: (result: PushResult) => void) {
+    this.#resolve = resolve
+    this.#timer = setTimeout(() => this.#cut(`No complete answer within ${timeoutMs / 1000} seconds.`), timeoutMs)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#isSettled) controller.abort(CUT)
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    // 1xx comes before the answer.
+    if (status >= 200) this.#status = status
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length
+    if (this.#bytes > ANSWER_BYTES_MAX) this.#cut(this.#judgement())
+  }
+
+  onResponseEnd(): void {
+    this.settle(this.#judgement())
+  }
+
+  /** Also after a status: an answer that broke off may be no answer, and a second copy is better than a loss. */
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.settle(describe(error))
+  }
+
+  settle(error: string | null): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    clearTimeout(this.#timer)
+    const latencyMs = Math.round(performance.now() - this.#began)
+    this.#resolve({ responseStatus: this.#status, error, latencyMs })
+  }
+
+  #cut(error: string | null): void {
+    this.settle(error)
+    this.#controller?.abort(CUT)
+  }
+
+  #judgement(): string | null {
+    const status = this.#status!
+    if (status >= 200 && status < 300) return null
+    return status < 400 ? `Answered ${status}; redirects are not followed.` : `Answered ${status}.`
+  }
+}
+
+const CUT = new Error('the exchange is over')
+
+class Unreachable extends Error {}
+
+const FORBIDDEN = 'The URL leads to a private or loopback address, which is not called.'
+
+type Guard = Required<Pick<HookClientOptions, 'dns' | 'allowed' | 'timeoutMs'>> & Pick<HookClientOptions, 'trusted'>
+
+/**
+ * Judges before, because a literal address is never looked up; while looking up; and afterwards, who really is at the
+ * other end.
+ */
+function guardedConnector({ dns, allowed, timeoutMs, trusted }: Guard): buildConnector.connector {
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    const found = (location: Location): void => {
+      if (location.kind !== 'found') return callback(new Unreachable(objectionTo(location)), [])
+      const addresses = location.addresses.map(address => ({ address, family: isIP(address) }))
+      if (options.all) callback(null, addresses)
+      else callback(null, addresses[0]!.address, addresses[0]!.family)
+    }
+    // Never rejects: a look-up that fails is an answer.
+    void locate(hostname, dns, allowed).then(found)
+  }
+  const dial = buildConnector({
+    allowH2: false,
+    timeout: timeoutMs,
+    lookup,
+    autoSelectFamily: true,
+    ...(trusted && { ca: trusted }),
+  })
+  return (options, callback) => {
+    const host = options.hostname.replace(/^\[|\]$/g, '')
+    if (isIP(host) !== 0 && !mayConnect(host, allowed)) return callback(new Unreachable(FORBIDDEN), null)
+    dial({ ...options, hostname: host }, (...[error, socket]) => {
+      if (error) return callback(error, null)
+      if (mayConnect(socket.remoteAddress ?? '', allowed)) return callback(null, socket)
+      socket.destroy()
+      callback(new Unreachable(FORBIDDEN), null)
+    })
+  }
+}
+
+function objectionTo(location: Exclude<Location, { kind: 'found' }>): string {
+  switch (location.kind) {
+    case 'forbidden':
+      return FORBIDDEN
+    case 'none':
+      return 'The name of the host has no address.'
+    case 'failed':
+      return `The name of the host could not be looked up (${location.code}).`
+  }
+}
+
+const REASONS: Record<string, string> = {
+  ECONNREFUSED: 'The connection was refused.',
+  ECONNRESET: 'The connection was reset.',
+  EPIPE: 'The connection was closed.',
+  UND_ERR_SOCKET: 'The connection was closed before the answer was complete.',
+  UND_ERR_CONNECT_TIMEOUT: 'The connection took too long.',
+  ETIMEDOUT: 'The connection took too long.',
+  EHOSTUNREACH: 'The host cannot be reached.',
+  ENETUNREACH: 'The host cannot be reached: no route to its network.',
+  UND_ERR_HEADERS_OVERFLOW: 'The headers of the answer are too large.',
+}
+
+/** For the owner of the webhook: no addresses and no internals. */
+function describe(error: unknown): string {
+  if (error instanceof Unreachable) return error.message
+  const { code = '', name } = error as NodeJS.ErrnoException
+  if (REASONS[code]) return REASONS[code]
+  if (code.startsWith('HPE_') || name === 'HTTPParserError') return 'The answer is no HTTP.'
+  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return `The TLS connection failed (${code}).`
+  return code ? `The push failed (${code}).` : 'The push failed.'
+}

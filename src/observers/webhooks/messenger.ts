@@ -1,0 +1,213 @@
+// The life of a push, downward: claim what is due, webhook by webhook; sign and send it; record what came of it. The
+// network is never touched inside a transaction; a lease says who holds what, and lapses when its holder dies.
+import { randomUUID } from 'node:crypto'
+import { system } from '../../platform/db/actor.ts'
+import type { World } from '../../platform/world.ts'
+import { presentEvent } from '../events/present.ts'
+import type { HookClient, PushResult } from './hook-client.ts'
+import { Lane, type Held } from './lane.ts'
+import { pushHeaders } from './push-headers.ts'
+import { listActiveEndpointsAnywhere } from './queries.ts'
+import { Recorder } from './recorder.ts'
+import {
+  claimAttempts,
+  extendLeases,
+  lockDueLanes,
+  followIndexes,
+  releaseLeases,
+  updateLanes,
+  type Lease,
+  type Room,
+} from './work-queries.ts'
+
+/** A worker that dies gives its pushes back within 35 s (RELIABILITY P20); the heartbeat keeps those of one that lives. */
+const LEASE_MS = 30_000
+/** Memory: an event is a kilobyte or two. */
+const HELD_MAX = 8_000
+/** What endpoints that have not answered yet may hold of it, so that any number of them leaves room for the others. */
+const HELD_UNPROVEN_MAX = 2_000
+/** Webhooks per claim. */
+const LANES_MAX = 200
+/** A webhook that is disabled or deleted meanwhile is noticed within this time, also when claims are few. */
+const REFRESH_MS = 500
+/** Idle lanes are kept for what they have learned, up to here. */
+const LANES_KEPT_MAX = 20_000
+
+const by = system('webhooks')
+
+export class Messenger {
+  readonly #world: World
+  readonly #client: HookClient
+  readonly #recorder: Recorder
+  readonly #lanes = new Map<string, Lane>()
+  readonly #held = new Set<Held>()
+  #refreshedAt = 0
+  #isShort = false
+  #isStopping = false
+
+  constructor(world: World, client: HookClient) {
+    this.#world = world
+    this.#client = client
+    this.#recorder = new Recorder(world)
+    world.metrics.gauge('sluice_webhook_pushes_held', 'Webhook attempts this process has leased', [], gauge => {
+      gauge.set(this.#held.size)
+    })
+  }
+
+  /** Claims what is due and starts it; answers how much. */
+  async takeNext(): Promise<number> {
+    await this.#refresh()
+    const budget = this.#budget()
+    this.#isShort = budget.total === 0
+    if (this.#isShort || this.#isStopping) return 0
+    const leaseToken = randomUUID()
+    const { rows, lanes } = await this.#world.db.transactLightly(by, async tx => {
+      followIndexes(tx)
+      const due = await lockDueLanes(tx, { except: this.#lanesToSkip(budget.unproven), limit: LANES_MAX })
+      if (due.length === 0) return { rows: [], lanes: 0 }
+      const ids = due.map(lane => lane.webhook_id)
+      const leaseUntil = new Date(tx.now.getTime() + LEASE_MS)
+      const claimed = await claimAttempts(tx, { lanes: this.#rooms(ids, budget.total), leaseToken, leaseUntil })
+      await updateLanes(tx, ids)
+      return { rows: claimed, lanes: ids.length }
+    })
+    await this.#take(rows.map(row => ({ ...row, leaseToken })))
+    // A claim over many webhooks with little to do is no sign that the rest has nothing.
+    return rows.length + (lanes === LANES_MAX ? 1 : 0)
+  }
+
+  /** Keeps the leases of what is held. */
+  async heartbeat(): Promise<void> {
+    const leases = [...this.#held].map(leaseOf)
+    if (leases.length === 0) return
+    await this.#world.db.transactLightly(by, tx => {
+      followIndexes(tx)
+      return extendLeases(tx, leases, new Date(tx.now.getTime() + LEASE_MS))
+    })
+  }
+
+  /** Gives back what waits, and lets what is under way end, for so long; after that its leases give it back. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isStopping = true
+    await this.#release([...this.#lanes.values()].flatMap(lane => lane.waiting.splice(0)))
+    const deadline = performance.now() + timeoutMs
+    while (this.#held.size > 0 && performance.now() < deadline) await new Promise(resolve => setTimeout(resolve, 20))
+  }
+
+  #budget(): { total: number; unproven: number } {
+    let unproven = 0
+    for (const lane of this.#lanes.values()) if (!lane.isProven) unproven += lane.held
+    return {
+      total: Math.max(0, HELD_MAX - this.#held.size),
+      unproven: Math.max(0, HELD_UNPROVEN_MAX - unproven),
+    }
+  }
+
+  #lanesToSkip(unproven: number): string[] {
+    const skipped: string[] = []
+    for (const lane of this.#lanes.values()) {
+      if (!lane.isHungry || (unproven === 0 && !lane.isProven)) skipped.push(lane.webhookId)
+    }
+    return skipped
+  }
+
+  #rooms(webhookIds: readonly string[], budget: number): Room[] {
+    const share = Math.max(1, Math.floor(budget / webhookIds.length))
+    return webhookIds.map(webhookId => ({ webhookId, room: Math.min(share, this.#laneOf(webhookId).room) }))
+  }
+
+  #laneOf(webhookId: string): Lane {
+    let lane = this.#lanes.get(webhookId)
+    if (!lane) {
+      lane = new Lane(webhookId)
+      this.#lanes.set(webhookId, lane)
+    }
+    return lane
+  }
+
+  async #take(claimed: readonly Held[]): Promise<void> {
+    if (claimed.length === 0) return
+    for (const held of claimed) this.#held.add(held)
+    const groups = Map.groupBy(claimed, held => held.webhook_id)
+    const endpoints = await listActiveEndpointsAnywhere(this.#world.db, [...groups.keys()])
+    const now = this.#world.clock.now()
+    for (const endpoint of endpoints) {
+      const lane = this.#laneOf(endpoint.id)
+      lane.update(endpoint, this.#world.secrets, now)
+      lane.waiting.push(...groups.get(endpoint.id)!)
+      groups.delete(endpoint.id)
+      this.#pump(lane)
+    }
+    // Disabled or deleted since the claim.
+    await this.#release([...groups.values()].flat())
+  }
+
+  /** What waits here for a webhook that is no longer active goes back. */
+  async #refresh(): Promise<void> {
+    if (performance.now() - this.#refreshedAt < REFRESH_MS) return
+    this.#refreshedAt = performance.now()
+    const waiting = [...this.#lanes.values()].filter(lane => lane.waiting.length > 0)
+    if (waiting.length === 0) return
+    const ids = waiting.map(lane => lane.webhookId)
+    const active = new Set((await listActiveEndpointsAnywhere(this.#world.db, ids)).map(endpoint => endpoint.id))
+    const stopped = waiting.filter(lane => !active.has(lane.webhookId))
+    await this.#release(stopped.flatMap(lane => lane.waiting.splice(0)))
+  }
+
+  #pump(lane: Lane): void {
+    while (lane.mayStart && !this.#isStopping) {
+      lane.underWay += 1
+      void this.#run(lane, lane.waiting.shift()!)
+    }
+  }
+
+  async #run(lane: Lane, held: Held): Promise<void> {
+    const wasHungry = lane.isHungry
+    const result = await this.#push(lane, held)
+    lane.underWay -= 1
+    if (result.responseStatus !== null) lane.answered()
+    else if (result !== EVENT_GONE) void this.#release(lane.unanswered())
+    this.#pump(lane)
+    if ((!wasHungry && lane.isHungry) || this.#isShort) this.#world.wakeups.nudge('attempts')
+    try {
+      await this.#recorder.record({ held, result })
+      // Recording a failure holds the lane for a moment, and a claim may have passed it by.
+      if (result.error !== null) this.#world.wakeups.nudge('attempts')
+    } catch (err) {
+      // The lease gives it back. The receiver may get it twice: better than never.
+      this.#world.log.error({ err, webhook_id: held.webhook_id }, 'the result of a push could not be recorded')
+    } finally {
+      this.#held.delete(held)
+      if (this.#lanes.size > LANES_KEPT_MAX && lane.held === 0) this.#lanes.delete(lane.webhookId)
+    }
+  }
+
+  async #push(lane: Lane, { event, event_type: type, event_id: id, attempt }: Held): Promise<PushResult> {
+    if (!event) return EVENT_GONE
+    const { url, keys } = lane.target
+    const body = JSON.stringify(presentEvent(event))
+    const headers = pushHeaders({ type, id, attempt: attempt + 1, body, keys, now: this.#world.clock.now() })
+    return this.#client.push({ url, headers, body })
+  }
+
+  async #release(waiting: readonly Held[]): Promise<void> {
+    if (waiting.length === 0) return
+    const leases = waiting.map(held => ({ ...leaseOf(held), wasDueAt: held.was_due_at }))
+    const released = this.#world.db.transactLightly(by, tx => {
+      followIndexes(tx)
+      return releaseLeases(tx, leases)
+    })
+    // Where the database is away, the leases lapse.
+    await released.catch(() => {})
+    for (const held of waiting) this.#held.delete(held)
+  }
+}
+
+/** There is nothing left to push, which is not the endpoint's fault. */
+const EVENT_GONE: PushResult = { responseStatus: null, error: 'The event is no longer stored.', latencyMs: 0 }
+
+const leaseOf = ({ webhook_id, event_id, leaseToken }: Held): Lease => ({
+  webhookId: webhook_id,
+  eventId: event_id,
+  leaseToken,
+})

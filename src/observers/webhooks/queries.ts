@@ -1,0 +1,166 @@
+// The SQL over webhooks themselves. With attempt-queries and work-queries the only writer of their tables.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { all, sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { Webhook } from './contract.ts'
+
+interface Row extends Omit<Webhook, 'failing_since' | 'rotated_at' | 'created_at'> {
+  failing_since: Date | null
+  rotated_at: Date | null
+  created_at: Date
+}
+
+const columns = sql`id, tenant_id, url, event_types, status, disabled_reason, failing_since, rotated_at, created_at`
+
+const toWebhook = (row: Row): Webhook => ({
+  ...row,
+  failing_since: row.failing_since?.toISOString() ?? null,
+  rotated_at: row.rotated_at?.toISOString() ?? null,
+  created_at: row.created_at.toISOString(),
+})
+
+/** The newest id that was handed out. What commits after this statement has a greater one. */
+const newestEventId = sql`(select case when is_called then last_value else 0 end from events_id_seq)`
+
+export interface NewWebhook {
+  id: string
+  accountId: string
+  tenantId: string | null
+  url: string
+  eventTypes: string[]
+  sealedSecret: string
+}
+
+/** Gets what happens from here on. */
+export async function insertWebhook(tx: Tx, webhook: NewWebhook): Promise<Webhook> {
+  const row = await tx.one<Row>(sql`
+    with made as (
+      insert into webhooks (id, account_id, tenant_id, url, event_types, secret, after_event_id, created_at)
+      values (${webhook.id}, ${webhook.accountId}, ${webhook.tenantId}, ${webhook.url}, ${webhook.eventTypes},
+        ${webhook.sealedSecret}, ${newestEventId}, ${tx.now})
+      returning ${columns}
+    ), lane as (insert into webhook_lanes (webhook_id) select id from made)
+    select ${columns} from made`)
+  return toWebhook(row)
+}
+
+export const countWebhooks = async (tx: Tx, accountId: string): Promise<number> => {
+  const { count } = await tx.one<{ count: number }>(
+    sql`select count(*) as count from webhooks where account_id = ${accountId}`,
+  )
+  return count
+}
+
+/** A tenant that somebody names in a webhook: 404 when it is not within the caller's reach. */
+export async function requireTenant(tx: Tx, reach: Reach, id: string): Promise<void> {
+  const found = await tx.maybe(sql`select 1 from tenants where ${within(reach, { tenant: sql`id` })} and id = ${id}`)
+  if (!found) throw notFound('tenant')
+}
+
+export async function listWebhooks(
+  db: Pick<Db, 'many'>,
+  reach: Reach,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<Webhook[]> {
+  const rows = await db.many<Row>(sql`
+    select ${columns} from webhooks where ${all([within(reach), after !== null && sql`id < ${after}`])}
+    order by id desc limit ${limit}`)
+  return rows.map(toWebhook)
+}
+
+export async function requireWebhook(db: Db, reach: Reach, id: string): Promise<Webhook> {
+  const row = await db.maybe<Row>(sql`select ${columns} from webhooks where id = ${id} and ${within(reach)}`)
+  if (!row) throw notFound('webhook')
+  return toWebhook(row)
+}
+
+/** As above, and nobody else changes it until the transaction ends. */
+export async function requireWebhookForUpdate(tx: Tx, reach: Reach, id: string): Promise<Webhook> {
+  const row = await tx.maybe<Row>(sql`select ${columns} from webhooks where id = ${id} and ${within(reach)} for update`)
+  if (!row) throw notFound('webhook')
+  return toWebhook(row)
+}
+
+/** What happened until now is still its; it is tried when the webhook is enabled again. */
+export const disableWebhook = (tx: Tx, id: string): Promise<number> =>
+  tx.run(sql`update webhooks set status = 'disabled', until_event_id = ${newestEventId} where id = ${id}`)
+
+/**
+ * Goes on with what is queued, and with the events from here on. When the fan-out has not come as far as where the
+ * webhook was disabled, it begins where it would have: some events too many are better than some that are lost.
+ */
+export const enableWebhook = (tx: Tx, { id, tail }: { id: string; tail: string }): Promise<number> =>
+  tx.run(sql`
+    with enabled as (
+      update webhooks set status = 'active', disabled_reason = null, failing_since = null, until_event_id = null,
+        after_event_id = case when until_event_id > (select cursor from tails where name = ${tail})
+          then after_event_id else ${newestEventId} end
+      where id = ${id}
+      returning id
+    )
+    update webhook_lanes l set due_at = ${tx.now} from enabled where l.webhook_id = enabled.id`)
+
+export const deleteWebhookRow = (tx: Tx, id: string): Promise<number> =>
+  tx.run(sql`
+    with gone as (delete from webhooks where id = ${id} returning id)
+    insert into webhook_leavings (webhook_id) select id from gone on conflict do nothing`)
+
+export async function updateSecret(
+  tx: Tx,
+  id: string,
+  { sealedSecret, oldUntil }: { sealedSecret: string; oldUntil: Date },
+): Promise<Webhook> {
+  const row = await tx.one<Row>(sql`
+    update webhooks set old_secret = secret, old_secret_until = ${oldUntil}, secret = ${sealedSecret}, rotated_at = ${tx.now}
+    where id = ${id} returning ${columns}`)
+  return toWebhook(row)
+}
+
+export interface Endpoint {
+  id: string
+  account_id: string
+  tenant_id: string | null
+  url: string
+  secret: string
+  old_secret: string | null
+  old_secret_until: Date | null
+}
+
+const endpointColumns = sql`id, account_id, tenant_id, url, secret, old_secret, old_secret_until`
+
+/** With what is needed to push to it. */
+export async function requireEndpoint(db: Db, reach: Reach, id: string): Promise<Endpoint> {
+  const row = await db.maybe<Endpoint>(sql`
+    select ${endpointColumns} from webhooks where id = ${id} and ${within(reach)}`)
+  if (!row) throw notFound('webhook')
+  return row
+}
+
+/** Those of them that are active. For the messenger, which works for everybody. */
+export const listActiveEndpointsAnywhere = (db: Db, ids: readonly string[]): Promise<Endpoint[]> =>
+  db.many<Endpoint>(sql`
+    select ${endpointColumns} from webhooks where id = any(${ids}::uuid[]) and status = 'active'`)
+
+/** Notes who began to fail and who succeeded again; a row is touched only when that changes. */
+export const updateFailing = (
+  tx: Tx,
+  { failed, succeeded }: { failed: readonly string[]; succeeded: readonly string[] },
+): Promise<number> =>
+  tx.run(sql`
+    update webhooks set failing_since = case when id = any(${failed}::uuid[]) then ${tx.now}::timestamptz end
+    where (id = any(${failed}::uuid[]) and failing_since is null)
+      or (id = any(${succeeded}::uuid[]) and failing_since is not null)`)
+
+/** Disables those that are active and answered 410, or have failed since before the time given. */
+export const disableHopeless = (
+  tx: Tx,
+  { gone, failed, failingBefore }: { gone: readonly string[]; failed: readonly string[]; failingBefore: Date },
+): Promise<(Endpoint & { disabled_reason: 'gone' | 'failing'; failing_since: Date | null })[]> =>
+  tx.many(sql`
+    update webhooks
+    set status = 'disabled', until_event_id = ${newestEventId},
+      disabled_reason = case when id = any(${gone}::uuid[]) then 'gone' else 'failing' end
+    where status = 'active'
+      and (id = any(${gone}::uuid[]) or (id = any(${failed}::uuid[]) and failing_since <= ${failingBefore}))
+    returning ${endpointColumns}, disabled_reason, failing_since`)

@@ -1,0 +1,111 @@
+// Recording what pushes came to, many in one transaction, and stopping endpoints that are gone or hopeless. The lease is
+// the fence: what another worker has taken over meanwhile is left alone.
+import { Batcher } from '../../platform/batcher.ts'
+import { system } from '../../platform/db/actor.ts'
+import { raise } from '../../platform/journal/anomaly.ts'
+import type { World } from '../../platform/world.ts'
+import type { PushResult } from './hook-client.ts'
+import type { Held } from './lane.ts'
+import { disableHopeless, updateFailing } from './queries.ts'
+import { FAILING_MS_MAX, pauseAfter } from './schedule.ts'
+import { followIndexes, recordTried, type Tried } from './work-queries.ts'
+
+export interface Pushed {
+  held: Held
+  result: PushResult
+}
+
+const by = system('webhooks')
+
+export class Recorder {
+  readonly #batcher: Batcher<Pushed, void>
+
+  constructor(world: World) {
+    const outcomes = world.metrics.counter('sluice_webhook_attempts_total', 'Pushes to webhooks by what they came to', [
+      'outcome',
+    ])
+    this.#batcher = new Batcher<Pushed, void>({
+      itemsMax: 500,
+      slots: 2,
+      run: async pushed => {
+        const tried = pushed.map(each => judge(each, world.clock.now()))
+        await record(world, tried)
+        for (const { status } of tried) outcomes.inc({ outcome: status })
+        return pushed.map(() => undefined)
+      },
+    })
+  }
+
+  record(pushed: Pushed): Promise<void> {
+    return this.#batcher.submit(pushed)
+  }
+}
+
+function judge({ held, result }: Pushed, now: Date): Tried {
+  const isDelivered = result.error === null
+  // Without its event there is nothing to try again.
+  const pause = isDelivered || !held.event ? null : pauseAfter(held.round_tries + 1)
+  return {
+    webhookId: held.webhook_id,
+    eventId: held.event_id,
+    leaseToken: held.leaseToken,
+    status: isDelivered ? 'delivered' : pause === null ? 'dead' : 'failed',
+    dueAt: pause === null ? null : new Date(now.getTime() + pause),
+    ...result,
+  }
+}
+
+/** A crash of the database may undo it: the lease then lapses and the push is made again, which is allowed. */
+async function record(world: World, tried: readonly Tried[]): Promise<void> {
+  const failed = await world.db.transactLightly(by, async tx => {
+    followIndexes(tx)
+    const rows = await recordTried(tx, tried)
+    const ours = new Set(rows.map(row => `${row.webhook_id} ${row.event_id}`))
+    const known = tried.filter(each => ours.has(`${each.webhookId} ${each.eventId}`))
+    const succeeded = new Set(known.filter(each => each.status === 'delivered').map(each => each.webhookId))
+    const failures = known.filter(each => each.status !== 'delivered' && !succeeded.has(each.webhookId))
+    await updateFailing(tx, {
+      succeeded: [...succeeded],
+      failed: [...new Set(failures.map(each => each.webhookId))],
+    })
+    return known.filter(each => each.status !== 'delivered')
+  })
+  if (failed.length > 0) await stopHopeless(world, failed)
+}
+
+/** 410 says that it is gone for good; one that only failed for five days is not worth more tries (DECISIONS §5). */
+async function stopHopeless(world: World, failed: readonly Tried[]): Promise<void> {
+  const stopped = await world.db.transact(by, async tx => {
+    const webhooks = await disableHopeless(tx, {
+      gone: failed.filter(each => each.responseStatus === 410).map(each => each.webhookId),
+      failed: failed.map(each => each.webhookId),
+      failingBefore: new Date(tx.now.getTime() - FAILING_MS_MAX),
+    })
+    for (const { id, account_id: accountId, tenant_id: tenantId, url, disabled_reason: reason } of webhooks) {
+      const { host } = new URL(url)
+      raise(tx, {
+        kind: 'webhook_disabled',
+        severity: 'warning',
+        title:
+          reason === 'gone'
+            ? `The webhook at ${host} was disabled: it answered 410 Gone.`
+            : `The webhook at ${host} was disabled: every push failed for five days.`,
+        accountId,
+        tenantId,
+        facts: { webhook_id: id, host, reason },
+      })
+      tx.audit({
+        action: 'webhook.disable',
+        accountId,
+        tenantId,
+        target: { type: 'webhook', id },
+        before: { status: 'active' },
+        after: { status: 'disabled', disabled_reason: reason },
+      })
+    }
+    return webhooks
+  })
+  for (const { id, disabled_reason: reason } of stopped) {
+    world.log.warn({ webhook_id: id, reason }, 'a webhook was disabled')
+  }
+}

@@ -1,0 +1,91 @@
+// Handlers of /v1/webhooks, and the gauge of what waits for Prometheus.
+import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
+import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { Dns } from '../../platform/net/dns.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { Secrets } from '../../platform/secrets.ts'
+import type { World } from '../../platform/world.ts'
+import { countWaitingAnywhere, listAttempts } from './attempt-queries.ts'
+import { deleteWebhook, rotateSecret, setWebhookStatus } from './change.ts'
+import * as contract from './contract.ts'
+import { createWebhook } from './create.ts'
+import type { HookClient } from './hook-client.ts'
+import { listWebhooks, requireWebhook } from './queries.ts'
+import { replay } from './replay.ts'
+import { tryOut } from './try-out.ts'
+
+/** Somebody waits for the answer; a name that cannot be looked up by then is judged at the first push. */
+const LOOK_UP_MS_MAX = 3_000
+
+export function webhookRoutes(world: World, client: HookClient): Route[] {
+  observeWaiting(world)
+  const dns = new Dns({ servers: world.config.DNS_SERVERS, timeoutMs: LOOK_UP_MS_MAX })
+  return [
+    route(contract.createWebhookEndpoint, async ({ by, caller, body }) =>
+      reply(201, await createWebhook(world, by, { reach: caller.reach, wanted: body, dns })),
+    ),
+    route(contract.listWebhooksEndpoint, async ({ caller, query }) => {
+      const limit = query.limit ?? LIMIT_DEFAULT
+      const after = readIdCursor(world.secrets, 'webhooks', query.cursor)
+      const page = pageOf(await listWebhooks(world.db.lists, caller.reach, { after, limit: limit + 1 }), limit)
+      return reply(200, { webhooks: page.rows, next_cursor: nextIdCursor(world.secrets, 'webhooks', page) })
+    }),
+    route(contract.updateWebhookEndpoint, async ({ by, caller, params, body }) => {
+      await setWebhookStatus(world, by, { reach: caller.reach, id: params.id }, body.status)
+      return reply(204, null)
+    }),
+    route(contract.deleteWebhookEndpoint, async ({ by, caller, params }) => {
+      await deleteWebhook(world, by, { reach: caller.reach, id: params.id })
+      return reply(204, null)
+    }),
+    ...attemptRoutes(world),
+    route(contract.rotateWebhookEndpoint, async ({ by, caller, params }) =>
+      reply(200, await rotateSecret(world, by, { reach: caller.reach, id: params.id })),
+    ),
+    route(contract.testWebhookEndpoint, async ({ by, caller, params }) => {
+      const result = await tryOut(world, by, { reach: caller.reach, id: params.id, client })
+      return reply(200, {
+        delivered: result.error === null,
+        response_status: result.responseStatus,
+        latency_ms: result.latencyMs,
+        error: result.error,
+      })
+    }),
+  ]
+}
+
+const attemptRoutes = (world: World): Route[] => [
+  route(contract.listAttemptsEndpoint, async ({ caller, params, query }) => {
+    const limit = query.limit ?? LIMIT_DEFAULT
+    const list = `webhook-attempts/${params.id}`
+    const beforeEventId = readEventCursor(world.secrets, list, query.cursor)
+    await requireWebhook(world.db, caller.reach, params.id)
+    const filter = { status: query.status ?? null, beforeEventId, limit: limit + 1 }
+    const { rows, hasMore } = pageOf(await listAttempts(world.db.lists, params.id, filter), limit)
+    const next = hasMore ? world.secrets.signCursor(list, rows.at(-1)!.event_id) : null
+    return reply(200, { attempts: rows, next_cursor: next })
+  }),
+  route(contract.replayEndpoint, async ({ by, caller, params, query }) => {
+    const since = query.since === undefined ? null : new Date(query.since)
+    return reply(200, { requeued: await replay(world, by, { reach: caller.reach, id: params.id }, since) })
+  }),
+]
+
+function readEventCursor(secrets: Secrets, list: string, cursor: string | undefined): number | null {
+  if (cursor === undefined) return null
+  const position = secrets.readCursor(list, cursor)
+  if (typeof position !== 'number') throw refuse('invalid_request', 'cursor is not one that this list gave out.')
+  return position
+}
+
+/** A scrape must answer while the database is away. */
+function observeWaiting({ metrics, db }: World): void {
+  const help = 'Webhook attempts that are not decided, by status'
+  metrics.gauge('sluice_webhook_attempts_waiting', help, ['status'], async gauge => {
+    const counts = await countWaitingAnywhere(db).catch(() => [])
+    for (const status of ['pending', 'failed'] as const) {
+      gauge.set({ status }, counts.find(each => each.status === status)?.count ?? 0)
+    }
+  })
+}

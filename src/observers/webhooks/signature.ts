@@ -1,0 +1,31 @@
+// The signature of a push: `t=<unix seconds>,v1=<hex>`, a v1 for each secret that is in force.
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { mintSecret, type Secrets } from '../../platform/secrets.ts'
+
+export const mintSigningSecret = (): string => `whsec_${mintSecret()}`
+
+/** A sealed secret opens for its own webhook only. */
+const rowOf = (webhookId: string): string => `webhooks/${webhookId}/secret`
+
+export const sealSigningSecret = (secrets: Secrets, webhookId: string, secret: string): string =>
+  secrets.seal(rowOf(webhookId), secret)
+
+export interface SealedSecrets {
+  id: string
+  secret: string
+  old_secret: string | null
+  old_secret_until: Date | null
+}
+
+/** The keys that sign now, the newest first. Opened and parsed once for many signatures. */
+export function signingKeys(secrets: Secrets, webhook: SealedSecrets, now: Date): KeyObject[] {
+  const { id, secret, old_secret: old, old_secret_until: until } = webhook
+  const sealed = old !== null && until !== null && until > now ? [secret, old] : [secret]
+  return sealed.map(each => createSecretKey(secrets.open(rowOf(id), each), 'utf8'))
+}
+
+export function sign(keys: readonly KeyObject[], body: string, now: Date): string {
+  const t = Math.floor(now.getTime() / 1000)
+  const digests = keys.map(key => createHmac('sha256', key).update(`${t}.${body}`).digest('hex'))
+  return `t=${t},${digests.map(digest => `v1=${digest}`).join(',')}`
+}

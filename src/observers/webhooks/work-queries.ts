@@ -1,0 +1,181 @@
+// The SQL of the work itself: fanning events out, claiming what is due, keeping leases, recording results.
+import type { Tx } from '../../platform/db/database.ts'
+import { prepared, sql } from '../../platform/db/sql.ts'
+import type { JournalEvent } from '../../platform/journal/read.ts'
+
+/**
+ * For what follows in this transaction: row by row along the indexes that were made for it, whatever the planner believes.
+ * It takes `limit lane.room` for a tenth of all there is, and a table that grows fast for what it was at its last
+ * analysis: with half a million attempts waiting at one webhook, it read them all, and the pushes of every other were
+ * seconds late.
+ */
+export const followIndexes = (tx: Tx): void =>
+  tx.send(sql`set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off;
+    set local enable_sort = off`)
+
+/**
+ * One attempt per webhook and matching event of the range; answers how many webhooks have some. Their lanes are set
+ * whatever they say: a claim that holds one may be about to say that nothing is due, not having seen these.
+ */
+export const insertAttempts = (tx: Tx, { after, upTo }: { after: number; upTo: number }): Promise<number> =>
+  tx.run(prepared`
+    with happened as materialized (
+      select id, account_id, tenant_id, type from events where id > ${after} and id <= ${upTo}
+    ), fanned as (
+      insert into webhook_attempts (webhook_id, event_id, event_type, status, attempt, round_tries, due_at, created_at,
+        updated_at)
+      select w.id, e.id, e.type, 'pending', 0, 0, ${tx.now}, ${tx.now}, ${tx.now}
+      from happened e join webhooks w on w.account_id = e.account_id
+      where e.id > w.after_event_id and (w.until_event_id is null or e.id <= w.until_event_id)
+        and (w.tenant_id is null or w.tenant_id = e.tenant_id)
+        and (w.event_types = '{}' or e.type = any(w.event_types))
+      order by e.id
+      on conflict do nothing
+      returning webhook_id
+    )
+    update webhook_lanes l set due_at = least(l.due_at, ${tx.now})
+    from (select distinct webhook_id from fanned) f
+    where l.webhook_id = f.webhook_id`)
+
+export const existWebhooks = async (tx: Tx): Promise<boolean> => {
+  const { exist } = await tx.one<{ exist: boolean }>(prepared`select exists (select from webhooks) as exist`)
+  return exist
+}
+
+/**
+ * Webhooks with something due, the longest waiting first, locked until the transaction ends: one claim at a time per
+ * webhook. What is committed before the lock is seen by the statement after it; what comes later sets the lane again.
+ */
+export const lockDueLanes = (
+  tx: Tx,
+  { except, limit }: { except: readonly string[]; limit: number },
+): Promise<{ webhook_id: string }[]> =>
+  tx.many<{ webhook_id: string }>(prepared`
+    select webhook_id from webhook_lanes
+    where due_at <= ${tx.now} and not (webhook_id = any(${except}::uuid[]))
+    order by due_at limit ${limit} for update skip locked`)
+
+export interface Room {
+  webhookId: string
+  room: number
+}
+
+export interface Claim {
+  lanes: readonly Room[]
+  leaseToken: string
+  leaseUntil: Date
+}
+
+export interface ClaimedRow {
+  webhook_id: string
+  event_id: number
+  event_type: string
+  attempt: number
+  round_tries: number
+  /** When it was due before it was leased. */
+  was_due_at: Date
+  /** Null when the event is no longer stored. */
+  event: JournalEvent | null
+}
+
+type FlatRow = Omit<ClaimedRow, 'event'> & { [Name in keyof JournalEvent]: JournalEvent[Name] | null }
+
+/** The next of each webhook that is active, as many as it has room for, leased to this worker. */
+export async function claimAttempts(tx: Tx, { lanes, leaseToken, leaseUntil }: Claim): Promise<ClaimedRow[]> {
+  const rows = await tx.many<FlatRow>(prepared`
+    with lane as (
+      select lane.webhook_id, lane.room
+      from unnest(${lanes.map(lane => lane.webhookId)}::uuid[], ${lanes.map(lane => lane.room)}::integer[])
+        as lane (webhook_id, room)
+      join webhooks w on w.id = lane.webhook_id and w.status = 'active'
+    ), next as (
+      select waiting.* from lane cross join lateral (
+        select webhook_id, event_id, due_at from webhook_attempts a
+        where a.webhook_id = lane.webhook_id and a.status in ('pending', 'failed') and a.due_at <= ${tx.now}
+        order by a.due_at, a.event_id limit lane.room for update skip locked
+      ) waiting
+    ), taken as (
+      update webhook_attempts a set lease_token = ${leaseToken}, due_at = ${leaseUntil}
+      from next where a.webhook_id = next.webhook_id and a.event_id = next.event_id
+      returning a.webhook_id, a.event_id, a.event_type, a.attempt, a.round_tries, next.due_at as was_due_at
+    )
+    select taken.*, e.id, e.type, e.account_id, e.tenant_id, e.message_id, e.recipient, e.created_at, e.data
+    from taken left join events e on e.id = taken.event_id
+    order by taken.webhook_id, taken.was_due_at, taken.event_id`)
+  return rows.map(toClaimed)
+}
+
+function toClaimed({ id, type, account_id, tenant_id, message_id, recipient, created_at, data, ...row }: FlatRow) {
+  const event = { id, type, account_id, tenant_id, message_id, recipient, created_at, data }
+  return { ...row, event: id === null ? null : (event as JournalEvent) }
+}
+
+/** When each of these webhooks, whose lanes we hold, has something due next; null where nothing is or may be done. */
+export const updateLanes = (tx: Tx, webhookIds: readonly string[]): Promise<number> =>
+  tx.run(prepared`
+    update webhook_lanes l set due_at = (
+      select a.due_at from webhook_attempts a join webhooks w on w.id = a.webhook_id and w.status = 'active'
+      where a.webhook_id = l.webhook_id and a.status in ('pending', 'failed')
+      order by a.due_at limit 1)
+    where l.webhook_id = any(${webhookIds}::uuid[])`)
+
+export interface Lease {
+  webhookId: string
+  eventId: number
+  leaseToken: string
+}
+
+export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
+  tx.run(prepared`
+    update webhook_attempts a set due_at = ${leaseUntil}
+    from unnest(${leases.map(each => each.webhookId)}::uuid[], ${leases.map(each => each.eventId)}::bigint[],
+      ${leases.map(each => each.leaseToken)}::uuid[]) as o (webhook_id, event_id, lease_token)
+    where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token`)
+
+/** Gives back what was claimed and not tried, to where it stood in the order. */
+export const releaseLeases = (tx: Tx, leases: readonly (Lease & { wasDueAt: Date })[]): Promise<number> =>
+  tx.run(prepared`
+    with released as (
+      update webhook_attempts a set due_at = o.due_at, lease_token = null
+      from unnest(${leases.map(each => each.webhookId)}::uuid[], ${leases.map(each => each.eventId)}::bigint[],
+        ${leases.map(each => each.leaseToken)}::uuid[], ${leases.map(each => each.wasDueAt)}::timestamptz[])
+        as o (webhook_id, event_id, lease_token, due_at)
+      where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token
+      returning a.webhook_id, a.due_at
+    )
+    update webhook_lanes l set due_at = least(l.due_at, r.due_at)
+    from (select webhook_id, min(due_at) as due_at from released group by webhook_id) r
+    where l.webhook_id = r.webhook_id`)
+
+export interface Tried extends Lease {
+  status: 'delivered' | 'failed' | 'dead'
+  dueAt: Date | null
+  responseStatus: number | null
+  error: string | null
+  latencyMs: number
+}
+
+/** Only rows whose lease is still ours change, and only those are answered: a late worker records nothing. */
+export const recordTried = (tx: Tx, tried: readonly Tried[]): Promise<{ webhook_id: string; event_id: number }[]> =>
+  tx.many(prepared`
+    with recorded as (
+      update webhook_attempts a
+      set status = o.status, due_at = o.due_at, lease_token = null, attempt = attempt + 1, round_tries = round_tries + 1,
+        response_status = o.response_status, error = o.error, latency_ms = o.latency_ms, updated_at = ${tx.now}
+      from unnest(${tried.map(each => each.webhookId)}::uuid[], ${tried.map(each => each.eventId)}::bigint[],
+        ${tried.map(each => each.leaseToken)}::uuid[], ${tried.map(each => each.status)}::text[],
+        ${tried.map(each => each.dueAt)}::timestamptz[], ${tried.map(each => each.responseStatus)}::smallint[],
+        ${tried.map(each => each.error)}::text[], ${tried.map(each => each.latencyMs)}::integer[])
+        as o (webhook_id, event_id, lease_token, status, due_at, response_status, error, latency_ms)
+      where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token
+      returning a.webhook_id, a.event_id, a.due_at
+    ), lanes as (
+      update webhook_lanes l set due_at = least(l.due_at, r.due_at)
+      from (select webhook_id, min(due_at) as due_at from recorded where due_at is not null group by webhook_id) r
+      where l.webhook_id = r.webhook_id
+    )
+    select webhook_id, event_id from recorded`)
+
+/** Something of this webhook is due now. */
+export const wakeLane = (tx: Tx, webhookId: string): Promise<number> =>
+  tx.run(prepared`update webhook_lanes set due_at = ${tx.now} where webhook_id = ${webhookId}`)
