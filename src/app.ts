@@ -8,6 +8,7 @@ import { apiKeyRoutes } from './identity/api-keys/routes.ts'
 import { SigningKeys } from './identity/domains/signing-keys.ts'
 import { domainLoops } from './identity/domains/loops.ts'
 import { domainRoutes } from './identity/domains/routes.ts'
+import { smtpCredentialLoops } from './identity/smtp-credentials/loops.ts'
 import { smtpCredentialRoutes } from './identity/smtp-credentials/routes.ts'
 import { SmtpGatekeeper } from './identity/smtp-credentials/authenticate.ts'
 import { tenantRoutes } from './identity/tenants/routes.ts'
@@ -22,10 +23,15 @@ import { messageRoutes } from './sending/messages/routes.ts'
 import { SubmissionServer } from './sending/submission/server.ts'
 import { unsubscribeRoutes } from './sending/unsubscribe/routes.ts'
 import { usageRoutes } from './sending/usage/routes.ts'
+import type { SendMail } from './observers/alerts/channels.ts'
+import { alertLoops } from './observers/alerts/loops.ts'
+import { alertRoutes } from './observers/alerts/routes.ts'
 import { entryMac } from './observers/audit/chain.ts'
 import { auditLoops } from './observers/audit/loops.ts'
 import { auditRoutes } from './observers/audit/routes.ts'
 import { eventRoutes } from './observers/events/routes.ts'
+import { guardianLoops } from './observers/guardian/loops.ts'
+import { guardianRoutes } from './observers/guardian/routes.ts'
 import { queueRoutes } from './observers/queue/routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
@@ -69,13 +75,19 @@ export interface App {
   stop(): Promise<void>
 }
 
+/** Until the installation has an address of its own to send from. */
+const sendMail: SendMail = () => Promise.reject(new Error('mail of the installation itself is not set up'))
+
 /** Every loop of the service; the worker role runs them. */
 const loopsOf = ({ courier }: Features): Loop[] => [
   ...journalLoops,
   ...auditLoops,
   ...domainLoops,
+  ...smtpCredentialLoops,
   ...messageLoops,
   ...deliveryLoops(courier),
+  ...guardianLoops,
+  ...alertLoops(sendMail),
 ]
 
 /** What lives beside the World and is shared by several doors. */
@@ -98,6 +110,8 @@ const featureRoutes = (world: World, { gate, publicUrl }: Features): Route[] => 
   ...queueRoutes(world),
   ...eventRoutes(world),
   ...auditRoutes(world),
+  ...guardianRoutes(world),
+  ...alertRoutes(world),
 ]
 
 export async function buildApp(options: AppOptions): Promise<App> {

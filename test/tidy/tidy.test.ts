@@ -103,11 +103,14 @@ test('finders without reach say so, and these are all of them', () => {
     'findDeliveryNumberAnywhere',
     'findLinkedDeliveryAnywhere',
     'listAccountsAnywhere',
+    'listActiveScopesAnywhere',
     'listActiveSuspensionsAnywhere',
     'listCredentialsByUsernameAnywhere',
     'listKeysByPrefixAnywhere',
+    'listOverridesAnywhere',
     'listRetentionAnywhere',
     'listSealedKeysAnywhere',
+    'listStatesAnywhere',
   ])
 })
 

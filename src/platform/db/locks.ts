@@ -11,4 +11,6 @@ export const locks = {
   auditSeal: lock(3),
   /** Held while the first start creates the sandbox account. */
   demo: lock(4),
+  /** Held by the one process that evaluates the rules. */
+  guardian: lock(5),
 } as const

@@ -1,7 +1,7 @@
 // Addresses that a stranger's DNS may and may not send us to, in all the ways they can be written.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cidrList } from '../../../platform/net/cidr.ts'
+import { cidrList } from './cidr.ts'
 import { isLoopback, isPublic, mayConnect } from './address-guard.ts'
 
 const NONE = cidrList([])

@@ -1,7 +1,7 @@
 // Which addresses a request made on someone else's behalf may reach. Names come from strangers' DNS: without this they
 // could point us at the machine itself, at its cloud's metadata service or at the network behind it.
 import { BlockList, isIP } from 'node:net'
-import type { CidrList } from '../../../platform/net/cidr.ts'
+import type { CidrList } from './cidr.ts'
 
 /** Whether to connect there: a public address, or one the operator has allowed. Anything that is no address is not. */
 export function mayConnect(address: string, allowed: CidrList): boolean {

@@ -1,0 +1,160 @@
+// One pass of the guardian: look at the scopes in which something happened, decide, act, remember. One process at a time;
+// what a pass did is known by its states, so that a process that dies half-way leaves the rest to the next pass and
+// nothing is said twice.
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { World } from '../../platform/world.ts'
+import { act, type Plan } from './act.ts'
+import { findOver, isOverSince, type Finding } from './find-over.ts'
+import { listOverridesAnywhere } from './queries.ts'
+import { RuleBook, scopeKey, type Scope } from './rule.ts'
+import {
+  deleteCalmThrottles,
+  deleteStates,
+  findLastPass,
+  listStandings,
+  listStatesAnywhere,
+  tryGuardianLock,
+  updateStatesOver,
+  updateThrottleOwners,
+  upsertLastPass,
+  type Standing,
+  type State,
+} from './state-queries.ts'
+import { listActiveScopesAnywhere } from './sums-queries.ts'
+
+const by = system('guardian')
+
+/** The longest window: at the first pass ever, and after a change of rules, everything within it is looked at. */
+const WINDOW_MS_MAX = 604_800_000
+/** What was counted before a pass may be committed after it; longer than any transaction may take. */
+const OVERLAP_MS = 60_000
+/** SPEC, Limits: resume grace. */
+const GRACE_MS = 900_000
+/** So that a pass ends while its lock holds. The rest is found by the next one. */
+const PLANS_MAX = 500
+
+export interface Pass {
+  scopes: number
+  findings: number
+  plans: number
+}
+
+/** Null when another process is at it. */
+export function evaluate(world: World): Promise<Pass | null> {
+  return world.db.transact(by, async tx => {
+    if (!(await tryGuardianLock(tx))) return null
+    const overrides = await listOverridesAnywhere(tx)
+    const book = new RuleBook(overrides)
+    const states = await listStatesAnywhere(tx)
+    const scopes = withStates(await listActiveScopesAnywhere(tx, await sinceLastPass(tx), overrides), states)
+    const findings = await withoutResumed(tx, await findOver(tx, book, scopes, tx.now))
+    const plans = await planAll(tx, findings, states)
+    const isComplete = await act(world, plans.slice(0, PLANS_MAX))
+    await remember(tx, book, { findings, states })
+    // Otherwise the next pass looks at the same scopes again.
+    if (isComplete && plans.length <= PLANS_MAX) await upsertLastPass(tx)
+    return { scopes: scopes.length, findings: findings.length, plans: plans.length }
+  })
+}
+
+async function sinceLastPass(tx: Tx): Promise<{ since: Date; longSince: Date; now: Date }> {
+  const longSince = new Date(tx.now.getTime() - WINDOW_MS_MAX)
+  const last = await findLastPass(tx)
+  return { since: new Date((last ?? longSince).getTime() - OVERLAP_MS), longSince, now: tx.now }
+}
+
+/** Those that are over have to be looked at when nothing happens, or they would never be calm. */
+function withStates(active: readonly Scope[], states: readonly State[]): Scope[] {
+  const scopes = new Map(active.map(scope => [scopeKey(scope), scope]))
+  for (const { account_id, scope_type, scope_value, tenant_id } of states) {
+    const scope = { account_id, scope_type, scope_value, tenant_id }
+    scopes.set(scopeKey(scope), scope)
+  }
+  return [...scopes.values()]
+}
+
+interface Judged extends Finding {
+  standing: Standing
+}
+
+/** What a person resumed is not stopped again for what happened before: only what came since counts. */
+async function withoutResumed(tx: Tx, findings: readonly Finding[]): Promise<Judged[]> {
+  const standings =
+    findings.length > 0
+      ? await listStandings(
+          tx,
+          findings.map(finding => finding.scope),
+        )
+      : []
+  const judged: Judged[] = []
+  for (const [index, finding] of findings.entries()) {
+    const standing = standings[index]!
+    const isOld =
+      finding.rule.action === 'suspend' &&
+      standing.resumed_at !== null &&
+      !(await isOverSince(tx, finding, standing.resumed_at, tx.now))
+    if (!isOld) judged.push({ ...finding, standing })
+  }
+  return judged
+}
+
+async function planAll(tx: Tx, findings: readonly Judged[], states: readonly State[]): Promise<Plan[]> {
+  const known = new Map(states.map(state => [stateKey(state.rule_name, state), state]))
+  const plans: Plan[] = []
+  for (const finding of findings) {
+    const plan = await planOf(tx, finding, known.get(stateKey(finding.rule.name, finding.scope)))
+    if (plan.isNew || plan.alerts || plan.pauses || plan.throttles) plans.push(plan)
+  }
+  return plans
+}
+
+async function planOf(tx: Tx, finding: Judged, state: State | undefined): Promise<Plan> {
+  const { rule, standing } = finding
+  const isInGrace = standing.resumed_at !== null && tx.now.getTime() - standing.resumed_at.getTime() < GRACE_MS
+  return {
+    finding,
+    isNew: !state,
+    alerts: !state || (await isDueAgain(tx, finding, state)),
+    pauses: rule.action === 'suspend' && !standing.is_paused && !isInGrace,
+    throttles: rule.action === 'throttle' && !state?.is_throttled,
+  }
+}
+
+/** One alert until it is acknowledged. Then what was acknowledged is known, and only what came since can be news. */
+async function isDueAgain(tx: Tx, finding: Judged, { acked_at }: State): Promise<boolean> {
+  return acked_at !== null && !finding.standing.is_paused && (await isOverSince(tx, finding, acked_at, tx.now))
+}
+
+async function remember(
+  tx: Tx,
+  book: RuleBook,
+  { findings, states }: { findings: readonly Judged[]; states: readonly State[] },
+): Promise<void> {
+  const over = new Map(findings.map(finding => [stateKey(finding.rule.name, finding.scope), finding]))
+  const calm = states.filter(state => {
+    if (over.has(stateKey(state.rule_name, state))) return false
+    const rule = book.find(state, state.rule_name)
+    return !rule || tx.now.getTime() - state.last_over.getTime() >= rule.window_seconds * 1000
+  })
+  if (over.size > 0) {
+    await updateStatesOver(
+      tx,
+      [...over.values()].map(({ rule, scope }) => ({ ...scope, rule })),
+    )
+  }
+  if (calm.length > 0) await deleteStates(tx, calm)
+  await updateThrottleOwners(tx)
+  for (const { account_id, tenant_id, rate_per_minute, rule_name } of await deleteCalmThrottles(tx)) {
+    tx.audit({
+      action: 'tenant.unthrottle',
+      accountId: account_id,
+      tenantId: tenant_id,
+      target: { type: 'tenant', id: tenant_id },
+      before: { effective_rate_per_minute: rate_per_minute, rule: rule_name },
+      after: { effective_rate_per_minute: null },
+    })
+  }
+}
+
+const stateKey = (ruleName: string, scope: Scope): string => `${scopeKey(scope)} ${ruleName}`
