@@ -86,7 +86,7 @@ const loopsOf = ({ courier }: Features): Loop[] => [
   ...smtpCredentialLoops,
   ...messageLoops,
   ...deliveryLoops(courier),
-  ...guardianLoops,
+  ...guardianLoops(),
   ...alertLoops(sendMail),
 ]
 

@@ -5,10 +5,12 @@ import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
 import { act, type Plan } from './act.ts'
-import { findOver, isOverSince, type Finding } from './find-over.ts'
+import { Look, type Finding } from './find-over.ts'
+import { HourCache } from './hour-cache.ts'
 import { listOverridesAnywhere } from './queries.ts'
-import { RuleBook, scopeKey, type Scope } from './rule.ts'
+import { NO_TENANT, RuleBook, scopeKey, type Scope } from './rule.ts'
 import {
+  avoidCompiling,
   deleteCalmThrottles,
   deleteStates,
   findLastPass,
@@ -41,27 +43,31 @@ export interface Pass {
 }
 
 /** Null when another process is at it. */
-export function evaluate(world: World): Promise<Pass | null> {
+export function evaluate(world: World, cache: HourCache = new HourCache()): Promise<Pass | null> {
   return world.db.transact(by, async tx => {
     if (!(await tryGuardianLock(tx))) return null
+    avoidCompiling(tx)
     const overrides = await listOverridesAnywhere(tx)
     const book = new RuleBook(overrides)
     const states = await listStatesAnywhere(tx)
     const scopes = withStates(await listActiveScopesAnywhere(tx, await sinceLastPass(tx), overrides), states)
-    const findings = await withoutResumed(tx, await findOver(tx, book, scopes, tx.now))
-    const plans = await planAll(tx, findings, states)
+    cache.beginPass()
+    const look = new Look(tx, tx.now, cache)
+    const findings = await withoutResumed(tx, look, await look.findOver(book, scopes))
+    const plans = await planAll({ look, now: tx.now, findings, states })
     const isComplete = await act(world, plans.slice(0, PLANS_MAX))
     await remember(tx, book, { findings, states })
     // Otherwise the next pass looks at the same scopes again.
-    if (isComplete && plans.length <= PLANS_MAX) await upsertLastPass(tx)
+    if (isComplete && cache.isComplete && plans.length <= PLANS_MAX) await upsertLastPass(tx)
     return { scopes: scopes.length, findings: findings.length, plans: plans.length }
   })
 }
 
 async function sinceLastPass(tx: Tx): Promise<{ since: Date; longSince: Date; now: Date }> {
   const longSince = new Date(tx.now.getTime() - WINDOW_MS_MAX)
-  const last = await findLastPass(tx)
-  return { since: new Date((last ?? longSince).getTime() - OVERLAP_MS), longSince, now: tx.now }
+  const last = (await findLastPass(tx)) ?? longSince
+  // A clock that was set back must not make us wait for the old time to come again.
+  return { since: new Date(Math.min(last.getTime(), tx.now.getTime()) - OVERLAP_MS), longSince, now: tx.now }
 }
 
 /** Those that are over have to be looked at when nothing happens, or they would never be calm. */
@@ -79,7 +85,7 @@ interface Judged extends Finding {
 }
 
 /** What a person resumed is not stopped again for what happened before: only what came since counts. */
-async function withoutResumed(tx: Tx, findings: readonly Finding[]): Promise<Judged[]> {
+async function withoutResumed(tx: Tx, look: Look, findings: readonly Finding[]): Promise<Judged[]> {
   const standings =
     findings.length > 0
       ? await listStandings(
@@ -93,37 +99,41 @@ async function withoutResumed(tx: Tx, findings: readonly Finding[]): Promise<Jud
     const isOld =
       finding.rule.action === 'suspend' &&
       standing.resumed_at !== null &&
-      !(await isOverSince(tx, finding, standing.resumed_at, tx.now))
+      !(await look.isOverSince(finding, standing.resumed_at))
     if (!isOld) judged.push({ ...finding, standing })
   }
   return judged
 }
 
-async function planAll(tx: Tx, findings: readonly Judged[], states: readonly State[]): Promise<Plan[]> {
+interface Planning {
+  look: Look
+  now: Date
+  findings: readonly Judged[]
+  states: readonly State[]
+}
+
+async function planAll({ look, now, findings, states }: Planning): Promise<Plan[]> {
   const known = new Map(states.map(state => [stateKey(state.rule_name, state), state]))
   const plans: Plan[] = []
   for (const finding of findings) {
-    const plan = await planOf(tx, finding, known.get(stateKey(finding.rule.name, finding.scope)))
-    if (plan.isNew || plan.alerts || plan.pauses || plan.throttles) plans.push(plan)
+    const { rule, standing } = finding
+    const state = known.get(stateKey(rule.name, finding.scope))
+    const isInGrace = standing.resumed_at !== null && now.getTime() - standing.resumed_at.getTime() < GRACE_MS
+    const plan: Plan = {
+      finding,
+      isNew: !state,
+      alerts: !state || (await isDueAgain(look, finding, state)),
+      pauses: rule.action === 'suspend' && !standing.is_paused && !isInGrace,
+      throttles: rule.action === 'throttle' && !state?.is_throttled && finding.scope.tenant_id !== NO_TENANT,
+    }
+    if (plan.alerts || plan.pauses || plan.throttles) plans.push(plan)
   }
   return plans
 }
 
-async function planOf(tx: Tx, finding: Judged, state: State | undefined): Promise<Plan> {
-  const { rule, standing } = finding
-  const isInGrace = standing.resumed_at !== null && tx.now.getTime() - standing.resumed_at.getTime() < GRACE_MS
-  return {
-    finding,
-    isNew: !state,
-    alerts: !state || (await isDueAgain(tx, finding, state)),
-    pauses: rule.action === 'suspend' && !standing.is_paused && !isInGrace,
-    throttles: rule.action === 'throttle' && !state?.is_throttled,
-  }
-}
-
 /** One alert until it is acknowledged. Then what was acknowledged is known, and only what came since can be news. */
-async function isDueAgain(tx: Tx, finding: Judged, { acked_at }: State): Promise<boolean> {
-  return acked_at !== null && !finding.standing.is_paused && (await isOverSince(tx, finding, acked_at, tx.now))
+async function isDueAgain(look: Look, finding: Judged, { acked_at }: State): Promise<boolean> {
+  return acked_at !== null && !finding.standing.is_paused && (await look.isOverSince(finding, acked_at))
 }
 
 async function remember(

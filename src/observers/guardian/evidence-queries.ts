@@ -65,7 +65,7 @@ function typesOf(metric: Metric): Sql {
     case 'hard_bounces':
       return sql`e.type = 'bounced' and e.data ->> 'bounce_type' = 'hard'`
     case 'soft_bounce_rate':
-      return sql`e.type = 'bounced' and e.data ->> 'bounce_type' = 'soft'`
+      return sql`e.type = 'bounced' and e.data ->> 'bounce_type' is distinct from 'hard'`
     case 'bounce_rate':
       return sql`e.type = 'bounced'`
     case 'block_rate':

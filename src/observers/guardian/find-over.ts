@@ -1,14 +1,21 @@
-// Which rules are over their threshold, for which of these scopes. Rules are grouped by type of scope and window, so that
-// ten thousand tenants cost as many statements as one.
+// Which rules are over their threshold, for which of these scopes. Most are far from it, so it goes from cheap to exact:
+// the hours say how high a value can be at the most; only where that is too high are minutes read, and only where an
+// average counts are the seven days before.
 import type { Db } from '../../platform/db/database.ts'
-import { baselineOf, NOTHING, type Counters, type History } from './metric.ts'
+import { HourCache } from './hour-cache.ts'
+import { add, baselineOf, isRate, NOTHING, type Counters, type History } from './metric.ts'
 import { isOver, measured, scopeKey, type Rule, type RuleBook, type Scope, type ScopeType } from './rule.ts'
 import {
+  BASELINE_MS,
+  hourAfter,
+  hourBefore,
   listAddressHistories,
+  listBounds,
   listDistinctAddresses,
   listHistories,
   listSums,
   windowBefore,
+  type Bounds,
   type Period,
 } from './sums-queries.ts'
 
@@ -23,8 +30,12 @@ export interface Finding {
   baseline: number | null
 }
 
+const HOUR_MS = 3_600_000
 /** Scopes in one statement: bounds what a statement sends and how long it takes. */
 const CHUNK = 5_000
+
+/** A rule that may be over its limit for a scope. */
+type Suspect = Pick<Finding, 'rule' | 'scope' | 'limit' | 'baseline'>
 
 interface Group {
   scopeType: ScopeType
@@ -32,33 +43,173 @@ interface Group {
   members: { scope: Scope; rules: Rule[] }[]
 }
 
-export async function findOver(db: Db, book: RuleBook, scopes: readonly Scope[], now: Date): Promise<Finding[]> {
-  const findings: Finding[] = []
-  for (const { scopeType, windowSeconds, members } of groupsOf(book, scopes)) {
-    const window = windowBefore(now, windowSeconds)
-    for (let start = 0; start < members.length; start += CHUNK) {
-      const chunk = members.slice(start, start + CHUNK)
-      findings.push(...(await findOverIn(db, { scopeType, windowSeconds, members: chunk }, window)))
+export class Look {
+  readonly #db: Db
+  readonly #now: Date
+  readonly #cache: HourCache
+
+  constructor(db: Db, now: Date, cache: HourCache) {
+    this.#db = db
+    this.#now = now
+    this.#cache = cache
+  }
+
+  /** Grouped by type of scope and window, so that ten thousand tenants cost about as many statements as one. */
+  async findOver(book: RuleBook, scopes: readonly Scope[]): Promise<Finding[]> {
+    const findings: Finding[] = []
+    for (const group of groupsOf(book, scopes)) {
+      const window = windowBefore(this.#now, group.windowSeconds)
+      const suspects = await this.#listSuspects(group, window)
+      for (let start = 0; start < suspects.length; start += CHUNK) {
+        findings.push(...(await this.#confirm(group.scopeType, suspects.slice(start, start + CHUNK), window)))
+      }
+    }
+    return findings
+  }
+
+  /** Whether the rule is over its limit for what happened from then on alone. */
+  async isOverSince({ rule, scope, limit }: Finding, from: Date): Promise<boolean> {
+    const window = windowBefore(this.#now, rule.window_seconds)
+    if (from <= window.from) return true
+    // The minute of that moment holds what came before it as well, so it begins with the next one.
+    const later = { from: windowBefore(from, 0).from, to: this.#now }
+    const [counters] = await this.#listExact(scope.scope_type, [{ rule, scope }], later)
+    return isOver(rule, measured(rule, counters!), limit)
+  }
+
+  async #listSuspects({ scopeType, windowSeconds, members }: Group, window: Period): Promise<Suspect[]> {
+    const counted = members.filter(({ rules }) => rules.some(rule => !isAboutLogins(rule)))
+    const boundsOf = await this.#listBounds(
+      scopeType,
+      counted.map(member => member.scope),
+      window,
+    )
+    const suspects: Suspect[] = []
+    const compared: { rule: Rule; scope: Scope; bounds: Bounds | null }[] = []
+    for (const { scope, rules } of members) {
+      for (const rule of rules) {
+        const bounds = isAboutLogins(rule) ? null : boundsOf(scope)
+        if (bounds === undefined) continue
+        if (rule.baseline_multiplier !== null) {
+          if (mayBeOver(rule, bounds, 0)) compared.push({ rule, scope, bounds })
+        } else if (mayBeOver(rule, bounds, rule.threshold)) {
+          suspects.push({ rule, scope, limit: rule.threshold, baseline: null })
+        }
+      }
+    }
+    if (compared.length === 0) return suspects
+    const historyOf = await this.#listHistories(scopeType, compared, { window, windowSeconds })
+    for (const { rule, scope, bounds } of compared) {
+      const history = historyOf(rule, scope)
+      if (history === undefined) continue
+      const baseline = baselineOf(rule.metric, windowSeconds, history)
+      const limit = baseline === null ? rule.threshold : rule.baseline_multiplier! * baseline
+      if (mayBeOver(rule, bounds, limit)) suspects.push({ rule, scope, limit, baseline })
+    }
+    return suspects
+  }
+
+  /**
+   * The running hour and the one before are read afresh, so that a roll-up that lags behind is not taken for silence;
+   * older ones are kept. Undefined where they could not be read in this pass.
+   */
+  async #listBounds(
+    scopeType: ScopeType,
+    scopes: readonly Scope[],
+    { from, to }: Period,
+  ): Promise<(scope: Scope) => Bounds | undefined> {
+    const [since, fullHour] = [hourBefore(from), hourAfter(from)]
+    const hot = new Date(hourBefore(to).getTime() - HOUR_MS)
+    const settled =
+      since < hot
+        ? await this.#cache.get(
+            {
+              name: `${scopeType} ${since.getTime()} ${hot.getTime()}`,
+              hours: (hot.getTime() - since.getTime()) / HOUR_MS,
+              items: scopes,
+              keyOf: scopeKey,
+            },
+            missing => listBounds(this.#db, scopeType, missing, { since, fullHour, until: hot }),
+          )
+        : null
+    const live = new Map<string, Bounds>()
+    const recent = { since: since < hot ? hot : since, fullHour, until: new Date(to.getTime() + 1) }
+    for (let start = 0; start < scopes.length; start += CHUNK) {
+      const chunk = scopes.slice(start, start + CHUNK)
+      const bounds = await listBounds(this.#db, scopeType, chunk, recent)
+      chunk.forEach((scope, index) => live.set(scopeKey(scope), bounds[index]!))
+    }
+    return scope => {
+      const key = scopeKey(scope)
+      const [old, fresh] = [settled?.get(key), live.get(key)!]
+      if (!settled) return fresh
+      return old && { least: add(old.least, fresh.least), most: add(old.most, fresh.most) }
     }
   }
-  return findings
-}
 
-/** Whether the rule is over its limit for what happened from then on alone. */
-export async function isOverSince(db: Db, { rule, scope, limit }: Finding, from: Date, now: Date): Promise<boolean> {
-  const window = windowBefore(now, rule.window_seconds)
-  if (from <= window.from) return true
-  // The minute of that moment holds what came before it as well.
-  const minute = windowBefore(from, 0).from
-  const [counters] = await listCounters(db, scope.scope_type, [{ scope, rules: [rule] }], { from: minute, to: now })
-  return isOver(rule, measured(rule, counters!), limit)
+  async #listHistories(
+    scopeType: ScopeType,
+    compared: readonly { rule: Rule; scope: Scope }[],
+    { window, windowSeconds }: { window: Period; windowSeconds: number },
+  ): Promise<(rule: Rule, scope: Scope) => History | null | undefined> {
+    const [logins, counted] = [compared.filter(each => isAboutLogins(each.rule)), compared.filter(isAboutMail)].map(
+      each => [...new Map(each.map(({ scope }) => [scopeKey(scope), scope])).values()],
+    ) as [Scope[], Scope[]]
+    const histories = await this.#cache.get(
+      {
+        name: `history ${scopeType} ${hourBefore(window.from).getTime()}`,
+        hours: BASELINE_MS / HOUR_MS,
+        items: counted,
+        keyOf: scopeKey,
+      },
+      missing => listHistories(this.#db, scopeType, missing, window),
+    )
+    const found = await listAddressHistories(this.#db, scopeType, logins, { window, windowSeconds })
+    const addresses = new Map(logins.map((scope, index) => [scopeKey(scope), found[index]!]))
+    return (rule, scope) => (isAboutLogins(rule) ? addresses : histories).get(scopeKey(scope))
+  }
+
+  async #confirm(scopeType: ScopeType, suspects: readonly Suspect[], window: Period): Promise<Finding[]> {
+    const counters = await this.#listExact(scopeType, suspects, window)
+    return suspects.flatMap((suspect, index) => {
+      const result = measured(suspect.rule, counters[index]!)
+      return isOver(suspect.rule, result, suspect.limit)
+        ? [{ ...suspect, value: result.value, volume: result.volume }]
+        : []
+    })
+  }
+
+  /** In their order; only what the rules ask for. */
+  async #listExact(
+    scopeType: ScopeType,
+    asked: readonly { rule: Rule; scope: Scope }[],
+    window: Period,
+  ): Promise<Counters[]> {
+    const [logins, mail] = [asked.filter(each => isAboutLogins(each.rule)), asked.filter(isAboutMail)]
+    const [sums, addresses] = [
+      await listSums(
+        this.#db,
+        scopeType,
+        mail.map(each => each.scope),
+        window,
+      ),
+      await listDistinctAddresses(
+        this.#db,
+        scopeType,
+        logins.map(each => each.scope),
+        window,
+      ),
+    ]
+    const found = new Map<object, Counters>(mail.map((each, index) => [each, sums[index]!]))
+    logins.forEach((each, index) => found.set(each, { ...NOTHING, distinct_ips: addresses[index]! }))
+    return asked.map(each => found.get(each)!)
+  }
 }
 
 function groupsOf(book: RuleBook, scopes: readonly Scope[]): Iterable<Group> {
   const groups = new Map<string, Group>()
   for (const scope of scopes) {
-    const byWindow = Map.groupBy(book.rulesFor(scope), rule => rule.window_seconds)
-    for (const [windowSeconds, rules] of byWindow) {
+    for (const [windowSeconds, rules] of book.rulesByWindow(scope)) {
       const key = `${scope.scope_type} ${windowSeconds}`
       let group = groups.get(key)
       if (!group) groups.set(key, (group = { scopeType: scope.scope_type, windowSeconds, members: [] }))
@@ -68,62 +219,15 @@ function groupsOf(book: RuleBook, scopes: readonly Scope[]): Iterable<Group> {
   return groups.values()
 }
 
-async function findOverIn(db: Db, group: Group, window: Period): Promise<Finding[]> {
-  const { scopeType, windowSeconds, members } = group
-  const counters = await listCounters(db, scopeType, members, window)
-  const findings: Finding[] = []
-  const compared: Omit<Finding, 'limit' | 'baseline'>[] = []
-  members.forEach(({ scope, rules }, index) => {
-    for (const rule of rules) {
-      const result = measured(rule, counters[index]!)
-      // Only what is large enough to fire is worth a look at seven days.
-      if (!isOver(rule, result, rule.baseline_multiplier === null ? rule.threshold : 0)) continue
-      const { value, volume } = result
-      if (rule.baseline_multiplier !== null) compared.push({ rule, scope, value, volume })
-      else findings.push({ rule, scope, value, volume, limit: rule.threshold, baseline: null })
-    }
-  })
-  if (compared.length === 0) return findings
-  const historyOf = await listHistoriesFor(db, compared, { scopeType, windowSeconds, window })
-  for (const each of compared) {
-    const baseline = baselineOf(each.rule.metric, windowSeconds, historyOf(each.rule, each.scope))
-    const limit = baseline === null ? each.rule.threshold : each.rule.baseline_multiplier! * baseline
-    if (each.value > limit) findings.push({ ...each, limit, baseline })
-  }
-  return findings
+/** A rate is at most all that may have been counted over the least that it can be a part of. No bounds: it may. */
+function mayBeOver(rule: Rule, bounds: Bounds | null, limit: number): boolean {
+  if (!bounds) return true
+  const most = measured(rule, bounds.most)
+  if (most.volume < rule.min_volume || most.count < rule.min_count) return false
+  if (!isRate(rule.metric)) return most.value > limit
+  const least = measured(rule, bounds.least)
+  return most.count > 0 && Math.min(1, most.count / Math.max(least.volume, rule.min_volume, 1)) > limit
 }
 
-const isAboutAddresses = (rule: Rule): boolean => rule.metric === 'distinct_ips'
-
-/** Only what some rule asks for. */
-async function listCounters(
-  db: Db,
-  scopeType: ScopeType,
-  members: Group['members'],
-  window: Period,
-): Promise<Counters[]> {
-  const scopes = members.map(member => member.scope)
-  const asks = (question: (rule: Rule) => boolean): boolean => members.some(({ rules }) => rules.some(question))
-  const asked = asks(rule => !isAboutAddresses(rule)) ? scopes : []
-  const counters = await listSums(db, scopeType, asked, window)
-  const addresses = asks(isAboutAddresses) ? await listDistinctAddresses(db, scopeType, scopes, window) : []
-  return scopes.map((_, index) => ({
-    ...(counters[index] ?? NOTHING),
-    distinct_ips: addresses[index] ?? 0,
-  }))
-}
-
-async function listHistoriesFor(
-  db: Db,
-  compared: readonly { rule: Rule; scope: Scope }[],
-  { scopeType, windowSeconds, window }: Omit<Group, 'members'> & { window: Period },
-): Promise<(rule: Rule, scope: Scope) => History | undefined> {
-  const scopesOf = (isWanted: (rule: Rule) => boolean): Scope[] => [
-    ...new Map(compared.filter(({ rule }) => isWanted(rule)).map(({ scope }) => [scopeKey(scope), scope])).values(),
-  ]
-  const [counted, logins] = [scopesOf(rule => !isAboutAddresses(rule)), scopesOf(isAboutAddresses)]
-  const counts = counted.length > 0 ? await listHistories(db, scopeType, counted, window) : null
-  const addresses =
-    logins.length > 0 ? await listAddressHistories(db, scopeType, logins, { window, windowSeconds }) : null
-  return (rule, scope) => (isAboutAddresses(rule) ? addresses : counts)?.get(scopeKey(scope))
-}
+const isAboutLogins = (rule: Rule): boolean => rule.metric === 'distinct_ips'
+const isAboutMail = ({ rule }: { rule: Rule }): boolean => !isAboutLogins(rule)

@@ -41,6 +41,18 @@ export const NOTHING: Counters = {
   distinct_ips: 0,
 }
 
+export const add = (left: Counters, right: Counters): Counters => ({
+  recipients: left.recipients + right.recipients,
+  delivered: left.delivered + right.delivered,
+  hard_bounces: left.hard_bounces + right.hard_bounces,
+  soft_bounces: left.soft_bounces + right.soft_bounces,
+  blocks: left.blocks + right.blocks,
+  deferrals: left.deferrals + right.deferrals,
+  complaints: left.complaints + right.complaints,
+  auth_failures: left.auth_failures + right.auth_failures,
+  distinct_ips: left.distinct_ips + right.distinct_ips,
+})
+
 export interface Measured {
   value: number
   /** How many of the counted thing there were: the numerator of a rate, or the value itself. */
@@ -95,7 +107,7 @@ const HISTORY_SECONDS_MIN = 86_400
  * The mean of windows of this length in the time before; null with too little of it. A rate's mean is that of its
  * recipients, so that an hour with three of them does not weigh as much as an hour with a million.
  */
-export function baselineOf(metric: Metric, windowSeconds: number, history: History | undefined): number | null {
+export function baselineOf(metric: Metric, windowSeconds: number, history: History | null): number | null {
   if (!history || history.seconds < HISTORY_SECONDS_MIN) return null
   const { value } = measure(metric, history.counters)
   return isRate(metric) ? value : value * (windowSeconds / history.seconds)

@@ -135,7 +135,7 @@ function limits(rule: Rule, hours: readonly CountedRow[]): (windowStartMs: numbe
   }
 }
 
-function historyBefore(hours: readonly CountedRow[], until: number): History | undefined {
+function historyBefore(hours: readonly CountedRow[], until: number): History | null {
   const counters = { ...NOTHING }
   let first: number | null = null
   for (const hour of hours) {
@@ -144,7 +144,7 @@ function historyBefore(hours: readonly CountedRow[], until: number): History | u
     first ??= start
     addTo(counters, hour, 1)
   }
-  return first === null ? undefined : { counters, seconds: (until - first) / 1000 }
+  return first === null ? null : { counters, seconds: (until - first) / 1000 }
 }
 
 class SlidingWindow {

@@ -64,27 +64,31 @@ export function effectiveRules<R extends Rule>(
 /** The rules of every account, looked up by scope many thousand times in a pass. */
 export class RuleBook {
   readonly #byAccount: Map<string, Override[]>
-  readonly #known = new Map<string, Map<ScopeType, Rule[]>>()
+  readonly #known = new Map<string, Map<number, Rule[]>>()
 
   constructor(overrides: readonly Override[]) {
     this.#byAccount = Map.groupBy(overrides, override => override.account_id)
   }
 
-  /** Those that are switched on. */
-  rulesFor({ account_id, tenant_id, scope_type }: Scope): readonly Rule[] {
+  /** Those that are switched on and about such scopes. */
+  rulesByWindow({ account_id, tenant_id, scope_type }: Scope): ReadonlyMap<number, Rule[]> {
     const overrides = this.#byAccount.get(account_id)
     // Most accounts have none of their own and share one entry.
-    const key = overrides ? `${account_id} ${tenant_id}` : ''
+    const key = overrides ? `${scope_type} ${account_id} ${tenant_id}` : scope_type
     let known = this.#known.get(key)
     if (!known) {
-      const rules = effectiveRules(overrides ?? [], tenant_id).filter(rule => rule.enabled)
-      known = Map.groupBy(rules, rule => rule.scope_type)
+      const rules = effectiveRules(overrides ?? [], tenant_id)
+      known = Map.groupBy(
+        rules.filter(rule => rule.enabled && rule.scope_type === scope_type),
+        rule => rule.window_seconds,
+      )
       this.#known.set(key, known)
     }
-    return known.get(scope_type) ?? []
+    return known
   }
 
   find(scope: Scope, name: string): Rule | null {
-    return this.rulesFor(scope).find(rule => rule.name === name) ?? null
+    const rules = [...this.rulesByWindow(scope).values()].flat()
+    return rules.find(rule => rule.name === name) ?? null
   }
 }

@@ -3,7 +3,7 @@
 import type { Db } from '../../platform/db/database.ts'
 import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { NOTHING, type Counters, type History } from './metric.ts'
-import { NO_TENANT, scopeKey, type Scope, type ScopeType } from './rule.ts'
+import { NO_TENANT, type Scope, type ScopeType } from './rule.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -22,11 +22,12 @@ export const windowBefore = (now: Date, windowSeconds: number): Period => ({
 })
 
 const columns: Sql = sql`recipients, delivered, hard_bounces, soft_bounces, blocks, deferrals, complaints, auth_failures`
+/** Doubles are exact for whole numbers of this size; sums of bigint are made with numeric, at twice the time. */
 const sums: Sql = sql`
-  coalesce(sum(recipients), 0)::bigint as recipients, coalesce(sum(delivered), 0)::bigint as delivered,
-  coalesce(sum(hard_bounces), 0)::bigint as hard_bounces, coalesce(sum(soft_bounces), 0)::bigint as soft_bounces,
-  coalesce(sum(blocks), 0)::bigint as blocks, coalesce(sum(deferrals), 0)::bigint as deferrals,
-  coalesce(sum(complaints), 0)::bigint as complaints, coalesce(sum(auth_failures), 0)::bigint as auth_failures`
+  coalesce(sum(recipients::float8), 0) as recipients, coalesce(sum(delivered::float8), 0) as delivered,
+  coalesce(sum(hard_bounces::float8), 0) as hard_bounces, coalesce(sum(soft_bounces::float8), 0) as soft_bounces,
+  coalesce(sum(blocks::float8), 0) as blocks, coalesce(sum(deferrals::float8), 0) as deferrals,
+  coalesce(sum(complaints::float8), 0) as complaints, coalesce(sum(auth_failures::float8), 0) as auth_failures`
 
 const wanted = (scopes: readonly Scope[]): Sql => sql`
   unnest(${scopes.map(scope => scope.account_id)}::uuid[], ${scopes.map(scope => scope.scope_value)}::text[],
@@ -46,7 +47,7 @@ export async function listSums(
   scopes: readonly Scope[],
   { from, to }: Period,
 ): Promise<Counters[]> {
-  const fullHour = new Date(Math.ceil(from.getTime() / HOUR_MS) * HOUR_MS)
+  const fullHour = hourAfter(from)
   const rows = await db.many<SumsRow>(prepared`
     select w.n, s.* from ${wanted(scopes)} cross join lateral (
       select ${sums} from (
@@ -84,30 +85,80 @@ export async function listDistinctAddresses(
 const addressColumn = (scopeType: ScopeType): Sql | null =>
   scopeType === 'credential' ? sql`credential_id` : scopeType === 'tenant' ? sql`tenant_id` : null
 
-/** The seven days before a window, in whole hours. */
-const daysBefore = ({ from }: Period): { since: Date; until: Date } => {
-  const until = Math.floor(from.getTime() / HOUR_MS) * HOUR_MS
-  return { since: new Date(until - BASELINE_MS), until: new Date(until) }
+export const hourBefore = (moment: Date): Date => new Date(Math.floor(moment.getTime() / HOUR_MS) * HOUR_MS)
+export const hourAfter = (moment: Date): Date => new Date(Math.ceil(moment.getTime() / HOUR_MS) * HOUR_MS)
+
+/** What lies for certain in a window, and what may: the hour that the window begins in counts only in part. */
+export interface Bounds {
+  least: Counters
+  most: Counters
 }
 
-/** By `scopeKey`; a scope without anything counted in that time has no entry. */
+/** From the hours alone: those from `fullHour` on for certain, those before it perhaps. In the order of the scopes. */
+export async function listBounds(
+  db: Db,
+  scopeType: ScopeType,
+  scopes: readonly Scope[],
+  { since, fullHour, until }: { since: Date; fullHour: Date; until: Date },
+): Promise<Bounds[]> {
+  const rows = await db.many<SumsRow & Record<string, number>>(prepared`
+    select w.n, s.* from ${wanted(scopes)} cross join lateral (
+      select ${sums}, ${leastSums(fullHour)} from metric_hours h
+      where h.account_id = w.account_id and h.scope_type = ${scopeType} and h.scope_value = w.scope_value
+        and h.tenant_id = w.tenant_id and h.start >= ${since} and h.start < ${until}) s`)
+  const bounds = scopes.map((): Bounds => ({ least: NOTHING, most: NOTHING }))
+  for (const { n, ...row } of rows) {
+    const [least, most] = [{ ...NOTHING }, { ...NOTHING }]
+    for (const name of COUNTED) {
+      most[name] = row[name]
+      least[name] = row[`least_${name}`]!
+    }
+    bounds[n - 1] = { least, most }
+  }
+  return bounds
+}
+
+const COUNTED = Object.keys(NOTHING).filter(name => name !== 'distinct_ips') as (keyof Omit<Counters, 'distinct_ips'>)[]
+
+const leastSums = (fullHour: Date): Sql => {
+  const since = sql`filter (where start >= ${fullHour})`
+  return sql`
+    coalesce(sum(recipients::float8) ${since}, 0) as least_recipients,
+    coalesce(sum(delivered::float8) ${since}, 0) as least_delivered,
+    coalesce(sum(hard_bounces::float8) ${since}, 0) as least_hard_bounces,
+    coalesce(sum(soft_bounces::float8) ${since}, 0) as least_soft_bounces,
+    coalesce(sum(blocks::float8) ${since}, 0) as least_blocks,
+    coalesce(sum(deferrals::float8) ${since}, 0) as least_deferrals,
+    coalesce(sum(complaints::float8) ${since}, 0) as least_complaints,
+    coalesce(sum(auth_failures::float8) ${since}, 0) as least_auth_failures`
+}
+
+/** The seven days before a window, in whole hours. */
+const daysBefore = ({ from }: Period): { since: Date; until: Date } => {
+  const until = hourBefore(from)
+  return { since: new Date(until.getTime() - BASELINE_MS), until }
+}
+
+/** In the order of the scopes; null where nothing was counted in that time. */
 export async function listHistories(
   db: Db,
   scopeType: ScopeType,
   scopes: readonly Scope[],
   window: Period,
-): Promise<Map<string, History>> {
+): Promise<(History | null)[]> {
   const { since, until } = daysBefore(window)
   const rows = await db.many<SumsRow & { first: Date | null }>(prepared`
     select w.n, s.* from ${wanted(scopes)} cross join lateral (
       select ${sums}, min(h.start) as first from metric_hours h
       where h.account_id = w.account_id and h.scope_type = ${scopeType} and h.scope_value = w.scope_value
         and h.tenant_id = w.tenant_id and h.start >= ${since} and h.start < ${until}) s`)
-  const histories = new Map<string, History>()
+  const histories = scopes.map((): History | null => null)
   for (const { n, first, ...counted } of rows) {
     if (!first) continue
-    const seconds = (until.getTime() - first.getTime()) / 1000
-    histories.set(scopeKey(scopes[n - 1]!), { counters: { ...counted, distinct_ips: 0 }, seconds })
+    histories[n - 1] = {
+      counters: { ...counted, distinct_ips: 0 },
+      seconds: (until.getTime() - first.getTime()) / 1000,
+    }
   }
   return histories
 }
@@ -118,8 +169,8 @@ export async function listAddressHistories(
   scopeType: ScopeType,
   scopes: readonly Scope[],
   { window, windowSeconds }: { window: Period; windowSeconds: number },
-): Promise<Map<string, History>> {
-  const histories = new Map<string, History>()
+): Promise<(History | null)[]> {
+  const histories = scopes.map((): History | null => null)
   const column = addressColumn(scopeType)
   if (!column) return histories
   const { since, until } = daysBefore(window)
@@ -131,7 +182,7 @@ export async function listAddressHistories(
     where a.minute >= ${since} and a.minute < ${until} group by w.n`)
   for (const { n, total, first } of rows) {
     const seconds = (until.getTime() - first.getTime()) / 1000
-    histories.set(scopeKey(scopes[n - 1]!), { counters: { ...NOTHING, distinct_ips: total }, seconds })
+    histories[n - 1] = { counters: { ...NOTHING, distinct_ips: total }, seconds }
   }
   return histories
 }
