@@ -499,6 +499,7 @@ create table suspensions (
   constraint suspensions_pkey PRIMARY KEY (id)
 );
 CREATE INDEX suspensions_by_account ON public.suspensions USING btree (account_id, id DESC);
+CREATE INDEX suspensions_by_scope ON public.suspensions USING btree (account_id, scope_type, scope_value, resumed_at);
 CREATE INDEX suspensions_to_drain ON public.suspensions USING btree (resumed_at) WHERE ((status = 'resumed'::text) AND (drained_at IS NULL));
 CREATE INDEX suspensions_to_park ON public.suspensions USING btree (created_at) WHERE ((status = 'active'::text) AND (parked_at IS NULL));
 CREATE UNIQUE INDEX suspensions_active ON public.suspensions USING btree (account_id, scope_type, scope_value) WHERE (status = 'active'::text);

@@ -102,3 +102,6 @@ create table alert_notifications (
 create index alert_notifications_due on alert_notifications (due_at) where status = 'pending';
 -- For removing a contact with what it was told.
 create index alert_notifications_by_contact on alert_notifications (contact_id);
+
+-- When a scope was last resumed.
+create index suspensions_by_scope on suspensions (account_id, scope_type, scope_value, resumed_at);

@@ -6,22 +6,20 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { aBox, type Box } from '../../../test/support/box.ts'
-import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
+import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { raise, type Severity } from '../../platform/journal/anomaly.ts'
 import { advanceTail, readTailOnce } from '../../platform/loops/tail.ts'
-import type { Tail } from '../../platform/loops/loop.ts'
+import type { World } from '../../platform/world.ts'
 import type { SendMail } from './channels.ts'
-import { notifyDue } from './notify.ts'
-import { takeAlerts } from './take-alerts.ts'
+import { Notifier } from './notify.ts'
+import { alertTail as tail } from './take-alerts.ts'
 
 let quiet: Promise<Box> | null = null
 /** Without a worker; private addresses may be reached; pages go to a server of the test. */
 const aQuietBox = (): Promise<Box> =>
   (quiet ??= aBox({ environment: { ROLES: 'api', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } }))
-
-const tail: Tail = { kind: 'tail', name: 'alerts', batchMax: 1000, read: takeAlerts }
 
 interface Told {
   account: TestAccount
@@ -38,6 +36,13 @@ interface ContactView {
   id: string
   last_error: string | null
   last_delivered_at: string | null
+}
+
+/** Answers how many tries were made. */
+async function tellDue(world: World, sendMail: SendMail): Promise<number> {
+  const notifier = new Notifier(sendMail)
+  await notifier.run(world, new AbortController().signal)
+  return notifier.idle()
 }
 
 const noMail: SendMail = () => Promise.reject(new Error('nobody sends mail here'))
@@ -70,11 +75,7 @@ async function aToldAccount(given?: Box): Promise<Told> {
       while ((await advanceTail(world, tail)) > 0);
       return id
     },
-    tell: async (sendMail = noMail) => {
-      let told = 0
-      for (let now = await notifyDue(world, sendMail); now > 0; now = await notifyDue(world, sendMail)) told += now
-      return told
-    },
+    tell: (sendMail = noMail) => tellDue(world, sendMail),
     contact: async body => {
       const made = await account.api.post('/v1/alert-contacts', body)
       assert.equal(made.status, 201, JSON.stringify(made.body))
@@ -93,25 +94,28 @@ async function aToldAccount(given?: Box): Promise<Told> {
 interface Receiver {
   url: string
   received: { path: string; headers: IncomingHttpHeaders; body: string }[]
+  /** 0: none. */
   answer: number
+  close(): void
 }
 
 async function aReceiver(t: TestContext): Promise<Receiver> {
-  const receiver: Receiver = { url: '', received: [], answer: 200 }
+  const receiver: Receiver = { url: '', received: [], answer: 200, close: () => {} }
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', chunk => (body += String(chunk)))
     request.on('end', () => {
       receiver.received.push({ path: request.url ?? '', headers: request.headers, body })
-      response.writeHead(receiver.answer).end()
+      if (receiver.answer > 0) response.writeHead(receiver.answer).end()
     })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.after(() => {
+  receiver.close = () => {
     server.closeAllConnections()
     server.close()
-  })
+  }
+  t.after(receiver.close)
   receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return receiver
 }
@@ -340,7 +344,7 @@ test('several workers tell each contact once, and the lease of a dead one gives 
   await contact({ channel: 'chat', target: receiver.url })
   for (let n = 0; n < 10; n++) await alert()
   const { world } = box.app
-  await Promise.all([1, 2, 3, 4].map(() => notifyDue(world, noMail)))
+  await Promise.all([1, 2, 3, 4].map(() => tellDue(world, noMail)))
   assert.equal(receiver.received.length, 10)
   await alert()
   await world.db.transact(system('test'), tx =>
@@ -348,10 +352,33 @@ test('several workers tell each contact once, and the lease of a dead one gives 
       update alert_notifications set lease_token = gen_random_uuid(), lease_until = ${new Date(tx.now.getTime() + 30_000)}
       where status = 'pending'`),
   )
-  assert.equal(await notifyDue(world, noMail), 0)
+  assert.equal(await tellDue(world, noMail), 0)
   box.clock.advance(31_000)
-  assert.equal(await notifyDue(world, noMail), 1)
+  assert.equal(await tellDue(world, noMail), 1)
   assert.deepEqual(new Set(await statuses()), new Set(['delivered']))
+})
+
+test('a contact that does not answer delays no other', async t => {
+  const quietBox = await aBox({ environment: { ROLES: 'api', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
+  const { alert, contact, box } = await aToldAccount(quietBox)
+  const [slow, fast] = [await aReceiver(t), await aReceiver(t)]
+  slow.answer = 0
+  await contact({ channel: 'chat', target: slow.url })
+  await contact({ channel: 'chat', target: fast.url })
+  for (let n = 0; n < 5; n++) await alert()
+  const notifier = new Notifier(noMail)
+  const stopping = new AbortController()
+  assert.equal(await notifier.run(box.app.world, stopping.signal), 2)
+  await eventually('all five', async () => fast.received.length === 5 && slow.received.length === 1)
+  await alert()
+  await eventually('the sixth', async () => {
+    await notifier.run(box.app.world, stopping.signal)
+    return fast.received.length === 6
+  })
+  assert.equal(slow.received.length, 1)
+  stopping.abort()
+  slow.close()
+  await notifier.idle()
 })
 
 test('a removed contact is not told any more', async t => {

@@ -3,20 +3,20 @@ import { system } from '../../platform/db/actor.ts'
 import type { Loop } from '../../platform/loops/loop.ts'
 import type { SendMail } from './channels.ts'
 import { deleteOldNotifications } from './notification-queries.ts'
-import { notifyDue } from './notify.ts'
-import { takeAlerts } from './take-alerts.ts'
+import { Notifier } from './notify.ts'
+import { alertTail } from './take-alerts.ts'
 
 const KEPT_MS = 30 * 86_400_000
 
-export const alertLoops = (sendMail: SendMail): Loop[] => [
-  { kind: 'tail', name: 'alerts', batchMax: 1000, read: takeAlerts },
+export const alertLoops = (sendMail: SendMail, notifier = new Notifier(sendMail)): Loop[] => [
+  alertTail,
   {
     kind: 'work',
     name: 'alert-notifications',
     // The tail that makes them was woken by the same hint, or is within a second of its poll.
     wakeOn: 'journal',
     pollSeconds: 2,
-    run: world => notifyDue(world, sendMail),
+    run: (world, signal) => notifier.run(world, signal),
   },
   {
     kind: 'every',

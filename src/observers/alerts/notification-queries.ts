@@ -22,16 +22,32 @@ export interface ClaimedNotification {
   created_at: Date
 }
 
-/** The oldest due ones. A lease that lapsed gives its work back. */
-export const claimDueNotifications = (
+/** Contacts with something due that nobody is telling now; not those in `except`. */
+export const listContactsToTell = async (
   tx: Tx,
-  { leaseToken, leaseUntil, limit }: { leaseToken: string; leaseUntil: Date; limit: number },
-): Promise<ClaimedNotification[]> =>
-  tx.many<ClaimedNotification>(prepared`
+  { except, limit }: { except: readonly string[]; limit: number },
+): Promise<string[]> => {
+  const rows = await tx.many<{ contact_id: string }>(prepared`
+    select distinct contact_id from alert_notifications n
+    where status = 'pending' and due_at <= ${tx.now} and contact_id <> all(${except}::uuid[])
+      and not exists (select from alert_notifications o
+        where o.contact_id = n.contact_id and o.status = 'pending' and o.lease_until > ${tx.now})
+    limit ${limit}`)
+  return rows.map(row => row.contact_id)
+}
+
+/** The contact's oldest due one. A lease that lapsed gives its work back. */
+export const claimDueNotification = (
+  tx: Tx,
+  contactId: string,
+  { leaseToken, leaseUntil }: { leaseToken: string; leaseUntil: Date },
+): Promise<ClaimedNotification | null> =>
+  tx.maybe<ClaimedNotification>(prepared`
     with due as (
       select id from alert_notifications
-      where status = 'pending' and due_at <= ${tx.now} and (lease_until is null or lease_until <= ${tx.now})
-      order by due_at limit ${limit} for update skip locked
+      where contact_id = ${contactId} and status = 'pending' and due_at <= ${tx.now}
+        and (lease_until is null or lease_until <= ${tx.now})
+      order by due_at, id limit 1 for update skip locked
     ), claimed as (
       update alert_notifications n
       set lease_token = ${leaseToken}, lease_until = ${leaseUntil}, attempts = attempts + 1, updated_at = ${tx.now}

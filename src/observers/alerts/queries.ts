@@ -18,6 +18,18 @@ const toAlert = (row: AlertRow): Alert => ({
   acked_at: row.acked_at?.toISOString() ?? null,
 })
 
+export interface AnomalyEvent {
+  account_id: string
+  tenant_id: string | null
+  created_at: Date
+  data: Record<string, unknown>
+}
+
+export const listAnomalies = (db: Db, { after, upTo }: { after: number; upTo: number }): Promise<AnomalyEvent[]> =>
+  db.many<AnomalyEvent>(prepared`
+    select account_id, tenant_id, created_at, data from events
+    where id > ${after} and id <= ${upTo} and type = 'anomaly_detected' order by id`)
+
 export interface NewAlert {
   id: string
   account_id: string

@@ -23,11 +23,15 @@ export interface Plan {
 
 const by = system('guardian')
 const HOUR_SECONDS = 3600
+/** The pass waits in its transaction, which may be idle for 30 s. */
+const ACT_MS_MAX = 15_000
 
 /** False when something failed and is to be tried again. */
 export async function act(world: World, plans: readonly Plan[]): Promise<boolean> {
   let isComplete = true
+  const deadline = performance.now() + ACT_MS_MAX
   for (const [accountId, own] of Map.groupBy(plans, plan => plan.finding.scope.account_id)) {
+    if (performance.now() > deadline) return false
     try {
       const paused = await world.db.transact(by, tx => actFor(tx, own))
       if (paused > 0) world.wakeups.hint('suspensions')

@@ -162,35 +162,34 @@ test('ten addresses or twenty failed logins are not too many for a credential', 
 
 test('what is older than the window does not count, across the ends of hours, days and months', async () => {
   const box = await aBox({ environment: { ROLES: 'api' } })
+  const { pass, alerts, saveRule, count: add } = await aWatchedAccount({ box })
+  const windows = [60, 600, HOUR, 5400, DAY, 7 * DAY]
+  const rule = { metric: 'blocks', scope_type: 'domain', threshold: 1, action: 'alert' }
+  for (const window of windows) await saveRule({ ...rule, name: `${window}`, window_seconds: window })
   const moments = [
     '2027-03-10T14:00:00.000Z',
-    '2027-03-10T14:59:50.000Z',
+    '2027-03-10T14:00:05.000Z',
+    '2027-03-10T14:59:45.000Z',
     '2027-03-11T00:00:30.000Z',
     '2027-04-01T00:01:00.000Z',
     '2028-03-01T00:30:00.000Z',
+    '2029-01-01T00:00:01.000Z',
   ]
-  for (const moment of moments) {
-    for (const window of [60, HOUR, 5400, DAY, 7 * DAY]) {
-      box.clock.set(new Date(moment))
-      const inside = await aWatchedAccount({ box })
-      const outside = await aWatchedAccount({ box })
-      const rule = {
-        name: 'blocks',
-        metric: 'blocks',
-        scope_type: 'tenant',
-        window_seconds: window,
-        threshold: 1,
-        action: 'alert',
-      }
-      for (const each of [inside, outside]) await each.saveRule(rule)
-      await inside.count({ blocks: 1, recipients: 1 })
-      // The first minute that lies whole in the window; in windows of a minute that is the running one.
-      await inside.count({ blocks: 1, recipients: 1 }, { secondsAgo: window - 60 })
-      await outside.count({ blocks: 1, recipients: 1 })
-      await outside.count({ blocks: 9, recipients: 9 }, { secondsAgo: window + 60 })
-      await inside.pass()
-      assert.deepEqual(await inside.fired(), ['blocks'], `${moment} ${window} inside`)
-      assert.deepEqual(await outside.fired(), [], `${moment} ${window} outside`)
+  for (const [n, moment] of moments.entries()) {
+    box.clock.set(new Date(moment))
+    const scopeType = 'domain'
+    for (const window of windows) {
+      const [inside, outside] = [`in-${window}-${n}.example`, `out-${window}-${n}.example`]
+      await add({ blocks: 1 }, { scopeType, scopeValue: inside })
+      await add({ blocks: 1 }, { scopeType, scopeValue: inside, secondsAgo: window - 60 })
+      await add({ blocks: 1 }, { scopeType, scopeValue: outside })
+      await add({ blocks: 9 }, { scopeType, scopeValue: outside, secondsAgo: window + 60 })
+    }
+    await pass()
+    const fired = new Set((await alerts()).map(alert => `${alert.rule} ${alert.scope}`))
+    for (const window of windows) {
+      assert.ok(fired.has(`${window} domain:in-${window}-${n}.example`), `${moment} ${window} inside`)
+      assert.ok(!fired.has(`${window} domain:out-${window}-${n}.example`), `${moment} ${window} outside`)
     }
   }
 })

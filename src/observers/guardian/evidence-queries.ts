@@ -6,7 +6,7 @@ import type { Metric } from './metric.ts'
 import { NO_TENANT, type Rule, type Scope } from './rule.ts'
 import type { Period } from './sums-queries.ts'
 
-const EVENTS_MAX = 20_000
+const EVENTS_MAX = 10_000
 const SAMPLE_MAX = 5
 const DOMAINS_MAX = 5
 const ADDRESSES_MAX = 20
@@ -37,11 +37,11 @@ export async function findEvidence(db: Db, rule: Rule, scope: Scope, period: Per
   }>(
     sql`
     with recent as materialized (
-      select id, type, message_id, recipient, data from events
-      where ${owner(scope)} and created_at >= ${period.from} order by id desc limit ${EVENTS_MAX}
+      select id, type, message_id, recipient, created_at, data from events
+      where ${owner(scope)} order by id desc limit ${EVENTS_MAX}
     ), failing as materialized (
       select e.id, e.type, e.message_id, e.recipient, e.data from recent e
-      where ${typesOf(rule.metric)} and ${isAbout(scope)}
+      where e.created_at >= ${period.from} and ${typesOf(rule.metric)} and ${isAbout(scope)}
     )
     select
       (select json_agg(s) from (

@@ -2,7 +2,7 @@
 // the hours say how high a value can be at the most; only where that is too high are minutes read, and only where an
 // average counts are the seven days before.
 import type { Db } from '../../platform/db/database.ts'
-import { HourCache } from './hour-cache.ts'
+import type { HourCache } from './hour-cache.ts'
 import { add, baselineOf, isRate, NOTHING, type Counters, type History } from './metric.ts'
 import { isOver, measured, scopeKey, type Rule, type RuleBook, type Scope, type ScopeType } from './rule.ts'
 import {

@@ -6,9 +6,8 @@ import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { advanceTail, readTailOnce } from '../../platform/loops/tail.ts'
-import type { Tail } from '../../platform/loops/loop.ts'
 import type { World } from '../../platform/world.ts'
-import { takeAlerts } from '../alerts/take-alerts.ts'
+import { alertTail } from '../alerts/take-alerts.ts'
 import { evaluate } from './evaluate.ts'
 import type { Counters } from './metric.ts'
 import type { ScopeType } from './rule.ts'
@@ -24,7 +23,7 @@ export interface Watched {
   box: Box
   tenantId: string
   /** Adds to what was counted: of the tenant now, unless said otherwise. */
-  count(counted: Partial<Counters>, where?: Where): Promise<void>
+  count(counted: Partial<Counters>, where?: Where): Promise<Date>
   /** One pass of the guardian, then the alerts that came of it. */
   pass(): Promise<void>
   alerts(): Promise<AlertView[]>
@@ -66,8 +65,6 @@ export interface PauseView {
   status: string
   evidence: Record<string, unknown>
 }
-
-const alertTail: Tail = { kind: 'tail', name: 'alerts', batchMax: 1000, read: takeAlerts }
 
 /** Everything that the journal holds becomes alerts. */
 export async function makeAlerts(world: World): Promise<void> {
@@ -116,11 +113,12 @@ export async function aWatchedAccount({
   }
 }
 
+/** Answers the time that it was counted for. */
 export async function count(
   world: World,
   where: Where & { accountId: string; tenantId: string },
   counted: Partial<Counters>,
-): Promise<void> {
+): Promise<Date> {
   const { accountId, tenantId, scopeType = 'tenant', scopeValue = tenantId, secondsAgo = 0 } = where
   const at = new Date(world.clock.now().getTime() - secondsAgo * 1000)
   const of = (name: keyof Counters): number => counted[name] ?? 0
@@ -146,6 +144,7 @@ export async function count(
       values (${accountId}, ${scopeType}, ${scopeValue}, ${tenantId}, ${tx.now})
       on conflict (account_id, scope_type, scope_value, tenant_id) do update set counted_at = excluded.counted_at`)
   })
+  return at
 }
 
 /** Logins of a credential from so many addresses. */

@@ -40,7 +40,7 @@ const post = (url: string, options: Partial<Parameters<typeof safePost>[0]> = {}
 test('a post arrives with its body and headers, and its status is told', async t => {
   let received = ''
   const { port } = await aServer(t, (request, response) => {
-    received = `${request.method} ${request.url} ${request.headers['x-test']} ${request.headers.host} `
+    received = `${request.method} ${request.url} ${String(request.headers['x-test'])} ${request.headers.host} `
     request.on('data', chunk => (received += String(chunk)))
     request.on('end', () => response.writeHead(202).end('thanks'))
   })
