@@ -47,14 +47,17 @@ export async function benchGuardian(): Promise<void> {
   }
   const first = await timed()
   // Averages are read little by little and kept for an hour.
-  let warming = 1
-  for (; !cache.isComplete; warming++) await timed()
+  const warming: number[] = []
+  while (!cache.isComplete) warming.push((await timed()).seconds)
   const rounds: number[] = []
   for (let n = 0; n < PASSES; n++) rounds.push((await timed()).seconds)
   const { scopes, plans } = first.pass
   report({ name: 'scopes looked at', value: count(scopes) })
   report({ name: `first pass, ${plans} rules fire`, value: `${first.seconds.toFixed(2)} s` })
-  report({ name: 'passes until every average is known', value: count(warming) })
+  report({
+    name: `the ${warming.length} passes that read averages, worst`,
+    value: `${Math.max(...warming).toFixed(2)} s`,
+  })
   const [middle, worst] = [median(rounds), Math.max(...rounds)]
   const isMet = middle <= SECONDS_MAX
   report({ name: 'a pass, p50', value: `${middle.toFixed(2)} s`, target: `<= ${SECONDS_MAX} s`, isMet })

@@ -277,6 +277,18 @@ test('chat gets a text, paging an event of PagerDuty, email a mail', async t => 
   assert.deepEqual([mails[0]!.to, mails[0]!.subject], ['oncall@example.com', '[warning] Blocks of tenant x are 9.'])
 })
 
+test('a chat text calls nobody by accident', async t => {
+  const { account, box, contact, alert, tell } = await aToldAccount()
+  const receiver = await aReceiver(t)
+  await contact({ channel: 'chat', target: receiver.url })
+  await box.app.world.db.transact(system('test'), async tx =>
+    raise(tx, { kind: 'x', severity: 'warning', title: 'From "<!channel> & co"@a.example', accountId: account.id }),
+  )
+  await alert('info')
+  await tell()
+  assert.match(JSON.parse(receiver.received[0]!.body).text, /From "&lt;!channel&gt; &amp; co"@a\.example/)
+})
+
 test('a contact hears of its severity and above, warning unless said otherwise', async t => {
   const { alert, contact, tell } = await aToldAccount()
   const receiver = await aReceiver(t)

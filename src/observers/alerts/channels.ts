@@ -27,7 +27,7 @@ export function notify(world: World, sendMail: SendMail, notification: ClaimedNo
     case 'webhook':
       return post(world, notification.target, signed(world, notification))
     case 'chat':
-      return post(world, notification.target, { body: JSON.stringify({ text: textOf(notification) }), headers: {} })
+      return post(world, notification.target, chat(notification))
     case 'paging':
       return page(world, notification)
   }
@@ -49,6 +49,14 @@ async function post(world: World, url: string, content: Content, allow = world.c
   })
   if (status < 200 || status > 299) throw new Error(`answered ${status}`)
 }
+
+/** Slack reads `<…>` as links and mentions: an address that holds one must not call the whole channel. */
+const chat = (notification: ClaimedNotification): Content => ({
+  body: JSON.stringify({
+    text: textOf(notification).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;'),
+  }),
+  headers: {},
+})
 
 /** Signed as webhooks are: HMAC-SHA256 over `<t>.<body>`, afresh at each try (SPEC, Webhook delivery). */
 function signed(world: World, notification: ClaimedNotification): Content {

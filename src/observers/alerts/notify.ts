@@ -90,6 +90,8 @@ export class Notifier {
 
 /** Shown to the account: what the outside said, nothing of ours. */
 function reasonOf(failure: unknown): string {
-  const { name, message } = failure instanceof Error ? failure : { name: '', message: String(failure) }
-  return (name === 'TimeoutError' ? 'did not answer in time' : message).slice(0, ERROR_LENGTH_MAX)
+  if (!(failure instanceof Error)) return 'failed'
+  if (failure.name === 'TimeoutError') return 'did not answer in time'
+  const { code } = failure as NodeJS.ErrnoException
+  return (failure.message || code || failure.name).slice(0, ERROR_LENGTH_MAX)
 }

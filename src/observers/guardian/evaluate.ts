@@ -70,14 +70,18 @@ async function sinceLastPass(tx: Tx): Promise<{ since: Date; longSince: Date; no
   return { since: new Date(Math.min(last.getTime(), tx.now.getTime()) - OVERLAP_MS), longSince, now: tx.now }
 }
 
-/** Those that are over have to be looked at when nothing happens, or they would never be calm. */
+/**
+ * Those that are over have to be looked at when nothing happens, or they would never be calm; and before all others, so
+ * that none is taken for calm because a pass had no room for it.
+ */
 function withStates(active: readonly Scope[], states: readonly State[]): Scope[] {
-  const scopes = new Map(active.map(scope => [scopeKey(scope), scope]))
-  for (const { account_id, scope_type, scope_value, tenant_id } of states) {
-    const scope = { account_id, scope_type, scope_value, tenant_id }
-    scopes.set(scopeKey(scope), scope)
-  }
-  return [...scopes.values()]
+  const over = states.map(({ account_id, scope_type, scope_value, tenant_id }) => ({
+    account_id,
+    scope_type,
+    scope_value,
+    tenant_id,
+  }))
+  return [...new Map([...over, ...active].map(scope => [scopeKey(scope), scope])).values()]
 }
 
 interface Judged extends Finding {

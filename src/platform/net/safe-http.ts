@@ -3,6 +3,7 @@
 // between check and use gains nothing. Redirects are not followed.
 import { lookup } from 'node:dns/promises'
 import { isIP, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { callbackify, promisify } from 'node:util'
 import { Agent, buildConnector, request } from 'undici'
 import { mayConnect } from './address-guard.ts'
@@ -19,6 +20,9 @@ export interface SafePost {
   /** Addresses that are not public and yet may be reached. */
   allow: CidrList
 }
+
+/** Somebody waits for the answer. */
+const RESOLVE_MS_MAX = 3_000
 
 export class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress'
@@ -56,7 +60,8 @@ export async function objectionTo(url: string, allow: CidrList): Promise<string 
   const parsed = URL.canParse(url) ? new URL(url) : null
   if (!parsed || !/^https?:$/.test(parsed.protocol)) return 'must be an http or https URL'
   if (parsed.username || parsed.password) return 'must not hold a user name or a password'
-  const addresses = await resolve(hostOf(parsed.hostname)).catch(() => null)
+  const late = delay(RESOLVE_MS_MAX, null, { ref: false })
+  const addresses = await Promise.race([resolve(hostOf(parsed.hostname)).catch(() => null), late])
   if (addresses && !addresses.some(address => mayConnect(address, allow))) return 'must be at a public address'
   return null
 }
