@@ -1,8 +1,8 @@
 // Sums over hours that are over, kept by the process that evaluates: they do not change any more, and reading a day or a
 // week of them for ten thousand scopes at every pass would cost seconds. Thrown away as soon as the hour moves on.
 
-/** Hours of scopes that may be read in one pass: half a second of a free core. What is left is for the next passes. */
-const HOURS_MAX = 250_000
+/** Hours of scopes that may be read in one pass: about a second on a busy machine. The rest is for the next passes. */
+const HOURS_MAX = 150_000
 
 export class HourCache {
   readonly #kept = new Map<string, Map<string, unknown>>()
