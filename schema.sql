@@ -20,13 +20,64 @@ create table accounts (
   constraint accounts_pkey PRIMARY KEY (id)
 );
 
+create table alert_contacts (
+  id uuid not null,
+  account_id uuid not null,
+  channel text not null,
+  target text not null,
+  min_severity text not null,
+  secret text,
+  last_delivered_at timestamp with time zone,
+  last_failed_at timestamp with time zone,
+  last_error text,
+  created_at timestamp with time zone not null,
+  constraint alert_contacts_channel_check CHECK ((channel = ANY (ARRAY['email'::text, 'webhook'::text, 'chat'::text, 'paging'::text]))),
+  constraint alert_contacts_min_severity_check CHECK ((min_severity = ANY (ARRAY['info'::text, 'warning'::text, 'critical'::text]))),
+  constraint alert_contacts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint alert_contacts_pkey PRIMARY KEY (id)
+);
+CREATE INDEX alert_contacts_by_account ON public.alert_contacts USING btree (account_id, id DESC);
+
+create table alert_notifications (
+  id uuid not null,
+  alert_id uuid not null,
+  contact_id uuid not null,
+  status text not null default 'pending'::text,
+  attempts smallint not null default 0,
+  due_at timestamp with time zone not null,
+  lease_token uuid,
+  lease_until timestamp with time zone,
+  last_error text,
+  updated_at timestamp with time zone not null,
+  constraint alert_notifications_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'dead'::text]))),
+  constraint alert_notifications_alert_id_fkey FOREIGN KEY (alert_id) REFERENCES alerts(id),
+  constraint alert_notifications_contact_id_fkey FOREIGN KEY (contact_id) REFERENCES alert_contacts(id) ON DELETE CASCADE,
+  constraint alert_notifications_pkey PRIMARY KEY (id),
+  constraint alert_notifications_once UNIQUE (alert_id, contact_id)
+);
+CREATE INDEX alert_notifications_by_contact ON public.alert_notifications USING btree (contact_id);
+CREATE INDEX alert_notifications_due ON public.alert_notifications USING btree (due_at) WHERE (status = 'pending'::text);
+
 create table alerts (
   id uuid not null,
   account_id uuid not null,
   tenant_id uuid,
+  kind text not null,
+  severity text not null,
+  title text not null,
+  scope text,
+  rule_id uuid,
+  rule_name text,
+  data jsonb not null,
+  created_at timestamp with time zone not null,
   acked_at timestamp with time zone,
+  acked_by text,
+  constraint alerts_severity_check CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'critical'::text]))),
   constraint alerts_pkey PRIMARY KEY (id)
 );
+CREATE INDEX alerts_by_account ON public.alerts USING btree (account_id, id DESC);
+CREATE INDEX alerts_by_tenant ON public.alerts USING btree (tenant_id, id DESC) WHERE (tenant_id IS NOT NULL);
+CREATE INDEX alerts_unacked ON public.alerts USING btree (account_id, id DESC) WHERE (acked_at IS NULL);
 
 create table api_keys (
   id uuid not null,
@@ -165,6 +216,27 @@ CREATE INDEX events_by_message ON ONLY public.events USING btree (message_id, id
 CREATE INDEX events_by_rare_type ON ONLY public.events USING btree (account_id, type, id) WHERE (type <> ALL (ARRAY['accepted'::text, 'delivered'::text]));
 CREATE INDEX events_by_recipient ON ONLY public.events USING btree (account_id, recipient, id) WHERE ((recipient IS NOT NULL) AND (message_id IS NULL));
 CREATE INDEX events_by_tenant ON ONLY public.events USING btree (tenant_id, id) WHERE (tenant_id IS NOT NULL);
+
+create table guardian_pass (
+  id integer not null,
+  evaluated_at timestamp with time zone not null,
+  constraint guardian_pass_id_check CHECK ((id = 1)),
+  constraint guardian_pass_pkey PRIMARY KEY (id)
+);
+
+create table guardian_states (
+  account_id uuid not null,
+  rule_name text not null,
+  scope_type text not null,
+  scope_value text not null,
+  tenant_id uuid not null,
+  rule_id uuid not null,
+  action text not null,
+  alert_id uuid,
+  since timestamp with time zone not null,
+  last_over timestamp with time zone not null,
+  constraint guardian_states_pkey PRIMARY KEY (account_id, rule_name, scope_type, scope_value, tenant_id)
+);
 
 create table idempotency_keys (
   tenant_id uuid not null,
@@ -314,6 +386,43 @@ CREATE INDEX queue_held ON public.queue USING btree (suspension_id, message_id, 
 CREATE INDEX queue_leases ON public.queue USING btree (lease_until) WHERE (status = 'sending'::text);
 CREATE INDEX queue_queued ON public.queue USING btree (rank) WHERE (status = 'queued'::text);
 
+create table rule_changes (
+  account_id uuid not null,
+  changed_at timestamp with time zone not null,
+  constraint rule_changes_pkey PRIMARY KEY (account_id)
+);
+
+create table rules (
+  id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid,
+  name text not null,
+  metric text not null,
+  scope_type text not null,
+  window_seconds integer not null,
+  threshold double precision not null,
+  min_volume bigint not null,
+  min_count bigint not null,
+  baseline_multiplier double precision,
+  action text not null,
+  severity text not null,
+  enabled boolean not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint rules_action_check CHECK ((action = ANY (ARRAY['alert'::text, 'throttle'::text, 'suspend'::text]))),
+  constraint rules_baseline_multiplier_check CHECK ((baseline_multiplier > (0)::double precision)),
+  constraint rules_min_count_check CHECK ((min_count >= 0)),
+  constraint rules_min_volume_check CHECK ((min_volume >= 0)),
+  constraint rules_severity_check CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'critical'::text]))),
+  constraint rules_threshold_check CHECK ((threshold >= (0)::double precision)),
+  constraint rules_window_seconds_check CHECK (((window_seconds >= 60) AND (window_seconds <= 604800))),
+  constraint rules_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint rules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint rules_pkey PRIMARY KEY (id),
+  constraint rules_name UNIQUE NULLS NOT DISTINCT (account_id, tenant_id, name)
+);
+CREATE INDEX rules_by_account ON public.rules USING btree (account_id, id DESC);
+
 create table smtp_credentials (
   id uuid not null,
   account_id uuid not null,
@@ -387,6 +496,7 @@ create table suspensions (
   constraint suspensions_pkey PRIMARY KEY (id)
 );
 CREATE INDEX suspensions_by_account ON public.suspensions USING btree (account_id, id DESC);
+CREATE INDEX suspensions_by_scope ON public.suspensions USING btree (account_id, scope_type, scope_value, resumed_at);
 CREATE INDEX suspensions_to_drain ON public.suspensions USING btree (resumed_at) WHERE ((status = 'resumed'::text) AND (drained_at IS NULL));
 CREATE INDEX suspensions_to_park ON public.suspensions USING btree (created_at) WHERE ((status = 'active'::text) AND (parked_at IS NULL));
 CREATE UNIQUE INDEX suspensions_active ON public.suspensions USING btree (account_id, scope_type, scope_value, ((source = 'operator'::text))) WHERE (status = 'active'::text);

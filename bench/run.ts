@@ -1,5 +1,6 @@
 // `npm run bench [section…]`: prints figures beside their targets. Exit code 1 when a target was missed.
 import { benchGrowth } from './growth.ts'
+import { benchGuardian } from './guardian.ts'
 import { benchHttp } from './http.ts'
 import { benchJournal } from './journal.ts'
 import { benchLatency } from './latency.ts'
@@ -22,6 +23,7 @@ const sections: Record<string, () => Promise<void>> = {
   webhooks: benchWebhooks,
   growth: benchGrowth,
   observe: benchObserve,
+  guardian: benchGuardian,
   memory: benchMemory,
   start: benchStart,
 }

@@ -1,63 +1,32 @@
-// The composition root: builds the World and lists, by name, every feature's routes and loops.
+// The composition root: builds the World, the servers and the features, and starts and stops them.
 import type { FastifyInstance } from 'fastify'
-import { feedbackRoutes } from './control/feedback/routes.ts'
-import { suspensionRoutes } from './control/suspensions/routes.ts'
 import { PauseBoard } from './control/suspensions/board.ts'
 import { Gatekeeper } from './identity/access/authenticate.ts'
-import { accountRoutes } from './identity/accounts/routes.ts'
-import { apiKeyRoutes } from './identity/api-keys/routes.ts'
-import { SigningKeys } from './identity/domains/signing-keys.ts'
-import { domainLoops } from './identity/domains/loops.ts'
-import { domainRoutes } from './identity/domains/routes.ts'
-import { smtpCredentialRoutes } from './identity/smtp-credentials/routes.ts'
 import { SmtpGatekeeper } from './identity/smtp-credentials/authenticate.ts'
-import { tenantRoutes } from './identity/tenants/routes.ts'
 import { MxServer } from './mailbox/inbound/server.ts'
-import { complain } from './sending/delivery/complain.ts'
-import { Courier } from './sending/delivery/courier.ts'
-import { deliveryLoops } from './sending/delivery/loops.ts'
-import { moveHeld } from './sending/delivery/move-held.ts'
-import { Transport } from './sending/delivery/transport/transport.ts'
-import { Gate } from './sending/messages/gate.ts'
-import { messageLoops } from './sending/messages/loops.ts'
-import { messageRoutes } from './sending/messages/routes.ts'
+import type { Gate } from './sending/messages/gate.ts'
 import { SubmissionServer } from './sending/submission/server.ts'
-import { unsubscribeRoutes } from './sending/unsubscribe/routes.ts'
-import { usageRoutes } from './sending/usage/routes.ts'
 import { entryMac } from './observers/audit/chain.ts'
-import { auditLoops } from './observers/audit/loops.ts'
-import { auditRoutes } from './observers/audit/routes.ts'
-import { eventRoutes } from './observers/events/routes.ts'
-import { metricLoops } from './observers/metrics/loops.ts'
-import { metricRoutes } from './observers/metrics/routes.ts'
-import { overviewRoutes } from './observers/overview/routes.ts'
-import { queueRoutes } from './observers/queue/routes.ts'
-import { reputationRoutes } from './observers/reputation/routes.ts'
-import { HookClient } from './observers/webhooks/hook-client.ts'
-import { webhookLoops } from './observers/webhooks/loops.ts'
-import { Messenger } from './observers/webhooks/messenger.ts'
-import { webhookRoutes } from './observers/webhooks/routes.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import { Database } from './platform/db/database.ts'
 import { claimInstallation } from './platform/db/installation.ts'
 import { pendingMigrations, readMigrations } from './platform/db/migrate.ts'
-import type { Contract, Route } from './platform/http/contract.ts'
+import type { Contract } from './platform/http/contract.ts'
 import { docsRoutes, mountReference } from './platform/http/docs.ts'
 import { databaseChecks, healthRoutes, type ReadinessCheck } from './platform/http/health.ts'
 import { openApiDocument } from './platform/http/openapi.ts'
 import { createHttpServer } from './platform/http/server.ts'
-import { journalLoops } from './platform/journal/partitions.ts'
 import { tailLag } from './platform/loops/lag.ts'
 import type { Loop } from './platform/loops/loop.ts'
 import { Supervisor } from './platform/loops/supervisor.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
-import { Dns } from './platform/net/dns.ts'
 import { loadTlsIdentity } from './platform/tls.ts'
 import type { Secrets } from './platform/secrets.ts'
 import { Wakeups } from './platform/db/wakeups.ts'
 import type { World } from './platform/world.ts'
+import { buildFeatures } from './features.ts'
 
 export interface AppOptions {
   config: Config
@@ -80,46 +49,6 @@ export interface App {
   stop(): Promise<void>
 }
 
-/** Every loop of the service; the worker role runs them. */
-const loopsOf = ({ courier, messenger }: Features): Loop[] => [
-  ...journalLoops,
-  ...auditLoops,
-  ...domainLoops,
-  ...messageLoops,
-  ...deliveryLoops(courier),
-  ...metricLoops,
-  ...webhookLoops(messenger),
-]
-
-/** What lives beside the World and is shared by several doors. */
-interface Features {
-  gate: Gate
-  courier: Courier
-  messenger: Messenger
-  hookClient: HookClient
-  publicUrl: () => string
-}
-
-const featureRoutes = (world: World, { gate, publicUrl, hookClient }: Features): Route[] => [
-  ...accountRoutes(world),
-  ...tenantRoutes(world),
-  ...apiKeyRoutes(world),
-  ...domainRoutes(world),
-  ...smtpCredentialRoutes(world),
-  ...messageRoutes(world, gate, publicUrl),
-  ...usageRoutes(world),
-  ...unsubscribeRoutes(world),
-  ...feedbackRoutes(world, complain),
-  ...suspensionRoutes(world, moveHeld),
-  ...queueRoutes(world),
-  ...webhookRoutes(world, hookClient),
-  ...eventRoutes(world),
-  ...metricRoutes(world),
-  ...reputationRoutes(world),
-  ...overviewRoutes(world),
-  ...auditRoutes(world),
-]
-
 export async function buildApp(options: AppOptions): Promise<App> {
   const { config, databaseUrl, adminToken } = options
   const world = buildWorld(options)
@@ -128,22 +57,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const supervisor = new Supervisor(world)
   const state = { isStopping: false }
   const checks = await readinessChecks(world, board, state)
-  const transport = openTransport(world)
-  const gate = new Gate(world)
-  const hookClient = new HookClient({
-    dns: new Dns({ servers: config.DNS_SERVERS }),
-    allowed: config.WEBHOOK_ALLOW_CIDRS,
-  })
-  const features: Features = {
-    gate,
-    courier: new Courier(world, { transport, keys: new SigningKeys(world), mustYield: () => gate.isSaturated }),
-    messenger: new Messenger(world, hookClient),
-    hookClient,
-    publicUrl: () => config.PUBLIC_URL ?? app.url ?? '',
-  }
+  const features = buildFeatures(world, { publicUrl: () => config.PUBLIC_URL ?? app.url ?? '' })
   let document = ''
   const routes = [
-    ...featureRoutes(world, features),
+    ...features.routes,
     ...healthRoutes(checks),
     ...docsRoutes(world, { document: () => document, adminToken }),
   ]
@@ -153,11 +70,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await mountReference(http)
 
   const smtp = smtpDoors(world, features.gate)
-  const loops = loopsOf(features)
   const app: App = {
     world,
     contracts,
-    loops,
+    loops: features.loops,
     url: null,
     ports: { submission: null, mx: null },
     start: async () => {
@@ -167,14 +83,13 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await smtp.listen(app.ports)
       // Last: whoever finds us ready finds every door open.
       if (config.ROLES.has('api')) app.url = await listen(http, config)
-      if (config.ROLES.has('worker')) supervisor.start(loops)
+      if (config.ROLES.has('worker')) supervisor.start(features.loops)
     },
     stop: async () => {
       state.isStopping = true
       await Promise.all([http.close(), smtp.close()])
       await Promise.all([supervisor.stop(), board.stop()])
-      await Promise.all([features.courier.drain(DRAIN_MS_MAX), features.messenger.drain(DRAIN_MS_MAX)])
-      await Promise.all([transport.close(), hookClient.close()])
+      await features.close()
       await gatekeeper.uses.flush()
       await world.wakeups.close()
       await world.db.close()
@@ -233,24 +148,6 @@ function smtpDoors(world: World, gate: Gate) {
       await gatekeeper.flush()
     },
   }
-}
-
-/** Attempts under way get this long to end when the process is asked to; the leases of the others give them back. */
-const DRAIN_MS_MAX = 8_000
-
-function openTransport({ config, clock, metrics }: World): Transport {
-  const transport = new Transport({
-    helloName: config.MX_HOST,
-    routes: config.SMTP_ROUTES,
-    dnsServers: config.DNS_SERVERS,
-    allowPrivate: config.DELIVERY_ALLOW_CIDRS,
-    clock,
-  })
-  metrics.gauge('sluice_smtp_connections', 'Connections to receivers', ['host'], gauge => {
-    gauge.reset()
-    for (const [host, count] of transport.connectionsByHost()) gauge.set({ host }, count)
-  })
-  return transport
 }
 
 async function readinessChecks(

@@ -37,6 +37,8 @@ const variable = <T>(shown: string, meaning: string, read: Read<NoInfer<T>>, abs
   absent,
 })
 
+const PAGING_URL = 'https://events.pagerduty.com'
+
 export const variables = {
   PORT: variable('8080', 'HTTP: API, docs (0 takes any free port)', port, 8080),
   HOST: variable('127.0.0.1', 'address that every port listens on', nonEmpty, '127.0.0.1'),
@@ -58,6 +60,7 @@ export const variables = {
   SMTP_ROUTES: variable<SmtpRoute[]>('none', 'static next hops, domain=host:port list, * for all', smtpRoutes, []),
   DELIVERY_ALLOW_CIDRS: variable('none', 'private networks that deliveries may reach', cidrs, cidrList([])),
   WEBHOOK_ALLOW_CIDRS: variable('none', 'private networks that webhooks may reach', cidrs, cidrList([])),
+  PAGING_URL: variable('https://events.pagerduty.com', 'where pages go (PagerDuty Events v2)', httpUrl, PAGING_URL),
   TRUSTED_PROXIES: variable('none', 'networks whose X-Forwarded-For is believed', cidrs, cidrList([])),
   TLS_CERT: variable<string | null>('self-signed', 'certificate file of the SMTP ports (PEM)', nonEmpty, null),
   TLS_KEY: variable<string | null>('self-signed', 'key file of the SMTP ports (PEM)', nonEmpty, null),

@@ -140,9 +140,13 @@ test('every mutation leaves exactly one audit entry, with its action, and every 
   }
 })
 
+/** Questions too long for a URL. */
+const READS_BY_POST = new Set(['POST /v1/rules/test'])
+
 test('endpoints that are not reads declare an audit action, and reads declare none', async () => {
   for (const contract of box.app.contracts) {
-    if (contract.method === 'GET') assert.equal(contract.audit, null, named(contract))
+    if (contract.method === 'GET' || READS_BY_POST.has(named(contract)))
+      assert.equal(contract.audit, null, named(contract))
     else assert.match(contract.audit ?? '', /^[a-z_]+\.[a-z_]+$/, named(contract))
   }
 })

@@ -1,8 +1,11 @@
 // An object of each kind, made by the endpoint that creates its kind: `/v1/api-keys/{id}` needs one from `/v1/api-keys`.
 import assert from 'node:assert/strict'
+import { system } from '../../src/platform/db/actor.ts'
+import { sql } from '../../src/platform/db/sql.ts'
 import type { Contract } from '../../src/platform/http/contract.ts'
+import { raise } from '../../src/platform/journal/anomaly.ts'
 import type { Api } from '../support/client.ts'
-import { anAccount, aTenant, unique, type TestAccount } from '../support/factories.ts'
+import { anAccount, aTenant, eventually, unique, type TestAccount } from '../support/factories.ts'
 import { bodyFor, pathFor } from './samples.ts'
 
 /** Answers the id of a new object of the kind that the path names before `{id}`, owned by the account. */
@@ -24,6 +27,8 @@ export async function anObjectFor(contract: Contract, account: TestAccount): Pro
 const makers: Record<string, (account: TestAccount) => Promise<string>> = {
   messages: aMessage,
   suspensions: aSuspension,
+  rules: aRule,
+  alerts: anAlert,
   accounts: async () => (await anAccount({ tenants: 0 })).id,
   '/v1/tenants/{id}/resume': async ({ api }) => {
     const { id } = await aTenant(api)
@@ -63,7 +68,25 @@ const bodies: Record<string, (account: TestAccount) => Promise<object>> = {
   'POST /v1/suspensions': async () => ({ scope_type: 'rule', scope_value: `tag:${unique('tag')}` }),
   // A name that no resolver is asked for: nothing of these tests leaves the machine.
   'POST /v1/webhooks': async ({ tenant }) => ({ url: 'https://hooks.invalid/', tenant_id: tenant.id }),
+  'POST /v1/rules/test': async () => ({ from: '2026-01-01T00:00:00.000Z', to: '2026-01-02T00:00:00.000Z' }),
   'POST /v1/complaints': async account => ({ message_id: await aMessage(account), recipient: 'someone@example.com' }),
+}
+
+async function aRule({ api }: TestAccount): Promise<string> {
+  const body = { name: unique('rule'), metric: 'recipients', scope_type: 'tenant', window_seconds: 60, action: 'alert' }
+  const saved = await api.put('/v1/rules', body)
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  return saved.body.id
+}
+
+/** Alerts are made from the journal. */
+async function anAlert({ box, id, tenant }: TestAccount): Promise<string> {
+  const { db } = box.app.world
+  const alertId = await db.transact(system('test'), async tx =>
+    raise(tx, { kind: 'test', severity: 'info', title: 'A test.', accountId: id, tenantId: tenant.id }),
+  )
+  await eventually('an alert', () => db.maybe(sql`select 1 as found from alerts where id = ${alertId}`))
+  return alertId
 }
 
 async function aMessage(account: TestAccount): Promise<string> {

@@ -10,6 +10,7 @@ import { mintSecret, sha256 } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
 import { USERNAME } from './contract.ts'
 import { FailureLimit } from './failure-limit.ts'
+import { LoginAddresses } from './login-addresses.ts'
 import { listCredentialsByUsernameAnywhere, type CredentialToCheck, updateCredentialsLastUsed } from './queries.ts'
 
 export interface SmtpLogin {
@@ -37,6 +38,7 @@ export class SmtpGatekeeper {
   readonly #failures: Batcher<FailedLogin, void>
   readonly #limit: FailureLimit
   readonly #uses: LastUse
+  readonly #addresses: LoginAddresses
   /** Failures on their way into the journal. */
   readonly #recording = new Set<Promise<void>>()
 
@@ -44,6 +46,7 @@ export class SmtpGatekeeper {
     this.#world = world
     this.#limit = new FailureLimit(world.clock)
     this.#uses = new LastUse(world, updateCredentialsLastUsed)
+    this.#addresses = new LoginAddresses(world)
     this.#credentials = new Batcher({ run: usernames => this.#findCredentials(usernames), itemsMax: 500, slots: 2 })
     this.#failures = new Batcher({ run: failures => this.#recordFailures(failures), itemsMax: 500, slots: 1 })
   }
@@ -69,12 +72,14 @@ export class SmtpGatekeeper {
     }
     this.#uses.note(credential.id)
     const { id: credentialId, account_id: accountId, tenant_id: tenantId } = credential
-    return { credentialId, username: credential.username, accountId, tenantId }
+    const principal = { credentialId, username: credential.username, accountId, tenantId }
+    this.#addresses.note(principal, ip)
+    return principal
   }
 
   /** Writes what is still only in memory; to be called before the database is closed. */
   async flush(): Promise<void> {
-    await Promise.all([...this.#recording, this.#uses.flush()])
+    await Promise.all([...this.#recording, this.#uses.flush(), this.#addresses.flush()])
   }
 
   /** Nobody waits for the journal here: the wait would tell that the username exists. */

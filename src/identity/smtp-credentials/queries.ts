@@ -91,3 +91,27 @@ export const listCredentialsByUsernameAnywhere = (db: Db, usernames: readonly st
   db.many<CredentialToCheck>(prepared`
     select id, account_id, tenant_id, username, password_hash, allowed_cidrs
     from smtp_credentials where username = any(${usernames}::text[])`)
+
+export interface CredentialAddress {
+  credentialId: string
+  accountId: string
+  tenantId: string
+  minute: Date
+  address: string
+}
+
+export const insertCredentialAddresses = (tx: Tx, rows: readonly CredentialAddress[]): Promise<number> =>
+  tx.run(prepared`
+    insert into credential_addresses (credential_id, minute, address, account_id, tenant_id)
+    select * from unnest(${rows.map(row => row.credentialId)}::uuid[], ${rows.map(row => row.minute)}::timestamptz[],
+      ${rows.map(row => row.address)}::text[], ${rows.map(row => row.accountId)}::uuid[],
+      ${rows.map(row => row.tenantId)}::uuid[])
+    on conflict do nothing`)
+
+export const deleteCredentialAddresses = (
+  tx: Tx,
+  { before, limit }: { before: Date; limit: number },
+): Promise<number> =>
+  tx.run(prepared`
+    delete from credential_addresses where (credential_id, minute, address) in (
+      select credential_id, minute, address from credential_addresses where minute < ${before} limit ${limit})`)

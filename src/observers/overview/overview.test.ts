@@ -32,8 +32,9 @@ async function aBusyAccount(): Promise<TestAccount> {
 
 const anAlert = ({ box, id, tenant }: TestAccount, ackedAt: Date | null = null) =>
   box.app.world.db.transact(system('test'), tx =>
-    tx.run(sql`insert into alerts (id, account_id, tenant_id, acked_at)
-      values (${newId(tx.now)}, ${id}, ${tenant.id}, ${ackedAt})`),
+    tx.run(sql`
+      insert into alerts (id, account_id, tenant_id, kind, severity, title, data, created_at, acked_at)
+      values (${newId(tx.now)}, ${id}, ${tenant.id}, 'rule', 'warning', 'x', '{}', ${tx.now}, ${ackedAt})`),
   )
 
 const anActivePause = ({ box, id }: TestAccount, tag: string, status = 'active') =>

@@ -2,6 +2,8 @@
 // held against 24 hours.
 import Type, { type Static } from 'typebox'
 import { component, Int64 } from '../../platform/http/schemas.ts'
+import { DEFAULT_RULES } from '../guardian/defaults.ts'
+import { isOver, measured } from '../guardian/rule.ts'
 import type { Counters } from '../metrics/counters.ts'
 
 const Rate = (description: string) => Type.Number({ minimum: 0, maximum: 1, description })
@@ -19,23 +21,10 @@ export const standingFields = {
 const Standing = Type.Object(standingFields)
 export type Standing = Static<typeof Standing>
 
-/** A threshold is crossed by what is above it, and only with so many verdicts. */
-interface Threshold {
-  above: number
-  verdictsMin: number
-}
-
-export const THRESHOLDS = {
-  hardBounceWarning: { above: 0.04, verdictsMin: 100 },
-  hardBounceCritical: { above: 0.08, verdictsMin: 200 },
-  complaintWarning: { above: 0.001, verdictsMin: 1000 },
-  complaintCritical: { above: 0.003, verdictsMin: 1000 },
-  blockWarning: { above: 0.05, verdictsMin: 100 },
-  blockCritical: { above: 0.2, verdictsMin: 200 },
-} as const satisfies Record<string, Threshold>
-
-/** One or two people do not make a crisis, whatever fraction they are. */
-export const COMPLAINTS_MIN_CRITICAL = 3
+/** What health is judged by. The others say something about traffic, not about reputation. */
+const JUDGED = DEFAULT_RULES.filter(({ metric }) =>
+  ['hard_bounce_rate', 'complaint_rate', 'block_rate'].includes(metric),
+)
 
 export function standingOf(counted: Counters): Standing {
   const { recipients, hard_bounces, soft_bounces, blocks, complaints } = counted
@@ -50,20 +39,9 @@ export function standingOf(counted: Counters): Standing {
 }
 
 export function healthOf(counted: Counters): Health {
-  const verdicts = verdictsOf(counted)
-  const { hard_bounces, blocks, complaints } = counted
-  const crosses = (count: number, { above, verdictsMin }: Threshold): boolean =>
-    verdicts >= verdictsMin && count / verdicts > above
-  const isCritical =
-    crosses(hard_bounces, THRESHOLDS.hardBounceCritical) ||
-    crosses(blocks, THRESHOLDS.blockCritical) ||
-    (crosses(complaints, THRESHOLDS.complaintCritical) && complaints >= COMPLAINTS_MIN_CRITICAL)
-  if (isCritical) return 'critical'
-  const isWarning =
-    crosses(hard_bounces, THRESHOLDS.hardBounceWarning) ||
-    crosses(blocks, THRESHOLDS.blockWarning) ||
-    crosses(complaints, THRESHOLDS.complaintWarning)
-  return isWarning ? 'warning' : 'ok'
+  const crossed = JUDGED.filter(rule => isOver(rule, measured(rule, { ...counted, distinct_ips: 0 }), rule.threshold))
+  if (crossed.some(rule => rule.severity === 'critical')) return 'critical'
+  return crossed.length > 0 ? 'warning' : 'ok'
 }
 
 /** Recipients whom a receiver took or refused for good. */

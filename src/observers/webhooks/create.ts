@@ -8,7 +8,7 @@ import type { World } from '../../platform/world.ts'
 import type { WebhookCreate, WebhookWithSecret } from './contract.ts'
 import { countWebhooks, insertWebhook, requireTenant } from './queries.ts'
 import { mintSigningSecret, sealSigningSecret } from './signature.ts'
-import { requireTarget } from './target.ts'
+import { requireTarget } from '../../platform/net/http-target.ts'
 
 /** Each event of an account makes a row per webhook; this bounds what one event can cost. */
 const WEBHOOKS_MAX = 2_000
@@ -19,7 +19,11 @@ export async function createWebhook(
   { reach, wanted, dns }: { reach: Reach; wanted: WebhookCreate; dns: Dns },
 ): Promise<WebhookWithSecret> {
   const { accountId } = reach
-  const url = await requireTarget(wanted.url, dns, world.config.WEBHOOK_ALLOW_CIDRS)
+  const url = await requireTarget(wanted.url, {
+    field: 'url',
+    dns,
+    allowed: world.config.WEBHOOK_ALLOW_CIDRS,
+  })
   return world.db.transact(by, async tx => {
     const tenantId = wanted.tenant_id ?? null
     if (tenantId !== null) await requireTenant(tx, reach, tenantId)

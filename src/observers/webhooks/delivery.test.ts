@@ -8,7 +8,7 @@ import { anAccount, eventually, type TestAccount } from '../../../test/support/f
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import type { EventDraft } from '../../platform/journal/append.ts'
-import { aReceiver, isSigned, type Receiver, type Received } from './receiver.fixture.ts'
+import { aReceiver, isSigned, type Receiver, type Received } from '../../platform/net/receiver.fixture.ts'
 import { removeOldAttempts } from './retention.ts'
 import { claimAttempts, lockDueLanes, recordTried, updateLanes } from './work-queries.ts'
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { system } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
 import { presentEvent } from '../events/present.ts'
-import type { HookClient, PushResult } from './hook-client.ts'
+import type { GuardedHttp, PushResult } from '../../platform/net/guarded-http.ts'
 import { Lane, type Held } from './lane.ts'
 import { pushHeaders } from './push-headers.ts'
 import { listActiveEndpointsAnywhere } from './queries.ts'
@@ -37,7 +37,7 @@ const by = system('webhooks')
 
 export class Messenger {
   readonly #world: World
-  readonly #client: HookClient
+  readonly #client: GuardedHttp
   readonly #recorder: Recorder
   readonly #lanes = new Map<string, Lane>()
   readonly #held = new Set<Held>()
@@ -45,7 +45,7 @@ export class Messenger {
   #isShort = false
   #isStopping = false
 
-  constructor(world: World, client: HookClient) {
+  constructor(world: World, client: GuardedHttp) {
     this.#world = world
     this.#client = client
     this.#recorder = new Recorder(world)

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
-import { aReceiver, type Receiver } from './receiver.fixture.ts'
+import { aReceiver, type Receiver } from '../../platform/net/receiver.fixture.ts'
 
 let folder: string
 let box: Box

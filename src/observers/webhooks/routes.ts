@@ -2,7 +2,7 @@
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
-import { Dns } from '../../platform/net/dns.ts'
+import type { Dns } from '../../platform/net/dns.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
@@ -10,17 +10,13 @@ import { countWaitingAnywhere, listAttempts } from './attempt-queries.ts'
 import { deleteWebhook, rotateSecret, setWebhookStatus } from './change.ts'
 import * as contract from './contract.ts'
 import { createWebhook } from './create.ts'
-import type { HookClient } from './hook-client.ts'
+import type { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import { listWebhooks, requireWebhook } from './queries.ts'
 import { replay } from './replay.ts'
 import { tryOut } from './try-out.ts'
 
-/** Somebody waits for the answer; a name that cannot be looked up by then is judged at the first push. */
-const LOOK_UP_MS_MAX = 3_000
-
-export function webhookRoutes(world: World, client: HookClient): Route[] {
+export function webhookRoutes(world: World, { http, dns }: { http: GuardedHttp; dns: Dns }): Route[] {
   observeWaiting(world)
-  const dns = new Dns({ servers: world.config.DNS_SERVERS, timeoutMs: LOOK_UP_MS_MAX })
   return [
     route(contract.createWebhookEndpoint, async ({ by, caller, body }) =>
       reply(201, await createWebhook(world, by, { reach: caller.reach, wanted: body, dns })),
@@ -44,7 +40,7 @@ export function webhookRoutes(world: World, client: HookClient): Route[] {
       reply(200, await rotateSecret(world, by, { reach: caller.reach, id: params.id })),
     ),
     route(contract.testWebhookEndpoint, async ({ by, caller, params }) => {
-      const result = await tryOut(world, by, { reach: caller.reach, id: params.id, client })
+      const result = await tryOut(world, by, { reach: caller.reach, id: params.id, client: http })
       return reply(200, {
         delivered: result.error === null,
         response_status: result.responseStatus,

@@ -6,7 +6,7 @@ import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
 import { aDnsServer, type FakeDns } from '../../platform/net/dns.fixture.ts'
-import { aReceiver, type Receiver } from './receiver.fixture.ts'
+import { aReceiver, type Receiver } from '../../platform/net/receiver.fixture.ts'
 
 let dns: FakeDns
 let canary: Receiver

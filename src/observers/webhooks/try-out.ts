@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
 import { presentEvent } from '../events/present.ts'
 import type { Named } from './change.ts'
-import type { HookClient, PushResult } from './hook-client.ts'
+import type { GuardedHttp, PushResult } from '../../platform/net/guarded-http.ts'
 import { pushHeaders } from './push-headers.ts'
 import { requireEndpoint } from './queries.ts'
 import { signingKeys } from './signature.ts'
@@ -15,7 +15,7 @@ const SAMPLE_ID = 0
 export async function tryOut(
   world: World,
   by: Actor,
-  { reach, id, client }: Named & { client: HookClient },
+  { reach, id, client }: Named & { client: GuardedHttp },
 ): Promise<PushResult> {
   const endpoint = await requireEndpoint(world.db, reach, id)
   const now = world.clock.now()

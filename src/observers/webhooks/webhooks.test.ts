@@ -7,7 +7,7 @@ import { anAccount, eventually, type TestAccount } from '../../../test/support/f
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import type { EventDraft } from '../../platform/journal/append.ts'
-import { aReceiver, isSigned, type Receiver } from './receiver.fixture.ts'
+import { aReceiver, isSigned, type Receiver } from '../../platform/net/receiver.fixture.ts'
 
 let box: Box
 let receiver: Receiver

@@ -13,4 +13,6 @@ export const locks = {
   demo: lock(4),
   /** Held while the account that the installation sends from is made. */
   operatorMail: lock(6),
+  /** Held by the one process that evaluates the rules. */
+  guardian: lock(5),
 } as const

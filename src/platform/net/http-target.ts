@@ -1,22 +1,25 @@
-// Where a webhook points, and whether it may point there. Asked when it is created, and again of every connection, because
+// Where a URL that a customer chose points, and whether it may. Asked when it is given, and again of every connection, because
 // names change where they lead (RELIABILITY P15).
 import { isIP } from 'node:net'
-import { mayConnect } from '../../platform/net/address-guard.ts'
-import type { CidrList } from '../../platform/net/cidr.ts'
-import type { Dns } from '../../platform/net/dns.ts'
-import { refuse } from '../../platform/refusal.ts'
+import { mayConnect } from './address-guard.ts'
+import type { CidrList } from './cidr.ts'
+import type { Dns } from './dns.ts'
+import { refuse } from '../refusal.ts'
 
 /** The URL as it will be called; refused when it can be seen that it must not be. */
-export async function requireTarget(text: string, dns: Dns, allowed: CidrList): Promise<string> {
+export async function requireTarget(
+  text: string,
+  { field, dns, allowed }: { field: string; dns: Dns; allowed: CidrList },
+): Promise<string> {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !/^https?:$/.test(url.protocol))
-    throw refuse('invalid_request', 'url must begin with https:// or http://.')
-  if (url.username !== '' || url.password !== '') throw refuse('invalid_request', 'url must not hold credentials.')
+    throw refuse('invalid_request', `${field} must begin with https:// or http://.`)
+  if (url.username !== '' || url.password !== '') throw refuse('invalid_request', `${field} must not hold credentials.`)
   url.hash = ''
   const answer = await locate(url.hostname, dns, allowed)
   // A name that leads nowhere yet may be set up later; each attempt looks again.
   if (answer.kind === 'forbidden') {
-    throw refuse('invalid_request', 'url must lead to a public address, not to a private or loopback one.')
+    throw refuse('invalid_request', `${field} must lead to a public address, not to a private or loopback one.`)
   }
   return url.href
 }

@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { createServer as createHttpsServer } from 'node:https'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { after, before, test, type TestContext } from 'node:test'
-import { aDnsServer, type FakeDns } from '../../platform/net/dns.fixture.ts'
-import { cidrList } from '../../platform/net/cidr.ts'
-import { Dns } from '../../platform/net/dns.ts'
+import { aDnsServer, type FakeDns } from './dns.fixture.ts'
+import { cidrList } from './cidr.ts'
+import { Dns } from './dns.ts'
 import { aCertificate, anAuthority } from '../../sending/delivery/transport/certificates.fixture.ts'
-import { HookClient, type HookClientOptions, type PushResult } from './hook-client.ts'
+import { GuardedHttp, type GuardedHttpOptions, type PushResult } from './guarded-http.ts'
 import { aReceiver, type Receiver } from './receiver.fixture.ts'
 
 const LOOPBACK = cidrList(['127.0.0.0/8'])
@@ -17,7 +17,7 @@ const FORBIDDEN = 'The URL leads to a private or loopback address, which is not 
 
 let fakeDns: FakeDns
 let receiver: Receiver
-const clients: HookClient[] = []
+const clients: GuardedHttp[] = []
 
 before(async () => {
   fakeDns = await aDnsServer()
@@ -29,14 +29,14 @@ after(async () => {
   await Promise.all([fakeDns.close(), receiver.close()])
 })
 
-function aClient(options: Partial<HookClientOptions> = {}): HookClient {
+function aClient(options: Partial<GuardedHttpOptions> = {}): GuardedHttp {
   const dns = new Dns({ servers: [fakeDns.address], timeoutMs: 500 })
-  const client = new HookClient({ dns, allowed: LOOPBACK, timeoutMs: 400, ...options })
+  const client = new GuardedHttp({ dns, allowed: LOOPBACK, timeoutMs: 400, ...options })
   clients.push(client)
   return client
 }
 
-const push = (client: HookClient, url: string): Promise<PushResult> =>
+const push = (client: GuardedHttp, url: string): Promise<PushResult> =>
   client.push({ url: new URL(url), headers: { 'X-Service-Event': 'test' }, body: '{"id":1}' })
 
 /** A server that does with its connections what the test says. */

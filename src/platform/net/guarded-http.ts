@@ -2,10 +2,10 @@
 // was really reached; no redirect is followed; the answer is read a little; one deadline holds for all of it.
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
-import { mayConnect } from '../../platform/net/address-guard.ts'
-import type { CidrList } from '../../platform/net/cidr.ts'
-import type { Dns } from '../../platform/net/dns.ts'
-import { locate, type Location } from './target.ts'
+import { mayConnect } from './address-guard.ts'
+import type { CidrList } from './cidr.ts'
+import type { Dns } from './dns.ts'
+import { locate, type Location } from './http-target.ts'
 
 /** Connecting, headers and body together (RELIABILITY, Timeouts). */
 const TIMEOUT_MS = 15_000
@@ -14,7 +14,7 @@ const ANSWER_BYTES_MAX = 64 * 1024
 /** A busy connection would never look its name up again; after this long it is replaced. */
 const CONNECTION_MS_MAX = 300_000
 
-export interface HookClientOptions {
+export interface GuardedHttpOptions {
   dns: Dns
   /** Private networks that may be reached all the same. */
   allowed: CidrList
@@ -37,11 +37,11 @@ export interface PushResult {
   latencyMs: number
 }
 
-export class HookClient {
+export class GuardedHttp {
   readonly #agent: Agent
   readonly #timeoutMs: number
 
-  constructor({ dns, allowed, timeoutMs = TIMEOUT_MS, trusted }: HookClientOptions) {
+  constructor({ dns, allowed, timeoutMs = TIMEOUT_MS, trusted }: GuardedHttpOptions) {
     this.#timeoutMs = timeoutMs
     this.#agent = new Agent({
       connect: guardedConnector({ dns, allowed, timeoutMs, ...(trusted && { trusted }) }),
@@ -149,7 +149,7 @@ class Unreachable extends Error {}
 
 const FORBIDDEN = 'The URL leads to a private or loopback address, which is not called.'
 
-type Guard = Required<Pick<HookClientOptions, 'dns' | 'allowed' | 'timeoutMs'>> & Pick<HookClientOptions, 'trusted'>
+type Guard = Required<Pick<GuardedHttpOptions, 'dns' | 'allowed' | 'timeoutMs'>> & Pick<GuardedHttpOptions, 'trusted'>
 
 /**
  * Judges before, because a literal address is never looked up; while looking up; and afterwards, who really is at the

@@ -1,0 +1,144 @@
+// Every feature's routes and loops, by name, and what lives beside the World and is shared by several of them.
+import { feedbackRoutes } from './control/feedback/routes.ts'
+import { suspensionRoutes } from './control/suspensions/routes.ts'
+import { accountRoutes } from './identity/accounts/routes.ts'
+import { apiKeyRoutes } from './identity/api-keys/routes.ts'
+import { SigningKeys } from './identity/domains/signing-keys.ts'
+import { domainLoops } from './identity/domains/loops.ts'
+import { domainRoutes } from './identity/domains/routes.ts'
+import { smtpCredentialLoops } from './identity/smtp-credentials/loops.ts'
+import { smtpCredentialRoutes } from './identity/smtp-credentials/routes.ts'
+import { tenantRoutes } from './identity/tenants/routes.ts'
+import { complain } from './sending/delivery/complain.ts'
+import { Courier } from './sending/delivery/courier.ts'
+import { deliveryLoops } from './sending/delivery/loops.ts'
+import { moveHeld } from './sending/delivery/move-held.ts'
+import { Transport } from './sending/delivery/transport/transport.ts'
+import { Gate } from './sending/messages/gate.ts'
+import { messageLoops } from './sending/messages/loops.ts'
+import { messageRoutes } from './sending/messages/routes.ts'
+import { unsubscribeRoutes } from './sending/unsubscribe/routes.ts'
+import { usageRoutes } from './sending/usage/routes.ts'
+import { alertLoops } from './observers/alerts/loops.ts'
+import { alertRoutes } from './observers/alerts/routes.ts'
+import { auditLoops } from './observers/audit/loops.ts'
+import { auditRoutes } from './observers/audit/routes.ts'
+import { eventRoutes } from './observers/events/routes.ts'
+import { metricLoops } from './observers/metrics/loops.ts'
+import { metricRoutes } from './observers/metrics/routes.ts'
+import { overviewRoutes } from './observers/overview/routes.ts'
+import { guardianLoops } from './observers/guardian/loops.ts'
+import { guardianRoutes } from './observers/guardian/routes.ts'
+import { queueRoutes } from './observers/queue/routes.ts'
+import { reputationRoutes } from './observers/reputation/routes.ts'
+import { GuardedHttp } from './platform/net/guarded-http.ts'
+import { webhookLoops } from './observers/webhooks/loops.ts'
+import { Messenger } from './observers/webhooks/messenger.ts'
+import { webhookRoutes } from './observers/webhooks/routes.ts'
+import type { Route } from './platform/http/contract.ts'
+import { journalLoops } from './platform/journal/partitions.ts'
+import type { Loop } from './platform/loops/loop.ts'
+import { cidrList } from './platform/net/cidr.ts'
+import { Dns } from './platform/net/dns.ts'
+import type { World } from './platform/world.ts'
+import { operatorMail } from './operator-mail.ts'
+
+/** Somebody waits for the answer; a name that cannot be looked up by then is judged at the first request to it. */
+const LOOK_UP_MS_MAX = 3_000
+
+export interface Features {
+  gate: Gate
+  routes: Route[]
+  /** Every loop of the service; the worker role runs them. */
+  loops: Loop[]
+  /** Lets what is under way end, for a while. */
+  close(): Promise<void>
+}
+
+/** Attempts under way get this long to end when the process is asked to; the leases of the others give them back. */
+const DRAIN_MS_MAX = 8_000
+
+export function buildFeatures(world: World, { publicUrl }: { publicUrl: () => string }): Features {
+  const { config } = world
+  const gate = new Gate(world)
+  const transport = openTransport(world)
+  const courier = new Courier(world, {
+    transport,
+    keys: new SigningKeys(world),
+    mustYield: () => gate.isSaturated,
+  })
+  const dns = new Dns({ servers: config.DNS_SERVERS })
+  const http = new GuardedHttp({ dns, allowed: config.WEBHOOK_ALLOW_CIDRS })
+  const paging = new GuardedHttp({ dns, allowed: cidrList(['0.0.0.0/0', '::/0']) })
+  const messenger = new Messenger(world, http)
+  return {
+    gate,
+    routes: routesOf(world, {
+      gate,
+      publicUrl,
+      http,
+      dns: new Dns({ servers: config.DNS_SERVERS, timeoutMs: LOOK_UP_MS_MAX }),
+    }),
+    loops: [
+      ...journalLoops,
+      ...auditLoops,
+      ...domainLoops,
+      ...smtpCredentialLoops,
+      ...messageLoops,
+      ...deliveryLoops(courier),
+      ...metricLoops,
+      ...webhookLoops(messenger),
+      ...guardianLoops(),
+      ...alertLoops({ sendMail: operatorMail(world, gate), http, paging }),
+    ],
+    close: async () => {
+      await Promise.all([courier.drain(DRAIN_MS_MAX), messenger.drain(DRAIN_MS_MAX)])
+      await Promise.all([transport.close(), http.close(), paging.close()])
+    },
+  }
+}
+
+interface Shared {
+  gate: Gate
+  publicUrl: () => string
+  http: GuardedHttp
+  /** For callers who wait for the answer. */
+  dns: Dns
+}
+
+const routesOf = (world: World, { gate, publicUrl, http, dns }: Shared): Route[] => [
+  ...accountRoutes(world),
+  ...tenantRoutes(world),
+  ...apiKeyRoutes(world),
+  ...domainRoutes(world),
+  ...smtpCredentialRoutes(world),
+  ...messageRoutes(world, gate, publicUrl),
+  ...usageRoutes(world),
+  ...unsubscribeRoutes(world),
+  ...feedbackRoutes(world, complain),
+  ...suspensionRoutes(world, moveHeld),
+  ...queueRoutes(world),
+  ...webhookRoutes(world, { http, dns }),
+  ...eventRoutes(world),
+  ...metricRoutes(world),
+  ...reputationRoutes(world),
+  ...overviewRoutes(world),
+  ...auditRoutes(world),
+  ...guardianRoutes(world),
+  ...alertRoutes(world, dns),
+]
+
+function openTransport({ config, clock, metrics }: World): Transport {
+  const transport = new Transport({
+    helloName: config.MX_HOST,
+    routes: config.SMTP_ROUTES,
+    dnsServers: config.DNS_SERVERS,
+    allowPrivate: config.DELIVERY_ALLOW_CIDRS,
+    clock,
+  })
+  metrics.gauge('sluice_smtp_connections', 'Connections to receivers', ['host'], gauge => {
+    gauge.reset()
+    for (const [host, count] of transport.connectionsByHost()) gauge.set({ host }, count)
+  })
+  return transport
+}

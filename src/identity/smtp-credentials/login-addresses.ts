@@ -1,0 +1,52 @@
+// Where each credential logs in from, per minute: a stolen one is used from many places. Gathered in memory and written
+// soon after, because the guardian looks every ten seconds; nobody who logs in waits for it.
+import { system } from '../../platform/db/actor.ts'
+import { unmapped } from '../../platform/net/cidr.ts'
+import type { World } from '../../platform/world.ts'
+import type { SmtpPrincipal } from './authenticate.ts'
+import { insertCredentialAddresses, type CredentialAddress } from './queries.ts'
+
+const WRITE_EVERY_MS = 1_500
+const MINUTE_MS = 60_000
+/** What may wait while the database is away. Whoever comes from more places than this is found by the first of them. */
+const WAITING_MAX = 50_000
+
+export class LoginAddresses {
+  readonly #world: World
+  #waiting = new Map<string, CredentialAddress>()
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  note({ credentialId, accountId, tenantId }: SmtpPrincipal, ip: string): void {
+    const minute = new Date(Math.floor(this.#world.clock.now().getTime() / MINUTE_MS) * MINUTE_MS)
+    const address = unmapped(ip)
+    if (this.#waiting.size >= WAITING_MAX) return
+    this.#waiting.set(`${credentialId} ${minute.getTime()} ${address}`, {
+      credentialId,
+      accountId,
+      tenantId,
+      minute,
+      address,
+    })
+    this.#timer ??= setTimeout(() => void this.flush(), WRITE_EVERY_MS).unref()
+  }
+
+  /** What cannot be written now is kept for the next time. */
+  async flush(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = null
+    const written = this.#waiting
+    if (written.size === 0) return
+    this.#waiting = new Map()
+    try {
+      const rows = [...written.values()]
+      await this.#world.db.transactLightly(system('login-addresses'), tx => insertCredentialAddresses(tx, rows))
+    } catch (err) {
+      this.#world.log.debug({ err }, 'addresses of logins were not written')
+      for (const [key, row] of written) if (this.#waiting.size < WAITING_MAX) this.#waiting.set(key, row)
+    }
+  }
+}

@@ -1,0 +1,135 @@
+// Alerts, and whom to tell of them.
+import Type, { type Static } from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+import {
+  component,
+  Cursor,
+  DateTime,
+  Limit,
+  NextCursor,
+  Nullable,
+  sensitive,
+  Uuid,
+} from '../../platform/http/schemas.ts'
+
+export const SEVERITIES = ['info', 'warning', 'critical'] as const
+export const CHANNELS = ['email', 'webhook', 'chat', 'paging'] as const
+
+export const Alert = component(
+  'Alert',
+  Type.Object({
+    id: Uuid(),
+    tenant_id: Nullable(Uuid()),
+    kind: Type.String({ description: 'rule, domain_unverified, webhook_disabled, message_set_aside, …' }),
+    severity: Type.Enum([...SEVERITIES]),
+    title: Type.String({ description: 'One sentence for a person' }),
+    scope: Nullable(Type.String({ description: 'type:value, where it is about a scope that can be paused' })),
+    rule_id: Nullable(Uuid()),
+    rule: Nullable(Type.String({ description: 'Name of the rule that fired' })),
+    data: Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Of rules: metric, value, threshold, volume, window_seconds, action, sample, top_recipient_domains',
+    }),
+    created_at: DateTime(),
+    acked_at: Nullable(DateTime()),
+    acked_by: Nullable(Type.String({ description: 'Name of the key' })),
+  }),
+)
+export type Alert = Static<typeof Alert>
+
+export const listAlertsEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/alerts',
+  summary: 'List alerts, newest first',
+  access: key('read'),
+  query: Type.Object({
+    unacked: Type.Optional(Type.Enum(['1'], { description: 'Only those that nobody has acknowledged' })),
+    cursor: Cursor,
+    limit: Limit,
+  }),
+  replies: { 200: Type.Object({ alerts: Type.Array(Alert), next_cursor: NextCursor }) },
+  audit: null,
+})
+
+export const ackAlertEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/alerts/{id}/ack',
+  summary: 'Acknowledge an alert; doing so again changes nothing',
+  access: key('suspend'),
+  noun: 'alert',
+  replies: { 204: null },
+  audit: 'alert.ack',
+})
+
+const contactFields = {
+  id: Uuid(),
+  channel: Type.Enum([...CHANNELS]),
+  target: Type.String(),
+  min_severity: Type.Enum([...SEVERITIES]),
+  created_at: DateTime(),
+  last_delivered_at: Nullable(DateTime()),
+  last_failed_at: Nullable(DateTime()),
+  last_error: Nullable(Type.String({ description: 'Why the last failed try failed' })),
+}
+
+export const AlertContact = component('AlertContact', Type.Object(contactFields))
+export type AlertContact = Static<typeof AlertContact>
+
+export const AlertContactWithSecret = component(
+  'AlertContactWithSecret',
+  Type.Object({
+    ...contactFields,
+    secret: Type.Optional(
+      Type.String({ ...sensitive, description: 'Of webhooks: the key of X-Service-Signature, shown once' }),
+    ),
+  }),
+)
+export type AlertContactWithSecret = Static<typeof AlertContactWithSecret>
+
+const AlertContactCreate = component(
+  'AlertContactCreate',
+  Type.Object({
+    channel: Type.Enum([...CHANNELS]),
+    target: Type.String({
+      ...sensitive,
+      minLength: 1,
+      maxLength: 2000,
+      examples: ['oncall@example.com'],
+      description:
+        'email: an address; webhook: a URL that gets a signed POST; chat: a URL that gets {"text": …}; paging: a ' +
+        'routing key (PagerDuty Events v2). URLs at private addresses are refused.',
+    }),
+    min_severity: Type.Optional(Type.Enum([...SEVERITIES], { default: 'warning' })),
+  }),
+)
+export type AlertContactCreate = Static<typeof AlertContactCreate>
+
+export const listContactsEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/alert-contacts',
+  summary: 'List alert contacts, newest first',
+  access: key('admin'),
+  query: Type.Object({ cursor: Cursor, limit: Limit }),
+  replies: { 200: Type.Object({ contacts: Type.Array(AlertContact), next_cursor: NextCursor }) },
+  audit: null,
+})
+
+export const createContactEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/alert-contacts',
+  summary: 'Add somebody to tell of alerts of this severity or above',
+  access: key('admin'),
+  body: AlertContactCreate,
+  replies: { 201: AlertContactWithSecret },
+  refusals: ['conflict'],
+  audit: 'alert_contact.create',
+})
+
+export const deleteContactEndpoint = endpoint({
+  method: 'DELETE',
+  path: '/v1/alert-contacts/{id}',
+  summary: 'Remove an alert contact; what it was not told yet is not sent',
+  access: key('admin'),
+  noun: 'alert contact',
+  replies: { 204: null },
+  audit: 'alert_contact.delete',
+})

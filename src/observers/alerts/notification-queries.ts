@@ -1,0 +1,94 @@
+// SQL over notifications: claiming what is due, and recording what came of it, fenced by the lease.
+import type { Tx } from '../../platform/db/database.ts'
+import { prepared } from '../../platform/db/sql.ts'
+import type { Alert } from './contract.ts'
+
+export interface ClaimedNotification {
+  id: string
+  attempts: number
+  contact_id: string
+  channel: 'email' | 'webhook' | 'chat' | 'paging'
+  target: string
+  /** Sealed. */
+  secret: string | null
+  alert_id: string
+  account_id: string
+  tenant_id: string | null
+  kind: string
+  severity: Alert['severity']
+  title: string
+  scope: string | null
+  data: Record<string, unknown>
+  created_at: Date
+}
+
+/** Contacts with something due that nobody is telling now; not those in `except`. */
+export const listContactsToTell = async (
+  tx: Tx,
+  { except, limit }: { except: readonly string[]; limit: number },
+): Promise<string[]> => {
+  const rows = await tx.many<{ contact_id: string }>(prepared`
+    select distinct contact_id from alert_notifications n
+    where status = 'pending' and due_at <= ${tx.now} and contact_id <> all(${except}::uuid[])
+      and not exists (select from alert_notifications o
+        where o.contact_id = n.contact_id and o.status = 'pending' and o.lease_until > ${tx.now})
+    limit ${limit}`)
+  return rows.map(row => row.contact_id)
+}
+
+/** The contact's oldest due one. A lease that lapsed gives its work back. */
+export const claimDueNotification = (
+  tx: Tx,
+  contactId: string,
+  { leaseToken, leaseUntil }: { leaseToken: string; leaseUntil: Date },
+): Promise<ClaimedNotification | null> =>
+  tx.maybe<ClaimedNotification>(prepared`
+    with due as (
+      select id from alert_notifications
+      where contact_id = ${contactId} and status = 'pending' and due_at <= ${tx.now}
+        and (lease_until is null or lease_until <= ${tx.now})
+      order by due_at, id limit 1 for update skip locked
+    ), claimed as (
+      update alert_notifications n
+      set lease_token = ${leaseToken}, lease_until = ${leaseUntil}, attempts = attempts + 1, updated_at = ${tx.now}
+      from due where n.id = due.id
+      returning n.id, n.alert_id, n.contact_id, n.attempts
+    )
+    select n.id, n.attempts, c.id as contact_id, c.channel, c.target, c.secret, a.id as alert_id, a.account_id,
+      a.tenant_id, a.kind, a.severity, a.title, a.scope, a.data, a.created_at
+    from claimed n join alert_contacts c on c.id = n.contact_id join alerts a on a.id = n.alert_id`)
+
+export interface Outcome {
+  id: string
+  contactId: string
+  leaseToken: string
+  /** Null: delivered. */
+  error: string | null
+  /** Null with an error: it was the last try. */
+  nextAt: Date | null
+}
+
+/** False when the lease was lost: then another worker has it. */
+export async function recordOutcome(tx: Tx, outcome: Outcome): Promise<boolean> {
+  const { error, nextAt } = outcome
+  const status = error === null ? 'delivered' : nextAt ? 'pending' : 'dead'
+  const updated = await tx.run(prepared`
+    update alert_notifications
+    set status = ${status}, due_at = coalesce(${nextAt}::timestamptz, due_at), last_error = ${error}, lease_token = null,
+      lease_until = null, updated_at = ${tx.now}
+    where id = ${outcome.id} and lease_token = ${outcome.leaseToken}`)
+  if (updated === 0) return false
+  if (error === null) {
+    await tx.run(prepared`update alert_contacts set last_delivered_at = ${tx.now} where id = ${outcome.contactId}`)
+  } else {
+    await tx.run(prepared`
+      update alert_contacts set last_failed_at = ${tx.now}, last_error = ${error} where id = ${outcome.contactId}`)
+  }
+  return true
+}
+
+/** What was settled long ago; the alerts themselves stay. */
+export const deleteOldNotifications = (tx: Tx, { before, limit }: { before: Date; limit: number }): Promise<number> =>
+  tx.run(prepared`
+    delete from alert_notifications where id in (
+      select id from alert_notifications where status <> 'pending' and updated_at < ${before} limit ${limit})`)

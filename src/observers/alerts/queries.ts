@@ -1,0 +1,147 @@
+// All SQL over alerts and their contacts; the only writer of those tables.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import type { Alert, AlertContact } from './contract.ts'
+
+interface AlertRow extends Omit<Alert, 'created_at' | 'acked_at'> {
+  created_at: Date
+  acked_at: Date | null
+}
+
+const alertColumns = sql`id, tenant_id, kind, severity, title, scope, rule_id, rule_name as rule, data, created_at,
+  acked_at, acked_by`
+
+const toAlert = (row: AlertRow): Alert => ({
+  ...row,
+  created_at: row.created_at.toISOString(),
+  acked_at: row.acked_at?.toISOString() ?? null,
+})
+
+export interface AnomalyEvent {
+  account_id: string
+  tenant_id: string | null
+  created_at: Date
+  data: Record<string, unknown>
+}
+
+export const listAnomalies = (db: Db, { after, upTo }: { after: number; upTo: number }): Promise<AnomalyEvent[]> =>
+  db.many<AnomalyEvent>(prepared`
+    select account_id, tenant_id, created_at, data from events
+    where id > ${after} and id <= ${upTo} and type = 'anomaly_detected' order by id`)
+
+export interface NewAlert {
+  id: string
+  account_id: string
+  tenant_id: string | null
+  kind: string
+  severity: string
+  title: string
+  scope: string | null
+  rule_id: string | null
+  rule_name: string | null
+  data: object
+  created_at: Date
+}
+
+/** An event that was read before makes no second alert. Answers the ids of the new ones. */
+export const insertAlerts = async (tx: Tx, alerts: readonly NewAlert[]): Promise<string[]> => {
+  const rows = await tx.many<{ id: string }>(prepared`
+    insert into alerts (id, account_id, tenant_id, kind, severity, title, scope, rule_id, rule_name, data, created_at)
+    select id, account_id, tenant_id, kind, severity, title, scope, rule_id, rule_name, data, created_at
+    from json_to_recordset(${JSON.stringify(alerts)}::json) as a (id uuid, account_id uuid, tenant_id uuid, kind text,
+      severity text, title text, scope text, rule_id uuid, rule_name text, data jsonb, created_at timestamptz)
+    on conflict (id) do nothing returning id`)
+  return rows.map(row => row.id)
+}
+
+/** A line for every contact of the alert's account that wants to hear of its severity. */
+export const insertNotifications = (tx: Tx, alertIds: readonly string[]): Promise<number> =>
+  tx.run(prepared`
+    insert into alert_notifications (id, alert_id, contact_id, due_at, updated_at)
+    select gen_random_uuid(), a.id, c.id, ${tx.now}, ${tx.now}
+    from alerts a join alert_contacts c on c.account_id = a.account_id
+    where a.id = any(${alertIds}::uuid[])
+      and array_position(array['info', 'warning', 'critical'], c.min_severity)
+        <= array_position(array['info', 'warning', 'critical'], a.severity)
+    on conflict on constraint alert_notifications_once do nothing`)
+
+export async function listAlerts(
+  db: Pick<Db, 'many'>,
+  reach: Reach,
+  { isUnacked, after, limit }: { isUnacked: boolean; after: string | null; limit: number },
+): Promise<Alert[]> {
+  const rows = await db.many<AlertRow>(sql`
+    select ${alertColumns} from alerts
+    where ${all([within(reach), isUnacked && sql`acked_at is null`, after !== null && sql`id < ${after}`])}
+    order by id desc limit ${limit}`)
+  return rows.map(toAlert)
+}
+
+/** The alert as it was, locked; null when there is none within reach. */
+export const findAlertForUpdate = (
+  tx: Tx,
+  reach: Reach,
+  id: string,
+): Promise<{ tenant_id: string | null; acked_at: Date | null } | null> =>
+  tx.maybe(sql`select tenant_id, acked_at from alerts where id = ${id} and ${within(reach)} for update`)
+
+export const updateAlertAcked = (tx: Tx, id: string, ackedBy: string): Promise<number> =>
+  tx.run(sql`update alerts set acked_at = ${tx.now}, acked_by = ${ackedBy} where id = ${id}`)
+
+interface ContactRow extends Omit<AlertContact, 'created_at' | 'last_delivered_at' | 'last_failed_at'> {
+  created_at: Date
+  last_delivered_at: Date | null
+  last_failed_at: Date | null
+}
+
+const contactColumns = sql`id, channel, target, min_severity, created_at, last_delivered_at, last_failed_at, last_error`
+
+const toContact = (row: ContactRow): AlertContact => ({
+  ...row,
+  created_at: row.created_at.toISOString(),
+  last_delivered_at: row.last_delivered_at?.toISOString() ?? null,
+  last_failed_at: row.last_failed_at?.toISOString() ?? null,
+})
+
+export interface NewContact {
+  id: string
+  accountId: string
+  channel: string
+  target: string
+  minSeverity: string
+  /** Sealed. */
+  secret: string | null
+}
+
+export async function insertContact(tx: Tx, contact: NewContact): Promise<AlertContact> {
+  const row = await tx.one<ContactRow>(sql`
+    insert into alert_contacts (id, account_id, channel, target, min_severity, secret, created_at)
+    values (${contact.id}, ${contact.accountId}, ${contact.channel}, ${contact.target}, ${contact.minSeverity},
+      ${contact.secret}, ${tx.now})
+    returning ${contactColumns}`)
+  return toContact(row)
+}
+
+export const countContacts = async (db: Db, accountId: string): Promise<number> =>
+  (await db.one<{ total: number }>(sql`select count(*) as total from alert_contacts where account_id = ${accountId}`))
+    .total
+
+export async function listContacts(
+  db: Pick<Db, 'many'>,
+  { accountId }: Reach,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<AlertContact[]> {
+  const rows = await db.many<ContactRow>(sql`
+    select ${contactColumns} from alert_contacts
+    where ${all([sql`account_id = ${accountId}`, after !== null && sql`id < ${after}`])}
+    order by id desc limit ${limit}`)
+  return rows.map(toContact)
+}
+
+/** Null when there is none within reach. */
+export async function deleteContactRow(tx: Tx, { accountId }: Reach, id: string): Promise<AlertContact | null> {
+  const row = await tx.maybe<ContactRow>(sql`
+    delete from alert_contacts where id = ${id} and account_id = ${accountId} returning ${contactColumns}`)
+  return row && toContact(row)
+}

@@ -1,0 +1,175 @@
+// One pass of the guardian: look at the scopes in which something happened, decide, act, remember. One process at a time;
+// what a pass did is known by its states, so that a process that dies half-way leaves the rest to the next pass and
+// nothing is said twice.
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { World } from '../../platform/world.ts'
+import { act, type Plan } from './act.ts'
+import { Look, type Finding } from './find-over.ts'
+import { HourCache } from './hour-cache.ts'
+import { listOverridesAnywhere } from './queries.ts'
+import { RuleBook, scopeKey, type Scope } from './rule.ts'
+import { NO_TENANT } from '../metrics/counters.ts'
+import {
+  avoidCompiling,
+  deleteCalmThrottles,
+  deleteStates,
+  findLastPass,
+  listStandings,
+  listStatesAnywhere,
+  tryGuardianLock,
+  updateStatesOver,
+  updateThrottleOwners,
+  upsertLastPass,
+  type Standing,
+  type State,
+} from './state-queries.ts'
+import { listActiveScopesAnywhere } from './sums-queries.ts'
+
+const by = system('guardian')
+
+/** The longest window: at the first pass ever, and after a change of rules, everything within it is looked at. */
+const WINDOW_MS_MAX = 604_800_000
+/** What was counted before a pass may be committed after it; longer than any transaction may take. */
+const OVERLAP_MS = 60_000
+/** SPEC, Limits: resume grace. */
+const GRACE_MS = 900_000
+/** So that a pass ends while its lock holds. The rest is found by the next one. */
+const PLANS_MAX = 500
+
+export interface Pass {
+  scopes: number
+  findings: number
+  plans: number
+}
+
+/** Null when another process is at it. */
+export function evaluate(world: World, cache: HourCache = new HourCache()): Promise<Pass | null> {
+  return world.db.transact(by, async tx => {
+    if (!(await tryGuardianLock(tx))) return null
+    avoidCompiling(tx)
+    const overrides = await listOverridesAnywhere(tx)
+    const book = new RuleBook(overrides)
+    const states = await listStatesAnywhere(tx)
+    const scopes = withStates(await listActiveScopesAnywhere(tx, await sinceLastPass(tx), overrides), states)
+    cache.beginPass()
+    const look = new Look(tx, tx.now, cache)
+    const findings = await withoutResumed(tx, look, await look.findOver(book, scopes))
+    const plans = await planAll({ look, now: tx.now, findings, states })
+    const isComplete = await act(world, plans.slice(0, PLANS_MAX))
+    await remember(tx, book, { findings, states })
+    // Otherwise the next pass looks at the same scopes again.
+    if (isComplete && cache.isComplete && plans.length <= PLANS_MAX) await upsertLastPass(tx)
+    return { scopes: scopes.length, findings: findings.length, plans: plans.length }
+  })
+}
+
+async function sinceLastPass(tx: Tx): Promise<{ since: Date; longSince: Date; now: Date }> {
+  const longSince = new Date(tx.now.getTime() - WINDOW_MS_MAX)
+  const last = (await findLastPass(tx)) ?? longSince
+  // A clock that was set back must not make us wait for the old time to come again.
+  return { since: new Date(Math.min(last.getTime(), tx.now.getTime()) - OVERLAP_MS), longSince, now: tx.now }
+}
+
+/**
+ * Those that are over have to be looked at when nothing happens, or they would never be calm; and before all others, so
+ * that none is taken for calm because a pass had no room for it.
+ */
+function withStates(active: readonly Scope[], states: readonly State[]): Scope[] {
+  const over = states.map(({ account_id, scope_type, scope_value, tenant_id }) => ({
+    account_id,
+    scope_type,
+    scope_value,
+    tenant_id,
+  }))
+  return [...new Map([...over, ...active].map(scope => [scopeKey(scope), scope])).values()]
+}
+
+interface Judged extends Finding {
+  standing: Standing
+}
+
+/** What a person resumed is not stopped again for what happened before: only what came since counts. */
+async function withoutResumed(tx: Tx, look: Look, findings: readonly Finding[]): Promise<Judged[]> {
+  const standings =
+    findings.length > 0
+      ? await listStandings(
+          tx,
+          findings.map(finding => finding.scope),
+        )
+      : []
+  const judged: Judged[] = []
+  for (const [index, finding] of findings.entries()) {
+    const standing = standings[index]!
+    const isOld =
+      finding.rule.action === 'suspend' &&
+      standing.resumed_at !== null &&
+      !(await look.isOverSince(finding, standing.resumed_at))
+    if (!isOld) judged.push({ ...finding, standing })
+  }
+  return judged
+}
+
+interface Planning {
+  look: Look
+  now: Date
+  findings: readonly Judged[]
+  states: readonly State[]
+}
+
+async function planAll({ look, now, findings, states }: Planning): Promise<Plan[]> {
+  const known = new Map(states.map(state => [stateKey(state.rule_name, state), state]))
+  const plans: Plan[] = []
+  for (const finding of findings) {
+    const { rule, standing } = finding
+    const state = known.get(stateKey(rule.name, finding.scope))
+    const isInGrace = standing.resumed_at !== null && now.getTime() - standing.resumed_at.getTime() < GRACE_MS
+    const plan: Plan = {
+      finding,
+      isNew: !state,
+      alerts: !state || (await isDueAgain(look, finding, state)),
+      pauses: rule.action === 'suspend' && !standing.is_paused && !isInGrace,
+      throttles: rule.action === 'throttle' && !state?.is_throttled && finding.scope.tenant_id !== NO_TENANT,
+    }
+    if (plan.alerts || plan.pauses || plan.throttles) plans.push(plan)
+  }
+  return plans
+}
+
+/** One alert until it is acknowledged. Then what was acknowledged is known, and only what came since can be news. */
+async function isDueAgain(look: Look, finding: Judged, { acked_at }: State): Promise<boolean> {
+  return acked_at !== null && !finding.standing.is_paused && (await look.isOverSince(finding, acked_at))
+}
+
+async function remember(
+  tx: Tx,
+  book: RuleBook,
+  { findings, states }: { findings: readonly Judged[]; states: readonly State[] },
+): Promise<void> {
+  const over = new Map(findings.map(finding => [stateKey(finding.rule.name, finding.scope), finding]))
+  const calm = states.filter(state => {
+    if (over.has(stateKey(state.rule_name, state))) return false
+    const rule = book.find(state, state.rule_name)
+    return !rule || tx.now.getTime() - state.last_over.getTime() >= rule.window_seconds * 1000
+  })
+  if (over.size > 0) {
+    await updateStatesOver(
+      tx,
+      [...over.values()].map(({ rule, scope }) => ({ ...scope, rule })),
+    )
+  }
+  if (calm.length > 0) await deleteStates(tx, calm)
+  await updateThrottleOwners(tx)
+  for (const { account_id, tenant_id, rate_per_minute, rule_name } of await deleteCalmThrottles(tx)) {
+    tx.audit({
+      action: 'tenant.unthrottle',
+      accountId: account_id,
+      tenantId: tenant_id,
+      target: { type: 'tenant', id: tenant_id },
+      before: { effective_rate_per_minute: rate_per_minute, rule: rule_name },
+      after: { effective_rate_per_minute: null },
+    })
+  }
+}
+
+const stateKey = (ruleName: string, scope: Scope): string => `${scopeKey(scope)} ${ruleName}`

@@ -1,0 +1,233 @@
+// Which rules are over their threshold, for which of these scopes. Most are far from it, so it goes from cheap to exact:
+// the hours say how high a value can be at the most; only where that is too high are minutes read, and only where an
+// average counts are the seven days before.
+import type { Db } from '../../platform/db/database.ts'
+import type { HourCache } from './hour-cache.ts'
+import { add, baselineOf, isRate, NOTHING, type Counters, type History } from './metric.ts'
+import { isOver, measured, scopeKey, type Rule, type RuleBook, type Scope, type ScopeType } from './rule.ts'
+import {
+  BASELINE_MS,
+  hourAfter,
+  hourBefore,
+  listAddressHistories,
+  listBounds,
+  listDistinctAddresses,
+  listHistories,
+  listSums,
+  windowBefore,
+  type Bounds,
+  type Period,
+} from './sums-queries.ts'
+
+export interface Finding {
+  rule: Rule
+  scope: Scope
+  value: number
+  volume: number
+  /** What the value exceeds: the threshold, or the multiplied average. */
+  limit: number
+  /** The average, where it counted. */
+  baseline: number | null
+}
+
+const HOUR_MS = 3_600_000
+/** Scopes in one statement: bounds what a statement sends and how long it takes. */
+const CHUNK = 5_000
+
+/** A rule that may be over its limit for a scope. */
+type Suspect = Pick<Finding, 'rule' | 'scope' | 'limit' | 'baseline'>
+
+interface Group {
+  scopeType: ScopeType
+  windowSeconds: number
+  members: { scope: Scope; rules: Rule[] }[]
+}
+
+export class Look {
+  readonly #db: Db
+  readonly #now: Date
+  readonly #cache: HourCache
+
+  constructor(db: Db, now: Date, cache: HourCache) {
+    this.#db = db
+    this.#now = now
+    this.#cache = cache
+  }
+
+  /** Grouped by type of scope and window, so that ten thousand tenants cost about as many statements as one. */
+  async findOver(book: RuleBook, scopes: readonly Scope[]): Promise<Finding[]> {
+    const findings: Finding[] = []
+    for (const group of groupsOf(book, scopes)) {
+      const window = windowBefore(this.#now, group.windowSeconds)
+      const suspects = await this.#listSuspects(group, window)
+      for (let start = 0; start < suspects.length; start += CHUNK) {
+        findings.push(...(await this.#confirm(group.scopeType, suspects.slice(start, start + CHUNK), window)))
+      }
+    }
+    return findings
+  }
+
+  /** Whether the rule is over its limit for what happened from then on alone. */
+  async isOverSince({ rule, scope, limit }: Finding, from: Date): Promise<boolean> {
+    const window = windowBefore(this.#now, rule.window_seconds)
+    if (from <= window.from) return true
+    // The minute of that moment holds what came before it as well, so it begins with the next one.
+    const later = { from: windowBefore(from, 0).from, to: this.#now }
+    const [counters] = await this.#listExact(scope.scope_type, [{ rule, scope }], later)
+    return isOver(rule, measured(rule, counters!), limit)
+  }
+
+  async #listSuspects({ scopeType, windowSeconds, members }: Group, window: Period): Promise<Suspect[]> {
+    const counted = members.filter(({ rules }) => rules.some(rule => !isAboutLogins(rule)))
+    const boundsOf = await this.#listBounds(
+      scopeType,
+      counted.map(member => member.scope),
+      window,
+    )
+    const suspects: Suspect[] = []
+    const compared: { rule: Rule; scope: Scope; bounds: Bounds | null }[] = []
+    for (const { scope, rules } of members) {
+      for (const rule of rules) {
+        const bounds = isAboutLogins(rule) ? null : boundsOf(scope)
+        if (bounds === undefined) continue
+        if (rule.baseline_multiplier !== null) {
+          if (mayBeOver(rule, bounds, 0)) compared.push({ rule, scope, bounds })
+        } else if (mayBeOver(rule, bounds, rule.threshold)) {
+          suspects.push({ rule, scope, limit: rule.threshold, baseline: null })
+        }
+      }
+    }
+    if (compared.length === 0) return suspects
+    const historyOf = await this.#listHistories(scopeType, compared, { window, windowSeconds })
+    for (const { rule, scope, bounds } of compared) {
+      const history = historyOf(rule, scope)
+      if (history === undefined) continue
+      const baseline = baselineOf(rule.metric, windowSeconds, history)
+      const limit = baseline === null ? rule.threshold : rule.baseline_multiplier! * baseline
+      if (mayBeOver(rule, bounds, limit)) suspects.push({ rule, scope, limit, baseline })
+    }
+    return suspects
+  }
+
+  /**
+   * The running hour and the one before are read afresh, so that a roll-up that lags behind is not taken for silence;
+   * older ones are kept. Undefined where they could not be read in this pass.
+   */
+  async #listBounds(
+    scopeType: ScopeType,
+    scopes: readonly Scope[],
+    { from, to }: Period,
+  ): Promise<(scope: Scope) => Bounds | undefined> {
+    const [since, fullHour] = [hourBefore(from), hourAfter(from)]
+    const hot = new Date(hourBefore(to).getTime() - HOUR_MS)
+    const settled =
+      since < hot
+        ? await this.#cache.get(
+            {
+              name: `${scopeType} ${since.getTime()} ${hot.getTime()}`,
+              hours: (hot.getTime() - since.getTime()) / HOUR_MS,
+              items: scopes,
+              keyOf: scopeKey,
+            },
+            missing => listBounds(this.#db, scopeType, missing, { since, fullHour, until: hot }),
+          )
+        : null
+    const live = new Map<string, Bounds>()
+    const recent = { since: since < hot ? hot : since, fullHour, until: new Date(to.getTime() + 1) }
+    for (let start = 0; start < scopes.length; start += CHUNK) {
+      const chunk = scopes.slice(start, start + CHUNK)
+      const bounds = await listBounds(this.#db, scopeType, chunk, recent)
+      chunk.forEach((scope, index) => live.set(scopeKey(scope), bounds[index]!))
+    }
+    return scope => {
+      const key = scopeKey(scope)
+      const [old, fresh] = [settled?.get(key), live.get(key)!]
+      if (!settled) return fresh
+      return old && { least: add(old.least, fresh.least), most: add(old.most, fresh.most) }
+    }
+  }
+
+  async #listHistories(
+    scopeType: ScopeType,
+    compared: readonly { rule: Rule; scope: Scope }[],
+    { window, windowSeconds }: { window: Period; windowSeconds: number },
+  ): Promise<(rule: Rule, scope: Scope) => History | null | undefined> {
+    const [logins, counted] = [compared.filter(each => isAboutLogins(each.rule)), compared.filter(isAboutMail)].map(
+      each => [...new Map(each.map(({ scope }) => [scopeKey(scope), scope])).values()],
+    ) as [Scope[], Scope[]]
+    const histories = await this.#cache.get(
+      {
+        name: `history ${scopeType} ${hourBefore(window.from).getTime()}`,
+        hours: BASELINE_MS / HOUR_MS,
+        items: counted,
+        keyOf: scopeKey,
+      },
+      missing => listHistories(this.#db, scopeType, missing, window),
+    )
+    const found = await listAddressHistories(this.#db, scopeType, logins, { window, windowSeconds })
+    const addresses = new Map(logins.map((scope, index) => [scopeKey(scope), found[index]!]))
+    return (rule, scope) => (isAboutLogins(rule) ? addresses : histories).get(scopeKey(scope))
+  }
+
+  async #confirm(scopeType: ScopeType, suspects: readonly Suspect[], window: Period): Promise<Finding[]> {
+    const counters = await this.#listExact(scopeType, suspects, window)
+    return suspects.flatMap((suspect, index) => {
+      const result = measured(suspect.rule, counters[index]!)
+      return isOver(suspect.rule, result, suspect.limit)
+        ? [{ ...suspect, value: result.value, volume: result.volume }]
+        : []
+    })
+  }
+
+  /** In their order; only what the rules ask for. */
+  async #listExact(
+    scopeType: ScopeType,
+    asked: readonly { rule: Rule; scope: Scope }[],
+    window: Period,
+  ): Promise<Counters[]> {
+    const [logins, mail] = [asked.filter(each => isAboutLogins(each.rule)), asked.filter(isAboutMail)]
+    const [sums, addresses] = [
+      await listSums(
+        this.#db,
+        scopeType,
+        mail.map(each => each.scope),
+        window,
+      ),
+      await listDistinctAddresses(
+        this.#db,
+        scopeType,
+        logins.map(each => each.scope),
+        window,
+      ),
+    ]
+    const found = new Map<object, Counters>(mail.map((each, index) => [each, sums[index]!]))
+    logins.forEach((each, index) => found.set(each, { ...NOTHING, distinct_ips: addresses[index]! }))
+    return asked.map(each => found.get(each)!)
+  }
+}
+
+function groupsOf(book: RuleBook, scopes: readonly Scope[]): Iterable<Group> {
+  const groups = new Map<string, Group>()
+  for (const scope of scopes) {
+    for (const [windowSeconds, rules] of book.rulesByWindow(scope)) {
+      const key = `${scope.scope_type} ${windowSeconds}`
+      let group = groups.get(key)
+      if (!group) groups.set(key, (group = { scopeType: scope.scope_type, windowSeconds, members: [] }))
+      group.members.push({ scope, rules })
+    }
+  }
+  return groups.values()
+}
+
+/** A rate is at most all that may have been counted over the least that it can be a part of. No bounds: it may. */
+function mayBeOver(rule: Rule, bounds: Bounds | null, limit: number): boolean {
+  if (!bounds) return true
+  const most = measured(rule, bounds.most)
+  if (most.volume < rule.min_volume || most.count < rule.min_count) return false
+  if (!isRate(rule.metric)) return most.value > limit
+  const least = measured(rule, bounds.least)
+  return most.count > 0 && Math.min(1, most.count / Math.max(least.volume, rule.min_volume, 1)) > limit
+}
+
+const isAboutLogins = (rule: Rule): boolean => rule.metric === 'distinct_ips'
+const isAboutMail = ({ rule }: { rule: Rule }): boolean => !isAboutLogins(rule)

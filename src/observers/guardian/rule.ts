@@ -1,0 +1,92 @@
+// A rule as the evaluation sees it, and the rules that are in force for a tenant: its own, else the account's, else the
+// platform's, matched by name. Pure.
+import type { Severity } from '../../platform/journal/anomaly.ts'
+import { DEFAULT_RULES } from './defaults.ts'
+import { measure, type Counters, type Measured, type Metric } from './metric.ts'
+
+export const SCOPE_TYPES = ['tenant', 'domain', 'sender', 'credential', 'api_key'] as const
+export type ScopeType = (typeof SCOPE_TYPES)[number]
+
+export const ACTIONS = ['alert', 'throttle', 'suspend'] as const
+export type Action = (typeof ACTIONS)[number]
+
+export interface Rule {
+  id: string
+  name: string
+  metric: Metric
+  scope_type: ScopeType
+  window_seconds: number
+  threshold: number
+  min_volume: number
+  min_count: number
+  baseline_multiplier: number | null
+  action: Action
+  severity: Severity
+  enabled: boolean
+}
+
+export interface Override extends Rule {
+  account_id: string
+  tenant_id: string | null
+}
+
+/** What is measured: one of these of one tenant. `tenant_id` is all zeros where none is known. */
+export interface Scope {
+  account_id: string
+  scope_type: ScopeType
+  scope_value: string
+  tenant_id: string
+}
+
+export const scopeKey = (scope: Scope): string =>
+  `${scope.account_id} ${scope.tenant_id} ${scope.scope_type} ${scope.scope_value}`
+
+/** Whether there is enough of it, and more of it than the limit: an equal value does not fire. */
+export const isOver = (rule: Rule, { value, count, volume }: Measured, limit: number): boolean =>
+  volume >= rule.min_volume && count >= rule.min_count && value > limit
+
+export const measured = (rule: Rule, counters: Counters): Measured => measure(rule.metric, counters)
+
+/** Every rule in force for the tenant, disabled ones included; without a tenant those of the account. */
+export function effectiveRules<R extends Rule>(
+  overrides: readonly (R & { tenant_id: string | null })[],
+  tenantId: string | null,
+): (Rule | R)[] {
+  const byName = new Map<string, Rule | R>(DEFAULT_RULES.map(rule => [rule.name, rule]))
+  for (const override of overrides) if (override.tenant_id === null) byName.set(override.name, override)
+  if (tenantId === null) return [...byName.values()]
+  for (const override of overrides) if (override.tenant_id === tenantId) byName.set(override.name, override)
+  return [...byName.values()]
+}
+
+/** The rules of every account, looked up by scope many thousand times in a pass. */
+export class RuleBook {
+  readonly #byAccount: Map<string, Override[]>
+  readonly #known = new Map<string, Map<number, Rule[]>>()
+
+  constructor(overrides: readonly Override[]) {
+    this.#byAccount = Map.groupBy(overrides, override => override.account_id)
+  }
+
+  /** Those that are switched on and about such scopes. */
+  rulesByWindow({ account_id, tenant_id, scope_type }: Scope): ReadonlyMap<number, Rule[]> {
+    const overrides = this.#byAccount.get(account_id)
+    // Most accounts have none of their own and share one entry.
+    const key = overrides ? `${scope_type} ${account_id} ${tenant_id}` : scope_type
+    let known = this.#known.get(key)
+    if (!known) {
+      const rules = effectiveRules(overrides ?? [], tenant_id)
+      known = Map.groupBy(
+        rules.filter(rule => rule.enabled && rule.scope_type === scope_type),
+        rule => rule.window_seconds,
+      )
+      this.#known.set(key, known)
+    }
+    return known
+  }
+
+  find(scope: Scope, name: string): Rule | null {
+    const rules = [...this.rulesByWindow(scope).values()].flat()
+    return rules.find(rule => rule.name === name) ?? null
+  }
+}

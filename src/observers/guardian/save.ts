@@ -1,0 +1,80 @@
+// Saving and deleting rules of an account's own.
+import type { Actor } from '../../platform/db/actor.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { notFound, refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import type { Rule, RuleInput } from './contract.ts'
+import {
+  countRules,
+  deleteRuleRow,
+  findIsTenant,
+  findRuleNamed,
+  toApi,
+  upsertRule,
+  upsertRuleChange,
+  type StoredRule,
+} from './queries.ts'
+
+/** For the account as a whole, and again for each tenant: each pass evaluates all of them. */
+const RULES_MAX = 100
+
+export function saveRule(world: World, by: Actor, reach: Reach, wanted: RuleInput): Promise<Rule> {
+  return world.db.transact(by, async tx => {
+    const { accountId } = reach
+    const tenantId = wanted.tenant_id ?? null
+    if (tenantId !== null && !(await findIsTenant(tx, reach, tenantId))) throw notFound('tenant')
+    await upsertRuleChange(tx, accountId)
+    const known = await findRuleNamed(tx, accountId, { tenantId, name: wanted.name })
+    const rule = {
+      id: known?.id ?? newId(tx.now),
+      account_id: accountId,
+      tenant_id: tenantId,
+      ...withDefaults(wanted),
+    }
+    if (known && isSame(known, rule)) return toApi(known)
+    if (!known && (await countRules(tx, accountId, tenantId)) >= RULES_MAX) {
+      throw refuse('conflict', `There can be ${RULES_MAX} rules for the account, and as many for each tenant.`)
+    }
+    const saved = toApi(await upsertRule(tx, rule))
+    tx.audit({
+      accountId,
+      tenantId,
+      target: { type: 'rule', id: saved.id },
+      before: known && toApi(known),
+      after: saved,
+    })
+    return saved
+  })
+}
+
+export function deleteRule(world: World, by: Actor, reach: Reach, id: string): Promise<void> {
+  return world.db.transact(by, async tx => {
+    const rule = await deleteRuleRow(tx, reach, id)
+    if (!rule) throw notFound('rule')
+    await upsertRuleChange(tx, reach.accountId)
+    tx.audit({
+      accountId: reach.accountId,
+      tenantId: rule.tenant_id,
+      target: { type: 'rule', id },
+      before: toApi(rule),
+    })
+  })
+}
+
+export const withDefaults = (wanted: RuleInput) => ({
+  name: wanted.name,
+  metric: wanted.metric,
+  scope_type: wanted.scope_type,
+  window_seconds: wanted.window_seconds,
+  threshold: wanted.threshold ?? 0,
+  min_volume: wanted.min_volume ?? 0,
+  min_count: wanted.min_count ?? 0,
+  baseline_multiplier: wanted.baseline_multiplier ?? null,
+  action: wanted.action,
+  severity: wanted.severity ?? ('warning' as const),
+  enabled: wanted.enabled ?? true,
+})
+
+const isSame = (known: StoredRule, wanted: object): boolean =>
+  Object.entries(wanted).every(([name, value]) => known[name as keyof StoredRule] === value)

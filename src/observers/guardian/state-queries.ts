@@ -1,0 +1,122 @@
+// All SQL over what the guardian remembers: its passes, the rules that are over their threshold, the throttles.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { locks } from '../../platform/db/locks.ts'
+import { prepared, sql } from '../../platform/db/sql.ts'
+import type { Rule, Scope } from './rule.ts'
+
+export interface State extends Scope {
+  rule_name: string
+  last_over: Date
+  /** When its alert was acknowledged. */
+  acked_at: Date | null
+  is_throttled: boolean
+}
+
+/** False when another process is evaluating. */
+export const tryGuardianLock = async (tx: Tx): Promise<boolean> =>
+  (await tx.one<{ taken: boolean }>(prepared`select pg_try_advisory_xact_lock(${locks.guardian}) as taken`)).taken
+
+/** What a pass asks looks expensive to the planner, but compiling it takes longer than running it. */
+export const avoidCompiling = (tx: Tx): void => tx.send(sql`set local jit = off`)
+
+export const findLastPass = async (db: Db): Promise<Date | null> =>
+  (await db.maybe<{ evaluated_at: Date }>(prepared`select evaluated_at from guardian_pass where id = 1`))
+    ?.evaluated_at ?? null
+
+export const upsertLastPass = (tx: Tx): Promise<number> =>
+  tx.run(prepared`
+    insert into guardian_pass (id, evaluated_at) values (1, ${tx.now})
+    on conflict (id) do update set evaluated_at = excluded.evaluated_at`)
+
+export const listStatesAnywhere = (db: Db): Promise<State[]> =>
+  db.many<State>(prepared`
+    select s.account_id, s.scope_type, s.scope_value, s.tenant_id, s.rule_name, s.last_over, a.acked_at,
+      exists (select from tenant_throttles t where t.tenant_id = s.tenant_id) as is_throttled
+    from guardian_states s left join alerts a on a.id = s.alert_id`)
+
+/** False when the state is there already: then somebody else has said so. */
+export const insertState = async (tx: Tx, rule: Rule, scope: Scope): Promise<boolean> =>
+  (await tx.run(sql`
+    insert into guardian_states (account_id, rule_name, scope_type, scope_value, tenant_id, rule_id, action, since,
+      last_over)
+    values (${scope.account_id}, ${rule.name}, ${scope.scope_type}, ${scope.scope_value}, ${scope.tenant_id}, ${rule.id},
+      ${rule.action}, ${tx.now}, ${tx.now})
+    on conflict do nothing`)) > 0
+
+export const updateStateAlert = (tx: Tx, rule: Rule, scope: Scope, alertId: string): Promise<number> =>
+  tx.run(sql`
+    update guardian_states set alert_id = ${alertId}
+    where account_id = ${scope.account_id} and rule_name = ${rule.name} and scope_type = ${scope.scope_type}
+      and scope_value = ${scope.scope_value} and tenant_id = ${scope.tenant_id}`)
+
+interface StateOfRule extends Scope {
+  rule: Rule
+}
+
+/** Still over: also what the rule does now, should it have been changed. */
+export const updateStatesOver = (tx: Tx, states: readonly StateOfRule[]): Promise<number> =>
+  tx.run(prepared`
+    update guardian_states s set last_over = ${tx.now}, rule_id = o.rule_id, action = o.action
+    from unnest(${states.map(each => each.account_id)}::uuid[], ${states.map(each => each.rule.name)}::text[],
+      ${states.map(each => each.scope_type)}::text[], ${states.map(each => each.scope_value)}::text[],
+      ${states.map(each => each.tenant_id)}::uuid[], ${states.map(each => each.rule.id)}::uuid[],
+      ${states.map(each => each.rule.action)}::text[])
+      as o (account_id, rule_name, scope_type, scope_value, tenant_id, rule_id, action)
+    where s.account_id = o.account_id and s.rule_name = o.rule_name and s.scope_type = o.scope_type
+      and s.scope_value = o.scope_value and s.tenant_id = o.tenant_id`)
+
+export const deleteStates = (tx: Tx, states: readonly State[]): Promise<number> =>
+  tx.run(prepared`
+    delete from guardian_states s
+    using unnest(${states.map(each => each.account_id)}::uuid[], ${states.map(each => each.rule_name)}::text[],
+      ${states.map(each => each.scope_type)}::text[], ${states.map(each => each.scope_value)}::text[],
+      ${states.map(each => each.tenant_id)}::uuid[]) as o (account_id, rule_name, scope_type, scope_value, tenant_id)
+    where s.account_id = o.account_id and s.rule_name = o.rule_name and s.scope_type = o.scope_type
+      and s.scope_value = o.scope_value and s.tenant_id = o.tenant_id`)
+
+export interface Standing {
+  is_paused: boolean
+  resumed_at: Date | null
+}
+
+/** Whether each scope is paused, and when it was last resumed; in their order. */
+export const listStandings = (db: Db, scopes: readonly Scope[]): Promise<Standing[]> =>
+  db.many<Standing>(prepared`
+    select s.is_paused, s.resumed_at
+    from unnest(${scopes.map(scope => scope.account_id)}::uuid[], ${scopes.map(scope => scope.scope_type)}::text[],
+      ${scopes.map(scope => scope.scope_value)}::text[]) with ordinality as w (account_id, scope_type, scope_value, n)
+    cross join lateral (
+      select coalesce(bool_or(status = 'active'), false) as is_paused, max(resumed_at) as resumed_at from suspensions p
+      where p.account_id = w.account_id and p.scope_type = w.scope_type and p.scope_value = w.scope_value) s
+    order by w.n`)
+
+export interface Throttle {
+  tenant_id: string
+  account_id: string
+  rate_per_minute: number
+  rule_id: string
+  rule_name: string
+}
+
+/** False when the tenant is throttled already. */
+export const insertThrottle = async (tx: Tx, throttle: Throttle): Promise<boolean> =>
+  (await tx.run(sql`
+    insert into tenant_throttles (tenant_id, account_id, rate_per_minute, rule_id, rule_name, created_at)
+    values (${throttle.tenant_id}, ${throttle.account_id}, ${throttle.rate_per_minute}, ${throttle.rule_id},
+      ${throttle.rule_name}, ${tx.now})
+    on conflict do nothing`)) > 0
+
+/** Throttles of rules that are calm, where another rule still wants one: they become that rule's. */
+export const updateThrottleOwners = (tx: Tx): Promise<number> =>
+  tx.run(prepared`
+    update tenant_throttles t set rule_id = s.rule_id, rule_name = s.rule_name
+    from guardian_states s
+    where s.tenant_id = t.tenant_id and s.action = 'throttle'
+      and not exists (select from guardian_states o
+        where o.tenant_id = t.tenant_id and o.action = 'throttle' and o.rule_name = t.rule_name)`)
+
+export const deleteCalmThrottles = (tx: Tx): Promise<Throttle[]> =>
+  tx.many<Throttle>(prepared`
+    delete from tenant_throttles t
+    where not exists (select from guardian_states s where s.tenant_id = t.tenant_id and s.action = 'throttle')
+    returning tenant_id, account_id, rate_per_minute, rule_id, rule_name`)

@@ -1,0 +1,229 @@
+// Sums over the roll-ups, for many scopes in one statement. A window is read as the minutes before its first full hour
+// and hours from there on; the running hour's row holds what was counted so far.
+import type { Db } from '../../platform/db/database.ts'
+import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { NOTHING, type Counters, type History } from './metric.ts'
+import { type Scope, type ScopeType } from './rule.ts'
+import { NO_TENANT } from '../metrics/counters.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+/** The time that a baseline looks back (SPEC, Rule). */
+export const BASELINE_MS = 7 * 24 * HOUR_MS
+
+export interface Period {
+  from: Date
+  to: Date
+}
+
+/** The minutes that lie whole in the window, and the running one: nothing older than the window counts. */
+export const windowBefore = (now: Date, windowSeconds: number): Period => ({
+  from: new Date(Math.ceil((now.getTime() - windowSeconds * 1000) / MINUTE_MS) * MINUTE_MS),
+  to: now,
+})
+
+const columns: Sql = sql`recipients, delivered, hard_bounces, soft_bounces, blocks, deferrals, complaints, auth_failures`
+/** Doubles are exact for whole numbers of this size; sums of bigint are made with numeric, at twice the time. */
+const sums: Sql = sql`
+  coalesce(sum(recipients::float8), 0) as recipients, coalesce(sum(delivered::float8), 0) as delivered,
+  coalesce(sum(hard_bounces::float8), 0) as hard_bounces, coalesce(sum(soft_bounces::float8), 0) as soft_bounces,
+  coalesce(sum(blocks::float8), 0) as blocks, coalesce(sum(deferrals::float8), 0) as deferrals,
+  coalesce(sum(complaints::float8), 0) as complaints, coalesce(sum(auth_failures::float8), 0) as auth_failures`
+
+const wanted = (scopes: readonly Scope[]): Sql => sql`
+  unnest(${scopes.map(scope => scope.account_id)}::uuid[], ${scopes.map(scope => scope.scope_value)}::text[],
+    ${scopes.map(scope => scope.tenant_id)}::uuid[]) with ordinality as w (account_id, scope_value, tenant_id, n)`
+
+interface SumsRow extends Omit<Counters, 'distinct_ips'> {
+  n: number
+}
+
+/**
+ * Exact, in the order of the scopes, which are all of one type. A minute's row of each scope lies on a page of its own:
+ * 60 for each of 10,000 tenants took seconds, so that only suspects are looked at so closely (find-over.ts).
+ */
+export async function listSums(
+  db: Db,
+  scopeType: ScopeType,
+  scopes: readonly Scope[],
+  { from, to }: Period,
+): Promise<Counters[]> {
+  const fullHour = hourAfter(from)
+  const rows = await db.many<SumsRow>(prepared`
+    select w.n, s.* from ${wanted(scopes)} cross join lateral (
+      select ${sums} from (
+        select ${columns} from metric_minutes m
+        where m.account_id = w.account_id and m.scope_type = ${scopeType} and m.scope_value = w.scope_value
+          and m.tenant_id = w.tenant_id and m.start >= ${from} and m.start < ${fullHour} and m.start <= ${to}
+        union all
+        select ${columns} from metric_hours h
+        where h.account_id = w.account_id and h.scope_type = ${scopeType} and h.scope_value = w.scope_value
+          and h.tenant_id = w.tenant_id and h.start >= ${fullHour} and h.start <= ${to}
+      ) part) s`)
+  const counters = scopes.map((): Counters => ({ ...NOTHING }))
+  for (const { n, ...counted } of rows) counters[n - 1] = { ...counted, distinct_ips: 0 }
+  return counters
+}
+
+/** How many addresses logged in to each credential, or to those of each tenant; 0 for other types of scope. */
+export async function listDistinctAddresses(
+  db: Db,
+  scopeType: ScopeType,
+  scopes: readonly Scope[],
+  { from, to }: Period,
+): Promise<number[]> {
+  const counts = scopes.map(() => 0)
+  const column = addressColumn(scopeType)
+  if (!column) return counts
+  const rows = await db.many<{ n: number; total: number }>(sql`
+    select w.n, count(distinct a.address) as total
+    from ${wanted(scopes)} join credential_addresses a on a.${column} = w.scope_value::uuid
+    where a.minute >= ${from} and a.minute <= ${to} group by w.n`)
+  for (const { n, total } of rows) counts[n - 1] = total
+  return counts
+}
+
+const addressColumn = (scopeType: ScopeType): Sql | null =>
+  scopeType === 'credential' ? sql`credential_id` : scopeType === 'tenant' ? sql`tenant_id` : null
+
+export const hourBefore = (moment: Date): Date => new Date(Math.floor(moment.getTime() / HOUR_MS) * HOUR_MS)
+export const hourAfter = (moment: Date): Date => new Date(Math.ceil(moment.getTime() / HOUR_MS) * HOUR_MS)
+
+/** What lies for certain in a window, and what may: the hour that the window begins in counts only in part. */
+export interface Bounds {
+  least: Counters
+  most: Counters
+}
+
+/** From the hours alone: those from `fullHour` on for certain, those before it perhaps. In the order of the scopes. */
+export async function listBounds(
+  db: Db,
+  scopeType: ScopeType,
+  scopes: readonly Scope[],
+  { since, fullHour, until }: { since: Date; fullHour: Date; until: Date },
+): Promise<Bounds[]> {
+  const rows = await db.many<SumsRow & Record<string, number>>(prepared`
+    select w.n, s.* from ${wanted(scopes)} cross join lateral (
+      select ${sums}, ${leastSums(fullHour)} from metric_hours h
+      where h.account_id = w.account_id and h.scope_type = ${scopeType} and h.scope_value = w.scope_value
+        and h.tenant_id = w.tenant_id and h.start >= ${since} and h.start < ${until}) s`)
+  const bounds = scopes.map((): Bounds => ({ least: NOTHING, most: NOTHING }))
+  for (const { n, ...row } of rows) {
+    const [least, most] = [{ ...NOTHING }, { ...NOTHING }]
+    for (const name of COUNTED) {
+      most[name] = row[name]
+      least[name] = row[`least_${name}`]!
+    }
+    bounds[n - 1] = { least, most }
+  }
+  return bounds
+}
+
+const COUNTED = Object.keys(NOTHING).filter(name => name !== 'distinct_ips') as (keyof Omit<Counters, 'distinct_ips'>)[]
+
+const leastSums = (fullHour: Date): Sql => {
+  const since = sql`filter (where start >= ${fullHour})`
+  return sql`
+    coalesce(sum(recipients::float8) ${since}, 0) as least_recipients,
+    coalesce(sum(delivered::float8) ${since}, 0) as least_delivered,
+    coalesce(sum(hard_bounces::float8) ${since}, 0) as least_hard_bounces,
+    coalesce(sum(soft_bounces::float8) ${since}, 0) as least_soft_bounces,
+    coalesce(sum(blocks::float8) ${since}, 0) as least_blocks,
+    coalesce(sum(deferrals::float8) ${since}, 0) as least_deferrals,
+    coalesce(sum(complaints::float8) ${since}, 0) as least_complaints,
+    coalesce(sum(auth_failures::float8) ${since}, 0) as least_auth_failures`
+}
+
+/** The seven days before a window, in whole hours. */
+const daysBefore = ({ from }: Period): { since: Date; until: Date } => {
+  const until = hourBefore(from)
+  return { since: new Date(until.getTime() - BASELINE_MS), until }
+}
+
+/** In the order of the scopes; null where nothing was counted in that time. */
+export async function listHistories(
+  db: Db,
+  scopeType: ScopeType,
+  scopes: readonly Scope[],
+  window: Period,
+): Promise<(History | null)[]> {
+  const { since, until } = daysBefore(window)
+  const rows = await db.many<SumsRow & { first: Date | null }>(prepared`
+    select w.n, s.* from ${wanted(scopes)} cross join lateral (
+      select ${sums}, min(h.start) as first from metric_hours h
+      where h.account_id = w.account_id and h.scope_type = ${scopeType} and h.scope_value = w.scope_value
+        and h.tenant_id = w.tenant_id and h.start >= ${since} and h.start < ${until}) s`)
+  const histories = scopes.map((): History | null => null)
+  for (const { n, first, ...counted } of rows) {
+    if (!first) continue
+    histories[n - 1] = {
+      counters: { ...counted, distinct_ips: 0 },
+      seconds: (until.getTime() - first.getTime()) / 1000,
+    }
+  }
+  return histories
+}
+
+/** As above for logins: the sum over windows of the addresses in each. */
+export async function listAddressHistories(
+  db: Db,
+  scopeType: ScopeType,
+  scopes: readonly Scope[],
+  { window, windowSeconds }: { window: Period; windowSeconds: number },
+): Promise<(History | null)[]> {
+  const histories = scopes.map((): History | null => null)
+  const column = addressColumn(scopeType)
+  if (!column) return histories
+  const { since, until } = daysBefore(window)
+  const rows = await db.many<{ n: number; total: number; first: Date }>(sql`
+    select w.n, min(a.minute) as first,
+      count(distinct (floor(extract(epoch from ${until}::timestamptz - a.minute) / ${windowSeconds}::integer),
+        a.address)) as total
+    from ${wanted(scopes)} join credential_addresses a on a.${column} = w.scope_value::uuid
+    where a.minute >= ${since} and a.minute < ${until} group by w.n`)
+  for (const { n, total, first } of rows) {
+    const seconds = (until.getTime() - first.getTime()) / 1000
+    histories[n - 1] = { counters: { ...NOTHING, distinct_ips: total }, seconds }
+  }
+  return histories
+}
+
+export interface Active {
+  /** Counted, or logged in, not before this. */
+  since: Date
+  /** Of accounts whose rules changed not before `since`: counted not before this. */
+  longSince: Date
+  now: Date
+}
+
+/** Scopes in which something happened. Domains, senders and keys only where the account has a rule about such. */
+export const listActiveScopesAnywhere = (
+  db: Db,
+  { since, longSince, now }: Active,
+  overrides: readonly { account_id: string; scope_type: ScopeType }[],
+): Promise<Scope[]> =>
+  db.many<Scope>(sql`
+    with changed as (select account_id from rule_changes where changed_at >= ${since}),
+    ruled as (select distinct account_id, scope_type from unnest(${overrides.map(each => each.account_id)}::uuid[],
+      ${overrides.map(each => each.scope_type)}::text[]) as r (account_id, scope_type)),
+    active as (
+      select account_id, scope_type, scope_value, tenant_id from metric_activity a
+      where (counted_at >= ${since} or counted_at >= ${longSince} and account_id in (select account_id from changed))
+        and scope_type <> 'account'
+        and (scope_type in ('tenant', 'credential')
+          or (account_id, scope_type) in (select account_id, scope_type from ruled))
+      union
+      select account_id, 'credential', credential_id::text, tenant_id from credential_addresses
+      where minute >= date_trunc('minute', ${since}::timestamptz) and minute <= ${now}
+      union
+      select account_id, 'tenant', tenant_id::text, tenant_id from credential_addresses
+      where minute >= date_trunc('minute', ${since}::timestamptz) and minute <= ${now}
+    )
+    select account_id, scope_type, scope_value, tenant_id from active`)
+
+/** Recipients that the tenant sent to within the period. */
+export const countRecipients = async (db: Db, { account_id, tenant_id }: Scope, period: Period): Promise<number> => {
+  if (tenant_id === NO_TENANT) return 0
+  const tenant: Scope = { account_id, tenant_id, scope_type: 'tenant', scope_value: tenant_id }
+  return (await listSums(db, 'tenant', [tenant], period))[0]!.recipients
+}
