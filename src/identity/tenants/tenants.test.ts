@@ -20,6 +20,7 @@ test('a tenant is created with unlimited quotas and rates when they are omitted'
     rate_per_minute: null,
     rate_per_hour: null,
     max_recipients_per_message: 1000,
+    effective_rate_per_minute: null,
     created_at: body.created_at,
   })
   assert.match(body.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -99,7 +100,7 @@ test('response-only and unknown fields are ignored and named, so GET, edit, PATC
   assert.equal(status, 200)
   assert.equal(body.name, 'Edited')
   assert.equal(body.id, tenant.id)
-  assert.equal(headers.get('x-service-ignored-fields'), 'id, external_id, created_at, b%0Aad')
+  assert.equal(headers.get('x-service-ignored-fields'), 'id, external_id, created_at, effective_rate_per_minute, b%0Aad')
 })
 
 test('wrong types, bad enums and values out of range answer 400 with the path of the field', async () => {
