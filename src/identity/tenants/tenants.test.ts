@@ -100,7 +100,10 @@ test('response-only and unknown fields are ignored and named, so GET, edit, PATC
   assert.equal(status, 200)
   assert.equal(body.name, 'Edited')
   assert.equal(body.id, tenant.id)
-  assert.equal(headers.get('x-service-ignored-fields'), 'id, external_id, created_at, effective_rate_per_minute, b%0Aad')
+  assert.equal(
+    headers.get('x-service-ignored-fields'),
+    'id, external_id, created_at, effective_rate_per_minute, b%0Aad',
+  )
 })
 
 test('wrong types, bad enums and values out of range answer 400 with the path of the field', async () => {
