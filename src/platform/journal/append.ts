@@ -55,7 +55,33 @@ export function appendJournal({ events, entries, by, now }: Appended, mac: (cano
     order by n`
 }
 
-const appendEvents = (events: readonly EventDraft[], now: Date): Sql => prepared`
+const appendEvents = (events: readonly EventDraft[], now: Date): Sql =>
+  areAlike(events) ? appendAlike(events, now) : appendAny(events, now)
+
+/** Work over a long queue says the same of thousands of recipients, with one object for what it adds. */
+function areAlike(events: readonly EventDraft[]): boolean {
+  const [first] = events
+  return (
+    events.length >= ALIKE_MIN &&
+    events.every(
+      ({ type, accountId, data }) => type === first!.type && accountId === first!.accountId && data === first!.data,
+    )
+  )
+}
+
+const ALIKE_MIN = 100
+
+/** What all share is sent and read once. */
+const appendAlike = (events: readonly EventDraft[], now: Date): Sql => prepared`
+  insert into events (account_id, tenant_id, message_id, recipient, type, created_at, data)
+  select ${events[0]!.accountId}::uuid, tenant_id, message_id, recipient, ${events[0]!.type}, ${now},
+    (select ${JSON.stringify(events[0]!.data ?? {})}::jsonb)
+  from unnest(${events.map(event => event.tenantId ?? null)}::uuid[],
+    ${events.map(event => event.messageId ?? null)}::uuid[], ${events.map(event => event.recipient ?? null)}::text[])
+    with ordinality as event (tenant_id, message_id, recipient, n)
+  order by n`
+
+const appendAny = (events: readonly EventDraft[], now: Date): Sql => prepared`
   insert into events (account_id, tenant_id, message_id, recipient, type, created_at, data)
   select account_id, tenant_id, message_id, recipient, type, ${now}, data::jsonb
   from unnest(${events.map(event => event.accountId)}::uuid[], ${events.map(event => event.tenantId ?? null)}::uuid[],

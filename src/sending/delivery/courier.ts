@@ -5,6 +5,7 @@ import type { ActiveSuspension } from '../../control/suspensions/active.ts'
 import { scopeName, type PauseFacts } from '../../control/suspensions/match.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
+import { isMovingQueue } from './lanes.ts'
 import { PauseGate, type Waiting } from './pause-gate.ts'
 import {
   claimDue,
@@ -36,8 +37,8 @@ const LEASE_MS = 30_000
 const IN_FLIGHT_MAX = 600
 const CLAIM_MAX = 300
 /**
- * While senders wait to be answered by this process: mail goes on being delivered, but what comes in goes first, for the
- * sender waits and the queue does not mind.
+ * While senders wait to be answered by this process, or it parks or releases a long queue: mail goes on being delivered,
+ * but what others wait for goes first.
  */
 const IN_FLIGHT_MAX_YIELDING = 64
 /** Larger bodies are fetched one at a time, when their turn comes. */
@@ -113,7 +114,7 @@ export class Courier {
   }
 
   #inFlightMax(): number {
-    return this.#mustYield() ? IN_FLIGHT_MAX_YIELDING : IN_FLIGHT_MAX
+    return this.#mustYield() || isMovingQueue() ? IN_FLIGHT_MAX_YIELDING : IN_FLIGHT_MAX
   }
 
   async #waitForRoom(signal: AbortSignal): Promise<void> {

@@ -42,31 +42,43 @@ export const findStretchEnd = (tx: Tx, walk: Walk): Promise<(QueuePosition & { i
     ) counted
     where position = count`)
 
+/**
+ * A tenant is compared as equal and the rest of the key as a row: with all three in the row beside the equal tenant, the
+ * scan would begin at the tenant's first entry each time.
+ */
 const stretchAfter = ({ accountId, tenantId, after }: Omit<Walk, 'limit'>): Sql =>
   all([
     sql`account_id = ${accountId}`,
     tenantId !== null && sql`tenant_id = ${tenantId}`,
-    after &&
-      sql`(tenant_id, message_id, n) > (${after.tenant_id}::uuid, ${after.message_id}::uuid, ${after.n}::integer)`,
+    after && sql`${keyOf(tenantId)} > ${valueOf(tenantId, after)}`,
   ])
 
-/** Holds what waits in the stretch and the pause matches. Rows that a worker is taking are left to the gate. */
+const keyOf = (tenantId: string | null): Sql =>
+  tenantId === null ? sql`(tenant_id, message_id, n)` : sql`(message_id, n)`
+
+const valueOf = (tenantId: string | null, { tenant_id, message_id, n }: QueuePosition): Sql =>
+  tenantId === null
+    ? sql`(${tenant_id}::uuid, ${message_id}::uuid, ${n}::integer)`
+    : sql`(${message_id}::uuid, ${n}::integer)`
+
+/**
+ * Holds what waits in the stretch and the pause matches. Rows that a worker is taking are left to the gate. By the place of
+ * the rows: joined by their keys, the planner takes a stretch of a fast-growing table for a large part of it, and reads it
+ * all.
+ */
 export const parkStretch = (
   tx: Tx,
   pause: PauseScope,
   { walk, end }: { walk: Omit<Walk, 'limit'>; end: QueuePosition },
 ): Promise<HeldRow[]> =>
   tx.many<HeldRow>(sql`
-    with waiting as (
-      select q.message_id, q.n from queue q
-      where ${stretchAfter(walk)}
-        and (q.tenant_id, q.message_id, q.n) <= (${end.tenant_id}::uuid, ${end.message_id}::uuid, ${end.n}::integer)
-        and q.status in ('queued', 'deferred') and ${matches(pause)}
-      for update of q skip locked
-    )
     update queue q
     set status = 'held', suspension_id = ${pause.id}, held_at = ${tx.now}, due_at = null, updated_at = ${tx.now}
-    from waiting where q.message_id = waiting.message_id and q.n = waiting.n
+    where ctid = any(array(
+      select q.ctid from queue q
+      where ${stretchAfter(walk)} and ${keyOf(walk.tenantId)} <= ${valueOf(walk.tenantId, end)}
+        and q.status in ('queued', 'deferred') and ${matches(pause)}
+      for update of q skip locked))
     returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient`)
 
 /** As `applies` in control/suspensions says it, for rows of `q`. */

@@ -21,7 +21,7 @@ import {
 import { inLanes, Turns } from './lanes.ts'
 
 /** As in parking: the journal's lock is held while the events of a batch are appended. */
-const BATCH_MAX = 1_000
+const BATCH_MAX = 2_000
 
 /** Answers how many pauses it worked on; one that is not done, because others work on it too, is looked at again. */
 export async function letGoNext(world: World, signal: AbortSignal): Promise<number> {
@@ -34,7 +34,8 @@ export async function letGoNext(world: World, signal: AbortSignal): Promise<numb
 async function letGo(world: World, pause: Unfinished, signal: AbortSignal): Promise<boolean> {
   const walk = new HeldWalk(pause.id)
   await inLanes(signal, async () => {
-    const count = await world.db.transact(system('resuming'), tx => letGoBatch(world, tx, pause, walk))
+    // A crash of the database may undo the last batches: they are held again then, and let go again.
+    const count = await world.db.transactLightly(system('resuming'), tx => letGoBatch(world, tx, pause, walk))
     if (count > 0 && pause.resume_action === 'release') world.wakeups.hint('deliveries')
     return count > 0
   })

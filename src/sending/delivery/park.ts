@@ -10,7 +10,7 @@ import { findStretchEnd, parkStretch, type QueuePosition, type Walk } from './ho
 import { inLanes, Turns } from './lanes.ts'
 
 /** One batch holds the journal's lock while its events are appended: small enough that nobody notices the wait. */
-const BATCH_MAX = 1_000
+const BATCH_MAX = 2_000
 
 export async function parkNext(world: World, signal: AbortSignal): Promise<number> {
   const pauses = await toPark(world.db)
@@ -21,7 +21,8 @@ export async function parkNext(world: World, signal: AbortSignal): Promise<numbe
 async function parkFor(world: World, pause: Unfinished, signal: AbortSignal): Promise<void> {
   const stretches = new Stretches(pause)
   await inLanes(signal, () =>
-    world.db.transact(system('parking'), async tx => {
+    // A crash of the database may undo the last batches; the walk is then begun again, for its end is not yet noted.
+    world.db.transactLightly(system('parking'), async tx => {
       if (!(await lockWhileActive(tx, pause.id))) return false
       const stretch = await stretches.next(tx)
       if (!stretch) return false
