@@ -1,4 +1,5 @@
 // The thread behind `Signers`: signs what it is handed, at a lower priority than the thread that hands it over.
+import { execFile } from 'node:child_process'
 import { sign } from 'node:crypto'
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
@@ -26,6 +27,9 @@ function giveWay(): void {
   try {
     const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
     setPriority(threadId, NICE)
+    // Where util-linux is: a thread that only runs when nobody else wants to is also interrupted at once. A nice one may
+    // finish its turn of some milliseconds first, and a batch of mail wakes up many times on its way.
+    execFile('chrt', ['--idle', '--pid', '0', String(threadId)], () => {})
   } catch {
     // No such place, or not allowed: signing then competes as an equal.
   }
