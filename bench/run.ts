@@ -6,6 +6,7 @@ import { benchJournal } from './journal.ts'
 import { benchLatency } from './latency.ts'
 import { benchMemory } from './memory.ts'
 import { benchPause } from './pause.ts'
+import { benchObserved } from './observed.ts'
 import { benchObserve } from './observe.ts'
 import { benchSending } from './sending.ts'
 import { benchStart } from './start.ts'
@@ -23,6 +24,7 @@ const sections: Record<string, () => Promise<void>> = {
   webhooks: benchWebhooks,
   growth: benchGrowth,
   observe: benchObserve,
+  observed: benchObserved,
   guardian: benchGuardian,
   memory: benchMemory,
   start: benchStart,

@@ -29,7 +29,8 @@ export async function runPauses({ rounds, random }: Chaos): Promise<string[]> {
     began = []
     const to = Array.from({ length: RECIPIENTS }, (_, index) => `r${round}@d${index}.example`)
     const message = { tenant_id: sender.tenantId, from: 'a@chaos.sluice.test', to, text: 'x' }
-    await sender.post(api, '/v1/messages', message)
+    const sent = await sender.post(api, '/v1/messages', message)
+    if (sent.status !== 202) throw new Error(`refused: ${JSON.stringify(sent.body)}`)
     await delay(random(120))
     await sender.post(api, `/v1/tenants/${sender.tenantId}/pause`, {})
     const answered = performance.now()

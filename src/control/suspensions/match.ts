@@ -42,7 +42,8 @@ export function applies({ scope_type, scope_value }: PauseScope, facts: PauseFac
     case 'domain':
       return scope_value === facts.senderDomain
     case 'sender':
-      return scope_value === facts.sender.toLowerCase()
+      // The guardian names a sender as it wrote itself, a person as they please.
+      return scope_value.toLowerCase() === facts.sender.toLowerCase()
     case 'credential':
       return scope_value === facts.credentialId
     case 'api_key':

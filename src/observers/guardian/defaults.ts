@@ -84,8 +84,9 @@ export const DEFAULT_RULES: readonly Rule[] = [
     name: 'volume-spike',
     metric: 'recipients',
     window_seconds: HOUR,
-    // For a tenant without a day of history: ten times what is worth looking at.
-    threshold: 10_000,
+    // Out of reach: a tenant without a day of history has nothing that it could be a spike against, and a customer's first
+    // big day must not be slowed down.
+    threshold: 1_000_000_000,
     min_volume: 1000,
     baseline_multiplier: 10,
     action: 'throttle',

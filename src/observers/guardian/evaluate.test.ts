@@ -41,7 +41,7 @@ test('the defaults fire above their threshold, and not at it', async () => {
       rules: ['block-rate-warning', 'block-rate-critical'],
     },
     { at: { delivered: 140, deferrals: 60 }, above: { delivered: 139, deferrals: 61 }, rules: ['deferral-rate'] },
-    { at: { recipients: 10_000 }, above: { recipients: 10_001 }, rules: ['volume-spike'] },
+    { at: { recipients: 1_000_000_000 }, above: { recipients: 1_000_000_001 }, rules: ['volume-spike'] },
   ]
   for (const { at, above, rules } of cases) {
     const last = rules.at(-1)!

@@ -95,7 +95,7 @@ function matches({ scope_type, scope_value }: PauseScope): Sql {
     case 'domain':
       return ofMessage(sql`m.sender_domain = ${scope_value}`)
     case 'sender':
-      return ofMessage(sql`lower(m.sender) = ${scope_value}`)
+      return ofMessage(sql`lower(m.sender) = ${scope_value.toLowerCase()}`)
     case 'credential':
       return ofMessage(sql`m.credential_id = ${scope_value}::uuid`)
     case 'api_key':
