@@ -21,13 +21,13 @@ export async function benchObserved(): Promise<void> {
   await accept(server, 500)
   const rounds: { alone: number; observed: number; behindSeconds: number }[] = []
   for (let n = 0; n < ROUNDS; n++) {
-    await caughtUp(client)
+    await settled(client)
     await client.query('begin')
     await client.query('select from tails for update')
     await client.query('select pg_advisory_xact_lock($1)', [locks.guardian])
     const alone = await accept(server, MESSAGES)
     await client.query('rollback')
-    await caughtUp(client)
+    await settled(client)
     const observed = await accept(server, MESSAGES)
     const ended = performance.now()
     await caughtUp(client, ['metrics'])
@@ -64,6 +64,14 @@ async function accept(server: BenchServer, requests: number): Promise<number> {
     },
   })
   return requests / seconds
+}
+
+/** Until everything is delivered, counted and pushed. */
+async function settled(client: pg.Client): Promise<void> {
+  const open = `select (select count(*) from queue) + (select count(*) from webhook_attempts
+    where status in ('pending', 'failed')) as open`
+  do await caughtUp(client)
+  while (Number((await client.query(open)).rows[0].open) > 0)
 }
 
 /** Until these tails, or all, have read what was there when we asked. */
