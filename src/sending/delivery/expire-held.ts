@@ -26,7 +26,8 @@ const expireBatch = (world: World, pause: Expiring): Promise<number> =>
       rows.map(() => pause.id),
     )
     const data = { reason: 'held_too_long', suspension_id: pause.id, scope: scopeName(pause) }
-    for (const { account_id: accountId, tenant_id: tenantId, message_id: messageId, recipient } of rows) {
+    const { account_id: accountId } = pause
+    for (const { tenant_id: tenantId, message_id: messageId, recipient } of rows) {
       tx.record({ type: 'expired', accountId, tenantId, messageId, recipient, data })
     }
     return rows.length

@@ -3,16 +3,16 @@ import type { PauseFacts, PauseScope } from '../../control/suspensions/match.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 
+/** What an event says of it: a million rows are told, so no more is read. */
 export interface HeldRow {
   message_id: string
-  n: number
-  account_id: string
   tenant_id: string
   recipient: string
 }
 
 /** Enough, with its message, to ask whether a pause matches it. */
 export interface WalkedRow extends HeldRow {
+  n: number
   recipient_domain: string
 }
 
@@ -79,7 +79,7 @@ export const parkStretch = (
       where ${stretchAfter(walk)} and ${keyOf(walk.tenantId)} <= ${valueOf(walk.tenantId, end)}
         and q.status in ('queued', 'deferred') and ${matches(pause)}
       for update of q skip locked))
-    returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient`)
+    returning q.message_id, q.tenant_id, q.recipient`)
 
 /** As `applies` in control/suspensions says it, for rows of `q`. */
 function matches({ scope_type, scope_value }: PauseScope): Sql {
@@ -120,22 +120,27 @@ const heldAfter = ({ suspensionId, after }: Omit<HeldPage, 'limit'>): Sql =>
     after && sql`(message_id, n) > (${after.message_id}::uuid, ${after.n}::integer)`,
   ])
 
+/** A row that is locked, and where it lies. */
+export interface LockedRow extends WalkedRow {
+  place: string
+}
+
 /** The next rows that a pause holds, locked; what another process is letting go is skipped. */
-export const lockHeld = (tx: Tx, page: HeldPage): Promise<WalkedRow[]> =>
-  tx.many<WalkedRow>(sql`
-    select message_id, n, account_id, tenant_id, recipient, recipient_domain from queue
+export const lockHeld = (tx: Tx, page: HeldPage): Promise<LockedRow[]> =>
+  tx.many<LockedRow>(sql`
+    select message_id, n, tenant_id, recipient, recipient_domain, ctid::text as place from queue
     where ${heldAfter(page)} order by message_id, n limit ${page.limit} for update skip locked`)
 
 /** As above without the lock of rows, for those held since a time; whoever calls holds the pause's own lock. */
 export const listHeld = (tx: Tx, page: HeldPage, heldSince: Date | null): Promise<WalkedRow[]> =>
   tx.many<WalkedRow>(sql`
-    select message_id, n, account_id, tenant_id, recipient, recipient_domain from queue
+    select message_id, n, tenant_id, recipient, recipient_domain from queue
     where ${all([heldAfter(page), heldSince && sql`held_at >= ${heldSince}`])}
     order by message_id, n limit ${page.limit}`)
 
 export const lockHeldBefore = (tx: Tx, page: Omit<HeldPage, 'after'>, heldBefore: Date): Promise<WalkedRow[]> =>
   tx.many<WalkedRow>(sql`
-    select message_id, n, account_id, tenant_id, recipient, recipient_domain from queue
+    select message_id, n, tenant_id, recipient, recipient_domain from queue
     where suspension_id = ${page.suspensionId} and status = 'held' and held_at < ${heldBefore}
     order by message_id, n limit ${page.limit} for update skip locked`)
 
@@ -147,13 +152,17 @@ interface Key {
 const keysOf = (rows: readonly Key[]): Sql =>
   sql`unnest(${rows.map(row => row.message_id)}::uuid[], ${rows.map(row => row.n)}::integer[])`
 
-/** Each row stands at its place in its tenant's line. */
-export const updateReleased = (tx: Tx, rows: readonly (Key & { rank: Date })[]): void =>
+/**
+ * Each row at its place in its tenant's line. Found where they lie: by their keys each would be looked for among its own
+ * former versions, and the planner would rather read the table than follow so many places.
+ */
+export const updateReleased = (tx: Tx, rows: readonly { place: string; rank: Date }[]): void => {
+  tx.send(sql`set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off`)
   tx.send(prepared`
     update queue q set status = 'queued', suspension_id = null, held_at = null, rank = k.rank, updated_at = ${tx.now}
-    from unnest(${rows.map(row => row.message_id)}::uuid[], ${rows.map(row => row.n)}::integer[],
-      ${rows.map(row => row.rank)}::timestamptz[]) as k (message_id, n, rank)
-    where q.message_id = k.message_id and q.n = k.n`)
+    from unnest(${rows.map(row => row.place)}::tid[], ${rows.map(row => row.rank)}::timestamptz[]) as k (place, rank)
+    where q.ctid = k.place`)
+}
 
 export const updateMoved = (tx: Tx, rows: readonly (Key & { suspension_id: string })[]): void =>
   tx.send(prepared`

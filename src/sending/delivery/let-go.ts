@@ -16,6 +16,7 @@ import {
   recordUnsent,
   updateMoved,
   updateReleased,
+  type LockedRow,
   type WalkedRow,
 } from './hold-queries.ts'
 import { inLanes, Turns } from './lanes.ts'
@@ -60,14 +61,14 @@ async function letGoBatch(world: World, tx: Tx, pause: Unfinished, walk: HeldWal
     return rows.length
   }
   record(tx, 'released', rows, pause)
-  await requeue(world, tx, rows)
+  await requeue(world, tx, pause.account_id, rows)
   return rows.length
 }
 
 /** Into the queue, but for what a pause that came after the resume stops again. */
-async function requeue(world: World, tx: Tx, rows: readonly WalkedRow[]): Promise<void> {
-  const pauses = (await activePauses(tx, [rows[0]!.account_id])).get(rows[0]!.account_id) ?? []
-  const stopped = pauses.length > 0 ? await stoppedBy(tx, rows, pauses) : new Map<WalkedRow, ActiveSuspension>()
+async function requeue(world: World, tx: Tx, accountId: string, rows: readonly LockedRow[]): Promise<void> {
+  const pauses = (await activePauses(tx, [accountId])).get(accountId) ?? []
+  const stopped = pauses.length > 0 ? await stoppedBy(tx, rows, pauses) : new Map<LockedRow, ActiveSuspension>()
   const free = rows.filter(row => !stopped.has(row))
   for (const [row, pause] of stopped) record(tx, 'held', [row], pause)
   moveTo(tx, stopped)
@@ -82,8 +83,7 @@ async function requeue(world: World, tx: Tx, rows: readonly WalkedRow[]): Promis
   updateReleased(
     tx,
     placed.map(({ row, place }) => ({
-      message_id: row.message_id,
-      n: row.n,
+      place: row.place,
       rank: placeAfter(firsts.get(row.tenant_id) ?? tx.now, place),
     })),
   )
@@ -124,10 +124,11 @@ function record(
   tx: Tx,
   type: 'released' | 'cancelled' | 'held',
   rows: readonly WalkedRow[],
-  pause: Pick<ActiveSuspension, 'id' | 'scope_type' | 'scope_value' | 'queue_action'>,
+  pause: ActiveSuspension,
 ): void {
   const data = { suspension_id: pause.id, scope: scopeName(pause) }
-  for (const { account_id: accountId, tenant_id: tenantId, message_id: messageId, recipient } of rows) {
+  const { account_id: accountId } = pause
+  for (const { tenant_id: tenantId, message_id: messageId, recipient } of rows) {
     tx.record({ type, accountId, tenantId, messageId, recipient, data })
   }
 }
@@ -142,7 +143,7 @@ class HeldWalk {
     this.#suspensionId = suspensionId
   }
 
-  next(tx: Tx): Promise<WalkedRow[]> {
+  next(tx: Tx): Promise<LockedRow[]> {
     return this.#turns.take(async () => {
       const page = { suspensionId: this.#suspensionId, after: this.#after, limit: BATCH_MAX }
       const rows = await lockHeld(tx, page)

@@ -28,7 +28,8 @@ async function parkFor(world: World, pause: Unfinished, signal: AbortSignal): Pr
       if (!stretch) return false
       const held = await parkStretch(tx, pause, stretch)
       const data = { suspension_id: pause.id, scope: scopeName(pause) }
-      for (const { message_id: messageId, recipient, account_id: accountId, tenant_id: tenantId } of held) {
+      const { account_id: accountId } = pause
+      for (const { message_id: messageId, recipient, tenant_id: tenantId } of held) {
         tx.record({ type: 'held', accountId, tenantId, messageId, recipient, data })
       }
       countHeld(
