@@ -5,6 +5,7 @@ import { after, test } from 'node:test'
 import { aReceiver, type Receiver } from '../../src/platform/net/receiver.fixture.ts'
 import { aBox, type Box } from '../support/box.ts'
 import { anAccount, eventually, type TestAccount, type TestTenant } from '../support/factories.ts'
+import { aSink } from '../support/sink.ts'
 
 const receivers: Receiver[] = []
 after(() => Promise.all(receivers.map(receiver => receiver.close())))
@@ -36,7 +37,10 @@ async function pass({ app }: Box): Promise<void> {
 }
 
 test('a tenant that bounces is stopped alone, told of, resumed, and left in peace for a while', async () => {
-  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
+  const sink = await aSink()
+  after(() => sink.close())
+  const environment = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', SMTP_ROUTES: `*=127.0.0.1:${sink.port}` }
+  const box = await aBox({ environment })
   const account = await anAccount({ box, sandbox: true, tenants: 2 })
   const { api } = account
   const [bad, good] = [account.tenants[0]!, account.tenants[1]!]
@@ -79,6 +83,11 @@ test('a tenant that bounces is stopped alone, told of, resumed, and left in peac
     chat.some(text => text.includes('CRITICAL')),
     chat.join('\n'),
   )
+  const mail = await eventually('the mail has arrived', async () =>
+    sink.received.find(each => each.recipients[0] === 'oncall@example.com' && each.source.includes('CRITICAL')),
+  )
+  assert.match(mail.source, /^From: Sluice <alerts@operator\.sluice\.test>/m)
+  assert.match(mail.source, /^DKIM-Signature: .*d=operator\.sluice\.test;/m)
   const health = (await api.get('/v1/overview')).body.tenants.find(
     (each: { tenant_id: string }) => each.tenant_id === bad.id,
   )
