@@ -2,6 +2,7 @@
 // batches, each a transaction, so that nothing waits long for it and a kill loses nothing.
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
+import { inBatches } from '../../platform/loops/in-batches.ts'
 import type { World } from '../../platform/world.ts'
 import { deleteOldActivity, deleteOldHours, deleteOldMinutes } from './roll-up-queries.ts'
 
@@ -14,22 +15,11 @@ export async function forgetOldMetrics(world: World, signal: AbortSignal): Promi
   const daysAgo = (days: number): Date => new Date(world.clock.now().getTime() - days * DAY_MS)
   const forget = async (remove: typeof deleteOldMinutes, days: number): Promise<number> => {
     const over = { before: daysAgo(days), limit: BATCH }
-    return repeat(signal, () => world.db.transact(system('metrics-retention'), (tx: Tx) => remove(tx, over)))
+    return inBatches(signal, BATCH, () => world.db.transact(system('metrics-retention'), (tx: Tx) => remove(tx, over)))
   }
   return (
     (await forget(deleteOldMinutes, MINUTE_DAYS)) +
     (await forget(deleteOldHours, HOUR_DAYS)) +
     (await forget(deleteOldActivity, MINUTE_DAYS))
   )
-}
-
-/** Batches until one is not full. */
-async function repeat(signal: AbortSignal, batch: () => Promise<number>): Promise<number> {
-  let total = 0
-  while (!signal.aborted) {
-    const count = await batch()
-    total += count
-    if (count < BATCH) break
-  }
-  return total
 }

@@ -1,6 +1,7 @@
 // What is removed: attempts that were delivered or given up, after a while, and what deleted webhooks left behind. In
 // bounded batches, each a transaction, so that nobody waits for it and a kill loses nothing.
 import { system } from '../../platform/db/actor.ts'
+import { inBatches } from '../../platform/loops/in-batches.ts'
 import type { World } from '../../platform/world.ts'
 import { deleteAttemptsOf, deleteDecided, deleteLeaving, listLeavings } from './attempt-queries.ts'
 
@@ -15,19 +16,13 @@ export async function removeOldAttempts(world: World, signal: AbortSignal): Prom
   let removed = 0
   for (const status of ['delivered', 'dead'] as const) {
     const before = new Date(world.clock.now().getTime() - KEPT_MS[status])
-    removed += await inBatches(signal, () =>
+    removed += await inBatches(signal, BATCH, () =>
       world.db.transact(by, tx => deleteDecided(tx, { status, before, limit: BATCH })),
     )
   }
   for (const { webhook_id: webhookId } of await listLeavings(world.db, BATCH)) {
-    removed += await inBatches(signal, () => world.db.transact(by, tx => deleteAttemptsOf(tx, webhookId, BATCH)))
+    removed += await inBatches(signal, BATCH, () => world.db.transact(by, tx => deleteAttemptsOf(tx, webhookId, BATCH)))
     if (!signal.aborted) await world.db.transact(by, tx => deleteLeaving(tx, webhookId))
   }
   return removed
-}
-
-async function inBatches(signal: AbortSignal, batch: () => Promise<number>): Promise<number> {
-  let total = 0
-  for (let count = BATCH; count === BATCH && !signal.aborted; total += count) count = await batch()
-  return total
 }

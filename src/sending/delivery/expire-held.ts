@@ -3,6 +3,7 @@ import { countLetGo } from '../../control/suspensions/holds.ts'
 import { scopeName } from '../../control/suspensions/match.ts'
 import { lockWhileActive, withOverdue, type Expiring } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
+import { inBatches } from '../../platform/loops/in-batches.ts'
 import type { World } from '../../platform/world.ts'
 import { lockHeldBefore, recordUnsent } from './hold-queries.ts'
 
@@ -10,7 +11,7 @@ const BATCH_MAX = 1_000
 
 export async function expireHeld(world: World, signal: AbortSignal): Promise<void> {
   for (const pause of await withOverdue(world.db, world.clock.now())) {
-    while (!signal.aborted && (await expireBatch(world, pause)) === BATCH_MAX);
+    await inBatches(signal, BATCH_MAX, () => expireBatch(world, pause))
   }
 }
 

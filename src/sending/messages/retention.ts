@@ -3,6 +3,7 @@
 // nothing.
 import { system } from '../../platform/db/actor.ts'
 import { deleteOldEvents } from '../../platform/journal/forget.ts'
+import { inBatches } from '../../platform/loops/in-batches.ts'
 import type { World } from '../../platform/world.ts'
 import { forgetDeliveries } from '../delivery/forget.ts'
 import { IDEMPOTENCY_MS } from './limits.ts'
@@ -19,7 +20,7 @@ export async function enforceRetention(
   const done = { bodies: 0, messages: 0 }
   const by = system('retention')
   const now = world.clock.now().getTime()
-  await repeat(signal, () =>
+  await inBatches(signal, BATCH, () =>
     world.db.transact(by, tx => queries.deleteIdempotencyKeys(tx, new Date(now - IDEMPOTENCY_MS), BATCH)),
   )
   for (const {
@@ -28,7 +29,7 @@ export async function enforceRetention(
     metadata_retention_days,
   } of await queries.listRetentionAnywhere(world.db)) {
     const before = new Date(now - metadata_retention_days * DAY_MS)
-    done.bodies += await repeat(signal, () =>
+    done.bodies += await inBatches(signal, BATCH, () =>
       world.db.transact(by, async tx => {
         const bodiesBefore = new Date(now - body_retention_days * DAY_MS)
         const old = await queries.listOldBodies(tx, { accountId, before: bodiesBefore, limit: BATCH })
@@ -38,7 +39,7 @@ export async function enforceRetention(
         )
       }),
     )
-    done.messages += await repeat(signal, () =>
+    done.messages += await inBatches(signal, BATCH, () =>
       world.db.transact(by, async tx => {
         const old = await queries.listOldMessages(tx, { accountId, before, limit: BATCH })
         const ids = old.map(message => message.id)
@@ -46,18 +47,9 @@ export async function enforceRetention(
         return queries.deleteMessages(tx, ids)
       }),
     )
-    await repeat(signal, () => world.db.transact(by, tx => deleteOldEvents(tx, { accountId, before, limit: BATCH })))
+    await inBatches(signal, BATCH, () =>
+      world.db.transact(by, tx => deleteOldEvents(tx, { accountId, before, limit: BATCH })),
+    )
   }
   return done
-}
-
-/** Batches until one is not full. */
-async function repeat(signal: AbortSignal, batch: () => Promise<number>): Promise<number> {
-  let total = 0
-  while (!signal.aborted) {
-    const count = await batch()
-    total += count
-    if (count < BATCH) break
-  }
-  return total
 }
