@@ -48,8 +48,13 @@ async function letGo(world: World, pause: Unfinished, signal: AbortSignal): Prom
 }
 
 async function letGoBatch(world: World, tx: Tx, pause: Unfinished, walk: HeldWalk): Promise<number> {
-  await lockAccountsShared(tx, [pause.account_id])
-  const rows = await walk.next(tx)
+  const { account_id: accountId } = pause
+  // One round trip: the server takes the statements in their order, the lock first.
+  const [, rows, pauses] = await Promise.all([
+    lockAccountsShared(tx, [accountId]),
+    walk.next(tx),
+    activePauses(tx, [accountId]),
+  ])
   if (rows.length === 0) return 0
   countLetGo(
     tx,
@@ -61,13 +66,17 @@ async function letGoBatch(world: World, tx: Tx, pause: Unfinished, walk: HeldWal
     return rows.length
   }
   record(tx, 'released', rows, pause)
-  await requeue(world, tx, pause.account_id, rows)
+  await requeue(world, tx, rows, pauses.get(accountId) ?? [])
   return rows.length
 }
 
 /** Into the queue, but for what a pause that came after the resume stops again. */
-async function requeue(world: World, tx: Tx, accountId: string, rows: readonly LockedRow[]): Promise<void> {
-  const pauses = (await activePauses(tx, [accountId])).get(accountId) ?? []
+async function requeue(
+  world: World,
+  tx: Tx,
+  rows: readonly LockedRow[],
+  pauses: readonly ActiveSuspension[],
+): Promise<void> {
   const stopped = pauses.length > 0 ? await stoppedBy(tx, rows, pauses) : new Map<LockedRow, ActiveSuspension>()
   const free = rows.filter(row => !stopped.has(row))
   for (const [row, pause] of stopped) record(tx, 'held', [row], pause)
