@@ -5,15 +5,26 @@ import { lockWhileActive, withOverdue, type Expiring } from '../../control/suspe
 import { system } from '../../platform/db/actor.ts'
 import { inBatches } from '../../platform/loops/in-batches.ts'
 import type { World } from '../../platform/world.ts'
-import { lockHeldBefore, recordUnsent } from './hold-queries.ts'
+import { lockHeldBefore, lockSetAsideOverdue, recordUnsent } from './hold-queries.ts'
 
 const BATCH_MAX = 1_000
 
 export async function expireHeld(world: World, signal: AbortSignal): Promise<void> {
+  await inBatches(signal, BATCH_MAX, () => expireSetAside(world))
   for (const pause of await withOverdue(world.db, world.clock.now())) {
     await inBatches(signal, BATCH_MAX, () => expireBatch(world, pause))
   }
 }
+
+const expireSetAside = (world: World): Promise<number> =>
+  world.db.transact(system('hold-expiry'), async tx => {
+    const rows = await lockSetAsideOverdue(tx, BATCH_MAX)
+    if (rows.length > 0) recordUnsent(tx, rows, 'expired')
+    for (const { account_id: accountId, tenant_id: tenantId, message_id: messageId, recipient } of rows) {
+      tx.record({ type: 'expired', accountId, tenantId, messageId, recipient, data: { reason: 'set_aside' } })
+    }
+    return rows.length
+  })
 
 const expireBatch = (world: World, pause: Expiring): Promise<number> =>
   world.db.transact(system('hold-expiry'), async tx => {

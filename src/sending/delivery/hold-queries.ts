@@ -144,6 +144,15 @@ export const lockHeldBefore = (tx: Tx, page: Omit<HeldPage, 'after'>, heldBefore
     where suspension_id = ${page.suspensionId} and status = 'held' and held_at < ${heldBefore}
     order by message_id, n limit ${page.limit} for update skip locked`)
 
+/** Set aside after too many crashes, by no pause, for longer than the account allows. */
+export const lockSetAsideOverdue = (tx: Tx, limit: number): Promise<(WalkedRow & { account_id: string })[]> =>
+  tx.many<WalkedRow & { account_id: string }>(sql`
+    select q.message_id, q.n, q.tenant_id, q.recipient, q.recipient_domain, q.account_id
+    from queue q join accounts a on a.id = q.account_id
+    where q.status = 'held' and q.suspension_id is null
+      and q.held_at < ${tx.now}::timestamptz - a.hold_ttl_seconds * interval '1 second'
+    limit ${limit} for update of q skip locked`)
+
 interface Key {
   message_id: string
   n: number
