@@ -1,5 +1,4 @@
 // Adding and removing those who are told of alerts.
-import { randomBytes } from 'node:crypto'
 import { parseAddressOnly } from '../../mail/address.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
@@ -8,6 +7,7 @@ import { requireTarget } from '../../platform/net/http-target.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
+import { mintSigningSecret } from '../webhooks/signature.ts'
 import type { AlertContact, AlertContactCreate, AlertContactWithSecret } from './contract.ts'
 import { countContacts, deleteContactRow, insertContact } from './queries.ts'
 
@@ -27,7 +27,7 @@ export async function createContact(
       throw refuse('conflict', `An account can have ${CONTACTS_MAX} alert contacts.`)
     }
     const id = newId(tx.now)
-    const secret = wanted.channel === 'webhook' ? `whsec_${randomBytes(32).toString('base64url')}` : null
+    const secret = wanted.channel === 'webhook' ? mintSigningSecret() : null
     const contact = await insertContact(tx, {
       id,
       accountId,

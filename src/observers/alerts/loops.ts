@@ -13,8 +13,7 @@ export const alertLoops = (ways: Ways, notifier = new Notifier(ways)): Loop[] =>
   {
     kind: 'work',
     name: 'alert-notifications',
-    // The tail that makes them was woken by the same hint, or is within a second of its poll.
-    wakeOn: 'journal',
+    wakeOn: 'alerts',
     pollSeconds: 2,
     run: (world, signal) => notifier.run(world, signal),
   },

@@ -1,5 +1,5 @@
 // SQL over notifications: claiming what is due, and recording what came of it, fenced by the lease.
-import type { Tx } from '../../platform/db/database.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared } from '../../platform/db/sql.ts'
 import type { Alert } from './contract.ts'
 
@@ -24,14 +24,14 @@ export interface ClaimedNotification {
 
 /** Contacts with something due that nobody is telling now; not those in `except`. */
 export const listContactsToTell = async (
-  tx: Tx,
-  { except, limit }: { except: readonly string[]; limit: number },
+  db: Db,
+  { except, now, limit }: { except: readonly string[]; now: Date; limit: number },
 ): Promise<string[]> => {
-  const rows = await tx.many<{ contact_id: string }>(prepared`
+  const rows = await db.many<{ contact_id: string }>(prepared`
     select distinct contact_id from alert_notifications n
-    where status = 'pending' and due_at <= ${tx.now} and contact_id <> all(${except}::uuid[])
+    where status = 'pending' and due_at <= ${now} and contact_id <> all(${except}::uuid[])
       and not exists (select from alert_notifications o
-        where o.contact_id = n.contact_id and o.status = 'pending' and o.lease_until > ${tx.now})
+        where o.contact_id = n.contact_id and o.status = 'pending' and o.lease_until > ${now})
     limit ${limit}`)
   return rows.map(row => row.contact_id)
 }

@@ -33,9 +33,11 @@ export class Notifier {
   async run(world: World, signal: AbortSignal): Promise<number> {
     const free = CONTACTS_MAX - this.#telling.size
     if (free <= 0) return 0
-    const contactIds = await world.db.transact(by, tx =>
-      listContactsToTell(tx, { except: [...this.#telling.keys()], limit: free }),
-    )
+    const contactIds = await listContactsToTell(world.db, {
+      except: [...this.#telling.keys()],
+      now: world.clock.now(),
+      limit: free,
+    })
     for (const contactId of contactIds) {
       const telling = this.#tellAll(world, contactId, signal)
         .catch((err: unknown) => {

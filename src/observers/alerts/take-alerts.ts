@@ -7,8 +7,18 @@ import type { World } from '../../platform/world.ts'
 import { SEVERITIES } from './contract.ts'
 import { insertAlerts, insertNotifications, listAnomalies, type AnomalyEvent, type NewAlert } from './queries.ts'
 
-/** Told which ids are next, so that the millions of other events stay in the database. */
-export const alertTail: RangeTail = { kind: 'range-tail', name: 'alerts', batchMax: 10_000, read: takeAlerts }
+/**
+ * Told which ids are next, so that the millions of other events stay in the database, and twice a second at the most: a round
+ * for every append would cost the senders more than an alert is in a hurry.
+ */
+export const alertTail: RangeTail = {
+  kind: 'range-tail',
+  name: 'alerts',
+  batchMax: 10_000,
+  restMs: () => 500,
+  read: takeAlerts,
+  committed: world => world.wakeups.hint('alerts'),
+}
 
 async function takeAlerts(_world: World, tx: Tx, range: { after: number; upTo: number }): Promise<void> {
   const alerts = (await listAnomalies(tx, range)).flatMap(alertOf)

@@ -1,6 +1,7 @@
 // One pass of the guardian: look at the scopes in which something happened, decide, act, remember. One process at a time;
 // what a pass did is known by its states, so that a process that dies half-way leaves the rest to the next pass and
 // nothing is said twice.
+import { avoidCompiling } from '../../platform/db/planner.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
@@ -11,7 +12,6 @@ import { listOverridesAnywhere } from './queries.ts'
 import { RuleBook, scopeKey, type Scope } from './rule.ts'
 import { NO_TENANT } from '../metrics/counters.ts'
 import {
-  avoidCompiling,
   deleteCalmThrottles,
   deleteStates,
   findLastPass,

@@ -16,9 +16,6 @@ export interface State extends Scope {
 export const tryGuardianLock = async (tx: Tx): Promise<boolean> =>
   (await tx.one<{ taken: boolean }>(prepared`select pg_try_advisory_xact_lock(${locks.guardian}) as taken`)).taken
 
-/** What a pass asks looks expensive to the planner, but compiling it takes longer than running it. */
-export const avoidCompiling = (tx: Tx): void => tx.send(sql`set local jit = off`)
-
 export const findLastPass = async (db: Db): Promise<Date | null> =>
   (await db.maybe<{ evaluated_at: Date }>(prepared`select evaluated_at from guardian_pass where id = 1`))
     ?.evaluated_at ?? null

@@ -1,7 +1,8 @@
 // The roll-up follows the journal; old roll-ups leave once an hour.
+import { avoidCompiling } from '../../platform/db/planner.ts'
 import type { Every, RangeTail } from '../../platform/loops/loop.ts'
 import { forgetOldMetrics } from './retention.ts'
-import { avoidCompiling, countEvents } from './roll-up-queries.ts'
+import { countEvents } from './roll-up-queries.ts'
 
 export const metricsTail: RangeTail = {
   kind: 'range-tail',

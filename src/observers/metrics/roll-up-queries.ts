@@ -98,9 +98,6 @@ export const countEvents = (tx: Tx, range: { after: number; upTo: number }): Pro
     select distinct account_id, scope_type, scope_value, tenant_id, ${tx.now}::timestamptz from scoped order by 1, 2, 3, 4
     on conflict (account_id, scope_type, scope_value, tenant_id) do update set counted_at = excluded.counted_at`)
 
-/** Its costs look large to the planner, but compiling such a statement takes longer than running it. */
-export const avoidCompiling = (tx: Tx): void => tx.send(sql`set local jit = off`)
-
 interface Over {
   before: Date
   limit: number

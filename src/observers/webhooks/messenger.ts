@@ -2,6 +2,7 @@
 // network is never touched inside a transaction; a lease says who holds what, and lapses when its holder dies.
 import { randomUUID } from 'node:crypto'
 import { system } from '../../platform/db/actor.ts'
+import { followIndexes } from '../../platform/db/planner.ts'
 import type { World } from '../../platform/world.ts'
 import { presentEvent } from '../events/present.ts'
 import type { GuardedHttp, PushResult } from '../../platform/net/guarded-http.ts'
@@ -13,7 +14,6 @@ import {
   claimAttempts,
   extendLeases,
   lockDueLanes,
-  followIndexes,
   releaseLeases,
   updateLanes,
   type Lease,

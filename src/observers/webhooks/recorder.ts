@@ -2,13 +2,14 @@
 // the fence: what another worker has taken over meanwhile is left alone.
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
+import { followIndexes } from '../../platform/db/planner.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import type { World } from '../../platform/world.ts'
 import type { PushResult } from '../../platform/net/guarded-http.ts'
 import type { Held } from './lane.ts'
 import { disableHopeless, updateFailing } from './queries.ts'
 import { FAILING_MS_MAX, pauseAfter } from './schedule.ts'
-import { followIndexes, recordTried, type Tried } from './work-queries.ts'
+import { recordTried, type Tried } from './work-queries.ts'
 
 export interface Pushed {
   held: Held

@@ -1,17 +1,7 @@
 // The SQL of the work itself: fanning events out, claiming what is due, keeping leases, recording results.
 import type { Tx } from '../../platform/db/database.ts'
-import { prepared, sql } from '../../platform/db/sql.ts'
+import { prepared } from '../../platform/db/sql.ts'
 import type { JournalEvent } from '../../platform/journal/read.ts'
-
-/**
- * For what follows in this transaction: row by row along the indexes that were made for it, whatever the planner believes.
- * It takes `limit lane.room` for a tenth of all there is, and a table that grows fast for what it was at its last
- * analysis: with half a million attempts waiting at one webhook, it read them all, and the pushes of every other were
- * seconds late.
- */
-export const followIndexes = (tx: Tx): void =>
-  tx.send(sql`set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off;
-    set local enable_sort = off`)
 
 /**
  * One attempt per webhook and matching event of the range; answers how many webhooks have some. Their lanes are set

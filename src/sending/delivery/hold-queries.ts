@@ -1,6 +1,7 @@
 // The SQL of held mail: parking what waits, releasing, cancelling, expiring, moving from one pause to another.
 import type { PauseFacts, PauseScope } from '../../control/suspensions/match.ts'
 import type { Tx } from '../../platform/db/database.ts'
+import { followIndexes } from '../../platform/db/planner.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 
 /** What an event says of it: a million rows are told, so no more is read. */
@@ -166,7 +167,7 @@ const keysOf = (rows: readonly Key[]): Sql =>
  * former versions, and the planner would rather read the table than follow so many places.
  */
 export const updateReleased = (tx: Tx, rows: readonly { place: string; rank: Date }[]): void => {
-  tx.send(sql`set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off`)
+  followIndexes(tx)
   tx.send(prepared`
     update queue q set status = 'queued', suspension_id = null, held_at = null, rank = k.rank, updated_at = ${tx.now}
     from unnest(${rows.map(row => row.place)}::tid[], ${rows.map(row => row.rank)}::timestamptz[]) as k (place, rank)
