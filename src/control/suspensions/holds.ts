@@ -2,16 +2,16 @@
 import type { Tx } from '../../platform/db/database.ts'
 import { insertHolds } from './progress-queries.ts'
 
-/** One entry per recipient that came to be held by the pause. */
-export const countHeld = (tx: Tx, suspensionIds: readonly string[]): void => count(tx, suspensionIds, 1)
+/** So many more, or fewer, of one pause. */
+export function countHolds(tx: Tx, suspensionId: string, change: number): void {
+  if (change !== 0) insertHolds(tx, [{ suspensionId, held: change }])
+}
 
-/** One entry per recipient that the pause no longer holds. */
-export const countLetGo = (tx: Tx, suspensionIds: readonly string[]): void => count(tx, suspensionIds, -1)
-
-function count(tx: Tx, suspensionIds: readonly string[], each: 1 | -1): void {
+/** Of several pauses: one entry per recipient that came to be held by it. */
+export function countHeld(tx: Tx, suspensionIds: readonly string[]): void {
   if (suspensionIds.length === 0) return
   const sums = new Map<string, number>()
-  for (const id of suspensionIds) sums.set(id, (sums.get(id) ?? 0) + each)
+  for (const id of suspensionIds) sums.set(id, (sums.get(id) ?? 0) + 1)
   insertHolds(
     tx,
     [...sums].map(([suspensionId, held]) => ({ suspensionId, held })),

@@ -1,5 +1,5 @@
 // Mail held for longer than its account allows is given up: expired, with an event for each recipient.
-import { countLetGo } from '../../control/suspensions/holds.ts'
+import { countHolds } from '../../control/suspensions/holds.ts'
 import { scopeName } from '../../control/suspensions/match.ts'
 import { lockWhileActive, withOverdue, type Expiring } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
@@ -33,10 +33,7 @@ const expireBatch = (world: World, pause: Expiring): Promise<number> =>
     const rows = await lockHeldBefore(tx, { suspensionId: pause.id, limit: BATCH_MAX }, pause.held_before)
     if (rows.length === 0) return 0
     recordUnsent(tx, rows, 'expired')
-    countLetGo(
-      tx,
-      rows.map(() => pause.id),
-    )
+    countHolds(tx, pause.id, -rows.length)
     const data = { reason: 'held_too_long', suspension_id: pause.id, scope: scopeName(pause) }
     const { account_id: accountId } = pause
     for (const { tenant_id: tenantId, message_id: messageId, recipient } of rows) {

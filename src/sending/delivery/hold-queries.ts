@@ -174,9 +174,10 @@ export const updateReleased = (tx: Tx, rows: readonly { place: string; rank: Dat
     where q.ctid = k.place`)
 }
 
-export const updateMoved = (tx: Tx, rows: readonly (Key & { suspension_id: string })[]): void =>
+export const updateMoved = (tx: Tx, rows: readonly (Key & { suspension_id: string })[], heldAt: Date | null): void =>
   tx.send(prepared`
-    update queue q set suspension_id = k.suspension_id, updated_at = ${tx.now}
+    update queue q set suspension_id = k.suspension_id, held_at = coalesce(${heldAt}::timestamptz, q.held_at),
+      updated_at = ${tx.now}
     from unnest(${rows.map(row => row.message_id)}::uuid[], ${rows.map(row => row.n)}::integer[],
       ${rows.map(row => row.suspension_id)}::uuid[]) as k (message_id, n, suspension_id)
     where q.message_id = k.message_id and q.n = k.n`)

@@ -2,7 +2,7 @@
 // one transaction, so that a kill leaves every recipient either held or let go, and counted once.
 import { lockAccountsShared } from '../../control/suspensions/account-lock.ts'
 import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
-import { countHeld, countLetGo } from '../../control/suspensions/holds.ts'
+import { countHeld, countHolds } from '../../control/suspensions/holds.ts'
 import { broadestPause, scopeName } from '../../control/suspensions/match.ts'
 import { noteDrained, toDrain, type Unfinished } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
@@ -49,17 +49,14 @@ async function letGo(world: World, pause: Unfinished, signal: AbortSignal): Prom
 
 async function letGoBatch(world: World, tx: Tx, pause: Unfinished, walk: HeldWalk): Promise<number> {
   const { account_id: accountId } = pause
-  // One round trip: the server takes the statements in their order, the lock first.
+  // Sent without waiting for one another: the server takes them in their order, the lock first.
   const [, rows, pauses] = await Promise.all([
     lockAccountsShared(tx, [accountId]),
     walk.next(tx),
     activePauses(tx, [accountId]),
   ])
   if (rows.length === 0) return 0
-  countLetGo(
-    tx,
-    rows.map(() => pause.id),
-  )
+  countHolds(tx, pause.id, -rows.length)
   if (pause.resume_action === 'purge') {
     recordUnsent(tx, rows, 'cancelled')
     record(tx, 'cancelled', rows, pause)
@@ -80,7 +77,7 @@ async function requeue(
   const stopped = pauses.length > 0 ? await stoppedBy(tx, rows, pauses) : new Map<LockedRow, ActiveSuspension>()
   const free = rows.filter(row => !stopped.has(row))
   for (const [row, pause] of stopped) record(tx, 'held', [row], pause)
-  moveTo(tx, stopped)
+  moveTo(tx, stopped, tx.now)
   const places = new Map<string, number>()
   const placed = free.map(row => {
     const place = places.get(row.tenant_id) ?? 0
@@ -116,12 +113,13 @@ export async function stoppedBy(
   return stopped
 }
 
-/** Held, now by those. */
-export function moveTo(tx: Tx, stopped: ReadonlyMap<WalkedRow, ActiveSuspension>): void {
+/** Held, now by those: since the time given, or as long as before. */
+export function moveTo(tx: Tx, stopped: ReadonlyMap<WalkedRow, ActiveSuspension>, heldAt: Date | null): void {
   if (stopped.size === 0) return
   updateMoved(
     tx,
     [...stopped].map(([{ message_id, n }, pause]) => ({ message_id, n, suspension_id: pause.id })),
+    heldAt,
   )
   countHeld(
     tx,

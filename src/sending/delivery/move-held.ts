@@ -1,6 +1,6 @@
 // What a pause that is being resumed holds, and another active one matches as well, stays held by that other one.
 import type { ActiveSuspension } from '../../control/suspensions/active.ts'
-import { countLetGo } from '../../control/suspensions/holds.ts'
+import { countHolds } from '../../control/suspensions/holds.ts'
 import { noteHeldSince } from '../../control/suspensions/unfinished.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { listHeld } from './hold-queries.ts'
@@ -22,11 +22,8 @@ export async function moveHeld(
     if (!last) break
     after = last
     const stopped = await stoppedBy(tx, rows, others)
-    moveTo(tx, stopped)
-    countLetGo(
-      tx,
-      [...stopped.keys()].map(() => from.id),
-    )
+    moveTo(tx, stopped, null)
+    countHolds(tx, from.id, -stopped.size)
     for (const { id } of stopped.values()) takers.add(id)
   }
   for (const id of takers) await noteHeldSince(tx, id, from.id)

@@ -1,6 +1,6 @@
 // Parking: what waited in the queue when a pause came is marked held, in batches behind the answer. The gate stops the
 // mail from the first moment on; parking makes the queue say so. A walk that a kill ends is begun again.
-import { countHeld } from '../../control/suspensions/holds.ts'
+import { countHolds } from '../../control/suspensions/holds.ts'
 import { scopeName } from '../../control/suspensions/match.ts'
 import { lockWhileActive, noteParked, toPark, type Unfinished } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
@@ -32,10 +32,7 @@ async function parkFor(world: World, pause: Unfinished, signal: AbortSignal): Pr
       for (const { message_id: messageId, recipient, tenant_id: tenantId } of held) {
         tx.record({ type: 'held', accountId, tenantId, messageId, recipient, data })
       }
-      countHeld(
-        tx,
-        held.map(() => pause.id),
-      )
+      countHolds(tx, pause.id, held.length)
       return true
     }),
   )
