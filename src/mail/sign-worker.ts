@@ -10,15 +10,13 @@ import type { SigningAnswer, SigningTask } from './signers.ts'
 const NICE = 19
 
 giveWay()
-parentPort?.on('message', ({ id, data, key }: SigningTask) => {
-  parentPort?.postMessage(answer(id, () => sign('sha256', data, key)))
-})
+parentPort?.on('message', (tasks: SigningTask[]) => parentPort?.postMessage(tasks.map(answer)))
 
-function answer(id: number, make: () => Buffer): SigningAnswer {
+function answer({ data, key }: SigningTask): SigningAnswer {
   try {
-    return { id, signature: make() }
+    return { signature: sign('sha256', data, key) }
   } catch (error) {
-    return { id, error: error instanceof Error ? error.message : 'could not be signed' }
+    return { error: error instanceof Error ? error.message : 'could not be signed' }
   }
 }
 

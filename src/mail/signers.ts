@@ -1,34 +1,38 @@
 // RSA signatures off the main thread, on threads that give way. One signature takes milliseconds of a core; at the
 // usual priority a few of them keep the thread that accepts mail waiting. Signing has time: accepting has not.
+// What waits is signed by the handful: mail that is ready together shares the transactions on its way, and one signed on
+// its own would pay for them alone, several times the price of its signature.
 import type { KeyObject } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 
 export interface SigningTask {
-  id: number
   data: Uint8Array
   key: KeyObject
 }
 
-export type SigningAnswer = { id: number; signature: Uint8Array } | { id: number; error: string }
+/** One per task, in the same order. */
+export type SigningAnswer = { signature: Uint8Array } | { error: string }
 
-/** A thread holds one task at a time; the usual heap of a thread would be mostly garbage. */
+/** About as many as one host is offered connections: more would not travel together. */
+const HANDFUL_MAX = 16
+/** A thread holds one handful at a time; the usual heap of a thread would be mostly garbage. */
 const SMALL = { maxOldGenerationSizeMb: 24, maxYoungGenerationSizeMb: 2 }
 
-interface Waiting {
+interface Waiting extends SigningTask {
   resolve: (signature: Buffer) => void
   reject: (error: Error) => void
 }
 
 interface Thread {
   worker: Worker
-  waiting: Map<number, Waiting>
+  handful: Waiting[]
 }
 
 export class Signers {
   readonly #threads: Thread[] = []
   readonly #threadsMax: number
-  #nextId = 0
+  #waiting: Waiting[] = []
   #isClosed = false
 
   constructor(threadsMax: number = availableParallelism()) {
@@ -38,42 +42,49 @@ export class Signers {
   /** RSASSA-PKCS1-v1_5 with SHA-256. */
   sign(data: Buffer, key: KeyObject): Promise<Buffer> {
     if (this.#isClosed) return Promise.reject(new Error('the signers are closed'))
-    const thread = this.#leastBusy()
-    const id = this.#nextId++
     return new Promise((resolve, reject) => {
-      thread.waiting.set(id, { resolve, reject })
-      thread.worker.ref()
-      thread.worker.postMessage({ id, data, key } satisfies SigningTask)
+      this.#waiting.push({ data, key, resolve, reject })
+      const thread = this.#idle()
+      if (thread) this.#hand(thread)
     })
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
+    for (const { reject } of this.#waiting.splice(0)) reject(new Error('the signers are closed'))
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()))
   }
 
-  #leastBusy(): Thread {
-    const idle = this.#threads.find(thread => thread.waiting.size === 0)
+  #idle(): Thread | null {
+    const idle = this.#threads.find(thread => thread.handful.length === 0)
     if (idle) return idle
-    if (this.#threads.length < this.#threadsMax) return this.#start()
-    return this.#threads.reduce((least, thread) => (thread.waiting.size < least.waiting.size ? thread : least))
+    return this.#threads.length < this.#threadsMax ? this.#start() : null
+  }
+
+  #hand(thread: Thread): void {
+    thread.handful = this.#waiting.splice(0, HANDFUL_MAX)
+    // An idle thread does not keep the process alive.
+    if (thread.handful.length === 0) return thread.worker.unref()
+    thread.worker.ref()
+    thread.worker.postMessage(thread.handful.map(({ data, key }): SigningTask => ({ data, key })))
   }
 
   #start(): Thread {
     const worker = new Worker(new URL('./sign-worker.ts', import.meta.url), { resourceLimits: SMALL })
-    const thread: Thread = { worker, waiting: new Map() }
-    worker.on('message', (answer: SigningAnswer) => {
-      const waiting = thread.waiting.get(answer.id)
-      thread.waiting.delete(answer.id)
-      // An idle thread does not keep the process alive.
-      if (thread.waiting.size === 0) worker.unref()
-      if ('error' in answer) waiting?.reject(new Error(answer.error))
-      else waiting?.resolve(Buffer.from(answer.signature.buffer, answer.signature.byteOffset, answer.signature.length))
+    const thread: Thread = { worker, handful: [] }
+    worker.on('message', (answers: SigningAnswer[]) => {
+      const { handful } = thread
+      this.#hand(thread)
+      for (const [index, answer] of answers.entries()) {
+        if ('error' in answer) handful[index]!.reject(new Error(answer.error))
+        else handful[index]!.resolve(asBuffer(answer.signature))
+      }
     })
     const fail = (error: Error): void => {
       this.#threads.splice(this.#threads.indexOf(thread), 1)
-      for (const waiting of thread.waiting.values()) waiting.reject(error)
-      thread.waiting.clear()
+      for (const { reject } of thread.handful.splice(0)) reject(error)
+      const next = this.#waiting.length > 0 && !this.#isClosed ? this.#idle() : null
+      if (next) this.#hand(next)
     }
     worker.on('error', fail)
     worker.on('exit', () => this.#threads.includes(thread) && fail(new Error('a signing thread ended')))
@@ -81,3 +92,5 @@ export class Signers {
     return thread
   }
 }
+
+const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length)
