@@ -114,7 +114,10 @@ function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): W
     connectionsMax: config.DATABASE_POOL,
     clock,
     auditMac: canonical => entryMac(secrets, canonical),
-    onAppend: () => wakeups.hint('journal'),
+    onAppend: ({ hasEvents, hasEntries }) => {
+      if (hasEvents) wakeups.hint('journal')
+      if (hasEntries) wakeups.hint('audit')
+    },
     onError: err => log.debug({ err }, 'an idle database connection was lost'),
   })
   metrics.gauge('sluice_database_connections', 'Connections of this process', ['state'], gauge => {

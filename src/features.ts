@@ -65,7 +65,7 @@ export function buildFeatures(world: World, { publicUrl }: { publicUrl: () => st
   const courier = new Courier(world, {
     transport,
     keys: new SigningKeys(world),
-    mustYield: () => gate.isSaturated,
+    mustYield: () => gate.isCrowded,
   })
   const dns = new Dns({ servers: config.DNS_SERVERS })
   const http = new GuardedHttp({ dns, allowed: config.WEBHOOK_ALLOW_CIDRS })

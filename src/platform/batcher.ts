@@ -18,11 +18,16 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void
 }
 
+const CROWD = 8
+/** Between two crowded batches there is a gap; it does not mean that the crowd has gone. */
+const CROWDED_MS = 100
+
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
   #waiting: Waiting<Item, Result>[] = []
   #running = 0
   #scheduled = false
+  #crowdedUntil = 0
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options
@@ -35,9 +40,9 @@ export class Batcher<Item, Result> {
     })
   }
 
-  /** Whether callers wait for a slot: there is more to do than is being done. */
-  get isSaturated(): boolean {
-    return this.#waiting.length > 0 && this.#running >= this.#options.slots
+  /** Whether callers come faster than one by one: a batch of the last moment held many of them. */
+  get isCrowded(): boolean {
+    return performance.now() < this.#crowdedUntil
   }
 
   /** After the sockets that are readable now have been read, so that requests arriving together share a batch. */
@@ -54,6 +59,7 @@ export class Batcher<Item, Result> {
     const batch = this.#take()
     if (batch.length === 0) return
     this.#running += 1
+    if (batch.length >= CROWD) this.#crowdedUntil = performance.now() + CROWDED_MS
     this.#options
       .run(batch.map(waiting => waiting.item))
       .then(

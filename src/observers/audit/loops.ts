@@ -10,7 +10,7 @@ export const auditLoops: Loop[] = [
   {
     kind: 'work',
     name: 'audit-seal',
-    wakeOn: 'journal',
+    wakeOn: 'audit',
     pollSeconds: 2,
     run: async (world, signal) => {
       const sealed = await sealNext(world)

@@ -36,8 +36,8 @@ export interface DatabaseOptions {
   clock: Clock
   /** Authenticates audit entries as ours; see observers/audit. */
   auditMac: (canonicalEntry: string) => Buffer
-  /** Called after a commit that appended to the journal. */
-  onAppend: () => void
+  /** Called after a commit that appended to the journal, with what it appended. */
+  onAppend: (appended: { hasEvents: boolean; hasEntries: boolean }) => void
   onError: (error: Error) => void
 }
 
@@ -121,8 +121,9 @@ export class Database implements Db {
       begun.catch(() => {})
       const result = await recipe(tx)
       await begun
-      const appended = await this.#commit(client, tx)
-      if (appended) this.#options.onAppend()
+      await this.#commit(client, tx)
+      const appended = { hasEvents: tx.events.length > 0, hasEntries: tx.entries.length > 0 }
+      if (appended.hasEvents || appended.hasEntries) this.#options.onAppend(appended)
       return result
     } catch (error) {
       failure = error as Error
@@ -141,11 +142,10 @@ export class Database implements Db {
    * Lock, append and commit in one round trip. The lock is a statement of its own, so that the append's snapshot is
    * taken while we hold it; when the append fails, PostgreSQL turns the commit behind it into a rollback.
    */
-  async #commit(client: pg.PoolClient, tx: Transaction): Promise<boolean> {
+  async #commit(client: pg.PoolClient, tx: Transaction): Promise<void> {
     gatherWrites(client)
     if (tx.events.length === 0 && tx.entries.length === 0) {
-      await allOrFirstFailure([...tx.sent, client.query('commit')])
-      return false
+      return allOrFirstFailure([...tx.sent, client.query('commit')])
     }
     const append = appendJournal(
       { events: tx.events, entries: tx.entries, by: tx.by, now: tx.now },
@@ -157,7 +157,6 @@ export class Database implements Db {
       client.query(append.toQuery()),
       client.query('commit'),
     ])
-    return true
   }
 
   /** How far the database's clock is ahead of ours, in milliseconds. */

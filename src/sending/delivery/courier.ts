@@ -37,10 +37,10 @@ const LEASE_MS = 30_000
 const IN_FLIGHT_MAX = 600
 const CLAIM_MAX = 300
 /**
- * While senders wait to be answered by this process, or it parks or releases a long queue: mail goes on being delivered,
+ * While many senders wait to be answered by this process, or it parks or releases a long queue: mail goes on being delivered,
  * but what others wait for goes first.
  */
-const IN_FLIGHT_MAX_YIELDING = 64
+const IN_FLIGHT_MAX_YIELDING = 16
 /** Larger bodies are fetched one at a time, when their turn comes. */
 const BODY_BYTES_IN_CLAIM = 64 * 1024
 

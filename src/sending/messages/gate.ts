@@ -41,9 +41,9 @@ export class Gate {
     })
   }
 
-  /** Whether senders wait to be answered. */
-  get isSaturated(): boolean {
-    return this.#batcher.isSaturated
+  /** Whether many senders wait to be answered. */
+  get isCrowded(): boolean {
+    return this.#batcher.isCrowded
   }
 
   /** Answers when every recipient is durably stored; throws the refusal otherwise. */
