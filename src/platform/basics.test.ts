@@ -1,6 +1,7 @@
 // Ids, SQL as a value, networks, batches.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Batcher } from './batcher.ts'
 import { all, prepared, sql } from './db/sql.ts'
@@ -86,6 +87,35 @@ test('a batcher gives each caller its own result, in batches that never exceed t
     ),
     { numRuns: 30 },
   )
+})
+
+test('of many callers a batch takes half, so that the others are prepared meanwhile; of few it takes all', async () => {
+  const sizes: number[] = []
+  const batcher = new Batcher<number, number>({
+    itemsMax: 200,
+    slots: 1,
+    takesHalf: true,
+    run: async batch => {
+      sizes.push(batch.length)
+      return batch
+    },
+  })
+  const submit = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => batcher.submit(n)))
+  await submit(20)
+  assert.deepEqual(sizes.splice(0), [20])
+  await submit(100)
+  assert.equal(sizes[0], 50)
+  assert.ok(sizes.every(size => size <= 50))
+})
+
+test('a batcher is crowded while batches hold many, and no longer', async () => {
+  const batcher = new Batcher<number, number>({ itemsMax: 200, slots: 1, run: async batch => batch })
+  await batcher.submit(1)
+  assert.equal(batcher.isCrowded, false)
+  await Promise.all(Array.from({ length: 20 }, (_, n) => batcher.submit(n)))
+  assert.equal(batcher.isCrowded, true)
+  await delay(150)
+  assert.equal(batcher.isCrowded, false)
 })
 
 test('a failing batch fails its own callers and not those of the next', async () => {

@@ -10,6 +10,11 @@ export interface BatcherOptions<Item, Result> {
   /** Bounds a batch by more than its number of items, such as bytes. One item alone may be heavier. */
   weightMax?: number
   weightOf?: (item: Item) => number
+  /**
+   * Of many callers a batch takes no more than half. All in one would be answered together, come back together, and wait
+   * together again: the database rests while they are prepared, and we rest while it works.
+   */
+  takesHalf?: boolean
 }
 
 interface Waiting<Item, Result> {
@@ -18,6 +23,10 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void
 }
 
+/** So few are not worth two batches. */
+const HALF_MIN = 32
+/** How much of the largest number of callers is still believed in at the next batch. */
+const MEMORY = 0.9
 const CROWD = 8
 /** Between two crowded batches there is a gap; it does not mean that the crowd has gone. */
 const CROWDED_MS = 100
@@ -28,6 +37,8 @@ export class Batcher<Item, Result> {
   #running = 0
   #scheduled = false
   #crowdedUntil = 0
+  #callers = 0
+  #callersLately = 0
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options
@@ -36,6 +47,7 @@ export class Batcher<Item, Result> {
   submit(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject })
+      this.#callers += 1
       this.#schedule()
     })
   }
@@ -68,13 +80,22 @@ export class Batcher<Item, Result> {
       )
       .finally(() => {
         this.#running -= 1
+        this.#callers -= batch.length
         this.#schedule()
       })
     this.#schedule()
   }
 
+  #itemsMax(): number {
+    const { itemsMax, takesHalf } = this.#options
+    if (!takesHalf) return itemsMax
+    this.#callersLately = Math.max(this.#callers, this.#callersLately * MEMORY)
+    return Math.min(itemsMax, Math.max(HALF_MIN, Math.ceil(this.#callersLately / 2)))
+  }
+
   #take(): Waiting<Item, Result>[] {
-    const { itemsMax, weightMax = Infinity, weightOf } = this.#options
+    const { weightMax = Infinity, weightOf } = this.#options
+    const itemsMax = this.#itemsMax()
     if (!weightOf) return this.#waiting.splice(0, itemsMax)
     let count = 0
     let weight = 0

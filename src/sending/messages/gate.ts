@@ -21,34 +21,40 @@ import type { Submission } from './submission.ts'
 /** Enough to share a commit among everybody who waits, small enough that nobody waits for a hundred others' bytes. */
 const SUBMISSIONS_MAX = 200
 const SOURCE_BYTES_MAX = 16 * 1024 * 1024
+/** Larger ones are stored apart from the others, who would wait for their bytes. */
+const LETTER_BYTES_MAX = 256 * 1024
 
 type Result = SendResponse | Refusal
 
 export class Gate {
   readonly #world: World
-  readonly #batcher: Batcher<Submission, Result>
+  readonly #letters: Batcher<Submission, Result>
+  readonly #parcels: Batcher<Submission, Result>
   /** Tenants whose counters decide: they had a limit when last seen. */
   readonly #limited = new Set<string>()
 
   constructor(world: World) {
     this.#world = world
-    this.#batcher = new Batcher({
-      run: submissions => this.#accept(submissions),
+    const common = {
+      run: (submissions: Submission[]) => this.#accept(submissions),
       itemsMax: SUBMISSIONS_MAX,
-      slots: 2,
+      slots: 1,
       weightMax: SOURCE_BYTES_MAX,
-      weightOf: submission => submission.source.length,
-    })
+      weightOf: ({ source }: Submission) => source.length,
+    }
+    this.#letters = new Batcher({ ...common, takesHalf: true })
+    this.#parcels = new Batcher(common)
   }
 
   /** Whether many senders wait to be answered. */
   get isCrowded(): boolean {
-    return this.#batcher.isCrowded
+    return this.#letters.isCrowded
   }
 
   /** Answers when every recipient is durably stored; throws the refusal otherwise. */
   async submit(submission: Submission): Promise<SendResponse> {
-    const result = await this.#batcher.submit(submission)
+    const batcher = submission.source.length > LETTER_BYTES_MAX ? this.#parcels : this.#letters
+    const result = await batcher.submit(submission)
     if (result instanceof Refusal) throw result
     return result
   }
