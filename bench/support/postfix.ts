@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { note } from './report.ts'
+import { hasPackage } from './package.ts'
 import { freePort } from './server.ts'
 
 export interface Sink {
@@ -22,22 +22,7 @@ export interface Postfix {
   stop(): Promise<void>
 }
 
-/** Installs Debian's package when it is missing and that is allowed; says plainly when there is no peer. */
-export function hasPostfix(): boolean {
-  const found = () => spawnSync('sh', ['-c', 'command -v smtp-source && command -v postfix']).status === 0
-  if (found()) return true
-  if (process.getuid?.() !== 0) {
-    note('Postfix is not installed, and only root may install it: no peer for these figures')
-    return false
-  }
-  note('installing Postfix…')
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const install = 'apt-get update -qq; apt-get install -y -qq --no-install-recommends postfix'
-  spawnSync('sh', ['-c', install], { env, stdio: 'ignore' })
-  if (found()) return true
-  note('Postfix could not be installed: no peer for these figures')
-  return false
-}
+export const hasPostfix = (): boolean => hasPackage('postfix', ['smtp-source', 'postfix'])
 
 /** smtp-sink, counting what it takes. */
 export async function startSink(): Promise<Sink> {
@@ -57,14 +42,15 @@ export async function startSink(): Promise<Sink> {
   return { port, count: () => last, stop: () => stopChild(child) }
 }
 
-export async function startPostfix(sinkPort: number): Promise<Postfix> {
+/** With a milter every message passes it before it is queued. */
+export async function startPostfix(sinkPort: number, milterPort: number | null = null): Promise<Postfix> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-postfix-'))
   await chmod(folder, 0o755)
   const port = await freePort()
   const etc = join(folder, 'etc')
   for (const each of ['etc', 'spool', 'data']) await mkdir(join(folder, each))
   spawnSync('chown', ['postfix', join(folder, 'data')])
-  await writeFile(join(etc, 'main.cf'), mainCf(folder, sinkPort))
+  await writeFile(join(etc, 'main.cf'), mainCf(folder, sinkPort) + (milterPort === null ? '' : milterCf(milterPort)))
   await writeFile(join(etc, 'master.cf'), masterCf(port))
   const run = (command: string) => spawnSync('postfix', ['-c', etc, command], { encoding: 'utf8' })
   const started = run('start')
@@ -124,6 +110,11 @@ alias_database =
 smtputf8_enable = no
 `
 
+const milterCf = (port: number): string => `
+smtpd_milters = inet:127.0.0.1:${port}
+milter_default_action = tempfail
+`
+
 const masterCf = (port: number): string => `
 127.0.0.1:${port} inet n - n - - smtpd
 pickup unix n - n 60 1 pickup
@@ -151,7 +142,7 @@ scache unix - - n - 1 scache
 postlog unix-dgram n - n - 1 postlogd
 `
 
-async function waitForPort(port: number): Promise<void> {
+export async function waitForPort(port: number): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const isOpen = await new Promise<boolean>(resolve => {
       const socket = connect(port, '127.0.0.1', () => resolve(true))
@@ -164,7 +155,7 @@ async function waitForPort(port: number): Promise<void> {
   throw new Error(`nothing listens on ${port}`)
 }
 
-async function stopChild(child: ChildProcess): Promise<void> {
+export async function stopChild(child: ChildProcess): Promise<void> {
   child.kill('SIGTERM')
   await new Promise(resolve => child.on('exit', resolve))
 }
