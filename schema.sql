@@ -378,9 +378,8 @@ create table queue (
   accepted_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint queue_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'deferred'::text, 'held'::text]))),
-  constraint queue_pkey PRIMARY KEY (message_id, n)
+  constraint queue_pkey PRIMARY KEY (account_id, tenant_id, message_id, n)
 );
-CREATE INDEX queue_by_account ON public.queue USING btree (account_id, tenant_id, message_id, n);
 CREATE INDEX queue_deferred ON public.queue USING btree (due_at) WHERE (status = 'deferred'::text);
 CREATE INDEX queue_held ON public.queue USING btree (suspension_id, message_id, n) WHERE (status = 'held'::text);
 CREATE INDEX queue_leases ON public.queue USING btree (lease_until) WHERE (status = 'sending'::text);

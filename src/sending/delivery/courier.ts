@@ -90,8 +90,8 @@ export class Courier {
       claimDue(tx, { leaseToken, leaseUntil: new Date(tx.now.getTime() + LEASE_MS), limit }),
     )
     if (claimed.length === 0) return 0
-    for (const { message_id, n } of claimed) {
-      this.#inFlight.set(`${message_id} ${n}`, { message_id, n, lease_token: leaseToken })
+    for (const delivery of claimed) {
+      this.#inFlight.set(`${delivery.message_id} ${delivery.n}`, leaseOf(delivery, leaseToken))
     }
     for (const job of await this.#jobsOf(claimed, leaseToken)) void this.#run(job, signal)
     return claimed.length
@@ -216,7 +216,7 @@ export class Courier {
   }
 
   async #giveBack({ deliveries, leaseToken }: Job): Promise<void> {
-    const leases = deliveries.map(({ message_id, n }) => ({ message_id, n, lease_token: leaseToken }))
+    const leases = deliveries.map(delivery => leaseOf(delivery, leaseToken))
     await this.#world.db.transact(system('delivery'), tx => releaseLeases(tx, leases)).catch(() => {})
   }
 }
@@ -256,6 +256,14 @@ const BODY_GONE: Outcome = {
   host: null,
   isPermanent: true,
 }
+
+const leaseOf = ({ account_id, tenant_id, message_id, n }: Claimed, leaseToken: string): Lease => ({
+  account_id,
+  tenant_id,
+  message_id,
+  n,
+  lease_token: leaseToken,
+})
 
 const factsOf = (message: MessageToSend, { recipient_domain }: Claimed): PauseFacts => ({
   tenantId: message.tenant_id,

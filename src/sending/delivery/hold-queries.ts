@@ -3,6 +3,7 @@ import type { PauseFacts, PauseScope } from '../../control/suspensions/match.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { isSameRow, type Key } from './queries.ts'
 
 /** What an event says of it: a million rows are told, so no more is read. */
 export interface HeldRow {
@@ -13,6 +14,7 @@ export interface HeldRow {
 
 /** Enough, with its message, to ask whether a pause matches it. */
 export interface WalkedRow extends HeldRow {
+  account_id: string
   n: number
   recipient_domain: string
 }
@@ -129,38 +131,34 @@ export interface LockedRow extends WalkedRow {
 /** The next rows that a pause holds, locked; what another process is letting go is skipped. */
 export const lockHeld = (tx: Tx, page: HeldPage): Promise<LockedRow[]> =>
   tx.many<LockedRow>(sql`
-    select message_id, n, tenant_id, recipient, recipient_domain, ctid::text as place from queue
+    select account_id, tenant_id, message_id, n, recipient, recipient_domain, ctid::text as place from queue
     where ${heldAfter(page)} order by message_id, n limit ${page.limit} for update skip locked`)
 
 /** As above without the lock of rows, for those held since a time; whoever calls holds the pause's own lock. */
 export const listHeld = (tx: Tx, page: HeldPage, heldSince: Date | null): Promise<WalkedRow[]> =>
   tx.many<WalkedRow>(sql`
-    select message_id, n, tenant_id, recipient, recipient_domain from queue
+    select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue
     where ${all([heldAfter(page), heldSince && sql`held_at >= ${heldSince}`])}
     order by message_id, n limit ${page.limit}`)
 
 export const lockHeldBefore = (tx: Tx, page: Omit<HeldPage, 'after'>, heldBefore: Date): Promise<WalkedRow[]> =>
   tx.many<WalkedRow>(sql`
-    select message_id, n, tenant_id, recipient, recipient_domain from queue
+    select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue
     where suspension_id = ${page.suspensionId} and status = 'held' and held_at < ${heldBefore}
     order by message_id, n limit ${page.limit} for update skip locked`)
 
 /** Set aside after too many crashes, by no pause, for longer than the account allows. */
-export const lockSetAsideOverdue = (tx: Tx, limit: number): Promise<(WalkedRow & { account_id: string })[]> =>
-  tx.many<WalkedRow & { account_id: string }>(sql`
-    select q.message_id, q.n, q.tenant_id, q.recipient, q.recipient_domain, q.account_id
+export const lockSetAsideOverdue = (tx: Tx, limit: number): Promise<WalkedRow[]> =>
+  tx.many<WalkedRow>(sql`
+    select q.account_id, q.tenant_id, q.message_id, q.n, q.recipient, q.recipient_domain
     from queue q join accounts a on a.id = q.account_id
     where q.status = 'held' and q.suspension_id is null
       and q.held_at < ${tx.now}::timestamptz - a.hold_ttl_seconds * interval '1 second'
     limit ${limit} for update of q skip locked`)
 
-interface Key {
-  message_id: string
-  n: number
-}
-
 const keysOf = (rows: readonly Key[]): Sql =>
-  sql`unnest(${rows.map(row => row.message_id)}::uuid[], ${rows.map(row => row.n)}::integer[])`
+  sql`${rows.map(row => row.account_id)}::uuid[], ${rows.map(row => row.tenant_id)}::uuid[],
+    ${rows.map(row => row.message_id)}::uuid[], ${rows.map(row => row.n)}::integer[]`
 
 /**
  * Each row at its place in its tenant's line. Found where they lie: by their keys each would be looked for among its own
@@ -176,17 +174,17 @@ export const updateReleased = (tx: Tx, rows: readonly { place: string; rank: Dat
 
 export const updateMoved = (tx: Tx, rows: readonly (Key & { suspension_id: string })[], heldAt: Date | null): void =>
   tx.send(prepared`
-    update queue q set suspension_id = k.suspension_id, held_at = coalesce(${heldAt}::timestamptz, q.held_at),
+    update queue q set suspension_id = o.suspension_id, held_at = coalesce(${heldAt}::timestamptz, q.held_at),
       updated_at = ${tx.now}
-    from unnest(${rows.map(row => row.message_id)}::uuid[], ${rows.map(row => row.n)}::integer[],
-      ${rows.map(row => row.suspension_id)}::uuid[]) as k (message_id, n, suspension_id)
-    where q.message_id = k.message_id and q.n = k.n`)
+    from unnest(${keysOf(rows)}, ${rows.map(row => row.suspension_id)}::uuid[])
+      as o (account_id, tenant_id, message_id, n, suspension_id)
+    where ${isSameRow}`)
 
 /** Out of the queue for good, without having been sent. */
 export const recordUnsent = (tx: Tx, rows: readonly Key[], status: 'cancelled' | 'expired'): void =>
   tx.send(prepared`
     with gone as (
-      delete from queue q using ${keysOf(rows)} as k (message_id, n) where q.message_id = k.message_id and q.n = k.n
+      delete from queue q using unnest(${keysOf(rows)}) as o (account_id, tenant_id, message_id, n) where ${isSameRow}
       returning q.message_id, q.n, q.attempts
     )
     update deliveries d set status = ${status}, attempts = gone.attempts, updated_at = ${tx.now}

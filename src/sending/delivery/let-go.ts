@@ -118,7 +118,7 @@ export function moveTo(tx: Tx, stopped: ReadonlyMap<WalkedRow, ActiveSuspension>
   if (stopped.size === 0) return
   updateMoved(
     tx,
-    [...stopped].map(([{ message_id, n }, pause]) => ({ message_id, n, suspension_id: pause.id })),
+    [...stopped].map(([row, pause]) => ({ ...row, suspension_id: pause.id })),
     heldAt,
   )
   countHeld(

@@ -5,16 +5,28 @@ import { prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { FinalStatus, Verdict } from './verdict.ts'
 
-export interface Claimed {
-  message_id: string
-  n: number
-  account_id: string
-  tenant_id: string
+export interface Claimed extends Key {
   recipient: string
   recipient_domain: string
   attempts: number
   accepted_at: Date
 }
+
+/** Of a row in the queue. It begins as the queue is walked, so that one index does for both. */
+export interface Key {
+  account_id: string
+  tenant_id: string
+  message_id: string
+  n: number
+}
+
+/** What a delivery is found by once it is out of the queue. */
+export type DeliveryKey = Pick<Key, 'message_id' | 'n'>
+
+/** Between the queue as `q` and others as `o`. */
+export const isSameRow = sql`(q.account_id, q.tenant_id, q.message_id, q.n) = (o.account_id, o.tenant_id, o.message_id, o.n)`
+
+const keyColumns = sql`account_id uuid, tenant_id uuid, message_id uuid, n integer`
 
 export interface Claim {
   leaseToken: string
@@ -26,17 +38,17 @@ export interface Claim {
 export const claimDue = (tx: Tx, { leaseToken, leaseUntil, limit }: Claim): Promise<Claimed[]> =>
   tx.many<Claimed>(prepared`
     with fresh as (
-      select message_id, n from queue where status = 'queued'
+      select account_id, tenant_id, message_id, n from queue where status = 'queued'
       order by rank limit ${limit} for update skip locked
     ), again as (
-      select message_id, n from queue where status = 'deferred' and due_at <= ${tx.now}
+      select account_id, tenant_id, message_id, n from queue where status = 'deferred' and due_at <= ${tx.now}
       order by due_at limit ${limit} for update skip locked
     )
     update queue q
     set status = 'sending', lease_token = ${leaseToken}, lease_until = ${leaseUntil}, attempts = attempts + 1,
       updated_at = ${tx.now}
-    from (select * from fresh union all select * from again limit ${limit}) due
-    where q.message_id = due.message_id and q.n = due.n
+    from (select * from fresh union all select * from again limit ${limit}) o
+    where ${isSameRow}
     returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.recipient_domain, q.attempts, q.accepted_at`)
 
 export interface MessageToSend {
@@ -70,27 +82,20 @@ export const listMessagesToSend = (db: Db, ids: readonly string[], bodyBytesMax:
 export const findBody = (db: Db, messageId: string): Promise<{ source: Buffer } | null> =>
   db.maybe<{ source: Buffer }>(prepared`select source from message_bodies where message_id = ${messageId}`)
 
-export interface Decided {
-  message_id: string
-  n: number
+export interface Decided extends Key {
   lease_token: string
   verdict: Verdict
 }
 
-export interface Key {
-  message_id: string
-  n: number
-}
-
 /** Only rows whose lease is still ours change, and only those are answered: a late worker records nothing. */
-export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<Key[]> =>
-  tx.many<Key>(prepared`
+export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> =>
+  tx.many<DeliveryKey>(prepared`
     with outcome as (
-      select * from json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (message_id uuid, n integer,
+      select * from json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (${keyColumns},
         lease_token uuid, status text, smtp_code smallint, enhanced_code text, response text, mx_host text, bounce_type text)
     ), done as (
       delete from queue q using outcome o
-      where q.message_id = o.message_id and q.n = o.n and q.lease_token = o.lease_token and q.status = 'sending'
+      where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'
       returning q.message_id, q.n, q.attempts
     )
     update deliveries d
@@ -100,17 +105,19 @@ export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<Key[]>
     where d.message_id = o.message_id and d.n = o.n
     returning d.message_id, d.n`)
 
-export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<Key[]> =>
-  tx.many<Key>(prepared`
+export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> =>
+  tx.many<DeliveryKey>(prepared`
     update queue q
     set status = 'deferred', due_at = o.due_at, lease_token = null, lease_until = null, smtp_code = o.smtp_code,
       enhanced_code = o.enhanced_code, response = o.response, mx_host = o.mx_host, updated_at = ${tx.now}
-    from json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (message_id uuid, n integer, lease_token uuid,
+    from json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (${keyColumns}, lease_token uuid,
       due_at timestamptz, smtp_code smallint, enhanced_code text, response text, mx_host text)
-    where q.message_id = o.message_id and q.n = o.n and q.lease_token = o.lease_token and q.status = 'sending'
+    where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'
     returning q.message_id, q.n`)
 
-const flat = ({ message_id, n, lease_token, verdict }: Decided) => ({
+const flat = ({ account_id, tenant_id, message_id, n, lease_token, verdict }: Decided) => ({
+  account_id,
+  tenant_id,
   message_id,
   n,
   lease_token,
@@ -123,48 +130,40 @@ const flat = ({ message_id, n, lease_token, verdict }: Decided) => ({
   bounce_type: verdict.bounceType,
 })
 
-export interface Parked {
-  message_id: string
-  n: number
+export interface Parked extends Key {
   lease_token: string
   suspension_id: string
 }
 
 /** Found paused just before its attempt: held if it still is, and the attempt that did not happen is not counted. */
-export const recordHeld = (tx: Tx, parked: readonly Parked[]): Promise<(Key & { suspension_id: string })[]> =>
-  tx.many<Key & { suspension_id: string }>(prepared`
+export const recordHeld = (tx: Tx, parked: readonly Parked[]): Promise<(DeliveryKey & { suspension_id: string })[]> =>
+  tx.many<DeliveryKey & { suspension_id: string }>(prepared`
     update queue q
     set status = 'held', suspension_id = o.suspension_id, held_at = ${tx.now}, lease_token = null, lease_until = null,
       attempts = attempts - 1, updated_at = ${tx.now}
-    from json_to_recordset(${JSON.stringify(parked)}::json) as o (message_id uuid, n integer, lease_token uuid,
+    from json_to_recordset(${JSON.stringify(parked)}::json) as o (${keyColumns}, lease_token uuid,
       suspension_id uuid) join suspensions s on s.id = o.suspension_id and s.status = 'active'
-    where q.message_id = o.message_id and q.n = o.n and q.lease_token = o.lease_token and q.status = 'sending'
+    where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'
     returning q.message_id, q.n, q.suspension_id`)
 
-export interface Lease {
-  message_id: string
-  n: number
+export interface Lease extends Key {
   lease_token: string
 }
 
 export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
   tx.run(prepared`
     update queue q set lease_until = ${leaseUntil}
-    from json_to_recordset(${JSON.stringify(leases)}::json) as o (message_id uuid, n integer, lease_token uuid)
-    where q.message_id = o.message_id and q.n = o.n and q.lease_token = o.lease_token and q.status = 'sending'`)
+    from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
+    where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'`)
 
 /** Gives back what a worker holds and will not attempt. */
 export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<number> =>
   tx.run(prepared`
     update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
-    from json_to_recordset(${JSON.stringify(leases)}::json) as o (message_id uuid, n integer, lease_token uuid)
-    where q.message_id = o.message_id and q.n = o.n and q.lease_token = o.lease_token and q.status = 'sending'`)
+    from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
+    where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'`)
 
-export interface Lapsed {
-  message_id: string
-  n: number
-  account_id: string
-  tenant_id: string
+export interface Lapsed extends Key {
   recipient: string
   crashes: number
   status: 'queued' | 'held'
@@ -180,21 +179,17 @@ export const reclaimLapsed = (
 ): Promise<Lapsed[]> =>
   tx.many<Lapsed>(prepared`
     with lapsed as (
-      select message_id, n from queue where status = 'sending' and lease_until < ${tx.now}
+      select account_id, tenant_id, message_id, n from queue where status = 'sending' and lease_until < ${tx.now}
       order by lease_until limit ${limit} for update skip locked
     )
     update queue q
     set status = case when crashes + 1 >= ${crashesMax} then 'held' else 'queued' end, crashes = crashes + 1,
       held_at = case when crashes + 1 >= ${crashesMax} then ${tx.now}::timestamptz end, lease_token = null,
       lease_until = null, updated_at = ${tx.now}
-    from lapsed where q.message_id = lapsed.message_id and q.n = lapsed.n
+    from lapsed o where ${isSameRow}
     returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.crashes, q.status`)
 
-export interface DeliveryRef {
-  message_id: string
-  n: number
-  account_id: string
-  tenant_id: string
+export interface DeliveryRef extends Key {
   recipient: string
   status: string
 }
@@ -230,7 +225,7 @@ export const findDeliveryNumberAnywhere = async (
 
 export const updateDeliveryStatus = (
   tx: Tx,
-  { message_id, n }: Key,
+  { message_id, n }: DeliveryKey,
   change: {
     status: FinalStatus | 'complained'
     bounceType: string | null

@@ -13,7 +13,7 @@ import {
   recordHeld,
   releaseLeases,
   type Claimed,
-  type Key,
+  type DeliveryKey,
   type Parked,
 } from './queries.ts'
 import type { Verdict } from './verdict.ts'
@@ -93,7 +93,7 @@ async function record(tx: Tx, results: readonly Result[]): Promise<void> {
  * Held by a pause that is still active: the account's lock keeps it so until we have committed. Where it has been
  * resumed meanwhile, the mail goes back to the queue as if it had not been claimed.
  */
-async function hold(tx: Tx, parked: readonly (Parked & { account_id: string })[]): Promise<Key[]> {
+async function hold(tx: Tx, parked: readonly Parked[]): Promise<DeliveryKey[]> {
   await lockAccountsShared(tx, [...new Set(parked.map(each => each.account_id))].toSorted())
   const held = await recordHeld(tx, parked)
   countHeld(

@@ -28,10 +28,12 @@ interface Row extends Omit<Message, 'created_at' | 'from' | 'counts'> {
 const columns = sql`m.id, m.tenant_id, m.from_header, m.subject, m.rfc_message_id, m.tags, m.metadata, m.size,
   m.api_key_id, m.credential_id, m.created_at`
 
+const isQueuedAs = sql`(q.account_id, q.tenant_id, q.message_id, q.n) = (d.account_id, d.tenant_id, d.message_id, d.n)`
+
 const counts = sql`(
   select coalesce(jsonb_object_agg(status, count), '{}') from (
     select coalesce(q.status, d.status) as status, count(*)
-    from deliveries d left join queue q on q.message_id = d.message_id and q.n = d.n
+    from deliveries d left join queue q on ${isQueuedAs}
     where d.message_id = m.id group by 1
   ) by_status) as counts`
 
@@ -97,7 +99,7 @@ export async function requireMessage(db: Db, reach: Reach, id: string): Promise<
       coalesce(q.response, d.response) as response, coalesce(q.mx_host, d.mx_host) as mx_host, d.bounce_type,
       case q.status when 'held' then q.suspension_id end as suspension_id,
       coalesce(q.updated_at, d.updated_at) as updated_at
-    from deliveries d left join queue q on q.message_id = d.message_id and q.n = d.n
+    from deliveries d left join queue q on ${isQueuedAs}
     where d.message_id = ${id} order by d.n`)
   return {
     ...toMessage(row),

@@ -20,19 +20,22 @@ interface Old {
   limit: number
 }
 
+const queued = sql`
+  select from queue q where q.account_id = m.account_id and q.tenant_id = m.tenant_id and q.message_id = m.id`
+
 /** Messages whose body is over. One that is still queued keeps what it needs to be sent. */
 export const listOldBodies = (db: Db, { accountId, before, limit }: Old): Promise<{ id: string }[]> =>
   db.many<{ id: string }>(sql`
     select m.id from messages m join message_bodies b on b.message_id = m.id
     where m.account_id = ${accountId} and m.id < ${firstIdAt(before)}
-      and not exists (select from queue q where q.message_id = m.id)
+      and not exists (${queued})
     order by m.id limit ${limit}`)
 
 export const listOldMessages = (db: Db, { accountId, before, limit }: Old): Promise<{ id: string }[]> =>
   db.many<{ id: string }>(sql`
     select m.id from messages m
     where m.account_id = ${accountId} and m.id < ${firstIdAt(before)}
-      and not exists (select from queue q where q.message_id = m.id)
+      and not exists (${queued})
     order by m.id limit ${limit}`)
 
 export const deleteBodies = (tx: Tx, ids: readonly string[]): Promise<number> =>
