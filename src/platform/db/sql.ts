@@ -33,6 +33,10 @@ export function all(conditions: readonly (Sql | null | false)[]): Sql {
   return given.length === 0 ? sql`true` : given.reduce((left, right) => sql`${left} and ${right}`)
 }
 
+/** An array of ids or numbers, which need no quoting: the driver would look at every character of each. */
+export const bareArray = (values: readonly (string | number | null)[]): string =>
+  `{${values.map(value => value ?? 'null').join(',')}}`
+
 function build(strings: TemplateStringsArray, values: unknown[], isPrepared: boolean): Sql {
   if (!values.some(value => value instanceof Sql || value === undefined)) return new Sql(strings, values, isPrepared)
   const flatStrings: string[] = [strings[0]!]

@@ -1,7 +1,7 @@
 // The append: all events and audit entries of a transaction in one statement, last thing before its commit. The caller
 // holds the journal lock, so ids are handed out in commit order and a reader asking `id > cursor` misses nothing.
 import type { Actor } from '../db/actor.ts'
-import { prepared, type Sql } from '../db/sql.ts'
+import { bareArray, prepared, type Sql } from '../db/sql.ts'
 import { canonicalEntry } from './canonical-entry.ts'
 
 /** Something that happened. `data` holds what the type adds. */
@@ -76,19 +76,22 @@ const appendAlike = (events: readonly EventDraft[], now: Date): Sql => prepared`
   insert into events (account_id, tenant_id, message_id, recipient, type, created_at, data)
   select ${events[0]!.accountId}::uuid, tenant_id, message_id, recipient, ${events[0]!.type}, ${now},
     (select ${JSON.stringify(events[0]!.data ?? {})}::jsonb)
-  from unnest(${events.map(event => event.tenantId ?? null)}::uuid[],
-    ${events.map(event => event.messageId ?? null)}::uuid[], ${events.map(event => event.recipient ?? null)}::text[])
+  from unnest(${tenantsOf(events)}::uuid[], ${messagesOf(events)}::uuid[], ${recipientsOf(events)}::text[])
     with ordinality as event (tenant_id, message_id, recipient, n)
   order by n`
 
 const appendAny = (events: readonly EventDraft[], now: Date): Sql => prepared`
   insert into events (account_id, tenant_id, message_id, recipient, type, created_at, data)
   select account_id, tenant_id, message_id, recipient, type, ${now}, data::jsonb
-  from unnest(${events.map(event => event.accountId)}::uuid[], ${events.map(event => event.tenantId ?? null)}::uuid[],
-    ${events.map(event => event.messageId ?? null)}::uuid[], ${events.map(event => event.recipient ?? null)}::text[],
+  from unnest(${bareArray(events.map(event => event.accountId))}::uuid[], ${tenantsOf(events)}::uuid[],
+    ${messagesOf(events)}::uuid[], ${recipientsOf(events)}::text[],
     ${events.map(event => event.type)}::text[], ${events.map(event => JSON.stringify(event.data ?? {}))}::text[])
     with ordinality as event (account_id, tenant_id, message_id, recipient, type, data, n)
   order by n`
+
+const tenantsOf = (events: readonly EventDraft[]): string => bareArray(events.map(event => event.tenantId ?? null))
+const messagesOf = (events: readonly EventDraft[]): string => bareArray(events.map(event => event.messageId ?? null))
+const recipientsOf = (events: readonly EventDraft[]): (string | null)[] => events.map(event => event.recipient ?? null)
 
 function auditRow(entry: AuditDraft, by: Actor, now: Date) {
   const action = entry.action ?? by.action
