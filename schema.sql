@@ -380,10 +380,10 @@ create table queue (
   constraint queue_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'deferred'::text, 'held'::text]))),
   constraint queue_pkey PRIMARY KEY (account_id, tenant_id, message_id, n)
 );
-CREATE INDEX queue_deferred ON public.queue USING btree (due_at) WHERE (status = 'deferred'::text);
+CREATE INDEX queue_due ON public.queue USING btree (due_at) WHERE ((status = ANY (ARRAY['queued'::text, 'deferred'::text])) AND (due_at IS NOT NULL));
 CREATE INDEX queue_held ON public.queue USING btree (suspension_id, message_id, n) WHERE (status = 'held'::text);
 CREATE INDEX queue_leases ON public.queue USING btree (lease_until) WHERE (status = 'sending'::text);
-CREATE INDEX queue_queued ON public.queue USING btree (rank) WHERE (status = 'queued'::text);
+CREATE INDEX queue_next ON public.queue USING btree (rank) WHERE ((status = 'queued'::text) AND (due_at IS NULL));
 
 create table rule_changes (
   account_id uuid not null,

@@ -5,15 +5,16 @@ import type { ActiveSuspension } from '../../control/suspensions/active.ts'
 import { scopeName, type PauseFacts } from '../../control/suspensions/match.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
+import { Flight, leaseOf } from './flight.ts'
 import { isMovingQueue } from './lanes.ts'
 import { PauseGate, type Waiting } from './pause-gate.ts'
 import {
   claimDue,
   extendLeases,
   listMessagesToSend,
+  putOff,
   releaseLeases,
   type Claimed,
-  type Lease,
   type MessageToSend,
 } from './queries.ts'
 import { Recorder } from './recorder.ts'
@@ -21,11 +22,11 @@ import { recordComplaintReport } from './reports.ts'
 import { returnPath } from './return-path.ts'
 import { simulate } from './simulator.ts'
 import { Sources, type SigningKeys } from './sources.ts'
-import type { GatedEnvelope, Outcome, Withheld } from './transport/outcome.ts'
+import type { GatedEnvelope, Outcome, SendResult } from './transport/outcome.ts'
 import { verdictOf } from './verdict.ts'
 
 export interface Transport {
-  sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<(Outcome | Withheld)[]>
+  sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
 }
 
 /**
@@ -33,14 +34,6 @@ export interface Transport {
  * leases.
  */
 const LEASE_MS = 30_000
-/** Enough to keep the connections busy; what was claimed goes before a newcomer of another tenant, so not more. */
-const IN_FLIGHT_MAX = 600
-const CLAIM_MAX = 300
-/**
- * While many senders wait to be answered by this process, or it parks or releases a long queue: mail goes on being delivered,
- * but what others wait for goes first.
- */
-const IN_FLIGHT_MAX_YIELDING = 16
 /** Larger bodies are fetched one at a time, when their turn comes. */
 const BODY_BYTES_IN_CLAIM = 64 * 1024
 
@@ -64,42 +57,37 @@ export class Courier {
   readonly #sources: Sources
   readonly #gate: PauseGate
   readonly #recorder: Recorder
-  readonly #mustYield: () => boolean
-  readonly #inFlight = new Map<string, Lease>()
-  #room: (() => void) | null = null
+  readonly #flight: Flight
 
   constructor(world: World, { transport, keys, mustYield }: CourierOptions) {
     this.#world = world
-    this.#mustYield = mustYield
+    this.#flight = new Flight(() => mustYield() || isMovingQueue())
     this.#transport = transport
     this.#sources = new Sources(world, keys)
     this.#gate = new PauseGate(world)
     this.#recorder = new Recorder(world)
     world.metrics.gauge('sluice_deliveries_in_flight', 'Deliveries this process is attempting', [], gauge => {
-      gauge.set(this.#inFlight.size)
+      gauge.set(this.#flight.size)
     })
   }
 
   /** Claims what is next and starts it; answers how much. Waits while there is no room for more. */
   async takeNext(signal: AbortSignal): Promise<number> {
-    await this.#waitForRoom(signal)
-    if (signal.aborted) return 0
+    const limit = await this.#flight.room(signal)
+    if (limit === 0) return 0
     const leaseToken = randomUUID()
-    const limit = Math.max(1, Math.min(CLAIM_MAX, this.#inFlightMax() - this.#inFlight.size))
     const claimed = await this.#world.db.transactLightly(system('delivery'), tx =>
       claimDue(tx, { leaseToken, leaseUntil: new Date(tx.now.getTime() + LEASE_MS), limit }),
     )
     if (claimed.length === 0) return 0
-    for (const delivery of claimed) {
-      this.#inFlight.set(`${delivery.message_id} ${delivery.n}`, leaseOf(delivery, leaseToken))
-    }
+    this.#flight.begin(claimed, leaseToken)
     for (const job of await this.#jobsOf(claimed, leaseToken)) void this.#run(job, signal)
     return claimed.length
   }
 
   /** Keeps the leases of what is under way. */
   async heartbeat(): Promise<void> {
-    const leases = [...this.#inFlight.values()]
+    const { leases } = this.#flight
     if (leases.length === 0) return
     await this.#world.db.transactLightly(system('delivery'), tx =>
       extendLeases(tx, leases, new Date(tx.now.getTime() + LEASE_MS)),
@@ -109,21 +97,7 @@ export class Courier {
   /** Waits for what is under way to end; what does not end in time is given back by its lease. */
   async drain(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs
-    while (this.#inFlight.size > 0 && performance.now() < deadline)
-      await new Promise(resolve => setTimeout(resolve, 20))
-  }
-
-  #inFlightMax(): number {
-    return this.#mustYield() || isMovingQueue() ? IN_FLIGHT_MAX_YIELDING : IN_FLIGHT_MAX
-  }
-
-  async #waitForRoom(signal: AbortSignal): Promise<void> {
-    while (this.#inFlight.size > this.#inFlightMax() / 2 && !signal.aborted) {
-      await new Promise<void>(resolve => {
-        this.#room = resolve
-        signal.addEventListener('abort', () => resolve(), { once: true })
-      })
-    }
+    while (this.#flight.size > 0 && performance.now() < deadline) await new Promise(resolve => setTimeout(resolve, 20))
   }
 
   async #jobsOf(claimed: readonly Claimed[], leaseToken: string): Promise<Job[]> {
@@ -151,12 +125,15 @@ export class Courier {
       if (!signal.aborted) this.#world.log.error({ err, message_id: job.message.id }, 'an attempt could not be made')
       await this.#giveBack(job)
     } finally {
-      for (const { message_id, n } of job.deliveries) this.#inFlight.delete(`${message_id} ${n}`)
-      this.#room?.()
+      this.#flight.end(job.deliveries)
     }
   }
 
   async #attempt({ message, deliveries, leaseToken }: Job, signal: AbortSignal): Promise<void> {
+    const { crowds } = this.#flight
+    const domain = deliveries[0]!.recipient_domain
+    const putOffMs = message.is_sandbox ? null : crowds.putOff(domain, deliveries.length)
+    if (putOffMs !== null) return this.#putOff(deliveries, leaseToken, putOffMs)
     const gate = new GateQuestion(this.#gate, {
       accountId: message.account_id,
       facts: factsOf(message, deliveries[0]!),
@@ -165,9 +142,16 @@ export class Courier {
       ? await simulated(deliveries, gate)
       : await this.#send(message, deliveries, gate, signal)
     const now = this.#world.clock.now()
+    const turnedAway = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'crowded')
+    crowds.serve(domain, deliveries.length - turnedAway.length)
+    if (turnedAway.length > 0) {
+      crowds.note(domain)
+      await this.#putOff(turnedAway, leaseToken, crowds.waitAtTheEnd(domain, turnedAway.length))
+    }
     await Promise.all(
       deliveries.map(async (delivery, index) => {
         const { outcome, complains } = ends[index]!
+        if (outcome.kind === 'crowded') return
         if (outcome.kind === 'withheld') {
           const pause = gate.pause!
           return this.#recorder.record({
@@ -197,22 +181,29 @@ export class Courier {
     const ready = await this.#sources.ready(message, deliveries[0]!.n)
     if (!ready) return deliveries.map(() => ({ outcome: BODY_GONE, complains: false }))
     try {
-      const outcomes = await this.#transport.sendIfAllowed(
-        deliveries[0]!.recipient_domain,
-        {
-          mailFrom: returnPath(this.#world.secrets, message.id, deliveries, ready.returnPathDomain),
-          recipients: deliveries.map(delivery => delivery.recipient),
-          source: ready.source,
-          smtputf8: message.needs_smtputf8,
-          requireTls: message.require_tls,
-          mayBegin: () => gate.isOpen(),
-        },
-        signal,
+      const envelope = {
+        mailFrom: returnPath(this.#world.secrets, message.id, deliveries, ready.returnPathDomain),
+        recipients: deliveries.map(delivery => delivery.recipient),
+        source: ready.source,
+        smtputf8: message.needs_smtputf8,
+        requireTls: message.require_tls,
+        mayBegin: () => gate.isOpen(),
+      }
+      const outcomes = await this.#flight.talk(deliveries, () =>
+        this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),
       )
       return outcomes.map(outcome => ({ outcome, complains: false }))
     } finally {
       ready.release()
     }
+  }
+
+  /** Back into the queue until its turn comes, as if it had not been claimed. */
+  async #putOff(deliveries: readonly Claimed[], leaseToken: string, milliseconds: number): Promise<void> {
+    const leases = deliveries.map(delivery => leaseOf(delivery, leaseToken))
+    await this.#world.db.transactLightly(system('delivery'), tx =>
+      putOff(tx, leases, new Date(tx.now.getTime() + milliseconds)),
+    )
   }
 
   async #giveBack({ deliveries, leaseToken }: Job): Promise<void> {
@@ -223,7 +214,7 @@ export class Courier {
 
 /** How an attempt ended for one recipient. */
 interface End {
-  outcome: Outcome | Withheld
+  outcome: SendResult
   complains: boolean
 }
 
@@ -256,14 +247,6 @@ const BODY_GONE: Outcome = {
   host: null,
   isPermanent: true,
 }
-
-const leaseOf = ({ account_id, tenant_id, message_id, n }: Claimed, leaseToken: string): Lease => ({
-  account_id,
-  tenant_id,
-  message_id,
-  n,
-  lease_token: leaseToken,
-})
 
 const factsOf = (message: MessageToSend, { recipient_domain }: Claimed): PauseFacts => ({
   tenantId: message.tenant_id,

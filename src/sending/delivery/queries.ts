@@ -34,20 +34,27 @@ export interface Claim {
   limit: number
 }
 
-/** What is next in rank, and what is due again, leased to this worker. Skips rows that other workers are taking. */
+/**
+ * What is next in rank and what is due again, in turns, leased to this worker. Skips rows that other workers are taking.
+ */
 export const claimDue = (tx: Tx, { leaseToken, leaseUntil, limit }: Claim): Promise<Claimed[]> =>
   tx.many<Claimed>(prepared`
     with fresh as (
-      select account_id, tenant_id, message_id, n from queue where status = 'queued'
+      select account_id, tenant_id, message_id, n from queue where status = 'queued' and due_at is null
       order by rank limit ${limit} for update skip locked
     ), again as (
-      select account_id, tenant_id, message_id, n from queue where status = 'deferred' and due_at <= ${tx.now}
+      select account_id, tenant_id, message_id, n from queue
+      where status in ('queued', 'deferred') and due_at <= ${tx.now}
       order by due_at limit ${limit} for update skip locked
     )
     update queue q
     set status = 'sending', lease_token = ${leaseToken}, lease_until = ${leaseUntil}, attempts = attempts + 1,
       updated_at = ${tx.now}
-    from (select * from fresh union all select * from again limit ${limit}) o
+    from (
+      select * from (
+        select *, row_number() over () as turn from fresh union all select *, row_number() over () from again
+      ) due order by turn limit ${limit}
+    ) o
     where ${isSameRow}
     returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.recipient_domain, q.attempts, q.accepted_at`)
 
@@ -160,6 +167,15 @@ export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date)
 export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<number> =>
   tx.run(prepared`
     update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
+    from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
+    where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'`)
+
+/** As above for mail whose destination is not to be tried before its turn comes. */
+export const putOff = (tx: Tx, leases: readonly Lease[], dueAt: Date): Promise<number> =>
+  tx.run(prepared`
+    update queue q
+    set status = case when attempts > 1 then 'deferred' else 'queued' end, due_at = ${dueAt}, lease_token = null,
+      lease_until = null, attempts = attempts - 1, updated_at = ${tx.now}
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
     where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'`)
 

@@ -17,7 +17,7 @@ export interface TenantRow extends Limits, Counters {
   head: Date | null
 }
 
-const head = sql`(select rank from queue where status = 'queued' order by rank limit 1)`
+const head = sql`(select rank from queue where status = 'queued' and due_at is null order by rank limit 1)`
 
 const tenantColumns = sql`t.id as tenant_id, t.account_id, t.status, t.max_recipients_per_message, t.quota_daily,
   t.quota_monthly, least(t.rate_per_minute, h.rate_per_minute) as rate_per_minute, t.rate_per_hour, a.sandbox, ${head} as head`

@@ -28,6 +28,16 @@ export interface Withheld {
   kind: 'withheld'
 }
 
+/** It stood in line for a connection for too long: others are served, but not as fast as they are sent. */
+export interface Crowded {
+  kind: 'crowded'
+}
+
+export type SendResult = Outcome | Withheld | Crowded
+
+/** Travels inside the transport until it becomes the above. */
+export class LineTooLong extends Error {}
+
 export type Outcome =
   | { kind: 'delivered'; reply: SmtpReply; host: string; tls: boolean }
   /** The server said no (4xx or 5xx), or we say it in its place because its extensions make the answer certain. */

@@ -103,6 +103,23 @@ test('a host that hangs does not hold up another', async t => {
   assert.deepEqual(briefs(await Promise.all(hanging)), new Set(['delivered']))
 })
 
+test('whose turn for a connection does not come is turned away, and those who are served are not', async t => {
+  const { content, waiting, release } = held()
+  const slow = await aServer(t, { answers: { content } })
+  const transport = aTransport(t, { ...routesByDomain({ 'slow.test': slow }), connectionsPerHostMax: 2, lineMs: 200 })
+  const served = times(2, index => transport.send('slow.test', to(index)))
+  await until(() => waiting.length === 2)
+  const line = await Promise.all(times(3, index => transport.send('slow.test', to(index))))
+
+  assert.deepEqual(briefs(line), new Set(['crowded']))
+  release()
+  assert.deepEqual(briefs(await Promise.all(served)), new Set(['delivered']))
+  const next = transport.send('slow.test', to(9))
+  await until(() => waiting.length === 1)
+  release()
+  assert.deepEqual(briefs([await next]), new Set(['delivered']))
+})
+
 test('when all connections are taken, one that rests is given up for a host that needs one', async t => {
   const [one, two] = [await aServer(t), await aServer(t)]
   const routes = routesByDomain({ 'one.test': one, 'two.test': two })

@@ -5,7 +5,7 @@ import { AbortHub } from './abort-hub.ts'
 import type { Connection } from './connection.ts'
 import type { Hop } from './next-hops.ts'
 import { countOf, isServed, newLane, takeResting, type Lane, type Waiter, type Want } from './lane.ts'
-import { Failure, type Timeouts } from './outcome.ts'
+import { Failure, LineTooLong, type Timeouts } from './outcome.ts'
 import { satisfies, type TlsPolicy } from './tls-policy.ts'
 
 export interface PoolOptions {
@@ -13,6 +13,7 @@ export interface PoolOptions {
   totalMax: number
   usesMax: number
   idleMs: number
+  lineMs: number
   timeouts: Timeouts
   clock: Clock
   onConnections: ((host: string, count: number) => void) | undefined
@@ -41,7 +42,10 @@ export class Pool {
     return takeResting(this.#lanes.get(hop.key), policy)
   }
 
-  /** Stands in line. Rejects with a `Failure` when no connection can be opened, or with the reason of the signal. */
+  /**
+   * Stands in line. Rejects with a `Failure` when no connection can be opened, with `LineTooLong` when its turn does not
+   * come, or with the reason of the signal.
+   */
   async acquire(want: Want): Promise<Connection> {
     for (let isAgain = want.isFresh; ; isAgain = true) {
       const granted = await this.#stand(want, { isFirst: isAgain })
@@ -92,12 +96,17 @@ export class Pool {
     want.signal?.throwIfAborted()
     const lane = this.#laneOf(want.hop)
     const { promise, resolve, reject } = Promise.withResolvers<Connection | null>()
-    const onAbort = (): void => {
+    const leave = (reason: unknown): void => {
       lane.waiting = lane.waiting.filter(other => other !== waiter)
       this.#dropIfEmpty(lane)
-      reject(want.signal!.reason)
+      waiter.reject(reason)
     }
-    const stop = this.#aborts.listen(want.signal, onAbort)
+    const forget = this.#aborts.listen(want.signal, () => leave(want.signal!.reason))
+    const timer = setTimeout(() => leave(new LineTooLong()), this.#options.lineMs)
+    const stop = (): void => {
+      forget()
+      clearTimeout(timer)
+    }
     const waiter: Waiter = {
       want,
       grant: connection => {

@@ -4,8 +4,8 @@ import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { cidrList } from '../../../platform/net/cidr.ts'
 import type { FakeServer } from './fake-smtp.fixture.ts'
-import type { Withheld } from './outcome.ts'
-import { Transport, type Envelope, type Outcome, type TransportOptions } from './transport.ts'
+import type { SendResult } from './outcome.ts'
+import { Transport, type Envelope, type TransportOptions } from './transport.ts'
 
 /** Generous, so that a busy machine fails nothing; a test shortens the one it is about. */
 const TIMEOUTS = {
@@ -52,9 +52,9 @@ export const anEnvelope = (fields: Partial<Envelope> = {}): Envelope => ({
 /**
  * `delivered`, `refused rcpt 550 5.1.1`, `fault connect`, `fault! dns 5.1.2`: the exclamation mark is for permanent.
  */
-export function brief(outcome: Outcome | Withheld | undefined): string {
+export function brief(outcome: SendResult | undefined): string {
   assert(outcome, 'there is an outcome')
-  if (outcome.kind === 'withheld') return 'withheld'
+  if (outcome.kind === 'withheld' || outcome.kind === 'crowded') return outcome.kind
   if (outcome.kind === 'delivered') return outcome.tls ? 'delivered over TLS' : 'delivered'
   const { phase } = outcome
   if (outcome.kind === 'refused') return ['refused', phase, outcome.reply.code, outcome.reply.enhanced].join(' ').trim()
@@ -62,8 +62,8 @@ export function brief(outcome: Outcome | Withheld | undefined): string {
 }
 
 /** The host that an outcome names. */
-export const hostOf = (outcome: Outcome | Withheld | undefined): string | null =>
-  outcome && outcome.kind !== 'withheld' ? outcome.host : null
+export const hostOf = (outcome: SendResult | undefined): string | null =>
+  outcome && 'host' in outcome ? outcome.host : null
 
 export async function until(condition: () => boolean): Promise<void> {
   for (let tries = 0; !condition(); tries++) {

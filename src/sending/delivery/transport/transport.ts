@@ -15,12 +15,14 @@ import { openSession, type SessionSettings } from './open-session.ts'
 import {
   DEFAULT_TIMEOUTS,
   Failure,
+  LineTooLong,
   outcomeOf,
+  type Crowded,
   type Envelope,
   type GatedEnvelope,
   type Outcome,
+  type SendResult,
   type Timeouts,
-  type Withheld,
 } from './outcome.ts'
 import { Penalties } from './penalties.ts'
 import { Pool } from './pool.ts'
@@ -40,6 +42,8 @@ export interface TransportOptions {
   connectionsMax?: number
   messagesPerConnectionMax?: number
   idleMs?: number
+  /** How long mail waits for a connection at the most. */
+  lineMs?: number
   timeouts?: Partial<Timeouts>
   /** Told of every change, for metrics. */
   onConnections?: (host: string, count: number) => void
@@ -58,6 +62,8 @@ const CONNECTIONS_MAX = 500
 const MESSAGES_PER_CONNECTION_MAX = 100
 /** Bridges the gap between two claimed batches; receivers close after 10 s to 5 min. */
 const IDLE_MS = 5_000
+/** Those who wait here cannot be put in another order any more. */
+const LINE_MS = 5_000
 /** What every receiver must take (RFC 5321 §4.5.3.1.8); more than that goes in several transactions. */
 const RECIPIENTS_PER_TRANSACTION_MAX = 100
 /** Of a host with many addresses, so many of each family are tried. */
@@ -98,6 +104,7 @@ export class Transport {
       totalMax: options.connectionsMax ?? CONNECTIONS_MAX,
       usesMax: options.messagesPerConnectionMax ?? MESSAGES_PER_CONNECTION_MAX,
       idleMs: options.idleMs ?? IDLE_MS,
+      lineMs: options.lineMs ?? LINE_MS,
       timeouts,
       clock,
       onConnections: options.onConnections,
@@ -108,16 +115,16 @@ export class Transport {
    * One outcome per recipient, in their order. Rejects only when the signal ends the waiting for a connection (a
    * transaction that has begun is finished), when the transport is closed, or for a mistake of ours.
    */
-  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<Outcome[]> {
-    return this.#send(domain, envelope, signal) as Promise<Outcome[]>
+  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<(Outcome | Crowded)[]> {
+    return this.#send(domain, envelope, signal) as Promise<(Outcome | Crowded)[]>
   }
 
   /** As above, with a last question before each transaction begins. */
-  sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<(Outcome | Withheld)[]> {
+  sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]> {
     return this.#send(domain, envelope, signal)
   }
 
-  #send(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<(Outcome | Withheld)[]> {
+  #send(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
     const isOneTransaction = envelope.recipients.length <= RECIPIENTS_PER_TRANSACTION_MAX
     return isOneTransaction ? this.#deliver(domain, envelope, signal) : this.#deliverInParts(domain, envelope, signal)
   }
@@ -137,12 +144,8 @@ export class Transport {
     clearTimeout(timer)
   }
 
-  async #deliverInParts(
-    domain: string,
-    envelope: MaybeGated,
-    signal: AbortSignal | undefined,
-  ): Promise<(Outcome | Withheld)[]> {
-    const outcomes: (Outcome | Withheld)[] = []
+  async #deliverInParts(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
+    const outcomes: SendResult[] = []
     for (let start = 0; start < envelope.recipients.length; start += RECIPIENTS_PER_TRANSACTION_MAX) {
       const recipients = envelope.recipients.slice(start, start + RECIPIENTS_PER_TRANSACTION_MAX)
       outcomes.push(...(await this.#deliver(domain, { ...envelope, recipients }, signal)))
@@ -150,11 +153,7 @@ export class Transport {
     return outcomes
   }
 
-  async #deliver(
-    domain: string,
-    envelope: MaybeGated,
-    signal: AbortSignal | undefined,
-  ): Promise<(Outcome | Withheld)[]> {
+  async #deliver(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
     signal?.throwIfAborted()
     const route = await this.#nextHops.routeFor(domain)
     if (route.kind === 'none') return toAll(envelope, outcomeOf(route.failure, null))
@@ -166,6 +165,7 @@ export class Transport {
         const policy = await this.#tlsPolicies.policyFor(hop, demands)
         return await this.#converse(hop, policy, envelope, signal)
       } catch (failure) {
+        if (failure instanceof LineTooLong) return toAll(envelope, { kind: 'crowded' })
         if (!(failure instanceof Failure)) throw failure
         if (failure.phase === 'connect' || failure.phase === 'greeting') this.#penalties.add(hop.key)
         // As long as one host may do better later, the mail is not lost.
@@ -175,12 +175,7 @@ export class Transport {
     return toAll(envelope, outcomeOf(failed!.failure, failed!.hop.host))
   }
 
-  async #converse(
-    hop: Hop,
-    policy: TlsPolicy,
-    envelope: MaybeGated,
-    signal?: AbortSignal,
-  ): Promise<(Outcome | Withheld)[]> {
+  async #converse(hop: Hop, policy: TlsPolicy, envelope: MaybeGated, signal?: AbortSignal): Promise<SendResult[]> {
     const acquire = (isFresh: boolean): Promise<Connection> =>
       this.#pool.acquire({ hop, policy, open: () => this.#open(hop, policy), signal, isFresh })
     for (const isFresh of [false, true]) {
@@ -256,4 +251,4 @@ export class Transport {
 /** Without the question nothing is ever withheld. */
 type MaybeGated = Envelope & Partial<GatedEnvelope>
 
-const toAll = ({ recipients }: Envelope, outcome: Outcome): Outcome[] => recipients.map(() => outcome)
+const toAll = <R extends SendResult>({ recipients }: Envelope, result: R): R[] => recipients.map(() => result)

@@ -1,0 +1,110 @@
+// What this process holds of the queue: the leases, how much of it costs us anything right now, and whether there is room for
+// more. Mail that waits for a slow destination holds its place there, not the place of others.
+import { Crowds } from './crowds.ts'
+import type { Claimed, Key, Lease } from './queries.ts'
+
+/** Enough to keep the connections busy; what was claimed goes before a newcomer of another tenant, so not more. */
+const IN_FLIGHT_MAX = 600
+/** With what waits for slow destinations: bounds the memory. */
+const HELD_MAX = 2_000
+const CLAIM_MAX = 300
+/**
+ * Being prepared or recorded while others wait for what this process does as well: mail goes on being delivered, but what
+ * they wait for goes first.
+ */
+const ACTIVE_MAX_YIELDING = 16
+/** So long under way, and its destination counts as slow. */
+const SLOW_MS = 5_000
+const LOOK_AGAIN_MS = 500
+
+export class Flight {
+  readonly crowds = new Crowds()
+  readonly #leases = new Map<string, Lease>()
+  /** When the conversation about it began, by the same key; the oldest first. */
+  readonly #talking = new Map<string, { domain: string; since: number }>()
+  readonly #mustYield: () => boolean
+  #onRoom: (() => void) | null = null
+
+  constructor(mustYield: () => boolean) {
+    this.#mustYield = mustYield
+  }
+
+  get size(): number {
+    return this.#leases.size
+  }
+
+  get leases(): Lease[] {
+    return [...this.#leases.values()]
+  }
+
+  begin(claimed: readonly Claimed[], leaseToken: string): void {
+    for (const delivery of claimed) {
+      this.#leases.set(keyOf(delivery), leaseOf(delivery, leaseToken))
+      this.crowds.begin(delivery.recipient_domain, 1)
+    }
+  }
+
+  end(deliveries: readonly Claimed[]): void {
+    for (const delivery of deliveries) {
+      if (!this.#leases.delete(keyOf(delivery))) continue
+      this.crowds.end(delivery.recipient_domain, 1)
+    }
+    this.#onRoom?.()
+  }
+
+  /** While a receiver is talked to, or waited for, the mail costs nothing here. */
+  async talk<T>(deliveries: readonly Claimed[], conversation: () => Promise<T>): Promise<T> {
+    const since = performance.now()
+    for (const delivery of deliveries) this.#talking.set(keyOf(delivery), { domain: delivery.recipient_domain, since })
+    this.#onRoom?.()
+    try {
+      return await conversation()
+    } finally {
+      for (const delivery of deliveries) this.#talking.delete(keyOf(delivery))
+    }
+  }
+
+  /** Waits until there is room, and answers how much may be claimed; 0 when the signal says so. */
+  async room(signal: AbortSignal): Promise<number> {
+    for (;;) {
+      if (signal.aborted) return 0
+      const [room, max] = this.#mustYield()
+        ? [ACTIVE_MAX_YIELDING - (this.size - this.#talking.size), ACTIVE_MAX_YIELDING]
+        : [IN_FLIGHT_MAX - (this.size - this.crowds.size), IN_FLIGHT_MAX]
+      if (room >= max / 2 && this.size + room <= HELD_MAX) return Math.min(CLAIM_MAX, room)
+      await this.#change(signal)
+      this.#noteSlow()
+    }
+  }
+
+  /** Until something ends, or it is time to look whether something will not. */
+  async #change(signal: AbortSignal): Promise<void> {
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, LOOK_AGAIN_MS)
+      this.#onRoom = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      if (signal.aborted) this.#onRoom()
+    })
+    this.#onRoom = null
+  }
+
+  #noteSlow(): void {
+    const before = performance.now() - SLOW_MS
+    for (const { domain, since } of this.#talking.values()) {
+      if (since > before) return
+      this.crowds.note(domain)
+    }
+  }
+}
+
+export const leaseOf = ({ account_id, tenant_id, message_id, n }: Key, leaseToken: string): Lease => ({
+  account_id,
+  tenant_id,
+  message_id,
+  n,
+  lease_token: leaseToken,
+})
+
+const keyOf = ({ message_id, n }: Pick<Key, 'message_id' | 'n'>): string => `${message_id} ${n}`
