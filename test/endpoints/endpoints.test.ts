@@ -130,7 +130,8 @@ test('every mutation leaves exactly one audit entry, with its action, and every 
     const { status, body } = await send(apiFor(contract, account), contract, ids, wanted)
     assert.ok(status < 300, `${named(contract)} answered ${status}: ${JSON.stringify(body)}`)
     const entries = await box.app.world.db.many<{ action: string }>(
-      sql`select action from audit_entries where id > ${first} order by id`,
+      // What the service does by itself meanwhile, such as making the account that alert mail comes from, is not the caller's.
+      sql`select action from audit_entries where id > ${first} and actor_type <> 'system' order by id`,
     )
     assert.deepEqual(
       entries.map(entry => entry.action),
