@@ -29,7 +29,7 @@ export async function benchJournal(): Promise<void> {
   if ('mistakes' in read) throw new Error(read.mistakes.join())
   const app = await buildApp({
     config: read.config,
-    clock: systemClock,
+    clock: systemClock(),
     log: createLog('silent'),
     databaseUrl: postgres.url,
     adminToken: 'bench',

@@ -9,6 +9,7 @@ import { SubmissionServer } from './sending/submission/server.ts'
 import { entryMac } from './observers/audit/chain.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
+import { ClockKeeper } from './platform/db/clock-keeper.ts'
 import { Database } from './platform/db/database.ts'
 import { claimInstallation } from './platform/db/installation.ts'
 import { pendingMigrations, readMigrations } from './platform/db/migrate.ts'
@@ -55,6 +56,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const gatekeeper = new Gatekeeper(world, adminToken)
   const board = new PauseBoard(world)
   const supervisor = new Supervisor(world)
+  const clockKeeper = new ClockKeeper(world.db, world.clock)
   const state = { isStopping: false }
   const checks = await readinessChecks(world, board, state)
   const features = buildFeatures(world, { publicUrl: () => config.PUBLIC_URL ?? app.url ?? '' })
@@ -78,6 +80,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     ports: { submission: null, mx: null },
     start: async () => {
       await claimInstallation(world.db, world.secrets)
+      await clockKeeper.start()
       world.wakeups.listen(databaseUrl)
       board.start()
       await smtp.listen(app.ports)
@@ -91,6 +94,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await Promise.all([supervisor.stop(), board.stop()])
       await features.close()
       await gatekeeper.uses.flush()
+      clockKeeper.stop()
       await world.wakeups.close()
       await world.db.close()
     },

@@ -9,7 +9,7 @@ import { Secrets } from './platform/secrets.ts'
 export function describedApp(config: Config): Promise<App> {
   return buildApp({
     config,
-    clock: systemClock,
+    clock: systemClock(),
     log: createLog('silent'),
     databaseUrl: 'postgres://localhost/unused',
     adminToken: 'unused',

@@ -55,7 +55,7 @@ export async function prepare(
     if (applied.length > 0) log.info({ applied }, 'schema brought up to date')
     const app = await buildApp({
       config,
-      clock: systemClock,
+      clock: systemClock(),
       log,
       databaseUrl: url,
       adminToken,

@@ -1,15 +1,31 @@
-// The one source of time. Production reads the system; tests hold a clock they can move, so nothing ever sleeps.
+// The one source of time: the machine's clock, set right by the database's, so that processes on several machines agree on
+// leases, windows and schedules. Tests hold a clock they can move, so nothing ever sleeps.
 
 export interface Clock {
   /** The time the service believes in; every row, window and schedule uses it. */
   now(): Date
   /** The machine's own time, compared with the database's to detect skew. */
   machine(): Date
+  /** Told how far the database's clock is ahead of the machine's, and how far that may be wrong. */
+  follow(skew: Skew): void
 }
 
-export const systemClock: Clock = {
-  now: () => new Date(),
-  machine: () => new Date(),
+export interface Skew {
+  aheadMs: number
+  /** Half the time that the question took. */
+  uncertainMs: number
+}
+
+/** Less is not worth a step. */
+const STEP_MS_MIN = 50
+
+export function systemClock(): Clock {
+  let offset = 0
+  return {
+    now: () => new Date(Date.now() + offset),
+    machine: () => new Date(),
+    follow: skew => void (offset = followed(offset, skew)),
+  }
 }
 
 export interface SteerableClock extends Clock {
@@ -20,13 +36,19 @@ export interface SteerableClock extends Clock {
 }
 
 export function steerableClock(start?: Date): SteerableClock {
-  let offset = start ? start.getTime() - Date.now() : 0
+  let steered = start ? start.getTime() - Date.now() : 0
   let skewed = 0
+  let offset = 0
   return {
-    now: () => new Date(Date.now() + offset),
+    now: () => new Date(Date.now() + skewed + offset + steered),
     machine: () => new Date(Date.now() + skewed),
-    advance: milliseconds => void (offset += milliseconds),
-    set: time => void (offset = time.getTime() - Date.now()),
+    follow: skew => void (offset = followed(offset, skew)),
+    advance: milliseconds => void (steered += milliseconds),
+    set: time => void (steered = time.getTime() - Date.now()),
     skew: milliseconds => void (skewed = milliseconds),
   }
 }
+
+/** A clock that is right stays as it is: following every measurement would make it tremble. */
+const followed = (offset: number, { aheadMs, uncertainMs }: Skew): number =>
+  Math.abs(aheadMs - offset) < STEP_MS_MIN + uncertainMs ? offset : Math.round(aheadMs)

@@ -2,7 +2,7 @@
 // and who did it (audit) until the last moment before commit.
 import type { Writable } from 'node:stream'
 import pg from 'pg'
-import type { Clock } from '../clock.ts'
+import type { Clock, Skew } from '../clock.ts'
 import { appendJournal, type AuditDraft, type EventDraft } from '../journal/append.ts'
 import { Refusal } from '../refusal.ts'
 import type { Actor } from './actor.ts'
@@ -159,10 +159,12 @@ export class Database implements Db {
     ])
   }
 
-  /** How far the database's clock is ahead of ours, in milliseconds. */
-  async clockSkewMs(): Promise<number> {
+  async clockSkew(): Promise<Skew> {
+    const { clock } = this.#options
+    const asked = clock.machine().getTime()
     const { time } = await this.one<{ time: Date }>(sql`select clock_timestamp() as time`)
-    return time.getTime() - this.#options.clock.machine().getTime()
+    const uncertainMs = (clock.machine().getTime() - asked) / 2
+    return { aheadMs: time.getTime() - asked - uncertainMs, uncertainMs }
   }
 
   get connections(): { total: number; idle: number; waiting: number } {

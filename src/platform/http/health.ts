@@ -62,7 +62,7 @@ export const databaseChecks = ({ db }: World): ReadinessCheck[] => [
   {
     name: 'clock',
     run: async () => {
-      const skew = Math.abs(await db.clockSkewMs())
+      const skew = Math.abs((await db.clockSkew()).aheadMs)
       return skew > SKEW_MS_MAX ? `differs from the database's by ${Math.round(skew / 1000)} s` : null
     },
   },

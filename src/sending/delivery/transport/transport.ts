@@ -81,7 +81,7 @@ export class Transport {
   readonly #sockets = new Set<Connection>()
 
   constructor(options: TransportOptions) {
-    const { routes, dnsServers, helloName, clock = systemClock, trustedCertificates: trusted = [] } = options
+    const { routes, dnsServers, helloName, clock = systemClock(), trustedCertificates: trusted = [] } = options
     const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
     this.#settings = { helloName, timeouts, clock, trusted }
     this.#allowPrivate = options.allowPrivate
