@@ -17,7 +17,7 @@ export async function benchPause(): Promise<void> {
   const server = await startServer({ LOG_LEVEL: 'warn' })
   const client = await databaseClient(server)
   await fill(client, server)
-  const post = (path: string) => apiFetch(server, path, {}, server.bearer)
+  const post = (path: string, body: object = {}) => apiFetch(server, path, body, server.bearer)
 
   const pauseBegan = performance.now()
   const paused = await post(`/v1/tenants/${server.tenantId}/pause`)
@@ -31,6 +31,7 @@ export async function benchPause(): Promise<void> {
   const resumeMs = performance.now() - resumeBegan
   await until(client, `select drained_at is not null as done from suspensions where id = '${id}'`)
   const releaseSeconds = (performance.now() - resumeBegan) / 1000
+  const kept = await resumeUnderABroaderPause(client, post, server.tenantId)
   await client.end()
   await server.stop()
 
@@ -39,6 +40,26 @@ export async function benchPause(): Promise<void> {
   answer('resume answers', resumeMs)
   note(`affected_deliveries ${count(resumed.body.affected_deliveries)}`)
   rate('released, recipients/s, delivery going on meanwhile', RECIPIENTS / releaseSeconds)
+  answer('resume under a broader pause answers', kept.ms)
+  report({ name: 'handed over to the broader pause, recipients/s', value: count(kept.perSecond) })
+}
+
+/** All that the tenant's pause holds stays held, by the account's. */
+async function resumeUnderABroaderPause(
+  client: pg.Client,
+  post: (path: string, body?: object) => ReturnType<typeof apiFetch>,
+  tenantId: string,
+): Promise<{ ms: number; perSecond: number }> {
+  const { body: paused } = await post(`/v1/tenants/${tenantId}/pause`)
+  await until(client, `select parked_at is not null as done from suspensions where id = '${paused.id}'`)
+  const { body: broader } = await post('/v1/suspensions', { scope_type: 'account' })
+  await until(client, `select parked_at is not null as done from suspensions where id = '${broader.id}'`)
+  const held = await client.query(`select count(*)::int from queue where suspension_id = '${paused.id}'`)
+  const began = performance.now()
+  await post(`/v1/tenants/${tenantId}/resume`)
+  const ms = performance.now() - began
+  await until(client, `select drained_at is not null as done from suspensions where id = '${paused.id}'`)
+  return { ms, perSecond: held.rows[0].count / ((performance.now() - began) / 1000) }
 }
 
 const answer = (name: string, ms: number): void =>

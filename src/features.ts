@@ -12,7 +12,8 @@ import { tenantRoutes } from './identity/tenants/routes.ts'
 import { complain } from './sending/delivery/complain.ts'
 import { Courier } from './sending/delivery/courier.ts'
 import { deliveryLoops } from './sending/delivery/loops.ts'
-import { moveHeld } from './sending/delivery/move-held.ts'
+import { moveAll } from './sending/delivery/hand-over.ts'
+import { moveSome } from './sending/delivery/move-held.ts'
 import { Transport } from './sending/delivery/transport/transport.ts'
 import { Gate } from './sending/messages/gate.ts'
 import { messageLoops } from './sending/messages/loops.ts'
@@ -116,7 +117,7 @@ const routesOf = (world: World, { gate, publicUrl, http, dns }: Shared): Route[]
   ...usageRoutes(world),
   ...unsubscribeRoutes(world),
   ...feedbackRoutes(world, complain),
-  ...suspensionRoutes(world, moveHeld),
+  ...suspensionRoutes(world, { some: moveSome, all: moveAll }),
   ...queueRoutes(world),
   ...webhookRoutes(world, { http, dns }),
   ...eventRoutes(world),

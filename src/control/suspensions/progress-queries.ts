@@ -11,9 +11,11 @@ export interface Unfinished {
   scope_value: string
   queue_action: 'hold' | 'reject'
   resume_action: 'release' | 'purge' | null
+  /** Where all that it holds goes, instead of being let go. */
+  moved_to: string | null
 }
 
-const columns = sql`id, account_id, tenant_id, scope_type, scope_value, queue_action, resume_action`
+const columns = sql`id, account_id, tenant_id, scope_type, scope_value, queue_action, resume_action, moved_to`
 
 /** Active pauses that may still have mail to park. */
 export const listToParkAnywhere = (db: Db): Promise<Unfinished[]> =>
@@ -34,12 +36,21 @@ export const listToDrainAnywhere = (db: Db): Promise<Unfinished[]> =>
   db.many<Unfinished>(prepared`
     select ${columns} from suspensions where status = 'resumed' and drained_at is null order by resumed_at limit 10`)
 
+/** Where it goes now: a resume of that other pause may have passed it on. */
+export const findMovedTo = async (tx: Tx, id: string): Promise<string | null> => {
+  const { moved_to } = await tx.one<{ moved_to: string | null }>(
+    prepared`select moved_to from suspensions where id = ${id}`,
+  )
+  return moved_to
+}
+
 export const updateDrained = (tx: Tx, id: string): Promise<number> =>
   tx.run(sql`update suspensions set drained_at = ${tx.now} where id = ${id}`)
 
 export interface Expiring {
   id: string
   account_id: string
+  tenant_id: string | null
   scope_type: ScopeType
   scope_value: string
   queue_action: 'hold' | 'reject'
@@ -49,7 +60,7 @@ export interface Expiring {
 /** Active pauses that may hold something for longer than their account allows. */
 export const listWithOverdueAnywhere = (db: Db, now: Date): Promise<Expiring[]> =>
   db.many<Expiring>(sql`
-    select s.id, s.account_id, s.scope_type, s.scope_value, s.queue_action,
+    select s.id, s.account_id, s.tenant_id, s.scope_type, s.scope_value, s.queue_action,
       ${now}::timestamptz - a.hold_ttl_seconds * interval '1 second' as held_before
     from suspensions s join accounts a on a.id = s.account_id
     where s.status = 'active' and s.held_since < ${now}::timestamptz - a.hold_ttl_seconds * interval '1 second'`)
@@ -63,8 +74,8 @@ export const insertHolds = (tx: Tx, changes: readonly { suspensionId: string; he
 /** What it holds may have been held since earlier, by another pause. */
 export const updateHeldSince = (tx: Tx, id: string, earlierId: string): Promise<number> =>
   tx.run(sql`
-    update suspensions set held_since = least(held_since, (select held_since from suspensions where id = ${earlierId}))
-    where id = ${id}`)
+    update suspensions s set held_since = earlier.held_since
+    from suspensions earlier where s.id = ${id} and earlier.id = ${earlierId} and earlier.held_since < s.held_since`)
 
 /** Adds changes up into one row, where there are many. Rows that others are adding meanwhile are left for later. */
 export const compactHoldsAnywhere = (tx: Tx, rowsMin: number): Promise<number> =>

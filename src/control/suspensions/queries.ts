@@ -8,6 +8,7 @@ import type { ScopeType, Suspension } from './contract.ts'
 export interface ActiveSuspension {
   id: string
   account_id: string
+  tenant_id: string | null
   scope_type: ScopeType
   scope_value: string
   queue_action: 'hold' | 'reject'
@@ -15,11 +16,11 @@ export interface ActiveSuspension {
 
 export const listActiveSuspensionsAnywhere = (db: Db): Promise<ActiveSuspension[]> =>
   db.many<ActiveSuspension>(sql`
-    select id, account_id, scope_type, scope_value, queue_action from suspensions where status = 'active'`)
+    select id, account_id, tenant_id, scope_type, scope_value, queue_action from suspensions where status = 'active'`)
 
 export const listActiveOfAccounts = (db: Db, accountIds: readonly string[]): Promise<ActiveSuspension[]> =>
   db.many<ActiveSuspension>(prepared`
-    select id, account_id, scope_type, scope_value, queue_action
+    select id, account_id, tenant_id, scope_type, scope_value, queue_action
     from suspensions where status = 'active' and account_id = any(${accountIds}::uuid[])
     order by source = 'operator' desc, id`)
 
@@ -121,18 +122,30 @@ export interface Resumption {
   action: 'release' | 'purge'
   note: string | null
   resumedBy: string
+  /** The pause that keeps all of it. */
+  movedTo: string | null
 }
 
-/** Fixes how many are affected: all that it holds at this moment. */
+/** Fixes how many are affected: all that it holds at this moment, or none when another one keeps them. */
 export const updateResumed = async (
   tx: Tx,
-  { id, action, note, resumedBy }: Resumption,
+  { id, action, note, resumedBy, movedTo }: Resumption,
 ): Promise<Suspension & { affected_deliveries: number }> => {
   const row = await tx.one<Row & { affected_deliveries: number }>(sql`
     update suspensions set status = 'resumed', resumed_at = ${tx.now}, resumed_by = ${resumedBy}, resume_note = ${note},
-      resume_action = ${action}, affected_deliveries =
-        (select coalesce(sum(held), 0) from suspension_holds h where h.suspension_id = suspensions.id)
+      resume_action = ${action}, moved_to = ${movedTo}, affected_deliveries = case when ${movedTo === null} then
+        (select coalesce(sum(held), 0) from suspension_holds h where h.suspension_id = suspensions.id) else 0 end
     where id = ${id}
     returning ${columns}, affected_deliveries`)
   return { ...toSuspension(row), affected_deliveries: row.affected_deliveries }
 }
+
+/** Pauses resumed before whose mail is on its way to this one. */
+export const listMovingTo = async (tx: Tx, id: string): Promise<string[]> => {
+  const rows = await tx.many<{ id: string }>(sql`
+    select id from suspensions where moved_to = ${id} and drained_at is null order by id`)
+  return rows.map(row => row.id)
+}
+
+export const updateMovedTo = (tx: Tx, ids: readonly string[], movedTo: string): Promise<number> =>
+  tx.run(sql`update suspensions set moved_to = ${movedTo} where id = any(${ids}::uuid[])`)

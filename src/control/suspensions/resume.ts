@@ -5,18 +5,23 @@ import { refuse } from '../../platform/refusal.ts'
 import { lockAccountExclusively, lockResumes } from './account-lock.ts'
 import type { ResumeOrder, Suspension } from './contract.ts'
 import { nameOf } from './pause.ts'
-import { listActiveOfAccounts, lockSuspension, updateResumed, type ActiveSuspension } from './queries.ts'
+import { covers, mayOverlap } from './match.ts'
+import {
+  listActiveOfAccounts,
+  listMovingTo,
+  lockSuspension,
+  updateMovedTo,
+  updateResumed,
+  type ActiveSuspension,
+} from './queries.ts'
 
-/**
- * Moves what a pause holds and another one matches as well to that other one. The queue belongs to a floor above; the
- * composition root hands this in.
- */
-export type MoveHeld = (
-  tx: Tx,
-  from: ActiveSuspension,
-  others: readonly ActiveSuspension[],
-  heldSince: Date | null,
-) => Promise<void>
+/** Moves held mail between pauses. The queue belongs to a floor above; the composition root hands this in. */
+export interface Movers {
+  /** What a pause holds and another one matches as well, to that other one. */
+  some(tx: Tx, from: ActiveSuspension, others: readonly ActiveSuspension[], heldSince: Date | null): Promise<void>
+  /** All that a pause holds. */
+  all(tx: Tx, fromId: string, toId: string): Promise<void>
+}
 
 /** Clocks of processes differ, and a transaction is older than its commit. */
 const MARGIN_MS = 60_000
@@ -26,13 +31,13 @@ export interface Resume {
   id: string
   order: ResumeOrder
   isOperator: boolean
-  moveHeld: MoveHeld
+  movers: Movers
 }
 
 export type Resumed = Suspension & { affected_deliveries: number }
 
 /** Null when there is no such pause. One that was resumed before is answered as it is, with nothing affected. */
-export async function resume(tx: Tx, { accountId, id, order, isOperator, moveHeld }: Resume): Promise<Resumed | null> {
+export async function resume(tx: Tx, { accountId, id, order, isOperator, movers }: Resume): Promise<Resumed | null> {
   await lockResumes(tx, accountId)
   const suspension = await lockSuspension(tx, accountId, id)
   if (!suspension) return null
@@ -42,16 +47,31 @@ export async function resume(tx: Tx, { accountId, id, order, isOperator, moveHel
   }
   const action = order.action ?? 'release'
   const from = { ...suspension, account_id: accountId }
-  const others = async (): Promise<ActiveSuspension[]> =>
-    action === 'purge' ? [] : (await listActiveOfAccounts(tx, [accountId])).filter(each => each.id !== id)
-  // The long walk first, while mail goes on; then, with the lock, only what came in between.
+  const others = async (): Promise<ActiveSuspension[]> => {
+    if (action === 'purge') return []
+    return (await listActiveOfAccounts(tx, [accountId])).filter(each => each.id !== id && mayOverlap(from, each))
+  }
+  const keeperOf = (pauses: readonly ActiveSuspension[]): string | null =>
+    pauses.find(other => covers(other, from))?.id ?? null
+  // The long walk first, while mail goes on; then, with the lock, only what came in between. Where another one keeps it all,
+  // none of it is touched before the answer.
   const before = await others()
-  if (before.length > 0) await moveHeld(tx, from, before, null)
+  if (before.length > 0 && !keeperOf(before)) await movers.some(tx, from, before, null)
   await lockAccountExclusively(tx, accountId)
   const now = await others()
+  const keeper = keeperOf(now)
+  await settleMoving(tx, id, keeper, movers)
   const isNew = now.some(other => !before.some(({ id: known }) => known === other.id))
-  if (now.length > 0) await moveHeld(tx, from, now, isNew ? null : new Date(tx.now.getTime() - MARGIN_MS))
-  const resumed = await updateResumed(tx, { id, action, note: order.note ?? null, resumedBy: nameOf(tx.by) })
+  if (now.length > 0 && !keeper) {
+    await movers.some(tx, from, now, isNew ? null : new Date(tx.now.getTime() - MARGIN_MS))
+  }
+  const resumed = await updateResumed(tx, {
+    id,
+    action,
+    note: order.note ?? null,
+    resumedBy: nameOf(tx.by),
+    movedTo: keeper,
+  })
   const { scope, tenant_id: tenantId, affected_deliveries } = resumed
   tx.record({ type: 'resumed', accountId, tenantId, data: { suspension_id: id, scope, action, affected_deliveries } })
   tx.audit({
@@ -62,4 +82,12 @@ export async function resume(tx: Tx, { accountId, id, order, isOperator, moveHel
     after: { status: 'resumed', scope, action, note: order.note ?? null, affected_deliveries },
   })
   return resumed
+}
+
+/** What others were to hand to this pause goes to whom it goes itself, or is taken in now, to be counted. */
+async function settleMoving(tx: Tx, id: string, keeper: string | null, movers: Movers): Promise<void> {
+  const moving = await listMovingTo(tx, id)
+  if (moving.length === 0) return
+  if (keeper) await updateMovedTo(tx, moving, keeper)
+  else for (const fromId of moving) await movers.all(tx, fromId, id)
 }

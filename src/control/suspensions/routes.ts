@@ -21,14 +21,14 @@ import {
 } from './contract.ts'
 import { pause } from './pause.ts'
 import { findActive, findSuspension, listSuspensions } from './queries.ts'
-import { resume, type MoveHeld, type Resume, type Resumed } from './resume.ts'
+import { resume, type Movers, type Resume, type Resumed } from './resume.ts'
 import { requireScope } from './scope.ts'
 import { findSuspendMode } from './scope-queries.ts'
 
-export const suspensionRoutes = (world: World, moveHeld: MoveHeld): Route[] => [
+export const suspensionRoutes = (world: World, movers: Movers): Route[] => [
   ...readRoutes(world),
   ...pauseRoutes(world),
-  ...resumeRoutes(world, moveHeld),
+  ...resumeRoutes(world, movers),
 ]
 
 const readRoutes = (world: World): Route[] => [
@@ -90,10 +90,10 @@ const pauseRoutes = (world: World): Route[] => [
   }),
 ]
 
-const resumeRoutes = (world: World, moveHeld: MoveHeld): Route[] => [
+const resumeRoutes = (world: World, movers: Movers): Route[] => [
   route(resumeSuspensionEndpoint, async ({ by, caller, params, body }) => {
     const { accountId } = caller.reach
-    const order = { accountId, id: params.id, order: body ?? {}, isOperator: false, moveHeld }
+    const order = { accountId, id: params.id, order: body ?? {}, isOperator: false, movers }
     return reply(200, await change(world, by, tx => required(resume(tx, order), 'suspension')))
   }),
   route(resumeTenantEndpoint, async ({ by, caller, params, body }) => {
@@ -102,7 +102,7 @@ const resumeRoutes = (world: World, moveHeld: MoveHeld): Route[] => [
       const { id } = await requireTenantInReach(tx, caller.reach, params.id)
       await lockResumes(tx, accountId)
       const known = await findActive(tx, { accountId, scopeType: 'tenant', scopeValue: id }, false)
-      return resumeActive(tx, known, { accountId, order: body ?? {}, isOperator: false, moveHeld })
+      return resumeActive(tx, known, { accountId, order: body ?? {}, isOperator: false, movers })
     })
     return reply(200, resumed)
   }),
@@ -112,7 +112,7 @@ const resumeRoutes = (world: World, moveHeld: MoveHeld): Route[] => [
       await lockResumes(tx, params.id)
       // The operator's own pause first; the operator may also lift the account's.
       const known = (await findActive(tx, scope, true)) ?? (await findActive(tx, scope, false))
-      return resumeActive(tx, known, { accountId: params.id, order: body ?? {}, isOperator: true, moveHeld })
+      return resumeActive(tx, known, { accountId: params.id, order: body ?? {}, isOperator: true, movers })
     })
     return reply(200, resumed)
   }),

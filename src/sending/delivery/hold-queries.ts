@@ -185,6 +185,17 @@ export const updateMoved = (tx: Tx, rows: readonly (Key & { suspension_id: strin
       as o (account_id, tenant_id, message_id, n, suspension_id)
     where ${isSameRow}`)
 
+/** By their place, as above. Rows that another process is moving are skipped. */
+export const updateAllMoved = (
+  tx: Tx,
+  { fromId, toId, limit }: { fromId: string; toId: string; limit: number },
+): Promise<number> =>
+  tx.run(sql`
+    update queue q set suspension_id = ${toId}, updated_at = ${tx.now}
+    where ctid = any(array(
+      select ctid from queue where suspension_id = ${fromId} and status = 'held'
+      order by message_id, n limit ${limit} for update skip locked))`)
+
 /** Out of the queue for good, without having been sent. */
 export const recordUnsent = (tx: Tx, rows: readonly Key[], status: 'cancelled' | 'expired'): void =>
   tx.send(prepared`

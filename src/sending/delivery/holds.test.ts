@@ -223,6 +223,33 @@ test('of overlapping pauses each lets go only what no other matches, in either o
   )
 })
 
+test('what a broader pause keeps is its own at once, however often it is handed on', async () => {
+  const { account, box, from } = await aSender()
+  const narrow = await pause(account, 'tenant', account.tenant.id)
+  const mails = [await send(account, from), await send(account, from)]
+  const middle = await pause(account, 'account', account.id)
+  const answer = await resume(account, narrow.id)
+  assert.equal(answer.affected_deliveries, 0)
+  await eventually('it is handed over', async () => (await heldCount(account, middle.id)) === 2)
+  assert.equal(await heldCount(account, narrow.id), 0)
+
+  // On its way to a pause that is resumed itself: taken in first, and counted there.
+  const { db } = box.app.world
+  await db.transact(system('test'), async tx => {
+    await tx.run(sql`update queue set suspension_id = ${narrow.id} where suspension_id = ${middle.id}`)
+    await tx.run(sql`insert into suspension_holds values (${narrow.id}, 2), (${middle.id}, -2)`)
+    await tx.run(sql`update suspensions set drained_at = null where id = ${narrow.id}`)
+  })
+  assert.equal((await resume(account, middle.id)).affected_deliveries, 2)
+  for (const mail of mails) await becomes(account, mail.body.message_id, { delivered: 1 })
+  await assertConserved(box)
+  const { body } = await account.api.get(`/v1/events?message_id=${mails[0]!.body.message_id}`)
+  assert.deepEqual(
+    body.events.map((event: { type: string }) => event.type),
+    ['delivered', 'released', 'held', 'accepted'],
+  )
+})
+
 test('mail held for longer than the account allows expires', async () => {
   const { box, sink } = await aRoutedBox()
   const account = await anAccount({ box })

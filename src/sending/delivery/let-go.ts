@@ -3,12 +3,13 @@
 import { lockAccountsShared } from '../../control/suspensions/account-lock.ts'
 import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
 import { countHeld, countHolds } from '../../control/suspensions/holds.ts'
-import { broadestPause, scopeName } from '../../control/suspensions/match.ts'
-import { noteDrained, toDrain, type Unfinished } from '../../control/suspensions/unfinished.ts'
+import { broadestPause, mayOverlap, scopeName } from '../../control/suspensions/match.ts'
+import { noteDrained, toDrain, whereItGoes, type Unfinished } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
 import { placeAfter, takePlaces } from '../messages/ranks.ts'
+import { moveBatch } from './hand-over.ts'
 import {
   factsOfMessages,
   holdsAnything,
@@ -36,8 +37,10 @@ async function letGo(world: World, pause: Unfinished, signal: AbortSignal): Prom
   const walk = new HeldWalk(pause.id)
   await inLanes(signal, async () => {
     // A crash of the database may undo the last batches: they are held again then, and let go again.
-    const count = await world.db.transactLightly(system('resuming'), tx => letGoBatch(world, tx, pause, walk))
-    if (count > 0 && pause.resume_action === 'release') world.wakeups.hint('deliveries')
+    const count = await world.db.transactLightly(system('resuming'), tx =>
+      pause.moved_to ? handOver(tx, pause) : letGoBatch(world, tx, pause, walk),
+    )
+    if (count > 0 && pause.resume_action === 'release' && !pause.moved_to) world.wakeups.hint('deliveries')
     return count > 0
   })
   return world.db.transact(system('resuming'), async tx => {
@@ -45,6 +48,12 @@ async function letGo(world: World, pause: Unfinished, signal: AbortSignal): Prom
     await noteDrained(tx, pause.id)
     return true
   })
+}
+
+/** To the pause that keeps it. The account's lock keeps that one from being resumed until we have committed. */
+async function handOver(tx: Tx, { id, account_id: accountId }: Unfinished): Promise<number> {
+  await lockAccountsShared(tx, [accountId])
+  return moveBatch(tx, id, (await whereItGoes(tx, id))!)
 }
 
 async function letGoBatch(world: World, tx: Tx, pause: Unfinished, walk: HeldWalk): Promise<number> {
@@ -63,7 +72,8 @@ async function letGoBatch(world: World, tx: Tx, pause: Unfinished, walk: HeldWal
     return rows.length
   }
   record(tx, 'released', rows, pause)
-  await requeue(world, tx, rows, pauses.get(accountId) ?? [])
+  const others = (pauses.get(accountId) ?? []).filter(other => mayOverlap(pause, other))
+  await requeue(world, tx, rows, others)
   return rows.length
 }
 

@@ -9,7 +9,7 @@ import { moveTo, stoppedBy } from './let-go.ts'
 const BATCH_MAX = 2_000
 
 /** `heldSince` restricts it to what came to be held since then. Held before, held after: no event. */
-export async function moveHeld(
+export async function moveSome(
   tx: Tx,
   from: ActiveSuspension,
   others: readonly ActiveSuspension[],
