@@ -9,10 +9,12 @@ const IN_FLIGHT_MAX = 600
 const HELD_MAX = 2_000
 const CLAIM_MAX = 300
 /**
- * Being prepared or recorded while others wait for what this process does as well: mail goes on being delivered, but what
- * they wait for goes first.
+ * Being prepared or recorded while others wait for what this process does as well, and how often more is claimed then: mail
+ * goes on being delivered, but what they wait for goes first. Few at a time and all the time would cost three times as much
+ * a mail.
  */
 const ACTIVE_MAX_YIELDING = 16
+const CLAIM_EVERY_MS_YIELDING = 100
 /** So long under way, and its destination counts as slow. */
 const SLOW_MS = 5_000
 const LOOK_AGAIN_MS = 500
@@ -24,6 +26,7 @@ export class Flight {
   readonly #talking = new Map<string, { domain: string; since: number }>()
   readonly #mustYield: () => boolean
   #onRoom: (() => void) | null = null
+  #claimedAt = 0
 
   constructor(mustYield: () => boolean) {
     this.#mustYield = mustYield
@@ -68,19 +71,32 @@ export class Flight {
   async room(signal: AbortSignal): Promise<number> {
     for (;;) {
       if (signal.aborted) return 0
-      const [room, max] = this.#mustYield()
-        ? [ACTIVE_MAX_YIELDING - (this.size - this.#talking.size), ACTIVE_MAX_YIELDING]
-        : [IN_FLIGHT_MAX - (this.size - this.crowds.size), IN_FLIGHT_MAX]
-      if (room >= max / 2 && this.size + room <= HELD_MAX) return Math.min(CLAIM_MAX, room)
+      const room = Math.min(this.#mustYield() ? this.#roomYielding() : this.#room(), HELD_MAX - this.size)
+      if (room > 0) {
+        this.#claimedAt = performance.now()
+        return Math.min(CLAIM_MAX, room)
+      }
       await this.#change(signal)
       this.#noteSlow()
     }
   }
 
+  /** None until half of it is free: claims are made in batches. */
+  #room(): number {
+    const room = IN_FLIGHT_MAX - (this.size - this.crowds.size)
+    return room >= IN_FLIGHT_MAX / 2 ? room : 0
+  }
+
+  #roomYielding(): number {
+    if (performance.now() - this.#claimedAt < CLAIM_EVERY_MS_YIELDING) return 0
+    const room = ACTIVE_MAX_YIELDING - (this.size - this.#talking.size)
+    return room >= ACTIVE_MAX_YIELDING / 2 ? room : 0
+  }
+
   /** Until something ends, or it is time to look whether something will not. */
   async #change(signal: AbortSignal): Promise<void> {
     await new Promise<void>(resolve => {
-      const timer = setTimeout(resolve, LOOK_AGAIN_MS)
+      const timer = setTimeout(resolve, this.#mustYield() ? CLAIM_EVERY_MS_YIELDING : LOOK_AGAIN_MS)
       this.#onRoom = () => {
         clearTimeout(timer)
         resolve()
