@@ -21,12 +21,15 @@ export const listEventsAfter = (
     select id, type, account_id, tenant_id, message_id, recipient, created_at, data
     from events where id > ${cursor} order by id limit ${limit}`)
 
-/** The id of the last of the next events, at most so many; null when there are none. */
+/**
+ * How far the next events go, at most so many ids on; null when there are none. Ids that were never committed count as well,
+ * so that nothing has to be counted.
+ */
 export const findIdAhead = async (
   db: Db,
   { cursor, limit }: { cursor: number; limit: number },
 ): Promise<number | null> => {
   const { id } = await db.one<{ id: number | null }>(prepared`
-    select max(id) as id from (select id from events where id > ${cursor} order by id limit ${limit}) next`)
-  return id
+    select max(id) as id from (select id from events where id > ${cursor} order by id desc limit 1) newest`)
+  return id === null ? null : Math.min(id, cursor + limit)
 }

@@ -124,15 +124,24 @@ const heldAfter = ({ suspensionId, after }: Omit<HeldPage, 'limit'>): Sql =>
   ])
 
 /** A row that is locked, and where it lies. */
-export interface LockedRow extends WalkedRow {
+export interface LockedRow extends HeldRow {
+  n: number
   place: string
 }
 
+const lockedHeld = (columns: Sql, page: HeldPage): Sql => sql`
+  select ${columns} from queue where ${heldAfter(page)}
+  order by message_id, n limit ${page.limit} for update skip locked`
+
 /** The next rows that a pause holds, locked; what another process is letting go is skipped. */
 export const lockHeld = (tx: Tx, page: HeldPage): Promise<LockedRow[]> =>
-  tx.many<LockedRow>(sql`
-    select account_id, tenant_id, message_id, n, recipient, recipient_domain, ctid::text as place from queue
-    where ${heldAfter(page)} order by message_id, n limit ${page.limit} for update skip locked`)
+  tx.many<LockedRow>(lockedHeld(sql`tenant_id, message_id, n, recipient, ctid::text as place`, page))
+
+/** As above, with all that can be asked about them: it costs a tenth of letting them go. */
+export const lockHeldWhole = (tx: Tx, page: HeldPage): Promise<(LockedRow & WalkedRow)[]> =>
+  tx.many<LockedRow & WalkedRow>(
+    lockedHeld(sql`account_id, tenant_id, message_id, n, recipient, recipient_domain, ctid::text as place`, page),
+  )
 
 /** As above without the lock of rows, for those held since a time; whoever calls holds the pause's own lock. */
 export const listHeld = (tx: Tx, page: HeldPage, heldSince: Date | null): Promise<WalkedRow[]> =>

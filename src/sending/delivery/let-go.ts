@@ -14,9 +14,12 @@ import {
   factsOfMessages,
   holdsAnything,
   lockHeld,
+  lockHeldWhole,
   recordUnsent,
   updateMoved,
   updateReleased,
+  type HeldPage,
+  type HeldRow,
   type LockedRow,
   type WalkedRow,
 } from './hold-queries.ts'
@@ -59,42 +62,59 @@ async function handOver(tx: Tx, { id, account_id: accountId }: Unfinished): Prom
 async function letGoBatch(world: World, tx: Tx, pause: Unfinished, walk: HeldWalk): Promise<number> {
   const { account_id: accountId } = pause
   // Sent without waiting for one another: the server takes them in their order, the lock first.
-  const [, rows, pauses] = await Promise.all([
-    lockAccountsShared(tx, [accountId]),
-    walk.next(tx),
-    activePauses(tx, [accountId]),
-  ])
-  if (rows.length === 0) return 0
-  countHolds(tx, pause.id, -rows.length)
-  if (pause.resume_action === 'purge') {
-    recordUnsent(tx, rows, 'cancelled')
-    record(tx, 'cancelled', rows, pause)
-    return rows.length
-  }
-  record(tx, 'released', rows, pause)
+  const [, pauses] = await Promise.all([lockAccountsShared(tx, [accountId]), activePauses(tx, [accountId])])
+  if (pause.resume_action === 'purge') return purge(tx, pause, walk)
   const others = (pauses.get(accountId) ?? []).filter(other => mayOverlap(pause, other))
-  await requeue(world, tx, rows, others)
+  if (others.length > 0) return releaseAmong(world, tx, { pause, walk, others })
+  const rows = await walk.next(tx, lockHeld)
+  if (rows.length === 0) return 0
+  letGoAs('released', tx, pause, rows)
+  await requeue(world, tx, rows)
   return rows.length
 }
 
-/** Into the queue, but for what a pause that came after the resume stops again. */
-async function requeue(
+async function purge(tx: Tx, pause: Unfinished, walk: HeldWalk): Promise<number> {
+  const rows = await walk.next(tx, lockHeldWhole)
+  if (rows.length === 0) return 0
+  letGoAs('cancelled', tx, pause, rows)
+  recordUnsent(tx, rows, 'cancelled')
+  return rows.length
+}
+
+/** With pauses that came after the resume: they may stop some of it again. */
+async function releaseAmong(
   world: World,
   tx: Tx,
-  rows: readonly LockedRow[],
-  pauses: readonly ActiveSuspension[],
-): Promise<void> {
-  const stopped = pauses.length > 0 ? await stoppedBy(tx, rows, pauses) : new Map<LockedRow, ActiveSuspension>()
-  const free = rows.filter(row => !stopped.has(row))
-  for (const [row, pause] of stopped) record(tx, 'held', [row], pause)
+  { pause, walk, others }: { pause: Unfinished; walk: HeldWalk; others: readonly ActiveSuspension[] },
+): Promise<number> {
+  const rows = await walk.next(tx, lockHeldWhole)
+  if (rows.length === 0) return 0
+  letGoAs('released', tx, pause, rows)
+  const stopped = await stoppedBy(tx, rows, others)
+  for (const [row, by] of stopped) record(tx, 'held', [row], by)
   moveTo(tx, stopped, tx.now)
+  await requeue(
+    world,
+    tx,
+    rows.filter(row => !stopped.has(row)),
+  )
+  return rows.length
+}
+
+function letGoAs(type: 'released' | 'cancelled', tx: Tx, pause: Unfinished, rows: readonly HeldRow[]): void {
+  countHolds(tx, pause.id, -rows.length)
+  record(tx, type, rows, pause)
+}
+
+/** Into the queue, each at the end of its tenant's line. */
+async function requeue(world: World, tx: Tx, rows: readonly LockedRow[]): Promise<void> {
+  if (rows.length === 0) return
   const places = new Map<string, number>()
-  const placed = free.map(row => {
+  const placed = rows.map(row => {
     const place = places.get(row.tenant_id) ?? 0
     places.set(row.tenant_id, place + 1)
     return { row, place }
   })
-  if (placed.length === 0) return
   const firsts = await takePlaces(world, places)
   updateReleased(
     tx,
@@ -106,13 +126,13 @@ async function requeue(
 }
 
 /** For each row that some pause matches, the broadest. */
-export async function stoppedBy(
+export async function stoppedBy<Row extends WalkedRow>(
   tx: Tx,
-  rows: readonly WalkedRow[],
+  rows: readonly Row[],
   pauses: readonly ActiveSuspension[],
-): Promise<Map<WalkedRow, ActiveSuspension>> {
+): Promise<ReadonlyMap<Row, ActiveSuspension>> {
   const facts = await factsOfMessages(tx, rows)
-  const stopped = new Map<WalkedRow, ActiveSuspension>()
+  const stopped = new Map<Row, ActiveSuspension>()
   for (const row of rows) {
     const ofMessage = facts.get(row.message_id)
     const pause =
@@ -140,7 +160,7 @@ export function moveTo(tx: Tx, stopped: ReadonlyMap<WalkedRow, ActiveSuspension>
 function record(
   tx: Tx,
   type: 'released' | 'cancelled' | 'held',
-  rows: readonly WalkedRow[],
+  rows: readonly HeldRow[],
   pause: ActiveSuspension,
 ): void {
   const data = { suspension_id: pause.id, scope: scopeName(pause) }
@@ -160,10 +180,9 @@ class HeldWalk {
     this.#suspensionId = suspensionId
   }
 
-  next(tx: Tx): Promise<LockedRow[]> {
+  next<Row extends LockedRow>(tx: Tx, lock: (tx: Tx, page: HeldPage) => Promise<Row[]>): Promise<Row[]> {
     return this.#turns.take(async () => {
-      const page = { suspensionId: this.#suspensionId, after: this.#after, limit: BATCH_MAX }
-      const rows = await lockHeld(tx, page)
+      const rows = await lock(tx, { suspensionId: this.#suspensionId, after: this.#after, limit: BATCH_MAX })
       this.#after = rows.at(-1) ?? this.#after
       return rows
     })
