@@ -52,7 +52,8 @@ export class Crowds {
     const crowd = this.#crowds.get(domain)
     if (!crowd) return PUT_OFF_MS_MIN
     crowd.putOff += count
-    const perMs = Math.max(crowd.served, 1) / Math.max(performance.now() - crowd.since, PUT_OFF_MS_MIN)
+    // What is under way counts as served: at first nothing else is known of the pace.
+    const perMs = Math.max(crowd.served, SHARE) / Math.max(performance.now() - crowd.since, PUT_OFF_MS_MIN)
     return Math.min(PUT_OFF_MS_MAX, Math.max(PUT_OFF_MS_MIN, crowd.putOff / perMs))
   }
 

@@ -1,5 +1,6 @@
 // What this process holds of the queue: the leases, how much of it costs us anything right now, and whether there is room for
 // more. Mail that waits for a slow destination holds its place there, not the place of others.
+import { availableParallelism } from 'node:os'
 import { Crowds } from './crowds.ts'
 import type { Claimed, Key, Lease } from './queries.ts'
 
@@ -13,7 +14,7 @@ const CLAIM_MAX = 300
  * goes on being delivered, but what they wait for goes first. Few at a time and all the time would cost three times as much
  * a mail.
  */
-const ACTIVE_MAX_YIELDING = 16
+const ACTIVE_MAX_YIELDING = 16 * Math.max(1, availableParallelism() - 1)
 const CLAIM_EVERY_MS_YIELDING = 100
 /** So long under way, and its destination counts as slow. */
 const SLOW_MS = 5_000
