@@ -16,6 +16,7 @@ import { Dns } from '../../platform/net/dns.ts'
 import { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import type { World } from '../../platform/world.ts'
 import type { SendMail, Ways } from './channels.ts'
+import { forgetOldAlerts } from './loops.ts'
 import { Notifier } from './notify.ts'
 import { alertTail as tail } from './take-alerts.ts'
 
@@ -419,4 +420,27 @@ test('a removed contact is not told any more', async t => {
   assert.equal(await tell(), 0)
   assert.deepEqual(await contacts(), [])
   assert.equal((await account.api.delete(`/v1/alert-contacts/${id}`)).status, 404)
+})
+
+test('alerts go after the account’s time for what happened; a legal hold and an untold contact keep them', async t => {
+  const receiver = await aReceiver(t)
+  const told = await aToldAccount(await aBox({ environment: { ROLES: 'api', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } }))
+  const { account, box } = told
+  const listed = async (): Promise<string[]> => {
+    const { body } = await account.api.get('/v1/alerts')
+    return body.alerts.map((each: { id: string }) => each.id)
+  }
+  const forget = () => forgetOldAlerts(box.app.world, new AbortController().signal)
+  await account.api.patch('/v1/account', { metadata_retention_days: 30, legal_hold: true })
+  const old = await told.alert()
+  await told.contact({ channel: 'chat', target: receiver.url })
+  const untold = await told.alert()
+  box.clock.advance(31 * 86_400_000)
+  const young = await told.alert()
+
+  await forget()
+  assert.deepEqual(await listed(), [young, untold, old])
+  await account.api.patch('/v1/account', { legal_hold: false })
+  await forget()
+  assert.deepEqual(await listed(), [young, untold])
 })

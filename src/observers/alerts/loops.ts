@@ -1,12 +1,16 @@
 // Making alerts from the journal, telling contacts of them, and forgetting what was told long ago.
 import { system } from '../../platform/db/actor.ts'
+import { inBatches } from '../../platform/loops/in-batches.ts'
 import type { Loop } from '../../platform/loops/loop.ts'
+import type { World } from '../../platform/world.ts'
 import type { Ways } from './channels.ts'
 import { deleteOldNotifications } from './notification-queries.ts'
 import { Notifier } from './notify.ts'
+import { deleteOldAlerts } from './queries.ts'
 import { alertTail } from './take-alerts.ts'
 
-const KEPT_MS = 30 * 86_400_000
+const NOTIFICATION_KEPT_MS = 30 * 86_400_000
+const BATCH_MAX = 10_000
 
 export const alertLoops = (ways: Ways, notifier = new Notifier(ways)): Loop[] => [
   alertTail,
@@ -17,14 +21,15 @@ export const alertLoops = (ways: Ways, notifier = new Notifier(ways)): Loop[] =>
     pollSeconds: 2,
     run: (world, signal) => notifier.run(world, signal),
   },
-  {
-    kind: 'every',
-    name: 'alert-notifications-retention',
-    seconds: 3600,
-    run: async world => {
-      await world.db.transact(system('alerts'), tx =>
-        deleteOldNotifications(tx, { before: new Date(tx.now.getTime() - KEPT_MS), limit: 10_000 }),
-      )
-    },
-  },
+  { kind: 'every', name: 'alert-retention', seconds: 3600, run: forgetOldAlerts },
 ]
+
+export async function forgetOldAlerts({ db }: World, signal: AbortSignal): Promise<void> {
+  const by = system('alert-retention')
+  await inBatches(signal, BATCH_MAX, () =>
+    db.transact(by, tx =>
+      deleteOldNotifications(tx, { before: new Date(tx.now.getTime() - NOTIFICATION_KEPT_MS), limit: BATCH_MAX }),
+    ),
+  )
+  await inBatches(signal, BATCH_MAX, () => db.transact(by, tx => deleteOldAlerts(tx, BATCH_MAX)))
+}

@@ -87,7 +87,7 @@ export async function recordOutcome(tx: Tx, outcome: Outcome): Promise<boolean> 
   return true
 }
 
-/** What was settled long ago; the alerts themselves stay. */
+/** What was settled long ago; the alerts themselves stay longer. */
 export const deleteOldNotifications = (tx: Tx, { before, limit }: { before: Date; limit: number }): Promise<number> =>
   tx.run(prepared`
     delete from alert_notifications where id in (

@@ -145,3 +145,16 @@ export async function deleteContactRow(tx: Tx, { accountId }: Reach, id: string)
     delete from alert_contacts where id = ${id} and account_id = ${accountId} returning ${contactColumns}`)
   return row && toContact(row)
 }
+
+/**
+ * Those older than their account keeps what happened; not one that somebody is still to be told of, nor one whose rule still
+ * stands over its scope.
+ */
+export const deleteOldAlerts = (tx: Tx, limit: number): Promise<number> =>
+  tx.run(sql`
+    delete from alerts where id = any(array(
+      select a.id from alerts a join accounts c on c.id = a.account_id
+      where not c.legal_hold and a.created_at < ${tx.now}::timestamptz - c.metadata_retention_days * interval '1 day'
+        and not exists (select from alert_notifications n where n.alert_id = a.id)
+        and not exists (select from guardian_states g where g.account_id = a.account_id and g.alert_id = a.id)
+      order by a.id limit ${limit}))`)
