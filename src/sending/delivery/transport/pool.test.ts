@@ -103,6 +103,20 @@ test('a host that hangs does not hold up another', async t => {
   assert.deepEqual(briefs(await Promise.all(hanging)), new Set(['delivered']))
 })
 
+test('hosts that hang leave connections for one that does not', async t => {
+  const { content, waiting, release } = held()
+  const slow = await Promise.all([1, 2, 3].map(() => aServer(t, { answers: { content } })))
+  const fast = await aServer(t)
+  const routes = routesByDomain({ 'a.test': slow[0]!, 'b.test': slow[1]!, 'c.test': slow[2]!, 'fast.test': fast })
+  const transport = aTransport(t, { ...routes, connectionsPerHostMax: 5, connectionsMax: 12, lineMs: 300 })
+  const hanging = ['a.test', 'b.test', 'c.test'].flatMap(domain => times(8, index => transport.send(domain, to(index))))
+  await until(() => waiting.length >= 10)
+  assert.deepEqual(briefs([await transport.send('fast.test', to(1))]), new Set(['delivered']))
+  const releasing = setInterval(release, 20)
+  t.after(() => clearInterval(releasing))
+  assert.ok(briefs(await Promise.all(hanging)).has('delivered'))
+})
+
 test('whose turn for a connection does not come is turned away, and those who are served are not', async t => {
   const { content, waiting, release } = held()
   const slow = await aServer(t, { answers: { content } })

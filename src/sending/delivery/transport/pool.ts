@@ -237,9 +237,12 @@ export class Pool {
     this.#options.onConnections?.(lane.host, count)
   }
 
+  /** From half full on, the fuller the house the fewer each gets: hosts that hang must leave room for one that does not. */
   #limitOf({ ceiling, ceilingUntil }: Lane): number {
-    const { perHostMax } = this.#options
-    return ceilingUntil > this.#now() ? Math.min(ceiling, perHostMax) : perHostMax
+    const { perHostMax, totalMax } = this.#options
+    const free = (totalMax - this.#total) / totalMax
+    const limit = Math.min(perHostMax, Math.max(1, Math.ceil(perHostMax * 2 * free)))
+    return ceilingUntil > this.#now() ? Math.min(ceiling, limit) : limit
   }
 
   #laneOf({ key, host }: Hop): Lane {
