@@ -6,6 +6,7 @@ import { lockAccountExclusively, lockResumes } from './account-lock.ts'
 import type { ResumeOrder, Suspension } from './contract.ts'
 import { nameOf } from './pause.ts'
 import { covers, mayOverlap } from './match.ts'
+import { updateHeldSince } from './progress-queries.ts'
 import {
   listActiveOfAccounts,
   listMovingTo,
@@ -61,6 +62,8 @@ export async function resume(tx: Tx, { accountId, id, order, isOperator, movers 
   const now = await others()
   const keeper = keeperOf(now)
   await settleMoving(tx, id, keeper, movers)
+  // Here and not with each batch that is handed over: those hold the account's lock shared and must not wait for this row.
+  if (keeper) await updateHeldSince(tx, keeper, id)
   const isNew = now.some(other => !before.some(({ id: known }) => known === other.id))
   if (now.length > 0 && !keeper) {
     await movers.some(tx, from, now, isNew ? null : new Date(tx.now.getTime() - MARGIN_MS))

@@ -12,7 +12,6 @@ import {
   claimDue,
   extendLeases,
   listMessagesToSend,
-  putOff,
   releaseLeases,
   type Claimed,
   type MessageToSend,
@@ -198,12 +197,9 @@ export class Courier {
     }
   }
 
-  /** Back into the queue until its turn comes, as if it had not been claimed. */
   async #putOff(deliveries: readonly Claimed[], leaseToken: string, milliseconds: number): Promise<void> {
-    const leases = deliveries.map(delivery => leaseOf(delivery, leaseToken))
-    await this.#world.db.transactLightly(system('delivery'), tx =>
-      putOff(tx, leases, new Date(tx.now.getTime() + milliseconds)),
-    )
+    const due_at = new Date(this.#world.clock.now().getTime() + milliseconds)
+    await Promise.all(deliveries.map(delivery => this.#recorder.putOff({ ...leaseOf(delivery, leaseToken), due_at })))
   }
 
   async #giveBack({ deliveries, leaseToken }: Job): Promise<void> {

@@ -1,7 +1,6 @@
 // What a pause held goes to the one that keeps it: a broader one that stood when it was resumed. Held before, held after: no
 // event.
 import { countHolds } from '../../control/suspensions/holds.ts'
-import { noteHeldSince } from '../../control/suspensions/unfinished.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { updateAllMoved } from './hold-queries.ts'
 
@@ -17,6 +16,5 @@ export async function moveBatch(tx: Tx, fromId: string, toId: string): Promise<n
   if (moved === 0) return 0
   countHolds(tx, fromId, -moved)
   countHolds(tx, toId, moved)
-  await noteHeldSince(tx, toId, fromId)
   return moved
 }

@@ -232,9 +232,13 @@ test('what a broader pause keeps is its own at once, however often it is handed 
   assert.equal(answer.affected_deliveries, 0)
   await eventually('it is handed over', async () => (await heldCount(account, middle.id)) === 2)
   assert.equal(await heldCount(account, narrow.id), 0)
+  const { db } = box.app.world
+  const since = await db.many<{ held_since: Date }>(
+    sql`select held_since from suspensions where id in (${narrow.id}, ${middle.id})`,
+  )
+  assert.deepEqual(since[0], since[1], 'its time of being held goes on')
 
   // On its way to a pause that is resumed itself: taken in first, and counted there.
-  const { db } = box.app.world
   await db.transact(system('test'), async tx => {
     await tx.run(sql`update queue set suspension_id = ${narrow.id} where suspension_id = ${middle.id}`)
     await tx.run(sql`insert into suspension_holds values (${narrow.id}, 2), (${middle.id}, -2)`)

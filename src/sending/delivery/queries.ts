@@ -170,13 +170,17 @@ export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<number>
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
     where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'`)
 
+export interface PutOff extends Lease {
+  due_at: Date
+}
+
 /** As above for mail whose destination is not to be tried before its turn comes. */
-export const putOff = (tx: Tx, leases: readonly Lease[], dueAt: Date): Promise<number> =>
-  tx.run(prepared`
+export const updatePutOff = (tx: Tx, rows: readonly PutOff[]): void =>
+  tx.send(prepared`
     update queue q
-    set status = case when attempts > 1 then 'deferred' else 'queued' end, due_at = ${dueAt}, lease_token = null,
+    set status = case when attempts > 1 then 'deferred' else 'queued' end, due_at = o.due_at, lease_token = null,
       lease_until = null, attempts = attempts - 1, updated_at = ${tx.now}
-    from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
+    from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, lease_token uuid, due_at timestamptz)
     where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'`)
 
 export interface Lapsed extends Key {

@@ -12,9 +12,11 @@ import {
   recordFinal,
   recordHeld,
   releaseLeases,
+  updatePutOff,
   type Claimed,
   type DeliveryKey,
   type Parked,
+  type PutOff,
 } from './queries.ts'
 import type { Verdict } from './verdict.ts'
 
@@ -24,6 +26,7 @@ export type Result =
 
 export class Recorder {
   readonly #batcher: Batcher<Result, void>
+  readonly #putOffs: Batcher<PutOff, void>
 
   constructor(world: World) {
     const outcomes = world.metrics.counter('sluice_attempts_total', 'Delivery attempts by what they came to', [
@@ -42,10 +45,23 @@ export class Recorder {
         return results.map(() => undefined)
       },
     })
+    this.#putOffs = new Batcher<PutOff, void>({
+      itemsMax: 500,
+      slots: 1,
+      run: async rows => {
+        await world.db.transactLightly(system('delivery'), async tx => updatePutOff(tx, rows))
+        return rows.map(() => undefined)
+      },
+    })
   }
 
   record(result: Result): Promise<void> {
     return this.#batcher.submit(result)
+  }
+
+  /** Back into the queue until then, as if it had not been claimed. Nothing happened, so there is no event. */
+  putOff(row: PutOff): Promise<void> {
+    return this.#putOffs.submit(row)
   }
 }
 
