@@ -1,9 +1,10 @@
 // Signs messages by RFC 6376: rsa-sha256 with relaxed canonicalisation of header and body. Our own, because it runs for
 // every message: the body is hashed once, mostly without being copied, and RSA runs on the thread pool.
 
-import { createHash, generateKeyPair, hash, type KeyObject, sign } from 'node:crypto'
+import { createHash, createPublicKey, hash, type KeyObject, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 import { fieldSpans, splitSource } from './headers.ts'
+import { generateRsaKey } from './rsa-key.ts'
 
 const CR = 13
 const LF = 10
@@ -54,10 +55,10 @@ export async function signDkim(signing: DkimSigning): Promise<string> {
 
 /** A new key pair of 2048 bits, what RFC 8301 §3.2 recommends and a DNS record can still hold. */
 export async function generateDkimKey(): Promise<{ privateKeyPem: string; publicKeyBase64: string }> {
-  const { privateKey, publicKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
+  const key = await generateRsaKey()
   return {
-    privateKeyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    publicKeyBase64: publicKey.export({ type: 'spki', format: 'der' }).toString('base64'),
+    privateKeyPem: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    publicKeyBase64: createPublicKey(key).export({ type: 'spki', format: 'der' }).toString('base64'),
   }
 }
 
