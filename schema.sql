@@ -377,6 +377,7 @@ create table queue (
   mx_host text,
   accepted_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  constraint queue_lease_check CHECK (((status = 'sending'::text) = (lease_token IS NOT NULL))),
   constraint queue_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'deferred'::text, 'held'::text]))),
   constraint queue_pkey PRIMARY KEY (account_id, tenant_id, message_id, n)
 );

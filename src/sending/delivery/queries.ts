@@ -1,6 +1,7 @@
 // The SQL of delivery: claiming, keeping leases, recording outcomes. With acceptance the only writer of queue and
 // deliveries.
 import type { Db, Tx } from '../../platform/db/database.ts'
+import { followIndexes } from '../../platform/db/planner.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { FinalStatus, Verdict } from './verdict.ts'
@@ -25,6 +26,12 @@ export type DeliveryKey = Pick<Key, 'message_id' | 'n'>
 
 /** Between the queue as `q` and others as `o`. */
 export const isSameRow = sql`(q.account_id, q.tenant_id, q.message_id, q.n) = (o.account_id, o.tenant_id, o.message_id, o.n)`
+
+/**
+ * As above, and under our lease: what is not being sent has none. That it is being sent is not asked, or the planner would
+ * read all that is under way instead of the rows that are named.
+ */
+const isOurs = sql`${isSameRow} and q.lease_token = o.lease_token`
 
 const keyColumns = sql`account_id uuid, tenant_id uuid, message_id uuid, n integer`
 
@@ -95,32 +102,35 @@ export interface Decided extends Key {
 }
 
 /** Only rows whose lease is still ours change, and only those are answered: a late worker records nothing. */
-export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> =>
-  tx.many<DeliveryKey>(prepared`
-    with outcome as (
-      select * from json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (${keyColumns},
-        lease_token uuid, status text, smtp_code smallint, enhanced_code text, response text, mx_host text, bounce_type text)
-    ), done as (
-      delete from queue q using outcome o
-      where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'
-      returning q.message_id, q.n, q.attempts
+export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> => {
+  followIndexes(tx)
+  return tx.many<DeliveryKey>(prepared`
+    with done as (
+      delete from queue q
+      using json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (${keyColumns}, lease_token uuid, status text,
+        smtp_code smallint, enhanced_code text, response text, mx_host text, bounce_type text)
+      where ${isOurs}
+      returning q.attempts, o.*
     )
     update deliveries d
-    set status = o.status, attempts = done.attempts, smtp_code = o.smtp_code, enhanced_code = o.enhanced_code,
+    set status = o.status, attempts = o.attempts, smtp_code = o.smtp_code, enhanced_code = o.enhanced_code,
       response = o.response, mx_host = o.mx_host, bounce_type = o.bounce_type, updated_at = ${tx.now}
-    from outcome o join done on done.message_id = o.message_id and done.n = o.n
+    from done o
     where d.message_id = o.message_id and d.n = o.n
     returning d.message_id, d.n`)
+}
 
-export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> =>
-  tx.many<DeliveryKey>(prepared`
+export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> => {
+  followIndexes(tx)
+  return tx.many<DeliveryKey>(prepared`
     update queue q
     set status = 'deferred', due_at = o.due_at, lease_token = null, lease_until = null, smtp_code = o.smtp_code,
       enhanced_code = o.enhanced_code, response = o.response, mx_host = o.mx_host, updated_at = ${tx.now}
     from json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (${keyColumns}, lease_token uuid,
       due_at timestamptz, smtp_code smallint, enhanced_code text, response text, mx_host text)
-    where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'
+    where ${isOurs}
     returning q.message_id, q.n`)
+}
 
 const flat = ({ account_id, tenant_id, message_id, n, lease_token, verdict }: Decided) => ({
   account_id,
@@ -150,7 +160,7 @@ export const recordHeld = (tx: Tx, parked: readonly Parked[]): Promise<(Delivery
       attempts = attempts - 1, updated_at = ${tx.now}
     from json_to_recordset(${JSON.stringify(parked)}::json) as o (${keyColumns}, lease_token uuid,
       suspension_id uuid) join suspensions s on s.id = o.suspension_id and s.status = 'active'
-    where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'
+    where ${isOurs}
     returning q.message_id, q.n, q.suspension_id`)
 
 export interface Lease extends Key {
@@ -161,14 +171,14 @@ export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date)
   tx.run(prepared`
     update queue q set lease_until = ${leaseUntil}
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
-    where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'`)
+    where ${isOurs}`)
 
 /** Gives back what a worker holds and will not attempt. */
 export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<number> =>
   tx.run(prepared`
     update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
-    where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'`)
+    where ${isOurs}`)
 
 export interface PutOff extends Lease {
   due_at: Date
@@ -181,7 +191,7 @@ export const updatePutOff = (tx: Tx, rows: readonly PutOff[]): void =>
     set status = case when attempts > 1 then 'deferred' else 'queued' end, due_at = o.due_at, lease_token = null,
       lease_until = null, attempts = attempts - 1, updated_at = ${tx.now}
     from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, lease_token uuid, due_at timestamptz)
-    where ${isSameRow} and q.lease_token = o.lease_token and q.status = 'sending'`)
+    where ${isOurs}`)
 
 export interface Lapsed extends Key {
   recipient: string
