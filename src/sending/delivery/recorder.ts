@@ -34,7 +34,7 @@ export class Recorder {
     ])
     this.#batcher = new Batcher<Result, void>({
       itemsMax: 500,
-      slots: 2,
+      slots: 1,
       run: async results => {
         await world.db.transact(system('delivery'), tx => record(tx, results))
         for (const result of results) {
