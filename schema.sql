@@ -695,6 +695,26 @@ begin
   return made;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.drop_partition_if_empty(parent text, part text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare
+  is_empty boolean;
+begin
+  execute format('select not exists (select from %I)', part) into is_empty;
+  if not is_empty then return false; end if;
+  perform set_config('lock_timeout', '250ms', true);
+  execute format('lock table only %I in access exclusive mode', parent);
+  execute format('lock table %I in access exclusive mode', part);
+  execute format('select not exists (select from %I)', part) into is_empty;
+  if is_empty then execute format('drop table %I', part); end if;
+  return is_empty;
+exception when lock_not_available or undefined_table or deadlock_detected then
+  -- Others are at work, or another process was first.
+  return false;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'node:test'
 import { aBox, theBox } from '../../../test/support/box.ts'
 import { anAccount, eventually } from '../../../test/support/factories.ts'
+import { dropOldEventPartitions } from './partitions.ts'
 import { system } from '../db/actor.ts'
 import { sql } from '../db/sql.ts'
 import type { Tail } from '../loops/loop.ts'
@@ -156,4 +157,26 @@ test('partitions of the journal are made ahead of the writers, by several proces
     sql`select tableoid::regclass::text as part from events order by id desc limit 1`,
   )
   assert.equal(last.part, 'events_6')
+})
+
+test('partitions of the journal that are old and empty are dropped; those with rows, and those ahead, stay', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const { world } = box.app
+  const append = (): Promise<void> =>
+    world.db.transact(system('test'), async tx => tx.record({ type: 'accepted', accountId: randomUUID() }))
+  await append()
+  for (const id of [14_999_998, 54_999_998]) {
+    await world.db.transact(system('test'), tx => tx.run(sql`select setval('events_id_seq', ${id})`))
+    await world.db.transact(system('test'), tx => tx.run(sql`select create_event_partitions(2)`))
+    await append()
+  }
+  await world.db.transact(system('test'), tx => tx.run(sql`delete from events where id < 5000000`))
+  await dropOldEventPartitions(world)
+  const parts = await world.db.many<{ name: string }>(sql`
+    select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'events'::regclass order by length(c.relname), c.relname`)
+  assert.deepEqual(
+    parts.map(part => part.name),
+    ['events_2', 'events_10', 'events_11', 'events_12'],
+  )
 })

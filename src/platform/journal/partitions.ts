@@ -1,7 +1,9 @@
-// Keeps empty partitions of the journal ready ahead of the writers.
+// Keeps empty partitions of the journal ready ahead of the writers, and drops those that retention has emptied.
 import { system } from '../db/actor.ts'
+import { dropEmptyPartitions } from '../db/partitions.ts'
 import { sql } from '../db/sql.ts'
 import type { Loop } from '../loops/loop.ts'
+import type { World } from '../world.ts'
 
 /** At 30,000 events a second one partition of 5 million lasts 160 s: two ahead outlast several missed rounds. */
 const PARTITIONS_AHEAD = 2
@@ -17,4 +19,12 @@ export const journalLoops: Loop[] = [
       )
     },
   },
+  { kind: 'every', name: 'journal-old-partitions', seconds: 3600, run: dropOldEventPartitions },
 ]
+
+/** Those before the one that is written to now. */
+export async function dropOldEventPartitions({ db }: World): Promise<void> {
+  const newest = await db.maybe<{ part: string }>(sql`
+    select tableoid::regclass::text as part from events order by id desc limit 1`)
+  if (newest) await dropEmptyPartitions(db, 'events', newest.part)
+}

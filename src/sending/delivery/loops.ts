@@ -1,7 +1,6 @@
 // The loops of delivery. The courier lives in the worker process; the loops drive it.
 import { compactHolds } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
-import { sql } from '../../platform/db/sql.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import type { Loop } from '../../platform/loops/loop.ts'
 import type { Courier } from './courier.ts'
@@ -9,6 +8,7 @@ import { expireHeld } from './expire-held.ts'
 import { letGoNext } from './let-go.ts'
 import { parkNext } from './park.ts'
 import { reclaimLapsed } from './queries.ts'
+import { keepWeekPartitions } from './week-partitions.ts'
 
 /** Three workers that died holding the same mail did not die by chance (RELIABILITY, Poison). */
 const CRASHES_MAX = 3
@@ -64,14 +64,5 @@ export const deliveryLoops = (courier: Courier): Loop[] => [
       await world.db.transact(system('hold-counts'), tx => compactHolds(tx, HOLD_ROWS_MIN))
     },
   },
-  {
-    kind: 'every',
-    name: 'message-partitions',
-    seconds: 3600,
-    run: async world => {
-      await world.db.transact(system('message-partitions'), tx =>
-        tx.run(sql`select create_message_partitions(${tx.now}, 2)`),
-      )
-    },
-  },
+  { kind: 'every', name: 'message-partitions', seconds: 3600, run: keepWeekPartitions },
 ]

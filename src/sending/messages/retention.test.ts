@@ -1,9 +1,12 @@
 // Retention of bodies and metadata, and legal hold.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
+import type { World } from '../../platform/world.ts'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
+import { keepWeekPartitions } from '../delivery/week-partitions.ts'
 import { enforceRetention } from './retention.ts'
 
 const DAY_MS = 86_400_000
@@ -61,3 +64,47 @@ test('the body leaves after its days, the rest after its own, and a queued messa
   assert.equal((await api.get(`/v1/messages/${id}`)).status, 404)
   assert.equal((await api.get(`/v1/events?message_id=${id}`)).body.events.length, 0)
 })
+
+test('a week whose messages have all gone is dropped, one that still holds some is not', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const { world } = box.app
+  const account = await anAccount({ sandbox: true, box })
+  const send = async (): Promise<string> => {
+    const { body } = await box.client(account.bearer).post('/v1/messages', {
+      tenant_id: account.tenant.id,
+      from: 'a@acme.example',
+      to: ['someone@example.com'],
+      text: 'x',
+    })
+    return body.message_id
+  }
+  const weekOf = async (id: string): Promise<string> => {
+    const { part } = await world.db.one<{ part: string }>(
+      sql`select tableoid::regclass::text as part from messages where id = ${id}`,
+    )
+    return part
+  }
+  const gone = await send()
+  const goneWeek = await weekOf(gone)
+  box.clock.advance(7 * DAY_MS)
+  const kept = await send()
+  const keptWeek = await weekOf(kept)
+  assert.notEqual(goneWeek, keptWeek)
+  await world.db.transact(system('test'), tx => tx.run(sql`delete from messages where id = ${gone}`))
+  await keepWeekPartitions(world)
+  assert.equal(await doesExist(world, goneWeek), true, 'the last week stays')
+  box.clock.advance(21 * DAY_MS)
+  await keepWeekPartitions(world)
+  assert.equal(await doesExist(world, goneWeek), false)
+  assert.equal(await doesExist(world, keptWeek), true)
+  assert.equal(await weekOf(kept), keptWeek)
+  assert.equal(await weekOf(await send()), `messages_${mondayOf(world.clock.now())}`)
+})
+
+const doesExist = async ({ db }: World, table: string): Promise<boolean> =>
+  (await db.one<{ does: boolean }>(sql`select to_regclass(${table}) is not null as does`)).does
+
+function mondayOf(day: Date): string {
+  const monday = new Date(day.getTime() - ((day.getUTCDay() + 6) % 7) * DAY_MS)
+  return monday.toISOString().slice(0, 10).replaceAll('-', '')
+}
