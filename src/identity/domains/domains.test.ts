@@ -132,6 +132,46 @@ test('SPF and DKIM alone make a domain verified, also a DKIM key in several stri
   })
 })
 
+test('SPF that includes us at one remove, or redirects to a record that does, is in place', async () => {
+  const nested = await aDomain()
+  dns.publish(nested.records.filter(({ purpose }) => purpose !== 'spf'))
+  dns.txt(nested.name, `v=spf1 include:gone.${nested.name} include:one.${nested.name} -all`)
+  dns.txt(`one.${nested.name}`, `v=spf1 include:two.${nested.name} include:${nested.name} ~all`)
+  dns.txt(`two.${nested.name}`, 'v=spf1 include:spf.sluice.test -all')
+  const verified = await verify(nested.id)
+  assert.equal(verified.verified, true)
+  assert.deepEqual(record(verified, 'spf').found, [
+    `v=spf1 include:gone.${nested.name} include:one.${nested.name} -all`,
+  ])
+
+  const redirected = await aDomain()
+  dns.publish(redirected.records.filter(({ purpose }) => purpose !== 'spf'))
+  dns.txt(redirected.name, `v=spf1 redirect=two.${nested.name}`)
+  assert.equal((await verify(redirected.id)).verified, true)
+})
+
+test('SPF: a circle of includes ends, more than ten look-ups are not made, and silence on the way is no verdict', async () => {
+  const domain = await aDomain()
+  dns.publish(domain.records.filter(({ purpose }) => purpose !== 'spf'))
+  dns.txt(domain.name, `v=spf1 include:a.${domain.name} -all`)
+  dns.txt(`a.${domain.name}`, `v=spf1 include:${domain.name} -all`)
+  assert.equal(record(await verify(domain.id), 'spf').state, 'wrong')
+
+  const far = (n: number): string => `n${n}.${domain.name}`
+  for (let n = 0; n < 12; n++) dns.txt(far(n), `v=spf1 include:${n === 11 ? 'spf.sluice.test' : far(n + 1)} -all`)
+  dns.remove(domain.name)
+  dns.txt(domain.name, `v=spf1 include:${far(0)} -all`)
+  assert.equal(record(await verify(domain.id), 'spf').state, 'wrong')
+  dns.remove(domain.name)
+  dns.txt(domain.name, `v=spf1 include:${far(2)} -all`)
+  assert.equal(record(await verify(domain.id), 'spf').state, 'ok')
+
+  dns.breakDown(far(5), 'SERVFAIL')
+  const silent = record(await verify(domain.id), 'spf')
+  assert.equal(silent.state, 'ok')
+  assert.equal(silent.problem, 'It could not be looked up (SERVFAIL). Try again later.')
+})
+
 test('nothing published: NXDOMAIN everywhere is missing everywhere', async () => {
   const { id } = await aDomain()
 

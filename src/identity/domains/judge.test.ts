@@ -1,7 +1,7 @@
 // Each record in every state it can be found in.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judgeCname, judgeDkim, judgeDmarc, judgeMx, judgeSpf } from './judge.ts'
+import { judgeCname, judgeDkim, judgeDmarc, judgeMx, judgeSpf, spfReferences } from './judge.ts'
 
 const HOST = 'spf.sluice.test'
 
@@ -22,6 +22,20 @@ test('SPF: an existing record that includes our host passes, whatever else it sa
     [['v=spf1 include:spf.sluice.test ~all', 'v=spf1 include:example.net ~all'], 'wrong'],
   ]
   for (const [texts, state] of cases) assert.equal(judgeSpf(texts, HOST).state, state, texts.join(' | '))
+})
+
+test('SPF: what counts as part of a record is what it includes before its all, and a redirect where there is no all', () => {
+  const cases: [string, string[]][] = [
+    [
+      'v=spf1 include:a.example +include:B.example. -include:c.example ~include:d.example ~all',
+      ['a.example', 'b.example'],
+    ],
+    ['v=spf1 include:a.example -all include:b.example redirect=c.example', ['a.example']],
+    ['v=spf1 include:a.example redirect=c.example.', ['a.example', 'c.example']],
+    ['v=spf1', []],
+  ]
+  for (const [text, names] of cases) assert.deepEqual(spfReferences(['other', text]), names, text)
+  assert.deepEqual(spfReferences(['v=spf1 include:a.example', 'v=spf1 include:b.example']), [])
 })
 
 test('SPF: only SPF records are shown as found', () => {

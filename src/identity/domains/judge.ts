@@ -10,19 +10,30 @@ export interface Verdict {
 
 /** One record, with our include in the part that receivers evaluate. What else it allows is the owner's affair. */
 export function judgeSpf(texts: readonly string[], host: string): Verdict {
-  const found = texts.filter(text => /^v=spf1(?: |$)/i.test(text))
-  const [record, second] = found
-  if (record === undefined) return missing()
-  if (second !== undefined) {
+  const found = texts.filter(isSpf)
+  if (found.length === 0) return missing()
+  if (found.length > 1) {
     // RFC 7208 §4.5: more than one is a permanent error, as if there were none.
     return wrong(found, 'There are several SPF records, so receivers heed none. Merge them into one.')
   }
-  const terms = record.toLowerCase().split(/ +/)
-  // `all` matches always: nothing behind it is ever looked at (RFC 7208 §5.1).
+  return spfReferences(texts).includes(host)
+    ? ok(found)
+    : wrong(found, `Add include:${host} to the record, before its all.`)
+}
+
+const isSpf = (text: string): boolean => /^v=spf1(?: |$)/i.test(text)
+
+/** The names whose records count as part of this one: what it includes, and where it redirects to. */
+export function spfReferences(texts: readonly string[]): string[] {
+  const records = texts.filter(isSpf)
+  if (records.length !== 1) return []
+  const terms = records[0]!.toLowerCase().split(/ +/)
+  // `all` matches always: nothing behind it is ever looked at, and a redirect beside it is ignored (RFC 7208 §5.1, §6.1).
   const end = terms.findIndex(term => /^[+?~-]?all$/.test(term))
   const heeded = end === -1 ? terms : terms.slice(0, end)
-  const isIncluded = heeded.some(term => term.replace(/^\+/, '').replace(/\.$/, '') === `include:${host}`)
-  return isIncluded ? ok(found) : wrong(found, `Add include:${host} to the record, before its all.`)
+  const named = heeded.map(term => /^\+?include:(.+)$/.exec(term)?.[1])
+  const redirect = end === -1 ? terms.map(term => /^redirect=(.+)$/.exec(term)?.[1]) : []
+  return [...named, ...redirect].filter(name => name !== undefined).map(name => name.replace(/\.$/, ''))
 }
 
 /** Compared by its key: spacing, order and further tags are the owner's affair. */

@@ -1,6 +1,7 @@
 // A look at DNS: every record of a domain, all at once, outside any transaction.
 import type { Dns, DnsAnswer } from '../../platform/net/dns.ts'
-import { judgeCname, judgeDkim, judgeDmarc, judgeMx, judgeSpf, type Verdict } from './judge.ts'
+import { judgeCname, judgeDkim, judgeDmarc, judgeMx, type Verdict } from './judge.ts'
+import { lookUpSpf } from './look-up-spf.ts'
 import { recordsOf, type Hosts } from './records.ts'
 import type { Finding, Purpose, StoredDomain } from './stored-domain.ts'
 
@@ -9,7 +10,7 @@ export type Look = Record<Purpose, { verdict: Verdict } | { failure: string }>
 
 export async function lookUp(dns: Dns, hosts: Hosts, domain: StoredDomain): Promise<Look> {
   const ask: Record<Purpose, (name: string) => Promise<Look[Purpose]>> = {
-    spf: async name => judged(await dns.txt(name), texts => judgeSpf(texts, hosts.SPF_HOST)),
+    spf: async name => bounded(await lookUpSpf(dns, name, hosts.SPF_HOST)),
     dkim: async name => judged(await dns.txt(name), texts => judgeDkim(texts, domain.dkim_public_key)),
     dmarc: async name => judged(await dns.txt(name), judgeDmarc),
     return_path: async name => judged(await dns.cname(name), targets => judgeCname(targets, hosts.RETURN_PATH_HOST)),
@@ -21,8 +22,12 @@ export async function lookUp(dns: Dns, hosts: Hosts, domain: StoredDomain): Prom
 
 function judged<T>(answer: DnsAnswer<T>, judge: (values: T[]) => Verdict): Look[Purpose] {
   if (answer.kind === 'failed') return { failure: answer.code }
-  const verdict = judge(answer.kind === 'found' ? answer.values : [])
-  return { verdict: { ...verdict, found: verdict.found.slice(0, FOUND_MAX).map(storable) } }
+  return bounded({ verdict: judge(answer.kind === 'found' ? answer.values : []) })
+}
+
+function bounded(look: Look[Purpose]): Look[Purpose] {
+  if ('failure' in look) return look
+  return { verdict: { ...look.verdict, found: look.verdict.found.slice(0, FOUND_MAX).map(storable) } }
 }
 
 /** DNS is published by strangers: what is kept of it is bounded. A DKIM key of 4096 bits has 750 characters. */
