@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Batcher } from './batcher.ts'
-import { all, prepared, sql } from './db/sql.ts'
+import { all, any, prepared, sql } from './db/sql.ts'
 import { isUuid, newId } from './ids.ts'
 import { cidrList, parseCidr } from './net/cidr.ts'
 
@@ -28,6 +28,8 @@ test('fragments nest and placeholders are numbered through', () => {
     values: [1, 2, 3, 4],
   })
   assert.equal(sql`where ${all([null, false])}`.toQuery().text, 'where true')
+  assert.equal(sql`where ${any([])}`.toQuery().text, 'where (false)')
+  assert.equal(sql`where ${any([sql`a = ${1}`, sql`b = ${2}`])}`.toQuery().text, 'where (a = $1 or b = $2)')
 })
 
 test('undefined in SQL throws; null does not', () => {

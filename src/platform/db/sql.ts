@@ -33,6 +33,10 @@ export function all(conditions: readonly (Sql | null | false)[]): Sql {
   return given.length === 0 ? sql`true` : given.reduce((left, right) => sql`${left} and ${right}`)
 }
 
+/** Conditions of which one holds. */
+export const any = (conditions: readonly Sql[]): Sql =>
+  sql`(${conditions.length === 0 ? sql`false` : conditions.reduce((left, right) => sql`${left} or ${right}`)})`
+
 /** An array of ids or numbers, which need no quoting: the driver would look at every character of each. */
 export const bareArray = (values: readonly (string | number | null)[]): string =>
   `{${values.map(value => value ?? 'null').join(',')}}`

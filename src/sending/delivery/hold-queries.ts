@@ -2,7 +2,7 @@
 import type { PauseFacts, PauseScope } from '../../control/suspensions/match.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
-import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { all, any, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { isSameRow, type Key } from './queries.ts'
 
 /** What an event says of it: a million rows are told, so no more is read. */
@@ -143,11 +143,18 @@ export const lockHeldWhole = (tx: Tx, page: HeldPage): Promise<(LockedRow & Walk
     lockedHeld(sql`account_id, tenant_id, message_id, n, recipient, recipient_domain, ctid::text as place`, page),
   )
 
-/** As above without the lock of rows, for those held since a time; whoever calls holds the pause's own lock. */
-export const listHeld = (tx: Tx, page: HeldPage, heldSince: Date | null): Promise<WalkedRow[]> =>
+/**
+ * As above without the lock of rows, of those that one of the others matches; `since` leaves out what was held before. Whoever
+ * calls holds the pause's own lock.
+ */
+export const listHeldMatching = (
+  tx: Tx,
+  page: HeldPage,
+  { others, since }: { others: readonly PauseScope[]; since: Date | null },
+): Promise<WalkedRow[]> =>
   tx.many<WalkedRow>(sql`
-    select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue
-    where ${all([heldAfter(page), heldSince && sql`held_at >= ${heldSince}`])}
+    select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue q
+    where ${all([heldAfter(page), any(others.map(matches)), since && sql`held_at >= ${since}`])}
     order by message_id, n limit ${page.limit}`)
 
 export const lockHeldBefore = (tx: Tx, page: Omit<HeldPage, 'after'>, heldBefore: Date): Promise<WalkedRow[]> =>

@@ -3,7 +3,7 @@ import type { ActiveSuspension } from '../../control/suspensions/active.ts'
 import { countHolds } from '../../control/suspensions/holds.ts'
 import { noteHeldSince } from '../../control/suspensions/unfinished.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { listHeld } from './hold-queries.ts'
+import { listHeldMatching } from './hold-queries.ts'
 import { moveTo, stoppedBy } from './let-go.ts'
 
 const BATCH_MAX = 2_000
@@ -17,7 +17,8 @@ export async function moveSome(
 ): Promise<void> {
   const takers = new Set<string>()
   for (let after: { message_id: string; n: number } | null = null; ;) {
-    const rows = await listHeld(tx, { suspensionId: from.id, after, limit: BATCH_MAX }, heldSince)
+    const page = { suspensionId: from.id, after, limit: BATCH_MAX }
+    const rows = await listHeldMatching(tx, page, { others, since: heldSince })
     const last = rows.at(-1)
     if (!last) break
     after = last
