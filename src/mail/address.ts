@@ -191,3 +191,6 @@ function formatName(name: string): string {
   if (/^[\w!#$%&'*+/=?^`{|}~-]+(?: [\w!#$%&'*+/=?^`{|}~-]+)*$/.test(name)) return name
   return `"${name.replace(/["\\]/g, '\\$&')}"`
 }
+
+/** As addresses are stored; what is none is answered as it stands, and so found nowhere. */
+export const normaliseAddress = (text: string): string => parseAddress(text)?.address ?? text

@@ -5,20 +5,22 @@ const VALUE_BYTES_MAX = 998 // one line, RFC 5322 §2.1.1
 const CONTENT_ID_CHARS_MAX = 255 // ours; it is written unfolded and must fit into a line
 
 // Fields the service writes itself; a second copy would contradict it or forge it.
-const OWNED_FIELDS: Record<string, string> = {
-  from: 'use the field from',
-  to: 'use the field to',
-  cc: 'use the field cc',
-  bcc: 'use the field bcc',
-  'reply-to': 'use the field reply_to',
-  subject: 'use the field subject',
-  sender: 'it is written by the service',
-  'return-path': 'it is written by the service',
-  received: 'it is written by the service',
-  'dkim-signature': 'it is written by the service',
-  date: 'it is written by the service',
-  'mime-version': 'it is written by the service',
-}
+const OWNED_FIELDS = new Map(
+  Object.entries({
+    from: 'use the field from',
+    to: 'use the field to',
+    cc: 'use the field cc',
+    bcc: 'use the field bcc',
+    'reply-to': 'use the field reply_to',
+    subject: 'use the field subject',
+    sender: 'it is written by the service',
+    'return-path': 'it is written by the service',
+    received: 'it is written by the service',
+    'dkim-signature': 'it is written by the service',
+    date: 'it is written by the service',
+    'mime-version': 'it is written by the service',
+  }),
+)
 
 /** Null when the header may be sent, otherwise the reason why not. */
 export function checkCustomHeader(name: string, value: string): string | null {
@@ -26,7 +28,7 @@ export function checkCustomHeader(name: string, value: string): string | null {
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return `${quote(name)} is not a header name.`
   if (name.length > NAME_CHARS_MAX) return `The header name ${quote(name)} is longer than ${NAME_CHARS_MAX} characters.`
   const lowerName = name.toLowerCase()
-  const owned = lowerName.startsWith('content-') ? 'it is written by the service' : OWNED_FIELDS[lowerName]
+  const owned = lowerName.startsWith('content-') ? 'it is written by the service' : OWNED_FIELDS.get(lowerName)
   if (owned) return `The header ${name} cannot be set here: ${owned}.`
   if (/[^\P{Cc}\t]/u.test(value)) return `The header ${name} holds a line break or another control character.`
   if (Buffer.byteLength(value) > VALUE_BYTES_MAX) return `The header ${name} is longer than ${VALUE_BYTES_MAX} bytes.`

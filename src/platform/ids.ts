@@ -51,6 +51,9 @@ function randomBytes(count: number): Buffer {
   return pool.subarray(used - count, used)
 }
 
+/** When it was made, to the millisecond: what a list by time is ordered and asked by. */
+export const timeOfId = (id: string): Date => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16))
+
 export const idToBytes = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex')
 export const idFromBytes = (bytes: Buffer): string => format(bytes.toString('hex'))
 

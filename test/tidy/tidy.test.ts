@@ -104,6 +104,7 @@ test('finders without reach say so, and these are all of them', () => {
     'findDeliveryForUpdateAnywhere',
     'findDeliveryNumberAnywhere',
     'findLinkedDeliveryAnywhere',
+    'findNameAboveAnywhere',
     'listAccountsAnywhere',
     'listActiveEndpointsAnywhere',
     'listActiveScopesAnywhere',

@@ -7,6 +7,7 @@ import type { World } from '../../platform/world.ts'
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { SuppressionAdd, SuppressionEntry } from './contract.ts'
 import { deleteEntry, findEntry } from './queries.ts'
+import { listedAddress } from './listed-address.ts'
 import { suppress } from './suppress.ts'
 
 export function addSuppression(
@@ -15,8 +16,9 @@ export function addSuppression(
   reach: Reach,
   wanted: SuppressionAdd,
 ): Promise<SuppressionEntry> {
-  const address = parseAddress(wanted.address)?.address.toLowerCase()
-  if (!address) throw refuse('invalid_request', 'address is not a valid email address.')
+  const parsed = parseAddress(wanted.address)
+  if (!parsed) throw refuse('invalid_request', 'address is not a valid email address.')
+  const address = listedAddress(parsed.address)
   return world.db.transact(by, async tx => {
     // A tenant's key can only mean its own tenant; an account's key without a tenant means all of them.
     const tenantId = wanted.tenant_id ?? reach.tenantId
@@ -24,12 +26,15 @@ export function addSuppression(
     const about = { accountId: reach.accountId, tenantId, address }
     const known = await findEntry(tx, about)
     if (known) return known
-    await suppress(tx, [
+    const added = await suppress(tx, [
       { ...about, reason: wanted.reason ?? 'manual', detail: wanted.detail ?? null, messageId: null },
     ])
     const entry = await findEntry(tx, about)
     if (!entry) throw new Error('a suppression that was added is not there')
-    tx.audit({ accountId: reach.accountId, tenantId, target: { type: 'suppression', id: entry.id }, after: entry })
+    // Somebody else may have been first.
+    if (added > 0) {
+      tx.audit({ accountId: reach.accountId, tenantId, target: { type: 'suppression', id: entry.id }, after: entry })
+    }
     return entry
   })
 }

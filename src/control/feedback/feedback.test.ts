@@ -28,6 +28,14 @@ test('a suppressed address is skipped, whatever its case, and consumes no quota'
   assert.deepEqual([body.queued, body.suppressed], [1, 1])
 })
 
+test('letters that the database makes small in another way are suppressed all the same', async () => {
+  const account = await anAccount({ sandbox: true })
+  for (const address of ['ΟΔΟΣ@example.com', 'İx@example.com']) {
+    assert.equal((await account.api.post('/v1/suppressions', { address })).status, 201)
+    assert.deepEqual((await send(account, { to: [address] })).body.suppressed, 1, address)
+  }
+})
+
 test('an entry without a tenant holds for every tenant of the account and for no other account', async () => {
   const account = await anAccount({ sandbox: true, tenants: 2 })
   const stranger = await anAccount({ sandbox: true })
@@ -87,6 +95,42 @@ test('hide_suppression_reason blanks the reason for tenant principals only', asy
     [[null, null]],
   )
   assert.equal((await account.api.get('/v1/suppressions')).body.entries[0].reason, 'manual')
+  const adding = await account.withKey({ scopes: ['read', 'feedback'], tenant_id: account.tenant.id })
+  const known = await adding.post('/v1/suppressions', { address: 'a@example.com' })
+  assert.deepEqual([known.status, known.body.reason, known.body.detail], [201, null, null])
+  assert.equal((await bound.get('/v1/suppressions?reason=manual')).status, 400, 'asking by it would tell')
+  assert.equal((await account.api.get('/v1/suppressions?reason=manual')).body.total, 1)
+})
+
+test('a complaint outweighs an entry made for another reason; adding by hand changes nothing and is audited once', async () => {
+  const account = await anAccount({ sandbox: true })
+  await account.api.post('/v1/suppressions', { address: 'someone@example.com', tenant_id: account.tenant.id })
+  await account.api.post('/v1/suppressions', { address: 'someone@example.com' })
+  const { body: sent } = await send(account, { to: ['other@example.com'] })
+  await account.api.post('/v1/suppressions', { address: 'other@example.com' })
+  await account.api.post('/v1/complaints', { message_id: sent.message_id, recipient: 'other@example.com' })
+  await account.api.post('/v1/complaints', { message_id: sent.message_id, recipient: 'other@example.com' })
+  await Promise.all(
+    Array.from({ length: 10 }, () => account.api.post('/v1/suppressions', { address: 'twin@example.com' })),
+  )
+
+  const { body } = await account.api.get('/v1/suppressions?q=other')
+  assert.deepEqual(
+    body.entries.map((entry: { reason: string; tenant_id: null }) => [entry.reason, entry.tenant_id]),
+    [['complaint', null]],
+  )
+  const audited = async (action: string) => (await account.api.get(`/v1/audit?action=${action}`)).body.entries.length
+  assert.equal(await audited('suppression.create'), 4)
+  assert.ok((await audited('complaint.report')) <= 2)
+})
+
+test('a tenant that is not there, or is somebody else’s, has no list', async () => {
+  const [account, other] = [await anAccount(), await anAccount()]
+  for (const id of [other.tenant.id, crypto.randomUUID()]) {
+    for (const list of ['suppressions', 'messages', 'events']) {
+      assert.equal((await account.api.get(`/v1/${list}?tenant_id=${id}`)).status, 404, list)
+    }
+  }
 })
 
 test("a tenant's key adds to its own tenant's list", async () => {

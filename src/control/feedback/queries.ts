@@ -3,10 +3,10 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { SuppressionEntry } from './contract.ts'
+import { listedAddress } from './listed-address.ts'
 import type { Suppression } from './suppress.ts'
 import type { Addressed } from './suppressed.ts'
 
-/** Addresses are compared without regard to case: nobody runs two mailboxes that differ by it. */
 export const listSuppressed = (
   db: Db,
   addressed: readonly Addressed[],
@@ -14,18 +14,26 @@ export const listSuppressed = (
   db.many(prepared`
     select distinct a.tenant_id, a.address
     from unnest(${addressed.map(each => each.accountId)}::uuid[], ${addressed.map(each => each.tenantId)}::uuid[],
-      ${addressed.map(each => each.address)}::text[]) as a (account_id, tenant_id, address)
-    join suppressions s on s.account_id = a.account_id and s.address = lower(a.address)
+      ${addressed.map(each => each.address)}::text[], ${addressed.map(each => listedAddress(each.address))}::text[])
+      as a (account_id, tenant_id, address, listed)
+    join suppressions s on s.account_id = a.account_id and s.address = a.listed
       and (s.tenant_id is null or s.tenant_id = a.tenant_id)`)
+
+/** What its owner has said of an address weighs more than what was found out about it. */
+const weightOf = (reason: Sql): Sql =>
+  sql`(case ${reason} when 'complaint' then 2 when 'unsubscribe' then 1 else 0 end)`
 
 export const insertSuppressions = (tx: Tx, rows: readonly (Suppression & { id: string })[]): Promise<number> =>
   tx.run(prepared`
     insert into suppressions (id, account_id, tenant_id, address, reason, detail, message_id, created_at)
-    select id, "accountId", "tenantId", address, reason, detail, "messageId", ${tx.now}
+    select distinct on ("accountId", "tenantId", address) id, "accountId", "tenantId", address, reason, detail, "messageId",
+      ${tx.now}
     from json_to_recordset(${JSON.stringify(rows)}::json) as s (id uuid, "accountId" uuid, "tenantId" uuid, address text,
       reason text, detail text, "messageId" uuid)
-    order by address
-    on conflict on constraint suppressions_address do nothing`)
+    order by "accountId", "tenantId", address, ${weightOf(sql`reason`)} desc
+    on conflict on constraint suppressions_address do update
+      set reason = excluded.reason, detail = excluded.detail, message_id = excluded.message_id
+      where ${weightOf(sql`excluded.reason`)} > ${weightOf(sql`suppressions.reason`)}`)
 
 interface Row extends Omit<SuppressionEntry, 'created_at'> {
   created_at: Date
@@ -66,7 +74,7 @@ const matching = (reach: Reach, { tenantId, reason, part }: SuppressionFilter): 
     within(reach),
     tenantId !== null && sql`tenant_id = ${tenantId}`,
     reason !== null && sql`reason = ${reason}`,
-    part !== null && sql`position(${part.toLowerCase()} in address) > 0`,
+    part !== null && sql`position(${listedAddress(part)} in address) > 0`,
   ])
 
 export async function findEntry(

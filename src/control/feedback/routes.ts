@@ -2,7 +2,9 @@
 import type { Actor } from '../../platform/db/actor.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
+import { refuse } from '../../platform/refusal.ts'
+import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import type { World } from '../../platform/world.ts'
 import { addSuppression, removeSuppression } from './add.ts'
 import {
@@ -11,6 +13,7 @@ import {
   deleteSuppressionEndpoint,
   listSuppressionsEndpoint,
   type ComplaintReport,
+  type SuppressionEntry,
 } from './contract.ts'
 import { countEntries, findHidesReason, listEntries } from './queries.ts'
 
@@ -24,6 +27,11 @@ export type Complain = (
 
 export const feedbackRoutes = (world: World, complain: Complain): Route[] => [
   route(listSuppressionsEndpoint, async ({ caller, query }) => {
+    if (query.tenant_id !== undefined) await requireTenantWithin(world.db, caller.reach, query.tenant_id)
+    const hides = await hidesReason(world, caller)
+    if (hides && query.reason !== undefined) {
+      throw refuse('invalid_request', 'The account does not show reasons, so entries cannot be asked for by them.')
+    }
     const filter = {
       tenantId: query.tenant_id ?? null,
       reason: query.reason ?? null,
@@ -31,19 +39,16 @@ export const feedbackRoutes = (world: World, complain: Complain): Route[] => [
       limit: query.limit ?? LIMIT_DEFAULT,
       offset: query.offset ?? 0,
     }
-    const [entries, total, hides] = await Promise.all([
+    const [entries, total] = await Promise.all([
       listEntries(world.db.lists, caller.reach, filter),
       countEntries(world.db.lists, caller.reach, filter),
-      caller.level === 'account' ? false : findHidesReason(world.db, caller.reach.accountId),
     ])
-    return reply(200, {
-      entries: hides ? entries.map(entry => ({ ...entry, reason: null, detail: null })) : entries,
-      total,
-    })
+    return reply(200, { entries: hides ? entries.map(withoutReason) : entries, total })
   }),
-  route(addSuppressionEndpoint, async ({ by, caller, body }) =>
-    reply(201, await addSuppression(world, by, caller.reach, body)),
-  ),
+  route(addSuppressionEndpoint, async ({ by, caller, body }) => {
+    const entry = await addSuppression(world, by, caller.reach, body)
+    return reply(201, (await hidesReason(world, caller)) ? withoutReason(entry) : entry)
+  }),
   route(deleteSuppressionEndpoint, async ({ by, caller, params }) => {
     await removeSuppression(world, by, caller.reach, params.id)
     return reply(204, null)
@@ -53,3 +58,8 @@ export const feedbackRoutes = (world: World, complain: Complain): Route[] => [
     return reply(200, { message_id: body.message_id, recipient, complained, suppressed: true as const })
   }),
 ]
+
+const hidesReason = async (world: World, { level, reach }: KeyPrincipal): Promise<boolean> =>
+  level !== 'account' && (await findHidesReason(world.db, reach.accountId))
+
+const withoutReason = (entry: SuppressionEntry): SuppressionEntry => ({ ...entry, reason: null, detail: null })

@@ -1,6 +1,7 @@
 // Adding to the suppression lists, inside somebody's transaction.
 import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
+import { listedAddress } from './listed-address.ts'
 import { insertSuppressions } from './queries.ts'
 
 export type SuppressionReason = 'hard_bounce' | 'complaint' | 'unsubscribe' | 'manual'
@@ -15,11 +16,14 @@ export interface Suppression {
   messageId: string | null
 }
 
-/** An address that is listed already stays as it is. */
-export async function suppress(tx: Tx, suppressions: readonly Suppression[]): Promise<void> {
-  if (suppressions.length === 0) return
-  await insertSuppressions(
+/**
+ * An address that is listed already stays as it is, unless the new reason weighs more: what its owner has said must outlast
+ * the removal of a bounce. Answers how many were added or changed.
+ */
+export async function suppress(tx: Tx, suppressions: readonly Suppression[]): Promise<number> {
+  if (suppressions.length === 0) return 0
+  return insertSuppressions(
     tx,
-    suppressions.map(each => ({ ...each, id: newId(tx.now), address: each.address.toLowerCase() })),
+    suppressions.map(each => ({ ...each, id: newId(tx.now), address: listedAddress(each.address) })),
   )
 }

@@ -13,6 +13,3 @@ export async function suppressedAmong(db: Db, addressed: readonly Addressed[]): 
   const rows = await listSuppressed(db, addressed)
   return new Set(rows.map(row => `${row.tenant_id} ${row.address}`))
 }
-
-export const isSuppressed = async (db: Db, addressed: Addressed): Promise<boolean> =>
-  (await suppressedAmong(db, [addressed])).size > 0

@@ -12,7 +12,7 @@ import { requireTenantInReach } from '../tenants/find.ts'
 import type { Domain } from './contract.ts'
 import { publishedFindings } from './look-up.ts'
 import { presentDomain, summariseDomain } from './present.ts'
-import { insertDomain } from './queries.ts'
+import { findNameAboveAnywhere, insertDomain } from './queries.ts'
 import { keyPlace, type StoredDomain } from './stored-domain.ts'
 
 export interface DomainOrder {
@@ -35,6 +35,8 @@ export async function createDomain(
   try {
     return await world.db.transact(by, async tx => {
       const draft = draftOf(world.config, { accountId, tenantId, name: ascii, publicKeyBase64, now: tx.now })
+      // What lies under another tenant's name would pass for it.
+      if (draft.is_platform && (await findNameAboveAnywhere(tx, ascii, tenantId))) throw taken()
       const dkim_private_key = world.secrets.seal(keyPlace(draft.id), privateKeyPem)
       const domain = await insertDomain(tx, { ...draft, dkim_private_key })
       if (!domain) throw refuse('conflict', 'The tenant has this domain already.')
@@ -49,9 +51,11 @@ export async function createDomain(
     })
   } catch (error) {
     if (!isUniqueViolation(error, 'domains_verified')) throw error
-    throw refuse('conflict', 'This name is taken. Choose another one.')
+    throw taken()
   }
 }
+
+const taken = () => refuse('conflict', 'This name is taken. Choose another one.')
 
 /** With our longest label before it, `sluice-01234567._domainkey.`, a name must still fit into DNS (RFC 1035 §3.1). */
 const NAME_CHARS_MAX = 253 - 27
@@ -63,7 +67,8 @@ function readName(config: Config, name: string, isOwn: boolean): string {
     throw refuse('invalid_request', `name must have at most ${NAME_CHARS_MAX} characters.`)
   }
   // Bounces and other servers' mail arrive under these; nobody else may speak for them.
-  const own = [config.MX_HOST, config.SPF_HOST, config.RETURN_PATH_HOST, `operator.${config.PLATFORM_DOMAIN}`]
+  const { PLATFORM_DOMAIN, MX_HOST, SPF_HOST, RETURN_PATH_HOST } = config
+  const own = [PLATFORM_DOMAIN, MX_HOST, SPF_HOST, RETURN_PATH_HOST, `operator.${PLATFORM_DOMAIN}`]
   if (!isOwn && own.includes(ascii)) {
     throw refuse('conflict', 'This name is used by the installation itself. Choose another one.')
   }
@@ -80,7 +85,7 @@ interface Draft {
 
 function draftOf(config: Config, { accountId, tenantId, name, publicKeyBase64, now }: Draft): StoredDomain {
   const id = newId(now)
-  const isPlatform = name === config.PLATFORM_DOMAIN || name.endsWith(`.${config.PLATFORM_DOMAIN}`)
+  const isPlatform = name.endsWith(`.${config.PLATFORM_DOMAIN}`)
   const draft: StoredDomain = {
     id,
     account_id: accountId,

@@ -334,19 +334,22 @@ test('a name under the platform domain is verified and MX-verified at once, with
 
 test('a platform name belongs to one tenant of the installation: taken is 409, and free again once deleted', async () => {
   const rival = await anAccount({ box })
-  const { body: platform } = await register('sluice.test')
+  const name = `${unique('shop')}.sluice.test`
+  const { body: platform } = await register(name)
   assert.equal(platform.verified, true)
 
-  const taken = await register('sluice.test', rival)
+  const taken = await register(name, rival)
 
   assert.equal(taken.status, 409)
   assert.equal(taken.body.error.code, 'conflict')
+  assert.equal((await register(`pay.${name}`, rival)).status, 409, 'under it, mail would pass for its owner’s')
+  assert.equal((await register(`news.eu.${name}`)).status, 201)
   await account.api.delete(`/v1/domains/${platform.id}`)
-  assert.equal((await register('sluice.test', rival)).status, 201)
+  assert.equal((await register(name, rival)).status, 201)
 })
 
 test("the installation's own host names cannot be registered, and look-alikes of the platform are ordinary", async () => {
-  for (const name of ['mx.sluice.test', 'spf.sluice.test', 'BOUNCE.sluice.test']) {
+  for (const name of ['sluice.test', 'mx.sluice.test', 'spf.sluice.test', 'BOUNCE.sluice.test']) {
     assert.equal((await register(name)).status, 409, name)
   }
   assert.equal((await register(`${unique('x')}-sluice.test`)).body.verified, false)

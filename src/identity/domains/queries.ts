@@ -104,3 +104,12 @@ export const listSealedKeysAnywhere = (db: Db, ids: readonly string[]): Promise<
     select id, name, dkim_selector as selector, dkim_private_key as sealed_key,
       not is_platform and findings #>> '{records,return_path,state}' is not distinct from 'ok' as return_path_ok
     from domains where id = any(${ids}::uuid[])`)
+
+/** Whether another tenant has a name of the installation that this one lies under. */
+export const findNameAboveAnywhere = async (tx: Tx, name: string, tenantId: string): Promise<boolean> => {
+  const labels = name.split('.')
+  const above = labels.slice(1).map((_, index) => labels.slice(index + 1).join('.'))
+  const found = await tx.maybe(sql`
+    select 1 from domains where is_platform and name = any(${above}::text[]) and tenant_id <> ${tenantId} limit 1`)
+  return found !== null
+}

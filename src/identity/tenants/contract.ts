@@ -13,7 +13,7 @@ import {
   Uuid,
 } from '../../platform/http/schemas.ts'
 
-const RecipientsMax = (options: object = {}) => Type.Integer({ minimum: 1, maximum: 100_000, ...options })
+const RecipientsMax = (options: object = {}) => Type.Integer({ minimum: 1, maximum: 2_147_483_647, ...options })
 
 const limits = {
   quota_daily: Nullable(Int64({ description: 'Recipients per UTC day; null is unlimited' })),

@@ -1,4 +1,6 @@
 // Handler of /v1/events.
+import { normaliseAddress } from '../../mail/address.ts'
+import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { pageOf } from '../../platform/http/paging.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
@@ -12,12 +14,13 @@ export const eventRoutes = (world: World): Route[] => [
     if (query.before_id !== undefined && query.after_id !== undefined) {
       throw refuse('invalid_request', 'before_id and after_id cannot be used together.')
     }
+    if (query.tenant_id !== undefined) await requireTenantWithin(world.db, caller.reach, query.tenant_id)
     const limit = query.limit ?? LIMIT_DEFAULT
     const rows = await listEvents(world.db.lists, caller.reach, {
       type: query.type ?? null,
       tenantId: query.tenant_id ?? null,
       messageId: query.message_id ?? null,
-      recipient: query.recipient ?? null,
+      recipient: query.recipient === undefined ? null : normaliseAddress(query.recipient),
       beforeId: query.before_id ?? null,
       afterId: query.after_id ?? null,
       limit: limit + 1,

@@ -97,7 +97,3 @@ export const upsertRuleChange = (tx: Tx, accountId: string): Promise<number> =>
   tx.run(sql`
     insert into rule_changes (account_id, changed_at) values (${accountId}, ${tx.now})
     on conflict (account_id) do update set changed_at = excluded.changed_at`)
-
-export const findIsTenant = async (db: Db, reach: Reach, id: string): Promise<boolean> =>
-  (await db.maybe(sql`select 1 as found from tenants where id = ${id} and ${within(reach, { tenant: sql`id` })}`)) !==
-  null

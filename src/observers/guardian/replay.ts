@@ -1,11 +1,11 @@
 // Trying a rule out over what was counted: when it would have fired, and for which scopes. Reads only.
+import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
-import { notFound, refuse } from '../../platform/refusal.ts'
+import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Firing, RuleTest } from './contract.ts'
 import { baselineOf, NOTHING, type Counters, type History } from './metric.ts'
-import { findIsTenant } from './queries.ts'
 import { listHours, listLogins, listMinutes, type CountedRow, type LoginRow, type Wanted } from './replay-queries.ts'
 import { isOver, measured, scopeKey, type Rule, type Scope } from './rule.ts'
 import { NO_TENANT } from '../metrics/counters.ts'
@@ -29,7 +29,7 @@ export async function replayRule(world: World, reach: Reach, wanted: RuleTest): 
   if (to.getTime() - from.getTime() > PERIOD_MS_MAX)
     throw refuse('invalid_request', 'to is more than 31 days after from.')
   const tenantId = wanted.tenant_id ?? reach.tenantId
-  if (tenantId !== null && !(await findIsTenant(world.db, reach, tenantId))) throw notFound('tenant')
+  if (tenantId !== null) await requireTenantWithin(world.db, reach, tenantId)
   const rule: Rule = { id: NO_TENANT, ...withDefaults({ name: 'test', action: 'alert', ...wanted }) }
   const steps = await listSteps(world.db.lists, rule, {
     accountId: reach.accountId,

@@ -1,11 +1,11 @@
 // Handlers of /v1/rules.
+import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
-import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { deleteRuleEndpoint, listRulesEndpoint, saveRuleEndpoint, testRuleEndpoint } from './contract.ts'
-import { findIsTenant, listRulesOf, listTenantRules, toApi } from './queries.ts'
+import { listRulesOf, listTenantRules, toApi } from './queries.ts'
 import { replayRule } from './replay.ts'
 import { effectiveRules } from './rule.ts'
 import { deleteRule, saveRule } from './save.ts'
@@ -14,7 +14,7 @@ export const guardianRoutes = (world: World): Route[] => [
   route(listRulesEndpoint, async ({ caller: { reach }, query }) => {
     const after = readIdCursor(world.secrets, 'rules', query.cursor)
     const tenantId = query.tenant_id ?? reach.tenantId
-    if (query.tenant_id && !(await findIsTenant(world.db, reach, query.tenant_id))) throw notFound('tenant')
+    if (query.tenant_id) await requireTenantWithin(world.db, reach, query.tenant_id)
     // The first page begins with what is in force for everybody; those of single tenants follow.
     const common = after === null ? await listRulesOf(world.db, reach.accountId, tenantId) : []
     const rules = after === null ? effectiveRules(common, tenantId).map(toApi) : []

@@ -1,4 +1,5 @@
 // Saving and deleting rules of an account's own.
+import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Reach } from '../../platform/principal.ts'
@@ -8,7 +9,6 @@ import type { Rule, RuleInput } from './contract.ts'
 import {
   countRules,
   deleteRuleRow,
-  findIsTenant,
   findRuleNamed,
   toApi,
   upsertRule,
@@ -23,7 +23,7 @@ export function saveRule(world: World, by: Actor, reach: Reach, wanted: RuleInpu
   return world.db.transact(by, async tx => {
     const { accountId } = reach
     const tenantId = wanted.tenant_id ?? null
-    if (tenantId !== null && !(await findIsTenant(tx, reach, tenantId))) throw notFound('tenant')
+    if (tenantId !== null) await requireTenantWithin(tx, reach, tenantId)
     await upsertRuleChange(tx, accountId)
     const known = await findRuleNamed(tx, accountId, { tenantId, name: wanted.name })
     const rule = {

@@ -1,4 +1,5 @@
 // Creating a webhook.
+import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Dns } from '../../platform/net/dns.ts'
@@ -6,7 +7,7 @@ import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import type { WebhookCreate, WebhookWithSecret } from './contract.ts'
-import { countWebhooks, insertWebhook, requireTenant } from './queries.ts'
+import { countWebhooks, insertWebhook } from './queries.ts'
 import { mintSigningSecret, sealSigningSecret } from './signature.ts'
 import { requireTarget } from '../../platform/net/http-target.ts'
 
@@ -26,7 +27,7 @@ export async function createWebhook(
   })
   return world.db.transact(by, async tx => {
     const tenantId = wanted.tenant_id ?? null
-    if (tenantId !== null) await requireTenant(tx, reach, tenantId)
+    if (tenantId !== null) await requireTenantWithin(tx, reach, tenantId)
     if ((await countWebhooks(tx, accountId)) >= WEBHOOKS_MAX) {
       throw refuse('conflict', `An account has at most ${WEBHOOKS_MAX} webhooks. Delete one first.`)
     }

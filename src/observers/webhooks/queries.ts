@@ -52,12 +52,6 @@ export const countWebhooks = async (tx: Tx, accountId: string): Promise<number> 
   return count
 }
 
-/** A tenant that somebody names in a webhook: 404 when it is not within the caller's reach. */
-export async function requireTenant(tx: Tx, reach: Reach, id: string): Promise<void> {
-  const found = await tx.maybe(sql`select 1 from tenants where ${within(reach, { tenant: sql`id` })} and id = ${id}`)
-  if (!found) throw notFound('tenant')
-}
-
 export async function listWebhooks(
   db: Pick<Db, 'many'>,
   reach: Reach,

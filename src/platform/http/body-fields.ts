@@ -61,7 +61,7 @@ function hide(schema: JsonSchema, value: unknown): unknown {
 /** Header values are ASCII and bounded; field names come from the caller and may be anything. */
 export function ignoredFieldsHeader(paths: readonly string[]): string {
   const HEADER_BYTES_MAX = 1024
-  const names = paths.map(path => path.replace(/[^\w.[\]-]/g, char => encodeURIComponent(char)))
+  const names = paths.map(path => path.toWellFormed().replace(/[^\w.[\]-]/gu, char => encodeURIComponent(char)))
   let header = ''
   for (const name of names) {
     if (header.length + name.length + 2 > HEADER_BYTES_MAX) return `${header}, …`.replace('…', '...')

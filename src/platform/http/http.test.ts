@@ -68,6 +68,37 @@ test('a body over 1 MiB answers 413 payload_too_large', async () => {
   assert.equal(body.error.code, 'payload_too_large')
 })
 
+test('whoever is still sending when the body is refused reads the answer, and the connection serves the next', async () => {
+  const { bearer, box } = await anAccount()
+  const socket = connect(Number(new URL(box.url).port), '127.0.0.1')
+  let answer = ''
+  socket.setEncoding('utf8').on('data', chunk => (answer += String(chunk)))
+  const head = `Host: x\r\nAuthorization: Bearer ${bearer}\r\nContent-Type: application/json\r\n`
+  const size = 8 * 1024 * 1024
+  socket.write(`POST /v1/tenants HTTP/1.1\r\n${head}Content-Length: ${size}\r\n\r\n`)
+  for (let sent = 0; sent < size; sent += 1024 * 1024) {
+    socket.write(Buffer.alloc(1024 * 1024, 'x'))
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  socket.write(`GET /v1/tenants HTTP/1.1\r\n${head}Connection: close\r\n\r\n`)
+  await once(socket, 'close')
+  assert.match(answer, /^HTTP\/1\.1 413 .*"payload_too_large".*HTTP\/1\.1 200 OK/s)
+})
+
+test('a body without end is cut off', async () => {
+  const { bearer, box } = await anAccount()
+  const socket = connect(Number(new URL(box.url).port), '127.0.0.1')
+  socket.on('error', () => {}).resume()
+  const head = `Host: x\r\nAuthorization: Bearer ${bearer}\r\nContent-Type: application/json\r\n`
+  socket.write(`POST /v1/tenants HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n`)
+  const megabyte = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(1024 * 1024, 'x'), Buffer.from('\r\n')])
+  let sent = 0
+  for (; !socket.destroyed && sent < 200; sent++) {
+    await new Promise(resolve => socket.write(megabyte, resolve))
+  }
+  assert.ok(sent < 100, `${sent} MB were taken`)
+})
+
 test('invalid UTF-8, NUL, lone surrogates and __proto__ are refused', async () => {
   const { api, box, bearer } = await anAccount()
   const bytes = Buffer.concat([
@@ -134,7 +165,10 @@ test('another method on a known path answers 405 and says which there are', asyn
 })
 
 test('what is no HTTP, and headers without end, are answered in the same shape and closed', async () => {
-  assert.match(await raw('HELO example.com\r\n\r\n'), /^HTTP\/1\.1 400 .*"code":"invalid_request"/s)
+  assert.match(
+    await raw('HELO example.com\r\n\r\n'),
+    /^HTTP\/1\.1 400 .*x-request-id: [0-9a-f-]{36}.*"code":"invalid_request"/s,
+  )
   const endless = await raw(`GET /v1/tenants HTTP/1.1\r\nhost: x\r\nx-a: ${'a'.repeat(40_000)}\r\n\r\n`)
   assert.match(endless, /^HTTP\/1\.1 431 .*"code":"invalid_request"/s)
   assert.match(
@@ -165,6 +199,21 @@ test('the ignored fields header is bounded and safe whatever the fields are call
   assert.equal(status, 200)
   assert.equal(headers.get('set-cookie'), null)
   assert.ok(headers.get('x-service-ignored-fields')!.length <= 1100)
+})
+
+test('an unknown field may be called anything', async () => {
+  const { api, tenant } = await anAccount()
+  const { status, headers } = await api.patch(`/v1/tenants/${tenant.id}`, { '😀': 1, ä: 2 })
+  assert.equal(status, 200)
+  assert.equal(headers.get('x-service-ignored-fields'), '%F0%9F%98%80, %C3%A4')
+})
+
+test('days that are in no calendar are refused', async () => {
+  const { api } = await anAccount()
+  for (const day of ['2026-02-30', '2026-13-01', '2026-04-31', '2025-02-29']) {
+    assert.equal((await api.get(`/v1/messages?since=${day}T00:00:00Z`)).status, 400, day)
+  }
+  assert.equal((await api.get('/v1/messages?since=2028-02-29T23:59:59%2B02:00')).status, 200)
 })
 
 test('every response carries its request id, also an error', async () => {

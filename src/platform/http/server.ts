@@ -49,7 +49,7 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 512 },
-    clientErrorHandler: answerBrokenHttp,
+    clientErrorHandler: (error, socket) => answerBrokenHttp(error, socket, newId(clock.now())),
     frameworkErrors: (error, request, reply) => sendFailure(world, error, request, reply),
   })
   app.decorateRequest('sourceIp', '')
@@ -145,14 +145,28 @@ function sendFailure(world: World, error: unknown, request: FastifyRequest, repl
     const cause = error instanceof Refusal ? error.cause : error
     world.log.warn({ err: cause, request_id: request.id, status }, 'request could not be served')
   }
+  if (!request.raw.complete) hearOut(request, reply)
   return reply
     .code(status)
     .headers({ 'x-request-id': request.id, ...headers })
     .send(body)
 }
 
+/** As much as the largest body there may be, and half of it again. */
+const UNHEARD_BYTES_MAX = 64 * 1024 * 1024
+
+/** Who is still sending reads no answer: closed at once, the line would break under them before they see it. */
+function hearOut({ raw }: FastifyRequest, reply: FastifyReply): void {
+  reply.removeHeader('connection')
+  let heard = 0
+  raw.on('data', (chunk: Buffer) => {
+    heard += chunk.length
+    if (heard > UNHEARD_BYTES_MAX) raw.socket.destroy()
+  })
+}
+
 /** What never became a request: answered in our shape too, then closed. */
-function answerBrokenHttp(error: Error & { code?: string }, socket: Socket): void {
+function answerBrokenHttp(error: Error & { code?: string }, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const [line, message] =
     error.code === 'HPE_HEADER_OVERFLOW'
@@ -165,6 +179,7 @@ function answerBrokenHttp(error: Error & { code?: string }, socket: Socket): voi
     `HTTP/1.1 ${line}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
     'connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)

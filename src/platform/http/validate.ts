@@ -12,12 +12,19 @@ const DATE = /^\d{4}-\d\d-\d\d$/
 const formats = {
   uuid: isUuid,
   cidr: (text: string) => parseCidr(text) !== null,
-  'date-time': (text: string) => DATE_TIME.test(text) && !Number.isNaN(Date.parse(text)) && yearIsSane(text),
-  date: (text: string) => DATE.test(text) && !Number.isNaN(Date.parse(text)) && yearIsSane(text),
+  'date-time': (text: string) => DATE_TIME.test(text) && !Number.isNaN(Date.parse(text)) && isDay(text),
+  date: (text: string) => DATE.test(text) && isDay(text),
   month: (text: string) => /^\d{4}-(0[1-9]|1[0-2])$/.test(text) && yearIsSane(text),
   uri: (text: string) => URL.canParse(text),
   /** Only the outline: what takes an address parses it. */
   email: (text: string) => /^[^\s@]+@[^\s@]+$|^"[^"]+"@[^\s@]+$/.test(text),
+}
+
+/** A day of the calendar: `Date.parse` takes 30 February for 2 March. */
+const isDay = (text: string): boolean => {
+  const day = text.slice(0, 10)
+  const time = Date.parse(day)
+  return yearIsSane(text) && !Number.isNaN(time) && new Date(time).toISOString().startsWith(day)
 }
 
 /** PostgreSQL has no year 0; nobody schedules mail after 9999. */

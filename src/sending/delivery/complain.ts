@@ -24,13 +24,15 @@ export function complain(
     const n = await findDeliveryNumber(tx, reach, order.message_id, address)
     const delivery = n === null ? null : await findDeliveryForUpdateAnywhere(tx, order.message_id, n)
     if (!delivery) throw notFound('message')
-    const complained = await markComplained(tx, delivery, order.detail ?? null)
-    tx.audit({
-      accountId: delivery.account_id,
-      tenantId: delivery.tenant_id,
-      target: { type: 'message', id: delivery.message_id },
-      after: { recipient: delivery.recipient, complained },
-    })
+    const { complained, isNews } = await markComplained(tx, delivery, order.detail ?? null)
+    if (isNews) {
+      tx.audit({
+        accountId: delivery.account_id,
+        tenantId: delivery.tenant_id,
+        target: { type: 'message', id: delivery.message_id },
+        after: { recipient: delivery.recipient, complained },
+      })
+    }
     return { recipient: delivery.recipient, complained }
   })
 }

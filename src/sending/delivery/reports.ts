@@ -57,18 +57,24 @@ export interface Complaint extends Reported {
 export const recordComplaintReport = (world: World, complaint: Complaint): Promise<boolean> =>
   world.db.transact(system('complaint-report'), async tx => {
     const delivery = await findReported(tx, complaint)
-    return delivery ? markComplained(tx, delivery, complaint.detail) : false
+    return delivery !== null && (await markComplained(tx, delivery, complaint.detail)).complained
   })
+
+interface Complained {
+  complained: boolean
+  /** Something changed by it. */
+  isNews: boolean
+}
 
 /**
  * Whoever complained is not written to again by any tenant of the account. Only a delivered mail becomes complained; a
  * repeated complaint changes nothing more.
  */
-export async function markComplained(tx: Tx, delivery: DeliveryRef, detail: string | null): Promise<boolean> {
-  await suppress(tx, [
+export async function markComplained(tx: Tx, delivery: DeliveryRef, detail: string | null): Promise<Complained> {
+  const suppressed = await suppress(tx, [
     { ...aboutOf(delivery), tenantId: null, address: delivery.recipient, reason: 'complaint', detail },
   ])
-  if (delivery.status !== 'delivered') return false
+  if (delivery.status !== 'delivered') return { complained: false, isNews: suppressed > 0 }
   await updateDeliveryStatus(tx, delivery, {
     status: 'complained',
     bounceType: null,
@@ -77,7 +83,7 @@ export async function markComplained(tx: Tx, delivery: DeliveryRef, detail: stri
     response: null,
   })
   tx.record({ type: 'complained', ...aboutOf(delivery), data: detail === null ? {} : { detail } })
-  return true
+  return { complained: true, isNews: true }
 }
 
 async function findReported(tx: Tx, { messageId, n, recipient }: Reported): Promise<DeliveryRef | null> {

@@ -2,6 +2,7 @@
 // but for the counters of the batch, which each decision moves on for the next.
 import type { ActiveSuspension } from '../../control/suspensions/active.ts'
 import { broadestPause, scopeName, type PauseFacts } from '../../control/suspensions/match.ts'
+import { timeOfId } from '../../platform/ids.ts'
 import type { AuditDraft, EventDraft } from '../../platform/journal/append.ts'
 import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
 import { sameBytes } from '../../platform/secrets.ts'
@@ -46,8 +47,7 @@ export type Decision =
 export function decide(submission: Submission, known: Known, now: Date): Decision {
   const tenant = known.tenants.get(submission.tenantId)
   if (!tenant || tenant.account_id !== submission.accountId) return refused(notFound('tenant'))
-  if (tenant.status === 'disabled')
-    return refused(refuse('tenant_disabled', 'This tenant is disabled and cannot send.'))
+  if (tenant.status === 'disabled') return refused(tenantDisabled())
   const domainId = known.domains.get(`${submission.tenantId} ${submission.senderDomain}`) ?? null
   const invalid = validationRefusal(submission, tenant, domainId)
   if (invalid) return refused(invalid)
@@ -213,6 +213,7 @@ const messageRow = (submission: Submission, domainId: string | null, isSandbox: 
   is_sandbox: isSandbox,
   needs_smtputf8: submission.needsSmtputf8,
   has_unsubscribe: submission.hasUnsubscribe,
+  created_at: timeOfId(submission.messageId),
 })
 
 const auditEntry = (submission: Submission, { queued, held, suppressed }: SendResponse): AuditDraft => ({
@@ -223,3 +224,5 @@ const auditEntry = (submission: Submission, { queued, held, suppressed }: SendRe
   target: { type: 'message', id: submission.messageId },
   after: { from: submission.sender, queued, held, suppressed },
 })
+
+export const tenantDisabled = (): Refusal => refuse('tenant_disabled', 'This tenant is disabled and cannot send.')

@@ -38,6 +38,7 @@ export function prepareSubmission(order: SendOrder): Submission {
   const recipients = withoutDuplicates(addressed)
   if (recipients.length === 0) throw invalid('The message has no recipient.')
   checkTexts(body)
+  const replyTo = body.reply_to === undefined ? [] : [requireAddress(body.reply_to, 'reply_to')]
   const messageId = newId(now)
   const headers = customHeaders(body)
   const ownMessageId = headers.find(([name]) => name.toLowerCase() === 'message-id')?.[1]
@@ -46,7 +47,7 @@ export function prepareSubmission(order: SendOrder): Submission {
     from,
     to: addressed.to,
     cc: addressed.cc,
-    replyTo: body.reply_to === undefined ? [] : [requireAddress(body.reply_to, 'reply_to')],
+    replyTo,
     subject: body.subject ?? null,
     text: body.text ?? null,
     html: body.html ?? null,
@@ -70,7 +71,7 @@ export function prepareSubmission(order: SendOrder): Submission {
     tags: [...new Set(body.tags)],
     metadata: body.metadata ?? {},
     source,
-    needsSmtputf8: needsSmtputf8([from, ...addressed.to, ...addressed.cc, ...addressed.bcc]),
+    needsSmtputf8: needsSmtputf8([from, ...replyTo, ...addressed.to, ...addressed.cc, ...addressed.bcc]),
     hasUnsubscribe: body.unsubscribe ?? false,
     idempotency: order.idempotencyKey === null ? null : { key: order.idempotencyKey, bodyHash: hashOf(body) },
     by: order.by,
@@ -119,32 +120,39 @@ function checkTexts({ subject, text, html, tags = [], metadata = {} }: SendReque
 export function checkTags(tags: readonly string[]): void {
   if (tags.length > limits.TAGS_MAX) throw invalid(`There are more than ${limits.TAGS_MAX} tags.`)
   for (const tag of tags) {
-    if (tag.trim() === '' || tag.length > limits.TAG_LENGTH_MAX || /\p{Cc}/u.test(tag)) {
+    if (tag.trim() === '' || isLonger(tag, limits.TAG_LENGTH_MAX) || /\p{Cc}/u.test(tag)) {
       throw invalid(`A tag is blank, longer than ${limits.TAG_LENGTH_MAX} characters or holds control characters.`)
     }
   }
 }
+
+/** In characters, as JSON Schema counts them: one outside the basic plane is one. */
+const isLonger = (text: string, max: number): boolean => text.length > max && Array.from(text).length > max
 
 export function checkMetadata(metadata: Readonly<Record<string, string>>): void {
   const pairs = Object.entries(metadata)
   if (pairs.length > limits.METADATA_PAIRS_MAX)
     throw invalid(`metadata has more than ${limits.METADATA_PAIRS_MAX} pairs.`)
   for (const [name, value] of pairs) {
-    if (name.length > limits.METADATA_NAME_LENGTH_MAX) {
+    if (isLonger(name, limits.METADATA_NAME_LENGTH_MAX)) {
       throw invalid(`A metadata name is longer than ${limits.METADATA_NAME_LENGTH_MAX} characters.`)
     }
-    if (value.length > limits.METADATA_VALUE_LENGTH_MAX) {
+    if (isLonger(value, limits.METADATA_VALUE_LENGTH_MAX)) {
       throw invalid(`A metadata value is longer than ${limits.METADATA_VALUE_LENGTH_MAX} characters.`)
     }
   }
 }
 
-function customHeaders({ headers = {} }: SendRequest): [name: string, value: string][] {
+function customHeaders({ headers = {}, unsubscribe }: SendRequest): [name: string, value: string][] {
   const entries = Object.entries(headers)
   if (entries.length > limits.HEADERS_MAX) throw invalid(`There are more than ${limits.HEADERS_MAX} headers.`)
   for (const [name, value] of entries) {
     const reason = checkCustomHeader(name, value)
     if (reason) throw invalid(reason)
+    // RFC 8058 §3.1: one of each.
+    if (unsubscribe && /^list-unsubscribe(-post)?$/i.test(name)) {
+      throw invalid(`The header ${name} cannot be set together with unsubscribe, which writes it.`)
+    }
   }
   return entries
 }
@@ -164,9 +172,15 @@ function attachmentsOf({ attachments = [] }: SendRequest): Attachment[] {
 function hashOf({ idempotency_key: _, ...body }: SendRequest): Buffer {
   const hash = createHash('sha256')
   for (const name of Object.keys(body).toSorted()) {
-    hash.update(`${name}\n${JSON.stringify(body[name as keyof typeof body])}\n`)
+    hash.update(`${name}\n${JSON.stringify(body[name as keyof typeof body], inOrder)}\n`)
   }
   return hash.digest()
 }
+
+/** As a replacer of JSON.stringify: fields of objects by their names. */
+const inOrder = (_: string, value: unknown): unknown =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : value
 
 export const invalid = (message: string) => refuse('invalid_message', message)

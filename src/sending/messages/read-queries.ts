@@ -57,14 +57,20 @@ export async function listMessages(db: Pick<Db, 'many'>, reach: Reach, filter: M
       until !== null && sql`m.id < ${firstIdAt(new Date(until.getTime() + 1))}`,
       before !== null && sql`m.id < ${firstIdAt(before)}`,
       afterId !== null && sql`m.id < ${afterId}`,
-      recipient !== null &&
-        sql`m.id in (
-        select message_id from deliveries where account_id = ${reach.accountId} and recipient = ${recipient})`,
-      status !== null && hasStatus(status, reach),
+      recipient !== null && hasRecipient(recipient, status, reach),
+      recipient === null && status !== null && hasStatus(status, reach),
     ])}
     order by m.id desc limit ${limit}`)
   return rows.map(toMessage)
 }
+
+/** With a status: that very recipient has it. */
+const hasRecipient = (recipient: string, status: DeliveryStatus | null, reach: Reach): Sql => sql`m.id in (
+  select d.message_id from deliveries d left join queue q on ${isQueuedAs}
+  where ${all([
+    sql`d.account_id = ${reach.accountId} and d.recipient = ${recipient}`,
+    status !== null && sql`coalesce(q.status, d.status) = ${status}`,
+  ])})`
 
 function hasStatus(status: DeliveryStatus, reach: Reach): Sql {
   switch (status) {

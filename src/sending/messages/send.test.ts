@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../platform/db/sql.ts'
 import { aBox } from '../../../test/support/box.ts'
-import { anAccount, aTenant, type TestAccount } from '../../../test/support/factories.ts'
+import { anAccount, aTenant, eventually, type TestAccount } from '../../../test/support/factories.ts'
 
 const message = (account: TestAccount, fields: object = {}): object => ({
   tenant_id: account.tenant.id,
@@ -272,4 +272,84 @@ test('messages are listed newest first with counts, filtered, and paged without 
   }
   assert.equal(new Set(seen).size, 6)
   assert.deepEqual(seen, seen.toSorted().toReversed())
+})
+
+test('lists by time mean the time that is shown: since includes it, before does not, and pages by before end', async () => {
+  const account = await aSandbox()
+  for (let n = 0; n < 12; n++) await account.api.post('/v1/messages', message(account, { subject: `p${n}` }))
+  const listed = async (query: string): Promise<{ subject: string; created_at: string }[]> =>
+    (await account.api.get(`/v1/messages?${query}`)).body.messages
+  const all = await listed('limit=50')
+  assert.equal(all.length, 12)
+  for (const { subject, created_at: at } of all) {
+    assert.ok((await listed(`since=${at}`)).some(each => each.subject === subject))
+    assert.ok((await listed(`until=${at}`)).some(each => each.subject === subject))
+    assert.ok((await listed(`before=${at}`)).every(each => each.created_at < at))
+  }
+})
+
+test('that a tenant cannot send is said before what is wrong with the message', async () => {
+  const account = await aSandbox()
+  const wrong = message(account, { to: ['nope'] })
+  assert.equal((await account.api.post('/v1/messages', wrong)).status, 422)
+  assert.equal((await account.api.post('/v1/messages', { ...wrong, tenant_id: crypto.randomUUID() })).status, 404)
+  await account.api.patch(`/v1/tenants/${account.tenant.id}`, { status: 'disabled' })
+  const { status, body } = await account.api.post('/v1/messages', wrong)
+  assert.deepEqual([status, body.error.code], [403, 'tenant_disabled'])
+})
+
+test('the same body in another order, inside too, is the same body', async () => {
+  const account = await aSandbox()
+  const send = (metadata: object) =>
+    account.api.post('/v1/messages', message(account, { metadata, idempotency_key: 'k1' }))
+  const first = await send({ a: '1', b: '2' })
+  const second = await send({ b: '2', a: '1' })
+  assert.deepEqual([second.status, second.body.duplicate], [202, true])
+  assert.equal(second.body.message_id, first.body.message_id)
+  assert.equal((await send({ b: '2', a: '2' })).status, 409)
+})
+
+test('an address in reply_to that needs SMTPUTF8 makes the message need it', async () => {
+  const account = await aSandbox()
+  const { body } = await account.api.post('/v1/messages', message(account, { reply_to: 'пример@example.com' }))
+  const { needs } = await account.box.app.world.db.one<{ needs: boolean }>(
+    sql`select needs_smtputf8 as needs from messages where id = ${body.message_id}`,
+  )
+  assert.equal(needs, true)
+})
+
+test('a header may be called like anything that objects have; List-Unsubscribe is written once', async () => {
+  const account = await aSandbox()
+  const send = (fields: object) => account.api.post('/v1/messages', message(account, fields))
+  assert.equal((await send({ headers: { constructor: 'x', toString: 'y' } })).status, 202)
+  const own = { headers: { 'list-unsubscribe': '<https://acme.example/u>' } }
+  assert.equal((await send(own)).status, 202)
+  assert.equal((await send({ ...own, unsubscribe: true })).status, 422)
+})
+
+test('tags and metadata are counted in characters', async () => {
+  const account = await aSandbox()
+  const send = (fields: object) => account.api.post('/v1/messages', message(account, fields))
+  assert.equal(
+    (await send({ tags: ['😀'.repeat(128)], metadata: { ['😀'.repeat(40)]: '😀'.repeat(500) } })).status,
+    202,
+  )
+  assert.equal((await send({ tags: ['😀'.repeat(129)] })).status, 422)
+})
+
+test('a recipient and a status asked for together are those of one recipient', async () => {
+  const account = await aSandbox()
+  const to = ['ann@example.com', 'bounce@example.com']
+  const { body } = await account.api.post('/v1/messages', message(account, { to }))
+  await eventually('both are decided', async () => {
+    const { counts } = (await account.api.get(`/v1/messages/${body.message_id}`)).body
+    return counts.delivered === 1 && counts.bounced === 1
+  })
+  const found = async (recipient: string, status: string): Promise<number> =>
+    (await account.api.get(`/v1/messages?recipient=${recipient}&status=${status}`)).body.messages.length
+  assert.deepEqual([await found(to[0]!, 'bounced'), await found(to[1]!, 'bounced')], [0, 1])
+  assert.deepEqual([await found(to[0]!, 'delivered'), await found(to[1]!, 'queued')], [1, 0])
+  const events = async (recipient: string): Promise<number> =>
+    (await account.api.get(`/v1/events?recipient=${recipient}`)).body.events.length
+  assert.equal(await events('ann@EXAMPLE.com'), 2)
 })

@@ -57,7 +57,10 @@ export function prepareMail(order: MailOrder): Submission {
   const rewrites = [textInSevenBits(fields, body), order.smtputf8 ? null : fieldsInAscii(sendable)]
   const edited = editedHeader(source.subarray(0, headerEnd), {
     rewrites: rewrites.filter(rewrite => rewrite !== null),
-    dropsMessageId: ownMessageId === null,
+    dropped: new Set([
+      ...(ownMessageId === null ? ['message-id'] : []),
+      ...(isForeign(fields, from) ? ['sender'] : []),
+    ]),
   })
   const additions =
     receivedLine(order, messageId) +
@@ -142,6 +145,12 @@ function requireFrom(fields: readonly HeaderField[]): Address {
   return from
 }
 
+/** Whether Sender names somebody else's domain: mail programs would show it as the one who sent it. */
+function isForeign(fields: readonly HeaderField[], from: Address): boolean {
+  const value = valueOf(fields, 'sender')
+  return value !== null && parseAddress(value)?.domain !== from.domain
+}
+
 function validMessageId(fields: readonly HeaderField[]): string | null {
   const value = valueOf(fields, 'message-id')
   return value !== null && /^<[!-;=?-~]{3,250}>$/.test(value) ? value : null
@@ -149,16 +158,14 @@ function validMessageId(fields: readonly HeaderField[]): string | null {
 
 interface Edits {
   rewrites: readonly Rewrite[]
-  dropsMessageId: boolean
+  dropped: ReadonlySet<string>
 }
 
-function editedHeader(header: Buffer, { rewrites, dropsMessageId }: Edits): Buffer {
+function editedHeader(header: Buffer, { rewrites, dropped: gone }: Edits): Buffer {
   const kept = removeFields(
     header,
     lowerName =>
-      isPrivateField(lowerName) ||
-      (dropsMessageId && lowerName === 'message-id') ||
-      rewrites.some(({ dropped }) => dropped.has(lowerName)),
+      isPrivateField(lowerName) || gone.has(lowerName) || rewrites.some(({ dropped }) => dropped.has(lowerName)),
   )
   if (rewrites.length === 0) return kept
   return Buffer.concat([kept, Buffer.from(rewrites.map(({ lines }) => lines).join(''))])

@@ -1,6 +1,5 @@
 // Handlers of the unsubscribe link. GET never changes anything: link checkers open links.
 import { suppress } from '../../control/feedback/suppress.ts'
-import { isSuppressed } from '../../control/feedback/suppressed.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
@@ -25,8 +24,8 @@ export const unsubscribeRoutes = (world: World): Route[] => [
     const delivery = await requireLinked(world, params.token)
     const { account_id: accountId, tenant_id: tenantId, message_id: messageId, recipient } = delivery
     await world.db.transact({ ...by, name: recipient, ip }, async tx => {
-      if (await isSuppressed(tx, { accountId, tenantId, address: recipient })) return
-      await suppress(tx, [{ accountId, tenantId, address: recipient, reason: 'unsubscribe', detail: null, messageId }])
+      const said = { accountId, tenantId, address: recipient, reason: 'unsubscribe' as const, detail: null, messageId }
+      if ((await suppress(tx, [said])) === 0) return
       tx.record({ type: 'unsubscribed', accountId, tenantId, messageId, recipient })
       tx.audit({ accountId, tenantId, target: { type: 'message', id: messageId }, after: { recipient } })
     })

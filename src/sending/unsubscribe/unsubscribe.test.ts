@@ -1,7 +1,9 @@
 // The unsubscribe link.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { encodeToken } from '../../mail/verp.ts'
 import { sql } from '../../platform/db/sql.ts'
+import { idToBytes } from '../../platform/ids.ts'
 import { anAccount } from '../../../test/support/factories.ts'
 import { personalise } from '../messages/unsubscribe-link.ts'
 
@@ -49,6 +51,27 @@ test('each recipient has a link of its own: GET asks, POST unsubscribes that rec
   )
   assert.equal((await account.api.get('/v1/events?type=unsubscribed')).body.events.length, 1)
   assert.deepEqual((await account.api.post('/v1/messages', message)).body.suppressed, 1)
+})
+
+test('who was suppressed for another reason is unsubscribed too, and stays so when that reason is taken away', async () => {
+  const account = await anAccount({ sandbox: true })
+  const { box } = account
+  const message = { tenant_id: account.tenant.id, from: 'a@acme.example', to: ['u@example.com'], text: 'x' }
+  const { body } = await account.api.post('/v1/messages', { ...message, unsubscribe: true })
+  const suppressed = { address: 'u@example.com', tenant_id: account.tenant.id, reason: 'hard_bounce' }
+  await account.api.post('/v1/suppressions', suppressed)
+  const key = box.app.world.secrets.keyOf('unsubscribe')
+  const link = `/unsubscribe/${encodeToken({ kind: 'u', id: idToBytes(body.message_id), extra: 0 }, key)}`
+  const form = { body: 'List-Unsubscribe=One-Click', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
+
+  for (let n = 0; n < 2; n++) assert.equal((await box.client().request('POST', link, form)).status, 200)
+
+  const { body: list } = await account.api.get('/v1/suppressions')
+  assert.deepEqual(
+    list.entries.map((entry: { reason: string }) => entry.reason),
+    ['unsubscribe'],
+  )
+  assert.equal((await account.api.get('/v1/events?type=unsubscribed')).body.events.length, 1)
 })
 
 test('a link that was changed is no link', async () => {

@@ -1,0 +1,10 @@
+// A tenant that somebody names in a request: 404 when it is not within the caller's reach, whether it exists or not.
+import type { Db } from './db/database.ts'
+import { sql } from './db/sql.ts'
+import { within, type Reach } from './principal.ts'
+import { notFound } from './refusal.ts'
+
+export async function requireTenantWithin(db: Pick<Db, 'maybe'>, reach: Reach, id: string): Promise<void> {
+  const found = await db.maybe(sql`select 1 from tenants where id = ${id} and ${within(reach, { tenant: sql`id` })}`)
+  if (!found) throw notFound('tenant')
+}
