@@ -35,6 +35,15 @@ const fields = {
 export const Suspension = component('Suspension', Type.Object(fields))
 export type Suspension = Static<typeof Suspension>
 
+const accountsFields = { held_count: fields.held_count, created_by: fields.created_by, evidence: fields.evidence }
+
+/** To a tenant's key, what a pause that spans tenants says of the others is left out, not zeroed (DECISIONS §2). */
+const SuspensionSeen = component(
+  'SuspensionSeen',
+  Type.Object({ ...fields, ...Type.Partial(Type.Object(accountsFields)).properties }),
+)
+export type SuspensionSeen = Static<typeof SuspensionSeen>
+
 const SuspensionCreated = component(
   'SuspensionCreated',
   Type.Object({ ...fields, created: Type.Boolean({ description: 'False when the scope was paused already' }) }),
@@ -102,7 +111,7 @@ export const listSuspensionsEndpoint = endpoint({
     cursor: Cursor,
     limit: Limit,
   }),
-  replies: { 200: Type.Object({ suspensions: Type.Array(Suspension), next_cursor: NextCursor }) },
+  replies: { 200: Type.Object({ suspensions: Type.Array(SuspensionSeen), next_cursor: NextCursor }) },
   audit: null,
 })
 
@@ -112,7 +121,7 @@ export const getSuspensionEndpoint = endpoint({
   summary: 'One pause, with the evidence that led to it',
   access: key('read'),
   noun: 'suspension',
-  replies: { 200: Suspension },
+  replies: { 200: SuspensionSeen },
   audit: null,
 })
 

@@ -5,6 +5,7 @@ import type { Tx } from '../../platform/db/database.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import type { Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { lockResumes } from './account-lock.ts'
@@ -18,6 +19,7 @@ import {
   resumeSuspensionEndpoint,
   resumeTenantEndpoint,
   type Suspension,
+  type SuspensionSeen,
 } from './contract.ts'
 import { pause } from './pause.ts'
 import { findActive, findSuspension, listSuspensions } from './queries.ts'
@@ -37,14 +39,21 @@ const readRoutes = (world: World): Route[] => [
     const after = readIdCursor(world.secrets, 'suspensions', query.cursor)
     const filter = { status: query.status ?? null, after, limit: limit + 1 }
     const page = pageOf(await listSuspensions(world.db.lists, caller.reach, filter), limit)
-    return reply(200, { suspensions: page.rows, next_cursor: nextIdCursor(world.secrets, 'suspensions', page) })
+    const suspensions = page.rows.map(row => seenBy(caller.reach, row))
+    return reply(200, { suspensions, next_cursor: nextIdCursor(world.secrets, 'suspensions', page) })
   }),
   route(getSuspensionEndpoint, async ({ caller, params }) => {
     const suspension = await findSuspension(world.db, caller.reach, params.id)
     if (!suspension) throw notFound('suspension')
-    return reply(200, suspension)
+    return reply(200, seenBy(caller.reach, suspension))
   }),
 ]
+
+function seenBy({ tenantId }: Reach, suspension: Suspension): SuspensionSeen {
+  if (tenantId === null || suspension.tenant_id !== null) return suspension
+  const { held_count: _, created_by: __, evidence: ___, ...rest } = suspension
+  return rest
+}
 
 const pauseRoutes = (world: World): Route[] => [
   route(createSuspensionEndpoint, async ({ by, caller, body }) => {

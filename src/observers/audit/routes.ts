@@ -1,7 +1,7 @@
 // Handlers of /v1/audit and /admin/v1/audit/verify.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { pageOf } from '../../platform/http/paging.ts'
-import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { idBefore, LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
 import type { World } from '../../platform/world.ts'
 import { listAuditEndpoint, verifyAuditEndpoint } from './contract.ts'
 import { listEntries } from './queries.ts'
@@ -15,7 +15,7 @@ export const auditRoutes = (world: World): Route[] => [
     const limit = query.limit ?? LIMIT_DEFAULT
     const rows = await listEntries(world.db, caller.reach, {
       action: query.action ?? null,
-      beforeId: query.before_id ?? null,
+      beforeId: idBefore(query.before_id),
       limit: limit + 1,
     })
     const { rows: entries, hasMore } = pageOf(rows, limit)

@@ -98,10 +98,20 @@ test('a tenant-bound key sees the events of its tenant only', async () => {
   assert.equal((await bound.get(`/v1/events?tenant_id=${other.id}`)).status, 404)
 })
 
-test('ids beyond 2^53 and limits out of range answer 400', async () => {
+test('the largest id there can be means from the newest', async () => {
+  const account = await anAccount()
+  await happen(account, { type: 'accepted' })
+  for (const id of ['9223372036854775807', '9007199254740992']) {
+    const { status, body } = await account.api.get(`/v1/events?before_id=${id}`)
+    assert.deepEqual([status, body.events.length], [200, 1], id)
+  }
+  assert.equal((await account.api.get('/v1/audit?before_id=9223372036854775807')).status, 200)
+})
+
+test('ids beyond int64 and limits out of range answer 400', async () => {
   const { api } = await anAccount()
   for (const query of [
-    'before_id=9007199254740992',
+    'before_id=99999999999999999999',
     'before_id=0',
     'after_id=-1',
     'limit=0',

@@ -3,7 +3,7 @@ import { normaliseAddress } from '../../mail/address.ts'
 import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { pageOf } from '../../platform/http/paging.ts'
-import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { idBefore, LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { listEventsEndpoint } from './contract.ts'
@@ -21,7 +21,7 @@ export const eventRoutes = (world: World): Route[] => [
       tenantId: query.tenant_id ?? null,
       messageId: query.message_id ?? null,
       recipient: query.recipient === undefined ? null : normaliseAddress(query.recipient),
-      beforeId: query.before_id ?? null,
+      beforeId: idBefore(query.before_id),
       afterId: query.after_id ?? null,
       limit: limit + 1,
     })

@@ -49,8 +49,8 @@ async function actFor(tx: Tx, plans: readonly Plan[]): Promise<number> {
   // Read before anything is locked: a pause makes the account's mail wait until we commit.
   const prepared: { plan: Plan; evidence: Evidence }[] = []
   for (const plan of plans) {
-    const { rule, scope } = plan.finding
-    prepared.push({ plan, evidence: await findEvidence(tx, rule, scope, windowBefore(tx.now, rule.window_seconds)) })
+    const { rule, scope, window } = plan.finding
+    prepared.push({ plan, evidence: await findEvidence(tx, rule, scope, window) })
   }
   let paused = 0
   for (const { plan, evidence } of prepared) {

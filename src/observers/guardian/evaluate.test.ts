@@ -194,6 +194,25 @@ test('what is older than the window does not count, across the ends of hours, da
   }
 })
 
+test('a burst at the end of a minute is found in a window of one minute, and what two windows hold together is not', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const { pass, fired, saveRule, count: add } = await aWatchedAccount({ box })
+  const rule = { metric: 'recipients', scope_type: 'tenant', window_seconds: 60, action: 'alert' }
+  await saveRule({ ...rule, name: 'burst', threshold: 19 })
+  await saveRule({ ...rule, name: 'too-much', threshold: 20 })
+  box.clock.set(new Date('2027-03-10T14:20:52.000Z'))
+  await pass()
+  box.clock.set(new Date('2027-03-10T14:20:57.000Z'))
+  await add({ recipients: 20 })
+  box.clock.set(new Date('2027-03-10T14:21:01.000Z'))
+  await add({ recipients: 10 })
+  await pass()
+  assert.deepEqual(await fired(), [], 'the minute is not yet counted for certain')
+  box.clock.set(new Date('2027-03-10T14:21:11.000Z'))
+  await pass()
+  assert.deepEqual(await fired(), ['burst'])
+})
+
 test('a baseline compares with the mean of such windows in the seven days before', async () => {
   const { pass, fired, alerts, saveRule, count: add } = await aWatchedAccount()
   await saveRule({

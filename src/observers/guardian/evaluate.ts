@@ -34,6 +34,11 @@ const WINDOW_MS_MAX = 604_800_000
 const OVERLAP_MS = 60_000
 /** SPEC, Limits: resume grace. */
 const GRACE_MS = 900_000
+const MINUTE_MS = 60_000
+/** Longer than roll-ups are behind under load. */
+const SETTLED_MS = 3_000
+/** A minute less is a tenth of these at the most. */
+const SHORT_WINDOW_SECONDS = 600
 /** So that a pass ends while its lock holds. The rest is found by the next one. */
 const PLANS_MAX = 500
 
@@ -51,10 +56,12 @@ export function evaluate(world: World, cache: HourCache = new HourCache()): Prom
     const overrides = await listOverridesAnywhere(tx)
     const book = new RuleBook(overrides)
     const states = await listStatesAnywhere(tx)
-    const scopes = withStates(await listActiveScopesAnywhere(tx, await sinceLastPass(tx), overrides), states)
+    const last = await findLastPass(tx)
+    const scopes = withStates(await listActiveScopesAnywhere(tx, sinceLastPass(tx, last), overrides), states)
     cache.beginPass()
     const look = new Look(tx, tx.now, cache)
-    const findings = await withoutResumed(tx, look, await look.findOver(book, scopes))
+    const running = await withoutResumed(tx, look, await look.findOver(book, scopes))
+    const findings = [...running, ...(await findInWholeMinutes(tx, { book, scopes, cache, last, running }))]
     const plans = await planAll({ look, now: tx.now, findings, states })
     const isComplete = await act(world, plans.slice(0, PLANS_MAX))
     await remember(tx, book, { findings, states })
@@ -64,12 +71,41 @@ export function evaluate(world: World, cache: HourCache = new HourCache()): Prom
   })
 }
 
-async function sinceLastPass(tx: Tx): Promise<{ since: Date; longSince: Date; now: Date }> {
+function sinceLastPass(tx: Tx, last: Date | null): { since: Date; longSince: Date; now: Date } {
   const longSince = new Date(tx.now.getTime() - WINDOW_MS_MAX)
-  const last = (await findLastPass(tx)) ?? longSince
+  const from = last ?? longSince
   // A clock that was set back must not make us wait for the old time to come again.
-  return { since: new Date(Math.min(last.getTime(), tx.now.getTime()) - OVERLAP_MS), longSince, now: tx.now }
+  return { since: new Date(Math.min(from.getTime(), tx.now.getTime()) - OVERLAP_MS), longSince, now: tx.now }
 }
+
+interface MinuteLook {
+  book: RuleBook
+  scopes: readonly Scope[]
+  cache: HourCache
+  last: Date | null
+  running: readonly Judged[]
+}
+
+/**
+ * A window is counted in minutes: seen from the middle of one, it lacks up to a minute at its beginning, which is much of a
+ * short one. So once a minute, when all of it has been counted, short windows are looked at as they were at its end.
+ */
+async function findInWholeMinutes(tx: Tx, { book, scopes, cache, last, running }: MinuteLook): Promise<Judged[]> {
+  const end = minuteSettledAt(tx.now)
+  // After a longer silence that minute is no longer news.
+  const sinceMs = last === null ? Infinity : tx.now.getTime() - last.getTime()
+  if (last === null || sinceMs < 0 || sinceMs > MINUTE_MS || minuteSettledAt(last) === end) return []
+  const look = new Look(tx, new Date(end - 1), cache)
+  const known = new Set(running.map(({ rule, scope }) => stateKey(rule.name, scope)))
+  const found = await look.findOver(book, scopes, SHORT_WINDOW_SECONDS)
+  return withoutResumed(
+    tx,
+    look,
+    found.filter(({ rule, scope }) => !known.has(stateKey(rule.name, scope))),
+  )
+}
+
+const minuteSettledAt = (now: Date): number => Math.floor((now.getTime() - SETTLED_MS) / MINUTE_MS) * MINUTE_MS
 
 /**
  * Those that are over have to be looked at when nothing happens, or they would never be calm; and before all others, so

@@ -28,6 +28,8 @@ export interface Finding {
   limit: number
   /** The average, where it counted. */
   baseline: number | null
+  /** In which it was found. */
+  window: Period
 }
 
 const HOUR_MS = 3_600_000
@@ -55,9 +57,10 @@ export class Look {
   }
 
   /** Grouped by type of scope and window, so that ten thousand tenants cost about as many statements as one. */
-  async findOver(book: RuleBook, scopes: readonly Scope[]): Promise<Finding[]> {
+  async findOver(book: RuleBook, scopes: readonly Scope[], windowSecondsMax = Infinity): Promise<Finding[]> {
     const findings: Finding[] = []
     for (const group of groupsOf(book, scopes)) {
+      if (group.windowSeconds > windowSecondsMax) continue
       const window = windowBefore(this.#now, group.windowSeconds)
       const suspects = await this.#listSuspects(group, window)
       for (let start = 0; start < suspects.length; start += CHUNK) {
@@ -174,7 +177,7 @@ export class Look {
     return suspects.flatMap((suspect, index) => {
       const result = measured(suspect.rule, counters[index]!)
       return isOver(suspect.rule, result, suspect.limit)
-        ? [{ ...suspect, value: result.value, volume: result.volume }]
+        ? [{ ...suspect, value: result.value, volume: result.volume, window }]
         : []
     })
   }

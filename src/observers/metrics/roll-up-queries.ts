@@ -52,7 +52,7 @@ const scoped = sql`
     ('account', account_id::text, null),
     ('tenant', described.tenant_id::text, described.tenant_id),
     ('domain', sender_domain, described.tenant_id),
-    ('sender', sender, described.tenant_id),
+    ('sender', lower(sender), described.tenant_id),
     ('credential', credential_id, described.tenant_id),
     ('api_key', api_key_id, described.tenant_id)
   ) as scope (scope_type, scope_value, tenant_id)

@@ -29,7 +29,11 @@ export async function requireScope(db: Db, reach: Reach, query: MetricsQuery): P
     case 'domain':
       return { type, value: named(normaliseDomain(value), 'a domain name'), tenantId: reach.tenantId }
     case 'sender':
-      return { type, value: named(parseAddressOnly(value)?.address, 'an address'), tenantId: reach.tenantId }
+      return {
+        type,
+        value: named(parseAddressOnly(value)?.address.toLowerCase(), 'an address'),
+        tenantId: reach.tenantId,
+      }
     case 'tenant':
     case 'credential':
     case 'api_key': {

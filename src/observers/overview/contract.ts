@@ -23,7 +23,14 @@ export type ActiveSuspension = Static<typeof ActiveSuspension>
 
 const everybodysFields = {
   totals_24h: Counters,
-  tenants: Type.Array(Type.Object({ tenant_id: Uuid(), name: Type.String(), ...standingFields })),
+  tenants: Type.Array(
+    Type.Object({
+      tenant_id: Uuid(),
+      name: Type.String(),
+      ...standingFields,
+      rates: Type.Object({ bounce: Type.Number(), block: Type.Number(), complaint: Type.Number() }),
+    }),
+  ),
 }
 
 const accountsFields = {

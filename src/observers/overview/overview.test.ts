@@ -58,9 +58,17 @@ test('an account sees totals, every tenant with its health, the queue, alerts an
   assert.equal(status, 200)
   assert.deepEqual(body.totals_24h, nothingBut({ recipients: 2, delivered: 182, hard_bounces: 20, auth_failures: 1 }))
   const [well, ill] = account.tenants
-  const none = { recipients_24h: 0, bounce_rate: 0, block_rate: 0, complaint_rate: 0 }
+  const rates = { bounce: 0, block: 0, complaint: 0 }
+  const none = { recipients_24h: 0, bounce_rate: 0, block_rate: 0, complaint_rate: 0, rates }
   assert.deepEqual(body.tenants, [
-    { ...none, tenant_id: ill!.id, name: ill!.name, health: 'critical', bounce_rate: 0.1 },
+    {
+      ...none,
+      tenant_id: ill!.id,
+      name: ill!.name,
+      health: 'critical',
+      bounce_rate: 0.1,
+      rates: { ...rates, bounce: 0.1 },
+    },
     { ...none, tenant_id: well!.id, name: well!.name, health: 'ok', recipients_24h: 2 },
   ])
   assert.deepEqual(body.queue, (await account.api.get('/v1/queue')).body)

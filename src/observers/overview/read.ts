@@ -34,5 +34,11 @@ async function readSlice(world: World, reach: Reach): Promise<Pick<AccountOvervi
     sumLastDay(world, reach, reach.tenantId === null ? 'account' : 'tenant'),
     tenantStandings(world, reach),
   ])
-  return { totals_24h: totals.get(reach.tenantId ?? NO_TENANT) ?? NOTHING, tenants }
+  return {
+    totals_24h: totals.get(reach.tenantId ?? NO_TENANT) ?? NOTHING,
+    tenants: tenants.map(tenant => ({
+      ...tenant,
+      rates: { bounce: tenant.bounce_rate, block: tenant.block_rate, complaint: tenant.complaint_rate },
+    })),
+  }
 }

@@ -37,7 +37,12 @@ export const Limit = Type.Optional(
 export const Cursor = Type.Optional(
   Type.String({ minLength: 1, maxLength: 2000, description: 'next_cursor of the page before' }),
 )
-export const BeforeId = Type.Optional(Int64({ minimum: 1, description: 'Only ids below this one' }))
+/** Any int64; there are no ids beyond 2^53, so that larger ones mean "from the newest". */
+export const BeforeId = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 2 ** 63, description: 'Only ids below this one' }),
+)
+export const idBefore = (given: number | undefined): number | null =>
+  given === undefined ? null : Math.min(given, Number.MAX_SAFE_INTEGER)
 export const NextCursor = Nullable(Type.String({ description: 'Cursor of the next page, null on the last' }))
 export const Cidrs = Type.Array(Type.String({ format: 'cidr' }), { maxItems: 100 })
 

@@ -177,14 +177,16 @@ const keysOf = (rows: readonly Key[]): Sql =>
     ${bareArray(rows.map(row => row.message_id))}::uuid[], ${bareArray(rows.map(row => row.n))}::integer[]`
 
 /**
- * Each row at its place in its tenant's line. Found where they lie: by their keys each would be looked for among its own
- * former versions, and the planner would rather read the table than follow so many places.
+ * Each row at its place in its tenant's line. Retries end so long after it was accepted, and the time that it was held does
+ * not count. Found where they lie: by their keys each would be looked for among its own former versions, and the planner
+ * would rather read the table than follow so many places.
  */
 export const updateReleased = (tx: Tx, rows: readonly { place: string; rank: Date }[]): void => {
   followIndexes(tx)
   // As milliseconds: a million times are quicker written and read as numbers.
   tx.send(prepared`
     update queue q set status = 'queued', suspension_id = null, held_at = null,
+      accepted_at = q.accepted_at + (${tx.now}::timestamptz - q.held_at),
       rank = 'epoch'::timestamptz + o.rank * interval '1 millisecond', updated_at = ${tx.now}
     from unnest(${quoted(rows.map(row => row.place))}::tid[], ${bareArray(rows.map(row => row.rank.getTime()))}::bigint[])
       as o (place, rank)
@@ -196,7 +198,7 @@ const quoted = (places: readonly string[]): string => `{"${places.join('","')}"}
 export const updateMoved = (tx: Tx, rows: readonly (Key & { suspension_id: string })[], heldAt: Date | null): void =>
   tx.send(prepared`
     update queue q set suspension_id = o.suspension_id, held_at = coalesce(${heldAt}::timestamptz, q.held_at),
-      updated_at = ${tx.now}
+      accepted_at = q.accepted_at + (coalesce(${heldAt}::timestamptz, q.held_at) - q.held_at), updated_at = ${tx.now}
     from unnest(${keysOf(rows)}, ${rows.map(row => row.suspension_id)}::uuid[])
       as o (account_id, tenant_id, message_id, n, suspension_id)
     where ${isSameRow}`)

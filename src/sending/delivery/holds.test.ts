@@ -291,6 +291,50 @@ test('mail held for longer than the account allows expires', async () => {
   assert.equal(sink.received.length, 1)
 })
 
+test('the time that mail was held does not count against its retries', async () => {
+  const box = await aBox()
+  const account = await anAccount({ box, sandbox: true })
+  await account.api.patch('/v1/account', { hold_ttl_seconds: 30 * 86_400 })
+  const paused = await pause(account, 'tenant', account.tenant.id)
+  const { body } = await send(account, 'a@acme.example', { to: ['defer@example.com'] })
+  box.clock.advance(80 * 3_600_000)
+  await resume(account, paused.id)
+  await becomes(account, body.message_id, { deferred: 1 })
+  box.clock.advance(3_600_000)
+  await becomes(account, body.message_id, { delivered: 1 })
+})
+
+test('a domain or sender that is paused is parked for every tenant that has mail from it', async () => {
+  const account = await anAccount({ sandbox: true, tenants: 2 })
+  const name = 'parked.example'
+  await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name })
+  for (const [type, value] of Object.entries({ domain: name, sender: `a@${name}` })) {
+    const sent: string[] = []
+    for (const { id } of account.tenants) {
+      const { body } = await send(account, `A@${name}`, { tenant_id: id, to: ['defer@example.com'] })
+      await becomes(account, body.message_id, { deferred: 1 })
+      sent.push(body.message_id)
+    }
+    const paused = await pause(account, type, value)
+    for (const id of sent) await becomes(account, id, { held: 1 })
+    assert.equal(await heldCount(account, paused.id), 2)
+    assert.equal((await resume(account, paused.id)).affected_deliveries, 2)
+    for (const id of sent) await becomes(account, id, { delivered: 1 })
+  }
+})
+
+test('to a tenant’s key, what a pause across tenants says of others is left out', async () => {
+  const account = await anAccount({ sandbox: true, tenants: 2 })
+  const { id } = await pause(account, 'rule', 'tag:news')
+  await send(account, 'a@acme.example', { tags: ['news'], to: ['a@example.com', 'b@example.com'] })
+  const bound = await account.withKey({ scopes: ['read'], tenant_id: account.tenants[1]!.id })
+  const { body } = await bound.get('/v1/suspensions')
+  assert.equal(body.suspensions[0].id, id)
+  assert.equal('held_count' in body.suspensions[0] || 'created_by' in body.suspensions[0], false)
+  assert.equal('held_count' in (await bound.get(`/v1/suspensions/${id}`)).body, false)
+  assert.equal(await heldCount(account, id), 2)
+})
+
 test('released mail takes its place at the end of its tenant’s line, as new mail does', async () => {
   const { account, box, sink, from } = await aSender()
   sink.answer = verb => (verb === 'MAIL' ? '450 4.2.0 Come back' : null)

@@ -46,7 +46,9 @@ class Stretches {
   #after: QueuePosition | null = null
   #isOver = false
 
-  constructor({ account_id: accountId, tenant_id: tenantId }: Unfinished) {
+  constructor({ account_id: accountId, tenant_id, scope_type: type }: Unfinished) {
+    // A domain is registered by one tenant, and others of the account may have mail from it in the queue.
+    const tenantId = type === 'domain' || type === 'sender' ? null : tenant_id
     this.#walk = { accountId, tenantId, limit: BATCH_MAX }
   }
 
