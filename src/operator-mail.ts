@@ -32,7 +32,8 @@ export function operatorMail(world: World, gate: Gate): (mail: OperatorMail) => 
     const body = { from: `Sluice <alerts@${domain}>`, to: [to], subject, text }
     const { account_id: accountId, tenant_id: tenantId } = sender
     const order = { body, accountId, tenantId, apiKeyId: null, idempotencyKey: key, now: world.clock.now(), by }
-    await gate.submit(prepareSubmission({ ...order, publicUrl: '' }))
+    const { suppressed } = await gate.submit(prepareSubmission({ ...order, publicUrl: '' }))
+    if (suppressed > 0) throw new Error('This address has bounced or complained before and is no longer written to.')
   }
 }
 
