@@ -71,7 +71,7 @@ export function buildFeatures(world: World, { publicUrl }: { publicUrl: () => st
   const dns = new Dns({ servers: config.DNS_SERVERS })
   const http = new GuardedHttp({ dns, allowed: config.WEBHOOK_ALLOW_CIDRS })
   const paging = new GuardedHttp({ dns, allowed: cidrList(['0.0.0.0/0', '::/0']) })
-  const messenger = new Messenger(world, http)
+  const messenger = new Messenger(world, http, () => gate.isCrowded)
   return {
     gate,
     routes: routesOf(world, {

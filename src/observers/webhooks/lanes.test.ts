@@ -6,6 +6,11 @@ import { aBox } from '../../../test/support/box.ts'
 import { anAccount, eventually } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
+import { createMetrics } from '../../platform/metrics.ts'
+import { Dns } from '../../platform/net/dns.ts'
+import { GuardedHttp } from '../../platform/net/guarded-http.ts'
+import { aReceiver } from '../../platform/net/receiver.fixture.ts'
+import { Messenger } from './messenger.ts'
 import { claimAttempts, insertAttempts, lockDueLanes, updateLanes } from './work-queries.ts'
 
 const EVERYTHING = { after: 0, upTo: Number.MAX_SAFE_INTEGER }
@@ -39,4 +44,32 @@ test('an event that is fanned out while a claim holds the lane is due when the c
 
   const lane = await db.one<{ due_at: Date }>(sql`select due_at from webhook_lanes where webhook_id = ${webhook.id}`)
   assert.ok(lane.due_at <= box.clock.now(), `due at ${lane.due_at.toISOString()}, the end of the lease`)
+})
+
+test('while there is something more urgent to do few are pushed at a time, and all of them in the end', async t => {
+  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
+  const { world } = box.app
+  const receiver = await aReceiver()
+  const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
+  t.after(() => Promise.all([receiver.close(), http.close()]))
+  const account = await anAccount({ box })
+  const path = `/${randomUUID()}`
+  await account.api.post('/v1/webhooks', { url: receiver.url + path })
+  await world.db.transact(system('test'), async tx => {
+    for (let n = 0; n < 200; n++) tx.record({ type: 'accepted', accountId: account.id, data: { n } })
+  })
+  await world.db.transact(system('test'), tx => insertAttempts(tx, EVERYTHING))
+  let isUrgent = true
+  const messenger = new Messenger({ ...world, metrics: createMetrics() }, http, () => isUrgent)
+
+  const first = await messenger.takeNext()
+  assert.ok(first > 0 && first <= 64, `${first} at once`)
+  assert.equal(await messenger.takeNext(), 0, 'not again at once')
+  await eventually('the next are taken when the first are done', async () => (await messenger.takeNext()) > 0)
+  isUrgent = false
+  await eventually('all are pushed', async () => {
+    await messenger.takeNext()
+    return receiver.of(path).length === 200
+  })
+  await messenger.drain(5_000)
 })

@@ -26,6 +26,9 @@ const LEASE_MS = 30_000
 const HELD_MAX = 8_000
 /** What endpoints that have not answered yet may hold of it, so that any number of them leaves room for the others. */
 const HELD_UNPROVEN_MAX = 2_000
+/** Held at a time, and how often more is claimed, while others wait for what this process does as well: pushes have time. */
+const HELD_YIELDING_MAX = 64
+const CLAIM_EVERY_MS_YIELDING = 100
 /** Webhooks per claim. */
 const LANES_MAX = 200
 /** A webhook that is disabled or deleted meanwhile is noticed within this time, also when claims are few. */
@@ -41,12 +44,16 @@ export class Messenger {
   readonly #recorder: Recorder
   readonly #lanes = new Map<string, Lane>()
   readonly #held = new Set<Held>()
+  readonly #mustYield: () => boolean
   #refreshedAt = 0
+  #claimedAt = 0
   #isShort = false
   #isStopping = false
 
-  constructor(world: World, client: GuardedHttp) {
+  /** `mustYield` says whether there is something more urgent to do than to push. */
+  constructor(world: World, client: GuardedHttp, mustYield: () => boolean = () => false) {
     this.#world = world
+    this.#mustYield = mustYield
     this.#client = client
     this.#recorder = new Recorder(world)
     world.metrics.gauge('sluice_webhook_pushes_held', 'Webhook attempts this process has leased', [], gauge => {
@@ -60,6 +67,7 @@ export class Messenger {
     const budget = this.#budget()
     this.#isShort = budget.total === 0
     if (this.#isShort || this.#isStopping) return 0
+    this.#claimedAt = performance.now()
     const leaseToken = randomUUID()
     const { rows, lanes } = await this.#world.db.transactLightly(by, async tx => {
       followIndexes(tx)
@@ -98,9 +106,14 @@ export class Messenger {
     let unproven = 0
     for (const lane of this.#lanes.values()) if (!lane.isProven) unproven += lane.held
     return {
-      total: Math.max(0, HELD_MAX - this.#held.size),
+      total: Math.max(0, this.#heldMax() - this.#held.size),
       unproven: Math.max(0, HELD_UNPROVEN_MAX - unproven),
     }
+  }
+
+  #heldMax(): number {
+    if (!this.#mustYield()) return HELD_MAX
+    return performance.now() - this.#claimedAt < CLAIM_EVERY_MS_YIELDING ? 0 : HELD_YIELDING_MAX
   }
 
   #lanesToSkip(unproven: number): string[] {
