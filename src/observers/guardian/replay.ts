@@ -1,4 +1,5 @@
 // Trying a rule out over what was counted: when it would have fired, and for which scopes. Reads only.
+import { normaliseAddress, normaliseDomain } from '../../mail/address.ts'
 import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
@@ -7,7 +8,7 @@ import type { World } from '../../platform/world.ts'
 import type { Firing, RuleTest } from './contract.ts'
 import { baselineOf, NOTHING, type Counters, type History } from './metric.ts'
 import { listHours, listLogins, listMinutes, type CountedRow, type LoginRow, type Wanted } from './replay-queries.ts'
-import { isOver, measured, scopeKey, type Rule, type Scope } from './rule.ts'
+import { isOver, measured, scopeKey, type Rule, type Scope, type ScopeType } from './rule.ts'
 import { NO_TENANT } from '../metrics/counters.ts'
 import { withDefaults } from './save.ts'
 import { BASELINE_MS } from './sums-queries.ts'
@@ -35,13 +36,19 @@ export async function replayRule(world: World, reach: Reach, wanted: RuleTest): 
     accountId: reach.accountId,
     tenantId,
     scopeType: rule.scope_type,
-    scopeValue: wanted.scope_value ?? null,
+    scopeValue: wanted.scope_value === undefined ? null : asCounted(rule.scope_type, wanted.scope_value),
     from,
     to,
     limit: ROWS_MAX + 1,
   })
   const firings = steps.flatMap(scope => firingsOf(rule, scope, from))
   return { firings: firings.slice(0, FIRINGS_MAX), evaluated: steps.length }
+}
+
+/** As the roll-ups name it; what cannot be one is found nowhere. */
+function asCounted(type: ScopeType, value: string): string {
+  if (type === 'domain') return normaliseDomain(value) ?? value
+  return type === 'sender' ? normaliseAddress(value).toLowerCase() : value.toLowerCase()
 }
 
 /** One scope: its minutes in order, and the hours before them where averages count. */

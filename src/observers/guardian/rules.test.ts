@@ -228,6 +228,17 @@ test('a rule is tried out over stored metrics without any effect', async () => {
   assert.equal(await audited('rule.save'), 0)
 })
 
+test('a trial takes names as they are written, as pauses and metrics do', async () => {
+  const { box, account, count } = await aWatchedAccount()
+  await count({ hard_bounces: 100 }, { secondsAgo: 600, scopeType: 'domain', scopeValue: 'ex.test' })
+  await count({ hard_bounces: 100 }, { secondsAgo: 600, scopeType: 'sender', scopeValue: 'news@ex.test' })
+  const period = { from: ago(box, 7200), to: ago(box, 0) }
+  for (const [scope_type, scope_value] of Object.entries({ domain: 'EX.test', sender: 'News@EX.test' })) {
+    const { body } = await account.api.post('/v1/rules/test', { ...RULE, ...period, scope_type, scope_value })
+    assert.deepEqual([body.evaluated, body.firings.length], [1, 1], scope_value)
+  }
+})
+
 test('a trial knows averages, logins and single scopes', async () => {
   const { box, account, world, tenantId, count } = await aWatchedAccount()
   const [credentialId, other] = [randomUUID(), randomUUID()]

@@ -97,7 +97,7 @@ function refuseOtherMethods(world: World, app: FastifyInstance, routes: readonly
   const methodsByPath = Map.groupBy(routes, each => each.contract.path)
   for (const [path, known] of methodsByPath) {
     const allowed = known.map(each => each.contract.method)
-    const others = METHODS.filter(method => !allowed.includes(method))
+    const others = [...METHODS.filter(method => !allowed.includes(method)), 'OPTIONS']
     app.route({
       method: others,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
