@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { canReach } from './account.ts'
 import { aPlace, ask } from './place.fixture.ts'
 
 const NOBODY = 65534
@@ -25,6 +26,20 @@ test('root runs the server in a user namespace where nobody cannot reach the fol
   const second = await place.hold()
   assert.equal(await place.countRows(second.url), 1)
   assert.equal(ownerOf(place.serverPid()), 0)
+})
+
+test('a folder is within reach when every folder on the way is', onlyRoot, async t => {
+  const { root } = await aPlace(t)
+  const nobody = { uid: NOBODY, gid: NOBODY }
+  const inner = join(root, 'inner')
+  mkdirSync(inner)
+  assert.equal(canReach(nobody, inner), true)
+  chmodSync(inner, 0o700)
+  assert.equal(canReach(nobody, inner), false)
+  chownSync(inner, NOBODY, 0)
+  assert.equal(canReach(nobody, inner), true)
+  chmodSync(root, 0o700)
+  assert.equal(canReach(nobody, inner), false)
 })
 
 test('root runs the server in a user namespace where nobody cannot reach the binaries', onlyRoot, async t => {

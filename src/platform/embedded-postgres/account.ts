@@ -6,6 +6,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import { dirname, resolve } from 'node:path'
 import { type Binaries, OWN_DATABASE_HINT } from './binaries.ts'
 
 export type Account =
@@ -65,10 +66,22 @@ function candidates(cluster: string): Account[] {
     return hasUserEntry() ? [{ kind: 'self' }] : namespace
   }
   if (owner) return owner.uid === 0 ? namespace : [{ kind: 'other', uid: owner.uid, gid: owner.gid }]
-  return nobody ? [{ kind: 'other', ...nobody }, ...namespace] : []
+  return nobody
+    ? [...(canReach(nobody, dirname(cluster)) ? [{ kind: 'other' as const, ...nobody }] : []), ...namespace]
+    : []
 }
 
-/** The libraries lie in the database folder, so a run proves that both the folder and the binaries can be reached. */
+/** Whether a user with no rights of its own gets into the folder: each one on the way must let it through. */
+export function canReach({ uid, gid }: { uid: number; gid: number }, folder: string): boolean {
+  for (let path = resolve(folder); ; path = dirname(path)) {
+    const { mode, uid: owner, gid: group } = statSync(path)
+    const mayPass = owner === uid ? 0o100 : group === gid ? 0o010 : 0o001
+    if ((mode & mayPass) === 0) return false
+    if (path === dirname(path)) return true
+  }
+}
+
+/** A run proves that the binaries can be reached and their libraries loaded. */
 function probeBinaries(account: Account, binaries: Binaries): { major: string } | { failure: string } {
   const { file, args, ...user } = commandFor(account, binaries.postgres, ['--version'])
   const options = { ...user, cwd: '/', env: binaries.environment, encoding: 'utf8', timeout: PROBE_TIMEOUT_MS } as const
