@@ -18,7 +18,7 @@ const SETTINGS: Record<string, string> = {
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
-  // Not compressed: the binaries have pglz alone, which took an eighth of the processor while a long queue was moved.
+  // Not compressed: the binaries have pglz alone, which took an eighth of a core while a long queue was moved.
   wal_compression: 'off',
   checkpoint_timeout: '15min',
   max_wal_size: '4GB',
