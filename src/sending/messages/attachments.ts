@@ -12,7 +12,7 @@ export function decodeAttachments(attachments: readonly Wanted[]): Attachment[] 
     const size = decodedSize(attachment.content)
     total += size ?? 0
     if (total > ATTACHMENT_BYTES_MAX) {
-      throw refuse('attachments_too_large', 'The attachments are larger than 25 MB together.')
+      throw attachmentsTooLarge()
     }
     const content = size === null ? null : Buffer.from(attachment.content, 'base64')
     // Node skips what is no base64; a decoded length that differs from the announced one shows that it did.
@@ -35,3 +35,6 @@ function decodedSize(text: string): number | null {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   return (text.length / 4) * 3 - padding
 }
+
+export const attachmentsTooLarge = () =>
+  refuse('attachments_too_large', 'The attachments are larger than 25 MB together.')

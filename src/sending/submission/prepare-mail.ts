@@ -15,9 +15,12 @@ import {
 } from '../../mail/headers.ts'
 import type { ReceivedMail } from '../../mail/smtp-door.ts'
 import { newId } from '../../platform/ids.ts'
+import { attachmentsTooLarge } from '../messages/attachments.ts'
+import { ATTACHMENT_BYTES_MAX } from '../messages/limits.ts'
 import { invalid } from '../messages/prepare.ts'
 import type { Submission } from '../messages/submission.ts'
 import { recipientsOf } from './addressed.ts'
+import { attachmentBytes } from './attachment-size.ts'
 import { bodyHash } from './body-hash.ts'
 import { SmtpRefusal } from './reply.ts'
 import { isPrivateField, readServiceHeaders } from './service-headers.ts'
@@ -49,6 +52,8 @@ export function prepareMail(order: MailOrder): Submission {
   const from = requireFrom(fields)
   const { tags, metadata, idempotencyKey } = readServiceHeaders(fields)
   const recipients = recipientsOf(order.recipients, fields)
+  if (source.length > ATTACHMENT_BYTES_MAX && attachmentBytes(source) > ATTACHMENT_BYTES_MAX)
+    throw attachmentsTooLarge()
   const messageId = newId(now)
   const ownMessageId = validMessageId(fields)
   const rfcMessageId = ownMessageId ?? `<${messageId}@${from.domain}>`
