@@ -1,4 +1,5 @@
-// A tenant that somebody names in a request: 404 when it is not within the caller's reach, whether it exists or not.
+// A tenant that somebody names in a request to an observer: 404 when it is not within reach, whether it exists or not. The
+// floors above identity ask there.
 import type { Db } from './db/database.ts'
 import { sql } from './db/sql.ts'
 import { within, type Reach } from './principal.ts'

@@ -1,10 +1,10 @@
 // Handlers of /v1/suppressions and /v1/complaints.
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
 import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
-import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import type { World } from '../../platform/world.ts'
 import { addSuppression, removeSuppression } from './add.ts'
 import {
@@ -27,7 +27,7 @@ export type Complain = (
 
 export const feedbackRoutes = (world: World, complain: Complain): Route[] => [
   route(listSuppressionsEndpoint, async ({ caller, query }) => {
-    if (query.tenant_id !== undefined) await requireTenantWithin(world.db, caller.reach, query.tenant_id)
+    if (query.tenant_id !== undefined) await requireTenantInReach(world.db, caller.reach, query.tenant_id)
     const hides = await hidesReason(world, caller)
     if (hides && query.reason !== undefined) {
       throw refuse('invalid_request', 'The account does not show reasons, so entries cannot be asked for by them.')

@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { unmapped } from '../../platform/net/cidr.ts'
 
 /** More than the twenty at which the guardian's rule about a credential speaks up. */
-export const FAILURES_MAX = 30
+const FAILURES_MAX = 30
 const WINDOW_MS = 600_000
 /** About 2 MB. Beyond it the network that failed the longest ago is forgotten. */
 const NETWORKS_MAX = 10_000

@@ -93,8 +93,8 @@ interface MinuteLook {
 async function findInWholeMinutes(tx: Tx, { book, scopes, cache, last, running }: MinuteLook): Promise<Judged[]> {
   const end = minuteSettledAt(tx.now)
   // After a longer silence that minute is no longer news.
-  const sinceMs = last === null ? Infinity : tx.now.getTime() - last.getTime()
-  if (last === null || sinceMs < 0 || sinceMs > MINUTE_MS || minuteSettledAt(last) === end) return []
+  const sinceMs = last ? tx.now.getTime() - last.getTime() : Infinity
+  if (!last || sinceMs < 0 || sinceMs > MINUTE_MS || minuteSettledAt(last) === end) return []
   const look = new Look(tx, new Date(end - 1), cache)
   const known = new Set(running.map(({ rule, scope }) => stateKey(rule.name, scope)))
   const found = await look.findOver(book, scopes, SHORT_WINDOW_SECONDS)

@@ -26,8 +26,11 @@ const LEASE_MS = 30_000
 const HELD_MAX = 8_000
 /** What endpoints that have not answered yet may hold of it, so that any number of them leaves room for the others. */
 const HELD_UNPROVEN_MAX = 2_000
-/** Held at a time, and how often more is claimed, while others wait for what this process does as well: pushes have time. */
-const HELD_YIELDING_MAX = 64
+/**
+ * Claimed at a time, and how often, while others wait for what this process does as well: pushes have time. Whatever is held:
+ * endpoints that hang must not take the others' share.
+ */
+const CLAIM_MAX_YIELDING = 64
 const CLAIM_EVERY_MS_YIELDING = 100
 /** Webhooks per claim. */
 const LANES_MAX = 200
@@ -106,14 +109,14 @@ export class Messenger {
     let unproven = 0
     for (const lane of this.#lanes.values()) if (!lane.isProven) unproven += lane.held
     return {
-      total: Math.max(0, this.#heldMax() - this.#held.size),
+      total: Math.max(0, Math.min(HELD_MAX - this.#held.size, this.#claimMax())),
       unproven: Math.max(0, HELD_UNPROVEN_MAX - unproven),
     }
   }
 
-  #heldMax(): number {
+  #claimMax(): number {
     if (!this.#mustYield()) return HELD_MAX
-    return performance.now() - this.#claimedAt < CLAIM_EVERY_MS_YIELDING ? 0 : HELD_YIELDING_MAX
+    return performance.now() - this.#claimedAt < CLAIM_EVERY_MS_YIELDING ? 0 : CLAIM_MAX_YIELDING
   }
 
   #lanesToSkip(unproven: number): string[] {

@@ -145,7 +145,7 @@ function sendFailure(world: World, error: unknown, request: FastifyRequest, repl
     const cause = error instanceof Refusal ? error.cause : error
     world.log.warn({ err: cause, request_id: request.id, status }, 'request could not be served')
   }
-  if (!request.raw.complete) hearOut(request, reply)
+  if (status === 413 && !request.raw.complete) hearOut(request, reply)
   return reply
     .code(status)
     .headers({ 'x-request-id': request.id, ...headers })

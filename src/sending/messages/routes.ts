@@ -1,5 +1,4 @@
 // Handlers of /v1/messages.
-import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
@@ -32,7 +31,7 @@ export const messageRoutes = (world: World, gate: Gate, publicUrl: () => string)
     return reply(202, await gate.submit(await afterTenant(world, { reach: caller.reach, tenantId }, prepare)))
   }),
   route(listMessagesEndpoint, async ({ caller, query }) => {
-    if (query.tenant_id !== undefined) await requireTenantWithin(world.db, caller.reach, query.tenant_id)
+    if (query.tenant_id !== undefined) await requireTenantInReach(world.db, caller.reach, query.tenant_id)
     const limit = query.limit ?? LIMIT_DEFAULT
     const rows = await listMessages(world.db.lists, caller.reach, {
       tenantId: query.tenant_id ?? null,

