@@ -233,6 +233,12 @@ test('what a broader pause keeps is its own at once, however often it is handed 
   await eventually('it is handed over', async () => (await heldCount(account, middle.id)) === 2)
   assert.equal(await heldCount(account, narrow.id), 0)
   const { db } = box.app.world
+  await eventually('that is noted', async () => {
+    const { drained_at } = await db.one<{ drained_at: Date | null }>(
+      sql`select drained_at from suspensions where id = ${narrow.id}`,
+    )
+    return drained_at !== null
+  })
   const since = await db.many<{ held_since: Date }>(
     sql`select held_since from suspensions where id in (${narrow.id}, ${middle.id})`,
   )
