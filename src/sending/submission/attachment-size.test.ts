@@ -91,12 +91,13 @@ test('more than 25 MB of attachments are refused over SMTP as they are over HTTP
   }
 })
 
-/** Of three: others run beside us. */
+/** Of three, the processor's time of this thread: others run beside us. */
 const quickest = (run: () => unknown): number =>
   Math.min(
     ...Array.from({ length: 3 }, () => {
-      const began = performance.now()
+      const began = process.threadCpuUsage()
       run()
-      return performance.now() - began
+      const { user, system } = process.threadCpuUsage(began)
+      return (user + system) / 1_000
     }),
   )

@@ -120,6 +120,11 @@ export class Connection {
     this.#arm(ms)
   }
 
+  /** Taken from its rest: however long it takes until something is said, it does not say goodbye. */
+  rise(): void {
+    this.#state = 'busy'
+  }
+
   /** Says goodbye (RFC 5321 §4.1.1.10) and closes when the server has answered, or does not. */
   quit(ms: number): void {
     if (!this.isUsable) return

@@ -52,7 +52,9 @@ export function takeResting(lane: Lane | undefined, policy: TlsPolicy): Connecti
     const connection = lane!.resting[index]!
     if (connection.isUsable && !satisfies(connection, policy)) continue
     lane!.resting.splice(index, 1)
-    if (connection.isUsable) return connection
+    if (!connection.isUsable) continue
+    connection.rise()
+    return connection
   }
   return null
 }

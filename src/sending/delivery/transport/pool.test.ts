@@ -1,6 +1,7 @@
 // Connections kept, limited, shared fairly and given back.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { aServer, type Answer, type FakeServer, type Session } from './fake-smtp.fixture.ts'
 import type { TransportOptions } from './transport.ts'
 import { anEnvelope, aTransport, brief, routesTo, until } from './transport.fixture.ts'
@@ -316,4 +317,18 @@ test('a message whose kept connection was dead is asked about again before it be
   assert.equal(brief(outcome), 'withheld')
   assert.deepEqual(answers, [])
   assert.equal(server.messages.length, 1)
+})
+
+test('a kept connection that was taken does not say goodbye while its message waits to be allowed', async t => {
+  const server = await aServer(t)
+  const transport = aTransport(t, { ...routesTo(server), idleMs: 30 })
+  await transport.send('receiver.test', to(1))
+  const mayBegin = async (): Promise<boolean> => {
+    await delay(120)
+    return true
+  }
+  const [outcome] = await transport.sendIfAllowed('receiver.test', { ...to(2), mayBegin })
+
+  assert.equal(brief(outcome!), 'delivered')
+  assert.equal(server.sessions.length, 1)
 })
