@@ -1,30 +1,21 @@
 // Handlers of /v1/rules.
 import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
-import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
+import { nextIdCursor, pageOf, readIdCursor, type Page } from '../../platform/http/paging.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { deleteRuleEndpoint, listRulesEndpoint, saveRuleEndpoint, testRuleEndpoint } from './contract.ts'
-import { listRulesOf, listTenantRules, toApi } from './queries.ts'
+import { listRulesOf, listTenantRules, toApi, type StoredRule } from './queries.ts'
 import { replayRule } from './replay.ts'
-import { effectiveRules } from './rule.ts'
+import { effectiveRules, type Rule } from './rule.ts'
 import { deleteRule, saveRule } from './save.ts'
 
 export const guardianRoutes = (world: World): Route[] => [
   route(listRulesEndpoint, async ({ caller: { reach }, query }) => {
-    const after = readIdCursor(world.secrets, 'rules', query.cursor)
-    const tenantId = query.tenant_id ?? reach.tenantId
     if (query.tenant_id) await requireTenantWithin(world.db, reach, query.tenant_id)
-    // The first page begins with what is in force for everybody; those of single tenants follow.
-    const common = after === null ? await listRulesOf(world.db, reach.accountId, tenantId) : []
-    const rules = after === null ? effectiveRules(common, tenantId).map(toApi) : []
-    if (tenantId !== null) return reply(200, { rules, next_cursor: null })
-    const limit = query.limit ?? LIMIT_DEFAULT
-    const page = pageOf(await listTenantRules(world.db, reach, { after, limit: limit + 1 }), limit)
-    return reply(200, {
-      rules: [...rules, ...page.rows.map(toApi)],
-      next_cursor: nextIdCursor(world.secrets, 'rules', page),
-    })
+    const page = await listRules(world, reach, { ...query, tenantId: query.tenant_id ?? reach.tenantId })
+    return reply(200, { rules: page.rows.map(toApi), next_cursor: nextIdCursor(world.secrets, 'rules', page) })
   }),
   route(saveRuleEndpoint, async ({ by, caller, body }) => reply(200, await saveRule(world, by, caller.reach, body))),
   route(deleteRuleEndpoint, async ({ by, caller, params }) => {
@@ -33,3 +24,19 @@ export const guardianRoutes = (world: World): Route[] => [
   }),
   route(testRuleEndpoint, async ({ caller, body }) => reply(200, await replayRule(world, caller.reach, body))),
 ]
+
+/** First what is in force for everybody, or for that tenant; then, without one, those of single tenants. */
+async function listRules(
+  world: World,
+  reach: Reach,
+  { tenantId, cursor, limit = LIMIT_DEFAULT }: { tenantId: string | null; cursor?: string; limit?: number },
+): Promise<Page<Rule | StoredRule>> {
+  const last = readIdCursor(world.secrets, 'rules', cursor)
+  const inForce = effectiveRules(await listRulesOf(world.db, reach.accountId, tenantId), tenantId)
+  const lastAt = inForce.findIndex(rule => rule.id === last)
+  const isPast = last !== null && lastAt === -1
+  const rows = isPast ? [] : inForce.slice(lastAt + 1, lastAt + 2 + limit)
+  if (tenantId !== null || rows.length > limit) return pageOf(rows, limit)
+  const page = { after: isPast ? last : null, limit: limit + 1 - rows.length }
+  return pageOf([...rows, ...(await listTenantRules(world.db, reach, page))], limit)
+}

@@ -127,17 +127,24 @@ test('the list says what is in force: for the account with all overrides, or for
   assert.equal((await bound.get('/v1/rules')).body.rules.length, 11)
 })
 
-test('rules of many tenants come in pages', async () => {
+test('rules come in pages, those of single tenants last', async () => {
   const { account, saveRule } = await aWatchedAccount({ tenants: 3 })
   for (const { id: tenant_id } of account.tenants) await saveRule({ ...RULE, tenant_id })
-  const first = (await account.api.get('/v1/rules?limit=2')).body
-  assert.equal(first.rules.length, 12)
-  const second = (await account.api.get(`/v1/rules?limit=2&cursor=${first.next_cursor}`)).body
-  assert.deepEqual(
-    second.rules.map((rule: RuleView) => rule.tenant_id),
-    [account.tenants[0]!.id],
-  )
-  assert.equal(second.next_cursor, null)
+  const whole = (await account.api.get('/v1/rules')).body
+  assert.equal(whole.rules.length, 13)
+  assert.equal(whole.next_cursor, null)
+  const paged: RuleView[] = []
+  for (let cursor = ''; ;) {
+    const { body } = await account.api.get(`/v1/rules?limit=3${cursor}`)
+    assert.equal(body.rules.length, paged.length < 12 ? 3 : 1)
+    paged.push(...body.rules)
+    if (body.next_cursor === null) break
+    cursor = `&cursor=${body.next_cursor}`
+  }
+  assert.deepEqual(paged, whole.rules)
+  const ofTenant = (await account.api.get(`/v1/rules?limit=4&tenant_id=${account.tenants[0]!.id}`)).body
+  assert.equal(ofTenant.rules.length, 4)
+  assert.notEqual(ofTenant.next_cursor, null)
   assert.equal((await account.api.get('/v1/rules?cursor=forged.cursor')).status, 400)
 })
 

@@ -85,6 +85,14 @@ test('whoever is still sending when the body is refused reads the answer, and th
   assert.match(answer, /^HTTP\/1\.1 413 .*"payload_too_large".*HTTP\/1\.1 200 OK/s)
 })
 
+test('a request without Host is refused in the one shape, but for HTTP/1.0', async () => {
+  assert.match(
+    await raw('GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'),
+    /^HTTP\/1\.1 400 .*x-request-id: .*"code":"invalid_request","message":"A request needs a Host header\."/s,
+  )
+  assert.match(await raw('GET /healthz HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 OK/)
+})
+
 test('a body without end is cut off', async () => {
   const { bearer, box } = await anAccount()
   const socket = connect(Number(new URL(box.url).port), '127.0.0.1')

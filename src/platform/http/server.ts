@@ -48,6 +48,8 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
     keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
+    // Refused below, in our own words.
+    http: { requireHostHeader: false },
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 512 },
     clientErrorHandler: (error, socket) => answerBrokenHttp(error, socket, newId(clock.now())),
     frameworkErrors: (error, request, reply) => sendFailure(world, error, request, reply),
@@ -75,6 +77,9 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
     request.sourceIp = sourceAddress(request.socket.remoteAddress ?? '', forwardedFor, config.TRUSTED_PROXIES)
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
+    if (request.raw.httpVersion === '1.1' && !request.headers.host) {
+      throw refuse('invalid_request', 'A request needs a Host header.')
+    }
   })
   observe(world, app)
   app.setErrorHandler((error, request, reply) => sendFailure(world, error, request, reply))
