@@ -5,7 +5,7 @@ import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import type { World } from '../../platform/world.ts'
-import { findEvidence, findOwner, type Evidence } from './evidence-queries.ts'
+import { findEvidence, findOwner } from './evidence-queries.ts'
 import type { Finding } from './find-over.ts'
 import { isRate } from './metric.ts'
 import { type Rule, type Scope } from './rule.ts'
@@ -47,11 +47,12 @@ export async function act(world: World, plans: readonly Plan[]): Promise<boolean
 /** Answers how many scopes were paused. */
 async function actFor(tx: Tx, plans: readonly Plan[]): Promise<number> {
   // Read before anything is locked: a pause makes the account's mail wait until we commit.
-  const prepared: { plan: Plan; evidence: Evidence }[] = []
-  for (const plan of plans) {
-    const { rule, scope, window } = plan.finding
-    prepared.push({ plan, evidence: await findEvidence(tx, rule, scope, window) })
-  }
+  const prepared = await Promise.all(
+    plans.map(async plan => {
+      const { rule, scope, window } = plan.finding
+      return { plan, evidence: await findEvidence(tx, rule, scope, window) }
+    }),
+  )
   let paused = 0
   for (const { plan, evidence } of prepared) {
     const { rule, scope } = plan.finding
