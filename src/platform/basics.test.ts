@@ -1,4 +1,4 @@
-// Ids, SQL as a value, networks, batches.
+// Ids, SQL as a value, networks, batches, costly questions.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,6 +7,8 @@ import { Batcher } from './batcher.ts'
 import { all, any, prepared, sql } from './db/sql.ts'
 import { isUuid, newId } from './ids.ts'
 import { cidrList, parseCidr } from './net/cidr.ts'
+import { seldom } from './seldom.ts'
+import { eventually } from '../../test/support/factories.ts'
 
 test('ids are UUIDv7, unique, and grow also while the clock stands still or steps back', () => {
   const now = new Date()
@@ -133,4 +135,22 @@ test('a failing batch fails its own callers and not those of the next', async ()
   await assert.rejects(batcher.submit(1), /broken/)
   isBroken = false
   assert.equal(await batcher.submit(2), 2)
+})
+
+test('a costly question is asked once by those who ask together, rests after its answer, and not after a failure', async () => {
+  let asked = 0
+  const question = seldom(async () => {
+    asked += 1
+    await delay(10)
+    if (asked === 3) throw new Error('away')
+    return asked
+  })
+  assert.deepEqual(await Promise.all([question(), question()]), [1, 1])
+  assert.equal(await question(), 1)
+  await eventually('it is asked again', async () => (await question()) === 2)
+  await assert.rejects(
+    eventually('it fails', async () => (await question()) === 3),
+    /away/,
+  )
+  assert.equal(await question(), 4)
 })

@@ -1,5 +1,6 @@
 // Handler of /v1/queue, and the queue's gauges for Prometheus.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { seldom } from '../../platform/seldom.ts'
 import type { World } from '../../platform/world.ts'
 import { getQueueEndpoint } from './contract.ts'
 import { readQueueDepth, toDepth } from './depth.ts'
@@ -14,7 +15,8 @@ export function queueRoutes(world: World): Route[] {
 
 /** A scrape must answer while the database is away. */
 function observeQueue({ metrics, db, clock }: World): void {
-  const count = () => countQueueAnywhere(db, clock.now()).catch(() => [])
+  const counted = seldom(() => countQueueAnywhere(db, clock.now()))
+  const count = () => counted().catch(() => [])
   metrics.gauge('sluice_queue_deliveries', 'Deliveries that are not decided, by status', ['status'], async gauge => {
     const counts = await count()
     for (const status of STATUSES) gauge.set({ status }, counts.find(each => each.status === status)?.count ?? 0)

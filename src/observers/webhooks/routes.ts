@@ -5,6 +5,7 @@ import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
 import type { Dns } from '../../platform/net/dns.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { Secrets } from '../../platform/secrets.ts'
+import { seldom } from '../../platform/seldom.ts'
 import type { World } from '../../platform/world.ts'
 import { countWaitingAnywhere, listAttempts } from './attempt-queries.ts'
 import { deleteWebhook, rotateSecret, setWebhookStatus } from './change.ts'
@@ -78,8 +79,9 @@ function readEventCursor(secrets: Secrets, list: string, cursor: string | undefi
 /** A scrape must answer while the database is away. */
 function observeWaiting({ metrics, db }: World): void {
   const help = 'Webhook attempts that are not decided, by status'
+  const counted = seldom(() => countWaitingAnywhere(db))
   metrics.gauge('sluice_webhook_attempts_waiting', help, ['status'], async gauge => {
-    const counts = await countWaitingAnywhere(db).catch(() => [])
+    const counts = await counted().catch(() => [])
     for (const status of ['pending', 'failed'] as const) {
       gauge.set({ status }, counts.find(each => each.status === status)?.count ?? 0)
     }
