@@ -3,7 +3,7 @@
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
-import { lockAccountExclusively } from './account-lock.ts'
+import { lockAccountExclusively } from './locks.ts'
 import type { ScopeType, Suspension } from './contract.ts'
 import { findActive, insertSuspension } from './queries.ts'
 

@@ -1,6 +1,7 @@
 // The SQL behind parking and draining: whose turn it is, how far it has come, and how much each pause holds.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
+import { lockPauseShared } from './locks.ts'
 import type { ScopeType } from './contract.ts'
 
 export interface Unfinished {
@@ -24,7 +25,11 @@ export const listToParkAnywhere = (db: Db): Promise<Unfinished[]> =>
 
 /** Answers whether the pause is still active; it stays so until the transaction ends, for a resume waits. */
 export const lockWhileActive = async (tx: Tx, id: string): Promise<boolean> => {
-  const row = await tx.maybe(prepared`select from suspensions where id = ${id} and status = 'active' for share`)
+  // Sent together: the server takes them in their order, the lock first.
+  const [, row] = await Promise.all([
+    lockPauseShared(tx, id),
+    tx.maybe(prepared`select from suspensions where id = ${id} and status = 'active'`),
+  ])
   return row !== null
 }
 
@@ -36,7 +41,7 @@ export const listToDrainAnywhere = (db: Db): Promise<Unfinished[]> =>
   db.many<Unfinished>(prepared`
     select ${columns} from suspensions where status = 'resumed' and drained_at is null order by resumed_at limit 10`)
 
-/** Where it goes now: a resume of that other pause may have passed it on. */
+/** Where it goes now: a resume of that other pause may have passed it on, or have ended it. */
 export const findMovedTo = async (tx: Tx, id: string): Promise<string | null> => {
   const { moved_to } = await tx.one<{ moved_to: string | null }>(
     prepared`select moved_to from suspensions where id = ${id}`,

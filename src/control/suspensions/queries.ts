@@ -124,17 +124,20 @@ export interface Resumption {
   resumedBy: string
   /** The pause that keeps all of it. */
   movedTo: string | null
+  /** Pauses resumed before whose mail meets the same end. */
+  joined: readonly string[]
 }
 
 /** Fixes how many are affected: all that it holds at this moment, or none when another one keeps them. */
 export const updateResumed = async (
   tx: Tx,
-  { id, action, note, resumedBy, movedTo }: Resumption,
+  { id, action, note, resumedBy, movedTo, joined }: Resumption,
 ): Promise<Suspension & { affected_deliveries: number }> => {
   const row = await tx.one<Row & { affected_deliveries: number }>(sql`
     update suspensions set status = 'resumed', resumed_at = ${tx.now}, resumed_by = ${resumedBy}, resume_note = ${note},
       resume_action = ${action}, moved_to = ${movedTo}, affected_deliveries = case when ${movedTo === null} then
-        (select coalesce(sum(held), 0) from suspension_holds h where h.suspension_id = suspensions.id) else 0 end
+        (select coalesce(sum(held), 0) from suspension_holds h where h.suspension_id = any(${[id, ...joined]}::uuid[]))
+        else 0 end
     where id = ${id}
     returning ${columns}, affected_deliveries`)
   return { ...toSuspension(row), affected_deliveries: row.affected_deliveries }
@@ -146,6 +149,10 @@ export const listMovingTo = async (tx: Tx, id: string): Promise<string[]> => {
     select id from suspensions where moved_to = ${id} and drained_at is null order by id`)
   return rows.map(row => row.id)
 }
+
+/** They do not go anywhere any more but are let go where they are. */
+export const updateOwnEnd = (tx: Tx, ids: readonly string[], action: 'release' | 'purge'): Promise<number> =>
+  tx.run(sql`update suspensions set moved_to = null, resume_action = ${action} where id = any(${ids}::uuid[])`)
 
 export const updateMovedTo = (tx: Tx, ids: readonly string[], movedTo: string): Promise<number> =>
   tx.run(sql`update suspensions set moved_to = ${movedTo} where id = any(${ids}::uuid[])`)

@@ -2,7 +2,7 @@
 // nobody can add to a pause while the account's lock is held, nor after.
 import type { Tx } from '../../platform/db/database.ts'
 import { refuse } from '../../platform/refusal.ts'
-import { lockAccountExclusively, lockResumes } from './account-lock.ts'
+import { lockAccountExclusively, lockPauseExclusively, lockResumes } from './locks.ts'
 import type { ResumeOrder, Suspension } from './contract.ts'
 import { nameOf } from './pause.ts'
 import { covers, mayOverlap } from './match.ts'
@@ -12,6 +12,7 @@ import {
   listMovingTo,
   lockSuspension,
   updateMovedTo,
+  updateOwnEnd,
   updateResumed,
   type ActiveSuspension,
 } from './queries.ts'
@@ -40,6 +41,7 @@ export type Resumed = Suspension & { affected_deliveries: number }
 /** Null when there is no such pause. One that was resumed before is answered as it is, with nothing affected. */
 export async function resume(tx: Tx, { accountId, id, order, isOperator, movers }: Resume): Promise<Resumed | null> {
   await lockResumes(tx, accountId)
+  await lockPauseExclusively(tx, id)
   const suspension = await lockSuspension(tx, accountId, id)
   if (!suspension) return null
   if (suspension.status === 'resumed') return { ...suspension, affected_deliveries: 0 }
@@ -61,7 +63,7 @@ export async function resume(tx: Tx, { accountId, id, order, isOperator, movers 
   await lockAccountExclusively(tx, accountId)
   const now = await others()
   const keeper = keeperOf(now)
-  await settleMoving(tx, id, keeper, movers)
+  const joined = await settleMoving(tx, { id, keeper, action, isAlone: now.length === 0 }, movers)
   // Here and not with each batch that is handed over: those hold the account's lock shared and must not wait for this row.
   if (keeper) await updateHeldSince(tx, keeper, id)
   const isNew = now.some(other => !before.some(({ id: known }) => known === other.id))
@@ -74,6 +76,7 @@ export async function resume(tx: Tx, { accountId, id, order, isOperator, movers 
     note: order.note ?? null,
     resumedBy: nameOf(tx.by),
     movedTo: keeper,
+    joined,
   })
   const { scope, tenant_id: tenantId, affected_deliveries } = resumed
   tx.record({ type: 'resumed', accountId, tenantId, data: { suspension_id: id, scope, action, affected_deliveries } })
@@ -87,10 +90,23 @@ export async function resume(tx: Tx, { accountId, id, order, isOperator, movers 
   return resumed
 }
 
-/** What others were to hand to this pause goes to whom it goes itself, or is taken in now, to be counted. */
-async function settleMoving(tx: Tx, id: string, keeper: string | null, movers: Movers): Promise<void> {
+interface Settling {
+  id: string
+  keeper: string | null
+  action: 'release' | 'purge'
+  /** No other pause has a say. */
+  isAlone: boolean
+}
+
+/**
+ * What others were to hand to this pause goes to whom it goes itself, or meets the same end where it is: then it is answered
+ * which those are, to be counted with it. Only where other pauses may keep a part is it taken in first.
+ */
+async function settleMoving(tx: Tx, { id, keeper, action, isAlone }: Settling, movers: Movers): Promise<string[]> {
   const moving = await listMovingTo(tx, id)
-  if (moving.length === 0) return
+  if (moving.length === 0) return []
   if (keeper) await updateMovedTo(tx, moving, keeper)
+  else if (isAlone) await updateOwnEnd(tx, moving, action)
   else for (const fromId of moving) await movers.all(tx, fromId, id)
+  return isAlone && !keeper ? moving : []
 }

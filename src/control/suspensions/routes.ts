@@ -8,7 +8,7 @@ import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import { lockResumes } from './account-lock.ts'
+import { lockResumes } from './locks.ts'
 import {
   createSuspensionEndpoint,
   getSuspensionEndpoint,

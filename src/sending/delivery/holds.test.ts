@@ -1,6 +1,8 @@
 // Held mail: parked by a pause, released, cancelled, moved to another pause, expired. Nothing is lost or doubled.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { lockWhileActive } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
@@ -223,6 +225,64 @@ test('of overlapping pauses each lets go only what no other matches, in either o
   )
 })
 
+/** As if what the first held were still to be handed to the second. */
+async function putBack({ app }: Box, fromId: string, toId: string): Promise<void> {
+  await app.world.db.transact(system('test'), async tx => {
+    const moved = await tx.run(sql`update queue set suspension_id = ${fromId} where suspension_id = ${toId}`)
+    await tx.run(sql`insert into suspension_holds values (${fromId}, ${moved}), (${toId}, ${-moved})`)
+    await tx.run(sql`update suspensions set drained_at = null where id = ${fromId}`)
+  })
+}
+
+const isDrained = async ({ app }: Box, id: string): Promise<boolean> => {
+  const { drained_at } = await app.world.db.one<{ drained_at: Date | null }>(
+    sql`select drained_at from suspensions where id = ${id}`,
+  )
+  return drained_at !== null
+}
+
+test('what was on its way to a broader pause is purged with it, or kept by a third one that matches it', async () => {
+  const { account, box, from } = await aSender()
+  const narrow = await pause(account, 'tenant', account.tenant.id)
+  const plain = await send(account, from)
+  const tagged = await send(account, from, { tags: ['kept'] })
+  const wide = await pause(account, 'account', account.id)
+  await resume(account, narrow.id)
+  await eventually('it is handed over', () => isDrained(box, narrow.id))
+  await putBack(box, narrow.id, wide.id)
+  const third = await pause(account, 'rule', 'tag:kept')
+  assert.equal((await resume(account, wide.id)).affected_deliveries, 1)
+  await becomes(account, plain.body.message_id, { delivered: 1 })
+  assert.equal(await heldCount(account, third.id), 1)
+
+  const again = await pause(account, 'account', account.id)
+  await resume(account, third.id)
+  await eventually('it is handed over', () => isDrained(box, third.id))
+  await putBack(box, third.id, again.id)
+  assert.equal((await resume(account, again.id, { action: 'purge' })).affected_deliveries, 1)
+  await becomes(account, tagged.body.message_id, { cancelled: 1 })
+  await assertConserved(box)
+})
+
+test('a resume goes before those who would go on parking', async () => {
+  const { account, box } = await aSender()
+  const paused = await pause(account, 'tenant', account.tenant.id)
+  const { db } = box.app.world
+  const { promise: end, resolve } = Promise.withResolvers<void>()
+  const first = db.transact(system('test'), async tx => {
+    assert.equal(await lockWhileActive(tx, paused.id), true)
+    await end
+  })
+  await delay(50)
+  const resumed = resume(account, paused.id)
+  await delay(100)
+  const second = db.transact(system('test'), tx => lockWhileActive(tx, paused.id))
+  await delay(100)
+  resolve()
+  assert.equal(await second, false)
+  await Promise.all([first, resumed])
+})
+
 test('what a broader pause keeps is its own at once, however often it is handed on', async () => {
   const { account, box, from } = await aSender()
   const narrow = await pause(account, 'tenant', account.tenant.id)
@@ -233,23 +293,14 @@ test('what a broader pause keeps is its own at once, however often it is handed 
   await eventually('it is handed over', async () => (await heldCount(account, middle.id)) === 2)
   assert.equal(await heldCount(account, narrow.id), 0)
   const { db } = box.app.world
-  await eventually('that is noted', async () => {
-    const { drained_at } = await db.one<{ drained_at: Date | null }>(
-      sql`select drained_at from suspensions where id = ${narrow.id}`,
-    )
-    return drained_at !== null
-  })
+  await eventually('that is noted', () => isDrained(box, narrow.id))
   const since = await db.many<{ held_since: Date }>(
     sql`select held_since from suspensions where id in (${narrow.id}, ${middle.id})`,
   )
   assert.deepEqual(since[0], since[1], 'its time of being held goes on')
 
-  // On its way to a pause that is resumed itself: taken in first, and counted there.
-  await db.transact(system('test'), async tx => {
-    await tx.run(sql`update queue set suspension_id = ${narrow.id} where suspension_id = ${middle.id}`)
-    await tx.run(sql`insert into suspension_holds values (${narrow.id}, 2), (${middle.id}, -2)`)
-    await tx.run(sql`update suspensions set drained_at = null where id = ${narrow.id}`)
-  })
+  // On its way to a pause that is resumed itself: let go with it, and counted there.
+  await putBack(box, narrow.id, middle.id)
   assert.equal((await resume(account, middle.id)).affected_deliveries, 2)
   for (const mail of mails) await becomes(account, mail.body.message_id, { delivered: 1 })
   await assertConserved(box)

@@ -1,6 +1,6 @@
 // What a resumed pause held is let go in batches behind the answer: released into the queue, or cancelled. Each batch is
 // one transaction, so that a kill leaves every recipient either held or let go, and counted once.
-import { lockAccountsShared } from '../../control/suspensions/account-lock.ts'
+import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
 import { countHeld, countHolds } from '../../control/suspensions/holds.ts'
 import { broadestPause, mayOverlap, scopeName } from '../../control/suspensions/match.ts'
@@ -56,7 +56,8 @@ async function letGo(world: World, pause: Unfinished, signal: AbortSignal): Prom
 /** To the pause that keeps it. The account's lock keeps that one from being resumed until we have committed. */
 async function handOver(tx: Tx, { id, account_id: accountId }: Unfinished): Promise<number> {
   await lockAccountsShared(tx, [accountId])
-  return moveBatch(tx, id, (await whereItGoes(tx, id))!)
+  const keeper = await whereItGoes(tx, id)
+  return keeper ? moveBatch(tx, id, keeper) : 0
 }
 
 async function letGoBatch(world: World, tx: Tx, pause: Unfinished, walk: HeldWalk): Promise<number> {

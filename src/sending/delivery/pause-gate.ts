@@ -4,7 +4,7 @@
 // everybody who waits.
 import { setImmediate as sockets } from 'node:timers/promises'
 import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
-import { lockAccountsShared } from '../../control/suspensions/account-lock.ts'
+import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import { broadestPause, type PauseFacts } from '../../control/suspensions/match.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'

@@ -1,7 +1,7 @@
 // Recording what attempts came to: many outcomes in one transaction, with their events, and with the suppressions
 // that hard bounces bring. The lease is the fence: what another worker has taken over meanwhile is left alone.
 import { suppress } from '../../control/feedback/suppress.ts'
-import { lockAccountsShared } from '../../control/suspensions/account-lock.ts'
+import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import { countHeld } from '../../control/suspensions/holds.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'

@@ -1,7 +1,7 @@
 // The one gate through which every message enters, whatever the door. Concurrent submissions are gathered into one
 // transaction that holds message, body, deliveries, queue, usage, idempotency, events and audit; one that is refused
 // does not fail the others.
-import { lockAccountsShared } from '../../control/suspensions/account-lock.ts'
+import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import { activePauses } from '../../control/suspensions/active.ts'
 import { countHeld } from '../../control/suspensions/holds.ts'
 import { suppressedAmong } from '../../control/feedback/suppressed.ts'

@@ -1,4 +1,5 @@
-// The lock between pausing an account's mail and starting to send it. Attempts take it shared, a pause exclusively.
+// The locks around pauses. The account's lies between pausing its mail and starting to send it: attempts take it shared, a
+// pause exclusively.
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared } from '../../platform/db/sql.ts'
 
@@ -18,4 +19,16 @@ export async function lockAccountExclusively(tx: Tx, accountId: string): Promise
 /** Resumes of one account take turns: two that move mail into each other would never end. */
 export async function lockResumes(tx: Tx, accountId: string): Promise<void> {
   await tx.many(prepared`select pg_advisory_xact_lock(${SPACE + 1}, hashtext(${accountId}))`)
+}
+
+/**
+ * Who works on what an active pause holds shares this; its resume takes it alone. Not by its row: those who share a row let
+ * others join while somebody waits to have it alone, and parking a long queue would keep its resume waiting to the end.
+ */
+export async function lockPauseShared(tx: Tx, id: string): Promise<void> {
+  await tx.many(prepared`select pg_advisory_xact_lock_shared(${SPACE + 2}, hashtext(${id}))`)
+}
+
+export async function lockPauseExclusively(tx: Tx, id: string): Promise<void> {
+  await tx.many(prepared`select pg_advisory_xact_lock(${SPACE + 2}, hashtext(${id}))`)
 }
