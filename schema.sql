@@ -464,6 +464,16 @@ create table suspension_holds (
 );
 CREATE INDEX suspension_holds_by_suspension ON public.suspension_holds USING btree (suspension_id);
 
+create table suspension_stragglers (
+  suspension_id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  message_id uuid not null,
+  n integer not null,
+  constraint suspension_stragglers_suspension_id_fkey FOREIGN KEY (suspension_id) REFERENCES suspensions(id) ON DELETE CASCADE,
+  constraint suspension_stragglers_pkey PRIMARY KEY (suspension_id, message_id, n)
+);
+
 create table suspensions (
   id uuid not null,
   account_id uuid not null,

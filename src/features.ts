@@ -14,6 +14,7 @@ import { Courier } from './sending/delivery/courier.ts'
 import { deliveryLoops } from './sending/delivery/loops.ts'
 import { moveAll } from './sending/delivery/hand-over.ts'
 import { moveSome } from './sending/delivery/move-held.ts'
+import { settleStragglers } from './sending/delivery/park-late.ts'
 import { Transport } from './sending/delivery/transport/transport.ts'
 import { Gate } from './sending/messages/gate.ts'
 import { messageLoops } from './sending/messages/loops.ts'
@@ -117,7 +118,7 @@ const routesOf = (world: World, { gate, publicUrl, http, dns }: Shared): Route[]
   ...usageRoutes(world),
   ...unsubscribeRoutes(world),
   ...feedbackRoutes(world, complain),
-  ...suspensionRoutes(world, { some: moveSome, all: moveAll }),
+  ...suspensionRoutes(world, { some: moveSome, all: moveAll, late: settleStragglers }),
   ...queueRoutes(world),
   ...webhookRoutes(world, { http, dns }),
   ...eventRoutes(world),

@@ -17,12 +17,21 @@ export interface TestSink {
   connections: number
   /** Answers to a command in place of 250; null for the usual one. */
   answer: (verb: string, argument: string) => string | null
+  /** Ends every connection without a word. */
+  hangUp(): void
   close(): Promise<void>
 }
 
 export async function aSink(): Promise<TestSink> {
   const sockets = new Set<Socket>()
-  const sink: TestSink = { port: 0, received: [], connections: 0, answer: () => null, close: async () => {} }
+  const sink: TestSink = {
+    port: 0,
+    received: [],
+    connections: 0,
+    answer: () => null,
+    hangUp: () => {},
+    close: async () => {},
+  }
   const server = createServer(socket => {
     sockets.add(socket)
     sink.connections += 1
@@ -33,8 +42,11 @@ export async function aSink(): Promise<TestSink> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   sink.port = (server.address() as AddressInfo).port
-  sink.close = async () => {
+  sink.hangUp = () => {
     for (const socket of sockets) socket.destroy()
+  }
+  sink.close = async () => {
+    sink.hangUp()
     server.close()
     await once(server, 'close')
   }

@@ -112,6 +112,7 @@ test('finders without reach say so, and these are all of them', () => {
     'listCredentialsByUsernameAnywhere',
     'listKeysByPrefixAnywhere',
     'listOverridesAnywhere',
+    'listPausesWithStragglersAnywhere',
     'listRetentionAnywhere',
     'listSealedKeysAnywhere',
     'listStatesAnywhere',

@@ -23,6 +23,8 @@ export interface Movers {
   some(tx: Tx, from: ActiveSuspension, others: readonly ActiveSuspension[], heldSince: Date | null): Promise<void>
   /** All that a pause holds. */
   all(tx: Tx, fromId: string, toId: string): Promise<void>
+  /** To a pause what it matched while it was being sent, and what waits again by now. */
+  late(tx: Tx, to: ActiveSuspension): Promise<void>
 }
 
 /** Clocks of processes differ, and a transaction is older than its commit. */
@@ -61,6 +63,7 @@ export async function resume(tx: Tx, { accountId, id, order, isOperator, movers 
   const before = await others()
   if (before.length > 0 && !keeperOf(before)) await movers.some(tx, from, before, null)
   await lockAccountExclusively(tx, accountId)
+  await movers.late(tx, from)
   const now = await others()
   const keeper = keeperOf(now)
   const joined = await settleMoving(tx, { id, keeper, action, isAlone: now.length === 0 }, movers)

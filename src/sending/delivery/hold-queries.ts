@@ -34,10 +34,18 @@ export interface Walk {
   limit: number
 }
 
+export interface Stretch {
+  walk: Omit<Walk, 'limit'>
+  end: QueuePosition
+}
+
 /** The next stretch of an account's queue, by tenant and message, whatever the status. Its end bounds one batch. */
-export const findStretchEnd = (tx: Tx, walk: Walk): Promise<(QueuePosition & { is_last: boolean }) | null> =>
-  tx.maybe<QueuePosition & { is_last: boolean }>(sql`
-    select tenant_id, message_id, n, count < ${walk.limit} as is_last
+export const findStretchEnd = (
+  tx: Tx,
+  walk: Walk,
+): Promise<(QueuePosition & { count: number; is_last: boolean }) | null> =>
+  tx.maybe(sql`
+    select tenant_id, message_id, n, count, count < ${walk.limit} as is_last
     from (
       select tenant_id, message_id, n, count(*) over () as count, row_number() over () as position
       from (select tenant_id, message_id, n from queue where ${stretchAfter(walk)}
@@ -69,20 +77,26 @@ const valueOf = (tenantId: string | null, { tenant_id, message_id, n }: QueuePos
  * the rows: joined by their keys, the planner takes a stretch of a fast-growing table for a large part of it, and reads it
  * all.
  */
-export const parkStretch = (
-  tx: Tx,
-  pause: PauseScope,
-  { walk, end }: { walk: Omit<Walk, 'limit'>; end: QueuePosition },
-): Promise<HeldRow[]> =>
+export const parkStretch = (tx: Tx, pause: PauseScope, stretch: Stretch): Promise<HeldRow[]> =>
   tx.many<HeldRow>(sql`
     update queue q
     set status = 'held', suspension_id = ${pause.id}, held_at = ${tx.now}, due_at = null, updated_at = ${tx.now}
     where ctid = any(array(
       select q.ctid from queue q
-      where ${stretchAfter(walk)} and ${keyOf(walk.tenantId)} <= ${valueOf(walk.tenantId, end)}
-        and q.status in ('queued', 'deferred') and ${matches(pause)}
+      where ${within(stretch)} and q.status in ('queued', 'deferred') and ${matches(pause)}
       for update of q skip locked))
     returning q.message_id, q.tenant_id, q.recipient`)
+
+/** What the pause matches in the stretch and did not get, because it is being sent or taken. */
+export const insertStragglers = (tx: Tx, pause: PauseScope, stretch: Stretch): void =>
+  tx.send(sql`
+    insert into suspension_stragglers (suspension_id, account_id, tenant_id, message_id, n)
+    select ${pause.id}, account_id, tenant_id, message_id, n from queue q
+    where ${within(stretch)} and q.status in ('queued', 'deferred', 'sending') and ${matches(pause)}
+    on conflict do nothing`)
+
+const within = ({ walk, end }: Stretch): Sql =>
+  sql`${stretchAfter(walk)} and ${keyOf(walk.tenantId)} <= ${valueOf(walk.tenantId, end)}`
 
 /** As `applies` in control/suspensions says it, for rows of `q`. */
 function matches({ scope_type, scope_value }: PauseScope): Sql {
@@ -172,7 +186,7 @@ export const lockSetAsideOverdue = (tx: Tx, limit: number): Promise<WalkedRow[]>
       and q.held_at < ${tx.now}::timestamptz - a.hold_ttl_seconds * interval '1 second'
     limit ${limit} for update of q skip locked`)
 
-const keysOf = (rows: readonly Key[]): Sql =>
+export const keysOf = (rows: readonly Key[]): Sql =>
   sql`${bareArray(rows.map(row => row.account_id))}::uuid[], ${bareArray(rows.map(row => row.tenant_id))}::uuid[],
     ${bareArray(rows.map(row => row.message_id))}::uuid[], ${bareArray(rows.map(row => row.n))}::integer[]`
 

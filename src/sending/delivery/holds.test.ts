@@ -264,6 +264,58 @@ test('what was on its way to a broader pause is purged with it, or kept by a thi
   await assertConserved(box)
 })
 
+test('mail that was being sent when the pause came is held when it comes back, and a purge takes it', async () => {
+  const { box, sink } = await aRoutedBox()
+  const account = await anAccount({ box })
+  await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: 'late.sluice.test' })
+  let hanging = 0
+  sink.answer = verb => {
+    if (verb === 'RCPT') hanging += 1
+    return verb === 'RCPT' || verb === 'DATA' ? 'HANG' : null
+  }
+  const mails = [await send(account, 'a@late.sluice.test'), await send(account, 'a@late.sluice.test')]
+  await eventually('both are being sent', async () => hanging === 2)
+  const paused = await pause(account, 'tenant', account.tenant.id)
+  const { db } = box.app.world
+  const stragglers = async () => (await db.many(sql`select from suspension_stragglers`)).length
+  await eventually('they are remembered', async () => (await stragglers()) === 2)
+  sink.hangUp()
+  const late = box.app.loops.find(loop => loop.name === 'parking-late')!
+  await eventually('they are held', async () => {
+    if (late.kind === 'every') await late.run(box.app.world, new AbortController().signal)
+    return (await heldCount(account, paused.id)) === 2
+  })
+  assert.equal(await stragglers(), 0)
+  await assertConserved(box)
+  const { body: events } = await account.api.get(`/v1/events?message_id=${mails[0]!.body.message_id}`)
+  assert.deepEqual(
+    events.events.map((event: { type: string }) => event.type),
+    ['held', 'deferred', 'accepted'],
+  )
+  sink.answer = () => null
+  assert.equal((await resume(account, paused.id, { action: 'purge' })).affected_deliveries, 2)
+  for (const { body } of mails) await becomes(account, body.message_id, { cancelled: 1 })
+  assert.equal(sink.received.length, 0)
+})
+
+test('a purge takes also what came back a moment before, and lets go of what is still being sent', async () => {
+  const { account, box, from } = await aSender()
+  const paused = await pause(account, 'tenant', account.tenant.id)
+  const back = await send(account, from, { to: ['back@example.com'] })
+  const { db } = box.app.world
+  await db.transact(system('test'), async tx => {
+    await tx.run(sql`update queue set status = 'queued', suspension_id = null, held_at = null,
+      due_at = ${tx.now}::timestamptz + interval '5 minutes' where message_id = ${back.body.message_id}`)
+    await tx.run(sql`insert into suspension_holds values (${paused.id}, -1)`)
+    await tx.run(sql`insert into suspension_stragglers select ${paused.id}, account_id, tenant_id, message_id, n
+      from queue where message_id = ${back.body.message_id}`)
+  })
+  assert.equal((await resume(account, paused.id, { action: 'purge' })).affected_deliveries, 1)
+  await becomes(account, back.body.message_id, { cancelled: 1 })
+  assert.deepEqual(await db.many(sql`select from suspension_stragglers where suspension_id = ${paused.id}`), [])
+  await assertConserved(box)
+})
+
 test('a resume goes before those who would go on parking', async () => {
   const { account, box } = await aSender()
   const paused = await pause(account, 'tenant', account.tenant.id)

@@ -23,34 +23,37 @@ import {
   type LockedRow,
   type WalkedRow,
 } from './hold-queries.ts'
-import { inLanes, Turns } from './lanes.ts'
+import { InTurns, Turns } from './lanes.ts'
 
 /** As in parking: the journal's lock is held while the events of a batch are appended. */
 const BATCH_MAX = 2_000
 
-/** Answers how many pauses it worked on; one that is not done, because others work on it too, is looked at again. */
-export async function letGoNext(world: World, signal: AbortSignal): Promise<number> {
-  const pauses = await toDrain(world.db)
-  let done = 0
-  for (const pause of pauses) if (await letGo(world, pause, signal)) done += 1
-  return done
-}
+const turns = new InTurns<Unfinished, HeldWalk>()
 
-async function letGo(world: World, pause: Unfinished, signal: AbortSignal): Promise<boolean> {
-  const walk = new HeldWalk(pause.id)
-  await inLanes(signal, async () => {
-    // A crash of the database may undo the last batches: they are held again then, and let go again.
-    const count = await world.db.transactLightly(system('resuming'), tx =>
-      pause.moved_to ? handOver(tx, pause) : letGoBatch(world, tx, pause, walk),
-    )
-    if (count > 0 && pause.resume_action === 'release' && !pause.moved_to) world.wakeups.hint('deliveries')
-    return count > 0
-  })
-  return world.db.transact(system('resuming'), async tx => {
-    if (await holdsAnything(tx, pause.id)) return false
-    await noteDrained(tx, pause.id)
-    return true
-  })
+/** Answers how many pauses it worked on; one that is not done, because others work on it too, is looked at again. */
+export const letGoNext = (world: World, signal: AbortSignal): Promise<number> =>
+  turns.next(
+    {
+      list: () => toDrain(world.db),
+      begin: pause => new HeldWalk(pause.id),
+      batch: (pause, walk) => letGo(world, pause, walk),
+      end: pause =>
+        world.db.transact(system('resuming'), async tx => {
+          if (await holdsAnything(tx, pause.id)) return false
+          await noteDrained(tx, pause.id)
+          return true
+        }),
+    },
+    signal,
+  )
+
+async function letGo(world: World, pause: Unfinished, walk: HeldWalk): Promise<boolean> {
+  // A crash of the database may undo the last batches: they are held again then, and let go again.
+  const count = await world.db.transactLightly(system('resuming'), tx =>
+    pause.moved_to ? handOver(tx, pause) : letGoBatch(world, tx, pause, walk),
+  )
+  if (count > 0 && pause.resume_action === 'release' && !pause.moved_to) world.wakeups.hint('deliveries')
+  return count > 0
 }
 
 /** To the pause that keeps it. The account's lock keeps that one from being resumed until we have committed. */

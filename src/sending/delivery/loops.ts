@@ -6,6 +6,7 @@ import type { Loop } from '../../platform/loops/loop.ts'
 import type { Courier } from './courier.ts'
 import { expireHeld } from './expire-held.ts'
 import { letGoNext } from './let-go.ts'
+import { parkLate } from './park-late.ts'
 import { parkNext } from './park.ts'
 import { reclaimLapsed } from './queries.ts'
 import { keepWeekPartitions } from './week-partitions.ts'
@@ -54,6 +55,7 @@ export const deliveryLoops = (courier: Courier): Loop[] => [
     },
   },
   { kind: 'work', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: parkNext },
+  { kind: 'every', name: 'parking-late', seconds: 5, run: parkLate },
   { kind: 'work', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: letGoNext },
   { kind: 'every', name: 'hold-expiry', seconds: 60, run: expireHeld },
   {
