@@ -1,6 +1,6 @@
 // Tells apart the ways a statement fails: the database is away (503, try again), two transactions collided (we try
 // again ourselves), a constraint said no (the recipe decides), or a bug.
-import { refuse, type Refusal } from '../refusal.ts'
+import { refuse, Refusal } from '../refusal.ts'
 
 interface DatabaseError {
   code?: string
@@ -64,3 +64,6 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
 /** What a caller is told while the database is away. */
 export const unavailable = (cause: unknown): Refusal =>
   refuse('unavailable', 'The service is temporarily unavailable. Try again shortly.', { retryAfterSeconds: 2, cause })
+
+/** What a transaction throws while the database is away; anything else is the statement's own fault. */
+export const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable'

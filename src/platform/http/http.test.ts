@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { theBox } from '../../../test/support/box.ts'
 import { anAccount } from '../../../test/support/factories.ts'
 
@@ -91,6 +92,27 @@ test('a request without Host is refused in the one shape, but for HTTP/1.0', asy
     /^HTTP\/1\.1 400 .*x-request-id: .*"code":"invalid_request","message":"A request needs a Host header\."/s,
   )
   assert.match(await raw('GET /healthz HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 OK/)
+})
+
+test('who gives up while waiting for room does not keep it', async () => {
+  const { api, bearer, box } = await anAccount()
+  const announce = (bytes: number) => {
+    const socket = connect(Number(new URL(box.url).port), '127.0.0.1')
+    socket.on('error', () => {}).resume()
+    const head = `Host: x\r\nAuthorization: Bearer ${bearer}\r\nContent-Type: application/json\r\n`
+    socket.write(`POST /v1/messages HTTP/1.1\r\n${head}Content-Length: ${bytes}\r\n\r\n{`)
+    return socket
+  }
+  const first = announce(40 * 1024 * 1024)
+  await delay(100)
+  const others = Array.from({ length: 6 }, () => announce(30_000_000))
+  await delay(100)
+  for (const socket of others) socket.destroy()
+  await delay(100)
+  first.destroy()
+  const large = api.post('/v1/messages', { text: 'x'.repeat(400_000) })
+  const late = delay(5_000, null, { ref: false }).then(() => assert.fail('a large request waits for ever'))
+  assert.equal((await Promise.race([large, late])).status, 400)
 })
 
 test('a body without end is cut off', async () => {

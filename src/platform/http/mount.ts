@@ -56,8 +56,10 @@ async function waitForRoom(bodyBytesMax: number, request: FastifyRequest, reply:
   const announced = request.headers['content-length']
   const bytes = announced === undefined ? bodyBytesMax : Math.min(Number(announced), bodyBytesMax)
   if (bytes <= LARGE_BODY_BYTES) return
+  // Listened for first: who gives up while waiting must not keep the room when it comes.
+  const gone = new Promise<void>(resolve => reply.raw.once('close', resolve))
   const release = await LARGE_BODIES.acquire(bytes)
-  reply.raw.once('close', release)
+  void gone.then(release)
 }
 
 /** Compiles the checks of a contract once; the result turns a request into a call or throws the refusal. */

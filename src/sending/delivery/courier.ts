@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { ActiveSuspension } from '../../control/suspensions/active.ts'
 import { scopeName, type PauseFacts } from '../../control/suspensions/match.ts'
 import { system } from '../../platform/db/actor.ts'
+import { isUnavailable } from '../../platform/db/errors.ts'
 import type { World } from '../../platform/world.ts'
 import { Flight, leaseOf } from './flight.ts'
 import { isMovingQueue } from './lanes.ts'
@@ -33,6 +34,8 @@ export interface Transport {
  * leases.
  */
 const LEASE_MS = 30_000
+/** After an attempt that failed on our side. */
+const FAILED_PUT_OFF_MS = 60_000
 /** Larger bodies are fetched one at a time, when their turn comes. */
 const BODY_BYTES_IN_CLAIM = 64 * 1024
 
@@ -80,7 +83,7 @@ export class Courier {
     )
     if (claimed.length === 0) return 0
     this.#flight.begin(claimed, leaseToken)
-    for (const job of await this.#jobsOf(claimed, leaseToken)) void this.#run(job, signal)
+    for (const job of await this.#jobsOrNone(claimed, leaseToken)) void this.#run(job, signal)
     return claimed.length
   }
 
@@ -97,6 +100,17 @@ export class Courier {
   async drain(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs
     while (this.#flight.size > 0 && performance.now() < deadline) await new Promise(resolve => setTimeout(resolve, 20))
+  }
+
+  /** What was claimed and cannot be read is let go: its leases must not be kept alive. */
+  async #jobsOrNone(claimed: readonly Claimed[], leaseToken: string): Promise<Job[]> {
+    try {
+      return await this.#jobsOf(claimed, leaseToken)
+    } catch (error) {
+      await this.#giveBack(claimed, leaseToken)
+      this.#flight.end(claimed, leaseToken)
+      throw error
+    }
   }
 
   async #jobsOf(claimed: readonly Claimed[], leaseToken: string): Promise<Job[]> {
@@ -119,12 +133,14 @@ export class Courier {
     try {
       await this.#attempt(job, signal)
     } catch (err) {
-      // Nothing was recorded: the mail goes back to the queue, now if the database is there, else when the lease
-      // lapses.
-      if (!signal.aborted) this.#world.log.error({ err, message_id: job.message.id }, 'an attempt could not be made')
-      await this.#giveBack(job)
+      // Nothing was recorded: the mail goes back to the queue, if the database is there, else when the lease lapses. What
+      // failed for a reason of its own would fail again at once.
+      const { message, deliveries, leaseToken } = job
+      if (!signal.aborted) this.#world.log.error({ err, message_id: message.id }, 'an attempt could not be made')
+      if (signal.aborted || isUnavailable(err)) await this.#giveBack(deliveries, leaseToken)
+      else await this.#putOff(deliveries, leaseToken, FAILED_PUT_OFF_MS).catch(() => {})
     } finally {
-      this.#flight.end(job.deliveries)
+      this.#flight.end(job.deliveries, job.leaseToken)
     }
   }
 
@@ -139,7 +155,7 @@ export class Courier {
     })
     const ends: End[] = message.is_sandbox
       ? await simulated(deliveries, gate)
-      : await this.#send(message, deliveries, gate, signal)
+      : await this.#send({ message, deliveries, leaseToken }, gate, signal)
     const now = this.#world.clock.now()
     const turnedAway = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'crowded')
     crowds.serve(domain, deliveries.length - turnedAway.length)
@@ -171,12 +187,7 @@ export class Courier {
     )
   }
 
-  async #send(
-    message: MessageToSend,
-    deliveries: readonly Claimed[],
-    gate: GateQuestion,
-    signal: AbortSignal,
-  ): Promise<End[]> {
+  async #send({ message, deliveries, leaseToken }: Job, gate: GateQuestion, signal: AbortSignal): Promise<End[]> {
     const ready = await this.#sources.ready(message, deliveries[0]!.n)
     if (!ready) return deliveries.map(() => ({ outcome: BODY_GONE, complains: false }))
     try {
@@ -188,7 +199,7 @@ export class Courier {
         requireTls: message.require_tls,
         mayBegin: () => gate.isOpen(),
       }
-      const outcomes = await this.#flight.talk(deliveries, () =>
+      const outcomes = await this.#flight.talk(deliveries, leaseToken, () =>
         this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),
       )
       return outcomes.map(outcome => ({ outcome, complains: false }))
@@ -202,7 +213,7 @@ export class Courier {
     await Promise.all(deliveries.map(delivery => this.#recorder.putOff({ ...leaseOf(delivery, leaseToken), due_at })))
   }
 
-  async #giveBack({ deliveries, leaseToken }: Job): Promise<void> {
+  async #giveBack(deliveries: readonly Claimed[], leaseToken: string): Promise<void> {
     const leases = deliveries.map(delivery => leaseOf(delivery, leaseToken))
     await this.#world.db.transact(system('delivery'), tx => releaseLeases(tx, leases)).catch(() => {})
   }

@@ -43,28 +43,30 @@ export class Flight {
 
   begin(claimed: readonly Claimed[], leaseToken: string): void {
     for (const delivery of claimed) {
-      this.#leases.set(keyOf(delivery), leaseOf(delivery, leaseToken))
+      this.#leases.set(keyOf(delivery, leaseToken), leaseOf(delivery, leaseToken))
       this.crowds.begin(delivery.recipient_domain, 1)
     }
   }
 
-  end(deliveries: readonly Claimed[]): void {
+  end(deliveries: readonly Claimed[], leaseToken: string): void {
     for (const delivery of deliveries) {
-      if (!this.#leases.delete(keyOf(delivery))) continue
+      if (!this.#leases.delete(keyOf(delivery, leaseToken))) continue
       this.crowds.end(delivery.recipient_domain, 1)
     }
     this.#onRoom?.()
   }
 
   /** While a receiver is talked to, or waited for, the mail costs nothing here. */
-  async talk<T>(deliveries: readonly Claimed[], conversation: () => Promise<T>): Promise<T> {
+  async talk<T>(deliveries: readonly Claimed[], leaseToken: string, conversation: () => Promise<T>): Promise<T> {
     const since = performance.now()
-    for (const delivery of deliveries) this.#talking.set(keyOf(delivery), { domain: delivery.recipient_domain, since })
+    for (const delivery of deliveries) {
+      this.#talking.set(keyOf(delivery, leaseToken), { domain: delivery.recipient_domain, since })
+    }
     this.#onRoom?.()
     try {
       return await conversation()
     } finally {
-      for (const delivery of deliveries) this.#talking.delete(keyOf(delivery))
+      for (const delivery of deliveries) this.#talking.delete(keyOf(delivery, leaseToken))
     }
   }
 
@@ -124,4 +126,6 @@ export const leaseOf = ({ account_id, tenant_id, message_id, n }: Key, leaseToke
   lease_token: leaseToken,
 })
 
-const keyOf = ({ message_id, n }: Pick<Key, 'message_id' | 'n'>): string => `${message_id} ${n}`
+/** With the lease: what has lapsed and was claimed again by this process is here twice, until both have ended. */
+const keyOf = ({ message_id, n }: Pick<Key, 'message_id' | 'n'>, leaseToken: string): string =>
+  `${message_id} ${n} ${leaseToken}`

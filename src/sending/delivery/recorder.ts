@@ -5,6 +5,7 @@ import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import { countHeld } from '../../control/suspensions/holds.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
+import { isUnavailable } from '../../platform/db/errors.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
 import {
@@ -25,24 +26,26 @@ export type Result =
   | { kind: 'held'; delivery: Claimed; leaseToken: string; suspensionId: string; scope: string }
 
 export class Recorder {
-  readonly #batcher: Batcher<Result, void>
+  /** Each is answered with what went wrong with it, or null. */
+  readonly #batcher: Batcher<Result, unknown>
   readonly #putOffs: Batcher<PutOff, void>
 
   constructor(world: World) {
     const outcomes = world.metrics.counter('sluice_attempts_total', 'Delivery attempts by what they came to', [
       'outcome',
     ])
-    this.#batcher = new Batcher<Result, void>({
+    this.#batcher = new Batcher<Result, unknown>({
       itemsMax: 500,
       slots: 1,
       run: async results => {
-        await world.db.transact(system('delivery'), tx => record(tx, results))
-        for (const result of results) {
+        const failures = await recordAll(world, results)
+        for (const [index, result] of results.entries()) {
+          if (failures[index] !== null) continue
           outcomes.inc({
             outcome: result.kind === 'held' ? 'held' : (result.verdict.bounceType ?? result.verdict.status),
           })
         }
-        return results.map(() => undefined)
+        return failures
       },
     })
     this.#putOffs = new Batcher<PutOff, void>({
@@ -55,13 +58,55 @@ export class Recorder {
     })
   }
 
-  record(result: Result): Promise<void> {
-    return this.#batcher.submit(result)
+  async record(result: Result): Promise<void> {
+    const failure = await this.#batcher.submit(result)
+    if (failure !== null) throw failure
   }
 
   /** Back into the queue until then, as if it had not been claimed. Nothing happened, so there is no event. */
   putOff(row: PutOff): Promise<void> {
     return this.#putOffs.submit(row)
+  }
+}
+
+/**
+ * Together; where one of them cannot be stored, each by itself. The others' mail has been delivered and would be sent again
+ * if that were forgotten.
+ */
+async function recordAll(world: World, results: readonly Result[]): Promise<unknown[]> {
+  try {
+    await world.db.transact(system('delivery'), tx => record(tx, results))
+    return results.map(() => null)
+  } catch (error) {
+    if (isUnavailable(error)) throw error
+    const failures: unknown[] = []
+    for (const result of results) failures.push(await recordOne(world, result))
+    return failures
+  }
+}
+
+/** What a receiver said must not keep its mail from being recorded: if need be, without its words. */
+async function recordOne(world: World, result: Result): Promise<unknown> {
+  const attempt = (tried: Result) => world.db.transact(system('delivery'), tx => record(tx, [tried]))
+  try {
+    await attempt(result)
+    return null
+  } catch (error) {
+    if (result.kind === 'held' || isUnavailable(error)) return error
+    const { message_id, n } = result.delivery
+    world.log.error({ err: error, message_id, n }, 'an outcome is recorded without the words of the receiver')
+    const { verdict } = result
+    const bare = {
+      ...verdict,
+      enhancedCode: null,
+      response: null,
+      mxHost: null,
+      data: { attempt: verdict.data['attempt'] },
+    }
+    return attempt({ ...result, verdict: bare }).then(
+      () => null,
+      (failure: unknown) => failure,
+    )
   }
 }
 

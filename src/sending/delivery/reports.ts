@@ -5,6 +5,7 @@ import type { SmtpReply } from '../../mail/smtp-reply.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
+import { clip } from './verdict.ts'
 import {
   findDeliveryForUpdateAnywhere,
   findDeliveryNumberAnywhere,
@@ -32,7 +33,7 @@ export function recordLateBounce(world: World, report: LateBounce): Promise<bool
     const delivery = await findReported(tx, report)
     if (delivery?.status !== 'delivered') return false
     const bounceType = report.class === 'hard' ? 'hard' : 'soft'
-    const response = report.reply.text.slice(0, 500)
+    const response = clip(report.reply.text)
     const { code, enhanced } = report.reply
     await updateDeliveryStatus(tx, delivery, { status: 'bounced', bounceType, code: code || null, enhanced, response })
     tx.record({

@@ -60,9 +60,14 @@ export class Sources {
       release()
       throw error
     })
-    if (body) return this.#finish(message, body.source, n, release)
-    release()
-    return null
+    if (!body) {
+      release()
+      return null
+    }
+    return this.#finish(message, body.source, n, release).catch(error => {
+      release()
+      throw error
+    })
   }
 
   /** A signature costs milliseconds: recipients at many destinations share the one of their message. */

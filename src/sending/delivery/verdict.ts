@@ -24,8 +24,10 @@ export interface Verdict {
   data: Record<string, unknown>
 }
 
-/** Responses are kept for people; a hostile server's megabytes are not. */
+/** Responses are kept for people; a hostile server's megabytes are not. Half a character would not be stored. */
 const RESPONSE_CHARS_MAX = 500
+
+export const clip = (text: string): string => text.slice(0, RESPONSE_CHARS_MAX).toWellFormed()
 
 export function verdictOf(outcome: Outcome, { attempt, acceptedAt }: Attempted, now: Date): Verdict {
   const reply = replyOf(outcome)
@@ -33,7 +35,7 @@ export function verdictOf(outcome: Outcome, { attempt, acceptedAt }: Attempted, 
     dueAt: null,
     smtpCode: reply.code || null,
     enhancedCode: reply.enhanced,
-    response: reply.text.slice(0, RESPONSE_CHARS_MAX) || null,
+    response: clip(reply.text) || null,
     mxHost: outcome.host,
     bounceType: null,
   }
