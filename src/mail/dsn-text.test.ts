@@ -85,7 +85,7 @@ test('Exim: recipients in a header, the answer in the text', async () => {
     'From: Mail Delivery System <Mailer-Daemon@mx.example.net>',
     'Subject: Mail delivery failed: returning message to sender',
     'X-Failed-Recipients: jane@example.com, nonsense',
-    'Auto-Submitted: auto-generated',
+    'Auto-Submitted: auto-replied',
     '',
     'A message that you sent could not be delivered to one or more of its recipients.',
     'This is a permanent error. The following address(es) failed:',

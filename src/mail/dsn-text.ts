@@ -26,9 +26,10 @@ const BOUNCE_SUBJECT =
   /undeliver|delivery (?:status|failure|has failed|failed)|failure notice|returned mail|mail delivery|delivery report/i
 
 function looksLikeBounce(mail: ParsedMail): boolean {
+  // Exim's, which says of itself that it was automatically replied.
+  if (valueOf(mail.headers, 'x-failed-recipients') !== null) return true
   // RFC 3834 §5: an answer from a person's mailbox, such as a holiday notice, is no verdict on the delivery.
   if (/^auto-replied/i.test(valueOf(mail.headers, 'auto-submitted') ?? '')) return false
-  if (valueOf(mail.headers, 'x-failed-recipients') !== null) return true
   const fromDaemon = DAEMON.test(mail.from?.address ?? '')
   return fromDaemon || (BOUNCE_SUBJECT.test(mail.subject ?? '') && valueOf(mail.headers, 'return-path') === '<>')
 }

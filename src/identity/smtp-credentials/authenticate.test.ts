@@ -112,6 +112,9 @@ test('after thirty failures in ten minutes an address has to wait, whatever it o
   assert.ok(await login(IP), 'the first failure is older than ten minutes')
   await assert.rejects(login(IP, 'wrong'), refusal('unauthorized'))
   await assert.rejects(login(IP), refusal('rate_limited'))
+  // Sessions that are logged in are looked at all the same.
+  assert.ok(await gatekeeper.authenticateAgain({ username, password, ip: IP }))
+  await assert.rejects(gatekeeper.authenticateAgain({ username, password: 'old', ip: IP }), refusal('unauthorized'))
 })
 
 test('guessing at unknown usernames is limited too, and a /64 of IPv6 counts as one address', async () => {

@@ -52,11 +52,16 @@ export class SmtpGatekeeper {
   }
 
   /** Refuses with `unauthorized`, `ip_not_allowed`, or `rate_limited` after too many failures from one address. */
-  async authenticate({ username, password, ip }: SmtpLogin): Promise<SmtpPrincipal> {
-    const retryAfterSeconds = this.#limit.waitSeconds(ip)
+  async authenticate(login: SmtpLogin): Promise<SmtpPrincipal> {
+    const retryAfterSeconds = this.#limit.waitSeconds(login.ip)
     if (retryAfterSeconds > 0) {
       throw refuse('rate_limited', 'Too many failed logins from this address. Try again later.', { retryAfterSeconds })
     }
+    return this.authenticateAgain(login)
+  }
+
+  /** Of a session that is logged in: failed logins of others behind its address are no reason to doubt it, nor to trust it. */
+  async authenticateAgain({ username, password, ip }: SmtpLogin): Promise<SmtpPrincipal> {
     const credential = USERNAME.test(username) ? await this.#credentials.submit(username) : null
     // An unknown username is compared as well, so that the time to answer does not tell which ones exist.
     const isRight = timingSafeEqual(credential?.password_hash ?? NOBODYS_HASH, sha256(password))

@@ -195,7 +195,7 @@ export class Courier {
         mailFrom: returnPath(this.#world.secrets, message.id, deliveries, ready.returnPathDomain),
         recipients: deliveries.map(delivery => delivery.recipient),
         source: ready.source,
-        smtputf8: message.needs_smtputf8,
+        smtputf8: message.needs_smtputf8 || deliveries.some(({ recipient }) => NOT_ASCII.test(recipient)),
         requireTls: message.require_tls,
         mayBegin: () => gate.isOpen(),
       }
@@ -218,6 +218,8 @@ export class Courier {
     await this.#world.db.transact(system('delivery'), tx => releaseLeases(tx, leases)).catch(() => {})
   }
 }
+
+const NOT_ASCII = /[^ -~]/
 
 /** How an attempt ended for one recipient. */
 interface End {

@@ -100,6 +100,29 @@ test('each recipient gets its own verdict: delivered, bounced and suppressed, bl
   await becomes(account, id, { delivered: 3, bounced: 2, blocked: 1 })
 })
 
+test('a refusal before any recipient was named blocks the mail and suppresses nobody', async () => {
+  const { account, sink } = await aSender()
+  for (const reply of ['550 5.1.0 Address rejected', '550 Requested action not taken', '553 5.1.0 Verify failed']) {
+    sink.answer = verb => (verb === 'MAIL' ? reply : null)
+    await becomes(account, await send(account), { blocked: 1 })
+  }
+  assert.deepEqual((await account.api.get('/v1/suppressions')).body.entries, [])
+})
+
+test('a recipient in secret whose address is not ASCII asks nothing of the others', async () => {
+  const { account, sink } = await aSender()
+  const asked: string[] = []
+  sink.answer = (verb, line) => {
+    if (verb === 'EHLO') return '250-sink.test\r\n250 PIPELINING'
+    if (verb === 'MAIL') asked.push(line)
+    return null
+  }
+  const id = await send(account, { to: ['plain@one.example'], bcc: ['jürgen@two.example'] })
+  await becomes(account, id, { delivered: 1, bounced: 1 })
+  assert.equal(asked.length, 1)
+  assert.doesNotMatch(asked[0]!, /SMTPUTF8/)
+})
+
 test('a receiver that stays away is tried on schedule and expires after 72 hours', async () => {
   const { account, sink, box } = await aSender()
   sink.answer = verb => (verb === 'MAIL' ? '451 4.3.2 Not now' : null)

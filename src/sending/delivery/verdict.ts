@@ -2,7 +2,7 @@
 // the data that the event carries.
 import { classifyReply, type BounceClass } from '../../mail/bounce-classes.ts'
 import type { SmtpReply } from '../../mail/smtp-reply.ts'
-import type { Outcome } from './transport/outcome.ts'
+import type { Outcome, Phase } from './transport/outcome.ts'
 import { EXPIRY_MS, pauseAfter } from './schedule.ts'
 
 export interface Attempted {
@@ -60,10 +60,17 @@ function classOf(
   outcome: Exclude<Outcome, { kind: 'delivered' }>,
   reply: SmtpReply,
 ): { class: BounceClass; rule: string } {
-  if (outcome.kind === 'refused') return classifyReply(reply)
+  if (outcome.kind === 'refused') {
+    const found = classifyReply(reply)
+    // Said before any recipient was named: it is about us, and nobody is to be suppressed for it.
+    const isAboutUs = found.class === 'hard' && BEFORE_RECIPIENTS.has(outcome.phase)
+    return isAboutUs ? { class: 'block', rule: `refused-${outcome.phase}` } : found
+  }
   if (!outcome.isPermanent) return { class: 'transient', rule: `fault-${outcome.phase}` }
   return { class: 'hard', rule: `fault-${outcome.phase}` }
 }
+
+const BEFORE_RECIPIENTS: ReadonlySet<Phase> = new Set(['connect', 'greeting', 'hello', 'tls', 'auth', 'mail'])
 
 /** A fault is no reply, but people look for its reason in the same place. */
 function replyOf(outcome: Outcome): SmtpReply {

@@ -71,7 +71,8 @@ export function prepareSubmission(order: SendOrder): Submission {
     tags: [...new Set(body.tags)],
     metadata: body.metadata ?? {},
     source,
-    needsSmtputf8: needsSmtputf8([from, ...replyTo, ...addressed.to, ...addressed.cc, ...addressed.bcc]),
+    // Who receives it in secret stands in no header.
+    needsSmtputf8: needsSmtputf8([from, ...replyTo, ...addressed.to, ...addressed.cc]),
     hasUnsubscribe: body.unsubscribe ?? false,
     idempotency: order.idempotencyKey === null ? null : { key: order.idempotencyKey, bodyHash: hashOf(body) },
     by: order.by,

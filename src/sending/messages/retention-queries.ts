@@ -14,6 +14,12 @@ export const listRetentionAnywhere = (db: Db): Promise<Retention[]> =>
   db.many<Retention>(sql`
     select id as account_id, body_retention_days, metadata_retention_days from accounts where not legal_hold order by id`)
 
+/** A hold that has answered stops the batches that follow; one that comes during a batch waits for its end. */
+export const lockUnlessOnHold = async (tx: Tx, accountId: string): Promise<boolean> => {
+  const account = await tx.maybe(sql`select from accounts where id = ${accountId} and not legal_hold for share`)
+  return account !== null
+}
+
 interface Old {
   accountId: string
   before: Date
@@ -23,11 +29,14 @@ interface Old {
 const queued = sql`
   select from queue q where q.account_id = m.account_id and q.tenant_id = m.tenant_id and q.message_id = m.id`
 
-/** Messages whose body is over. One that is still queued keeps what it needs to be sent. */
+/**
+ * Messages whose body is over. One that is still queued keeps what it needs to be sent. The bodies are bounded as well: most
+ * old messages have none, and most bodies are not old.
+ */
 export const listOldBodies = (db: Db, { accountId, before, limit }: Old): Promise<{ id: string }[]> =>
   db.many<{ id: string }>(sql`
     select m.id from messages m join message_bodies b on b.message_id = m.id
-    where m.account_id = ${accountId} and m.id < ${firstIdAt(before)}
+    where m.account_id = ${accountId} and m.id < ${firstIdAt(before)} and b.message_id < ${firstIdAt(before)}
       and not exists (${queued})
     order by m.id limit ${limit}`)
 

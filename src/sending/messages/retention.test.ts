@@ -1,7 +1,9 @@
 // Retention of bodies and metadata, and legal hold.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { system } from '../../platform/db/actor.ts'
+import { lockUnlessOnHold } from './retention-queries.ts'
 import { sql } from '../../platform/db/sql.ts'
 import type { World } from '../../platform/world.ts'
 import { aBox } from '../../../test/support/box.ts'
@@ -63,6 +65,27 @@ test('the body leaves after its days, the rest after its own, and a queued messa
   assert.equal((await enforce()).messages, 1)
   assert.equal((await api.get(`/v1/messages/${id}`)).status, 404)
   assert.equal((await api.get(`/v1/events?message_id=${id}`)).body.events.length, 0)
+})
+
+test('a legal hold stops a pass that is under way', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const { db } = box.app.world
+  const account = await anAccount({ box })
+  const isFree = (): Promise<boolean> => db.transact(system('test'), tx => lockUnlessOnHold(tx, account.id))
+  assert.equal(await isFree(), true)
+  const { promise: end, resolve } = Promise.withResolvers<void>()
+  const batch = db.transact(system('test'), async tx => {
+    await lockUnlessOnHold(tx, account.id)
+    await end
+  })
+  await delay(50)
+  let isHeld = false
+  const hold = account.api.patch('/v1/account', { legal_hold: true }).then(() => (isHeld = true))
+  await delay(100)
+  assert.equal(isHeld, false, 'the hold waits for the batch')
+  resolve()
+  await Promise.all([batch, hold])
+  assert.equal(await isFree(), false)
 })
 
 test('a week whose messages have all gone is dropped, one that still holds some is not', async () => {

@@ -31,6 +31,7 @@ export async function enforceRetention(
     const before = new Date(now - metadata_retention_days * DAY_MS)
     done.bodies += await inBatches(signal, BATCH, () =>
       world.db.transact(by, async tx => {
+        if (!(await queries.lockUnlessOnHold(tx, accountId))) return 0
         const bodiesBefore = new Date(now - body_retention_days * DAY_MS)
         const old = await queries.listOldBodies(tx, { accountId, before: bodiesBefore, limit: BATCH })
         return queries.deleteBodies(
@@ -41,6 +42,7 @@ export async function enforceRetention(
     )
     done.messages += await inBatches(signal, BATCH, () =>
       world.db.transact(by, async tx => {
+        if (!(await queries.lockUnlessOnHold(tx, accountId))) return 0
         const old = await queries.listOldMessages(tx, { accountId, before, limit: BATCH })
         const ids = old.map(message => message.id)
         await Promise.all([queries.deleteBodies(tx, ids), forgetDeliveries(tx, ids)])
@@ -48,7 +50,10 @@ export async function enforceRetention(
       }),
     )
     await inBatches(signal, BATCH, () =>
-      world.db.transact(by, tx => deleteOldEvents(tx, { accountId, before, limit: BATCH })),
+      world.db.transact(by, async tx => {
+        if (!(await queries.lockUnlessOnHold(tx, accountId))) return 0
+        return deleteOldEvents(tx, { accountId, before, limit: BATCH })
+      }),
     )
   }
   return done

@@ -21,8 +21,16 @@ export interface Limits {
   quota_monthly: number | null
 }
 
-/** The counters as they stand now: windows that have ended begin again at zero. */
-export function current(counters: Counters, now: Date): Counters {
+/** Another process may have seen the next minute begin: its clock is a little ahead, or we waited for the row. */
+const AHEAD_MS_MAX = 60_000
+
+/**
+ * The counters as they stand now: windows that have ended begin again at zero. What was counted in the next one already is
+ * not taken back.
+ */
+export function current(counters: Counters, time: Date): Counters {
+  const aheadMs = counters.minute.getTime() - time.getTime()
+  const now = aheadMs > 0 && aheadMs <= AHEAD_MS_MAX ? counters.minute : time
   const minute = floor(now, 60_000)
   const hour = floor(now, 3_600_000)
   const day = now.toISOString().slice(0, 10)

@@ -92,7 +92,7 @@ export function prepareMail(order: MailOrder): Submission {
       source.subarray(headerEnd, source.length - body.length),
       rewrites[0]?.body ?? body,
     ]),
-    needsSmtputf8: !isAscii(edited) || [from, ...order.recipients].some(({ smtputf8 }) => smtputf8),
+    needsSmtputf8: !isAscii(edited) || from.smtputf8,
     hasUnsubscribe: false,
     idempotency: idempotencyKey === null ? null : { key: idempotencyKey, bodyHash: bodyHash(fields, body, recipients) },
     by: {

@@ -21,6 +21,8 @@ import { replyFor } from './reply.ts'
 /** Who decides about logins, counts the failed ones and limits them. */
 export interface LoginKeeper {
   authenticate(attempt: { username: string; password: string; ip: string }): Promise<SmtpLogin>
+  /** As above, for a session that is logged in. */
+  authenticateAgain(attempt: { username: string; password: string; ip: string }): Promise<SmtpLogin>
 }
 
 export interface SubmissionOptions {
@@ -119,11 +121,9 @@ export class SubmissionServer {
    */
   async #isStillValid(attempt: LoginAttempt, { ip }: SmtpClient): Promise<boolean> {
     try {
-      await this.#options.gatekeeper.authenticate({ ...attempt, ip })
+      await this.#options.gatekeeper.authenticateAgain({ ...attempt, ip })
       return true
     } catch (error) {
-      // Failed logins of others behind the same address are no reason to doubt this one.
-      if (error instanceof Refusal && error.code === 'rate_limited') return true
       if (error instanceof Refusal && error.code !== 'unavailable') return false
       throw error
     }

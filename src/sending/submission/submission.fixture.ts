@@ -37,12 +37,13 @@ export interface StoredMessage {
 }
 
 /** Accepts the one password for any name, and refuses like the real one. */
-export const keeper = (login: SmtpLogin): LoginKeeper => ({
-  authenticate: async ({ username, password }) => {
+export function keeper(login: SmtpLogin): LoginKeeper {
+  const authenticate: LoginKeeper['authenticate'] = async ({ username, password }) => {
     if (password !== PASSWORD) throw refuse('unauthorized', 'The username or password is wrong.')
     return { ...login, username }
-  },
-})
+  }
+  return { authenticate, authenticateAgain: authenticate }
+}
 
 interface Choices extends Partial<Pick<SubmissionOptions, 'gate' | 'gatekeeper' | 'trustsClearText'>> {
   sandbox?: boolean
