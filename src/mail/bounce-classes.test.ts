@@ -5,6 +5,8 @@ import { parseReply } from './smtp-reply.ts'
 
 const REPLIES: Record<BounceClass, string[]> = {
   transient: [
+    '552 5.5.3 Too many recipients received this hour',
+    '552 Too many recipients',
     '',
     '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume or user complaints',
     '450 4.2.1 The user you are trying to contact is receiving mail too quickly.',

@@ -55,6 +55,9 @@ const ADDRESSES = /<[^<>\s]{0,99}@[^<>\s]{0,255}>|[^\s<>"'(),;:]{1,99}@[^\s<>"'(
 export const BOUNCE_RULES: readonly BounceRule[] = [
   // These answer to a log-in or to its lack: `535 unknown user` is not about the recipient.
   { id: 'authentication', when: { codes: [530, 534, 535, 538] }, class: 'block' },
+  // RFC 5321 §4.5.3.1.10: 552 for too many recipients is to be taken for 452.
+  { id: 'too-many-recipients', when: { enhanced: /^5\.3$/ }, class: 'transient' },
+  { id: 'too-many-recipients-text', when: { codes: [552], text: /too many recipients/i }, class: 'transient' },
   // 5.2.2, 5.2.3 and 5.3.4 are used by everybody as they were meant.
   { id: 'mailbox-full', when: { enhanced: /^2\.2$/ }, class: 'soft' },
   { id: 'message-too-large', when: { enhanced: /^(?:2\.3|3\.4)$/ }, class: 'soft' },

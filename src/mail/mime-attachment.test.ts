@@ -35,15 +35,15 @@ test('what is no content type, or claims a structure, is a plain file', () => {
   }
 })
 
-test('a file name outside ASCII has both a modern form and a look-alike', () => {
+test('a file name outside ASCII has one form, for some readers take the first of two', () => {
   const header = headerOf({ filename: "Übersicht (März) 'a'.pdf" })
-  assert(header.includes(`filename="Ubersicht (Marz) 'a'.pdf"`))
+  assert.equal(header.split('filename').length, 2)
   assert(header.includes("filename*=UTF-8''%C3%9Cbersicht%20%28M%C3%A4rz%29%20%27a%27.pdf"))
 })
 
-test('a long file name is cut into numbered sections and its look-alike keeps the suffix', () => {
+test('a long file name is cut into numbered sections', () => {
   const header = headerOf({ filename: `${'ä'.repeat(100)}.pdf` })
-  assert.match(header, /filename="a{40}a{16}\.pdf";\r\n filename\*0\*=UTF-8''(%C3%A4)+;\r\n filename\*1\*=(%C3%A4)+;/)
+  assert.match(header, /attachment;\r\n filename\*0\*=UTF-8''(%C3%A4)+;\r\n filename\*1\*=(%C3%A4)+;/)
   assert(header.split('\r\n').every(line => line.length <= 78))
 })
 

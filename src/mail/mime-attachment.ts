@@ -74,19 +74,11 @@ function filenameParameters(filename: string | null): string[] {
   const name = cut.isWellFormed() ? cut : cut.slice(0, -1)
   if (name === '') return []
   if (name.length <= SHORT_NAME_CHARS_MAX && /^[ -~]*$/.test(name)) return [`filename="${escapeQuoted(name)}"`]
-  return [`filename="${asciiLookalike(name)}"`, ...extendedParameter('filename', name)]
+  // Alone: readers that meet a plain name beside it, such as Python's, take that one.
+  return extendedParameter('filename', name)
 }
 
 const escapeQuoted = (text: string): string => text.replace(/["\\]/g, '\\$&')
-
-/** For readers that do not know RFC 2231: the name without its accents, shortened in the middle to keep the suffix. */
-function asciiLookalike(name: string): string {
-  const ascii = name
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .replace(/[^ !#-[\]-~]/gu, '_')
-  return ascii.length <= SHORT_NAME_CHARS_MAX ? ascii : `${ascii.slice(0, 40)}${ascii.slice(-20)}`
-}
 
 /** RFC 2231 §3 and §4: percent-encoded UTF-8, in numbered sections that fit into a line and hold whole characters. */
 function extendedParameter(name: string, value: string): string[] {

@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { steerableClock } from '../../../platform/clock.ts'
 import { cidrList } from '../../../platform/net/cidr.ts'
 import { aZone, type Name } from './fake-dns.fixture.ts'
-import { aServer, type FakeServer } from './fake-smtp.fixture.ts'
+import { aServer, type Answer, type FakeServer } from './fake-smtp.fixture.ts'
 import { openSession } from './open-session.ts'
 import { DEFAULT_TIMEOUTS, type Failure } from './outcome.ts'
 import { OPPORTUNISTIC } from './tls-policy.ts'
 import type { TransportOptions } from './transport.ts'
-import { anEnvelope, aTransport, brief, hostOf, until } from './transport.fixture.ts'
+import { anEnvelope, aTransport, brief, hostOf, routesTo, until } from './transport.fixture.ts'
 
 const MX1 = 'mx1.receiver.test'
 const MX2 = 'mx2.receiver.test'
@@ -71,6 +71,55 @@ test('the next host is tried when one cannot be reached or is not willing, and g
     clock.advance(61_000)
     await transport.send('receiver.test', anEnvelope())
     assert.equal(first.sessions.length, 2, 'after a minute it is tried again')
+  }
+})
+
+test('the next host is tried when one hangs up before it has the message', async t => {
+  const leave: Answer = (_, { socket }) => void socket.destroy()
+  const cases: Record<string, Answer>[] = [
+    { MAIL: '421 4.3.2 Closing' },
+    { MAIL: leave },
+    { RCPT: leave },
+    { DATA: leave },
+  ]
+  for (const answers of cases) {
+    const dns = await aZone(t, twoHosts())
+    const first = await aServer(t, { answers })
+    const second = await aServer(t, { address: '127.0.0.2', port: first.port })
+    const [outcome] = await aTransport(t, byMx(first, dns)).send('receiver.test', anEnvelope())
+    assert.equal(brief(outcome), 'delivered')
+    assert.equal(hostOf(outcome), MX2)
+    assert.equal(second.messages.length, 1)
+  }
+})
+
+test('a host that hangs up when it has the message may have taken it: no other is tried', async t => {
+  const dns = await aZone(t, twoHosts())
+  const first = await aServer(t, { answers: { content: (_, { socket }) => void socket.destroy() } })
+  const second = await aServer(t, { address: '127.0.0.2', port: first.port })
+  const [outcome] = await aTransport(t, byMx(first, dns)).send('receiver.test', anEnvelope())
+  assert.match(brief(outcome), /^fault content/)
+  assert.equal(second.sessions.length, 0)
+})
+
+test('a receiver that takes two recipients at a time gets the others next', async t => {
+  for (const reply of ['452 4.5.3 Too many recipients', '552 Too many recipients']) {
+    let inTransaction = 0
+    const answers: Record<string, Answer> = {
+      MAIL: () => {
+        inTransaction = 0
+        return '250 Ok'
+      },
+      RCPT: () => ((inTransaction += 1) > 2 ? reply : '250 Ok'),
+    }
+    const server = await aServer(t, { answers })
+    const recipients = Array.from({ length: 7 }, (_, n) => `u${n}@receiver.test`)
+    const outcomes = await aTransport(t, routesTo(server)).send('receiver.test', anEnvelope({ recipients }))
+    assert.deepEqual(new Set(outcomes.map(brief)), new Set(['delivered']))
+    assert.deepEqual(
+      server.messages.map(message => message.to.length),
+      [2, 2, 2, 1],
+    )
   }
 })
 

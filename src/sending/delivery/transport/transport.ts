@@ -158,12 +158,17 @@ export class Transport {
     const route = await this.#nextHops.routeFor(domain)
     if (route.kind === 'none') return toAll(envelope, outcomeOf(route.failure, null))
     let failed: { failure: Failure; hop: Hop } | null = null
+    let turnedAway: SendResult[] | null = null
     for (const hop of inOrder(route.hops, this.#penalties)) {
       signal?.throwIfAborted()
       try {
         const demands = { mustVerify: route.mustVerify, requireTls: envelope.requireTls }
         const policy = await this.#tlsPolicies.policyFor(hop, demands)
-        return await this.#converse(hop, policy, envelope, signal)
+        const results = await this.#converseInParts(hop, policy, envelope, signal)
+        if (!results.every(isTurnedAway)) return results
+        // It hung up, or was about to, before it had the message: another host may take it.
+        this.#penalties.add(hop.key)
+        turnedAway = results
       } catch (failure) {
         if (failure instanceof LineTooLong) return toAll(envelope, { kind: 'crowded' })
         if (!(failure instanceof Failure)) throw failure
@@ -172,7 +177,25 @@ export class Transport {
         if (!failed || (failed.failure.isPermanent && !failure.isPermanent)) failed = { failure, hop }
       }
     }
-    return toAll(envelope, outcomeOf(failed!.failure, failed!.hop.host))
+    return turnedAway ?? toAll(envelope, outcomeOf(failed!.failure, failed!.hop.host))
+  }
+
+  /** A receiver that takes fewer recipients at a time than it was offered gets the others next (RFC 5321 §4.5.3.1.10). */
+  async #converseInParts(
+    hop: Hop,
+    policy: TlsPolicy,
+    envelope: MaybeGated,
+    signal: AbortSignal | undefined,
+  ): Promise<SendResult[]> {
+    const results = await this.#converse(hop, policy, envelope, signal)
+    for (let last = results; last.some(({ kind }) => kind === 'delivered');) {
+      const rest = [...results.keys()].filter(index => isTooMany(results[index]!))
+      if (rest.length === 0) break
+      const recipients = rest.map(index => envelope.recipients[index]!)
+      last = await this.#converse(hop, policy, { ...envelope, recipients }, signal)
+      for (const [at, index] of rest.entries()) results[index] = last[at]!
+    }
+    return results
   }
 
   async #converse(hop: Hop, policy: TlsPolicy, envelope: MaybeGated, signal?: AbortSignal): Promise<SendResult[]> {
@@ -250,5 +273,17 @@ export class Transport {
 
 /** Without the question nothing is ever withheld. */
 type MaybeGated = Envelope & Partial<GatedEnvelope>
+
+/** Nothing was said about the message or its recipients. */
+const isTurnedAway = (result: SendResult): boolean =>
+  (result.kind === 'fault' && !result.isPermanent && result.phase !== 'content') ||
+  (result.kind === 'refused' && result.reply.code === 421 && result.phase !== 'content')
+
+const isTooMany = (result: SendResult): boolean =>
+  result.kind === 'refused' &&
+  result.phase === 'rcpt' &&
+  (/^[45]\.5\.3$/.test(result.reply.enhanced ?? '') || TOO_MANY.test(result.reply.text))
+
+const TOO_MANY = /too many recipients/i
 
 const toAll = <R extends SendResult>({ recipients }: Envelope, result: R): R[] => recipients.map(() => result)
