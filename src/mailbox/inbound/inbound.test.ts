@@ -1,7 +1,10 @@
 // The MX port: reports change the delivery they are about, and nothing else does.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
+import { sql } from '../../platform/db/sql.ts'
 import { refuse } from '../../platform/refusal.ts'
+import { theBox } from '../../../test/support/box.ts'
 import { aDeliveredMessage, anMx, arf, dsn, failed } from './inbound.fixture.ts'
 
 test('a late bounce changes the delivery, suppresses the address and is an event, once', async t => {
@@ -17,6 +20,36 @@ test('a late bounce changes the delivery, suppresses the address and is an event
   assert.equal(more.length, 0)
   assert.equal(event?.recipient, 'john@example.com')
   assert.equal(event?.data['enhanced_code'], '5.1.1')
+})
+
+test('a bounce that is faster than our own record is to come again', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  const { db } = (await theBox()).app.world
+  await db.transact(system('test'), async tx => {
+    await tx.run(sql`update deliveries set status = 'open' where message_id = ${sent.id}`)
+    await tx.run(sql`
+      insert into queue (message_id, n, account_id, tenant_id, recipient, recipient_domain, status, rank, accepted_at,
+        updated_at, lease_token, lease_until)
+      select message_id, n, account_id, tenant_id, recipient, 'example.com', 'sending', ${tx.now}, ${tx.now}, ${tx.now},
+        gen_random_uuid(), ${tx.now}::timestamptz + interval '1 hour' from deliveries where message_id = ${sent.id}`)
+  })
+  assert.match(await report(sent.bounceAddress(), dsn(failed('jane@example.com'))), /^451 4\.3\.0/)
+  await db.transact(system('test'), async tx => {
+    await tx.run(sql`delete from queue where message_id = ${sent.id}`)
+    await tx.run(sql`update deliveries set status = 'delivered', enhanced_code = '2.0.0' where message_id = ${sent.id}`)
+  })
+  const noCode = [
+    'Final-Recipient: rfc822; jane@example.com',
+    'Action: failed',
+    'Diagnostic-Code: smtp; 550 user unknown',
+  ]
+  assert.match(await report(sent.bounceAddress(), dsn(noCode)), /^250/)
+  const [delivery] = await db.many<{ smtp_code: number; enhanced_code: string | null }>(
+    sql`select smtp_code, enhanced_code from deliveries where message_id = ${sent.id} limit 1`,
+  )
+  assert.deepEqual(delivery, { smtp_code: 550, enhanced_code: null })
+  assert.equal((await sent.events('bounced'))[0]?.data['smtp_code'], 550)
 })
 
 test('the address may come back in capitals, and at any domain', async t => {

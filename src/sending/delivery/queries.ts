@@ -229,6 +229,13 @@ export const findDeliveryForUpdateAnywhere = (tx: Tx, messageId: string, n: numb
     select message_id, n, account_id, tenant_id, recipient, status from deliveries
     where message_id = ${messageId} and n = ${n} for update`)
 
+export const isBeingSent = async (db: Db, { account_id, tenant_id, message_id, n }: Key): Promise<boolean> => {
+  const row = await db.maybe(sql`
+    select from queue where account_id = ${account_id} and tenant_id = ${tenant_id} and message_id = ${message_id}
+      and n = ${n} and status = 'sending'`)
+  return row !== null
+}
+
 /** As below, for a caller: a message out of reach has no such recipient. */
 export const findDeliveryNumber = async (
   db: Db,
@@ -263,12 +270,16 @@ export const updateDeliveryStatus = (
     enhanced: string | null
     response: string | null
   },
-): Promise<number> =>
-  tx.run(sql`
+): Promise<number> => {
+  // A new reply replaces all of the old one.
+  const hasReply = change.response !== null
+  return tx.run(sql`
     update deliveries set status = ${change.status}, bounce_type = coalesce(${change.bounceType}, bounce_type),
-      smtp_code = coalesce(${change.code}, smtp_code), enhanced_code = coalesce(${change.enhanced}, enhanced_code),
+      smtp_code = case when ${hasReply} then ${change.code}::integer else smtp_code end,
+      enhanced_code = case when ${hasReply} then ${change.enhanced}::text else enhanced_code end,
       response = coalesce(${change.response}, response), updated_at = ${tx.now}
     where message_id = ${message_id} and n = ${n}`)
+}
 
 export const deleteDeliveries = (tx: Tx, messageIds: readonly string[]): Promise<number> =>
   tx.run(sql`delete from deliveries where message_id = any(${messageIds}::uuid[])`)

@@ -5,10 +5,12 @@ import type { SmtpReply } from '../../mail/smtp-reply.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
+import { refuse } from '../../platform/refusal.ts'
 import { clip } from './verdict.ts'
 import {
   findDeliveryForUpdateAnywhere,
   findDeliveryNumberAnywhere,
+  isBeingSent,
   updateDeliveryStatus,
   type DeliveryRef,
 } from './queries.ts'
@@ -26,11 +28,17 @@ export interface LateBounce extends Reported {
   rule: string
 }
 
-/** A bounce that came back by mail. Only what counted as delivered changes; answers whether it did. */
+/**
+ * A bounce that came back by mail. Only what counted as delivered changes; answers whether it did. One that is faster than
+ * our own record is to come again.
+ */
 export function recordLateBounce(world: World, report: LateBounce): Promise<boolean> {
   if (report.class === 'transient') return Promise.resolve(false)
   return world.db.transact(system('bounce-report'), async tx => {
     const delivery = await findReported(tx, report)
+    if (delivery?.status === 'open' && (await isBeingSent(tx, delivery))) {
+      throw refuse('unavailable', 'What became of this mail is not recorded yet.')
+    }
     if (delivery?.status !== 'delivered') return false
     const bounceType = report.class === 'hard' ? 'hard' : 'soft'
     const response = clip(report.reply.text)
@@ -39,7 +47,14 @@ export function recordLateBounce(world: World, report: LateBounce): Promise<bool
     tx.record({
       type: 'bounced',
       ...aboutOf(delivery),
-      data: { bounce_type: bounceType, rule: report.rule, enhanced_code: enhanced, response, late: true },
+      data: {
+        bounce_type: bounceType,
+        rule: report.rule,
+        ...(code > 0 && { smtp_code: code }),
+        enhanced_code: enhanced,
+        response,
+        late: true,
+      },
     })
     if (bounceType === 'hard') {
       await suppress(tx, [

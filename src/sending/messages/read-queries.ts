@@ -1,5 +1,6 @@
 // Reading messages: lists and details, restricted to the caller's reach. The state of a delivery is in the queue
 // while it is open and in the delivery afterwards.
+import { displayValue } from '../../mail/headers.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { firstIdAt } from '../../platform/ids.ts'
@@ -39,7 +40,7 @@ const counts = sql`(
 
 const toMessage = ({ from_header, created_at, ...row }: Row): Message => ({
   ...row,
-  from: from_header,
+  from: displayValue(from_header),
   created_at: created_at.toISOString(),
 })
 

@@ -130,6 +130,10 @@ test('From is exactly one address', () => {
   for (const lines of cases) assert.match(refusalOf(message(lines, '', '')), /^550 5\.6\.0/, lines)
   assert.match(refusalOf(message('', 'From: a@x.example')), /^550 5\.6\.0/)
   assert.match(refusalOf(''), /^550 5\.6\.0/)
+  for (const value of ['a@x.example (Cron Daemon)', '"Doe, A" <a@x.example> (x)', '(x) a@x.example']) {
+    assert.equal(prepare(message(`From: ${value}`, '', '')).submission.sender, 'a@x.example', value)
+  }
+  assert.match(refusalOf(message('From: a@x.example (x), b@x.example', '', '')), /^550 5\.6\.0/)
   const { submission } = prepare(message('From: =?UTF-8?Q?J=C3=B6rg?=', '\t<J@BÜCHER.example>', '', ''))
   assert.equal(submission.sender, 'J@xn--bcher-kva.example')
   assert.equal(submission.senderDomain, 'xn--bcher-kva.example')

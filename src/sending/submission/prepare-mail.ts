@@ -19,7 +19,7 @@ import { attachmentsTooLarge } from '../messages/attachments.ts'
 import { ATTACHMENT_BYTES_MAX } from '../messages/limits.ts'
 import { invalid } from '../messages/prepare.ts'
 import type { Submission } from '../messages/submission.ts'
-import { recipientsOf } from './addressed.ts'
+import { mailboxesIn, recipientsOf } from './addressed.ts'
 import { attachmentBytes } from './attachment-size.ts'
 import { bodyHash } from './body-hash.ts'
 import { SmtpRefusal } from './reply.ts'
@@ -143,9 +143,16 @@ function checkedFields(source: Buffer, headerEnd: number): HeaderField[] {
   return fields
 }
 
+/** `a@b.example (Cron Daemon)`, as old programs write it. A group is no address. */
+function withoutComments(value: string): Address | null {
+  if (!value.includes('(') || value.includes(':')) return null
+  const { mailboxes, isWhole } = mailboxesIn(value)
+  return isWhole && mailboxes.length === 1 ? mailboxes[0]! : null
+}
+
 function requireFrom(fields: readonly HeaderField[]): Address {
   const value = valueOf(fields, 'from')
-  const from = value === null ? null : parseAddress(value)
+  const from = value === null ? null : (parseAddress(value) ?? withoutComments(value))
   if (!from) throw invalid('From must hold exactly one address.')
   return from
 }
