@@ -52,7 +52,8 @@ const readRoutes = (world: World): Route[] => [
 function seenBy({ tenantId }: Reach, suspension: Suspension): SuspensionSeen {
   if (tenantId === null || suspension.tenant_id !== null) return suspension
   const { held_count: _, created_by: __, evidence: ___, ...rest } = suspension
-  return rest
+  // The contract has these always; null says as little as leaving them out.
+  return { ...rest, resumed_by: null, resume_note: null }
 }
 
 const pauseRoutes = (world: World): Route[] => [

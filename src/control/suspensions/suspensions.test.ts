@@ -193,3 +193,24 @@ test("a tenant's key sees the pauses that touch its tenant, and no other", async
   assert.equal((await key.get(`/v1/suspensions/${otherPause.body.id}`)).status, 404)
   assert.equal((await key.post(`/v1/tenants/${mine!.id}/pause`)).status, 403)
 })
+
+test("a tenant's key is not told who resumed a pause that spans tenants, nor why; of its own pause it is", async () => {
+  const account = await anAccount({ tenants: 2 })
+  const key = await account.withKey({ scopes: ['read'], tenant_id: account.tenant.id })
+  const [tag, own] = [await pause(account, 'rule', 'tag:both'), await pause(account, 'tenant', account.tenant.id)]
+  for (const { body } of [tag, own]) {
+    const resumed = await account.api.post(`/v1/suspensions/${body.id}/resume`, { note: 'the other tenant paid' })
+    assert.equal(resumed.status, 200)
+  }
+  const { body: list } = await key.get('/v1/suspensions')
+  const shared = list.suspensions.find((each: { id: string }) => each.id === tag.body.id)
+  for (const seen of [shared, (await key.get(`/v1/suspensions/${tag.body.id}`)).body]) {
+    assert.deepEqual([seen.status, seen.resumed_by, seen.resume_note], ['resumed', null, null])
+    assert.equal('created_by' in seen || 'evidence' in seen, false)
+  }
+  for (const api of [key, account.api]) {
+    const { body } = await api.get(`/v1/suspensions/${own.body.id}`)
+    assert.equal(body.resume_note, 'the other tenant paid')
+    assert.match(body.resumed_by, /^api_key:/)
+  }
+})

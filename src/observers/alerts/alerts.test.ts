@@ -411,6 +411,97 @@ test('a contact that does not answer delays no other', async t => {
   await notifier.idle()
 })
 
+/** On a box of its own, because a notifier looks after everybody: contacts that hang, and a notifier that is stopped. */
+async function aCrowd(t: TestContext) {
+  const box = await aBox({ environment: { ROLES: 'api', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
+  const { world } = box.app
+  const [slow, fast] = [await aReceiver(t), await aReceiver(t)]
+  slow.answer = 0
+  const ways = waysOf(world, noMail)
+  const notifier = new Notifier(ways)
+  const stopping = new AbortController()
+  t.after(async () => {
+    stopping.abort()
+    slow.close()
+    await notifier.idle()
+    await Promise.all([ways.http.close(), ways.paging.close()])
+  })
+  return {
+    world,
+    slow,
+    fast,
+    run: () => notifier.run(world, stopping.signal),
+    account: async (contacts: number, receiver: Receiver) => {
+      const told = await aToldAccount(box)
+      for (let n = 0; n < contacts; n++) await told.contact({ channel: 'chat', target: `${receiver.url}/${n}` })
+      return told
+    },
+    /** As if the last try of each had failed. */
+    failed: ({ account }: Told) =>
+      world.db.transact(system('test'), tx =>
+        tx.run(sql`
+          update alert_contacts set last_delivered_at = ${new Date(tx.now.getTime() - 1)}, last_failed_at = ${tx.now}
+          where account_id = ${account.id}`),
+      ),
+  }
+}
+
+test('an account with many contacts that hang takes ten places, and another account is told at once', async t => {
+  const { slow, fast, run, account } = await aCrowd(t)
+  const [crowd, other] = [await account(60, slow), await account(1, fast)]
+  await crowd.alert()
+  assert.equal(await run(), 10)
+  await eventually('they hang', async () => slow.received.length === 10)
+  assert.equal(await run(), 0, 'no more in the next round')
+  await other.alert()
+  assert.equal(await run(), 1)
+  await eventually('the other is told', async () => fast.received.length === 1)
+})
+
+test('an account with more contacts than places is told in turns, each place being taken again at once', async t => {
+  const { world, fast, run, account } = await aCrowd(t)
+  const { alert } = await account(25, fast)
+  await alert()
+  let isWoken = true
+  t.after(world.wakeups.on('alerts', () => (isWoken = true)))
+  await eventually('all are told', async () => {
+    // As the loop does: until there is nothing to begin with, and again when it is woken.
+    if (isWoken) isWoken = false
+    else return fast.received.length === 25
+    for (let begun = await run(); begun > 0; begun = await run()) assert.ok(begun <= 10, `${begun} at once`)
+    return false
+  })
+})
+
+test('contacts whose last try failed come after the others and take half of the places', async t => {
+  const { slow, fast, run, account, failed } = await aCrowd(t)
+  const failing: Told[] = []
+  for (let n = 0; n < 4; n++) failing.push(await account(10, slow))
+  for (const each of failing) await failed(each)
+  for (const each of failing) await each.alert()
+  const fine: Told[] = []
+  for (let n = 0; n < 3; n++) fine.push(await account(9, fast))
+  for (const each of fine) await each.alert()
+
+  assert.equal(await run(), 50, '27 that did not fail, and then the rest')
+  await eventually('those that did not fail are told', async () => fast.received.length === 27)
+  await eventually('the others hang', async () => slow.received.length === 23)
+  assert.equal(await run(), 2, 'half of the places')
+  assert.equal(await run(), 0)
+})
+
+test('a contact that fails once in a round is left for the next one', async t => {
+  const { alert, contact, tell, statuses } = await aToldAccount()
+  const receiver = await aReceiver(t)
+  receiver.answer = 503
+  await contact({ channel: 'chat', target: receiver.url })
+  for (let n = 0; n < 3; n++) await alert()
+  assert.equal(await tell(), 1)
+  receiver.answer = 200
+  assert.equal(await tell(), 2)
+  assert.deepEqual((await statuses()).toSorted(), ['delivered', 'delivered', 'pending'])
+})
+
 test('a removed contact is not told any more', async t => {
   const { account, alert, contact, contacts, tell } = await aToldAccount()
   const receiver = await aReceiver(t)

@@ -22,19 +22,53 @@ export interface ClaimedNotification {
   created_at: Date
 }
 
-/** Contacts with something due that nobody is telling now; not those in `except`. */
-export const listContactsToTell = async (
-  db: Db,
-  { except, now, limit }: { except: readonly string[]; now: Date; limit: number },
-): Promise<string[]> => {
-  const rows = await db.many<{ contact_id: string }>(prepared`
-    select distinct contact_id from alert_notifications n
-    where status = 'pending' and due_at <= ${now} and contact_id <> all(${except}::uuid[])
-      and not exists (select from alert_notifications o
-        where o.contact_id = n.contact_id and o.status = 'pending' and o.lease_until > ${now})
-    limit ${limit}`)
-  return rows.map(row => row.contact_id)
+export interface ContactToTell {
+  contact_id: string
+  account_id: string
+  /** Its last try failed. */
+  is_failing: boolean
 }
+
+export interface RoomToTell {
+  now: Date
+  /** Who is being told; an account occurs as often as it has contacts among them. */
+  telling: readonly ContactToTell[]
+  limit: number
+  failingLimit: number
+  perAccount: number
+}
+
+/**
+ * Contacts with something due that nobody is telling now: those whose last try failed after the others, the longest
+ * waiting first, no account with more than its share. A leased notification stays due, so one scan over what is due
+ * knows who is being told elsewhere.
+ */
+export const listContactsToTell = (
+  db: Db,
+  { now, telling, limit, failingLimit, perAccount }: RoomToTell,
+): Promise<ContactToTell[]> =>
+  db.many<ContactToTell>(prepared`
+    with telling as (
+      select account_id, count(*) as contacts from unnest(${telling.map(each => each.account_id)}::uuid[]) as account_id
+      group by account_id
+    ), due as (
+      select contact_id, min(due_at) as due_at from alert_notifications
+      where status = 'pending' and due_at <= ${now} and contact_id <> all(${telling.map(each => each.contact_id)}::uuid[])
+      group by contact_id having not coalesce(bool_or(lease_until > ${now}), false)
+    ), judged as (
+      select c.id, c.account_id, due.due_at, coalesce(c.last_failed_at > c.last_delivered_at, c.last_failed_at is not null)
+        as is_failing
+      from due join alert_contacts c on c.id = due.contact_id
+    ), placed as (
+      select *, row_number() over (partition by account_id order by is_failing, due_at, id) as place from judged
+    ), shared as (
+      select placed.*, row_number() over (partition by is_failing order by due_at, id) as place_of_kind
+      from placed left join telling using (account_id)
+      where place + coalesce(telling.contacts, 0) <= ${perAccount}
+    )
+    select id as contact_id, account_id, is_failing from shared
+    where not is_failing or place_of_kind <= ${failingLimit}
+    order by is_failing, due_at, id limit ${limit}`)
 
 /** The contact's oldest due one. A lease that lapsed gives its work back. */
 export const claimDueNotification = (

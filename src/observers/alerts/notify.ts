@@ -1,5 +1,6 @@
 // Telling contacts: takes what is due, talks to the outside without a transaction, records what came of it. One at a time
-// to each contact and contacts side by side, so that one that does not answer delays nobody else.
+// to each contact and contacts side by side, with a share for each account and for those that fail, so that contacts that
+// do not answer delay nobody else.
 import { system } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
@@ -9,6 +10,7 @@ import {
   listContactsToTell,
   recordOutcome,
   type ClaimedNotification,
+  type ContactToTell,
 } from './notification-queries.ts'
 
 const by = system('alerts')
@@ -16,39 +18,46 @@ const by = system('alerts')
 /** Longer than a try may take. */
 const LEASE_MS = 30_000
 const CONTACTS_MAX = 50
+/** An account may have 100 contacts, and all of them may hang. */
+const CONTACTS_PER_ACCOUNT_MAX = 10
+/** Contacts whose last try failed: half, so that any number of them leaves room for those that answer. */
+const CONTACTS_FAILING_MAX = 25
 /** Before the second try, the third and so on; an alert that nobody took after nine hours is stale. */
 const DELAYS_MS = [10_000, 60_000, 300_000, 1_800_000, 7_200_000, 21_600_000]
 const ERROR_LENGTH_MAX = 300
 
 export class Notifier {
   readonly #ways: Ways
-  /** By contact: how many it was told when it is done. */
-  readonly #telling = new Map<string, Promise<number>>()
+  /** How many tries each was, when it is done. */
+  readonly #telling = new Map<ContactToTell, Promise<number>>()
 
   constructor(ways: Ways) {
     this.#ways = ways
   }
 
-  /** Begins with every contact that has something due, and answers how many those are. */
+  /** Begins with the contacts that have something due, as far as there is room; answers how many those are. */
   async run(world: World, signal: AbortSignal): Promise<number> {
     const free = CONTACTS_MAX - this.#telling.size
     if (free <= 0) return 0
-    const contactIds = await listContactsToTell(world.db, {
-      except: [...this.#telling.keys()],
+    const telling = [...this.#telling.keys()]
+    const contacts = await listContactsToTell(world.db, {
       now: world.clock.now(),
+      telling,
       limit: free,
+      failingLimit: CONTACTS_FAILING_MAX - telling.filter(each => each.is_failing).length,
+      perAccount: CONTACTS_PER_ACCOUNT_MAX,
     })
-    for (const contactId of contactIds) {
-      const telling = this.#tellAll(world, contactId, signal)
+    for (const contact of contacts) {
+      const told = this.#tellAll(world, contact, signal)
         .catch((err: unknown) => {
           // What was claimed comes back when its lease lapses.
-          world.log.warn({ err, contact_id: contactId }, 'an alert contact could not be looked after')
+          world.log.warn({ err, contact_id: contact.contact_id }, 'an alert contact could not be looked after')
           return 0
         })
-        .finally(() => this.#telling.delete(contactId))
-      this.#telling.set(contactId, telling)
+        .finally(() => this.#leave(world, contact))
+      this.#telling.set(contact, told)
     }
-    return contactIds.length
+    return contacts.length
   }
 
   /** Waits for what is under way; answers how many tries that were. */
@@ -57,19 +66,32 @@ export class Notifier {
     return told.reduce((sum, each) => sum + each, 0)
   }
 
-  async #tellAll(world: World, contactId: string, signal: AbortSignal): Promise<number> {
+  /** Until nothing is due, or a try fails: the place of one that hangs is for others before its next try. */
+  async #tellAll(world: World, contact: ContactToTell, signal: AbortSignal): Promise<number> {
     for (let told = 0; ; told++) {
       if (signal.aborted) return told
       const leaseToken = newId(world.clock.now())
       const claimed = await world.db.transact(by, tx =>
-        claimDueNotification(tx, contactId, { leaseToken, leaseUntil: new Date(tx.now.getTime() + LEASE_MS) }),
+        claimDueNotification(tx, contact.contact_id, {
+          leaseToken,
+          leaseUntil: new Date(tx.now.getTime() + LEASE_MS),
+        }),
       )
       if (!claimed) return told
-      await this.#tell(world, claimed, leaseToken)
+      if (!(await this.#tell(world, claimed, leaseToken))) return told + 1
     }
   }
 
-  async #tell(world: World, notification: ClaimedNotification, leaseToken: string): Promise<void> {
+  /** Whoever waits for its place need not wait for the next poll. */
+  #leave(world: World, contact: ContactToTell): void {
+    const ofAccount = [...this.#telling.keys()].filter(each => each.account_id === contact.account_id)
+    const wasFull = this.#telling.size >= CONTACTS_MAX || ofAccount.length >= CONTACTS_PER_ACCOUNT_MAX
+    this.#telling.delete(contact)
+    if (wasFull) world.wakeups.nudge('alerts')
+  }
+
+  /** Whether it was taken. */
+  async #tell(world: World, notification: ClaimedNotification, leaseToken: string): Promise<boolean> {
     const error = await notify(world, this.#ways, notification).then(
       () => null,
       (failure: unknown) => reasonOf(failure),
@@ -84,9 +106,10 @@ export class Notifier {
         nextAt: error !== null && delayMs !== undefined ? new Date(tx.now.getTime() + delayMs) : null,
       }),
     )
-    if (error === null) return
+    if (error === null) return true
     const { alert_id, contact_id, channel, attempts } = notification
     world.log.warn({ alert_id, contact_id, channel, attempts, error }, 'an alert contact could not be told')
+    return false
   }
 }
 

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import type { World } from '../../platform/world.ts'
+import { send } from '../metrics/counted.fixture.ts'
 import { DEFAULT_RULES } from './defaults.ts'
 import { aWatchedAccount, type Watched } from './guardian.fixture.ts'
 
@@ -287,4 +288,23 @@ test('the evidence of a credential names its failed logins', async () => {
     sample.map(event => event.ip),
     ['192.0.2.9'],
   )
+})
+
+test('the evidence of a sender names its events, however the sender is written', async () => {
+  const { world, account, tenantId, pass, alerts, saveRule, count } = await aWatchedAccount({ sandbox: true })
+  await saveRule({ ...RULE, scope_type: 'sender' })
+  const [own, other] = [await send(account, { from: 'News@acme.example' }), await send(account)]
+  await world.db.transact(system('test'), async tx => {
+    for (const messageId of [own, other]) {
+      tx.record({ type: 'blocked', accountId: account.id, tenantId, messageId, recipient: 'someone@example.com' })
+    }
+  })
+  await count({ blocks: 6 }, { scopeType: 'sender', scopeValue: 'news@acme.example' })
+  await pass()
+  const { sample, top_recipient_domains } = (await alerts())[0]!.data
+  assert.deepEqual(
+    (sample as { message_id: string }[]).map(event => event.message_id),
+    [own],
+  )
+  assert.deepEqual(top_recipient_domains, [{ domain: 'example.com', count: 1 }])
 })

@@ -264,6 +264,24 @@ test('with less than 24 hours of history the threshold counts', async () => {
   assert.deepEqual(await above.fired(), ['spike'])
 })
 
+test('a rule that only compares does not fire while there is no history', async () => {
+  const rule = {
+    name: 'spike',
+    metric: 'recipients',
+    scope_type: 'tenant',
+    window_seconds: HOUR,
+    baseline_multiplier: 2,
+    action: 'alert',
+  }
+  const [first, young, old] = [await aWatchedAccount(), await aWatchedAccount(), await aWatchedAccount()]
+  for (const each of [first, young, old]) await each.saveRule(rule)
+  await young.count({ recipients: 1 }, { secondsAgo: 23 * HOUR })
+  await old.count({ recipients: 24 }, { secondsAgo: 27 * HOUR })
+  for (const each of [first, young, old]) await each.count({ recipients: 50 })
+  await first.pass()
+  assert.deepEqual([await first.fired(), await young.fired(), await old.fired()], [[], [], ['spike']])
+})
+
 test("a tenant's override wins over the account's, and deleting both restores the default", async () => {
   const { account, pass, alerts, saveRule, count: add, advance } = await aWatchedAccount({ tenants: 2 })
   const [first, second] = account.tenants.map(tenant => tenant.id) as [string, string]

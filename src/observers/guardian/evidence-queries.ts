@@ -96,7 +96,8 @@ function isAbout({ scope_type, scope_value }: Scope): Sql {
     case 'domain':
       return message(sql`m.sender_domain`)
     case 'sender':
-      return message(sql`m.sender`)
+      // A scope's sender is in lower case; a message's is as it was written.
+      return message(sql`lower(m.sender)`)
     case 'credential':
       return sql`(e.data ->> 'credential_id' = ${scope_value} or ${message(sql`m.credential_id::text`)})`
     case 'api_key':

@@ -108,7 +108,7 @@ function naively(
     count: number,
     volume,
   } = measure(rule.metric, sum(own.filter(({ start }) => start >= from && start <= now)))
-  let limit = rule.threshold
+  let limit = rule.baseline_multiplier !== null && rule.threshold === 0 ? Infinity : rule.threshold
   const until = Math.floor(from / HOUR_MS) * HOUR_MS
   const before = own.filter(({ start }) => start < until && start >= until - 168 * HOUR_MS)
   const first = Math.min(...before.map(({ start }) => Math.floor(start / HOUR_MS) * HOUR_MS))

@@ -4,7 +4,7 @@
 import type { Db } from '../../platform/db/database.ts'
 import type { HourCache } from './hour-cache.ts'
 import { add, baselineOf, isRate, NOTHING, type Counters, type History } from './metric.ts'
-import { isOver, measured, scopeKey, type Rule, type RuleBook, type Scope, type ScopeType } from './rule.ts'
+import { isOver, limitOf, measured, scopeKey, type Rule, type RuleBook, type Scope, type ScopeType } from './rule.ts'
 import {
   BASELINE_MS,
   hourAfter,
@@ -106,7 +106,7 @@ export class Look {
       const history = historyOf(rule, scope)
       if (history === undefined) continue
       const baseline = baselineOf(rule.metric, windowSeconds, history)
-      const limit = baseline === null ? rule.threshold : rule.baseline_multiplier! * baseline
+      const limit = limitOf(rule, baseline)
       if (mayBeOver(rule, bounds, limit)) suspects.push({ rule, scope, limit, baseline })
     }
     return suspects

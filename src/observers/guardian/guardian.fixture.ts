@@ -73,10 +73,11 @@ export async function makeAlerts(world: World): Promise<void> {
 
 export async function aWatchedAccount({
   tenants = 1,
+  sandbox = false,
   box: given,
-}: { tenants?: number; box?: Box } = {}): Promise<Watched> {
+}: { tenants?: number; sandbox?: boolean; box?: Box } = {}): Promise<Watched> {
   const box = given ?? (await aQuietBox())
-  const account = await anAccount({ tenants, box })
+  const account = await anAccount({ tenants, sandbox, box })
   const { world } = box.app
   const tenantId = account.tenant.id
   const alerts = async (): Promise<AlertView[]> =>

@@ -8,7 +8,7 @@ import type { World } from '../../platform/world.ts'
 import type { Firing, RuleTest } from './contract.ts'
 import { baselineOf, NOTHING, type Counters, type History } from './metric.ts'
 import { listHours, listLogins, listMinutes, type CountedRow, type LoginRow, type Wanted } from './replay-queries.ts'
-import { isOver, measured, scopeKey, type Rule, type Scope, type ScopeType } from './rule.ts'
+import { isOver, limitOf, measured, scopeKey, type Rule, type Scope, type ScopeType } from './rule.ts'
 import { NO_TENANT } from '../metrics/counters.ts'
 import { withDefaults } from './save.ts'
 import { BASELINE_MS } from './sums-queries.ts'
@@ -129,15 +129,14 @@ function firingsOf(rule: Rule, { scope, minutes, hours }: Steps, from: Date): Fi
 
 /** Averages change by the hour, so each is made once. */
 function limits(rule: Rule, hours: readonly CountedRow[]): (windowStartMs: number) => number {
-  if (rule.baseline_multiplier === null) return () => rule.threshold
-  const multiplier = rule.baseline_multiplier
+  if (rule.baseline_multiplier === null) return () => limitOf(rule, null)
   const known = new Map<number, number>()
   return windowStartMs => {
     const until = Math.floor(windowStartMs / HOUR_MS) * HOUR_MS
     let limit = known.get(until)
     if (limit === undefined) {
       const baseline = baselineOf(rule.metric, rule.window_seconds, historyBefore(hours, until))
-      known.set(until, (limit = baseline === null ? rule.threshold : multiplier * baseline))
+      known.set(until, (limit = limitOf(rule, baseline)))
     }
     return limit
   }

@@ -45,6 +45,16 @@ export const scopeKey = (scope: Scope): string =>
 export const isOver = (rule: Rule, { value, count, volume }: Measured, limit: number): boolean =>
   volume >= rule.min_volume && count >= rule.min_count && value > limit
 
+/**
+ * What a value must exceed: the multiplied average, or the threshold where none counts or there is none yet. A rule that
+ * only compares (its threshold is 0) then has nothing to compare with: no value is over.
+ */
+export function limitOf({ threshold, baseline_multiplier: multiplier }: Rule, baseline: number | null): number {
+  if (multiplier === null) return threshold
+  if (baseline !== null) return multiplier * baseline
+  return threshold === 0 ? Infinity : threshold
+}
+
 export const measured = (rule: Rule, counters: Counters): Measured => measure(rule.metric, counters)
 
 /** Every rule in force for the tenant, disabled ones included; without a tenant those of the account. */

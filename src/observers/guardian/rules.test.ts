@@ -265,6 +265,15 @@ test('a trial knows averages, logins and single scopes', async () => {
   assert.deepEqual([one.body.evaluated, one.body.firings.length], [1, 1])
 })
 
+test('a trial of a rule that only compares finds nothing where there is no history', async () => {
+  const { box, account, count } = await aWatchedAccount()
+  await count({ recipients: 500 }, { secondsAgo: 600 })
+  const period = { from: ago(box, 7200), to: ago(box, 0) }
+  const { threshold: _, ...compared } = { ...RULE, ...period, metric: 'recipients', baseline_multiplier: 10 }
+  const { status, body } = await account.api.post('/v1/rules/test', compared)
+  assert.deepEqual([status, body.evaluated, body.firings], [200, 1, []])
+})
+
 test('a trial of more than 31 days, or backwards, is 400', async () => {
   const { box, account } = await aWatchedAccount()
   const post = (from: string, to: string) => account.api.post('/v1/rules/test', { ...RULE, from, to })

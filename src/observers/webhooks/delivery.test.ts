@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
-import { sql } from '../../platform/db/sql.ts'
+import { sql, type Sql } from '../../platform/db/sql.ts'
 import type { EventDraft } from '../../platform/journal/append.ts'
 import { aReceiver, isSigned, type Receiver, type Received } from '../../platform/net/receiver.fixture.ts'
 import { removeOldAttempts } from './retention.ts'
@@ -71,6 +71,8 @@ const tried = (account: TestAccount, id: string, times: number) =>
     const [attempt] = await attemptsOf(account, id)
     return attempt?.attempt === times && attempt
   })
+
+const nonEmpty = <T>(list: T[]): T[] | false => list.length > 0 && list
 
 const dueAgain = ({ next_attempt_at, updated_at }: Attempt): number =>
   Date.parse(next_attempt_at ?? '') - Date.parse(updated_at)
@@ -301,7 +303,7 @@ test('a worker that dies gives its attempts back within 35 s, and what it record
   await box.app.world.db.transact(system('test'), async tx => {
     await tx.run(sql`update webhooks set status = 'active' where id = ${id}`)
     await tx.run(sql`update webhook_lanes set due_at = ${tx.now} where webhook_id = ${id}`)
-    const lanes = await lockDueLanes(tx, { except: [], limit: 10 })
+    const lanes = await lockDueLanes(tx, { only: null, except: [], limit: 10 })
     assert.ok(lanes.some(lane => lane.webhook_id === id))
     const leaseUntil = new Date(tx.now.getTime() + 30 * SECOND_MS)
     const claimed = await claimAttempts(tx, { lanes: [{ webhookId: id, room: 5 }], leaseToken, leaseUntil })
@@ -328,6 +330,7 @@ test('a worker that dies gives its attempts back within 35 s, and what it record
         eventId: attempt!.event_id,
         leaseToken,
         status: 'dead',
+        tries: 1,
         dueAt: null,
         responseStatus: 500,
         error: 'late',
@@ -348,10 +351,29 @@ test('an attempt whose event is no longer stored is dead', async () => {
     tx.run(sql`delete from events where account_id = ${account.id}`),
   )
   box.clock.advance(10 * SECOND_MS)
+  box.app.world.wakeups.nudge('attempts')
 
-  const attempt = await tried(account, id, 2)
+  const [attempt] = await eventually('given up', () => attemptsOf(account, id, '?status=dead').then(nonEmpty))
 
-  assert.deepEqual([attempt.status, attempt.error], ['dead', 'The event is no longer stored.'])
+  assert.deepEqual([attempt!.attempt, attempt!.error], [1, 'The event is no longer stored.'])
+})
+
+test('an event that is no longer stored does not count against the endpoint', async () => {
+  const account = await anAccount({ box })
+  const { id, path } = await aWebhook(account)
+  await account.api.patch(`/v1/webhooks/${id}`, { status: 'disabled' })
+  const change = (statement: Sql) => box.app.world.db.transact(system('test'), tx => tx.run(statement))
+  await change(sql`update webhooks set until_event_id = null where id = ${id}`)
+  await happen(account, { type: 'accepted' })
+  await eventually('queued', async () => (await attemptsOf(account, id)).length === 1)
+  await change(sql`delete from events where account_id = ${account.id}`)
+  await account.api.patch(`/v1/webhooks/${id}`, { status: 'active' })
+
+  const [attempt] = await eventually('given up', () => attemptsOf(account, id, '?status=dead').then(nonEmpty))
+
+  assert.equal(attempt!.attempt, 0)
+  assert.equal((await webhookOf(account, id)).failing_since, null)
+  assert.deepEqual(receiver.of(path), [])
 })
 
 test('attempts of one endpoint start in the order of events, and no more than 16 are open at once', async t => {

@@ -1,6 +1,7 @@
-// What this process holds of one webhook, and how much of it may be under way at once. An endpoint that answers gets more,
-// one that does not gets less, so those that hang never keep the others from being served.
+// What this process holds of one webhook, and how much of it may be under way at once. An endpoint that answers soon gets
+// more, one that does not answer gets less, so those that hang or dawdle never keep the others from being served.
 import type { KeyObject } from 'node:crypto'
+import type { PushResult } from '../../platform/net/guarded-http.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import type { Endpoint } from './queries.ts'
 import { signingKeys } from './signature.ts'
@@ -12,18 +13,34 @@ export type Held = ClaimedRow & { leaseToken: string }
 /** Per process. Attempts start in the order of their events; this many may overtake one another. */
 const UNDER_WAY_MAX = 16
 const UNDER_WAY_FIRST = 4
-/** An endpoint that answers has this many times more waiting here, so that a claim is worth its transaction. */
-const AHEAD = 12
+/** A quick endpoint has this many times more waiting here, so that a claim is worth its transaction. */
+const AHEAD_MAX = 12
+/** An endpoint that takes longer empties its lane so slowly that what waits here only takes the room of others. */
+const QUICK_MS = 1_000
+
+/** New: there is no result yet. Quick: its last answer came whole and soon. Slow: it came late, broken or not at all. */
+export type Standing = 'new' | 'quick' | 'slow'
+
+/** What a push says of its endpoint. Untried: nothing, because it was not made. */
+export type Outcome = 'quick' | 'slow' | 'unanswered' | 'untried'
+
+export function outcomeOf({ responseStatus, isComplete, latencyMs }: PushResult): Outcome {
+  if (responseStatus === null) return 'unanswered'
+  return isComplete && latencyMs <= QUICK_MS ? 'quick' : 'slow'
+}
 
 export class Lane {
   readonly webhookId: string
   readonly waiting: Held[] = []
-  underWay = 0
+  /** And when it began, on the clock of `performance.now`; the oldest first. */
+  readonly #underWay = new Map<Held, number>()
   #endpoint: Endpoint | null = null
   #url: URL | null = null
   #keys: KeyObject[] = []
   #limit = UNDER_WAY_FIRST
-  #isProven = false
+  /** Grows with each quick answer: one that is quick by turns must not have much claimed and handed back each time. */
+  #ahead = 1
+  #standing: Standing = 'new'
 
   constructor(webhookId: string) {
     this.webhookId = webhookId
@@ -43,12 +60,12 @@ export class Lane {
     return { url: this.#url!, keys: this.#keys }
   }
 
-  get isProven(): boolean {
-    return this.#isProven
+  get standing(): Standing {
+    return this.#standing
   }
 
   get held(): number {
-    return this.waiting.length + this.underWay
+    return this.waiting.length + this.#underWay.size
   }
 
   get room(): number {
@@ -61,23 +78,50 @@ export class Lane {
   }
 
   get mayStart(): boolean {
-    return this.waiting.length > 0 && this.underWay < this.#limit
+    return this.waiting.length > 0 && this.#underWay.size < this.#limit
   }
 
-  /** It answered, whatever it said. */
-  answered(): void {
-    this.#isProven = true
-    this.#limit = Math.min(UNDER_WAY_MAX, this.#limit * 2)
+  /** Takes the next one that waits. */
+  start(nowMs: number): Held {
+    const held = this.waiting.shift()!
+    this.#underWay.set(held, nowMs)
+    return held
   }
 
-  /** It did not. Hands back what others may hold until it answers again. */
-  unanswered(): Held[] {
-    this.#isProven = false
-    this.#limit = Math.max(1, Math.floor(this.#limit / 2))
-    return this.waiting.splice(this.#limit)
+  /** Answers what the lane hands back, because others may hold it until this endpoint is quick again. */
+  end(held: Held, outcome: Outcome): Held[] {
+    this.#underWay.delete(held)
+    switch (outcome) {
+      case 'untried':
+        return []
+      case 'quick':
+        this.#standing = 'quick'
+        this.#limit = Math.min(UNDER_WAY_MAX, this.#limit * 2)
+        this.#ahead = Math.min(AHEAD_MAX, this.#ahead * 2)
+        return []
+      case 'slow':
+        return this.slowDown()
+      case 'unanswered':
+        this.#limit = Math.max(1, Math.floor(this.#limit / 2))
+        return this.slowDown()
+    }
+  }
+
+  /** A quick one with an answer overdue: by the end of that push much would have waited for nothing. */
+  isLate(nowMs: number): boolean {
+    if (this.#standing !== 'quick' || this.#underWay.size === 0) return false
+    const [oldest] = this.#underWay.values()
+    return nowMs - oldest! > QUICK_MS
+  }
+
+  /** Hands back what waits beyond its limit. */
+  slowDown(): Held[] {
+    this.#standing = 'slow'
+    this.#ahead = 1
+    return this.waiting.splice(Math.max(0, this.#limit - this.#underWay.size))
   }
 
   get #capacity(): number {
-    return this.#isProven ? this.#limit * AHEAD : this.#limit
+    return this.#limit * this.#ahead
   }
 }

@@ -30,7 +30,7 @@ test('an event that is fanned out while a claim holds the lane is due when the c
   const fanOuts: Promise<number>[] = []
   const leaseUntil = new Date(box.clock.now().getTime() + 30_000)
   await db.transact(by, async tx => {
-    assert.equal((await lockDueLanes(tx, { except: [], limit: 10 })).length, 1)
+    assert.equal((await lockDueLanes(tx, { only: null, except: [], limit: 10 })).length, 1)
     const lanes = [{ webhookId: webhook.id as string, room: 5 }]
     assert.equal((await claimAttempts(tx, { lanes, leaseToken: randomUUID(), leaseUntil })).length, 1)
     fanOuts.push(db.transact(by, other => insertAttempts(other, EVERYTHING)))
@@ -44,6 +44,27 @@ test('an event that is fanned out while a claim holds the lane is due when the c
 
   const lane = await db.one<{ due_at: Date }>(sql`select due_at from webhook_lanes where webhook_id = ${webhook.id}`)
   assert.ok(lane.due_at <= box.clock.now(), `due at ${lane.due_at.toISOString()}, the end of the lease`)
+})
+
+test('a claim may ask for certain webhooks only, past those that have waited longer', async () => {
+  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
+  const account = await anAccount({ box })
+  const { db } = box.app.world
+  const by = system('test')
+  const ids: string[] = []
+  for (let n = 0; n < 3; n++) {
+    ids.push((await account.api.post('/v1/webhooks', { url: `http://127.0.0.1:1/${n}` })).body.id)
+    await db.transact(by, async tx => tx.record({ type: 'accepted', accountId: account.id }))
+    await db.transact(by, tx => insertAttempts(tx, EVERYTHING))
+    box.clock.advance(1_000)
+  }
+  const due = (only: string[] | null, except: string[] = []) =>
+    db.transact(by, async tx => (await lockDueLanes(tx, { only, except, limit: 1 })).map(lane => lane.webhook_id))
+
+  assert.deepEqual(await due(null), [ids[0]])
+  assert.deepEqual(await due(null, [ids[0]!]), [ids[1]])
+  assert.deepEqual(await due([ids[2]!]), [ids[2]])
+  assert.deepEqual(await due([]), [])
 })
 
 test('while there is something more urgent to do few are pushed at a time, and all of them in the end', async t => {
@@ -71,4 +92,50 @@ test('while there is something more urgent to do few are pushed at a time, and a
     await messenger.takeNext()
     return receiver.of(path).length === 200
   })
+})
+
+test('many webhooks that answered and then hang keep a quick one of another account waiting for a moment only', async t => {
+  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
+  const { world } = box.app
+  const [receiver, quick] = [await aReceiver(), await aReceiver()]
+  const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
+  t.after(() => Promise.all([receiver.close(), quick.close(), http.close()]))
+  const [crowd, other] = [await anAccount({ box }), await anAccount({ box })]
+  let hangs = false
+  receiver.answer = (_request, response) => void (hangs || response.end())
+  // With 160 for each they would have all that a process holds.
+  for (let n = 0; n < 50; n++) await crowd.api.post('/v1/webhooks', { url: `${receiver.url}/${n}` })
+  await other.api.post('/v1/webhooks', { url: quick.url })
+  let after = 0
+  const happen = async (accountId: string, count: number): Promise<void> => {
+    await world.db.transact(system('test'), async tx => {
+      for (let n = 0; n < count; n++) tx.record({ type: 'accepted', accountId })
+    })
+    await world.db.transact(system('test'), tx => insertAttempts(tx, { ...EVERYTHING, after }))
+    const { newest } = await world.db.one<{ newest: number }>(sql`select max(id) as newest from events`)
+    after = newest
+  }
+  const messenger = new Messenger({ ...world, metrics: createMetrics() }, http)
+  const takeAll = async (): Promise<void> => {
+    while ((await messenger.takeNext()) > 0);
+  }
+  await happen(crowd.id, 4)
+  await eventually('all have answered', async () => {
+    await takeAll()
+    return receiver.received.length === 50 * 4
+  })
+
+  hangs = true
+  await happen(crowd.id, 170)
+  await takeAll()
+  await happen(other.id, 1)
+  // The deadline of what hangs is 15 s away.
+  await eventually(
+    'the other is served',
+    async () => {
+      await takeAll()
+      return quick.received.length === 1
+    },
+    8_000,
+  )
 })

@@ -6,7 +6,8 @@ import { followIndexes } from '../../platform/db/planner.ts'
 import type { World } from '../../platform/world.ts'
 import { presentEvent } from '../events/present.ts'
 import type { GuardedHttp, PushResult } from '../../platform/net/guarded-http.ts'
-import { Lane, type Held } from './lane.ts'
+import { Budget, HELD_MAX } from './budget.ts'
+import { Lane, outcomeOf, type Held } from './lane.ts'
 import { pushHeaders } from './push-headers.ts'
 import { listActiveEndpointsAnywhere } from './queries.ts'
 import { Recorder } from './recorder.ts'
@@ -16,16 +17,13 @@ import {
   lockDueLanes,
   releaseLeases,
   updateLanes,
+  type LanesAsked,
   type Lease,
   type Room,
 } from './work-queries.ts'
 
 /** A worker that dies gives its pushes back within 35 s (RELIABILITY P20); the heartbeat keeps those of one that lives. */
 const LEASE_MS = 30_000
-/** Memory: an event is a kilobyte or two. */
-const HELD_MAX = 8_000
-/** What endpoints that have not answered yet may hold of it, so that any number of them leaves room for the others. */
-const HELD_UNPROVEN_MAX = 2_000
 /**
  * Claimed at a time, and how often, while others wait for what this process does as well: pushes have time. Whatever is held:
  * endpoints that hang must not take the others' share.
@@ -67,18 +65,20 @@ export class Messenger {
   /** Claims what is due and starts it; answers how much. */
   async takeNext(): Promise<number> {
     await this.#refresh()
-    const budget = this.#budget()
-    this.#isShort = budget.total === 0
+    await this.#release(this.#overdue())
+    const [total, budget] = [this.#total(), new Budget(this.#lanes.values())]
+    this.#isShort = total === 0
     if (this.#isShort || this.#isStopping) return 0
     this.#claimedAt = performance.now()
     const leaseToken = randomUUID()
     const { rows, lanes } = await this.#world.db.transactLightly(by, async tx => {
       followIndexes(tx)
-      const due = await lockDueLanes(tx, { except: this.#lanesToSkip(budget.unproven), limit: LANES_MAX })
+      const due = await lockDueLanes(tx, { ...this.#lanesToAsk(budget), limit: LANES_MAX })
       if (due.length === 0) return { rows: [], lanes: 0 }
       const ids = due.map(lane => lane.webhook_id)
       const leaseUntil = new Date(tx.now.getTime() + LEASE_MS)
-      const claimed = await claimAttempts(tx, { lanes: this.#rooms(ids, budget.total), leaseToken, leaseUntil })
+      const rooms = this.#rooms(ids, total, budget)
+      const claimed = await claimAttempts(tx, { lanes: rooms, leaseToken, leaseUntil })
       await updateLanes(tx, ids)
       return { rows: claimed, lanes: ids.length }
     })
@@ -105,13 +105,14 @@ export class Messenger {
     while (this.#held.size > 0 && performance.now() < deadline) await new Promise(resolve => setTimeout(resolve, 20))
   }
 
-  #budget(): { total: number; unproven: number } {
-    let unproven = 0
-    for (const lane of this.#lanes.values()) if (!lane.isProven) unproven += lane.held
-    return {
-      total: Math.max(0, Math.min(HELD_MAX - this.#held.size, this.#claimMax())),
-      unproven: Math.max(0, HELD_UNPROVEN_MAX - unproven),
-    }
+  /** What waits for endpoints that were quick and hang now: others may hold it. */
+  #overdue(): Held[] {
+    const now = performance.now()
+    return [...this.#lanes.values()].filter(lane => lane.isLate(now)).flatMap(lane => lane.slowDown())
+  }
+
+  #total(): number {
+    return Math.max(0, Math.min(HELD_MAX - this.#held.size, this.#claimMax()))
   }
 
   #claimMax(): number {
@@ -119,17 +120,21 @@ export class Messenger {
     return performance.now() - this.#claimedAt < CLAIM_EVERY_MS_YIELDING ? 0 : CLAIM_MAX_YIELDING
   }
 
-  #lanesToSkip(unproven: number): string[] {
-    const skipped: string[] = []
-    for (const lane of this.#lanes.values()) {
-      if (!lane.isHungry || (unproven === 0 && !lane.isProven)) skipped.push(lane.webhookId)
-    }
-    return skipped
+  /** Those that this process does not know are new. Without room for such, only known ones are worth asking for. */
+  #lanesToAsk(budget: Budget): LanesAsked {
+    const isWorthIt = (lane: Lane): boolean => lane.isHungry && budget.hasRoomFor(lane.standing)
+    const idsOf = (lanes: Lane[]): string[] => lanes.map(lane => lane.webhookId)
+    const known = [...this.#lanes.values()]
+    if (!budget.hasRoomFor('new')) return { only: idsOf(known.filter(isWorthIt)), except: [] }
+    return { only: null, except: idsOf(known.filter(lane => !isWorthIt(lane))) }
   }
 
-  #rooms(webhookIds: readonly string[], budget: number): Room[] {
-    const share = Math.max(1, Math.floor(budget / webhookIds.length))
-    return webhookIds.map(webhookId => ({ webhookId, room: Math.min(share, this.#laneOf(webhookId).room) }))
+  #rooms(webhookIds: readonly string[], total: number, budget: Budget): Room[] {
+    const share = Math.max(1, Math.floor(total / webhookIds.length))
+    return webhookIds.map(webhookId => {
+      const lane = this.#laneOf(webhookId)
+      return { webhookId, room: budget.take(lane.standing, Math.min(share, lane.room)) }
+    })
   }
 
   #laneOf(webhookId: string): Lane {
@@ -172,17 +177,14 @@ export class Messenger {
 
   #pump(lane: Lane): void {
     while (lane.mayStart && !this.#isStopping) {
-      lane.underWay += 1
-      void this.#run(lane, lane.waiting.shift()!)
+      void this.#run(lane, lane.start(performance.now()))
     }
   }
 
   async #run(lane: Lane, held: Held): Promise<void> {
     const wasHungry = lane.isHungry
     const result = await this.#push(lane, held)
-    lane.underWay -= 1
-    if (result.responseStatus !== null) lane.answered()
-    else if (result !== EVENT_GONE) void this.#release(lane.unanswered())
+    void this.#release(lane.end(held, result === EVENT_GONE ? 'untried' : outcomeOf(result)))
     this.#pump(lane)
     if ((!wasHungry && lane.isHungry) || this.#isShort) this.#world.wakeups.nudge('attempts')
     try {
@@ -220,7 +222,12 @@ export class Messenger {
 }
 
 /** There is nothing left to push, which is not the endpoint's fault. */
-const EVENT_GONE: PushResult = { responseStatus: null, error: 'The event is no longer stored.', latencyMs: 0 }
+const EVENT_GONE: PushResult = {
+  responseStatus: null,
+  isComplete: false,
+  error: 'The event is no longer stored.',
+  latencyMs: 0,
+}
 
 const leaseOf = ({ webhook_id, event_id, leaseToken }: Held): Lease => ({
   webhookId: webhook_id,

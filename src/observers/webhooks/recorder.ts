@@ -51,6 +51,7 @@ function judge({ held, result }: Pushed, now: Date): Tried {
     eventId: held.event_id,
     leaseToken: held.leaseToken,
     status: isDelivered ? 'delivered' : pause === null ? 'dead' : 'failed',
+    tries: held.event ? 1 : 0,
     dueAt: pause === null ? null : new Date(now.getTime() + pause),
     ...result,
   }
@@ -64,12 +65,11 @@ async function record(world: World, tried: readonly Tried[]): Promise<void> {
     const ours = new Set(rows.map(row => `${row.webhook_id} ${row.event_id}`))
     const known = tried.filter(each => ours.has(`${each.webhookId} ${each.eventId}`))
     const succeeded = new Set(known.filter(each => each.status === 'delivered').map(each => each.webhookId))
-    const failures = known.filter(each => each.status !== 'delivered' && !succeeded.has(each.webhookId))
-    await updateFailing(tx, {
-      succeeded: [...succeeded],
-      failed: [...new Set(failures.map(each => each.webhookId))],
-    })
-    return known.filter(each => each.status !== 'delivered')
+    // An endpoint that was not called has not failed.
+    const failures = known.filter(each => each.status !== 'delivered' && each.tries > 0)
+    const failing = failures.map(each => each.webhookId).filter(id => !succeeded.has(id))
+    await updateFailing(tx, { succeeded: [...succeeded], failed: [...new Set(failing)] })
+    return failures
   })
   if (failed.length > 0) await stopHopeless(world, failed)
 }

@@ -32,17 +32,24 @@ export const existWebhooks = async (tx: Tx): Promise<boolean> => {
   return exist
 }
 
+/** Null: any but those excepted. */
+export interface LanesAsked {
+  only: readonly string[] | null
+  except: readonly string[]
+}
+
 /**
  * Webhooks with something due, the longest waiting first, locked until the transaction ends: one claim at a time per
  * webhook. What is committed before the lock is seen by the statement after it; what comes later sets the lane again.
  */
 export const lockDueLanes = (
   tx: Tx,
-  { except, limit }: { except: readonly string[]; limit: number },
+  { only, except, limit }: LanesAsked & { limit: number },
 ): Promise<{ webhook_id: string }[]> =>
   tx.many<{ webhook_id: string }>(prepared`
     select webhook_id from webhook_lanes
     where due_at <= ${tx.now} and not (webhook_id = any(${except}::uuid[]))
+      and (${only}::uuid[] is null or webhook_id = any(${only}::uuid[]))
     order by due_at limit ${limit} for update skip locked`)
 
 export interface Room {
@@ -139,6 +146,8 @@ export const releaseLeases = (tx: Tx, leases: readonly (Lease & { wasDueAt: Date
 
 export interface Tried extends Lease {
   status: 'delivered' | 'failed' | 'dead'
+  /** 0 where there was nothing left to push. */
+  tries: 0 | 1
   dueAt: Date | null
   responseStatus: number | null
   error: string | null
@@ -150,13 +159,15 @@ export const recordTried = (tx: Tx, tried: readonly Tried[]): Promise<{ webhook_
   tx.many(prepared`
     with recorded as (
       update webhook_attempts a
-      set status = o.status, due_at = o.due_at, lease_token = null, attempt = attempt + 1, round_tries = round_tries + 1,
-        response_status = o.response_status, error = o.error, latency_ms = o.latency_ms, updated_at = ${tx.now}
+      set status = o.status, due_at = o.due_at, lease_token = null, attempt = attempt + o.tries,
+        round_tries = round_tries + o.tries, response_status = o.response_status, error = o.error,
+        latency_ms = o.latency_ms, updated_at = ${tx.now}
       from unnest(${tried.map(each => each.webhookId)}::uuid[], ${tried.map(each => each.eventId)}::bigint[],
         ${tried.map(each => each.leaseToken)}::uuid[], ${tried.map(each => each.status)}::text[],
         ${tried.map(each => each.dueAt)}::timestamptz[], ${tried.map(each => each.responseStatus)}::smallint[],
-        ${tried.map(each => each.error)}::text[], ${tried.map(each => each.latencyMs)}::integer[])
-        as o (webhook_id, event_id, lease_token, status, due_at, response_status, error, latency_ms)
+        ${tried.map(each => each.error)}::text[], ${tried.map(each => each.latencyMs)}::integer[],
+        ${tried.map(each => each.tries)}::smallint[])
+        as o (webhook_id, event_id, lease_token, status, due_at, response_status, error, latency_ms, tries)
       where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token
       returning a.webhook_id, a.event_id, a.due_at
     ), lanes as (

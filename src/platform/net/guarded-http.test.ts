@@ -183,6 +183,41 @@ test('what comes before the answer (1xx) is not the answer', async t => {
   assert.equal((await push(aClient(), url)).responseStatus, 500)
 })
 
+test('a receiver that switches protocols is told so in plain words', async t => {
+  const client = aClient()
+  const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
+  const bare = 'HTTP/1.1 101 Switching Protocols\r\n\r\n'
+  const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+  for (const bytes of [upgrade, bare, upgrade + whole, bare + whole, `${upgrade}frames`, bare + bare]) {
+    const url = await aRawServer(t, answering(bytes))
+    const { responseStatus, error } = await push(client, url)
+    assert.deepEqual([responseStatus, error], [null, 'The endpoint switched protocols.'], JSON.stringify(bytes))
+  }
+})
+
+test('an answer that the library stumbles over shows nothing of it', async t => {
+  const url = await aRawServer(t, answering('HTTP/1.1 099 What\r\n\r\n'))
+  assert.equal((await push(aClient(), url)).error, 'The push failed.')
+})
+
+test('an answer is complete when all of it came, whatever it says', async t => {
+  receiver.answer = (_request, response) => void response.writeHead(500).end('sorry')
+  const half = await aRawServer(
+    t,
+    answering('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf', socket => socket.end()),
+  )
+  const endless = await aRawServer(t, answering('HTTP/1.1 200 OK\r\n\r\nhalf'))
+  const client = aClient()
+  for (const [url, status, isComplete] of [
+    [receiver.url, 500, true],
+    [half, 200, false],
+    [endless, 200, false],
+  ] as const) {
+    const result = await push(client, url)
+    assert.deepEqual([result.responseStatus, result.isComplete], [status, isComplete])
+  }
+})
+
 test('nobody listening is a failure', async () => {
   assert.equal((await push(aClient(), 'http://127.0.0.1:1/')).error, 'The connection was refused.')
 })

@@ -32,6 +32,8 @@ export interface Push {
 export interface PushResult {
   /** Null when there was no answer. */
   responseStatus: number | null
+  /** The answer came whole, whatever it said; not one that broke off or was still coming at the deadline. */
+  isComplete: boolean
   /** Null when it was delivered. */
   error: string | null
   latencyMs: number
@@ -92,6 +94,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null
   #status: number | null = null
   #bytes = 0
+  #isComplete = false
   #isSettled = false
 
   constructor(timeoutMs: number, resolve: (result: PushResult) => void) {
@@ -105,16 +108,20 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    if (status === 101) return this.#cut(SWITCHED)
     // 1xx comes before the answer.
     if (status >= 200) this.#status = status
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length
-    if (this.#bytes > ANSWER_BYTES_MAX) this.#cut(this.#judgement())
+    if (this.#bytes <= ANSWER_BYTES_MAX) return
+    this.#isComplete = true
+    this.#cut(this.#judgement())
   }
 
   onResponseEnd(): void {
+    this.#isComplete = true
     this.settle(this.#judgement())
   }
 
@@ -128,7 +135,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#isSettled = true
     clearTimeout(this.#timer)
     const latencyMs = Math.round(performance.now() - this.#began)
-    this.#resolve({ responseStatus: this.#status, error, latencyMs })
+    this.#resolve({ responseStatus: this.#status, isComplete: this.#isComplete, error, latencyMs })
   }
 
   #cut(error: string | null): void {
@@ -147,6 +154,7 @@ const CUT = new Error('the exchange is over')
 
 class Unreachable extends Error {}
 
+const SWITCHED = 'The endpoint switched protocols.'
 const FORBIDDEN = 'The URL leads to a private or loopback address, which is not called.'
 
 type Guard = Required<Pick<GuardedHttpOptions, 'dns' | 'allowed' | 'timeoutMs'>> & Pick<GuardedHttpOptions, 'trusted'>
@@ -211,9 +219,12 @@ const REASONS: Record<string, string> = {
 /** For the owner of the webhook: no addresses and no internals. */
 function describe(error: unknown): string {
   if (error instanceof Unreachable) return error.message
-  const { code = '', name } = error as NodeJS.ErrnoException
+  const { code = '', name, message } = error as NodeJS.ErrnoException
+  // 101 with all its headers, which the library takes for a broken connection.
+  if (message === 'bad upgrade') return SWITCHED
   if (REASONS[code]) return REASONS[code]
   if (code.startsWith('HPE_') || name === 'HTTPParserError') return 'The answer is no HTTP.'
   if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return `The TLS connection failed (${code}).`
-  return code ? `The push failed (${code}).` : 'The push failed.'
+  // Of the system's codes its owner can make something; the others (ERR_ASSERTION) are about our own parts.
+  return /^E[A-Z0-9]+$/.test(code) ? `The push failed (${code}).` : 'The push failed.'
 }
