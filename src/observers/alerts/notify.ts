@@ -113,10 +113,10 @@ export class Notifier {
   }
 }
 
-/** Shown to the account: what the outside said, nothing of ours. */
+/** Shown to the account: what the outside said, nothing of ours. Half a character would not be stored. */
 function reasonOf(failure: unknown): string {
   if (!(failure instanceof Error)) return 'failed'
   if (failure.name === 'TimeoutError') return 'did not answer in time'
   const { code } = failure as NodeJS.ErrnoException
-  return (failure.message || code || failure.name).slice(0, ERROR_LENGTH_MAX)
+  return (failure.message || code || failure.name).slice(0, ERROR_LENGTH_MAX).toWellFormed()
 }

@@ -83,7 +83,7 @@ export const parkStretch = (tx: Tx, pause: PauseScope, stretch: Stretch): Promis
     set status = 'held', suspension_id = ${pause.id}, held_at = ${tx.now}, due_at = null, updated_at = ${tx.now}
     where ctid = any(array(
       select q.ctid from queue q
-      where ${within(stretch)} and q.status in ('queued', 'deferred') and ${matches(pause)}
+      where ${inStretch(stretch)} and q.status in ('queued', 'deferred') and ${matches(pause)}
       for update of q skip locked))
     returning q.message_id, q.tenant_id, q.recipient`)
 
@@ -92,10 +92,10 @@ export const insertStragglers = (tx: Tx, pause: PauseScope, stretch: Stretch): v
   tx.send(sql`
     insert into suspension_stragglers (suspension_id, account_id, tenant_id, message_id, n)
     select ${pause.id}, account_id, tenant_id, message_id, n from queue q
-    where ${within(stretch)} and q.status in ('queued', 'deferred', 'sending') and ${matches(pause)}
+    where ${inStretch(stretch)} and q.status in ('queued', 'deferred', 'sending') and ${matches(pause)}
     on conflict do nothing`)
 
-const within = ({ walk, end }: Stretch): Sql =>
+const inStretch = ({ walk, end }: Stretch): Sql =>
   sql`${stretchAfter(walk)} and ${keyOf(walk.tenantId)} <= ${valueOf(walk.tenantId, end)}`
 
 /** As `applies` in control/suspensions says it, for rows of `q`. */
