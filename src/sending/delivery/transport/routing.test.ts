@@ -123,6 +123,23 @@ test('a receiver that takes two recipients at a time gets the others next', asyn
   }
 })
 
+test('who has the message does not get it again when the others cannot be sent to', async t => {
+  const dns = await aZone(t, twoHosts())
+  let taken = 0
+  const first = await aServer(t, {
+    answers: {
+      connect: () => (taken === 0 ? '220 fake.test' : '421 4.3.2 Not now'),
+      RCPT: () => ((taken += 1) > 1 ? '452 4.5.3 Too many recipients' : '250 Ok'),
+    },
+  })
+  const second = await aServer(t, { address: '127.0.0.2', port: first.port })
+  const transport = aTransport(t, { ...byMx(first, dns), messagesPerConnectionMax: 1 })
+  const recipients = ['a@receiver.test', 'b@receiver.test']
+  const outcomes = await transport.send('receiver.test', anEnvelope({ recipients }))
+  assert.deepEqual(outcomes.map(brief), ['delivered', 'refused rcpt 452 4.5.3'])
+  assert.deepEqual([first.messages.length, second.messages.length], [1, 0])
+})
+
 test('the next host is tried when nobody listens at the first', async t => {
   const dns = await aZone(t, twoHosts())
   const second = await aServer(t, { address: '127.0.0.2' })

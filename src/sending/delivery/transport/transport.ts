@@ -192,7 +192,9 @@ export class Transport {
       const rest = [...results.keys()].filter(index => isTooMany(results[index]!))
       if (rest.length === 0) break
       const recipients = rest.map(index => envelope.recipients[index]!)
-      last = await this.#converse(hop, policy, { ...envelope, recipients }, signal)
+      // Whatever keeps the others from being sent now, those who have the message must not get it again.
+      last = await this.#converse(hop, policy, { ...envelope, recipients }, signal).catch(() => [])
+      if (last.length === 0) break
       for (const [at, index] of rest.entries()) results[index] = last[at]!
     }
     return results
