@@ -1,15 +1,15 @@
-// The pause state as this process knows it. The gate in the database decides; the board says at once that nothing is
-// paused, which is the common case, and a process that could not load it is not ready.
+// Whether this process can read the pause state. The gate in the database decides about each attempt; a process that has
+// never been able to read the pauses is not ready.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { World } from '../../platform/world.ts'
-import { listActiveSuspensionsAnywhere, type ActiveSuspension } from './queries.ts'
+import { areSuspensionsReadable } from './queries.ts'
 
 const REFRESH_MS = 5_000
 
 export class PauseBoard {
   readonly #world: World
   readonly #stopping = new AbortController()
-  #active: readonly ActiveSuspension[] | null = null
+  #isLoaded = false
   #refreshing: Promise<void> | null = null
 
   constructor(world: World) {
@@ -17,13 +17,12 @@ export class PauseBoard {
   }
 
   get isLoaded(): boolean {
-    return this.#active !== null
+    return this.#isLoaded
   }
 
-  /** Loads now, then again on every hint and every few seconds. */
+  /** Reads now, and again every few seconds until it has succeeded once. */
   start(): void {
-    const forget = this.#world.wakeups.on('suspensions', () => void this.#load())
-    this.#refreshing = this.#refreshForEver().finally(forget)
+    this.#refreshing = this.#loadOnce()
   }
 
   async stop(): Promise<void> {
@@ -31,18 +30,18 @@ export class PauseBoard {
     await this.#refreshing
   }
 
-  async #refreshForEver(): Promise<void> {
+  async #loadOnce(): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       await this.#load()
+      if (this.#isLoaded) return
       await delay(REFRESH_MS, null, { signal, ref: false }).catch(() => {})
     }
   }
 
-  /** What was known stays known while the database is away. */
   async #load(): Promise<void> {
     try {
-      this.#active = await listActiveSuspensionsAnywhere(this.#world.db)
+      this.#isLoaded = await areSuspensionsReadable(this.#world.db)
     } catch (err) {
       this.#world.log.debug({ err }, 'the pause state could not be loaded')
     }

@@ -97,7 +97,7 @@ export const createSuspensionEndpoint = endpoint({
   noun: 'scope',
   body: SuspensionCreate,
   replies: { 201: SuspensionCreated, 200: SuspensionCreated },
-  refusals: ['not_found'],
+  refusals: ['not_found', 'conflict'],
   audit: 'suspension.create',
 })
 

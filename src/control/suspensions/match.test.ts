@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { applies, covers, mayOverlap, type PauseFacts, type PlacedScope } from './match.ts'
+import { applies, BREADTH, covers, mayOverlap, type PauseFacts, type PlacedScope } from './match.ts'
+import { PauseIndex } from './pause-index.ts'
 
 const TENANTS = ['t1', 't2']
 
@@ -74,4 +75,16 @@ test('pauses of two tenants do not meet; an account covers everything, a tenant 
   assert.equal(covers(of('account', 'a'), of('rule', 'tag:a')), true)
   assert.equal(covers(of('tenant', 't1', 't1'), of('credential', 'c', 't1')), true)
   assert.equal(covers(of('tenant', 't1', 't1'), of('domain', 'x.test', 't1')), false)
+})
+
+test('the index finds the broadest pause that applies, and among equals the first', () => {
+  fc.assert(
+    fc.property(fc.array(scope, { maxLength: 12 }), facts, (pauses, of) => {
+      const applying = pauses.filter(pause => applies(pause, of))
+      const broadest = applying.toSorted((a, b) => BREADTH.indexOf(a.scope_type) - BREADTH.indexOf(b.scope_type))[0]
+      const found = new PauseIndex(pauses).broadest(of)
+      assert.deepEqual(found, broadest ?? null)
+    }),
+    { numRuns: 5_000 },
+  )
 })

@@ -1,5 +1,5 @@
-// Which pause applies to a recipient of a message. Pure: used when mail is accepted, when it is claimed, and when
-// held mail is released.
+// Which recipients a pause stops, and which pauses can meet. Pure. `PauseIndex` answers the first question for many pauses
+// at once, and a property test holds the two equal.
 
 export interface PauseScope {
   id: string
@@ -25,16 +25,7 @@ export interface PauseFacts {
 }
 
 /** Broadest first: the order in which a hold names its scope (DECISIONS §4). */
-const BREADTH = ['account', 'tenant', 'domain', 'sender', 'credential', 'api_key', 'rule']
-
-export function broadestPause<P extends PauseScope>(pauses: readonly P[], facts: PauseFacts): P | null {
-  let broadest: P | null = null
-  for (const pause of pauses) {
-    if (!applies(pause, facts)) continue
-    if (!broadest || BREADTH.indexOf(pause.scope_type) < BREADTH.indexOf(broadest.scope_type)) broadest = pause
-  }
-  return broadest
-}
+export const BREADTH: readonly string[] = ['account', 'tenant', 'domain', 'sender', 'credential', 'api_key', 'rule']
 
 export const scopeName = (pause: PauseScope): string => `${pause.scope_type}:${pause.scope_value}`
 

@@ -5,7 +5,11 @@ import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { lockAccountExclusively } from './locks.ts'
 import type { ScopeType, Suspension } from './contract.ts'
-import { findActive, insertSuspension } from './queries.ts'
+import { refuse } from '../../platform/refusal.ts'
+import { countActive, findActive, insertSuspension } from './queries.ts'
+
+/** Each is looked at whenever mail of the account is accepted or attempted. */
+const ACTIVE_MAX = 1_000
 
 export interface NewPause {
   accountId: string
@@ -24,6 +28,10 @@ export async function pause(tx: Tx, wanted: NewPause): Promise<Suspension & { cr
   await lockAccountExclusively(tx, wanted.accountId)
   const known = await findActive(tx, wanted, wanted.source === 'operator')
   if (known) return { ...known, created: false }
+  // What the operator and the guardian stop is stopped, however many pauses a customer has made.
+  if (wanted.source === 'api' && (await countActive(tx, wanted.accountId)) >= ACTIVE_MAX) {
+    throw refuse('conflict', `An account has at most ${ACTIVE_MAX} active pauses. Resume one first.`)
+  }
   const suspension = await insertSuspension(tx, {
     ...wanted,
     id: newId(tx.now),

@@ -14,9 +14,17 @@ export interface ActiveSuspension {
   queue_action: 'hold' | 'reject'
 }
 
-export const listActiveSuspensionsAnywhere = (db: Db): Promise<ActiveSuspension[]> =>
-  db.many<ActiveSuspension>(sql`
-    select id, account_id, tenant_id, scope_type, scope_value, queue_action from suspensions where status = 'active'`)
+export const areSuspensionsReadable = async (db: Db): Promise<boolean> => {
+  await db.maybe(sql`select from suspensions limit 1`)
+  return true
+}
+
+/** Under the account's lock, so that two calls cannot both take the last place. */
+export const countActive = async (tx: Tx, accountId: string): Promise<number> => {
+  const { count } = await tx.one<{ count: number }>(sql`
+    select count(*) as count from suspensions where account_id = ${accountId} and status = 'active'`)
+  return count
+}
 
 export const listActiveOfAccounts = (db: Db, accountIds: readonly string[]): Promise<ActiveSuspension[]> =>
   db.many<ActiveSuspension>(prepared`

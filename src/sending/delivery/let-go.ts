@@ -3,7 +3,8 @@
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
 import { countHeld, countHolds } from '../../control/suspensions/holds.ts'
-import { broadestPause, mayOverlap, scopeName } from '../../control/suspensions/match.ts'
+import { mayOverlap, scopeName } from '../../control/suspensions/match.ts'
+import { PauseIndex } from '../../control/suspensions/pause-index.ts'
 import { noteDrained, toDrain, whereItGoes, type Unfinished } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
@@ -136,12 +137,12 @@ export async function stoppedBy<Row extends WalkedRow>(
   pauses: readonly ActiveSuspension[],
 ): Promise<ReadonlyMap<Row, ActiveSuspension>> {
   const facts = await factsOfMessages(tx, rows)
+  const index = new PauseIndex(pauses)
   const stopped = new Map<Row, ActiveSuspension>()
   for (const row of rows) {
     const ofMessage = facts.get(row.message_id)
     const pause =
-      ofMessage &&
-      broadestPause(pauses, { ...ofMessage, tenantId: row.tenant_id, recipientDomain: row.recipient_domain })
+      ofMessage && index.broadest({ ...ofMessage, tenantId: row.tenant_id, recipientDomain: row.recipient_domain })
     if (pause) stopped.set(row, pause)
   }
   return stopped

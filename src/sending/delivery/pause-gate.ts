@@ -3,9 +3,9 @@
 // takes the same lock exclusively, so when it has answered, whatever it did not stop has begun. One transaction serves
 // everybody who waits.
 import { setImmediate as sockets } from 'node:timers/promises'
-import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
+import { activePauses, PausesByAccount, type ActiveSuspension } from '../../control/suspensions/active.ts'
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
-import { broadestPause, type PauseFacts } from '../../control/suspensions/match.ts'
+import type { PauseFacts } from '../../control/suspensions/match.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
@@ -30,8 +30,8 @@ export class PauseGate {
         await world.db.transactLightly(system('pause-gate'), async tx => {
           const accounts = [...new Set(asking.map(each => each.accountId))].toSorted()
           await lockAccountsShared(tx, accounts)
-          const pauses = await activePauses(tx, accounts)
-          for (const { accountId, facts, answer } of asking) answer(broadestPause(pauses.get(accountId) ?? [], facts))
+          const pauses = new PausesByAccount(await activePauses(tx, accounts))
+          for (const { accountId, facts, answer } of asking) answer(pauses.of(accountId)?.broadest(facts) ?? null)
           await sockets()
         })
         return asking.map(() => undefined)
