@@ -8,6 +8,7 @@ import { locks } from './platform/db/locks.ts'
 import { sql } from './platform/db/sql.ts'
 import type { World } from './platform/world.ts'
 import type { Gate } from './sending/messages/gate.ts'
+import { runAtOnce } from './platform/slices.ts'
 import { prepareSubmission } from './sending/messages/prepare.ts'
 
 export interface OperatorMail {
@@ -32,7 +33,7 @@ export function operatorMail(world: World, gate: Gate): (mail: OperatorMail) => 
     const body = { from: `Sluice <alerts@${domain}>`, to: [to], subject, text }
     const { account_id: accountId, tenant_id: tenantId } = sender
     const order = { body, accountId, tenantId, apiKeyId: null, idempotencyKey: key, now: world.clock.now(), by }
-    const { suppressed } = await gate.submit(prepareSubmission({ ...order, publicUrl: '' }))
+    const { suppressed } = await gate.submit(runAtOnce(prepareSubmission({ ...order, publicUrl: '' })))
     if (suppressed > 0) throw new Error('This address has bounced or complained before and is no longer written to.')
   }
 }

@@ -24,7 +24,7 @@ export function welcome(
     `  Operator token  in ${token}`,
     `  Data            ${config.DATA_DIR}`,
   ]
-  if (demo) lines.push('', ...introduction(base, demo))
+  if (demo) for (const line of ['', ...introduction(base, demo)]) lines.push(line)
   return `${lines.join('\n')}\n\n`
 }
 

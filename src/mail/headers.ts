@@ -29,7 +29,7 @@ export function findBareLineBreak(source: Buffer): number {
     // The engine's own search is four times as fast as a loop over the bytes. In latin1 an index is an offset.
     const text = source.toString('latin1', start, end)
     const found = [text.search(/\r(?!\n)|(?<!\r)\n/), text.indexOf('\0')].filter(index => index !== -1)
-    if (found.length > 0) return start + Math.min(...found)
+    if (found.length > 0) return start + found.reduce((first, at) => Math.min(first, at))
     start = end
   }
   return -1

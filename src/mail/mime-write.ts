@@ -99,7 +99,10 @@ function textPart(subtype: 'plain' | 'html', text: string): Piece[] {
 function multipart(heading: string, parts: Piece[][], boundary: string): Piece[][] {
   if (parts.length < 2) return parts
   const pieces: Piece[] = [`Content-Type: multipart/${heading};\r\n boundary="${boundary}"\r\n`]
-  for (const part of parts) pieces.push(`\r\n--${boundary}\r\n`, ...part)
+  for (const part of parts) {
+    pieces.push(`\r\n--${boundary}\r\n`)
+    for (const piece of part) pieces.push(piece)
+  }
   pieces.push(`\r\n--${boundary}--\r\n`)
   return [pieces]
 }

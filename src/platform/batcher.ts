@@ -1,5 +1,6 @@
 // Gathers concurrent callers into one piece of work (group commit, group look-up). There is no timer: a batch starts as
 // soon as a slot is free, so at low load it holds one item and costs no waiting, and under load it grows by itself.
+import { FairQueue } from './fair-queue.ts'
 
 export interface BatcherOptions<Item, Result> {
   /** Does the work for all items at once; answers in the same order. A rejection rejects every caller of the batch. */
@@ -10,6 +11,8 @@ export interface BatcherOptions<Item, Result> {
   /** Bounds a batch by more than its number of items, such as bytes. One item alone may be heavier. */
   weightMax?: number
   weightOf?: (item: Item) => number
+  /** Whose share of a batch an item takes, broadest first, such as account and tenant. Without it: first come, first served. */
+  sharedBy?: (item: Item) => readonly string[]
   /**
    * Of many callers a batch takes no more than half. All in one would be answered together, come back together, and wait
    * together again: the database rests while they are prepared, and we rest while it works.
@@ -33,7 +36,7 @@ const CROWDED_MS = 100
 
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
-  #waiting: Waiting<Item, Result>[] = []
+  readonly #waiting = new FairQueue<Waiting<Item, Result>>()
   #running = 0
   #scheduled = false
   #crowdedUntil = 0
@@ -46,7 +49,7 @@ export class Batcher<Item, Result> {
 
   submit(item: Item): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject })
+      this.#waiting.push({ item, resolve, reject }, this.#options.sharedBy?.(item) ?? [])
       this.#callers += 1
       this.#schedule()
     })
@@ -94,16 +97,19 @@ export class Batcher<Item, Result> {
   }
 
   #take(): Waiting<Item, Result>[] {
-    const { weightMax = Infinity, weightOf } = this.#options
+    const { weightMax = Infinity, weightOf = () => 0 } = this.#options
     const itemsMax = this.#itemsMax()
-    if (!weightOf) return this.#waiting.splice(0, itemsMax)
-    let count = 0
+    const batch: Waiting<Item, Result>[] = []
     let weight = 0
-    for (const { item } of this.#waiting) {
+    const fits = ({ item }: Waiting<Item, Result>): boolean => {
       weight += weightOf(item)
-      if (count === itemsMax || (count > 0 && weight > weightMax)) break
-      count += 1
+      return batch.length === 0 || weight <= weightMax
     }
-    return this.#waiting.splice(0, count)
+    while (batch.length < itemsMax) {
+      const next = this.#waiting.take(fits)
+      if (!next) break
+      batch.push(next)
+    }
+    return batch
   }
 }

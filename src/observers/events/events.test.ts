@@ -13,9 +13,9 @@ interface Happening {
 }
 
 async function happen({ box, id }: TestAccount, ...events: Happening[]): Promise<void> {
-  await box.app.world.db.transact(system('test'), async tx =>
-    tx.record(...events.map(event => ({ ...event, accountId: id }))),
-  )
+  await box.app.world.db.transact(system('test'), async tx => {
+    for (const event of events) tx.record({ ...event, accountId: id })
+  })
 }
 
 const ids = (events: { id: number }[]): number[] => events.map(event => event.id)

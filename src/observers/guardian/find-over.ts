@@ -64,7 +64,8 @@ export class Look {
       const window = windowBefore(this.#now, group.windowSeconds)
       const suspects = await this.#listSuspects(group, window)
       for (let start = 0; start < suspects.length; start += CHUNK) {
-        findings.push(...(await this.#confirm(group.scopeType, suspects.slice(start, start + CHUNK), window)))
+        const confirmed = await this.#confirm(group.scopeType, suspects.slice(start, start + CHUNK), window)
+        for (const finding of confirmed) findings.push(finding)
       }
     }
     return findings

@@ -32,9 +32,9 @@ before(async () => {
 after(() => receiver.close())
 
 const happen = ({ id }: TestAccount, ...events: Omit<EventDraft, 'accountId'>[]): Promise<void> =>
-  box.app.world.db.transact(system('test'), async tx =>
-    tx.record(...events.map(event => ({ ...event, accountId: id }))),
-  )
+  box.app.world.db.transact(system('test'), async tx => {
+    for (const event of events) tx.record({ ...event, accountId: id })
+  })
 
 const many = (count: number) => Array.from({ length: count }, (_, n) => ({ type: 'accepted', data: { n } }))
 

@@ -155,7 +155,7 @@ export class Messenger {
     for (const endpoint of endpoints) {
       const lane = this.#laneOf(endpoint.id)
       lane.update(endpoint, this.#world.secrets, now)
-      lane.waiting.push(...groups.get(endpoint.id)!)
+      for (const attempt of groups.get(endpoint.id)!) lane.waiting.push(attempt)
       groups.delete(endpoint.id)
       this.#pump(lane)
     }

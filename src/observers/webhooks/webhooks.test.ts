@@ -20,9 +20,9 @@ before(async () => {
 after(() => receiver.close())
 
 const happen = ({ id }: TestAccount, ...events: Omit<EventDraft, 'accountId'>[]): Promise<void> =>
-  box.app.world.db.transact(system('test'), async tx =>
-    tx.record(...events.map(event => ({ ...event, accountId: id }))),
-  )
+  box.app.world.db.transact(system('test'), async tx => {
+    for (const event of events) tx.record({ ...event, accountId: id })
+  })
 
 /** A webhook at a path of its own. */
 async function aWebhook(account: TestAccount, fields: object = {}) {

@@ -25,7 +25,7 @@ export interface Tx extends Db {
   /** Issues a write whose result nobody looks at: it travels with the commit, and the commit fails when it does. */
   send(query: Sql): void
   /** Appends to the journal when the transaction commits. */
-  record(...events: EventDraft[]): void
+  record(event: EventDraft): void
   audit(entry: AuditDraft): void
 }
 
@@ -218,8 +218,8 @@ class Transaction implements Tx {
     this.sent.push(sent)
   }
 
-  record(...events: EventDraft[]): void {
-    this.events.push(...events)
+  record(event: EventDraft): void {
+    this.events.push(event)
   }
 
   audit(entry: AuditDraft): void {

@@ -15,4 +15,6 @@ export const locks = {
   operatorMail: lock(6),
   /** Held by the one process that evaluates the rules. */
   guardian: lock(5),
+  /** Held by the one acceptance of large messages that may append at a time; taken before `journal`. */
+  largeAppend: lock(7),
 } as const

@@ -50,8 +50,8 @@ function build(strings: TemplateStringsArray, values: unknown[], isPrepared: boo
     if (value === undefined) throw new TypeError(`undefined in SQL after "${strings[index]!.slice(-60).trim()}"`)
     if (value instanceof Sql) {
       flatStrings[flatStrings.length - 1] += value.strings[0]!
-      flatStrings.push(...value.strings.slice(1))
-      flatValues.push(...value.values)
+      for (const text of value.strings.slice(1)) flatStrings.push(text)
+      for (const bound of value.values) flatValues.push(bound)
       flatStrings[flatStrings.length - 1] += following
     } else {
       flatValues.push(value)

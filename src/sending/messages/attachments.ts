@@ -6,9 +6,10 @@ import { ATTACHMENT_BYTES_MAX } from './limits.ts'
 
 type Wanted = NonNullable<SendRequest['attachments']>[number]
 
-export function decodeAttachments(attachments: readonly Wanted[]): Attachment[] {
+export function* decodeAttachments(attachments: readonly Wanted[]): Generator<void, Attachment[]> {
   let total = 0
-  return attachments.map((attachment, index) => {
+  const decoded: Attachment[] = []
+  for (const [index, attachment] of attachments.entries()) {
     const size = decodedSize(attachment.content)
     total += size ?? 0
     if (total > ATTACHMENT_BYTES_MAX) {
@@ -19,15 +20,20 @@ export function decodeAttachments(attachments: readonly Wanted[]): Attachment[] 
     if (!content || content.length !== size) {
       throw refuse('invalid_message', `attachments[${index}].content is not valid base64.`)
     }
-    return {
+    decoded.push({
       filename: attachment.filename ?? null,
       contentType: attachment.content_type ?? null,
       contentId: attachment.content_id ?? null,
       inline: attachment.inline ?? false,
       content,
-    }
-  })
+    })
+    if (size! > SLICE_BYTES) yield
+  }
+  return decoded
 }
+
+/** About a millisecond. */
+const SLICE_BYTES = 1024 * 1024
 
 /** How many bytes the text stands for, white space not allowed; null when its length cannot be base64. */
 function decodedSize(text: string): number | null {

@@ -14,7 +14,8 @@ import {
 } from '../../platform/http/schemas.ts'
 
 const Text = (options: object = {}) => Type.String({ ...sensitive, ...options })
-const Addresses = Type.Array(Type.String({ maxLength: 1000 }), { maxItems: 100_000 })
+/** How many there may be is told with 422, after de-duplication. */
+const Addresses = Type.Array(Type.String({ maxLength: 1000 }))
 const TextMap = Type.Record(Type.String(), Type.String())
 
 const Attachment = component(
@@ -33,7 +34,7 @@ const SendRequest = component(
   Type.Object({
     tenant_id: Type.Optional(Uuid({ description: 'Required for account-wide keys' })),
     from: Type.String({ description: 'Address, a display name allowed', examples: ['Acme <hello@acme.sluice.test>'] }),
-    to: Type.Array(Type.String({ maxLength: 1000 }), { maxItems: 100_000, examples: [['someone@example.com']] }),
+    to: Type.Array(Type.String({ maxLength: 1000 }), { examples: [['someone@example.com']] }),
     cc: Type.Optional(Addresses),
     bcc: Type.Optional(Addresses),
     reply_to: Type.Optional(Type.String()),

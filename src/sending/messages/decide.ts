@@ -1,14 +1,14 @@
 // What becomes of one submission: accepted with so many queued, held and suppressed, a duplicate, or refused. Pure
 // but for the counters of the batch, which each decision moves on for the next.
-import type { ActiveSuspension } from '../../control/suspensions/active.ts'
-import { broadestPause, scopeName, type PauseFacts } from '../../control/suspensions/match.ts'
+import type { PausesByAccount } from '../../control/suspensions/active.ts'
+import { scopeName } from '../../control/suspensions/match.ts'
 import { timeOfId } from '../../platform/ids.ts'
 import type { AuditDraft, EventDraft } from '../../platform/journal/append.ts'
 import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
 import { sameBytes } from '../../platform/secrets.ts'
 import type { SendResponse } from './contract.ts'
 import type { DeliveryRow, QueueRow } from '../delivery/enqueue.ts'
-import { RANK_STEP_MS } from './limits.ts'
+import { RANK_STEP_MS, RECIPIENTS_MAX } from './limits.ts'
 import type { KnownKey, MessageRow, NewKey, TenantRow, UsageRow } from './queries.ts'
 import type { Recipient, Submission } from './submission.ts'
 import { add, current, refusalOf } from './windows.ts'
@@ -23,7 +23,7 @@ export interface Known {
   /** `tenant name` → domain id. */
   domains: ReadonlyMap<string, string>
   keys: Map<string, KnownKey>
-  pauses: ReadonlyMap<string, readonly ActiveSuspension[]>
+  pauses: PausesByAccount
   /** `tenant address` of those who must not be written to. */
   suppressed: ReadonlySet<string>
 }
@@ -53,8 +53,7 @@ export function decide(submission: Submission, known: Known, now: Date): Decisio
   if (invalid) return refused(invalid)
   const earlier = submission.idempotency && known.keys.get(`${submission.tenantId} ${submission.idempotency.key}`)
   if (earlier) return repeat(submission, earlier)
-  const pauses = known.pauses.get(submission.accountId) ?? []
-  const rejection = rejectionOf(submission, pauses)
+  const rejection = rejectionOf(submission, known.pauses)
   if (rejection) return rejection
   const wanted = submission.recipients.filter(each => !known.suppressed.has(`${submission.tenantId} ${each.address}`))
   const counters = current(tenant, now)
@@ -64,7 +63,7 @@ export function decide(submission: Submission, known: Known, now: Date): Decisio
   const rank = new Date(firstRank + wanted.length * RANK_STEP_MS)
   known.tenants.set(tenant.tenant_id, { ...tenant, ...add(counters, wanted.length), rank })
   count(known, tenant, { recipients: wanted.length, day: counters.day })
-  return accept(submission, { tenant, domainId, pauses, wanted: new Set(wanted), firstRank, known })
+  return accept(submission, { tenant, domainId, wanted: new Set(wanted), firstRank, known })
 }
 
 /**
@@ -77,11 +76,9 @@ const firstRankOf = ({ rank, head }: TenantRow, now: Date): number =>
 const refused = (refusal: Refusal, events: EventDraft[] = []): Decision => ({ kind: 'refused', refusal, events })
 
 function validationRefusal(submission: Submission, tenant: TenantRow, domainId: string | null): Refusal | null {
-  if (submission.recipients.length > tenant.max_recipients_per_message) {
-    return refuse(
-      'too_many_recipients',
-      `A message of this tenant may have ${tenant.max_recipients_per_message} recipients.`,
-    )
+  const recipientsMax = Math.min(tenant.max_recipients_per_message, RECIPIENTS_MAX)
+  if (submission.recipients.length > recipientsMax) {
+    return refuse('too_many_recipients', `A message of this tenant may have ${recipientsMax} recipients.`)
   }
   if (domainId === null && !tenant.sandbox) {
     return refuse('domain_not_verified', `The domain ${submission.senderDomain} is not verified for this tenant.`)
@@ -97,11 +94,11 @@ function repeat({ idempotency }: Submission, earlier: KnownKey): Decision {
 }
 
 /** A reject-pause that matches any recipient refuses the whole submission, and that is an event. */
-function rejectionOf(submission: Submission, pauses: readonly ActiveSuspension[]): Decision | null {
-  const rejecting = pauses.filter(pause => pause.queue_action === 'reject')
-  if (rejecting.length === 0) return null
-  for (const recipient of submission.recipients) {
-    const pause = broadestPause(rejecting, factsOf(submission, recipient))
+function rejectionOf(submission: Submission, pauses: PausesByAccount): Decision | null {
+  const rejecting = pauses.rejectingOf(submission.accountId)?.ofMessage(submission)
+  if (!rejecting) return null
+  for (const { domain } of submission.recipients) {
+    const pause = rejecting(domain)
     if (!pause) continue
     const event = {
       type: 'rejected',
@@ -113,11 +110,6 @@ function rejectionOf(submission: Submission, pauses: readonly ActiveSuspension[]
   }
   return null
 }
-
-const factsOf = (submission: Submission, { domain }: Recipient): PauseFacts => ({
-  ...submission,
-  recipientDomain: domain,
-})
 
 function count(known: Known, tenant: TenantRow, { recipients, day }: { recipients: number; day: string }): void {
   const usage = known.usage.get(tenant.tenant_id)
@@ -133,7 +125,6 @@ function count(known: Known, tenant: TenantRow, { recipients, day }: { recipient
 interface Circumstances {
   tenant: TenantRow
   domainId: string | null
-  pauses: readonly ActiveSuspension[]
   /** Those who are not suppressed. */
   wanted: ReadonlySet<Recipient>
   firstRank: number
@@ -159,9 +150,13 @@ function accept(submission: Submission, circumstances: Circumstances): Decision 
   }
 }
 
+/** One object for all of them: the journal stores alike events more cheaply. */
+const NO_DATA = {}
+
 /** Each recipient's place: suppressed, held or queued, with its events. */
-function place(submission: Submission, { pauses, wanted, firstRank }: Circumstances) {
+function place(submission: Submission, { wanted, firstRank, known }: Circumstances) {
   const { messageId, accountId, tenantId } = submission
+  const pauseOf = known.pauses.of(accountId)?.ofMessage(submission)
   const response: SendResponse = { message_id: messageId, queued: 0, held: 0, suppressed: 0, duplicate: false }
   const events: EventDraft[] = []
   const deliveries: DeliveryRow[] = []
@@ -169,7 +164,7 @@ function place(submission: Submission, { pauses, wanted, firstRank }: Circumstan
   submission.recipients.forEach((recipient, n) => {
     const isWanted = wanted.has(recipient)
     const ids = { message_id: messageId, n, account_id: accountId, tenant_id: tenantId, recipient: recipient.address }
-    const happened = (type: string, data: object = {}): void =>
+    const happened = (type: string, data: object = NO_DATA): void =>
       void events.push({ type, accountId, tenantId, messageId, recipient: recipient.address, data })
     deliveries.push({ ...ids, kind: recipient.kind, status: isWanted ? 'open' : 'suppressed' })
     if (!isWanted) {
@@ -177,7 +172,7 @@ function place(submission: Submission, { pauses, wanted, firstRank }: Circumstan
       return happened('suppressed')
     }
     happened('accepted')
-    const pause = pauses.length > 0 ? broadestPause(pauses, factsOf(submission, recipient)) : null
+    const pause = pauseOf?.(recipient.domain) ?? null
     if (pause) {
       response.held += 1
       response.hold_scope ??= scopeName(pause)

@@ -2,14 +2,16 @@
 // transaction that holds message, body, deliveries, queue, usage, idempotency, events and audit; one that is refused
 // does not fail the others.
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
-import { activePauses } from '../../control/suspensions/active.ts'
+import { activePauses, PausesByAccount } from '../../control/suspensions/active.ts'
 import { countHeld } from '../../control/suspensions/holds.ts'
 import { suppressedAmong } from '../../control/feedback/suppressed.ts'
+import { setImmediate as turnOfTheEventLoop } from 'node:timers/promises'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { collision } from '../../platform/db/errors.ts'
-import { Refusal } from '../../platform/refusal.ts'
+import { collision, isUnavailable } from '../../platform/db/errors.ts'
+import { locks } from '../../platform/db/locks.ts'
+import { prepared } from '../../platform/db/sql.ts'
 import type { World } from '../../platform/world.ts'
 import { enqueue } from '../delivery/enqueue.ts'
 import type { SendResponse } from './contract.ts'
@@ -18,52 +20,97 @@ import { IDEMPOTENCY_MS } from './limits.ts'
 import * as queries from './queries.ts'
 import type { Submission } from './submission.ts'
 
-/** Enough to share a commit among everybody who waits, small enough that nobody waits for a hundred others' bytes. */
+/** Enough to share a commit among all who wait, small enough that nobody waits for a hundred others' bytes. */
 const SUBMISSIONS_MAX = 200
-const SOURCE_BYTES_MAX = 16 * 1024 * 1024
-/** Larger ones are stored apart from the others, who would wait for their bytes. */
-const LETTER_BYTES_MAX = 256 * 1024
+const BATCH_BYTES_MAX = 16 * 1024 * 1024
+/**
+ * A recipient takes about 0.1 ms of the database: a batch of small messages lasts 50 ms at the most, one of large ones
+ * a fifth of a second.
+ */
+const SMALL_BATCH_RECIPIENTS_MAX = 500
+const LARGE_BATCH_RECIPIENTS_MAX = 2_000
+/** Larger messages are stored apart from the small ones, whose senders would wait for their bytes and recipients. */
+const SMALL_BYTES_MAX = 256 * 1024
+const SMALL_RECIPIENTS_MAX = 20
 
-type Result = SendResponse | Refusal
+type Result = SendResponse | Error
 
 export class Gate {
   readonly #world: World
-  readonly #letters: Batcher<Submission, Result>
-  readonly #parcels: Batcher<Submission, Result>
+  readonly #small: Batcher<Submission, Result>
+  readonly #large: Batcher<Submission, Result>
   /** Tenants whose counters decide: they had a limit when last seen. */
   readonly #limited = new Set<string>()
 
   constructor(world: World) {
     this.#world = world
     const common = {
-      run: (submissions: Submission[]) => this.#accept(submissions),
       itemsMax: SUBMISSIONS_MAX,
       slots: 1,
-      weightMax: SOURCE_BYTES_MAX,
-      weightOf: ({ source }: Submission) => source.length,
+      weightMax: 1,
+      sharedBy: ({ accountId, tenantId }: Submission) => [accountId, tenantId],
     }
-    this.#letters = new Batcher({ ...common, takesHalf: true })
-    this.#parcels = new Batcher(common)
+    this.#small = new Batcher({
+      ...common,
+      run: submissions => this.#acceptAll(submissions, 'small'),
+      weightOf: weightWithin(SMALL_BATCH_RECIPIENTS_MAX),
+      takesHalf: true,
+    })
+    this.#large = new Batcher({
+      ...common,
+      run: submissions => this.#acceptAll(submissions, 'large'),
+      weightOf: weightWithin(LARGE_BATCH_RECIPIENTS_MAX),
+    })
   }
 
   /** Whether many senders wait to be answered. */
   get isCrowded(): boolean {
-    return this.#letters.isCrowded
+    return this.#small.isCrowded
   }
 
   /** Answers when every recipient is durably stored; throws the refusal otherwise. */
   async submit(submission: Submission): Promise<SendResponse> {
-    const batcher = submission.source.length > LETTER_BYTES_MAX ? this.#parcels : this.#letters
-    const result = await batcher.submit(submission)
-    if (result instanceof Refusal) throw result
+    const isSmall = submission.source.length <= SMALL_BYTES_MAX && submission.recipients.length <= SMALL_RECIPIENTS_MAX
+    const result = await (isSmall ? this.#small : this.#large).submit(submission)
+    if (result instanceof Error) throw result
     return result
   }
 
-  async #accept(submissions: Submission[]): Promise<Result[]> {
+  /**
+   * Together; where that fails for a reason of their own, each by itself: what one account sends must not fail the mail of
+   * another. While the database is away none can be accepted.
+   */
+  async #acceptAll(submissions: Submission[], size: 'small' | 'large'): Promise<Result[]> {
+    try {
+      return await this.#accept(submissions, size)
+    } catch (error) {
+      if (isUnavailable(error) || submissions.length === 1) throw error
+      this.#world.log.error({ err: error, submissions: submissions.length }, 'a batch is accepted one by one')
+      const results: Result[] = []
+      for (const submission of submissions) results.push(await this.#acceptAlone(submission, size))
+      return results
+    }
+  }
+
+  async #acceptAlone(submission: Submission, size: 'small' | 'large'): Promise<Result> {
+    try {
+      const [result] = await this.#accept([submission], size)
+      return result!
+    } catch (error) {
+      return error as Error
+    }
+  }
+
+  async #accept(submissions: Submission[], size: 'small' | 'large'): Promise<Result[]> {
     const decisions = await this.#world.db.transact(system('gate'), async tx => {
       const known = await this.#lookUp(tx, submissions)
-      const decided = submissions.map(submission => decide(submission, known, tx.now))
+      const decided: Decision[] = []
+      for (const submission of submissions) {
+        decided.push(decide(submission, known, tx.now))
+        if (size === 'large') await turnOfTheEventLoop()
+      }
       await store(tx, decided, known)
+      if (size === 'large') await lockLargeAppend(tx)
       return decided
     })
     this.#world.wakeups.hint('deliveries')
@@ -95,6 +142,20 @@ export class Gate {
     const tenants = new Map([...locked, ...free].map(tenant => [tenant.tenant_id, tenant]))
     return { ...known, tenants, locked: new Set(locked.map(tenant => tenant.tenant_id)) }
   }
+}
+
+/** The share of a batch that a submission takes. */
+const weightWithin =
+  (recipientsMax: number) =>
+  ({ source, recipients }: Submission): number =>
+    source.length / BATCH_BYTES_MAX + recipients.length / recipientsMax
+
+/**
+ * The journal lets one transaction append at a time, and ten thousand events take a fifth of a second. One such append at
+ * a time, over all processes: a small one that comes meanwhile waits for one of them at the most.
+ */
+const lockLargeAppend = async (tx: Tx): Promise<void> => {
+  await tx.many(prepared`select pg_advisory_xact_lock(${locks.largeAppend})`)
 }
 
 const hasLimits = (tenant: queries.TenantRow): boolean =>
@@ -129,19 +190,20 @@ async function lookUp(tx: Tx, submissions: readonly Submission[]): Promise<Omit<
     usage: new Map(),
     domains: new Map(domains.map(domain => [`${domain.tenant_id} ${domain.name}`, domain.id])),
     keys: new Map(keys.map(key => [`${key.tenant_id} ${key.key}`, key])),
-    pauses,
+    pauses: new PausesByAccount(pauses),
     suppressed,
   }
 }
 
 /**
- * Nothing here is waited for but the keys, where there are any: the writes travel with the commit. The counters come
- * last, for whoever writes them next waits until we have committed.
+ * The writes travel with the commit. They are waited for only where keys are taken, and where there are so many rows that
+ * writing them down would keep the thread from everybody else. The counters come last: the next batch that writes them
+ * waits until this one has committed.
  */
 async function store(tx: Tx, decisions: readonly Decision[], known: Known): Promise<void> {
   const accepted = decisions.filter(decision => decision.kind === 'accepted')
   for (const decision of decisions) {
-    tx.record(...decision.events)
+    for (const event of decision.events) tx.record(event)
     if (decision.kind === 'accepted') tx.audit(decision.entry)
   }
   if (accepted.length === 0) return
@@ -154,16 +216,24 @@ async function store(tx: Tx, decisions: readonly Decision[], known: Known): Prom
     tx,
     accepted.map(({ message, source }) => ({ messageId: message.id, source })),
   )
-  enqueue(
-    tx,
-    accepted.flatMap(decision => decision.deliveries),
-    accepted.flatMap(decision => decision.queue),
-  )
+  await storeRecipients(tx, accepted)
   countHeld(
     tx,
     accepted.flatMap(({ queue }) => queue.flatMap(row => row.suspension_id ?? [])),
   )
   count(tx, known)
+}
+
+const ROWS_AT_ONCE = 1_000
+
+async function storeRecipients(tx: Tx, accepted: readonly (Decision & { kind: 'accepted' })[]): Promise<void> {
+  const deliveries = accepted.flatMap(decision => decision.deliveries)
+  const queue = accepted.flatMap(decision => decision.queue)
+  for (let start = 0; start < deliveries.length; start += ROWS_AT_ONCE) {
+    if (start > 0) await turnOfTheEventLoop()
+    const end = start + ROWS_AT_ONCE
+    enqueue(tx, deliveries.slice(start, end), queue.slice(start, end))
+  }
 }
 
 /** A twin that was accepted since we looked has the key: the whole batch is decided again. */

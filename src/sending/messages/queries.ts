@@ -222,8 +222,8 @@ const commaSeparated = (parts: readonly Sql[]): Sql => {
   const values: unknown[] = []
   parts.forEach((part, index) => {
     strings[strings.length - 1] += (index > 0 ? ', ' : '') + part.strings[0]!
-    strings.push(...part.strings.slice(1))
-    values.push(...part.values)
+    for (const text of part.strings.slice(1)) strings.push(text)
+    for (const bound of part.values) values.push(bound)
   })
   return new Sql(strings, values, false)
 }

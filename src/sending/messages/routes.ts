@@ -7,29 +7,48 @@ import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { normaliseAddress } from '../../mail/address.ts'
-import { getMessageEndpoint, listMessagesEndpoint, sendEndpoint } from './contract.ts'
+import { runAtOnce, Slices } from '../../platform/slices.ts'
+import { getMessageEndpoint, listMessagesEndpoint, sendEndpoint, type SendRequest } from './contract.ts'
 import type { Gate } from './gate.ts'
 import { prepareSubmission } from './prepare.ts'
 import { listMessages, requireMessage } from './read-queries.ts'
 import { tenantDisabled } from './decide.ts'
 import type { Submission } from './submission.ts'
 
-export const messageRoutes = (world: World, gate: Gate, publicUrl: () => string): Route[] => [
+/** Preparing a larger one takes more than a millisecond or two of the main thread. */
+const SMALL_RECIPIENTS_MAX = 200
+const SMALL_TEXT_CHARS_MAX = 256 * 1024
+
+export const messageRoutes = (world: World, gate: Gate, publicUrl: () => string): Route[] => {
+  const slices = new Slices()
+  return [sendRoute(world, { gate, publicUrl, slices }), ...readRoutes(world)]
+}
+
+interface Sending {
+  gate: Gate
+  publicUrl: () => string
+  slices: Slices
+}
+
+const sendRoute = (world: World, { gate, publicUrl, slices }: Sending): Route =>
   route(sendEndpoint, async ({ by, caller, body, headers }) => {
     const tenantId = tenantOf(caller, body.tenant_id)
-    const prepare = (): Submission =>
-      prepareSubmission({
-        body,
-        accountId: caller.reach.accountId,
-        tenantId,
-        apiKeyId: caller.keyId,
-        idempotencyKey: idempotencyKeyOf(headers['idempotency-key'], body.idempotency_key),
-        now: world.clock.now(),
-        by,
-        publicUrl: publicUrl(),
-      })
+    const { accountId } = caller.reach
+    const prepare = (): Submission | Promise<Submission> => {
+      const idempotencyKey = idempotencyKeyOf(headers['idempotency-key'], body.idempotency_key)
+      const order = { body, accountId, tenantId, apiKeyId: caller.keyId, idempotencyKey, by }
+      const work = prepareSubmission({ ...order, now: world.clock.now(), publicUrl: publicUrl() })
+      return isSmall(body) ? runAtOnce(work) : slices.run(work, [accountId, tenantId])
+    }
     return reply(202, await gate.submit(await afterTenant(world, { reach: caller.reach, tenantId }, prepare)))
-  }),
+  })
+
+function isSmall({ to, cc = [], bcc = [], text = '', html = '', attachments = [] }: SendRequest): boolean {
+  const chars = attachments.reduce((sum, { content }) => sum + content.length, text.length + html.length)
+  return chars <= SMALL_TEXT_CHARS_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX
+}
+
+const readRoutes = (world: World): Route[] => [
   route(listMessagesEndpoint, async ({ caller, query }) => {
     if (query.tenant_id !== undefined) await requireTenantInReach(world.db, caller.reach, query.tenant_id)
     const limit = query.limit ?? LIMIT_DEFAULT
@@ -56,9 +75,13 @@ export const messageRoutes = (world: World, gate: Gate, publicUrl: () => string)
  * That a tenant cannot send at all is said before what is wrong with the message (DECISIONS §3). The gate asks it of all that
  * gets there; what does not is asked here.
  */
-async function afterTenant<T>(world: World, whose: { reach: Reach; tenantId: string }, prepare: () => T): Promise<T> {
+async function afterTenant<T>(
+  world: World,
+  whose: { reach: Reach; tenantId: string },
+  prepare: () => T | Promise<T>,
+): Promise<T> {
   try {
-    return prepare()
+    return await prepare()
   } catch (refusal) {
     const { status } = await requireTenantInReach(world.db, whose.reach, whose.tenantId)
     throw status === 'disabled' ? tenantDisabled() : refusal

@@ -95,7 +95,7 @@ export class MailDns {
     ])
     const found = [six, four].flatMap(answer => (answer.kind === 'found' ? answer.value : []))
     if (found.length > 0) {
-      const ttlMs = 1000 * Math.min(...found.map(({ ttl }) => ttl))
+      const ttlMs = 1000 * found.reduce((least, { ttl }) => Math.min(least, ttl), Infinity)
       const value = { kind: 'found', value: found.map(({ address }) => address) } as const
       return { value, ttlMs: Math.min(Math.max(ttlMs, TTL_MS_MIN), TTL_MS_MAX) }
     }

@@ -148,7 +148,7 @@ export class Transport {
     const outcomes: SendResult[] = []
     for (let start = 0; start < envelope.recipients.length; start += RECIPIENTS_PER_TRANSACTION_MAX) {
       const recipients = envelope.recipients.slice(start, start + RECIPIENTS_PER_TRANSACTION_MAX)
-      outcomes.push(...(await this.#deliver(domain, { ...envelope, recipients }, signal)))
+      for (const outcome of await this.#deliver(domain, { ...envelope, recipients }, signal)) outcomes.push(outcome)
     }
     return outcomes
   }

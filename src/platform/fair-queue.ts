@@ -1,0 +1,57 @@
+// A queue that serves its callers in turns: accounts in turns, and within an account its tenants. A caller with a
+// thousand items waiting delays another by one item per turn, not by a thousand.
+
+export class FairQueue<Item> {
+  readonly #items: Item[] = []
+  #head = 0
+  /** By the next part of the path. A Map keeps its order of insertion: the first is served, then goes to the end. */
+  readonly #branches = new Map<string, FairQueue<Item>>()
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** `path` says whose turn it is served in, broadest first; an empty one is a plain queue. */
+  push(item: Item, path: readonly string[], depth = 0): void {
+    this.#length += 1
+    const key = path[depth]
+    if (key === undefined) return void this.#items.push(item)
+    let branch = this.#branches.get(key)
+    if (!branch) {
+      branch = new FairQueue<Item>()
+      this.#branches.set(key, branch)
+    }
+    branch.push(item, path, depth + 1)
+  }
+
+  /** The item whose turn it is, removed. Undefined when there is none, or when `accepts` says no: it then stays next. */
+  take(accepts: (item: Item) => boolean = () => true): Item | undefined {
+    const item = this.#head < this.#items.length ? this.#takeOwn(accepts) : this.#takeFromBranch(accepts)
+    if (item !== undefined) this.#length -= 1
+    return item
+  }
+
+  #takeOwn(accepts: (item: Item) => boolean): Item | undefined {
+    const item = this.#items[this.#head]!
+    if (!accepts(item)) return undefined
+    this.#head += 1
+    // Removing the first of a long array moves all others, so it is done by halves.
+    if (this.#head * 2 > this.#items.length) {
+      this.#items.splice(0, this.#head)
+      this.#head = 0
+    }
+    return item
+  }
+
+  #takeFromBranch(accepts: (item: Item) => boolean): Item | undefined {
+    const first = this.#branches.entries().next()
+    if (first.done) return undefined
+    const [key, branch] = first.value
+    const item = branch.take(accepts)
+    if (item === undefined) return undefined
+    this.#branches.delete(key)
+    if (branch.length > 0) this.#branches.set(key, branch)
+    return item
+  }
+}
