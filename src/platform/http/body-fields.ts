@@ -9,6 +9,9 @@ interface JsonSchema {
   'x-sensitive'?: boolean
 }
 
+/** The header that names them has room for fewer. */
+const DROPPED_MAX = 1_000
+
 /** Removes unknown fields from `value` and answers their paths. Objects without declared properties are kept whole. */
 export function dropUnknownFields(schema: TSchema, value: unknown): string[] {
   const dropped: string[] = []
@@ -19,7 +22,9 @@ export function dropUnknownFields(schema: TSchema, value: unknown): string[] {
 function walk(schema: JsonSchema, value: unknown, path: string, dropped: string[]): void {
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {
-    if (schema.items) value.forEach((item, index) => walk(schema.items!, item, `${path}[${index}]`, dropped))
+    if (schema.items && holdsFields(schema.items)) {
+      for (let index = 0; index < value.length; index++) walk(schema.items, value[index], `${path}[${index}]`, dropped)
+    }
     return
   }
   const properties = propertiesOf(schema)
@@ -31,10 +36,13 @@ function walk(schema: JsonSchema, value: unknown, path: string, dropped: string[
     if (known) walk(known, fields[name], place, dropped)
     else {
       delete fields[name]
-      dropped.push(place)
+      if (dropped.length < DROPPED_MAX) dropped.push(place)
     }
   }
 }
+
+/** In a list of texts there is nothing to look for. */
+const holdsFields = (schema: JsonSchema): boolean => schema.items !== undefined || propertiesOf(schema) !== undefined
 
 const propertiesOf = (schema: JsonSchema): Record<string, JsonSchema> | undefined =>
   schema.properties ?? schema.anyOf?.find(variant => variant.properties)?.properties

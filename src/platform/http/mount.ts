@@ -1,16 +1,20 @@
 // One contract and its handler become one Fastify route.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../db/actor.ts'
-import { ByteBudget } from '../byte-budget.ts'
 import { isUuid } from '../ids.ts'
 import type { Principal } from '../principal.ts'
 import { notFound, refuse } from '../refusal.ts'
 import type { World } from '../world.ts'
-import { dropUnknownFields, hideSensitive, ignoredFieldsHeader } from './body-fields.ts'
+import { hideSensitive, ignoredFieldsHeader } from './body-fields.ts'
+import { bodyCheck, type CheckedBody } from './check-body.ts'
 import type { Access, Contract, Route } from './contract.ts'
+import { LARGE_BODY_BYTES, schemaText, type LargeBodies } from './large-bodies.ts'
 import { fromText, validator } from './validate.ts'
 
 export type Identify = (access: Access, request: FastifyRequest) => Promise<Principal | null>
+
+/** Of endpoints that do not say otherwise. */
+export const BODY_BYTES_MAX = 1024 * 1024
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -20,15 +24,15 @@ export function mount(world: World, app: FastifyInstance, { contract, handle }: 
   app.route({
     method: contract.method,
     url: contract.path.replace(/\{(\w+)\}/g, ':$1'),
-    bodyLimit: contract.bodyBytesMax ?? 1024 * 1024,
-    config: { textRefusal: contract.textRefusal, takesAnyBody: contract.takesAnyBody },
+    bodyLimit: contract.bodyBytesMax ?? BODY_BYTES_MAX,
+    config: { checkBody: routeBodyCheck(contract), takesAnyBody: contract.takesAnyBody },
     // Before the body is read: a stranger must not be able to make us parse 40 MiB.
-    onRequest: async (request, reply) => {
+    onRequest: async request => {
       request.principal = await identify(contract.access, request)
-      if (contract.bodyBytesMax) await waitForRoom(contract.bodyBytesMax, request, reply)
+      request.head = read.head(request)
     },
     handler: async (request, reply) => {
-      const call = read(request, reply)
+      const call = read.call(request, reply)
       if (world.log.isLevelEnabled('debug')) {
         world.log.debug(
           { request_id: request.id, query: call.query, body: hideSensitive(contract.body, call.body) },
@@ -47,55 +51,61 @@ export function mount(world: World, app: FastifyInstance, { contract, handle }: 
   })
 }
 
-/** A body costs about four times its size until it is answered (bytes, text, values, what is made of them). */
-const LARGE_BODIES = new ByteBudget(64 * 1024 * 1024)
-const LARGE_BODY_BYTES = 256 * 1024
+export type RouteBodyCheck = (
+  bytes: Buffer,
+  by: { large: LargeBodies; owner: string },
+) => CheckedBody | Promise<CheckedBody>
 
-/** Large bodies wait, unread, for their turn: twenty at once must not need twenty times the memory. */
-async function waitForRoom(bodyBytesMax: number, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const announced = request.headers['content-length']
-  const bytes = announced === undefined ? bodyBytesMax : Math.min(Number(announced), bodyBytesMax)
-  if (bytes <= LARGE_BODY_BYTES) return
-  // Listened for first: who gives up while waiting must not keep the room when it comes.
-  const gone = new Promise<void>(resolve => reply.raw.once('close', resolve))
-  const release = await LARGE_BODIES.acquire(bytes)
-  void gone.then(release)
+/** Where a body is taken: small ones are checked at once, large ones in a thread. */
+function routeBodyCheck({ body, textRefusal }: Contract): RouteBodyCheck | undefined {
+  if (!body) return undefined
+  const check = bodyCheck(body, textRefusal)
+  const schema = schemaText(body)
+  return (bytes, { large, owner }) =>
+    bytes.length <= LARGE_BODY_BYTES ? check(bytes) : large.check(bytes, { schema, textRefusal, owner })
+}
+
+/** What is known of a request before its body is read. */
+export interface RequestHead {
+  params: Record<string, string>
+  query: Record<string, unknown>
+  headers: Record<string, unknown>
 }
 
 /** Compiles the checks of a contract once; the result turns a request into a call or throws the refusal. */
 function requestReader(contract: Contract) {
   const checkQuery = contract.query && validator('query', contract.query)
   const checkHeaders = contract.headers && validator('headers', contract.headers)
-  const checkBody = contract.body && validator('body', contract.body)
+  const checkEmpty = contract.body && contract.isBodyOptional ? validator('body', contract.body) : null
 
-  return (request: FastifyRequest, reply: FastifyReply) => {
-    const params = request.params as Record<string, string>
-    if (params['id'] !== undefined && !isUuid(params['id'])) throw notFound(contract.noun ?? 'object')
-    const query = contract.query ? fromText(contract.query, request.query as Record<string, unknown>) : {}
-    checkQuery?.(query)
-    const headers = contract.headers ? fromText(contract.headers, request.headers) : {}
-    checkHeaders?.(headers)
-    return {
-      params,
-      query,
-      headers,
-      body: contract.body && checkBody ? readBody(request, reply) : undefined,
+  return {
+    head: (request: FastifyRequest): RequestHead => {
+      const params = request.params as Record<string, string>
+      if (params['id'] !== undefined && !isUuid(params['id'])) throw notFound(contract.noun ?? 'object')
+      const query = contract.query ? fromText(contract.query, request.query as Record<string, unknown>) : {}
+      checkQuery?.(query)
+      const headers = contract.headers ? fromText(contract.headers, request.headers) : {}
+      checkHeaders?.(headers)
+      return { params, query, headers }
+    },
+    call: (request: FastifyRequest, reply: FastifyReply) => ({
+      ...request.head!,
+      body: contract.body ? readBody(request, reply) : undefined,
       caller: request.principal,
       by: actorOf(contract, request),
       ip: request.sourceIp,
-    }
+    }),
   }
 
   function readBody(request: FastifyRequest, reply: FastifyReply): unknown {
-    let body = request.body
-    if (body === undefined) {
-      if (!contract.isBodyOptional) throw refuse('invalid_json', 'A JSON body is required.')
-      body = {}
+    const { value, ignored } = (request.body as CheckedBody | undefined) ?? { value: undefined, ignored: [] }
+    if (value === undefined) {
+      if (!checkEmpty) throw refuse('invalid_json', 'A JSON body is required.')
+      checkEmpty({})
+      return {}
     }
-    const ignored = dropUnknownFields(contract.body!, body)
     if (ignored.length > 0) reply.header('x-service-ignored-fields', ignoredFieldsHeader(ignored))
-    checkBody!(body)
-    return body
+    return value
   }
 }
 

@@ -1,15 +1,17 @@
 // The HTTP server: contracts become routes. This folder alone knows Fastify. One request: who is it (401, 403), is it
 // well formed (400, 404, 413), the handler, the reply; every failure leaves in the one error shape.
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { newId } from '../ids.ts'
 import type { Principal } from '../principal.ts'
-import { refuse, Refusal, type RefusalCode } from '../refusal.ts'
+import { refuse, Refusal } from '../refusal.ts'
 import type { World } from '../world.ts'
 import type { Access, Method, Route } from './contract.ts'
 import { errorReply } from './errors.ts'
-import { parseJsonBody } from './json-body.ts'
-import { mount, type Identify } from './mount.ts'
+import { LargeBodies } from './large-bodies.ts'
+import { BODY_BYTES_MAX, mount, type Identify, type RequestHead, type RouteBodyCheck } from './mount.ts'
+import { BodyReader } from './read-body.ts'
 import { sourceAddress } from './source-address.ts'
 
 export interface HttpOptions {
@@ -27,9 +29,12 @@ declare module 'fastify' {
   interface FastifyRequest {
     sourceIp: string
     principal: Principal | null
+    head: RequestHead | null
+    /** Gives back the room of the body that was read. */
+    releaseBody: (() => void) | null
   }
   interface FastifyContextConfig {
-    textRefusal?: RefusalCode | undefined
+    checkBody?: RouteBodyCheck | undefined
     takesAnyBody?: boolean | undefined
   }
 }
@@ -42,7 +47,7 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
     logger: false,
     genReqId: () => newId(clock.now()),
     requestIdHeader: false,
-    bodyLimit: 1024 * 1024,
+    bodyLimit: BODY_BYTES_MAX,
     // A 40 MiB body over a slow line still fits; a client that drips bytes does not.
     requestTimeout: 120_000,
     keepAliveTimeout: 75_000,
@@ -56,27 +61,16 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
   })
   app.decorateRequest('sourceIp', '')
   app.decorateRequest('principal', null)
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    try {
-      done(
-        null,
-        bytes.length === 0 ? undefined : parseJsonBody(bytes as Buffer, request.routeOptions.config.textRefusal),
-      )
-    } catch (refusal) {
-      done(refusal as Error)
-    }
-  })
-  app.addContentTypeParser('*', (request, payload, done) => {
-    payload.resume()
-    if (request.routeOptions.config.takesAnyBody) return done(null)
-    done(refuse('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.'))
-  })
+  app.decorateRequest('head', null)
+  app.decorateRequest('releaseBody', null)
+  readBodies(app)
   app.addHook('onRequest', async (request, reply) => {
     const forwardedFor = request.headers['x-forwarded-for'] as string | undefined
     request.sourceIp = sourceAddress(request.socket.remoteAddress ?? '', forwardedFor, config.TRUSTED_PROXIES)
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
+    // The room of a body is needed until the request is over: what is made of it is as large.
+    if (request.method !== 'GET') reply.raw.once('close', () => request.releaseBody?.())
     if (request.raw.httpVersion === '1.1' && !request.headers.host) {
       throw refuse('invalid_request', 'A request needs a Host header.')
     }
@@ -96,6 +90,37 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
   log.debug({ routes: routes.length }, 'routes mounted')
   return app
 }
+
+/** Which bodies are read, and how. */
+function readBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  const bodies = new BodyReader()
+  const large = new LargeBodies()
+  app.addHook('onClose', () => large.close())
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const announced = request.headers['content-length']
+    const owner = ownerOf(request)
+    const { bytes, release } = await bodies.read({
+      stream: payload,
+      bytesMax: request.routeOptions.bodyLimit ?? BODY_BYTES_MAX,
+      announcedBytes: announced === undefined ? null : Number(announced),
+      owner,
+    })
+    request.releaseBody = release
+    const { checkBody } = request.routeOptions.config
+    if (!checkBody) return undefined
+    return checkBody(bytes, { large, owner })
+  })
+  app.addContentTypeParser('*', (request, payload, done) => {
+    payload.resume()
+    if (request.routeOptions.config.takesAnyBody) return done(null)
+    done(refuse('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.'))
+  })
+}
+
+/** Whose share of memory and threads a request takes: an account's, or an address's where nobody is known. */
+const ownerOf = ({ principal, sourceIp }: FastifyRequest): string =>
+  principal?.kind === 'key' ? principal.reach.accountId : (principal?.kind ?? sourceIp)
 
 /** A known path with another method is 405 and says which methods there are. */
 function refuseOtherMethods(world: World, app: FastifyInstance, routes: readonly Route[]): void {

@@ -55,7 +55,7 @@ export class Sources {
       if (message.has_unsubscribe) return this.#finish(message, message.source, n, () => {})
       return this.#finishOnce(message, message.source)
     }
-    const release = await this.#large.acquire(message.size * 2)
+    const release = await this.#large.acquire(message.size * 2, message.account_id)
     const body = await findBody(this.#world.db, message.id).catch(error => {
       release()
       throw error

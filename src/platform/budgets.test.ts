@@ -1,0 +1,98 @@
+// Budgets of bytes: bounded, fair between owners, and never stuck.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ByteBudget } from './byte-budget.ts'
+import { InflowBudget } from './inflow-budget.ts'
+
+const settled = async (promise: Promise<unknown>): Promise<boolean> => {
+  let isSettled = false
+  void promise.then(() => (isSettled = true))
+  await new Promise(resolve => setImmediate(resolve))
+  return isSettled
+}
+
+test('one owner has at most half of a budget, whatever it asks for', async () => {
+  const budget = new ByteBudget(100)
+  const release = await budget.acquire(50, 'a')
+  const second = budget.acquire(20, 'a')
+  assert.equal(await settled(second), false)
+  assert.equal(await settled(budget.acquire(50, 'b')), true)
+  release()
+  assert.equal(await settled(second), true)
+})
+
+test('what is larger than the budget goes alone, and others wait for it', async () => {
+  const budget = new ByteBudget(100)
+  const release = await budget.acquire(1_000, 'a')
+  const other = budget.acquire(1, 'b')
+  assert.equal(await settled(other), false)
+  release()
+  release()
+  assert.equal(await settled(other), true)
+})
+
+test('owners that wait are served in turns', async () => {
+  const budget = new ByteBudget(100)
+  const release = await budget.acquire(100, 'x')
+  const order: string[] = []
+  const wanted = ['a', 'a', 'a', 'b', 'c'].map(async owner => {
+    const done = await budget.acquire(50, owner)
+    order.push(owner)
+    done()
+  })
+  release()
+  await Promise.all(wanted)
+  assert.deepEqual(order.slice(0, 3).toSorted(), ['a', 'b', 'c'])
+})
+
+test('a slow upload that has filled its share leaves room for another owner, and its own oldest goes on', () => {
+  const budget = new InflowBudget(100)
+  const oldest = budget.open('a', () => {})
+  const second = budget.open('a', () => {})
+  assert.equal(oldest.grow(60), true)
+  assert.equal(second.grow(30), false)
+  const victim = budget.open('b', () => {})
+  assert.equal(victim.grow(30), true)
+  assert.equal(oldest.grow(40), true)
+})
+
+test('an owner below its equal share grows although the budget is full', () => {
+  const budget = new InflowBudget(90)
+  budget.open('a', () => {}).grow(50)
+  budget.open('b', () => {}).grow(45)
+  assert.equal(budget.open('c', () => {}).grow(20), true)
+})
+
+test('whatever is sent, memory is bounded and every body ends', () => {
+  const BYTES_MAX = 100
+  const bodies = fc.array(
+    fc.record({ owner: fc.constantFrom('a', 'b', 'c'), chunks: fc.integer({ min: 1, max: 8 }) }),
+    {
+      minLength: 1,
+      maxLength: 12,
+    },
+  )
+  fc.assert(
+    fc.property(bodies, fc.infiniteStream(fc.nat()), (wanted, chance) => {
+      const budget = new InflowBudget(BYTES_MAX)
+      const open = wanted.map(({ owner, chunks }) => {
+        const state = { left: chunks, mayRead: true, inflow: budget.open(owner, () => (state.mayRead = true)) }
+        return state
+      })
+      let peak = 0
+      for (let step = 0; open.some(body => body.left > 0); step++) {
+        assert.ok(step < 1_000, 'every body ends')
+        const ready = open.filter(body => body.left > 0 && body.mayRead)
+        assert.ok(ready.length > 0, 'somebody may always read')
+        const body = ready[chance.next().value % ready.length]!
+        body.mayRead = body.inflow.grow(10)
+        body.left -= 1
+        peak = Math.max(peak, budget.used)
+        if (body.left === 0) body.inflow.release()
+      }
+      // The bound, an equal share for those who had none, one oldest body, and the chunk that each had in hand.
+      assert.ok(peak <= 2 * BYTES_MAX + 80 + wanted.length * 10, `${peak}`)
+    }),
+  )
+})

@@ -1,0 +1,130 @@
+// Bodies that are large, slow, many or made to be costly: their sender gets a clear answer, and nobody else notices.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { PassThrough } from 'node:stream'
+import { test } from 'node:test'
+import { theBox } from '../../../test/support/box.ts'
+import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
+import { Refusal } from '../refusal.ts'
+import { parseJsonBody } from './json-body.ts'
+import { BodyReader } from './read-body.ts'
+
+const MEGABYTE = 1024 * 1024
+
+const message = (account: TestAccount, fields: object = {}): object => ({
+  tenant_id: account.tenant.id,
+  from: 'hello@acme.example',
+  to: ['someone@example.com'],
+  text: 'Hello there.',
+  ...fields,
+})
+
+/** A POST of a message whose body never ends. */
+async function anOpenPost(account: TestAccount, headers: string, sent: Buffer): Promise<Socket> {
+  const { url } = await theBox()
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(
+    `POST /v1/messages HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.bearer}\r\n` +
+      `Content-Type: application/json\r\n${headers}\r\n\r\n`,
+  )
+  socket.write(sent)
+  return socket
+}
+
+test('40 MB of empty objects answer 400 and hold the main thread for less than 250 ms', async () => {
+  const account = await anAccount({ sandbox: true })
+  const body = `{"x":[${'{},'.repeat(13 * MEGABYTE)}{}]}`
+  const delays = monitorEventLoopDelay({ resolution: 5 })
+  await account.api.get('/v1/tenants')
+  delays.enable()
+
+  const refused = await account.api.request('POST', '/v1/messages', { body })
+
+  delays.disable()
+  assert.equal(refused.status, 400)
+  assert.equal(refused.body.error.code, 'invalid_json')
+  assert.match(refused.body.error.message, /values/)
+  assert.ok(delays.max / 1e6 < 250, `the main thread was held for ${(delays.max / 1e6).toFixed(0)} ms`)
+})
+
+test('a large body is checked like a small one: unknown fields are named, wrong ones refused by their path', async () => {
+  const account = await anAccount({ sandbox: true })
+  const text = 'x'.repeat(MEGABYTE)
+
+  const taken = await account.api.post('/v1/messages', message(account, { text, surprise: [1, 2] }))
+  const wrong = await account.api.post('/v1/messages', message(account, { text, cc: [7] }))
+  const broken = await account.api.request('POST', '/v1/messages', { body: `{"text": "${text}"` })
+  const nul = await account.api.post('/v1/messages', message(account, { text, subject: 'a\0b' }))
+
+  assert.deepEqual([taken.status, taken.headers.get('x-service-ignored-fields')], [202, 'surprise'])
+  assert.equal(wrong.status, 400)
+  assert.match(wrong.body.error.message, /cc\[0\]/)
+  assert.deepEqual([broken.status, broken.body.error.code], [400, 'invalid_json'])
+  assert.equal(nul.status, 422)
+})
+
+test('connections that announce large bodies and send little keep nobody out', async () => {
+  const [hostile, victim] = await Promise.all([anAccount({ sandbox: true }), anAccount({ sandbox: true })])
+  const sockets = await Promise.all([
+    anOpenPost(hostile, `Content-Length: ${40 * MEGABYTE}`, Buffer.from('{"text":"')),
+    anOpenPost(hostile, `Content-Length: ${24 * MEGABYTE}`, Buffer.from('{"text":"')),
+    anOpenPost(hostile, 'Transfer-Encoding: chunked', Buffer.from('9\r\n{"text":"\r\n')),
+  ])
+
+  const began = performance.now()
+  const { status } = await victim.api.post('/v1/messages', message(victim, { text: 'x'.repeat(300 * 1024) }))
+
+  assert.equal(status, 202)
+  assert.ok(performance.now() - began < 5_000)
+  for (const socket of sockets) socket.destroy()
+})
+
+test('connections that really hold 60 MB of unfinished bodies keep nobody out', async () => {
+  const [hostile, victim] = await Promise.all([anAccount({ sandbox: true }), anAccount({ sandbox: true })])
+  const piece = Buffer.alloc(20 * MEGABYTE, 'x')
+  const sockets = await Promise.all(
+    Array.from({ length: 4 }, () => anOpenPost(hostile, `Content-Length: ${40 * MEGABYTE}`, piece)),
+  )
+  // What fits is read, the rest stays in the sockets.
+  await Promise.race([
+    Promise.all(sockets.map(socket => once(socket, 'drain'))),
+    new Promise(resolve => setTimeout(resolve, 1_000)),
+  ])
+
+  const { status } = await victim.api.post('/v1/messages', message(victim, { text: 'x'.repeat(300 * 1024) }))
+
+  assert.equal(status, 202)
+  for (const socket of sockets) socket.destroy()
+})
+
+test('a body that comes too slowly is given up, and one that waits for room is not', async () => {
+  const reader = new BodyReader({ bytesMax: 100_000, slowWindowMs: 50 })
+  const options = { bytesMax: MEGABYTE, announcedBytes: null }
+  const slow = new PassThrough()
+  const given = reader.read({ ...options, stream: slow, owner: 'a' })
+  slow.write('a few bytes')
+
+  await assert.rejects(given, (error: unknown) => error instanceof Refusal && /slowly/.test(error.message))
+
+  const first = new PassThrough()
+  const second = new PassThrough()
+  const whole = reader.read({ ...options, stream: first, owner: 'a' })
+  first.end(Buffer.alloc(90_000))
+  const { release } = await whole
+  const waiting = reader.read({ ...options, stream: second, owner: 'a' })
+  second.end(Buffer.alloc(90_000))
+  // Longer than the window and the interval at which time is looked at.
+  await new Promise(resolve => setTimeout(resolve, 1_200))
+  release()
+  assert.equal((await waiting).bytes.length, 90_000)
+})
+
+test('quotes and escapes in texts do not count as values', () => {
+  const texts = Array.from({ length: 1_000 }, (_, n) => `${'[{,'.repeat(500)}\\"\\\\${n}`)
+  const body = Buffer.from(JSON.stringify({ texts }))
+  assert.ok(body.length > MEGABYTE)
+  assert.deepEqual(parseJsonBody(body), { texts })
+})

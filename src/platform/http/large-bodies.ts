@@ -1,0 +1,55 @@
+// Parsing and checking large bodies off the main thread: 40 MB of JSON take a fifth of a second at best, and a body can be
+// made to take much longer.
+import type { TSchema } from 'typebox'
+import { refuse, type RefusalCode } from '../refusal.ts'
+import { ThreadFailure, ThreadPool } from '../threads/thread-pool.ts'
+import type { CheckedBody } from './check-body.ts'
+import type { LargeBody, LargeBodyAnswer } from './json-thread.ts'
+
+/** Smaller ones take a few milliseconds where they are. */
+export const LARGE_BODY_BYTES = 256 * 1024
+
+export class LargeBodies {
+  readonly #threads = new ThreadPool<LargeBody, LargeBodyAnswer>({
+    module: new URL('./json-thread.ts', import.meta.url),
+    threads: 2,
+    queueMax: 1_000,
+    timeoutMs: 10_000,
+    // The text of 40 MB, what is parsed from it and the copy that is posted back.
+    heapMbMax: 320,
+  })
+
+  /** The bytes are given away. */
+  async check(bytes: Buffer, { schema, textRefusal, owner }: LargeBodyOptions): Promise<CheckedBody> {
+    try {
+      const answer = await this.#threads.run({ bytes, schema, textRefusal }, [owner], [bytes.buffer as ArrayBuffer])
+      if ('checked' in answer) return answer.checked
+      throw refuse(answer.refusal.code, answer.refusal.message)
+    } catch (error) {
+      throw error instanceof ThreadFailure ? refusalOf(error) : error
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#threads.close()
+  }
+}
+
+export interface LargeBodyOptions {
+  /** As text, for the thread. */
+  schema: string
+  textRefusal: RefusalCode | undefined
+  /** Whose turn it is. */
+  owner: string
+}
+
+/** The schema of a contract as the thread gets it. */
+export const schemaText = (schema: TSchema): string => JSON.stringify(schema)
+
+const refusalOf = (failure: ThreadFailure) =>
+  failure.reason === 'timeout' || failure.reason === 'out_of_memory'
+    ? refuse('invalid_json', 'The body takes too much to read. Send it in smaller pieces.', { cause: failure })
+    : refuse('unavailable', 'Too many large bodies are being read. Try again shortly.', {
+        retryAfterSeconds: 2,
+        cause: failure,
+      })

@@ -1,0 +1,137 @@
+// Reads the body of a request: no larger than its endpoint takes, charged to the caller's account as it arrives, and not
+// slower than anybody sending in earnest. A body that finds no room waits unread.
+import type { Readable } from 'node:stream'
+import { InflowBudget, type Inflow } from '../inflow-budget.ts'
+import { refuse, type Refusal } from '../refusal.ts'
+
+/** A body costs about four times its size until it is answered (bytes, text, values, what is made of them). */
+const BODIES_BYTES_MAX = 64 * 1024 * 1024
+/** Most bodies are smaller and need not ask for room. */
+const FREE_BYTES = 16 * 1024
+/** A body that brings less than this over a whole window is given up: the line is dead, or somebody holds on to memory. */
+const BYTES_PER_SECOND_MIN = 1_024
+const SLOW_WINDOW_MS = 10_000
+const SWEEP_MS = 1_000
+
+export interface BodyOptions {
+  stream: Readable
+  bytesMax: number
+  /** Null when it is not announced (chunked). */
+  announcedBytes: number | null
+  /** Whose share of the memory the body takes. */
+  owner: string
+}
+
+/** What was read, and its room, which the caller gives back when the request is over. */
+export interface ReadBody {
+  bytes: Buffer
+  release: () => void
+}
+
+export class BodyReader {
+  readonly #budget: InflowBudget
+  readonly #reading = new Set<Reading>()
+  readonly #slowWindowMs: number
+  #sweeper: NodeJS.Timeout | null = null
+
+  constructor({ bytesMax = BODIES_BYTES_MAX, slowWindowMs = SLOW_WINDOW_MS } = {}) {
+    this.#budget = new InflowBudget(bytesMax)
+    this.#slowWindowMs = slowWindowMs
+  }
+
+  /** Rejects with the refusal. */
+  async read(options: BodyOptions): Promise<ReadBody> {
+    const { announcedBytes, bytesMax } = options
+    if (announcedBytes !== null && announcedBytes > bytesMax) throw tooLarge()
+    const reading = new Reading(options, this.#budget)
+    this.#reading.add(reading)
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
+    try {
+      return await reading.whole
+    } finally {
+      this.#reading.delete(reading)
+    }
+  }
+
+  #sweep(): void {
+    const now = performance.now()
+    for (const reading of this.#reading) reading.giveUpIfSlow(now, this.#slowWindowMs)
+    if (this.#reading.size > 0 || !this.#sweeper) return
+    clearInterval(this.#sweeper)
+    this.#sweeper = null
+  }
+}
+
+class Reading {
+  readonly #options: BodyOptions
+  readonly #inflow: Inflow
+  readonly whole: Promise<ReadBody>
+  #chunks: Buffer[] = []
+  #bytes = 0
+  #window = { since: performance.now(), bytes: 0 }
+  #end: (result: ReadBody | Refusal) => void = () => {}
+
+  constructor(options: BodyOptions, budget: InflowBudget) {
+    const { stream, owner } = options
+    this.#options = options
+    this.#inflow = budget.open(owner, () => {
+      this.#window = { since: performance.now(), bytes: 0 }
+      stream.resume()
+    })
+    this.whole = new Promise((resolve, reject) => {
+      const onData = (chunk: Buffer): void => this.#take(chunk)
+      const onEnd = (): void => this.#finish()
+      const onGone = (): void => this.#end(refuse('invalid_request', 'The body did not arrive whole.'))
+      this.#end = result => {
+        stream.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone)
+        // Without a listener an error of the connection would be thrown.
+        stream.on('error', () => {})
+        this.#chunks = []
+        this.#end = () => {}
+        if (!(result instanceof Error)) return resolve(result)
+        this.#inflow.release()
+        reject(result)
+      }
+      stream.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone)
+      stream.resume()
+    })
+  }
+
+  /** Waiting for room is our doing and not counted. */
+  giveUpIfSlow(now: number, windowMs: number): void {
+    const elapsedMs = now - this.#window.since
+    if (this.#inflow.isWaiting || elapsedMs < windowMs) return
+    if (this.#window.bytes < (elapsedMs / 1_000) * BYTES_PER_SECOND_MIN) {
+      return this.#end(refuse('invalid_request', 'The body came too slowly.'))
+    }
+    this.#window = { since: now, bytes: 0 }
+  }
+
+  #take(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    this.#window.bytes += chunk.length
+    if (this.#bytes > this.#options.bytesMax) return this.#end(tooLarge())
+    this.#chunks.push(chunk)
+    if (this.#bytes <= FREE_BYTES) return
+    if (!this.#inflow.grow(this.#bytes - this.#inflow.bytes)) this.#options.stream.pause()
+  }
+
+  #finish(): void {
+    const { announcedBytes } = this.#options
+    if (announcedBytes !== null && announcedBytes !== this.#bytes) {
+      return this.#end(refuse('invalid_request', 'The body does not have the length that Content-Length says.'))
+    }
+    const inflow = this.#inflow
+    this.#end({ bytes: joined(this.#chunks, this.#bytes), release: () => inflow.release() })
+  }
+}
+
+/** In memory of its own, which can be given to another thread. */
+function joined(chunks: readonly Buffer[], bytes: number): Buffer {
+  const whole = Buffer.allocUnsafeSlow(bytes)
+  let offset = 0
+  for (const chunk of chunks) offset += chunk.copy(whole, offset)
+  return whole
+}
+
+const tooLarge = (): Refusal => refuse('payload_too_large', 'The body is too large.')
