@@ -169,6 +169,8 @@ export class SmtpConversation<Login, Recipient> {
   }
 
   #loginFailed(reply: string): Turn {
+    // RFC 5321 §3.8: after 421 the server closes.
+    if (reply.startsWith('421')) return { reply, next: 'close' }
     this.#loginFailures += 1
     if (this.#loginFailures < LOGIN_FAILURES_MAX) return { reply }
     return { reply: `${reply}\r\n421 4.7.0 Too many failed logins`, next: 'close' }

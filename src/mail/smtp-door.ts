@@ -38,6 +38,8 @@ export interface SmtpDoor<Login, Recipient> {
   authenticate: ((attempt: LoginAttempt, client: SmtpClient) => Promise<{ login: Login } | string>) | null
   /** Whose login is taken without TLS: this machine's, where nobody can listen. */
   trustsClearText: (ip: string) => boolean
+  /** Whose share of connections and memory a session takes once it has logged in: its account. */
+  ownerOf?: (login: Login) => string
   /** Whether a transaction may begin; otherwise the reply. */
   mayBegin?: (client: SmtpClient) => string | null
   admit(path: string, client: SmtpClient): Admission<Recipient> | Promise<Admission<Recipient>>
@@ -62,6 +64,10 @@ export interface SmtpLimits {
   sweepMs: number
   connectionsMax: number
   connectionsPerAddressMax: number
+  /** Of one account, where there are logins. */
+  connectionsPerAccountMax: number
+  /** Where there are logins: connections that only clients who have logged in may take. */
+  connectionsReserved: number
   /** Of messages above 64 KiB, of all sessions together. */
   memoryBytesMax: number
   /** How long open transactions may take to end when the server closes. */
@@ -78,6 +84,8 @@ export const SMTP_LIMITS: SmtpLimits = {
   sweepMs: 1_000,
   connectionsMax: 2_000,
   connectionsPerAddressMax: 100,
+  connectionsPerAccountMax: 500,
+  connectionsReserved: 1_000,
   // With the copies on the way to the database, twenty messages of 25 MB at once stay under 600 MB.
   memoryBytesMax: 67_108_864,
   closeMs: 10_000,

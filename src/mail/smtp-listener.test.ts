@@ -1,7 +1,7 @@
 // An SMTP port and its honest clients: messages, replies, TLS, logins, shared memory, and an end without loss.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { TestClient } from './smtp-client.fixture.ts'
 import { LOGIN, openPort, takesPassword, until } from './smtp-port.fixture.ts'
 
@@ -218,4 +218,61 @@ test('a client that has said its last word still hears the replies', async t => 
   assert.match((await client.replies(4))[3]!, /^250 2\.0\.0/)
   assert.equal(received.length, 1)
   await client.closed()
+})
+
+const forAccounts = {
+  authenticate: async ({ username }: { username: string }) => ({ login: username }),
+  ownerOf: (login: string) => login.split('/')[0]!,
+}
+
+test('connections that never log in make room for those who do', async t => {
+  const { port, listener } = await openPort(t, forAccounts, { connectionsMax: 6, connectionsReserved: 3 })
+  const customers = await Promise.all(['a/1', 'b/1'].map(username => aLogin(t, port, username)))
+  const idle: TestClient[] = []
+  for (let n = 0; n < 20; n++) {
+    const client = await TestClient.open(t, port)
+    await client.reply()
+    idle.push(client)
+  }
+
+  const late = await aLogin(t, port, 'c/1')
+
+  for (const client of [...customers, late]) assert.match(await client.say('NOOP'), /^250/)
+  assert.match(await idle[0]!.reply(), /^421 4\.7\.0/)
+  await until(() => listener.connections <= 6)
+})
+
+test('one account has a bounded number of connections, and another logs in beside it', async t => {
+  const { port } = await openPort(t, forAccounts, { connectionsPerAccountMax: 2 })
+  const first = await aLogin(t, port, 'a/1')
+  await aLogin(t, port, 'a/2')
+  const third = await TestClient.open(t, port)
+  await third.hello()
+  assert.match(await third.login({ username: 'a/3', password: 'x' }), /^421 4\.7\.0/)
+  await third.closed()
+  await aLogin(t, port, 'b/1')
+
+  first.end()
+  await first.closed()
+  await aLogin(t, port, 'a/3')
+})
+
+async function aLogin(t: TestContext, port: number, username: string): Promise<TestClient> {
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  assert.match(await client.login({ username, password: 'x' }), /^235/)
+  return client
+}
+
+test('a message of nothing but doubled dots costs about its own size', async t => {
+  const { port, received } = await openPort(t, { sizeMax: 40_000_000 }, { memoryBytesMax: 64_000_000 })
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  const lines = 4_000_000
+  const before = process.memoryUsage().rss
+  const sent = Buffer.from('..\r\n'.repeat(lines)).toString('latin1')
+  assert.match(await client.send(sent), /^250/)
+  assert.equal(received[0]?.source.length, 3 * lines)
+  const grown = (process.memoryUsage().rss - before) / 1e6
+  assert.ok(grown < 150, `${grown.toFixed(0)} MB for 12 MB of message`)
 })

@@ -4,24 +4,27 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { SMTP_LIMITS, type SmtpDoor, type SmtpLimits } from './smtp-door.ts'
-import { SmtpMemory } from './smtp-memory.ts'
 import { SmtpSession } from './smtp-session.ts'
+import { InflowBudget } from '../platform/inflow-budget.ts'
 
 export class SmtpListener<Login, Recipient> {
   readonly #door: SmtpDoor<Login, Recipient>
   readonly #limits: SmtpLimits
-  readonly #memory: SmtpMemory
+  readonly #memory: InflowBudget
   readonly #secureContext: SecureContext
   readonly #server: Server
   readonly #sessions = new Set<SmtpSession<Login, Recipient>>()
-  readonly #perAddress = new Map<string, number>()
+  /** Of those, the ones that could log in and have not; the oldest first. */
+  readonly #strangers = new Set<SmtpSession<Login, Recipient>>()
+  readonly #perAddress = new Tally()
+  readonly #perAccount = new Tally()
   #sweeper: NodeJS.Timeout | null = null
   #whenEmpty: (() => void) | null = null
 
   constructor(door: SmtpDoor<Login, Recipient>, limits: Partial<SmtpLimits> = {}) {
     this.#door = door
     this.#limits = { ...SMTP_LIMITS, ...limits }
-    this.#memory = new SmtpMemory(this.#limits.memoryBytesMax)
+    this.#memory = new InflowBudget(this.#limits.memoryBytesMax)
     this.#secureContext = createSecureContext({ ...door.tls, minVersion: 'TLSv1.2' })
     // A client that has said its last word still gets our replies.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, socket => this.#accept(socket))
@@ -65,30 +68,91 @@ export class SmtpListener<Login, Recipient> {
     socket.on('error', () => socket.destroy())
     const ip = plainAddress(socket.remoteAddress ?? '')
     const network = networkOf(ip)
-    const fromThere = this.#perAddress.get(network) ?? 0
-    const { connectionsMax, connectionsPerAddressMax } = this.#limits
-    if (this.#sessions.size >= connectionsMax || fromThere >= connectionsPerAddressMax || this.#whenEmpty) {
-      socket.end('421 4.7.0 Too many connections; try again later\r\n', () => socket.destroy())
+    if (this.#perAddress.of(network) >= this.#limits.connectionsPerAddressMax || this.#whenEmpty || !this.#makeRoom()) {
+      socket.end(`${TOO_MANY}\r\n`, () => socket.destroy())
       return
     }
-    const options = { socket, ip, door: this.#door, limits: this.#limits, memory: this.#memory }
+    const { authenticate } = this.#door
+    const door: SmtpDoor<Login, Recipient> = authenticate
+      ? {
+          ...this.#door,
+          authenticate: async (attempt, client) => {
+            const result = await authenticate(attempt, client)
+            return typeof result === 'string' ? result : (this.#welcome(session, result.login) ?? result)
+          },
+        }
+      : this.#door
+    const options = { socket, ip, owner: network, door, limits: this.#limits, memory: this.#memory }
     const session = new SmtpSession({ ...options, secureContext: this.#secureContext })
     this.#sessions.add(session)
-    this.#perAddress.set(network, fromThere + 1)
+    if (authenticate) this.#strangers.add(session)
+    this.#perAddress.add(network)
     socket.once('close', () => this.#remove(session, network))
+  }
+
+  /**
+   * Where clients log in, those who have not may take what is not reserved. When that is used up, the one who has waited
+   * longest goes: a customer logs in at once, and somebody who only holds connections open keeps no customer out.
+   */
+  #makeRoom(): boolean {
+    const { connectionsMax, connectionsReserved } = this.#limits
+    if (!this.#door.authenticate) return this.#sessions.size < connectionsMax
+    if (this.#strangers.size < connectionsMax - connectionsReserved && this.#sessions.size < connectionsMax) return true
+    const [oldest] = this.#strangers
+    if (!oldest) return false
+    this.#strangers.delete(oldest)
+    oldest.dismiss(TOO_MANY)
+    return this.#sessions.size <= connectionsMax
+  }
+
+  /** Null, or the reply where the account has too many connections. */
+  #welcome(session: SmtpSession<Login, Recipient>, login: Login): string | null {
+    // Its connection ended while the login was looked up.
+    if (!this.#sessions.has(session)) return TOO_MANY
+    const account = this.#door.ownerOf?.(login)
+    if (account !== undefined) {
+      if (this.#perAccount.of(account) >= this.#limits.connectionsPerAccountMax) {
+        return '421 4.7.0 Too many connections of this account; try again later'
+      }
+      this.#perAccount.add(account)
+      session.owner = account
+    }
+    this.#strangers.delete(session)
+    return null
   }
 
   #remove(session: SmtpSession<Login, Recipient>, network: string): void {
     this.#sessions.delete(session)
-    const left = (this.#perAddress.get(network) ?? 1) - 1
-    if (left > 0) this.#perAddress.set(network, left)
-    else this.#perAddress.delete(network)
+    this.#strangers.delete(session)
+    this.#perAddress.remove(network)
+    if (session.owner !== network) this.#perAccount.remove(session.owner)
     if (this.#sessions.size === 0) this.#whenEmpty?.()
   }
 
   #sweep(): void {
     const now = performance.now()
     for (const session of this.#sessions) session.sweep(now)
+  }
+}
+
+const TOO_MANY = '421 4.7.0 Too many connections; try again later'
+
+/** How many of each there are. */
+class Tally {
+  readonly #counts = new Map<string, number>()
+
+  of(key: string): number {
+    return this.#counts.get(key) ?? 0
+  }
+
+  add(key: string): void {
+    this.#counts.set(key, this.of(key) + 1)
+  }
+
+  remove(key: string): void {
+    const left = this.of(key) - 1
+    if (left > 0) this.#counts.set(key, left)
+    else this.#counts.delete(key)
   }
 }
 

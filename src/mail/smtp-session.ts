@@ -1,25 +1,26 @@
 // One connection of an SMTP client: bytes in, lines and messages out of them, replies back, TLS, and the time each may
 // take. Lines end with CRLF and nothing else; what a client says while we are busy waits its turn.
 
-import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { TLSSocket, type SecureContext } from 'node:tls'
 import { LONG_LINE_BYTES_MAX, SmtpConversation, type Turn } from './smtp-conversation.ts'
 import { DataReader } from './smtp-data.ts'
+import { readableLine } from './smtp-line.ts'
 import type { SmtpClient, SmtpDoor, SmtpLimits } from './smtp-door.ts'
-import type { Holding, SmtpMemory } from './smtp-memory.ts'
+import type { Inflow, InflowBudget } from '../platform/inflow-budget.ts'
 
 export interface SessionOptions<Login, Recipient> {
   socket: Socket
   ip: string
   door: SmtpDoor<Login, Recipient>
   limits: SmtpLimits
-  memory: SmtpMemory
+  memory: InflowBudget
+  /** Whose share of the memory it takes until it has logged in. */
+  owner: string
   secureContext: SecureContext
 }
 
-const CR = 13
 const LF = 10
 const NOTHING = Buffer.alloc(0)
 /** What may wait unread while we are busy, and unsent while the client does not listen. */
@@ -31,11 +32,13 @@ export class SmtpSession<Login, Recipient> {
   readonly #options: SessionOptions<Login, Recipient>
   readonly #client: SmtpClient
   readonly #conversation: SmtpConversation<Login, Recipient>
+  /** Whose share of the memory the session takes. */
+  owner: string
   #socket: Socket
   #input: Buffer = NOTHING
   #output = ''
   #data: DataReader | null = null
-  #holding: Holding | null = null
+  #inflow: Inflow | null = null
   #phase: 'command' | 'data' | 'starved' | 'busy' | 'handshake' | 'farewell' = 'command'
   /** Our replies pile up because the client does not read them. */
   #isDeaf = false
@@ -49,6 +52,7 @@ export class SmtpSession<Login, Recipient> {
   constructor(options: SessionOptions<Login, Recipient>) {
     const { socket, ip, door } = options
     this.#options = options
+    this.owner = options.owner
     this.#client = { id: randomUUID(), ip, helo: '', isSecure: false }
     this.#conversation = new SmtpConversation(door, this.#client)
     this.#socket = socket
@@ -90,6 +94,12 @@ export class SmtpSession<Login, Recipient> {
 
   destroy(): void {
     this.#socket.destroy()
+  }
+
+  /** Ends the session with this reply, whatever the client is at. */
+  dismiss(reply: string): void {
+    if (this.#phase === 'handshake') this.#socket.destroy()
+    else if (this.#phase !== 'farewell') this.#leave(reply)
   }
 
   #attach(socket: Socket): void {
@@ -195,12 +205,12 @@ export class SmtpSession<Login, Recipient> {
     } else if (data.isRefused) {
       this.#freeMemory()
       this.#readOn()
-    } else if (data.bytes > FREE_BYTES) this.#askForMemory(data.bytes)
+    } else if (data.capacity > FREE_BYTES) this.#askForMemory(data.capacity)
   }
 
   #askForMemory(bytes: number): void {
-    this.#holding ??= this.#options.memory.open(() => this.#readOn())
-    if (this.#holding.grow(bytes - this.#holding.bytes)) return this.#readOn()
+    this.#inflow ??= this.#options.memory.open(this.owner, () => this.#readOn())
+    if (this.#inflow.grow(bytes - this.#inflow.bytes)) return this.#readOn()
     if (this.#phase === 'starved') return
     this.#phase = 'starved'
     this.#starvedSince = performance.now()
@@ -283,18 +293,7 @@ export class SmtpSession<Login, Recipient> {
   }
 
   #freeMemory(): void {
-    this.#holding?.release()
-    this.#holding = null
+    this.#inflow?.release()
+    this.#inflow = null
   }
-}
-
-/** The text of a line; null when it is no text, and `smuggled` when it holds what must never stand in a line. */
-function readableLine(input: Buffer, feed: number): { text: string } | 'smuggled' | null {
-  if (feed === 0 || input[feed - 1] !== CR) return 'smuggled'
-  const text = input.toString('latin1', 0, feed - 1)
-  if (/[\r\0]/.test(text)) return 'smuggled'
-  if (/^[ -~]*$/.test(text)) return { text }
-  const bytes = input.subarray(0, feed - 1)
-  const decoded = isUtf8(bytes) ? bytes.toString('utf8') : null
-  return decoded === null || /\p{Cc}/u.test(decoded) ? null : { text: decoded }
 }

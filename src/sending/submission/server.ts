@@ -60,6 +60,7 @@ export class SubmissionServer {
         tls,
         trustsClearText,
         authenticate: (attempt, client) => this.#authenticate(attempt, client),
+        ownerOf: ({ login }) => login.accountId,
         admit,
         receive: mail => this.#receive(mail),
         onFault: (err, { id, ip }) => world.log.error({ err, session: id, ip }, 'an SMTP submission failed'),
