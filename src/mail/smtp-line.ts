@@ -4,7 +4,10 @@ import { isUtf8 } from 'node:buffer'
 
 const CR = 13
 
-/** `feed` is where its LF stands. The text of the line; null when it is no text, and `smuggled` when it holds what must never stand in a line. */
+/**
+ * The text of a line whose LF stands at `feed`; null when it is no text, and `smuggled` when it holds what must never
+ * stand in a line.
+ */
 export function readableLine(input: Buffer, feed: number): { text: string } | 'smuggled' | null {
   if (feed === 0 || input[feed - 1] !== CR) return 'smuggled'
   const text = input.toString('latin1', 0, feed - 1)

@@ -1,10 +1,10 @@
 // What one account sends costs another neither an error nor its turn.
 import assert from 'node:assert/strict'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { test } from 'node:test'
 import { sql } from '../../platform/db/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
+import { longestTurn } from '../../../test/support/main-thread.ts'
 import { Gate } from './gate.ts'
 import type { Submission } from './submission.ts'
 
@@ -115,15 +115,14 @@ test('accepting ten thousand recipients holds the main thread for a moment at a 
   await withoutRecipientLimit(account)
   const wanted = message(account, { to: many(RECIPIENTS_MAX) })
   await account.api.post('/v1/messages', message(account))
-  const delays = monitorEventLoopDelay({ resolution: 5 })
-  delays.enable()
+  let status = 0
 
-  const { status } = await account.api.post('/v1/messages', wanted)
+  const longestMs = await longestTurn(async () => {
+    ;({ status } = await account.api.post('/v1/messages', wanted))
+  })
 
-  delays.disable()
   assert.equal(status, 202)
-  const worstMs = delays.max / 1e6
-  assert.ok(worstMs < 250, `the main thread was held for ${worstMs.toFixed(0)} ms`)
+  assert.ok(longestMs < 250, `the main thread was held for ${longestMs.toFixed(0)} ms`)
 })
 
 test('a message of an account with a thousand pauses is matched with the one that stops it', async () => {

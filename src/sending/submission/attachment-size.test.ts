@@ -101,3 +101,15 @@ const quickest = (run: () => unknown): number =>
       return (user + system) / 1_000
     }),
   )
+
+test('thousands of parts without a blank line are measured in a moment', () => {
+  const part = `\r\n--b\r\nContent-Type: image/png\r\nX-Long: ${'x'.repeat(3_000)}`
+  const source = Buffer.from(`Content-Type: multipart/mixed; boundary=b\r\n\r\n${part.repeat(9_900)}`)
+  attachmentBytes(source.subarray(0, 100_000))
+
+  const began = process.cpuUsage().user
+  attachmentBytes(source)
+  const tookMs = (process.cpuUsage().user - began) / 1_000
+
+  assert.ok(tookMs < 1_000, `${tookMs.toFixed(0)} ms for ${(source.length / 1e6).toFixed(0)} MB`)
+})

@@ -36,7 +36,10 @@ class Outline {
 
   /** The header of the part that begins here; what separates its own parts is known from then on. */
   enter(start: number): HeaderField[] {
-    const fields = readHeader(this.#source.subarray(start, start + PART_HEADER_BYTES_MAX))
+    // A header ends at the next separator, whatever it lacks: every byte is read once, however many parts there are.
+    const separator = this.#source.indexOf('\r\n--', start)
+    const end = Math.min(separator === -1 ? this.#source.length : separator + CRLF, start + PART_HEADER_BYTES_MAX)
+    const fields = readHeader(this.#source.subarray(start, end))
     const boundary = /^multipart\/.*;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/is.exec(contentType(fields))
     if (boundary) this.#boundaries.add(boundary[1] ?? boundary[2]!)
     return fields

@@ -14,7 +14,8 @@ import { Refusal } from '../../platform/refusal.ts'
 import type { TlsIdentity } from '../../platform/tls.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../messages/gate.ts'
-import { prepareMail, type SmtpLogin } from './prepare-mail.ts'
+import { Preparation } from './preparation.ts'
+import type { SmtpLogin } from './prepare-mail.ts'
 import type { Submission } from '../messages/submission.ts'
 import { replyFor } from './reply.ts'
 
@@ -48,6 +49,7 @@ interface HeldLogin {
 export class SubmissionServer {
   readonly #options: SubmissionOptions
   readonly #listener: SmtpListener<HeldLogin, Address>
+  readonly #preparation = new Preparation()
 
   constructor(options: SubmissionOptions) {
     const { world, tls, limits, trustsClearText = isLoopback } = options
@@ -79,8 +81,9 @@ export class SubmissionServer {
     return this.#listener.listen({ port: SMTP_PORT, host: HOST })
   }
 
-  close(): Promise<void> {
-    return this.#listener.close()
+  async close(): Promise<void> {
+    await this.#listener.close()
+    await this.#preparation.close()
   }
 
   async #authenticate(attempt: LoginAttempt, { ip }: SmtpClient): Promise<{ login: HeldLogin } | string> {
@@ -95,7 +98,7 @@ export class SubmissionServer {
   async #receive(mail: ReceivedMail<HeldLogin, Address>): Promise<string> {
     try {
       if (!(await this.#isStillValid(mail.login!.attempt, mail.client))) return '421 4.7.0 Log in again'
-      const { message_id } = await this.#options.gate.submit(this.#prepare(mail))
+      const { message_id } = await this.#options.gate.submit(await this.#prepare(mail))
       return `250 2.0.0 Accepted as ${message_id}`
     } catch (error) {
       return replyOrThrow(error)
@@ -105,9 +108,9 @@ export class SubmissionServer {
   /**
    * Not in the function that waits for the gate: that would keep the message as it came in memory beside the new one.
    */
-  #prepare({ login, takeSource, ...mail }: ReceivedMail<HeldLogin, Address>): Submission {
+  #prepare({ login, takeSource, ...mail }: ReceivedMail<HeldLogin, Address>): Promise<Submission> {
     const { config, clock } = this.#options.world
-    return prepareMail({
+    return this.#preparation.prepare({
       ...mail,
       login: login!.login,
       source: takeSource(),

@@ -1,0 +1,56 @@
+// Preparing submitted mail: small messages at once, large ones in a thread, because checking and rewriting 35 MB takes a
+// good part of a second of the main thread.
+import { refuse } from '../../platform/refusal.ts'
+import { ThreadFailure, ThreadPool } from '../../platform/threads/thread-pool.ts'
+import type { Submission } from '../messages/submission.ts'
+import { prepareMail, type MailOrder } from './prepare-mail.ts'
+import type { PreparedMail } from './prepare-thread.ts'
+import { SmtpRefusal } from './reply.ts'
+
+/** Smaller ones take a millisecond or two where they are. */
+const SMALL_BYTES_MAX = 64 * 1024
+
+export class Preparation {
+  readonly #threads = new ThreadPool<MailOrder, PreparedMail>({
+    module: new URL('./prepare-thread.ts', import.meta.url),
+    threads: 2,
+    queueMax: 1_000,
+    timeoutMs: 10_000,
+    // Sources live outside the heap.
+    heapMbMax: 192,
+  })
+
+  /** The source is given away. Rejects with what `prepareMail` throws. */
+  async prepare(order: MailOrder): Promise<Submission> {
+    if (order.source.length <= SMALL_BYTES_MAX) return prepareMail(order)
+    const { accountId, tenantId } = order.login
+    try {
+      const answer = await this.#threads.run(order, [accountId, tenantId], [order.source.buffer as ArrayBuffer])
+      if ('submission' in answer) return withBuffers(answer.submission)
+      throw 'reply' in answer ? new SmtpRefusal(answer.reply) : refuse(answer.refusal.code, answer.refusal.message)
+    } catch (error) {
+      throw error instanceof ThreadFailure ? refusalOf(error) : error
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#threads.close()
+  }
+}
+
+/** Between threads a Buffer becomes a plain array of bytes; its memory is already ours. */
+const withBuffers = (submission: Submission): Submission => ({
+  ...submission,
+  source: asBuffer(submission.source),
+  idempotency: submission.idempotency && {
+    ...submission.idempotency,
+    bodyHash: asBuffer(submission.idempotency.bodyHash),
+  },
+})
+
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)
+
+const refusalOf = (failure: ThreadFailure): Error =>
+  failure.reason === 'timeout' || failure.reason === 'out_of_memory'
+    ? new SmtpRefusal('550 5.6.0 The message takes too much to read')
+    : refuse('unavailable', 'Too many large messages are being read. Try again shortly.', { cause: failure })

@@ -1,0 +1,21 @@
+// How long the main thread was kept from everybody else, in its own time: a busy machine does not count.
+
+/** The most CPU time, in milliseconds, that one turn of the event loop took while `work` went on. */
+export async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+  let longestMs = 0
+  let isDone = false
+  let last = process.threadCpuUsage()
+  const look = (): void => {
+    const { user, system } = process.threadCpuUsage(last)
+    longestMs = Math.max(longestMs, (user + system) / 1_000)
+    last = process.threadCpuUsage()
+    if (!isDone) setImmediate(look)
+  }
+  setImmediate(look)
+  try {
+    await work()
+  } finally {
+    isDone = true
+  }
+  return longestMs
+}
