@@ -5,6 +5,7 @@ import { benchHttp } from './http.ts'
 import { benchJournal } from './journal.ts'
 import { benchLatency } from './latency.ts'
 import { benchMemory } from './memory.ts'
+import { benchNeighbours } from './neighbours.ts'
 import { benchPause } from './pause.ts'
 import { benchObserved } from './observed.ts'
 import { benchObserve } from './observe.ts'
@@ -26,6 +27,7 @@ const sections: Record<string, () => Promise<void>> = {
   observe: benchObserve,
   observed: benchObserved,
   guardian: benchGuardian,
+  neighbours: benchNeighbours,
   memory: benchMemory,
   start: benchStart,
 }

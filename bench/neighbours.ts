@@ -1,0 +1,129 @@
+// One account attacks, another sends one mail at a time: the second must not notice.
+import { setTimeout as delay } from 'node:timers/promises'
+import { ATTACKS, startAttack, type Target } from './support/attacks.ts'
+import { apiFetch } from './support/post-load.ts'
+import { heading, report } from './support/report.ts'
+import { freePort, residentMegabytes, startServer, type BenchServer } from './support/server.ts'
+import { startNotingSink } from './support/smtp-raw.ts'
+
+const P99_MS_MAX = 250
+const MEGABYTES_MAX = 600
+const ATTACK_MS = 10_000
+/** Between two mails of the victim: it sends one at a time, not as fast as it can. */
+const THINKING_MS = 20
+/** Before the victim is measured: the attack is to be under way. */
+const WARM_UP_MS = 1_500
+
+export async function benchNeighbours(): Promise<void> {
+  heading(`Neighbours: one account attacks for ${ATTACK_MS / 1000} s, another sends one mail at a time`)
+  const sink = await startNotingSink()
+  const [smtpPort, mxPort] = [await freePort(), await freePort()]
+  const server = await startServer({
+    LOG_LEVEL: 'error',
+    SMTP_PORT: String(smtpPort),
+    MX_PORT: String(mxPort),
+    SMTP_ROUTES: `*=127.0.0.1:${sink.port}`,
+  })
+  const victim = await aSender(server, 'victim')
+  const hostile = await aSender(server, 'hostile')
+  await hostile.withoutRecipientLimit()
+  const login = await apiFetch(server, `/v1/tenants/${hostile.tenantId}/smtp-credentials`, {}, hostile.bearer)
+  await send(server, hostile)
+  while (sink.returnPaths.length === 0) await delay(20)
+  const target: Target = {
+    url: server.url,
+    smtpPort,
+    mxPort,
+    bearer: hostile.bearer,
+    tenantId: hostile.tenantId,
+    from: hostile.from,
+    login: login.body,
+    returnPath: sink.returnPaths[0]!,
+    foreignPrefix: victim.bearer.split('_')[1]!,
+  }
+  for (let n = 0; n < 200; n++) await send(server, victim)
+  await pauseManyTags(server, hostile)
+  for (const name of Object.keys(ATTACKS)) await measure(server, { name, target, victim })
+  await server.stop()
+  sink.close()
+}
+
+interface Sender {
+  bearer: string
+  tenantId: string
+  from: string
+  withoutRecipientLimit(): Promise<void>
+}
+
+/** An account of its own that sends real mail from a name of the platform. */
+async function aSender(server: BenchServer, name: string): Promise<Sender> {
+  const account = await apiFetch(server, '/admin/v1/accounts', { name })
+  const bearer: string = account.body.api_key.secret
+  const tenant = await apiFetch(server, '/v1/tenants', { external_id: name, name }, bearer)
+  const domain = `${name}.sluice.test`
+  await apiFetch(server, `/v1/tenants/${tenant.body.id}/domains`, { name: domain }, bearer)
+  return {
+    bearer,
+    tenantId: tenant.body.id,
+    from: `hello@${domain}`,
+    withoutRecipientLimit: async () => {
+      await fetch(`${server.url}/v1/tenants/${tenant.body.id}`, {
+        method: 'PATCH',
+        headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ max_recipients_per_message: 1_000_000 }),
+      })
+    },
+  }
+}
+
+/** As many as an account may have, none of which stops anything. */
+async function pauseManyTags(server: BenchServer, { bearer }: Sender): Promise<void> {
+  for (let n = 0; n < 1_000; n++) {
+    const scope = { scope_type: 'rule', scope_value: `tag:never-${n}` }
+    await apiFetch(server, '/v1/suspensions', scope, bearer)
+  }
+}
+
+async function send({ url }: BenchServer, { bearer, tenantId, from }: Sender): Promise<number> {
+  const reply = await fetch(`${url}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ tenant_id: tenantId, from, to: ['someone@example.net'], subject: 'Hello', text: 'Hello' }),
+  })
+  await reply.arrayBuffer()
+  return reply.status
+}
+
+interface Measured {
+  name: string
+  target: Target
+  victim: Sender
+}
+
+async function measure(server: BenchServer, { name, target, victim }: Measured): Promise<void> {
+  const attack = startAttack(name, target)
+  await delay(WARM_UP_MS)
+  const latencies: number[] = []
+  let failures = 0
+  let megabytes = 0
+  const until = performance.now() + ATTACK_MS
+  while (performance.now() < until) {
+    const began = performance.now()
+    const status = await send(server, victim).catch(() => 0)
+    latencies.push(performance.now() - began)
+    if (status !== 202) failures += 1
+    megabytes = Math.max(megabytes, await residentMegabytes(server.pid))
+    await delay(THINKING_MS)
+  }
+  const made = await attack.stop()
+  const sorted = latencies.toSorted((a, b) => a - b)
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
+  report({
+    name,
+    value: `p50 ${at(0.5).toFixed(0)} p99 ${at(0.99).toFixed(0)} ms, ${failures} failed, ${megabytes.toFixed(0)} MB, ${made} acts`,
+    target: `p99 <= ${P99_MS_MAX} ms, 0 failed, <= ${MEGABYTES_MAX} MB`,
+    isMet: at(0.99) <= P99_MS_MAX && failures === 0 && megabytes <= MEGABYTES_MAX,
+  })
+  // What the attack has left behind must not be counted against the next one.
+  await delay(1_000)
+}
