@@ -139,6 +139,14 @@ async function connectOnly({ smtpPort }: Target): Promise<void> {
   for (const socket of sockets) socket.destroy()
 }
 
+/** Lists that read much and answer much. */
+async function listMuch({ url, bearer }: Target): Promise<void> {
+  for (const path of ['/v1/events?limit=500', '/v1/messages?limit=500', '/v1/metrics?step=60', '/v1/audit?limit=500']) {
+    const reply = await fetch(url + path, { headers: { authorization: `Bearer ${bearer}` } })
+    await reply.arrayBuffer()
+  }
+}
+
 async function guessSecret({ url, foreignPrefix }: Target): Promise<void> {
   const authorization = `Bearer svc_${foreignPrefix}_${'x'.repeat(43)}`
   const reply = await fetch(`${url}/v1/tenants`, { headers: { authorization } })
@@ -207,6 +215,7 @@ export const ATTACKS: Record<string, Plan> = {
   },
   'SMTP: connections that say nothing, 90 at once': { lanes: 1, act: connectOnly },
   'bounces of 100 reports to 100 recipients, 4 at once': { lanes: 4, act: bounceMuch },
+  'lists of 500, 100 at once': { lanes: 100, act: listMuch },
   'wrong secrets under a known prefix, 32 at once': { lanes: 32, act: guessSecret },
 }
 

@@ -1,6 +1,7 @@
 // Gathers concurrent callers into one piece of work (group commit, group look-up). There is no timer: a batch starts as
 // soon as a slot is free, so at low load it holds one item and costs no waiting, and under load it grows by itself.
 import { FairQueue } from './fair-queue.ts'
+import { runForNobody } from './owner.ts'
 
 export interface BatcherOptions<Item, Result> {
   /** Does the work for all items at once; answers in the same order. A rejection rejects every caller of the batch. */
@@ -64,10 +65,13 @@ export class Batcher<Item, Result> {
   #schedule(): void {
     if (this.#scheduled || this.#running >= this.#options.slots || this.#waiting.length === 0) return
     this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      this.#start()
-    })
+    // A batch serves several callers and belongs to none of them.
+    runForNobody(() =>
+      setImmediate(() => {
+        this.#scheduled = false
+        this.#start()
+      }),
+    )
   }
 
   #start(): void {

@@ -1,8 +1,9 @@
-// Budgets of bytes: bounded, fair between owners, and never stuck.
+// Budgets of bytes and places: bounded, fair between owners, and never stuck.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ByteBudget } from './byte-budget.ts'
+import { FairSemaphore } from './fair-semaphore.ts'
 import { InflowBudget } from './inflow-budget.ts'
 
 const settled = async (promise: Promise<unknown>): Promise<boolean> => {
@@ -95,4 +96,39 @@ test('whatever is sent, memory is bounded and every body ends', () => {
       assert.ok(peak <= 2 * BYTES_MAX + 80 + wanted.length * 10, `${peak}`)
     }),
   )
+})
+
+const tooLate = (): Error => new Error('too late')
+
+test('an owner has a part of the places; the service itself may have all', () => {
+  const places = new FairSemaphore({ places: 4, perOwner: 2, waitMsMax: 1_000 })
+  assert.equal(places.enter('a', tooLate), null)
+  assert.equal(places.enter('a', tooLate), null)
+  assert.notEqual(places.enter('a', tooLate), null)
+  assert.equal(places.enter(null, tooLate), null)
+  assert.equal(places.enter('b', tooLate), null)
+  assert.notEqual(places.enter(null, tooLate), null)
+  for (const owner of ['a', 'a', null, 'b']) places.leave(owner)
+})
+
+test('those who wait for a place take turns, and the work of the service goes first', async () => {
+  const places = new FairSemaphore({ places: 1, perOwner: 1, waitMsMax: 1_000 })
+  places.enter('x', tooLate)
+  const order: (string | null)[] = []
+  const all = ['a', 'a', 'b', null].map(async owner => {
+    await places.enter(owner, tooLate)
+    order.push(owner)
+    places.leave(owner)
+  })
+  places.leave('x')
+  await Promise.all(all)
+  assert.deepEqual(order, [null, 'a', 'b', 'a'])
+})
+
+test('a place that does not come in time is given up, and is not lost for others', async () => {
+  const places = new FairSemaphore({ places: 1, perOwner: 1, waitMsMax: 20 })
+  places.enter('a', tooLate)
+  await assert.rejects(places.enter('b', tooLate)!, /too late/)
+  places.leave('a')
+  assert.equal(places.enter('c', tooLate), null)
 })

@@ -1,13 +1,14 @@
 // The only door to PostgreSQL. `Db` reads; `transact` gives a `Tx` that writes, and that buffers what happened (events)
 // and who did it (audit) until the last moment before commit.
 import type { Writable } from 'node:stream'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Clock, Skew } from '../clock.ts'
 import { appendJournal, type AuditDraft, type EventDraft } from '../journal/append.ts'
 import { Refusal } from '../refusal.ts'
 import type { Actor } from './actor.ts'
 import { isAway, isCollision, unavailable } from './errors.ts'
 import { locks } from './locks.ts'
+import { SharedPool } from './shared-pool.ts'
 import { sql, type Sql } from './sql.ts'
 
 /** Reads. Every function that only takes a `Db` leaves the database as it was. */
@@ -41,26 +42,21 @@ export interface DatabaseOptions {
   onError: (error: Error) => void
 }
 
-/** A statement without an answer for this long fails, and its connection is destroyed (RELIABILITY, database loss). */
-const STATEMENT_MS_MAX = 10_000
 const COLLISION_TRIES_MAX = 4
-
-pg.types.setTypeParser(pg.types.builtins.INT8, Number)
-pg.types.setTypeParser(pg.types.builtins.DATE, String)
 
 export class Database implements Db {
   readonly #options: DatabaseOptions
-  readonly #pool: pg.Pool
-  readonly #replica: pg.Pool | null
+  readonly #pool: SharedPool
+  readonly #replica: SharedPool | null
 
   constructor(options: DatabaseOptions) {
     this.#options = options
-    this.#pool = openPool(options.url, options)
-    this.#replica = options.replicaUrl ? openPool(options.replicaUrl, options) : null
+    this.#pool = new SharedPool(options.url, options)
+    this.#replica = options.replicaUrl ? new SharedPool(options.replicaUrl, options) : null
   }
 
   many<Row>(query: Sql): Promise<Row[]> {
-    return rowsOf<Row>(this.#pool, query)
+    return this.#pool.rows<Row>(query)
   }
 
   async one<Row>(query: Sql): Promise<Row> {
@@ -78,9 +74,9 @@ export class Database implements Db {
     return {
       many: async <Row>(query: Sql) => {
         try {
-          return await rowsOf<Row>(replica, query)
+          return await replica.rows<Row>(query)
         } catch (error) {
-          if (error instanceof Refusal) return rowsOf<Row>(this.#pool, query)
+          if (error instanceof Refusal) return this.#pool.rows<Row>(query)
           throw error
         }
       },
@@ -111,7 +107,7 @@ export class Database implements Db {
   }
 
   async #transactOnce<T>(begin: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect()
+    const { client, release } = await this.#pool.connect()
     let failure: Error | undefined
     try {
       const tx = new Transaction(client, by, this.#options.clock.now())
@@ -134,7 +130,7 @@ export class Database implements Db {
         )
       throw error
     } finally {
-      client.release(failure)
+      release(failure)
     }
   }
 
@@ -168,7 +164,7 @@ export class Database implements Db {
   }
 
   get connections(): { total: number; idle: number; waiting: number } {
-    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#pool.waitingCount }
+    return this.#pool.counts
   }
 
   async close(): Promise<void> {
@@ -248,34 +244,6 @@ function gatherWrites(client: pg.PoolClient): void {
     gathering.delete(stream)
     stream.uncork()
   })
-}
-
-function openPool(url: string, { connectionsMax, onError }: DatabaseOptions): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: connectionsMax,
-    application_name: 'sluice',
-    connectionTimeoutMillis: 5_000,
-    idleTimeoutMillis: 60_000,
-    query_timeout: STATEMENT_MS_MAX,
-    statement_timeout: STATEMENT_MS_MAX - 500,
-    idle_in_transaction_session_timeout: 30_000,
-    pipeline: true,
-    keepAlive: true,
-  })
-  // Without these two listeners a backend that dies takes the process with it, also while its client is checked out.
-  pool.on('error', onError)
-  pool.on('connect', client => client.on('error', () => {}))
-  return pool
-}
-
-async function rowsOf<Row>(pool: pg.Pool, query: Sql): Promise<Row[]> {
-  try {
-    const result = await pool.query(query.toQuery())
-    return result.rows as Row[]
-  } catch (error) {
-    throw isAway(error) ? unavailable(error) : error
-  }
 }
 
 function exactlyOne<Row>(rows: Row[]): Row {

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../db/actor.ts'
 import { isUuid } from '../ids.ts'
+import { runFor } from '../owner.ts'
 import type { Principal } from '../principal.ts'
 import { notFound, refuse } from '../refusal.ts'
 import type { World } from '../world.ts'
@@ -39,7 +40,7 @@ export function mount(world: World, app: FastifyInstance, { contract, handle }: 
           'call',
         )
       }
-      const { status, body, headers } = await handle(call as never)
+      const { status, body, headers } = await runFor(ownerOf(request), () => handle(call as never))
       reply.code(Number(status))
       if (headers) reply.headers(headers)
       if (body === null) return reply.send()
@@ -108,6 +109,10 @@ function requestReader(contract: Contract) {
     return value
   }
 }
+
+/** Whose share of memory, threads and connections a request takes: an account's, or an address's where nobody is known. */
+export const ownerOf = ({ principal, sourceIp }: FastifyRequest): string =>
+  principal?.kind === 'key' ? principal.reach.accountId : (principal?.kind ?? sourceIp)
 
 function actorOf(contract: Contract, request: FastifyRequest): Actor {
   const { principal } = request

@@ -10,7 +10,7 @@ import type { World } from '../world.ts'
 import type { Access, Method, Route } from './contract.ts'
 import { errorReply } from './errors.ts'
 import { LargeBodies } from './large-bodies.ts'
-import { BODY_BYTES_MAX, mount, type Identify, type RequestHead, type RouteBodyCheck } from './mount.ts'
+import { BODY_BYTES_MAX, mount, ownerOf, type Identify, type RequestHead, type RouteBodyCheck } from './mount.ts'
 import { BodyReader } from './read-body.ts'
 import { sourceAddress } from './source-address.ts'
 
@@ -117,10 +117,6 @@ function readBodies(app: FastifyInstance): void {
     done(refuse('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.'))
   })
 }
-
-/** Whose share of memory and threads a request takes: an account's, or an address's where nobody is known. */
-const ownerOf = ({ principal, sourceIp }: FastifyRequest): string =>
-  principal?.kind === 'key' ? principal.reach.accountId : (principal?.kind ?? sourceIp)
 
 /** A known path with another method is 405 and says which methods there are. */
 function refuseOtherMethods(world: World, app: FastifyInstance, routes: readonly Route[]): void {
