@@ -11,7 +11,7 @@ import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import { ClockKeeper } from './platform/db/clock-keeper.ts'
 import { Database } from './platform/db/database.ts'
-import { claimInstallation } from './platform/db/installation.ts'
+import { claimInstallation, warnOfSuperuser } from './platform/db/installation.ts'
 import { pendingMigrations, readMigrations } from './platform/db/migrate.ts'
 import type { Contract } from './platform/http/contract.ts'
 import { docsRoutes, mountReference } from './platform/http/docs.ts'
@@ -80,6 +80,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     ports: { submission: null, mx: null },
     start: async () => {
       await claimInstallation(world.db, world.secrets)
+      await warnOfSuperuser(world.db, world.log)
       await clockKeeper.start()
       world.wakeups.listen(databaseUrl)
       board.start()
