@@ -6,7 +6,7 @@ import { SmtpGatekeeper } from './identity/smtp-credentials/authenticate.ts'
 import { MxServer } from './mailbox/inbound/server.ts'
 import type { Gate } from './sending/messages/gate.ts'
 import { SubmissionServer } from './sending/submission/server.ts'
-import { entryMac } from './observers/audit/chain.ts'
+import { contentMac } from './observers/audit/chain.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import { ClockKeeper } from './platform/db/clock-keeper.ts'
@@ -118,7 +118,7 @@ function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): W
     replicaUrl: config.DATABASE_REPLICA_URL,
     connectionsMax: config.DATABASE_POOL,
     clock,
-    auditMac: canonical => entryMac(secrets, canonical),
+    auditMac: content => contentMac(secrets, content),
     onAppend: ({ hasEvents, hasEntries }) => {
       if (hasEvents) wakeups.hint('journal')
       if (hasEntries) wakeups.hint('audit')
