@@ -237,7 +237,8 @@ export class SmtpSession<Login, Recipient> {
     const secure = new TLSSocket(plain, { isServer: true, secureContext, requestCert: false })
     this.#socket = secure
     secure.on('_tlsError', () => secure.destroy())
-    secure.on('secure', () => {
+    // Once: it would come again with every handshake, and a message under way would be read as commands.
+    secure.once('secure', () => {
       this.#client.isSecure = true
       this.#conversation.forget()
       this.#phase = 'command'
