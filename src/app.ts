@@ -108,6 +108,7 @@ export const describeApi = (contracts: readonly Contract[]) =>
     title: 'Sluice',
     version: '1.0',
     description: 'Email delivery and mailboxes for SaaS platforms: one account, many tenants.',
+    license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
   })
 
 function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): World {

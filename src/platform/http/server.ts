@@ -10,7 +10,7 @@ import type { Access, Method, Route } from './contract.ts'
 import { errorReply } from './errors.ts'
 import { parseJsonBody } from './json-body.ts'
 import { mount, type Identify } from './mount.ts'
-import { sourceAddress } from './source-address.ts'
+import { isForwardedByStranger, sourceAddress } from './source-address.ts'
 
 export interface HttpOptions {
   routes: readonly Route[]
@@ -26,6 +26,7 @@ export interface HttpOptions {
 declare module 'fastify' {
   interface FastifyRequest {
     sourceIp: string
+    isForwardedByStranger: boolean
     principal: Principal | null
   }
   interface FastifyContextConfig {
@@ -55,6 +56,7 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
     frameworkErrors: (error, request, reply) => sendFailure(world, error, request, reply),
   })
   app.decorateRequest('sourceIp', '')
+  app.decorateRequest('isForwardedByStranger', false)
   app.decorateRequest('principal', null)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
@@ -74,7 +76,9 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
   })
   app.addHook('onRequest', async (request, reply) => {
     const forwardedFor = request.headers['x-forwarded-for'] as string | undefined
-    request.sourceIp = sourceAddress(request.socket.remoteAddress ?? '', forwardedFor, config.TRUSTED_PROXIES)
+    const peer = request.socket.remoteAddress ?? ''
+    request.sourceIp = sourceAddress(peer, forwardedFor, config.TRUSTED_PROXIES)
+    request.isForwardedByStranger = isForwardedByStranger(peer, request.headers, config.TRUSTED_PROXIES)
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     if (request.raw.httpVersion === '1.1' && !request.headers.host) {
