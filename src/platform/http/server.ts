@@ -38,7 +38,7 @@ declare module 'fastify' {
 const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 export function createHttpServer(world: World, { routes, identify }: HttpOptions): FastifyInstance {
-  const { log, config, clock } = world
+  const { log, clock } = world
   const app = fastify({
     logger: false,
     genReqId: () => newId(clock.now()),
@@ -74,17 +74,7 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
     if (request.routeOptions.config.takesAnyBody) return done(null)
     done(refuse('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.'))
   })
-  app.addHook('onRequest', async (request, reply) => {
-    const forwardedFor = request.headers['x-forwarded-for'] as string | undefined
-    const peer = request.socket.remoteAddress ?? ''
-    request.sourceIp = sourceAddress(peer, forwardedFor, config.TRUSTED_PROXIES)
-    request.isForwardedByStranger = isForwardedByStranger(peer, request.headers, config.TRUSTED_PROXIES)
-    reply.header('x-request-id', request.id)
-    reply.header('x-content-type-options', 'nosniff')
-    if (request.raw.httpVersion === '1.1' && !request.headers.host) {
-      throw refuse('invalid_request', 'A request needs a Host header.')
-    }
-  })
+  meet(world, app)
   observe(world, app)
   app.setErrorHandler((error, request, reply) => sendFailure(world, error, request, reply))
   app.setNotFoundHandler((request, reply) => sendFailure(world, refuse('not_found', 'No such path.'), request, reply))
@@ -99,6 +89,21 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
   refuseOtherMethods(world, app, routes)
   log.debug({ routes: routes.length }, 'routes mounted')
   return app
+}
+
+/** What is settled before anything else: where a request comes from, and what every answer carries. */
+function meet({ config }: World, app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const forwardedFor = request.headers['x-forwarded-for'] as string | undefined
+    const peer = request.socket.remoteAddress ?? ''
+    request.sourceIp = sourceAddress(peer, forwardedFor, config.TRUSTED_PROXIES)
+    request.isForwardedByStranger = isForwardedByStranger(peer, request.headers, config.TRUSTED_PROXIES)
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    if (request.raw.httpVersion === '1.1' && !request.headers.host) {
+      throw refuse('invalid_request', 'A request needs a Host header.')
+    }
+  })
 }
 
 /** A known path with another method is 405 and says which methods there are. */
