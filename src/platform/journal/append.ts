@@ -51,25 +51,25 @@ export function appendJournal({ events, entries, by, now }: Appended, mac: (cont
   return prepared`
     with happened as (${appendEvents(events, now)}),
       last as (select id, created_at from audit_entries order by id desc limit 1),
-      entry as (
-        select *, coalesce((select id from last), 0) + n as id,
-          greatest(${now}, (select created_at from last)) as created_at
-        from unnest(${rows.map(row => row.accountId)}::uuid[], ${rows.map(row => row.tenantId)}::uuid[],
-          ${rows.map(row => row.actorType)}::text[], ${rows.map(row => row.actorId)}::text[],
-          ${rows.map(row => row.actorName)}::text[], ${rows.map(row => row.ip)}::text[],
-          ${rows.map(row => row.action)}::text[], ${rows.map(row => row.targetType)}::text[],
-          ${rows.map(row => row.targetId)}::text[], ${rows.map(row => row.before)}::text[],
-          ${rows.map(row => row.after)}::text[], ${rows.map(row => row.requestId)}::text[], ${macs}::bytea[])
-          with ordinality as given (account_id, tenant_id, actor_type, actor_id, actor_name, ip, action, target_type,
-            target_id, before, after, request_id, mac, n)
+      moment as materialized (
+        select coalesce(max(id), 0) as last_id, greatest(${now}, max(created_at)) as created_at,
+          int8send((extract(epoch from greatest(${now}, max(created_at))) * 1000000)::bigint) as micros
+        from last
       )
     insert into audit_entries (id, account_id, tenant_id, actor_type, actor_id, actor_name, ip, action,
       target_type, target_id, before, after, request_id, created_at, mac, mac_version)
-    select id, account_id, tenant_id, actor_type, actor_id, actor_name, ip, action, target_type, target_id, before::json,
-      after::json, request_id, created_at,
-      sha256(mac || int8send(id) || int8send(id - 1)
-        || int8send((extract(epoch from created_at) * 1000000)::bigint)), ${MAC_VERSION}
-    from entry order by n`
+    select last_id + n, account_id, tenant_id, actor_type, actor_id, actor_name, ip, action, target_type, target_id,
+      before::json, after::json, request_id, created_at,
+      sha256(mac || int8send(last_id + n) || int8send(last_id + n - 1) || micros), ${MAC_VERSION}
+    from moment, unnest(${rows.map(row => row.accountId)}::uuid[], ${rows.map(row => row.tenantId)}::uuid[],
+      ${rows.map(row => row.actorType)}::text[], ${rows.map(row => row.actorId)}::text[],
+      ${rows.map(row => row.actorName)}::text[], ${rows.map(row => row.ip)}::text[],
+      ${rows.map(row => row.action)}::text[], ${rows.map(row => row.targetType)}::text[],
+      ${rows.map(row => row.targetId)}::text[], ${rows.map(row => row.before)}::text[],
+      ${rows.map(row => row.after)}::text[], ${rows.map(row => row.requestId)}::text[], ${macs}::bytea[])
+      with ordinality as entry (account_id, tenant_id, actor_type, actor_id, actor_name, ip, action, target_type,
+        target_id, before, after, request_id, mac, n)
+    order by n`
 }
 
 const appendEvents = (events: readonly EventDraft[], now: Date): Sql =>
