@@ -38,6 +38,14 @@ test('control characters that strangers sent do not reach the terminal', () => {
   assert.match(line, /said\\x1b\]0;title\\x07/)
 })
 
+test('a line break in the message of an error begins no line that looks like ours', () => {
+  const [, ...stack] = shown({ err: new Error('x\n12:00:00 info  all is well') })
+    .trimEnd()
+    .split('\n')
+  assert.ok(stack.length > 1)
+  for (const each of stack) assert.match(each, /^  /)
+})
+
 test('whatever is logged, as value, name, nested or error, is one line without a control character', () => {
   const text = fc.string({ unit: 'binary' })
   fc.assert(

@@ -53,7 +53,13 @@ export function pretty(line: string): string {
   const details = Object.entries(fields)
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ')
-  const stack = err?.stack ? `\n${err.stack.split('\n').map(visible).join('\n')}` : ''
+  // Indented, so that a line break in an error's message begins nothing that looks like a line of ours.
+  const stack = err?.stack
+    ? err.stack
+        .split('\n')
+        .map(each => `\n  ${visible(each)}`)
+        .join('')
+    : ''
   const label = String(level)
   const colour = COLOURS[label] ?? 0
   const head = `${String(time).slice(11, 19)} \u001b[${colour}m${label.padEnd(5)}\u001b[0m`
