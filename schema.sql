@@ -119,6 +119,7 @@ create table audit_entries (
   request_id text,
   created_at timestamp with time zone not null,
   mac bytea not null,
+  mac_version smallint not null,
   constraint audit_entries_pkey PRIMARY KEY (id)
 );
 CREATE INDEX audit_entries_by_account ON public.audit_entries USING btree (account_id, id);

@@ -6,12 +6,12 @@ import { SmtpGatekeeper } from './identity/smtp-credentials/authenticate.ts'
 import { MxServer } from './mailbox/inbound/server.ts'
 import type { Gate } from './sending/messages/gate.ts'
 import { SubmissionServer } from './sending/submission/server.ts'
-import { entryMac } from './observers/audit/chain.ts'
+import { contentMac } from './observers/audit/chain.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import { ClockKeeper } from './platform/db/clock-keeper.ts'
 import { Database } from './platform/db/database.ts'
-import { claimInstallation } from './platform/db/installation.ts'
+import { claimInstallation, warnOfSuperuser } from './platform/db/installation.ts'
 import { pendingMigrations, readMigrations } from './platform/db/migrate.ts'
 import type { Contract } from './platform/http/contract.ts'
 import { docsRoutes, mountReference } from './platform/http/docs.ts'
@@ -80,6 +80,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     ports: { submission: null, mx: null },
     start: async () => {
       await claimInstallation(world.db, world.secrets)
+      await warnOfSuperuser(world.db, world.log)
       await clockKeeper.start()
       world.wakeups.listen(databaseUrl)
       board.start()
@@ -107,6 +108,7 @@ export const describeApi = (contracts: readonly Contract[]) =>
     title: 'Sluice',
     version: '1.0',
     description: 'Email delivery and mailboxes for SaaS platforms: one account, many tenants.',
+    license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
   })
 
 function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): World {
@@ -117,7 +119,7 @@ function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): W
     replicaUrl: config.DATABASE_REPLICA_URL,
     connectionsMax: config.DATABASE_POOL,
     clock,
-    auditMac: canonical => entryMac(secrets, canonical),
+    auditMac: content => contentMac(secrets, content),
     onAppend: ({ hasEvents, hasEntries }) => {
       if (hasEvents) wakeups.hint('journal')
       if (hasEntries) wakeups.hint('audit')

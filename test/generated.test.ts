@@ -16,6 +16,35 @@ test('openapi.json is the document of the contracts, and the one that is served'
   assert.deepEqual((await client().get('/openapi.json')).body, document)
 })
 
+test('the document names each operation once, declares its tags and says where it is served', async () => {
+  const { app } = await theBox()
+  const document = JSON.parse(JSON.stringify(describeApi(app.contracts))) as {
+    servers: { url: string }[]
+    tags: { name: string }[]
+    paths: Record<
+      string,
+      Record<string, { operationId: string; tags: string[]; parameters?: { in: string; name: string }[] }>
+    >
+  }
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.values(methods).map(operation => ({ path, ...operation })),
+  )
+  const ids = operations.map(({ operationId }) => operationId)
+  assert.deepEqual(
+    ids.filter((id, index) => ids.indexOf(id) !== index),
+    [],
+  )
+  for (const id of ids) assert.match(id, /^[a-z]+[A-Z]\w*$/)
+  const declared = document.tags.map(({ name }) => name)
+  assert.equal(new Set(declared).size, declared.length)
+  assert.deepEqual([...new Set(operations.flatMap(({ tags }) => tags))].toSorted(), declared.toSorted())
+  assert.ok(document.servers.length > 0)
+  for (const { path, parameters = [] } of operations) {
+    const inPath = parameters.filter(parameter => parameter.in === 'path').map(({ name }) => `{${name}}`)
+    assert.deepEqual(path.match(/\{\w+\}/g) ?? [], inPath, path)
+  }
+})
+
 test('schema.sql is the schema after all migrations', async () => {
   assert.equal(await describeSchema(await aDatabase()), await committed('schema.sql'), 'run `npm run generate`')
 })

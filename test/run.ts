@@ -15,7 +15,10 @@ const concurrency = Math.max(2, Math.min(8, availableParallelism() + 1))
 const runner = spawn(
   process.execPath,
   ['--test', `--test-concurrency=${concurrency}`, '--test-timeout=120000', ...flags, ...files.toSorted()],
-  { stdio: 'inherit', env: { ...process.env, SLUICE_TEST_CLUSTER: cluster.url } },
+  {
+    stdio: 'inherit',
+    env: { ...process.env, SLUICE_TEST_CLUSTER: cluster.url, SLUICE_TEST_SUPERUSER: cluster.superuserUrl },
+  },
 )
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner.kill(signal))
 const code = await new Promise<number>(resolve => runner.on('close', exit => resolve(exit ?? 1)))

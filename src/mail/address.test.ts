@@ -37,6 +37,8 @@ test('a display name is read from its plain, quoted and encoded forms', () => {
 test('a string that is not exactly one mailbox is refused', () => {
   const refused = [
     '',
+    '=?x?q?a=40bank.example=3e=00?=@example.com',
+    '"=?utf-8?q?x?="@example.com',
     ' ',
     '@',
     'a@',

@@ -84,7 +84,8 @@ function readMailbox(spec: string, name: string | null): Address | null {
   const domain = normaliseDomain(split.domain)
   if (domain === null) return null
   const local = ASCII_DOT_ATOM.test(split.local) ? split.local : normaliseLocal(split)
-  if (local === null) return null
+  // Some systems decode encoded-words (RFC 2047) wherever they stand, and would see another address in them.
+  if (local === null || local.includes('=?')) return null
   const address = `${local}@${domain}`
   const localBytes = Buffer.byteLength(local)
   if (localBytes > LOCAL_BYTES_MAX || localBytes + 1 + domain.length > ADDRESS_BYTES_MAX) return null

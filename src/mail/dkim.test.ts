@@ -45,7 +45,12 @@ test('the field says who signed what and when, in lines of at most 78', async ()
       'DKIM-Signature: v=1; a=rsa-sha256; c=relaxed/relaxed; d=acme.example;\r\n s=s1; t=1794711067;\r\n',
     ),
   )
-  assert.match(field, /\r\n h=From:From:To:Subject:Date:Message-ID;\r\n/)
+  const names = /\r\n h=([^;]*);\r\n/.exec(field)![1]!.replaceAll(/\s/g, '')
+  assert.equal(
+    names,
+    'From:From:To:To:Cc:Subject:Subject:Date:Date:Message-ID:Message-ID:Reply-To:MIME-Version:Content-Type:' +
+      'Content-Transfer-Encoding:List-Unsubscribe:List-Unsubscribe-Post',
+  )
   assert(field.endsWith('\r\n'))
   assert(field.split('\r\n').every(line => line.length <= 78))
 })
@@ -123,3 +128,33 @@ test('a change of the body or of a signed field, or a second From, is noticed', 
   assert.notEqual(await after(source.replace('X-Free', 'From: evil@evil.example\r\nX-Free')), 'pass')
   assert.notEqual(await after(`From: evil@evil.example\r\n${source}`), 'pass')
 })
+
+const SEEN = [
+  'From: evil@evil.example',
+  'To: evil@evil.example',
+  'Cc: evil@evil.example',
+  'Subject: Another',
+  'Date: Mon, 16 Nov 2026 02:51:07 +0000',
+  'Message-ID: <evil@evil.example>',
+  'Reply-To: evil@evil.example',
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/mixed; boundary=x',
+  'Content-Transfer-Encoding: base64',
+  'List-Unsubscribe: <https://evil.example/u>',
+  'List-Unsubscribe-Post: List-Unsubscribe=One-Click',
+]
+const FULL = `${HEADER}Cc: c@example.com\r\nMessage-ID: <a@acme.example>\r\nReply-To: r@acme.example\r\nMIME-Version: 1.0\r\n`
+const WHOLE = `${FULL}Content-Type: text/plain\r\nContent-Transfer-Encoding: 7bit\r\nList-Unsubscribe: <https://acme.example/u>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n`
+
+for (const [what, header] of Object.entries({ 'was not there': HEADER, 'was there already': WHOLE })) {
+  test(`a field that readers see, added where it ${what}, breaks the signature`, async () => {
+    const source = (await signed(Buffer.from(`${header}\r\nHello\r\n`))).toString('latin1')
+    assert.equal(await verdictOn(Buffer.from(source, 'latin1')), 'pass')
+    for (const line of SEEN) {
+      const below = source.replace('\r\n\r\n', `\r\n${line}\r\n\r\n`)
+      for (const changed of [`${line}\r\n${source}`, below]) {
+        assert.notEqual(await verdictOn(Buffer.from(changed, 'latin1')), 'pass', line)
+      }
+    }
+  })
+}

@@ -11,8 +11,11 @@ const LF = 10
 const TAB = 9
 const SPACE = 32
 
-/** Signed when present. From is listed once more than it occurs, so that nobody can add another (RFC 6376 §8.15). */
-const SIGNED_FIELDS = [
+/**
+ * What a reader sees, or what decides how the body is read. Each is listed once more than it occurs, absent ones
+ * included, so that adding one breaks the signature (RFC 6376 §8.15): readers differ in which of two they show.
+ */
+const OVERSIGNED_FIELDS = [
   'From',
   'To',
   'Cc',
@@ -22,11 +25,13 @@ const SIGNED_FIELDS = [
   'Reply-To',
   'MIME-Version',
   'Content-Type',
+  'Content-Transfer-Encoding',
   'List-Unsubscribe',
   'List-Unsubscribe-Post',
-  'In-Reply-To',
-  'References',
 ]
+
+/** Signed as often as they occur. */
+const SIGNED_FIELDS = ['In-Reply-To', 'References']
 
 export type DkimSigning = {
   source: Buffer
@@ -79,13 +84,13 @@ function signedFields(block: string): { names: string[]; canonical: string } {
   }
   const names: string[] = []
   let canonical = ''
-  for (const name of SIGNED_FIELDS) {
+  for (const name of [...OVERSIGNED_FIELDS, ...SIGNED_FIELDS]) {
     // Of several fields with one name the lowest is signed first (RFC 6376 §5.4.2).
     for (const field of (fields.get(name.toLowerCase()) ?? []).toReversed()) {
       names.push(name)
       canonical += `${canonicalField(field)}\r\n`
     }
-    if (name === 'From') names.push(name)
+    if (OVERSIGNED_FIELDS.includes(name)) names.push(name)
   }
   return { names, canonical }
 }

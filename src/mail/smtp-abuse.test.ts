@@ -118,6 +118,42 @@ test('what is no text is no command', async t => {
   await client.closed()
 })
 
+test('a second handshake within the connection is refused, so that a message cannot turn into commands', async t => {
+  const { port, received } = await openPort(t)
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  await client.say('STARTTLS')
+  await client.secure({ maxVersion: 'TLSv1.2' })
+  await client.say('EHLO client.example')
+  await client.say('MAIL FROM:<me@acme.example>')
+  await client.say('RCPT TO:<you@example.com>')
+  await client.say('DATA')
+  await client.writeAlone('Subject: half\r\n\r\n')
+
+  assert.equal(await client.renegotiate(), 'refused')
+
+  assert.equal(client.unread, '')
+  assert.deepEqual(received, [])
+})
+
+test('STARTTLS is taken once: what is pipelined behind it is dropped, and later it is refused', async t => {
+  const { port } = await openPort(t)
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  client.write('STARTTLS\r\nSTARTTLS\r\n')
+  assert.match(await client.reply(), /^220/)
+  await client.secure()
+  assert.equal(client.unread, '')
+
+  client.write('EHLO client.example\r\nSTARTTLS\r\nSTARTTLS\r\nNOOP\r\n')
+  const [, ...replies] = await client.replies(4)
+
+  assert.deepEqual(
+    replies.map(reply => reply.slice(0, 3)),
+    ['503', '503', '250'],
+  )
+})
+
 test('what was said in the clear behind STARTTLS is not obeyed', async t => {
   const { port, received } = await openPort(t)
   const client = await TestClient.open(t, port)

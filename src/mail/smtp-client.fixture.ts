@@ -1,7 +1,7 @@
 // An SMTP client for tests that says exactly what it is told to, byte for byte, and waits for each reply.
 
 import { connect, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
 import type { TestContext } from 'node:test'
 
 const REPLY_MS_MAX = 10_000
@@ -100,13 +100,22 @@ export class TestClient {
   }
 
   /** The handshake after the server has agreed to it. */
-  async secure(): Promise<void> {
+  async secure({ maxVersion }: { maxVersion?: 'TLSv1.2' } = {}): Promise<void> {
     const plain = this.#socket
     plain.removeAllListeners('data')
-    const secured = connectTls({ socket: plain, rejectUnauthorized: false })
+    const secured = connectTls({ socket: plain, rejectUnauthorized: false, ...(maxVersion && { maxVersion }) })
     await new Promise<void>((resolve, reject) => secured.once('secureConnect', resolve).once('error', reject))
     this.#socket = secured
     this.#listen(secured)
+  }
+
+  /** Asks for another handshake within the connection, as TLS up to 1.2 knows it; answers what came of it. */
+  renegotiate(): Promise<'done' | 'refused'> {
+    const socket = this.#socket as TLSSocket
+    return new Promise(resolve => {
+      socket.once('error', () => resolve('refused')).once('close', () => resolve('refused'))
+      socket.renegotiate({ rejectUnauthorized: false }, error => resolve(error ? 'refused' : 'done'))
+    })
   }
 
   /** Greeting, EHLO and, where given, a login. */

@@ -1,6 +1,7 @@
 // An SMTP port: takes connections within its limits, looks at the time for all of them, and closes without cutting a
 // message that is under way.
 
+import { constants } from 'node:crypto'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { SMTP_LIMITS, type SmtpDoor, type SmtpLimits } from './smtp-door.ts'
@@ -25,7 +26,12 @@ export class SmtpListener<Login, Recipient> {
     this.#door = door
     this.#limits = { ...SMTP_LIMITS, ...limits }
     this.#memory = new InflowBudget(this.#limits.memoryBytesMax)
-    this.#secureContext = createSecureContext({ ...door.tls, minVersion: 'TLSv1.2' })
+    this.#secureContext = createSecureContext({
+      ...door.tls,
+      minVersion: 'TLSv1.2',
+      // One handshake per connection: in another one, certificates and keys change under a conversation that goes on.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    })
     // A client that has said its last word still gets our replies.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, socket => this.#accept(socket))
   }

@@ -243,11 +243,11 @@ export class SmtpSession<Login, Recipient> {
     this.#flush()
     const plain = this.#socket
     plain.removeAllListeners('data').removeAllListeners('end').removeAllListeners('drain')
-    const { secureContext } = this.#options
-    const secure = new TLSSocket(plain, { isServer: true, secureContext, requestCert: false })
+    const secure = new TLSSocket(plain, { isServer: true, secureContext: this.#options.secureContext })
     this.#socket = secure
     secure.on('_tlsError', () => secure.destroy())
-    secure.on('secure', () => {
+    // Once: it would come again with every handshake, and a message under way would be read as commands.
+    secure.once('secure', () => {
       this.#client.isSecure = true
       this.#conversation.forget()
       this.#phase = 'command'

@@ -1,7 +1,8 @@
 // Logs are JSON lines without secrets.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLog } from './log.ts'
+import * as fc from 'fast-check'
+import { createLog, pretty } from './log.ts'
 
 test('fields that carry secrets are blanked, and what they were given is left as it was', () => {
   const lines: string[] = []
@@ -17,4 +18,43 @@ test('fields that carry secrets are blanked, and what they were given is left as
   assert.equal(line.level, 'info')
   assert.match(line.time, /^\d{4}-.*Z$/)
   assert.equal(headers.authorization, 'Bearer svc_canary')
+})
+
+const COLOURS = [0, 36, 90].map(code => `\u001b[${code}m`)
+
+/** The line as a terminal gets it, without our own colours. */
+function shown(fields: object, message = 'hello'): string {
+  const lines: string[] = []
+  createLog('info', { write: line => void lines.push(line) }).info(fields, message)
+  return COLOURS.reduce((line, colour) => line.replaceAll(colour, ''), pretty(lines[0]!))
+}
+
+test('control characters that strangers sent do not reach the terminal', () => {
+  const line = shown(
+    { helo: 'a\u001b[2Jb\u009b31mc\u0007d\u202ee\u2028f\u007fg\rh\u200bi' },
+    'said\u001b]0;title\u0007',
+  )
+  assert.match(line, /helo=a\\x1b\[2Jb\\x9b31mc\\x07d\\u\{202e\}e\\u\{2028\}f\\x7fg\\x0dh\\u\{200b\}i/)
+  assert.match(line, /said\\x1b\]0;title\\x07/)
+})
+
+test('a line break in the message of an error begins no line that looks like ours', () => {
+  const [, ...stack] = shown({ err: new Error('x\n12:00:00 info  all is well') })
+    .trimEnd()
+    .split('\n')
+  assert.ok(stack.length > 1)
+  for (const each of stack) assert.match(each, /^  /)
+})
+
+test('whatever is logged, as value, name, nested or error, is one line without a control character', () => {
+  const text = fc.string({ unit: 'binary' })
+  fc.assert(
+    fc.property(text, text, text, (value, name, message) => {
+      const line = shown({ value, nested: { [`x${name}`]: value } }, message)
+      assert.doesNotMatch(line.slice(0, -1), /[\p{Cc}\p{Cf}\u2028\u2029]/u)
+      assert.ok(line.endsWith('\n'))
+      const failure = shown({ err: new Error(value) }, message)
+      assert.doesNotMatch(failure.replaceAll('\n', ''), /[\p{Cc}\p{Cf}\u2028\u2029]/u)
+    }),
+  )
 })

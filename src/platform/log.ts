@@ -45,16 +45,34 @@ function hideSecrets(fields: Record<string, unknown>): Record<string, unknown> {
 
 const COLOURS: Record<string, number> = { trace: 90, debug: 90, info: 36, warn: 33, error: 31, fatal: 31 }
 
-function pretty(line: string): string {
+/** Exported for tests: only a terminal gets to see it. */
+export function pretty(line: string): string {
   const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>
   const err = fields['err'] as { stack?: string } | undefined
   if (err?.stack) delete fields['err']
   const details = Object.entries(fields)
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ')
-  const stack = err?.stack ? `\n${err.stack}` : ''
+  // Indented, so that a line break in an error's message begins nothing that looks like a line of ours.
+  const stack = err?.stack
+    ? err.stack
+        .split('\n')
+        .map(each => `\n  ${visible(each)}`)
+        .join('')
+    : ''
   const label = String(level)
   const colour = COLOURS[label] ?? 0
   const head = `${String(time).slice(11, 19)} \u001b[${colour}m${label.padEnd(5)}\u001b[0m`
-  return `${head} ${String(msg)} \u001b[90m${details}\u001b[0m${stack}\n`
+  return `${head} ${visible(String(msg))} \u001b[90m${visible(details)}\u001b[0m${stack}\n`
 }
+
+// Much of what is logged was said by strangers. A terminal obeys control characters (C0 with ESC, DEL, C1 with the
+// one-byte CSI): they move the cursor, rewrite lines, set the title or answer as if typed. Format characters turn the
+// direction of text round or hide in it, and U+2028 and U+2029 begin a line that looks like one of ours.
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]/gu
+
+const visible = (text: string): string =>
+  text.replace(UNSEEN, char => {
+    const code = char.codePointAt(0)!.toString(16)
+    return code.length > 2 ? `\\u{${code}}` : `\\x${code.padStart(2, '0')}`
+  })

@@ -10,7 +10,7 @@ import { readConfig, type Environment } from '../../src/platform/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { Secrets } from '../../src/platform/secrets.ts'
 import { createClient, type Api } from './client.ts'
-import { cloneDatabase, startCluster, type Cluster } from './cluster.ts'
+import { cloneDatabase, databaseIn, startCluster, type Cluster } from './cluster.ts'
 
 export const ADMIN_TOKEN = 'test-operator-token-0123456789'
 export const SECRET_KEY = 'test-secret-key-0123456789-0123456789'
@@ -37,14 +37,20 @@ after(async () => {
 })
 
 /** The cluster of this run. */
-export function clusterUrl(): Promise<string> {
-  const given = process.env['SLUICE_TEST_CLUSTER']
-  if (given) return Promise.resolve(given)
+export const clusterUrl = async (): Promise<string> => process.env['SLUICE_TEST_CLUSTER'] ?? (await ownCluster()).url
+
+/** The same database for somebody whom no rule of the database stops. */
+export async function asSuperuser(databaseUrl: string): Promise<string> {
+  const url = process.env['SLUICE_TEST_SUPERUSER'] ?? (await ownCluster()).superuserUrl
+  return databaseIn(url, /^\w+:\/\/[^/]*\/([^?]*)/.exec(databaseUrl)![1]!)
+}
+
+function ownCluster(): Promise<Cluster> {
   if (!cluster) {
     cluster = startCluster()
     closers.unshift(async () => (await cluster)?.stop())
   }
-  return cluster.then(each => each.url)
+  return cluster
 }
 
 /** A migrated database of its own, dropped after the file. */

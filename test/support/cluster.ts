@@ -11,8 +11,9 @@ import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embe
 const TEMPLATE = 'sluice_template'
 
 export interface Cluster {
-  /** URL of its maintenance database. */
+  /** As the role that the service connects as, which here may also create databases. */
   url: string
+  superuserUrl: string
   stop(): Promise<void>
 }
 
@@ -25,10 +26,12 @@ export async function startCluster(): Promise<Cluster> {
     log: (level, message) => void (level === 'error' && console.error(message)),
     settings: { shared_buffers: '64MB', max_wal_size: '256MB', max_connections: '300' },
   })
+  await run(embedded.superuserUrl, `alter role ${new URL(embedded.url.replace('@/', '@host/')).username} createdb`)
   await run(embedded.url, `create database ${TEMPLATE}`)
   await migrate(databaseIn(embedded.url, TEMPLATE), await readMigrations())
   return {
     url: embedded.url,
+    superuserUrl: embedded.superuserUrl,
     stop: async () => {
       await embedded.stop()
       await rm(folder, { recursive: true, force: true })

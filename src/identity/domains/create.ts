@@ -13,6 +13,7 @@ import type { Domain } from './contract.ts'
 import { publishedFindings } from './look-up.ts'
 import { presentDomain, summariseDomain } from './present.ts'
 import { findNameAboveAnywhere, insertDomain } from './queries.ts'
+import { isReservedName } from './reserved-names.ts'
 import { keyPlace, type StoredDomain } from './stored-domain.ts'
 
 export interface DomainOrder {
@@ -71,6 +72,9 @@ function readName(config: Config, name: string, isOwn: boolean): string {
   const own = [PLATFORM_DOMAIN, MX_HOST, SPF_HOST, RETURN_PATH_HOST, `operator.${PLATFORM_DOMAIN}`]
   if (!isOwn && own.includes(ascii)) {
     throw refuse('conflict', 'This name is used by the installation itself. Choose another one.')
+  }
+  if (!isOwn && isReservedName(ascii, PLATFORM_DOMAIN)) {
+    throw refuse('conflict', `This name under ${PLATFORM_DOMAIN} is reserved. Choose another one.`)
   }
   return ascii
 }

@@ -355,6 +355,19 @@ test("the installation's own host names cannot be registered, and look-alikes of
   assert.equal((await register(`${unique('x')}-sluice.test`)).body.verified, false)
 })
 
+test('names under the platform that would pass for the installation are reserved, and what lies under them', async () => {
+  const labels = ['admin', 'login', 'support', 'postmaster', 'abuse', 'operator', 'www', 'mail', 'smtp', 'imap', 'ns1']
+  const alike = ['No-Reply', 'ádmin', 'аdmin', 'mta-sts', `${unique('x')}.billing`]
+  for (const label of [...labels, ...alike]) {
+    const { status, body } = await register(`${label}.sluice.test`)
+    assert.equal(status, 409, label)
+    assert.match(body.error.message, /reserved|installation itself/)
+  }
+  assert.equal((await register(`${unique('support')}.sluice.test`)).status, 201)
+  assert.equal((await register(`support.${unique('acme')}.sluice.test`)).status, 201)
+  assert.equal((await register(`admin.${unique('acme')}.example`)).status, 201)
+})
+
 test('inbound needs a verified MX record, else 409; switching it leaves one audit entry each', async () => {
   const domain = await aDomain()
   const inbound = (enabled: boolean) => account.api.post(`/v1/domains/${domain.id}/inbound`, { enabled })

@@ -2,32 +2,38 @@
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import pg from 'pg'
-import { aBox, theBox, type Box } from '../../../test/support/box.ts'
+import { aBox, asSuperuser, theBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, aTenant } from '../../../test/support/factories.ts'
-import { GENESIS, hashEntry } from './chain.ts'
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { sql } from '../../platform/db/sql.ts'
+import { canonicalEntry } from '../../platform/journal/canonical-entry.ts'
+import { entryMac, GENESIS, hashEntry } from './chain.ts'
 import { listEntriesAfter } from './queries.ts'
+import type { Verdict } from './verify.ts'
 
 /** A box whose audit log holds twelve sealed entries. */
-async function aSealedLog(): Promise<Box> {
+async function aSealedLog(t: TestContext): Promise<Box> {
   const box = await aBox()
+  t.after(box.close)
   const { api } = await anAccount({ box, tenants: 0 })
   for (let n = 0; n < 11; n++) await aTenant(api)
-  assert.deepEqual((await box.operator.get('/admin/v1/audit/verify')).body, { intact: true, entries: 12 })
+  assert.deepEqual(await verdict(box), { intact: true, entries: 12, outside_heads: 'checked', outside_head_id: 12 })
   return box
 }
 
 /** As a superuser who switches the triggers off first. */
 async function tamper(box: Box, ...statements: string[]): Promise<void> {
-  const client = new pg.Client({ connectionString: box.databaseUrl })
+  const client = new pg.Client({ connectionString: await asSuperuser(box.databaseUrl) })
   await client.connect()
   await client.query('set session_replication_role = replica')
   for (const statement of statements) await client.query(statement)
   await client.end()
 }
 
-async function verdict(box: Box): Promise<{ intact: boolean; broken_at_id?: number; reason?: string }> {
+async function verdict(box: Box): Promise<Verdict> {
   return (await box.operator.get('/admin/v1/audit/verify')).body
 }
 
@@ -137,16 +143,41 @@ const tamperings: Record<string, { statements: string[]; brokenAt: number }> = {
   'a forged tail': {
     statements: [
       `insert into audit_entries select 13, account_id, tenant_id, actor_type, actor_id, actor_name, ip, 'tenant.forged',
-         target_type, target_id, before, after, request_id, created_at, mac from audit_entries where id = 12`,
+         target_type, target_id, before, after, request_id, created_at, mac, mac_version from audit_entries where id = 12`,
     ],
     brokenAt: 13,
+  },
+  'a genuine entry copied to the end': {
+    statements: [
+      `insert into audit_entries select 13, account_id, tenant_id, actor_type, actor_id, actor_name, ip, action,
+         target_type, target_id, before, after, request_id, created_at, mac, mac_version from audit_entries where id = 12`,
+    ],
+    brokenAt: 13,
+  },
+  'the same entry in the place of another, with a seal of its own': {
+    statements: [
+      'delete from audit_entries where id = 12',
+      'delete from audit_seals where entry_id = 12',
+      'delete from audit_heads where entry_id = 12',
+      `insert into audit_entries select 12, account_id, tenant_id, actor_type, actor_id, actor_name, ip, action,
+         target_type, target_id, before, after, request_id, created_at, mac, mac_version from audit_entries where id = 11`,
+    ],
+    brokenAt: 12,
+  },
+  'an entry that claims the form of an older version': {
+    statements: ['update audit_entries set mac_version = 1 where id = 5'],
+    brokenAt: 5,
+  },
+  'an entry of a form that there is not': {
+    statements: ['update audit_entries set mac_version = 3 where id = 5'],
+    brokenAt: 5,
   },
   'a removed seal': { statements: ['delete from audit_seals where entry_id = 3'], brokenAt: 3 },
 }
 
 for (const [name, { statements, brokenAt }] of Object.entries(tamperings)) {
-  test(`verify finds ${name} and says where it begins`, async () => {
-    const box = await aSealedLog()
+  test(`verify finds ${name} and says where it begins`, async t => {
+    const box = await aSealedLog(t)
 
     await tamper(box, ...statements)
 
@@ -156,8 +187,8 @@ for (const [name, { statements, brokenAt }] of Object.entries(tamperings)) {
   })
 }
 
-test('verify finds a chain that was re-hashed as a whole, back to the first changed entry', async () => {
-  const box = await aSealedLog()
+test('verify finds a chain that was re-hashed as a whole, back to the first changed entry', async t => {
+  const box = await aSealedLog(t)
   await tamper(box, `update audit_entries set action = 'nothing.happened' where id = 5`)
   // The way of hashing is public, so the forger does it right.
   const entries = await listEntriesAfter(box.app.world.db, { id: 0, limit: 100 })
@@ -176,8 +207,8 @@ test('verify finds a chain that was re-hashed as a whole, back to the first chan
   assert.equal(broken_at_id, 5)
 })
 
-test('a head outside the database disagrees with a chain that even the secret key would accept', async () => {
-  const box = await aSealedLog()
+test('a head outside the database disagrees with a chain that even the secret key would accept', async t => {
+  const box = await aSealedLog(t)
   // Whoever holds SECRET_KEY can seal a shorter history afresh; only what was written elsewhere contradicts it.
   await tamper(box, 'delete from audit_entries where id > 8', 'truncate audit_seals', 'truncate audit_heads')
 
@@ -187,8 +218,8 @@ test('a head outside the database disagrees with a chain that even the secret ke
   assert.equal(broken_at_id, 9)
 })
 
-test('a head without a valid signature proves nothing, and a line cut by a crash is passed over', async () => {
-  const box = await aSealedLog()
+test('a head without a valid signature proves nothing, and a line cut by a crash is passed over', async t => {
+  const box = await aSealedLog(t)
   const file = join(box.dataDir, 'audit-heads.jsonl')
   const lines = await readFile(file, 'utf8')
   const forged = { ...JSON.parse(lines.trim().split('\n').at(-1)!), entry_id: 99 }
@@ -198,8 +229,8 @@ test('a head without a valid signature proves nothing, and a line cut by a crash
   assert.equal((await verdict(box)).intact, true)
 })
 
-test('the log goes on after a restart, and with several processes writing and sealing at once', async () => {
-  const box = await aSealedLog()
+test('the log goes on after a restart, and with several processes writing and sealing at once', async t => {
+  const box = await aSealedLog(t)
   const other = await aBox({ databaseUrl: box.databaseUrl })
   const { api, bearer } = await anAccount({ box, tenants: 0 })
   const clients = [api, other.client(bearer)]
@@ -207,11 +238,141 @@ test('the log goes on after a restart, and with several processes writing and se
   await Promise.all(Array.from({ length: 60 }, (_, n) => aTenant(clients[n % 2]!)))
   await other.close()
 
-  assert.deepEqual(await verdict(box), { intact: true, entries: 73 })
+  const { intact, entries } = await verdict(box)
+  assert.deepEqual({ intact, entries }, { intact: true, entries: 73 })
 })
 
-test('heads are written to the log as well', async () => {
-  const box = await aSealedLog()
+test('heads are written to the log as well', async t => {
+  const box = await aSealedLog(t)
   const heads = box.logLines.map(line => JSON.parse(line)).filter(line => line.audit_head)
   assert.equal(heads.at(-1).audit_head.entry_id, 12)
+})
+
+test('an untouched log is intact however often it is verified while eight others write', async () => {
+  const box = await aBox()
+  const { api } = await anAccount({ box, tenants: 0 })
+  let isOver = false
+  let written = 1
+  const writers = Array.from({ length: 8 }, async () => {
+    for (; !isOver; written++) await aTenant(api)
+  })
+
+  const verdicts: Verdict[] = []
+  for (let n = 0; n < 20; n++) {
+    const before = written
+    const found = await verdict(box)
+    verdicts.push(found)
+    assert.ok(found.entries >= before, 'all that was answered before the call is looked at')
+  }
+  isOver = true
+  await Promise.all(writers)
+
+  assert.deepEqual(
+    verdicts.filter(each => !each.intact),
+    [],
+  )
+})
+
+test('entries that nobody has sealed yet are checked by the MAC they were written with', async () => {
+  // No worker, so nothing is sealed unless verify does it.
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const { api } = await anAccount({ box, tenants: 0 })
+  for (let n = 0; n < 4; n++) await aTenant(api)
+  await tamper(box, `update audit_entries set action = 'nothing.happened' where id = 4`)
+
+  const { intact, broken_at_id } = await verdict(box)
+
+  assert.equal(intact, false)
+  assert.equal(broken_at_id, 4)
+})
+
+test('a forged entry is never sealed, and what we write behind it is', async t => {
+  const box = await aSealedLog(t)
+  await tamper(
+    box,
+    `insert into audit_entries select 13, account_id, tenant_id, actor_type, actor_id, actor_name, ip, action,
+       target_type, target_id, before, after, request_id, created_at, mac, mac_version from audit_entries where id = 12`,
+  )
+  const { api } = await anAccount({ box, tenants: 1 })
+
+  assert.equal((await verdict(box)).broken_at_id, 13)
+
+  const seals = await box.app.world.db.many<{ id: number }>(
+    sql`select entry_id as id from audit_seals where entry_id > 11 order by 1`,
+  )
+  assert.deepEqual(
+    seals.map(seal => seal.id),
+    [12, 14, 15],
+  )
+  assert.equal((await api.get('/v1/audit')).body.entries.length, 2)
+  assert.ok(box.logLines.some(line => line.includes('an audit entry was not sealed')))
+})
+
+test('time never goes back from one entry to the next, although a transaction that began first commits last', async () => {
+  const box = await aBox()
+  const { db, clock } = { db: box.app.world.db, clock: box.clock }
+  const target = { type: 'test', id: 'one' }
+  const audit = (tx: Tx) => tx.audit({ action: 'test.write', accountId: null, target })
+  await db.transact(system('slow'), async slow => {
+    clock.advance(60_000)
+    await db.transact(system('quick'), async quick => audit(quick))
+    audit(slow)
+  })
+  clock.advance(-3_600_000)
+  await db.transact(system('behind'), async tx => audit(tx))
+
+  const entries = await listEntriesAfter(db, { id: 0, limit: 10 })
+  const times = entries.map(entry => Number(entry.createdAtMicros))
+  assert.equal(times.length, 3)
+  assert.deepEqual(
+    times,
+    times.toSorted((left, right) => left - right),
+  )
+  assert.equal((await verdict(box)).intact, true)
+})
+
+test('verify finds an entry that even the secret key signed, when its time goes back', async t => {
+  const box = await aSealedLog(t)
+  const [entry] = await listEntriesAfter(box.app.world.db, { id: 11, limit: 1 })
+  const createdAtMicros = String(Number(entry!.createdAtMicros) - 86_400_000_000)
+  const mac = entryMac(box.app.world.secrets, { ...entry!, createdAtMicros })!
+  await tamper(
+    box,
+    `update audit_entries set created_at = created_at - interval '1 day', mac = '\\x${mac.toString('hex')}' where id = 12`,
+    'delete from audit_seals where entry_id = 12',
+    'delete from audit_heads where entry_id = 12',
+  )
+
+  const { broken_at_id, reason } = await verdict(box)
+
+  assert.equal(broken_at_id, 12)
+  assert.match(reason!, /time goes back/)
+})
+
+test('a node that has no heads outside the database says that it could not compare with them', async t => {
+  const box = await aSealedLog(t)
+  const other = await aBox({ databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
+
+  assert.deepEqual(await verdict(other), { intact: true, entries: 12, outside_heads: 'unavailable' })
+  assert.equal((await verdict(box)).outside_heads, 'checked')
+  await writeFile(join(box.dataDir, 'audit-heads.jsonl'), '')
+  assert.equal((await verdict(box)).outside_heads, 'unavailable')
+})
+
+test('entries written before MACs knew their place are checked by the old rule, and only in front of the new ones', async t => {
+  const box = await aSealedLog(t)
+  const { db, secrets } = box.app.world
+  const asOld = async (ids: number[]) => {
+    const entries = await listEntriesAfter(db, { id: 0, limit: 100 })
+    for (const entry of entries.filter(({ id }) => ids.includes(id))) {
+      const mac = secrets.mac('audit-mac', `entry\n${canonicalEntry(entry)}`).toString('hex')
+      await tamper(box, `update audit_entries set mac_version = 1, mac = '\\x${mac}' where id = ${entry.id}`)
+    }
+  }
+
+  await asOld([1, 2, 3, 4, 5, 6])
+  assert.equal((await verdict(box)).intact, true)
+
+  await asOld([9])
+  assert.equal((await verdict(box)).broken_at_id, 9)
 })

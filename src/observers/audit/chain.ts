@@ -1,7 +1,8 @@
 // The arithmetic of the chain: how an entry is hashed, and how heads are signed.
 import { createHash, createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
-import { canonicalEntry } from '../../platform/journal/canonical-entry.ts'
-import type { Secrets } from '../../platform/secrets.ts'
+import { canonicalContent, canonicalEntry } from '../../platform/journal/canonical-entry.ts'
+import { MAC_VERSION } from '../../platform/journal/append.ts'
+import { sameBytes, type Secrets } from '../../platform/secrets.ts'
 import type { Head, Seal, StoredEntry } from './queries.ts'
 
 export const GENESIS: Buffer = Buffer.alloc(32)
@@ -18,7 +19,39 @@ export function sealEntry(secrets: Secrets, prevHash: Buffer, entry: StoredEntry
 export const sealMac = (secrets: Secrets, hash: Buffer): Buffer =>
   secrets.mac('audit-mac', Buffer.concat([Buffer.from('seal\n'), hash]))
 
-export const entryMac = (secrets: Secrets, canonical: string): Buffer => secrets.mac('audit-mac', `entry\n${canonical}`)
+/** Over what an entry says. The database binds it to the entry's place when it is appended; see platform/journal. */
+export const contentMac = (secrets: Secrets, content: string): Buffer => secrets.mac('audit-mac', `content\n${content}`)
+
+/** What an entry is compared with: the one before it in the log, or nothing before the first. */
+export type Before = Pick<StoredEntry, 'id' | 'macVersion' | 'createdAtMicros'>
+
+export const BEFORE_FIRST: Before = { id: 0, macVersion: 1, createdAtMicros: '0' }
+
+/** Why the entry cannot have been appended by us behind the one before it; null when it was. */
+export function faultOfEntry(secrets: Secrets, before: Before, entry: StoredEntry): string | null {
+  if (entry.id !== before.id + 1) return 'the entry is missing'
+  // Without this an entry of the old form, which does not know its place, could be copied to the end.
+  if (entry.macVersion < before.macVersion) return 'the entry was changed or forged'
+  const mac = entryMac(secrets, entry)
+  if (!mac || !sameBytes(entry.mac, mac)) return 'the entry was changed or forged'
+  // Entries of the old form have the time at which their transaction began, in no order.
+  const isBack = entry.macVersion > 1 && BigInt(entry.createdAtMicros) < BigInt(before.createdAtMicros)
+  return isBack ? 'the time goes back from the entry before' : null
+}
+
+/** Null for a form that there is not. */
+export function entryMac(secrets: Secrets, entry: StoredEntry): Buffer | null {
+  if (entry.macVersion === 1) return secrets.mac('audit-mac', `entry\n${canonicalEntry(entry)}`)
+  if (entry.macVersion !== MAC_VERSION) return null
+  const place = Buffer.alloc(24)
+  place.writeBigInt64BE(BigInt(entry.id), 0)
+  place.writeBigInt64BE(BigInt(entry.id - 1), 8)
+  place.writeBigInt64BE(BigInt(entry.createdAtMicros), 16)
+  return createHash('sha256')
+    .update(contentMac(secrets, canonicalContent(entry)))
+    .update(place)
+    .digest()
+}
 
 export class HeadSigner {
   readonly #privateKey: KeyObject

@@ -41,7 +41,7 @@ export const listAuditEndpoint = endpoint({
 export const verifyAuditEndpoint = endpoint({
   method: 'GET',
   path: '/admin/v1/audit/verify',
-  summary: 'Check the whole audit chain, up to its newest entry',
+  summary: 'Check the whole audit log, up to the newest entry at the time of the call',
   access: operator,
   replies: {
     200: Type.Object({
@@ -49,6 +49,15 @@ export const verifyAuditEndpoint = endpoint({
       entries: Int64({ description: 'Entries that were found in order' }),
       broken_at_id: Type.Optional(Int64({ description: 'The first entry that is changed, missing or forged' })),
       reason: Type.Optional(Type.String()),
+      outside_heads: Type.Enum(['checked', 'unavailable'], {
+        description:
+          'Whether the chain was compared with the signed heads outside the database, in `audit-heads.jsonl` of the ' +
+          'node that answers. Without them a log that was cut off at its end and sealed afresh is not noticed: ask a ' +
+          'node that has them.',
+      }),
+      outside_head_id: Type.Optional(
+        Int64({ description: 'The newest entry that such a head vouches for; absent when there is none' }),
+      ),
     }),
   },
   audit: null,

@@ -9,6 +9,8 @@ import type { AuditEntry } from './contract.ts'
 export interface StoredEntry extends CanonicalFields {
   id: number
   mac: Buffer
+  /** 1 or 2; see chain.ts. */
+  macVersion: number
 }
 
 export interface Seal {
@@ -41,7 +43,14 @@ export const findLastSeal = (db: Db): Promise<Seal | null> =>
 const canonicalColumns: Sql = sql`id, account_id as "accountId", tenant_id as "tenantId", actor_type as "actorType",
   actor_id as "actorId", actor_name as "actorName", ip, action, target_type as "targetType", target_id as "targetId",
   before::text as before, after::text as after, request_id as "requestId",
-  (extract(epoch from created_at) * 1000000)::bigint::text as "createdAtMicros", mac`
+  (extract(epoch from created_at) * 1000000)::bigint::text as "createdAtMicros", mac,
+  mac_version as "macVersion"`
+
+/** The last one up to there. */
+export const findEntryAtMost = (db: Db, id: number): Promise<StoredEntry | null> =>
+  db.maybe<StoredEntry>(
+    prepared`select ${canonicalColumns} from audit_entries where id <= ${id} order by id desc limit 1`,
+  )
 
 export const listEntriesAfter = (db: Db, { id, limit }: { id: number; limit: number }): Promise<StoredEntry[]> =>
   db.many<StoredEntry>(
@@ -72,10 +81,12 @@ export async function insertSeals(tx: Tx, seals: Seal[]): Promise<void> {
       ${seals.map(seal => seal.hash)}::bytea[], ${seals.map(seal => seal.mac)}::bytea[])`)
 }
 
+/** Sealing again what lost its seal gives the same hash, so a head that is already there stays. */
 export async function insertHead(tx: Tx, head: Head): Promise<void> {
   await tx.run(prepared`
     insert into audit_heads (entry_id, hash, signature, signed_at)
-    values (${head.entryId}, ${head.hash}, ${head.signature}, ${head.signedAt})`)
+    values (${head.entryId}, ${head.hash}, ${head.signature}, ${head.signedAt})
+    on conflict (entry_id) do nothing`)
 }
 
 export const listHeadsAfter = (db: Db, { id, limit }: { id: number; limit: number }): Promise<Head[]> =>

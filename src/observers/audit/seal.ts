@@ -3,9 +3,10 @@
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
-import { GENESIS, HeadSigner, sealEntry } from './chain.ts'
+import { BEFORE_FIRST, faultOfEntry, GENESIS, HeadSigner, sealEntry, type Before } from './chain.ts'
 import { appendHead, headsFile, toLine } from './heads-file.ts'
 import {
+  findEntryAtMost,
   findLastSeal,
   insertHead,
   insertSeals,
@@ -47,12 +48,22 @@ async function sealBatch(world: World, tx: Tx): Promise<{ seals: Seal[]; head: H
   const entries = await listEntriesAfter(tx, { id: last?.entryId ?? 0, limit: BATCH_MAX })
   if (entries.length === 0) return null
   const seals: Seal[] = []
+  let before: Before = (last && (await findEntryAtMost(tx, last.entryId))) ?? BEFORE_FIRST
   let prevHash = last?.hash ?? GENESIS
   for (const entry of entries) {
+    // A seal would make a forged entry look like ours. The chain goes on without it, and verify names it. A gap is
+    // verify's to find: what stands behind it is still ours.
+    const fault = faultOfEntry(world.secrets, { ...before, id: entry.id - 1 }, entry)
+    if (fault) {
+      world.log.error({ entry_id: entry.id, reason: fault }, 'an audit entry was not sealed')
+      continue
+    }
     const seal = sealEntry(world.secrets, prevHash, entry)
     seals.push(seal)
     prevHash = seal.hash
+    before = entry
   }
+  if (seals.length === 0) return null
   const head = new HeadSigner(world.secrets).sign(seals.at(-1)!.entryId, prevHash, tx.now)
   await insertSeals(tx, seals)
   await insertHead(tx, head)

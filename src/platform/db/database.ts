@@ -36,7 +36,7 @@ export interface DatabaseOptions {
   connectionsMax: number
   clock: Clock
   /** Authenticates audit entries as ours; see observers/audit. */
-  auditMac: (canonicalEntry: string) => Buffer
+  auditMac: (content: string) => Buffer
   /** Called after a commit that appended to the journal, with what it appended. */
   onAppend: (appended: { hasEvents: boolean; hasEntries: boolean }) => void
   onError: (error: Error) => void

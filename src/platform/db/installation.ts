@@ -4,6 +4,7 @@ import { sameSecret, type Secrets } from '../secrets.ts'
 import { system } from './actor.ts'
 import type { Database } from './database.ts'
 import { sql } from './sql.ts'
+import type { Log } from '../log.ts'
 
 export async function claimInstallation(db: Database, secrets: Secrets): Promise<void> {
   const check = secrets.mac('installation', 'check').toString('hex')
@@ -15,4 +16,13 @@ export async function claimInstallation(db: Database, secrets: Secrets): Promise
   if (!sameSecret(known.secret_check, check)) {
     throw new Error('SECRET_KEY is not the one that this database was set up with')
   }
+}
+
+/** A superuser may switch off the triggers that keep the audit log append-only, and read the server's files. */
+export async function warnOfSuperuser(db: Database, log: Log): Promise<void> {
+  const role = await db.one<{ name: string; is_super: boolean }>(
+    sql`select rolname as name, rolsuper as is_super from pg_roles where rolname = current_user`,
+  )
+  if (!role.is_super) return
+  log.warn({ role: role.name }, 'DATABASE_URL connects as a superuser: use a role that only owns its database')
 }

@@ -14,8 +14,8 @@ import { OWN_DATABASE_HINT } from './binaries.ts'
 import { identify, isAlive } from './processes.ts'
 import type { Site } from './site.ts'
 
-/** The role that owns the database, and its name. */
-export const USER = 'sluice'
+/** The role that initdb makes. The service connects as another one; see role.ts. */
+export const SUPERUSER = 'sluice'
 
 // Mostly the disk: initdb syncs some 40 MB. A second on a laptop, far longer on a slow card.
 const INITDB_TIMEOUT_MS = 180_000
@@ -82,7 +82,7 @@ async function createCluster(site: Site): Promise<boolean> {
 async function initialise(site: Site, { data, password }: { data: string; password: string }): Promise<void> {
   const { file, args, ...user } = commandFor(site.account, site.binaries.initdb, [
     `--pgdata=${data}`,
-    `--username=${USER}`,
+    `--username=${SUPERUSER}`,
     `--pwfile=${password}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',

@@ -5,7 +5,7 @@
  */
 import { rmSync } from 'node:fs'
 import { ensureCluster, readPassword } from './cluster.ts'
-import { connectionUrl } from './connection.ts'
+import { connectionUrl, superuserUrl } from './connection.ts'
 import { agreeOnSocketFolder, dropSocketFolder, newHolderFile, writeHolderFile } from './holders.ts'
 import { keepUp, type Keeper } from './keeper.ts'
 import { isAlive, signalProcess } from './processes.ts'
@@ -17,6 +17,8 @@ import { startWatchdog, type Watchdog } from './watchdog.ts'
 export interface EmbeddedPostgres {
   /** For the driver's connectionString; the host is a folder with a socket in it. Stays the same while it is held. */
   readonly url: string
+  /** The same database as superuser: for maintenance and tests. */
+  readonly superuserUrl: string
   /** How it came up: a new database, an existing one started, or a running server joined. */
   readonly origin: 'created' | 'started' | 'adopted'
   /** Leaves the server to other users of the same folder, or stops it cleanly when there are none. */
@@ -53,9 +55,11 @@ export async function startEmbeddedPostgres(options: {
     const origin = server.isAdopted ? 'adopted' : isNew ? 'created' : 'started'
     site.log('info', `database ${origin}`, { folder: site.folder, pid: server.identity.pid })
 
+    const address = { socketFolder, password: readPassword(site) }
     let stopped: Promise<void> | null = null
     return {
-      url: connectionUrl({ socketFolder, password: readPassword(site) }),
+      url: connectionUrl(address),
+      superuserUrl: superuserUrl(address),
       origin,
       stop: () => (stopped ??= leave(site, { keeper, watchdog })),
     }

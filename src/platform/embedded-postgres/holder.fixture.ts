@@ -18,7 +18,8 @@ try {
     settings: JSON.parse(settings) as Record<string, string>,
     log,
   })
-  print({ kind: 'up', url: database.url, origin: database.origin })
+  const { url, superuserUrl, origin } = database
+  print({ kind: 'up', url, superuserUrl, origin })
   if (mode === 'stay') {
     await once(process.stdin, 'data')
     await database.stop()

@@ -89,8 +89,8 @@ export async function aPlace(t: TestContext, options: { prepared?: boolean; hand
       const holder = startHolder({ folder, sockets }, options)
       const line = await holder.next()
       if (line['kind'] !== 'up') assert.fail(`the holder did not come up: ${JSON.stringify(line)}`)
-      const { url, origin } = line as { url: string; origin: string }
-      return { ...holder, url, origin }
+      const { url, superuserUrl, origin } = line as { url: string; superuserUrl: string; origin: string }
+      return { ...holder, url, superuserUrl, origin }
     },
 
     async holdInVain(options: HoldOptions = {}) {

@@ -43,6 +43,8 @@ export interface Contract {
   /** As in the spec: `/v1/tenants/{id}`. A path value called `id` is a UUID; a malformed one answers 404. */
   path: `/${string}`
   summary: string
+  /** In OpenAPI, where the one that follows from method and path says too little or is taken. */
+  operationId?: string
   access: Access
   /** What a missing object is called in a 404. */
   noun?: string
@@ -78,6 +80,8 @@ export interface Call<C extends Contract> {
   /** The caller as the audit log will name it. */
   by: Actor
   ip: string
+  /** `ip` is that of a proxy which nobody told us to trust. */
+  isForwardedByStranger: boolean
 }
 
 type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`

@@ -1,4 +1,5 @@
 // What describes the service to machines and people: the OpenAPI document, the API reference, the metrics.
+import { hash } from 'node:crypto'
 import scalar from '@scalar/fastify-api-reference'
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
@@ -20,6 +21,7 @@ const openApiEndpoint = endpoint({
 const metricsEndpoint = endpoint({
   method: 'GET',
   path: '/metrics',
+  operationId: 'getPrometheusMetrics',
   summary: 'Prometheus metrics; from loopback, or with the operator token',
   access: anyone,
   headers: Type.Object({ 'x-admin-token': Type.Optional(Type.String()) }),
@@ -31,6 +33,7 @@ const metricsEndpoint = endpoint({
 const homeEndpoint = endpoint({
   method: 'GET',
   path: '/',
+  operationId: 'getHome',
   summary: 'Leads to the API reference',
   access: anyone,
   replies: { 302: null },
@@ -45,9 +48,11 @@ export const docsRoutes = (
 ): Route[] => [
   route(homeEndpoint, async () => reply(302, null, { location: '/docs/' })),
   route(openApiEndpoint, async () => reply(200, document())),
-  route(metricsEndpoint, async ({ ip, headers }) => {
+  route(metricsEndpoint, async ({ ip, isForwardedByStranger, headers }) => {
     const token = headers['x-admin-token']
-    if (!loopback.contains(ip) && !(token !== undefined && sameSecret(token, adminToken))) {
+    // A proxy on this machine that forwards everything would otherwise open them to the world.
+    const isLocal = loopback.contains(ip) && !isForwardedByStranger
+    if (!isLocal && !(token !== undefined && sameSecret(token, adminToken))) {
       throw refuse('forbidden', 'Metrics are open to loopback, or with the X-Admin-Token header.')
     }
     return reply(200, await world.metrics.registry.metrics())
@@ -56,17 +61,44 @@ export const docsRoutes = (
 
 /** The reference page and its script are served from the package: nothing is fetched from elsewhere. */
 export async function mountReference(app: FastifyInstance): Promise<void> {
-  await app.register(scalar, {
-    routePrefix: '/docs',
-    configuration: {
-      url: '/openapi.json',
-      title: 'Sluice API',
-      withDefaultFonts: false,
-      telemetry: false,
-      showDeveloperTools: 'never',
-      hideClientButton: true,
-      mcp: { disabled: true },
-      agent: { disabled: true },
-    },
+  // A scope of its own, so that the policy meets these pages alone.
+  await app.register(async pages => {
+    pages.addHook('onSend', async (_request, reply, payload) => {
+      const page =
+        typeof payload === 'string' && String(reply.getHeader('content-type')).includes('html') ? payload : ''
+      reply.header('content-security-policy', pagePolicy(page))
+    })
+    await pages.register(scalar, { routePrefix: '/docs', configuration: REFERENCE })
   })
+}
+
+const REFERENCE = {
+  url: '/openapi.json',
+  title: 'Sluice API',
+  withDefaultFonts: false,
+  telemetry: false,
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+  mcp: { disabled: true },
+  agent: { disabled: true },
+} as const
+
+/**
+ * Only our own host, and of scripts in the page only those that were in it when it left. The reference makes its styles
+ * while it runs, so those cannot be named beforehand.
+ */
+function pagePolicy(page: string): string {
+  const inline = [...page.matchAll(/<script[^>]*>([^]*?)<\/script>/g)].map(match => match[1]!).filter(Boolean)
+  const hashes = inline.map(script => ` 'sha256-${hash('sha256', script, 'base64')}'`).join('')
+  return [
+    "default-src 'none'",
+    `script-src 'self'${hashes}`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
 }

@@ -1,10 +1,11 @@
 // The HTTP machinery against bad input: always a clear 4xx in the one error shape, never a 500.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { theBox } from '../../../test/support/box.ts'
+import { aBox, ADMIN_TOKEN, theBox } from '../../../test/support/box.ts'
 import { anAccount } from '../../../test/support/factories.ts'
 
 const json = { 'content-type': 'application/json' }
@@ -260,6 +261,32 @@ test('metrics are for loopback or the operator', async () => {
   assert.equal(status, 200)
   assert.match(body, /^sluice_http_request_seconds_bucket/m)
   assert.match(body, /^sluice_tail_lag_events|^sluice_database_connections/m)
+})
+
+test('metrics are refused to whoever comes through a proxy that is not trusted, but for the operator', async () => {
+  const { url } = await theBox()
+  const status = async (headers: Record<string, string>, base = url) =>
+    (await fetch(`${base}/metrics`, { headers })).status
+  for (const header of ['x-forwarded-for', 'x-real-ip', 'forwarded']) {
+    for (const value of ['127.0.0.1', '203.0.113.9', '']) assert.equal(await status({ [header]: value }), 403, header)
+    assert.equal(await status({ [header]: '203.0.113.9', 'x-admin-token': ADMIN_TOKEN }), 200)
+  }
+  const behind = await aBox({ environment: { TRUSTED_PROXIES: '127.0.0.0/8' } })
+  assert.equal(await status({ 'x-forwarded-for': '203.0.113.9' }, behind.url), 403)
+  assert.equal(await status({}, behind.url), 200)
+})
+
+test('the reference page may load from its own host alone, and be shown in no frame', async () => {
+  const { url } = await theBox()
+  const page = await fetch(`${url}/docs/`)
+  const policy = page.headers.get('content-security-policy')!
+  assert.match(policy, /default-src 'none'/)
+  assert.match(policy, /frame-ancestors 'none'/)
+  assert.doesNotMatch(policy, /https?:|\*|unsafe-eval|script-src[^;]*unsafe-inline/)
+  const inline = /<script type="text\/javascript">([^]*?)<\/script>/.exec(await page.text())![1]!
+  assert.ok(policy.includes(`'sha256-${createHash('sha256').update(inline).digest('base64')}'`))
+  assert.ok((await fetch(`${url}/docs/js/scalar.js`)).headers.get('content-security-policy'))
+  assert.equal((await fetch(`${url}/openapi.json`)).headers.get('content-security-policy'), null)
 })
 
 test('a request is logged once, with its route and without its query', async () => {

@@ -95,6 +95,7 @@ function requestReader(contract: Contract) {
       caller: request.principal,
       by: actorOf(contract, request),
       ip: request.sourceIp,
+      isForwardedByStranger: request.isForwardedByStranger,
     }),
   }
 

@@ -2,14 +2,40 @@
 // copied as they are; those with a component name are lifted out and referred to.
 import type { TSchema } from 'typebox'
 import { catalogue, type RefusalCode } from '../refusal.ts'
-import type { Contract, ReplySchema } from './contract.ts'
+import type { Access, Contract, ReplySchema } from './contract.ts'
 import { ErrorBody } from './schemas.ts'
 
 type Json = Record<string, unknown>
 
+/** What each group of endpoints is about. */
+const TAGS: Record<string, string> = {
+  account: 'The account of the key and its settings',
+  alerts: 'What the guardian and others found worth telling',
+  'alert-contacts': 'Who is told of alerts, and how',
+  'api-keys': 'Keys for this API',
+  audit: 'Who changed what',
+  complaints: 'Complaints of recipients, passed on by the customer',
+  domains: 'Domains to send from and receive on, and their DNS records',
+  events: 'What happened, in order',
+  messages: 'Sending, and what became of it',
+  metrics: 'Counters over time',
+  operator: 'For the operator of the installation, with the operator token',
+  overview: 'The account at a glance',
+  queue: 'What waits to be sent',
+  reputation: 'How receivers see each tenant and domain',
+  rules: 'When the guardian alerts, throttles or pauses',
+  service: 'Health, metrics and the description of the service itself',
+  'smtp-credentials': 'Logins for SMTP submission',
+  suppressions: 'Addresses that get no mail',
+  suspensions: 'Pauses',
+  tenants: 'Customers of the account',
+  unsubscribe: 'What recipients are led to by the links in their mail',
+  webhooks: 'Events pushed to URLs',
+}
+
 export function openApiDocument(
   contracts: readonly Contract[],
-  info: { title: string; version: string; description: string },
+  info: { title: string; version: string; description: string; license: { name: string; identifier: string } },
 ): Json {
   const components = new Map<string, Json>()
   const paths: Record<string, Json> = {}
@@ -21,6 +47,11 @@ export function openApiDocument(
   return {
     openapi: '3.1.0',
     info,
+    // Relative to where the document was fetched: an installation may be reached by several names.
+    servers: [{ url: '/', description: 'The installation that serves this document' }],
+    tags: [...new Set(contracts.map(({ path }) => tagOf(path)))]
+      .toSorted()
+      .map(name => ({ name, ...(TAGS[name] && { description: TAGS[name] }) })),
     paths,
     components: {
       schemas: Object.fromEntries([...components].toSorted(([left], [right]) => left.localeCompare(right))),
@@ -41,12 +72,10 @@ function operationOf(contract: Contract, components: Map<string, Json>): Json {
     ...parametersOf(contract.headers, 'header'),
   ]
   return {
-    operationId: operationId(contract),
+    operationId: operationIdOf(contract),
     summary: contract.summary,
     tags: [tagOf(contract.path)],
-    ...(access.kind === 'key' && {
-      description: `Needs the scope \`${access.scope}\`; key levels: ${levelsOf(access)}.`,
-    }),
+    description: needOf(access),
     ...(parameters.length > 0 && { parameters }),
     ...(contract.body && {
       requestBody: {
@@ -57,6 +86,12 @@ function operationOf(contract: Contract, components: Map<string, Json>): Json {
     responses: responsesOf(contract, components),
     security: access.kind === 'public' ? [] : [{ [access.kind]: [] }],
   }
+}
+
+function needOf(access: Access): string {
+  if (access.kind === 'public') return 'Needs no credentials.'
+  if (access.kind === 'operator') return 'Needs the operator token.'
+  return `Needs the scope \`${access.scope}\`; key levels: ${levelsOf(access)}.`
 }
 
 const levelsOf = (access: { levels: readonly string[]; tenantAdmin: boolean }): string =>
@@ -124,7 +159,8 @@ function copy(node: unknown, components: Map<string, Json>): unknown {
 }
 
 /** `POST /v1/tenants/{id}/pause` becomes `postTenantsPause`: stable names for generated clients. */
-function operationId({ method, path }: Contract): string {
+function operationIdOf({ method, path, operationId }: Contract): string {
+  if (operationId) return operationId
   const words = path
     .replace(/^\/v1\b/, '')
     .split('/')

@@ -12,7 +12,7 @@ import { errorReply } from './errors.ts'
 import { LargeBodies } from './large-bodies.ts'
 import { BODY_BYTES_MAX, mount, ownerOf, type Identify, type RequestHead, type RouteBodyCheck } from './mount.ts'
 import { BodyReader } from './read-body.ts'
-import { sourceAddress } from './source-address.ts'
+import { isForwardedByStranger, sourceAddress } from './source-address.ts'
 
 export interface HttpOptions {
   routes: readonly Route[]
@@ -28,6 +28,7 @@ export interface HttpOptions {
 declare module 'fastify' {
   interface FastifyRequest {
     sourceIp: string
+    isForwardedByStranger: boolean
     principal: Principal | null
     head: RequestHead | null
     /** Gives back the room of the body that was read. */
@@ -42,7 +43,7 @@ declare module 'fastify' {
 const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 export function createHttpServer(world: World, { routes, identify }: HttpOptions): FastifyInstance {
-  const { log, config, clock } = world
+  const { log, clock } = world
   const app = fastify({
     logger: false,
     genReqId: () => newId(clock.now()),
@@ -60,21 +61,12 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
     frameworkErrors: (error, request, reply) => sendFailure(world, error, request, reply),
   })
   app.decorateRequest('sourceIp', '')
+  app.decorateRequest('isForwardedByStranger', false)
   app.decorateRequest('principal', null)
   app.decorateRequest('head', null)
   app.decorateRequest('releaseBody', null)
   readBodies(app)
-  app.addHook('onRequest', async (request, reply) => {
-    const forwardedFor = request.headers['x-forwarded-for'] as string | undefined
-    request.sourceIp = sourceAddress(request.socket.remoteAddress ?? '', forwardedFor, config.TRUSTED_PROXIES)
-    reply.header('x-request-id', request.id)
-    reply.header('x-content-type-options', 'nosniff')
-    // The room of a body is needed until the request is over: what is made of it is as large.
-    if (request.method !== 'GET') reply.raw.once('close', () => request.releaseBody?.())
-    if (request.raw.httpVersion === '1.1' && !request.headers.host) {
-      throw refuse('invalid_request', 'A request needs a Host header.')
-    }
-  })
+  meet(world, app)
   observe(world, app)
   app.setErrorHandler((error, request, reply) => sendFailure(world, error, request, reply))
   app.setNotFoundHandler((request, reply) => sendFailure(world, refuse('not_found', 'No such path.'), request, reply))
@@ -115,6 +107,23 @@ function readBodies(app: FastifyInstance): void {
     payload.resume()
     if (request.routeOptions.config.takesAnyBody) return done(null)
     done(refuse('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.'))
+  })
+}
+
+/** What is settled before anything else: where a request comes from, and what every answer carries. */
+function meet({ config }: World, app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const forwardedFor = request.headers['x-forwarded-for'] as string | undefined
+    const peer = request.socket.remoteAddress ?? ''
+    request.sourceIp = sourceAddress(peer, forwardedFor, config.TRUSTED_PROXIES)
+    request.isForwardedByStranger = isForwardedByStranger(peer, request.headers, config.TRUSTED_PROXIES)
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    // The room of a body is needed until the request is over: what is made of it is as large.
+    if (request.method !== 'GET') reply.raw.once('close', () => request.releaseBody?.())
+    if (request.raw.httpVersion === '1.1' && !request.headers.host) {
+      throw refuse('invalid_request', 'A request needs a Host header.')
+    }
   })
 }
 

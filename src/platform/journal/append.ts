@@ -2,7 +2,7 @@
 // holds the journal lock, so ids are handed out in commit order and a reader asking `id > cursor` misses nothing.
 import type { Actor } from '../db/actor.ts'
 import { bareArray, prepared, type Sql } from '../db/sql.ts'
-import { canonicalEntry } from './canonical-entry.ts'
+import { canonicalContent } from './canonical-entry.ts'
 
 /** Something that happened. `data` holds what the type adds. */
 export interface EventDraft {
@@ -33,18 +33,35 @@ export interface Appended {
   now: Date
 }
 
-export function appendJournal({ events, entries, by, now }: Appended, mac: (canonical: string) => Buffer): Sql {
+/** Recorded with each entry; see observers/audit for the rule of each version. */
+export const MAC_VERSION = 2
+
+/**
+ * `mac` authenticates what an entry says; its place and time are only known under the lock, so the database adds them:
+ * SHA-256 over that MAC, the id, the previous id and the time. The inner MAC is never stored, so nobody who reads the
+ * table can make the outer one for another place. Making it here instead would hold the lock, and with it every other
+ * commit, for a turn of our event loop.
+ */
+export function appendJournal({ events, entries, by, now }: Appended, mac: (content: string) => Buffer): Sql {
   if (entries.length === 0) return appendEvents(events, now)
-  const rows = entries.map(entry => auditRow(entry, entry.by ?? by, now))
-  const macs = rows.map(row => mac(canonicalEntry(row)))
-  // Audit ids are gapless (max + 1 under the lock), so that a missing number proves a removal.
+  const rows = entries.map(entry => auditRow(entry, entry.by ?? by))
+  const macs = rows.map(row => mac(canonicalContent(row)))
+  // Audit ids are gapless (max + 1 under the lock), so that a missing number proves a removal. Time never goes back from
+  // one entry to the next, although a transaction that began first may commit last.
   return prepared`
-    with happened as (${appendEvents(events, now)})
+    with happened as (${appendEvents(events, now)}),
+      last as (select id, created_at from audit_entries order by id desc limit 1),
+      moment as materialized (
+        select coalesce(max(id), 0) as last_id, greatest(${now}, max(created_at)) as created_at,
+          int8send((extract(epoch from greatest(${now}, max(created_at))) * 1000000)::bigint) as micros
+        from last
+      )
     insert into audit_entries (id, account_id, tenant_id, actor_type, actor_id, actor_name, ip, action,
-      target_type, target_id, before, after, request_id, created_at, mac)
-    select (select coalesce(max(id), 0) from audit_entries) + n, account_id, tenant_id, actor_type, actor_id, actor_name,
-      ip, action, target_type, target_id, before::json, after::json, request_id, ${now}, mac
-    from unnest(${rows.map(row => row.accountId)}::uuid[], ${rows.map(row => row.tenantId)}::uuid[],
+      target_type, target_id, before, after, request_id, created_at, mac, mac_version)
+    select last_id + n, account_id, tenant_id, actor_type, actor_id, actor_name, ip, action, target_type, target_id,
+      before::json, after::json, request_id, created_at,
+      sha256(mac || int8send(last_id + n) || int8send(last_id + n - 1) || micros), ${MAC_VERSION}
+    from moment, unnest(${rows.map(row => row.accountId)}::uuid[], ${rows.map(row => row.tenantId)}::uuid[],
       ${rows.map(row => row.actorType)}::text[], ${rows.map(row => row.actorId)}::text[],
       ${rows.map(row => row.actorName)}::text[], ${rows.map(row => row.ip)}::text[],
       ${rows.map(row => row.action)}::text[], ${rows.map(row => row.targetType)}::text[],
@@ -93,7 +110,7 @@ const tenantsOf = (events: readonly EventDraft[]): string => bareArray(events.ma
 const messagesOf = (events: readonly EventDraft[]): string => bareArray(events.map(event => event.messageId ?? null))
 const recipientsOf = (events: readonly EventDraft[]): (string | null)[] => events.map(event => event.recipient ?? null)
 
-function auditRow(entry: AuditDraft, by: Actor, now: Date) {
+function auditRow(entry: AuditDraft, by: Actor) {
   const action = entry.action ?? by.action
   if (!action) throw new Error(`an audit entry about a ${entry.target.type} needs an action`)
   return {
@@ -109,6 +126,5 @@ function auditRow(entry: AuditDraft, by: Actor, now: Date) {
     before: entry.before ? JSON.stringify(entry.before) : null,
     after: entry.after ? JSON.stringify(entry.after) : null,
     requestId: by.requestId,
-    createdAtMicros: String(now.getTime() * 1000),
   }
 }

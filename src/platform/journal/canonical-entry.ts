@@ -19,18 +19,23 @@ export interface CanonicalFields {
 }
 
 export const canonicalEntry = (entry: CanonicalFields): string =>
-  JSON.stringify([
-    entry.accountId,
-    entry.tenantId,
-    entry.actorType,
-    entry.actorId,
-    entry.actorName,
-    entry.ip,
-    entry.action,
-    entry.targetType,
-    entry.targetId,
-    entry.before,
-    entry.after,
-    entry.requestId,
-    entry.createdAtMicros,
-  ])
+  JSON.stringify([...contentFields(entry), entry.createdAtMicros])
+
+/** The entry without its time, which is only known once the journal is locked. */
+export const canonicalContent = (entry: Omit<CanonicalFields, 'createdAtMicros'>): string =>
+  JSON.stringify(contentFields(entry))
+
+const contentFields = (entry: Omit<CanonicalFields, 'createdAtMicros'>): (string | null)[] => [
+  entry.accountId,
+  entry.tenantId,
+  entry.actorType,
+  entry.actorId,
+  entry.actorName,
+  entry.ip,
+  entry.action,
+  entry.targetType,
+  entry.targetId,
+  entry.before,
+  entry.after,
+  entry.requestId,
+]

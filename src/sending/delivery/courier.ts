@@ -20,6 +20,7 @@ import {
 import { Recorder } from './recorder.ts'
 import { recordComplaintReport } from './reports.ts'
 import { returnPath } from './return-path.ts'
+import { isTooOld } from './schedule.ts'
 import { simulate } from './simulator.ts'
 import { Sources, type SigningKeys } from './sources.ts'
 import type { GatedEnvelope, Outcome, SendResult } from './transport/outcome.ts'
@@ -209,8 +210,18 @@ export class Courier {
   }
 
   async #putOff(deliveries: readonly Claimed[], leaseToken: string, milliseconds: number): Promise<void> {
-    const due_at = new Date(this.#world.clock.now().getTime() + milliseconds)
-    await Promise.all(deliveries.map(delivery => this.#recorder.putOff({ ...leaseOf(delivery, leaseToken), due_at })))
+    const now = this.#world.clock.now()
+    const due_at = new Date(now.getTime() + milliseconds)
+    await Promise.all(
+      deliveries.map(delivery => {
+        if (!isTooOld(delivery.accepted_at, now)) {
+          return this.#recorder.putOff({ ...leaseOf(delivery, leaseToken), due_at })
+        }
+        // Deferred again and again without an attempt, it would stay in the queue for ever.
+        const verdict = verdictOf(NOT_ATTEMPTED, { attempt: delivery.attempts, acceptedAt: delivery.accepted_at }, now)
+        return this.#recorder.record({ kind: 'attempted', delivery, leaseToken, verdict })
+      }),
+    )
   }
 
   async #giveBack(deliveries: readonly Claimed[], leaseToken: string): Promise<void> {
@@ -255,6 +266,15 @@ const BODY_GONE: Outcome = {
   reason: 'The body of the message is no longer stored.',
   host: null,
   isPermanent: true,
+}
+
+/** Not permanent: the age alone decides. */
+const NOT_ATTEMPTED: Outcome = {
+  kind: 'fault',
+  phase: 'connect',
+  reason: 'No attempt could be made before the message expired.',
+  host: null,
+  isPermanent: false,
 }
 
 const factsOf = (message: MessageToSend, { recipient_domain }: Claimed): PauseFacts => ({

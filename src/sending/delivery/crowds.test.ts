@@ -95,6 +95,36 @@ test('what is turned away waits in the queue as if it had not been tried, and is
   assert.deepEqual(body.events.map((event: { type: string }) => event.type).toSorted(), ['accepted', 'delivered'])
 })
 
+test('mail that a throttled destination never took expires by its age', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const account = await anAccount({ box })
+  await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: 'old.sluice.test' })
+  const { body } = await account.api.post('/v1/messages', {
+    tenant_id: account.tenant.id,
+    from: 'a@old.sluice.test',
+    to: ['x@slow.test'],
+    text: 'Hi',
+  })
+  const transport: Transport = { sendIfAllowed: async () => [{ kind: 'crowded' }] }
+  const world = { ...box.app.world, metrics: createMetrics() }
+  const courier = new Courier(world, { transport, keys: { keyOf: async () => null }, mustYield: () => false })
+  const message = async () => (await account.api.get(`/v1/messages/${body.message_id}`)).body
+  const round = async (status: string) => {
+    await courier.takeNext(new AbortController().signal)
+    await eventually(status, async () => (await message()).deliveries[0].status === status)
+  }
+
+  await round('queued')
+  box.clock.advance(71 * 3_600_000)
+  await round('queued')
+  box.clock.advance(2 * 3_600_000)
+  await round('expired')
+
+  const events = (await account.api.get(`/v1/events?message_id=${body.message_id}`)).body.events
+  assert.equal(events.filter((event: { type: string }) => event.type === 'expired').length, 1)
+  assert.match((await message()).deliveries[0].response, /No attempt could be made/)
+})
+
 test('a crowd is put off by its length and pace, keeps a share, and is forgotten when it has drained', () => {
   const crowds = new Crowds()
   crowds.begin('slow.test', 20)

@@ -9,7 +9,9 @@ const PAUSES_MS = [1, 2, 5, 10, 20, 40]
 const LAST_PAUSE_MS = 4 * HOUR_MS
 
 /** After this long without success a delivery is expired. */
-export const EXPIRY_MS = 72 * HOUR_MS
+const EXPIRY_MS = 72 * HOUR_MS
+
+export const isTooOld = (acceptedAt: Date, now: Date): boolean => now.getTime() - acceptedAt.getTime() >= EXPIRY_MS
 
 /** The pause after the given attempt (1 is the first), ±10 % so that a burst does not come back as a burst. */
 export function pauseAfter(attempt: number): number {

@@ -3,7 +3,7 @@
 import { classifyReply, type BounceClass } from '../../mail/bounce-classes.ts'
 import type { SmtpReply } from '../../mail/smtp-reply.ts'
 import type { Outcome, Phase } from './transport/outcome.ts'
-import { EXPIRY_MS, pauseAfter } from './schedule.ts'
+import { isTooOld, pauseAfter } from './schedule.ts'
 
 export interface Attempted {
   attempt: number
@@ -50,7 +50,7 @@ export function verdictOf(outcome: Outcome, { attempt, acceptedAt }: Attempted, 
       return { ...facts, status: 'blocked', data }
     case 'transient': {
       const dueAt = new Date(now.getTime() + pauseAfter(attempt))
-      if (now.getTime() - acceptedAt.getTime() >= EXPIRY_MS) return { ...facts, status: 'expired', data }
+      if (isTooOld(acceptedAt, now)) return { ...facts, status: 'expired', data }
       return { ...facts, status: 'deferred', dueAt, data: { ...data, next_attempt_at: dueAt.toISOString() } }
     }
   }

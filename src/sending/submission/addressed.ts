@@ -24,13 +24,24 @@ function namedIn(fields: readonly HeaderField[], name: string): ReadonlySet<stri
 
 /** A thousand recipients with their names are 100 KB. Who stands behind counts as a blind copy. */
 const LIST_CHARS_MAX = 131_072
-const PIECES = /"(?:[^"\\]|\\.)*"|<[^<>]*>|\([^()]*\)|[,:;]|[^",:;<(]+/guy
+// A comment may hold an escaped bracket. One within another is read by nobody alike, and ends the reading.
+const PIECES = /"(?:[^"\\]|\\.)*"|<[^<>]*>|\((?:[^()\\]|\\.)*\)|[,:;]|[^",:;<(]+/guy
 
-/**
- * The mailboxes of an address list (RFC 5322 §3.4), groups and comments included; `isWhole` when all of it was read.
- */
-export function mailboxesIn(value: string): { mailboxes: Address[]; isWhole: boolean } {
+export interface AddressList {
+  mailboxes: Address[]
+  /** With their brackets. */
+  comments: string[]
+  /** Commas, colons and semicolons between them. */
+  separators: number
+  /** All of it was read. */
+  isWhole: boolean
+}
+
+/** The mailboxes of an address list (RFC 5322 §3.4), groups and comments included. */
+export function mailboxesIn(value: string): AddressList {
   const mailboxes: Address[] = []
+  const comments: string[] = []
+  let separators = 0
   let isWhole = true
   let text = ''
   let end = 0
@@ -43,10 +54,15 @@ export function mailboxesIn(value: string): { mailboxes: Address[]; isWhole: boo
   // A quote, bracket or comment that does not end also ends the reading: PIECES is sticky.
   for (const [piece] of value.slice(0, LIST_CHARS_MAX).matchAll(PIECES)) {
     end += piece.length
+    if (/^[,:;]$/.test(piece)) separators++
     if (piece === ',' || piece === ';') take()
     else if (piece === ':') text = ''
-    else if (!piece.startsWith('(')) text += piece
+    else if (piece.startsWith('(')) {
+      comments.push(piece)
+      // It parts words, as a blank does.
+      text += ' '
+    } else text += piece
   }
   take()
-  return { mailboxes, isWhole: isWhole && end === value.length }
+  return { mailboxes, comments, separators, isWhole: isWhole && end === value.length }
 }

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { hasLongLine } from '../../mail/body-encoding.ts'
 import { valueOf, valuesOf } from '../../mail/headers.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { mailboxesIn } from './addressed.ts'
 import { FROM, prepare, refusalOf } from './prepare-mail.fixture.ts'
+import { SmtpRefusal } from './reply.ts'
 import { message } from './submission.fixture.ts'
 
 test('Received comes first; Date and Message-ID are added where they are missing', () => {
@@ -184,7 +186,8 @@ test('who is named in To or Cc is that, all others are blind copies, each once',
 test('an address list of any shape is read in a moment', () => {
   const begun = performance.now()
   for (const text of ['"\\"'.repeat(200_000), '('.repeat(400_000), '<'.repeat(400_000), 'a,'.repeat(200_000)]) {
-    assert.deepEqual(mailboxesIn(text), { mailboxes: [], isWhole: false })
+    const { mailboxes, isWhole } = mailboxesIn(text)
+    assert.deepEqual({ mailboxes, isWhole }, { mailboxes: [], isWhole: false })
   }
   assert.ok(performance.now() - begun < 2_000)
   assert.deepEqual(mailboxesIn('a@b.example, "open').isWhole, false)
@@ -207,6 +210,54 @@ test('the same message to the same people has the same hash, and nothing else ha
   ]) {
     assert.notEqual(other, first)
   }
+})
+
+test('no line over 998 octets leaves: it is written anew, or refused with 550 5.6.3', () => {
+  const long = `${'word '.repeat(300)}end`
+  const multipart = [
+    FROM,
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b',
+    '',
+    long,
+    '--b--',
+  ]
+  for (const lines of [
+    multipart,
+    [FROM, `Subject: ${long}`, '', ''],
+    [FROM, `To: ${'a@b.example,'.repeat(200)}`, '', ''],
+  ]) {
+    assert.equal(hasLongLine(prepare(message(...lines)).submission.source), false)
+  }
+  assert.match(refusalOf(message(FROM, `X-Token: ${'x'.repeat(1_000)}`, '', '')), /^550 5\.6\.3/)
+  assert.match(
+    refusalOf(message(FROM, 'Content-Type: multipart/signed; boundary=b', '', '--b', '', long, '--b--')),
+    /^550 5\.6\.3/,
+  )
+  // What is not sent on may be as long as it likes.
+  prepare(message(FROM, `Bcc: ${'a@b.example,'.repeat(200)}`, '', ''))
+})
+
+test('whatever is accepted, no line of it is over 998', () => {
+  const word = fc.tuple(
+    fc.constantFrom('a', 'a ', 'ü', '<a@b>', 'x@y.example,', '"'),
+    fc.integer({ min: 1, max: 1_100 }),
+  )
+  const line = fc
+    .tuple(fc.constantFrom('Subject: ', 'To: ', 'X-A: ', 'References: ', 'Content-Type: ', 'Reply-To: ', ' ', ''), word)
+    .map(([name, [unit, count]]) => name + unit.repeat(count))
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 5 }), fc.array(line, { maxLength: 5 }), (header, body) => {
+      try {
+        assert.equal(hasLongLine(prepare(message(FROM, ...header, '', ...body)).submission.source), false)
+      } catch (error) {
+        assert.ok(error instanceof Refusal || error instanceof SmtpRefusal, String(error))
+      }
+    }),
+    { numRuns: 500 },
+  )
 })
 
 test('no message makes it fail in any other way than with a refusal', () => {

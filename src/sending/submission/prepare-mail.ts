@@ -1,7 +1,7 @@
 // From a message as an SMTP client sent it to a submission: the header is checked and edited, the body is left alone
 // but for a text that not every receiver could take. The envelope says who receives; From says who sends.
 import { isAscii, isUtf8 } from 'node:buffer'
-import { formatAddress, parseAddress, type Address } from '../../mail/address.ts'
+import { formatAddress, type Address } from '../../mail/address.ts'
 import { formatDate } from '../../mail/header-write.ts'
 import {
   displayValue,
@@ -13,15 +13,17 @@ import {
   valuesOf,
   type HeaderField,
 } from '../../mail/headers.ts'
+import { withoutLongLines } from '../../mail/long-lines.ts'
 import type { ReceivedMail } from '../../mail/smtp-door.ts'
 import { newId } from '../../platform/ids.ts'
 import { attachmentsTooLarge } from '../messages/attachments.ts'
 import { ATTACHMENT_BYTES_MAX } from '../messages/limits.ts'
 import { invalid } from '../messages/prepare.ts'
 import type { Submission } from '../messages/submission.ts'
-import { mailboxesIn, recipientsOf } from './addressed.ts'
+import { recipientsOf } from './addressed.ts'
 import { attachmentBytes } from './attachment-size.ts'
 import { bodyHash } from './body-hash.ts'
+import { ORIGINATOR_FIELDS, requireFrom, writtenAnew } from './originators.ts'
 import { SmtpRefusal } from './reply.ts'
 import { isPrivateField, readServiceHeaders } from './service-headers.ts'
 import { fieldsInAscii, textInSevenBits, type Rewrite } from './seven-bit.ts'
@@ -58,14 +60,12 @@ export function prepareMail(order: MailOrder): Submission {
   const ownMessageId = validMessageId(fields)
   const rfcMessageId = ownMessageId ?? `<${messageId}@${from.domain}>`
   const body = source.subarray(splitSource(source).bodyStart)
-  const sendable = fields.filter(({ lowerName }) => !isPrivateField(lowerName))
-  const rewrites = [textInSevenBits(fields, body), order.smtputf8 ? null : fieldsInAscii(sendable)]
+  const text = textInSevenBits(fields, body)
+  const others = fields.filter(({ lowerName }) => !isPrivateField(lowerName) && !ORIGINATOR_FIELDS.includes(lowerName))
+  const rewrites = [writtenAnew(fields, from), text, order.smtputf8 ? null : fieldsInAscii(others)]
   const edited = editedHeader(source.subarray(0, headerEnd), {
     rewrites: rewrites.filter(rewrite => rewrite !== null),
-    dropped: new Set([
-      ...(ownMessageId === null ? ['message-id'] : []),
-      ...(isForeign(fields, from) ? ['sender'] : []),
-    ]),
+    dropped: new Set(ownMessageId === null ? ['message-id'] : []),
   })
   const additions =
     receivedLine(order, messageId) +
@@ -86,11 +86,11 @@ export function prepareMail(order: MailOrder): Submission {
     rfcMessageId,
     tags,
     metadata,
-    source: Buffer.concat([
+    source: inShortLines([
       Buffer.from(additions),
       edited,
       source.subarray(headerEnd, source.length - body.length),
-      rewrites[0]?.body ?? body,
+      text?.body ?? body,
     ]),
     needsSmtputf8: !isAscii(edited) || from.smtputf8,
     hasUnsubscribe: false,
@@ -123,6 +123,8 @@ const ONCE = new Set([
   'content-transfer-encoding',
 ])
 
+const BLANK_BEFORE_COLON = new RegExp(`^(?:${[...ONCE].join('|')})[ \\t]+:`, 'im')
+
 function checkedFields(source: Buffer, headerEnd: number): HeaderField[] {
   if (isHeaderTooLarge(source)) throw invalid('The header is larger than any honest one.')
   if (!isUtf8(source.subarray(0, headerEnd))) throw invalid('The header is neither ASCII nor UTF-8.')
@@ -131,6 +133,10 @@ function checkedFields(source: Buffer, headerEnd: number): HeaderField[] {
   // RFC 5322 §2.2: a name is printable and holds no blank. A line that is no field may end the header for others.
   if (beginsFolded || fields.some(({ name }) => !/^[!-9;-~]+$/.test(name))) {
     throw invalid('The header holds a line that is no field.')
+  }
+  // RFC 5322 §4.5 allows a blank before the colon; to many readers that is another field.
+  if (BLANK_BEFORE_COLON.test(source.toString('latin1', 0, headerEnd))) {
+    throw invalid('The header holds a field with a blank before its colon.')
   }
   const seen = new Set<string>()
   for (const { name, lowerName } of fields) {
@@ -143,29 +149,18 @@ function checkedFields(source: Buffer, headerEnd: number): HeaderField[] {
   return fields
 }
 
-/** `a@b.example (Cron Daemon)`, as old programs write it. A group is no address. */
-function withoutComments(value: string): Address | null {
-  if (!value.includes('(') || value.includes(':')) return null
-  const { mailboxes, isWhole } = mailboxesIn(value)
-  return isWhole && mailboxes.length === 1 ? mailboxes[0]! : null
-}
-
-function requireFrom(fields: readonly HeaderField[]): Address {
-  const value = valueOf(fields, 'from')
-  const from = value === null ? null : (parseAddress(value) ?? withoutComments(value))
-  if (!from) throw invalid('From must hold exactly one address.')
-  return from
-}
-
-/** Whether Sender names somebody else's domain: mail programs would show it as the one who sent it. */
-function isForeign(fields: readonly HeaderField[], from: Address): boolean {
-  const value = valueOf(fields, 'sender')
-  return value !== null && parseAddress(value)?.domain !== from.domain
-}
-
 function validMessageId(fields: readonly HeaderField[]): string | null {
   const value = valueOf(fields, 'message-id')
   return value !== null && /^<[!-;=?-~]{3,250}>$/.test(value) ? value : null
+}
+
+function inShortLines(pieces: Buffer[]): Buffer {
+  const short = withoutLongLines(Buffer.concat(pieces))
+  if (short) return short
+  throw new SmtpRefusal(
+    '550 5.6.3 The message has a line of more than 998 bytes that cannot be broken: use base64 or quoted-printable, ' +
+      'and fold header fields',
+  )
 }
 
 interface Edits {

@@ -4,6 +4,7 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { hasLongLine } from '../../mail/body-encoding.ts'
 import { addressHeader, textHeader } from '../../mail/header-write.ts'
 import { valueOf, type HeaderField } from '../../mail/headers.ts'
+import { quotedPrintable } from '../../mail/quoted-printable.ts'
 import { mailboxesIn } from './addressed.ts'
 
 /** Fields to leave out, lines to put in, and the body if it changed. */
@@ -13,7 +14,10 @@ export interface Rewrite {
   body: Buffer | null
 }
 
-/** Encoding takes three times the room at worst, and 25 ms per MiB; more goes as it is, to receivers that take it. */
+/**
+ * Encoding takes three times the room at worst, and 25 ms per MiB. More goes as it is, to receivers that take it; lines
+ * that are too long for any of them are seen to in mail/long-lines.
+ */
 const TEXT_BYTES_MAX = 4 * 1024 * 1024
 const HEADER_CHARS_MAX = 131_072
 
@@ -64,50 +68,3 @@ function asciiLine({ name, lowerName, value }: HeaderField): string | null {
 }
 
 const isAsciiText = (text: string): boolean => /^[\0-\x7f]*$/.test(text)
-
-const CR = 13
-const LF = 10
-const TAB = 9
-const SPACE = 32
-const EQUALS = 61
-const LINE_CHARS = 75 // 76 with the `=` of a soft line break, RFC 2045 §6.7 (5)
-const HEX = Buffer.from('0123456789ABCDEF', 'latin1')
-
-/** RFC 2045 §6.7 for bytes of any charset whose line breaks are CRLF. */
-function quotedPrintable(body: Buffer): Buffer {
-  // At worst every byte is an escape of three, with a soft break of three after 25 of them.
-  const target = Buffer.allocUnsafe(Math.ceil(body.length * 3.13) + 3)
-  let offset = 0
-  let column = 0
-  for (let at = 0; at < body.length; at++) {
-    const byte = body[at]!
-    if (byte === CR && body[at + 1] === LF) {
-      target[offset++] = CR
-      target[offset++] = LF
-      column = 0
-      at++
-      continue
-    }
-    const width = standsForItself(body, at) ? 1 : 3
-    if (column + width > LINE_CHARS) {
-      target[offset++] = EQUALS
-      target[offset++] = CR
-      target[offset++] = LF
-      column = 0
-    }
-    column += width
-    if (width === 3) {
-      target[offset++] = EQUALS
-      target[offset++] = HEX[byte >> 4]!
-      target[offset++] = HEX[byte & 15]!
-    } else target[offset++] = byte
-  }
-  return target.subarray(0, offset)
-}
-
-function standsForItself(body: Buffer, at: number): boolean {
-  const byte = body[at]!
-  // A blank at the end of a line may be dropped by relays (RFC 2045 §6.7 (3)).
-  if (byte === SPACE || byte === TAB) return at + 1 < body.length && body[at + 1] !== CR
-  return byte > SPACE && byte < 127 && byte !== EQUALS
-}
