@@ -8,6 +8,7 @@ import { benchMemory } from './memory.ts'
 import { benchPause } from './pause.ts'
 import { benchObserved } from './observed.ts'
 import { benchObserve } from './observe.ts'
+import { benchReports } from './reports.ts'
 import { benchSending } from './sending.ts'
 import { benchStart } from './start.ts'
 import { benchSubmission } from './submission.ts'
@@ -26,6 +27,7 @@ const sections: Record<string, () => Promise<void>> = {
   observe: benchObserve,
   observed: benchObserved,
   guardian: benchGuardian,
+  reports: benchReports,
   memory: benchMemory,
   start: benchStart,
 }

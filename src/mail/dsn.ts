@@ -1,8 +1,8 @@
 // Reads delivery status notifications (RFC 3464), and the bounces in plain text that some servers still send instead.
 // Everything here comes from strangers: what is missing is null, what is nonsense is no report.
 
-import { type BounceClass, classifyReply } from './bounce-classes.ts'
-import { readTextBounce } from './dsn-text.ts'
+import { type BounceClass, classifyReply, isPlain, isVague } from './bounce-classes.ts'
+import { type Notice, readNotice, readTextBounce, wordsAbout } from './dsn-text.ts'
 import { type HeaderField, readFields, valueOf } from './headers.ts'
 import type { ParsedMail } from './parsed-mail.ts'
 import { reportedAddress, textsOfParts } from './report-parts.ts'
@@ -23,6 +23,8 @@ export type DsnReport = {
   remoteMta: string | null
   /** The answer of the remote server in the form that `classifyReply` takes. */
   reply: SmtpReply
+  /** What the report tells people about it; looked at where the answer says no more than that it failed. */
+  words: string
 }
 
 // Our return paths carry one recipient each. A report about more is from a list, or from someone who is trying.
@@ -31,19 +33,33 @@ const REPORTS_MAX = 100
 /** The reports in a message, empty when it is none. */
 export function readDsn(mail: ParsedMail): DsnReport[] {
   const parts = textsOfParts(mail, ['message/delivery-status', 'message/global-delivery-status'])
-  const groups = parts.flatMap(recipientGroups)
-  return (groups.length > 0 ? groups : readTextBounce(mail)).slice(0, REPORTS_MAX).map(readRecipient)
+  const groups = parts.flatMap(recipientGroups).slice(0, REPORTS_MAX)
+  const notice = readNotice(mail)
+  return (groups.length > 0 ? groups : readTextBounce(mail, notice)).map(group => readRecipient(group, notice))
 }
 
 /**
- * What a report means for the delivery. A server that gave up after temporary answers has failed for good, though the
- * answer it quotes is temporary; that is soft, since the address may be fine.
+ * What a report means for the delivery. Where the answer is vague, the words around it decide if they are plain. A server
+ * that gave up after temporary answers has failed for good: it is judged by what those answers said, and soft when they
+ * said only that it was not the time, since the address may be fine.
  */
-export function classifyDsn({ action, reply }: DsnReport): { class: BounceClass; rule: string } {
+export function classifyDsn({ action, reply, words }: DsnReport): { class: BounceClass; rule: string } {
   if (action !== 'failed') return { class: 'transient', rule: 'not-failed' }
-  const verdict = classifyReply(reply)
-  return verdict.class === 'transient' ? { class: 'soft', rule: 'gave-up' } : verdict
+  const isTemporary = reply.code < 500
+  const verdict = classifyReply(isTemporary ? asPermanent(reply) : reply)
+  if (verdict.class !== 'transient' && !isVague(verdict.rule)) {
+    if (!isTemporary || isPlain(verdict.rule)) return verdict
+  }
+  const inWords = classifyReply({ code: 500, enhanced: null, text: words })
+  if (isPlain(inWords.rule)) return inWords
+  return isTemporary || verdict.class === 'transient' ? { class: 'soft', rule: 'gave-up' } : verdict
 }
+
+const asPermanent = ({ code, enhanced, text }: SmtpReply): SmtpReply => ({
+  code: code + 100,
+  enhanced: enhanced && enhanced.replace(/^4/, '5'),
+  text,
+})
 
 /**
  * The fields about one recipient each (RFC 3464 §2.3). They should come in blocks of their own after a block about the
@@ -65,19 +81,24 @@ function recipientGroups(text: string): HeaderField[][] {
   return groups.filter(group => valueOf(group, 'action') !== null || valueOf(group, 'status') !== null)
 }
 
-function readRecipient(fields: HeaderField[]): DsnReport {
+function readRecipient(fields: HeaderField[], notice: Notice): DsnReport {
   const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(valueOf(fields, 'status') ?? '')?.[0] ?? null
-  const diagnosticCode = valueOf(fields, 'diagnostic-code')?.replace(/^[\w-]{1,20}\s*;\s*/, '') || null
   const originalRecipient = valueOf(fields, 'original-recipient')
   const action = readAction(valueOf(fields, 'action'), status)
+  const finalRecipient = reportedAddress(valueOf(fields, 'final-recipient') ?? valueOf(fields, 'x-actual-recipient'))
+  const reported = valueOf(fields, 'diagnostic-code')?.replace(/^[\w-]{1,20}\s*;\s*/, '') || null
+  const { answer, words } = action === 'failed' ? wordsAbout(notice, finalRecipient) : { answer: '', words: '' }
+  // Some servers fill in the fields and tell the reason to people only.
+  const diagnosticCode = (/[a-z]{3}/i.test(reported ?? '') ? null : answer) || reported
   return {
     action,
     status,
-    finalRecipient: reportedAddress(valueOf(fields, 'final-recipient') ?? valueOf(fields, 'x-actual-recipient')),
+    finalRecipient,
     originalRecipient: reportedAddress(originalRecipient && decodeXtext(originalRecipient)),
     diagnosticCode,
     remoteMta: valueOf(fields, 'remote-mta')?.replace(/^[\w-]{1,20}\s*;\s*/, '') || null,
     reply: replyOf(action, status, diagnosticCode),
+    words,
   }
 }
 
@@ -90,6 +111,8 @@ function readAction(value: string | null, status: string | null): DsnAction {
     .split(/[\s(;]/)[0]
   const action = ACTIONS.find(known => known === word)
   if (action) return action
+  // Not of RFC 3464, but used: the sender has given up.
+  if (word === 'expired' || word === 'failure' || word === 'error') return 'failed'
   // Without a word we know, the status decides; without that, nothing proves that the delivery is over.
   if (status?.startsWith('5')) return 'failed'
   return status?.startsWith('2') ? 'delivered' : 'delayed'
