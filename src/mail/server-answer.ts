@@ -8,25 +8,28 @@ const ANSWER_CHARS_MAX = 500
  * mark of a transcript opens it. Lines of one reply (`550-`) stay together.
  */
 export function logicalLines(text: string): string[] {
-  const lines: string[] = []
+  const lines: string[][] = []
   let isOpen = false
+  /** The last code announced another line of the same reply. */
+  let isContinued = false
   for (const raw of text.split('\n')) {
     const line = raw.trim()
-    const isNew = !isOpen || line === '' || (OPENS.test(line) && !isContinued(lines.at(-1)!))
-    if (line !== '') {
-      if (isNew) lines.push(line)
-      else lines[lines.length - 1] += ` ${line}`
+    if (line === '') {
+      isOpen = false
+      continue
     }
-    isOpen = line !== ''
+    if (isOpen && (isContinued || !OPENS.test(line))) lines.at(-1)!.push(line)
+    else lines.push([line])
+    const code = [...line.slice(-CODE_WITHIN).matchAll(/(?:^|\s)[45]\d\d([ -])/g)].at(-1)
+    if (!isOpen || code) isContinued = code?.[1] === '-'
+    isOpen = true
   }
-  return lines
+  return lines.map(parts => parts.join(' '))
 }
 
 const OPENS = /^(?:<<<|\.\.\.|-{3,}|[45]\d\d[ -]|giving up|i'm not going to|remote host said)/i
-
-/** The last code in it announces another line of the same reply. */
-const isContinued = (line: string): boolean =>
-  [...line.slice(-400).matchAll(/(?:^|\s)[45]\d\d([ -])/g)].at(-1)?.[1] === '-'
+/** How far from the end of its line a code is looked for. */
+const CODE_WITHIN = 400
 
 const ENHANCED = String.raw`[45]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)`
 const BEFORE = '(?:said|code|error|returned|reply|response|reason|status)'
