@@ -3,6 +3,7 @@
 
 import {
   ABOUT_SENDER,
+  BAD_HEADER,
   BLOCK_LIST,
   MAILBOX_BLOCKED,
   MAILBOX_BUSY,
@@ -90,6 +91,7 @@ export const BOUNCE_RULES: readonly BounceRule[] = [
   // 5.1.7 and 5.1.8 are about the sender's address: the recipient may be fine.
   { id: 'sender-address', when: { enhanced: /^1\.[78]$/ }, class: 'block' },
   { id: 'sender-refused', when: { text: ABOUT_SENDER }, class: 'block' },
+  { id: 'bad-header', when: { text: BAD_HEADER }, class: 'block' },
   { id: 'relay-denied', when: { text: RELAY_DENIED }, class: 'block' },
   { id: 'mailbox-full-text', when: { text: MAILBOX_FULL }, class: 'soft' },
   { id: 'mailbox-blocked-text', when: { text: MAILBOX_BLOCKED }, class: 'soft' },
@@ -121,7 +123,9 @@ export const BOUNCE_RULES: readonly BounceRule[] = [
 
   { id: 'storage', when: { codes: [552, 523] }, class: 'soft', isVague: true },
   { id: 'not-local', when: { codes: [551] }, class: 'hard' },
-  { id: 'accepts-no-mail', when: { codes: [521, 556] }, class: 'hard' }, // RFC 7504
+  // RFC 7504: 556 speaks of the domain. 521 speaks of the host, and many say it to those whom they do not want.
+  { id: 'domain-takes-no-mail', when: { codes: [556] }, class: 'hard' },
+  { id: 'host-takes-no-mail', when: { codes: [521] }, class: 'block', isVague: true },
   { id: 'rejected-by-recipient', when: { codes: [541, 571] }, class: 'block' },
   { id: 'mailbox-unavailable', when: { text: MAILBOX_UNAVAILABLE }, class: 'hard' },
   { id: 'refused', when: { text: REFUSED }, class: 'block', isVague: true },

@@ -38,7 +38,8 @@ export const NO_SUCH_DOMAIN = anyOf(
 
 /** RFC 7505, in words. */
 export const TAKES_NO_MAIL = anyOf(
-  /(?:domain|host) (?:does not|doesn.?t) (?:accept|receive) (?:e?mail|messages)|null ?mx/,
+  /(?:domain|host|server) (?:does not|doesn.?t) (?:accept|receive) (?:e?mail|messages)(?! from)|null ?mx/,
+  /(?:takes|accepts|receives) no (?:e?mail|messages)/,
   /(?:mx|srv)\b[^.;]{0,30}\bno smtp service/,
 )
 
@@ -69,7 +70,8 @@ export const THEIR_FAULT = anyOf(
 
 export const REJECTED_ALONE = anyOf(/^\W*(?:recipient )?(?:address )?rejected\W*$/)
 
-export const NOTHING_ELSE = anyOf(/^[^a-z]*$|\b(?:mailbox|recipient|addressee)\b/)
+/** Nothing, or a few words about the mailbox. A longer sentence may set conditions. */
+export const NOTHING_ELSE = anyOf(/^[^a-z]*$|^\W*(?:the |this )?(?:mailbox|recipient|addressee)(?: [\w-]+){0,4}\W*$/)
 
 /** Said to the sender: about its host, its message or its rights. */
 export const TO_THE_SENDER = anyOf(
@@ -98,13 +100,23 @@ export const TOO_LARGE = anyOf(
   /size (?:limit|of|exceeds?)|exceeds? (?:the )?(?:maximum|size|fixed)|recipsizelimit/,
 )
 
+const WHO_SENDS = String.raw`\b(?:sender|from|return|originat(?:or|ing))(?:'s)?`
+const SENDER = `${WHO_SENDS}(?: e?-?mail)?(?: address| domain| mailbox| account)?`
+
 export const ABOUT_SENDER = anyOf(
   /sender(?:'s)?(?: e?mail)?(?: address| domain)? (?:is )?(?:rejected|denied|unknown|invalid|refused|blocked)/,
-  /sender(?:'s)?(?: address| domain)? (?:is )?not (?:allowed|exist|found|valid|verified|accepted|authori[sz]ed)/,
-  /sender(?:'s)?(?: address| domain)? does not exist|sender verif|callout verification|verification failed for/,
+  `${SENDER} (?:is |does |was )?not (?:allowed|exist|found|valid|verified|accepted|authori[sz]ed)`,
+  `${SENDER} doesn.?t (?:exist|match)|sender verif|callout verification|verification failed for`,
   /(?:bad|invalid|unknown|unauthori[sz]ed|banned|unverified) (?:outbound )?sender|domain of sender/,
-  /return[- ]path|envelope from|mail from (?:domain|address)/,
+  /return[- ]path|envelope (?:from|sender)|mail from (?:domain|address)/,
   /my name was rejected|but sender was rejected|purported responsible/,
+  /\b(?:helo|ehlo)\b[^.;]{0,40}\b(?:rejected|invalid|argument|not found|name)|(?:invalid|bad) (?:helo|ehlo)/,
+)
+
+/** The message itself is not in order, whatever is called malformed or invalid in it. */
+export const BAD_HEADER = anyOf(
+  /\bheaders?\b[^.;]{0,60}\b(?:malformed|invalid|syntax|missing|bad|not valid)\b/,
+  /\b(?:malformed|invalid|bad|missing|multiple|duplicate)\b[^.;]{0,40}\bheaders?\b/,
 )
 
 export const RELAY_DENIED = anyOf(
@@ -122,6 +134,8 @@ export const BLOCK_LIST = anyOf(
   /\blisted (?:at|in|on|by)\b|network is on our|\breputation\b|banned sending ip|\(bl\)/,
   // Microsoft S3140 and SC-001, Yahoo and Apple [TSS04], Charter AUP#, Orange OFR_.
   /\bs31[45]0\b|\b(?:sc|ou|dy|cs|rp)-00\d\b|\[(?:tss|bl|cs|hm|ph|rl|pr|vd)\d{2}\]|\b(?:aup#|ofr_)\d+/,
+  // AOL (CON:B1), and the pages to which GMX and WEB.DE refer for an address that they refuse.
+  /\((?:con|rly|dyn|hvu|dns|rtr|cnt|cds|psm|rpt):\w{1,6}\)|[?&](?:c=bl|i=ip)\b/,
 )
 
 export const UNWANTED = anyOf(

@@ -120,6 +120,7 @@ function sectionsOf(notice: string): Section[] {
     if (named) current = sectionOf(named.address)
     if (current) current.text += `${named ? named.rest : line}\n`
     else if (line.startsWith('<<<')) unclaimed += `${line}\n`
+    else if (/while talking to /i.test(line.slice(0, 40))) unclaimed = ''
     if (sections.size >= RECIPIENTS_MAX) break
   }
   return [...sections.values()]

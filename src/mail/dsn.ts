@@ -2,6 +2,7 @@
 // Everything here comes from strangers: what is missing is null, what is nonsense is no report.
 
 import { type BounceClass, classifyReply, isPlain, isVague } from './bounce-classes.ts'
+import { BLOCK_LIST, THEIR_FAULT, UNWANTED } from './bounce-words.ts'
 import { type Notice, readNotice, readTextBounce, wordsAbout } from './dsn-text.ts'
 import { type HeaderField, readFields, valueOf } from './headers.ts'
 import type { ParsedMail } from './parsed-mail.ts'
@@ -45,14 +46,30 @@ export function readDsn(mail: ParsedMail): DsnReport[] {
  */
 export function classifyDsn({ action, reply, words }: DsnReport): { class: BounceClass; rule: string } {
   if (action !== 'failed') return { class: 'transient', rule: 'not-failed' }
-  const isTemporary = reply.code < 500
-  const verdict = classifyReply(isTemporary ? asPermanent(reply) : reply)
-  if (verdict.class !== 'transient' && !isVague(verdict.rule)) {
-    if (!isTemporary || isPlain(verdict.rule)) return verdict
-  }
-  const inWords = classifyReply({ code: 500, enhanced: null, text: words })
-  if (isPlain(inWords.rule)) return inWords
-  return isTemporary || verdict.class === 'transient' ? { class: 'soft', rule: 'gave-up' } : verdict
+  if (reply.code < 500) return classifyGivenUp(reply, words)
+  const verdict = classifyReply(reply)
+  if (!isVague(verdict.rule)) return verdict.class === 'transient' ? GAVE_UP : verdict
+  return plainWords(words, verdict.class) ?? verdict
+}
+
+const GAVE_UP = { class: 'soft', rule: 'gave-up' } as const
+
+function classifyGivenUp(reply: SmtpReply, words: string): { class: BounceClass; rule: string } {
+  const verdict = classifyReply(asPermanent(reply))
+  const isMeant = verdict.rule === 'no-such-user-text' && !THEIR_FAULT.test(reply.text)
+  if (verdict.class === 'hard' ? isMeant : isPlain(verdict.rule)) return verdict
+  return plainWords(words, 'block') ?? GAVE_UP
+}
+
+/**
+ * What the words of a notice say, if they mean one thing. Notices also list what might have been the reason: nobody is
+ * suppressed by words that could be such a list, or against an answer that refuses us.
+ */
+function plainWords(words: string, instead: BounceClass): { class: BounceClass; rule: string } | null {
+  const verdict = classifyReply({ code: 500, enhanced: null, text: words })
+  if (!isPlain(verdict.rule)) return null
+  const isDoubtful = instead === 'block' || BLOCK_LIST.test(words) || UNWANTED.test(words)
+  return verdict.class === 'hard' && isDoubtful ? null : verdict
 }
 
 const asPermanent = ({ code, enhanced, text }: SmtpReply): SmtpReply => ({

@@ -31,6 +31,17 @@ test('of several verdicts the one that names the recipient counts, a lone one in
   assert.equal(verdictOn(reading.verdicts.slice(0, 1), 'c@example.com')?.class, 'hard')
 })
 
+test('a server that repeats itself has said one thing', async () => {
+  const delayed = ['Final-Recipient: rfc822; list@example.com', 'Action: delayed', 'Status: 4.4.1']
+  const reading = readReport(await mailOf(dsn(delayed, failed('list@example.com'), failed('list@example.com'))))
+  assert(reading.kind === 'bounce')
+  assert.deepEqual(
+    reading.verdicts.map(verdict => verdict.class),
+    ['hard'],
+  )
+  assert.equal(verdictOn(reading.verdicts, 'jane@example.com')?.class, 'hard')
+})
+
 const daemon = (...body: string[]): string[] => [
   'From: MAILER-DAEMON@mx.example.com',
   'Subject: failure notice',

@@ -25,7 +25,7 @@ export type Reading =
 export function readReport(mail: ParsedMail): Reading {
   const complaint = isStatusReport(mail) ? null : readComplaint(mail)
   if (complaint) return complaint
-  const verdicts = readDsn(mail).map(verdictOf)
+  const verdicts = onceEach(readDsn(mail).map(verdictOf))
   return verdicts.length > 0 ? { kind: 'bounce', verdicts } : { kind: 'nothing' }
 }
 
@@ -50,6 +50,17 @@ function verdictOf(report: DsnReport): Verdict {
     name === null ? [] : [name.toLowerCase()],
   )
   return { names: [...new Set(names)], reply: report.reply, ...classifyDsn(report) }
+}
+
+/** Some servers repeat themselves; the first that is final counts. */
+function onceEach(verdicts: readonly Verdict[]): Verdict[] {
+  const byNames = new Map<string, Verdict>()
+  for (const verdict of verdicts) {
+    const key = verdict.names.join(' ')
+    const known = byNames.get(key)
+    if (!known || (known.class === 'transient' && verdict.class !== 'transient')) byNames.set(key, verdict)
+  }
+  return [...byNames.values()]
 }
 
 /** The verdict on our recipient: the only one, or, where an alias led to several, the one that names the address. */
