@@ -17,6 +17,8 @@ const SHOWN_MAX = 60
 
 interface Judged {
   name: string
+  /** A warning that it takes longer: it changes nothing, and labels that allow `soft` are taken to mean it. */
+  isDelay?: boolean
   isRight: boolean
   isWrongSuppression: boolean
   said: string
@@ -47,6 +49,8 @@ function show(what: string, judged: readonly Judged[]): void {
     isMet: share >= SHARE_MIN,
   })
   report({ name: `${what}: wrong suppressions`, value: `${wrong.length}`, target: '0', isMet: wrong.length === 0 })
+  const delays = judged.filter(({ isDelay }) => isDelay).length
+  if (delays > 0) note(`${delays} of them are warnings of a delay: they change nothing, which counts as soft`)
   for (const { name, said } of wrong) note(`wrong suppression: ${name}: ${said}`)
 }
 
@@ -58,11 +62,12 @@ async function judgeBounces(reader: MimeReader): Promise<Judged[]> {
     const reading: Reading = mail ? readReport(mail) : { kind: 'nothing' }
     for (const row of about) {
       const accepted = row['accept_classes']!.split('|')
-      const { said, detail } = bounceSaid(reading, row)
+      const { said, detail, isDelay } = bounceSaid(reading, row)
       const isRight = accepted.includes(said)
       const isWrongSuppression = said === 'hard' && !isRight
       judged.push({
         name: file,
+        isDelay,
         isRight,
         isWrongSuppression,
         said: `${said}, not ${accepted.join('|')} (${row['reason']}); ${detail}`,
@@ -73,8 +78,8 @@ async function judgeBounces(reader: MimeReader): Promise<Judged[]> {
 }
 
 /** A temporary failure that is reported before the sender gave up changes nothing here; labels call it soft. */
-function bounceSaid(reading: Reading, row: Record<string, string>): { said: string; detail: string } {
-  if (reading.kind !== 'bounce') return { said: 'none', detail: reading.kind }
+function bounceSaid(reading: Reading, row: Record<string, string>): { said: string; detail: string; isDelay: boolean } {
+  if (reading.kind !== 'bounce') return { said: 'none', detail: reading.kind, isDelay: false }
   const { verdicts } = reading
   // Rows that name nobody are told apart by the answer they were labelled from.
   const isSame = ({ reply }: Verdict): boolean =>
@@ -83,10 +88,13 @@ function bounceSaid(reading: Reading, row: Record<string, string>): { said: stri
   const verdict = row['recipient']
     ? verdictOn(verdicts, row['recipient'])
     : (verdicts.find(isSame) ?? verdicts[index] ?? null)
-  if (!verdict) return { said: 'none', detail: `${verdicts.length} verdicts, none on ${row['recipient']}` }
+  if (!verdict) {
+    return { said: 'none', detail: `${verdicts.length} verdicts, none on ${row['recipient']}`, isDelay: false }
+  }
   const { code, enhanced, text } = verdict.reply
-  const said = verdict.class !== 'transient' ? verdict.class : code >= 400 ? 'soft' : 'none'
-  return { said, detail: `${verdict.rule}: ${code} ${enhanced} ${text.slice(0, 120)}` }
+  const isDelay = verdict.class === 'transient' && code >= 400
+  const said = verdict.class !== 'transient' ? verdict.class : isDelay ? 'soft' : 'none'
+  return { said, detail: `${verdict.rule}: ${code} ${enhanced} ${text.slice(0, 120)}`, isDelay }
 }
 
 async function judgeComplaints(reader: MimeReader): Promise<Judged[]> {

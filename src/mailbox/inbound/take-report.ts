@@ -50,6 +50,8 @@ function findingsOn({ messageId, n, envelope }: ReadReturnPath, reading: Reading
   if (reading.kind === 'nothing') return []
   if (reading.kind === 'bounce') {
     const verdicts = reading.verdicts.slice(0, FINDINGS_MAX)
+    // Delayed is no verdict, and delivered is what we believed.
+    if (verdicts.every(verdict => verdict.class === 'transient')) return []
     if (n !== null) {
       return [{ kind: 'bounce', about: { messageId, n }, verdictOn: recipient => verdictOn(verdicts, recipient) }]
     }

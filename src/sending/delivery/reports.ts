@@ -32,13 +32,20 @@ export interface LateVerdict {
   reply: SmtpReply
 }
 
-export type Finding = { about: Reported } & (
-  | {
-      kind: 'bounce'
-      /** What the report says of this address, if anything. */ verdictOn: (recipient: string) => LateVerdict | null
-    }
-  | { kind: 'complaint' | 'opt-out'; detail: string | null }
-)
+export interface BounceFinding {
+  kind: 'bounce'
+  about: Reported
+  /** What the report says of this address, if anything. */
+  verdictOn: (recipient: string) => LateVerdict | null
+}
+
+export interface FeedbackFinding {
+  kind: 'complaint' | 'opt-out'
+  about: Reported
+  detail: string | null
+}
+
+export type Finding = BounceFinding | FeedbackFinding
 
 export type Change = 'bounced' | 'blocked' | 'complained' | 'unsubscribed' | 'suppressed'
 
@@ -47,12 +54,8 @@ export function recordFindings(world: World, findings: readonly Finding[]): Prom
   if (findings.length === 0) return Promise.resolve([])
   return world.db.transact(system('report'), async tx => {
     const deliveries = await findReported(tx, findings)
-    if (
-      await isAnyBeingSent(
-        tx,
-        [...deliveries.values()].filter(({ status }) => status === 'open'),
-      )
-    ) {
+    const open = [...deliveries.values()].filter(({ status }) => status === 'open')
+    if (await isAnyBeingSent(tx, open)) {
       throw refuse('unavailable', 'What became of this mail is not recorded yet.')
     }
     const changes: Change[] = []
