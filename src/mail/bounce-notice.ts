@@ -6,6 +6,7 @@ import type { ParsedMail } from './parsed-mail.ts'
 // The reason stands in the first screen; what follows is the returned message.
 const TEXT_CHARS_MAX = 32_768
 
+const LEAD = '(?:start of |possibly truncated |text of )?'
 const KIND = '(?:original|returned|undelivered|unsent|forwarded|rejected|old|bounced)'
 const MESSAGE = '(?:e-?)?(?:message|mail)'
 /** `The original message was received at …` is what sendmail's notices begin with. */
@@ -13,7 +14,7 @@ const NO_SENTENCE = String.raw`(?! (?:was|has|had|to|from|could|you|that|which|w
 
 /** Lines that open the returned message, or a part of it. Each must fill its line, or nearly: sentences say it too. */
 const RETURNED_MESSAGE: readonly RegExp[] = [
-  new RegExp(String.raw`^\W{0,60}(?:start of )?(?:the |your )?${KIND}[ -]${MESSAGE}\b${NO_SENTENCE}[^\n]{0,60}$`),
+  new RegExp(new RegExp(String.raw`^\W{0,60}${LEAD}(?:the |your )?${KIND}[ -]${MESSAGE}\b${NO_SENTENCE}[^\n]{0,60}$`)),
   /^\W{0,60}(?:[a-z]+ ){0,6}copy of (?:the|your)\b[^\n]{0,50}\b(?:message|mail)\b/,
   /^\W{0,60}(?:the )?(?:message|mail) (?:headers?|body|text|contents?)\b[^\n]{0,40}\b(?:follow|suppressed|removed)/,
   /^\W{0,60}(?:the )?headers?\b[^\n]{0,40}\b(?:of|from) (?:the|your) (?:original )?(?:message|mail)\b/,

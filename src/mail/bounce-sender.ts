@@ -2,6 +2,7 @@
 // lists are data: a mail system that signs differently is one more word here.
 
 import { anyOf } from './any-of.ts'
+import { classifyReply, isPlain } from './bounce-classes.ts'
 import { valueOf } from './headers.ts'
 import type { ParsedMail } from './parsed-mail.ts'
 
@@ -44,8 +45,10 @@ export function isBounceNotice(mail: ParsedMail, notice: string): boolean {
   if (isAnswerOfMailbox(mail, notice)) return false
   if (isFromDaemon(mail)) return saysSo(mail, notice) || hasServerAnswer(notice)
   // Anybody can write these words, or hand on a bounce. A bounce comes from the null sender (RFC 5321 §4.5.5).
-  const isHandedOn = /^(?:re|fwd?|aw|wg):/i.test(mail.subject ?? '')
-  return saysSo(mail, notice) && !isHandedOn && valueOf(mail.headers, 'return-path') === '<>'
+  const subject = mail.subject ?? ''
+  if (valueOf(mail.headers, 'return-path') !== '<>' || /^(?:re|fwd?|aw|wg):/i.test(subject)) return false
+  // Requests to confirm that one is no machine say that nothing was delivered, too; a bounce says why.
+  return BOUNCE_SUBJECT.test(subject) || (BOUNCE_SENTENCE.test(notice) && saysWhy(notice))
 }
 
 const saysSo = (mail: ParsedMail, notice: string): boolean =>
@@ -70,5 +73,8 @@ function isFromDaemon(mail: ParsedMail): boolean {
   // `From: <>` and `From: MAILER-DAEMON <>` hold no address that a parser would give.
   return DAEMON.test(address) || DAEMON_NAME.test(name) || /^(?:[\w" -]{0,40})?<>$/.test(raw) || DAEMON.test(raw.trim())
 }
+
+const saysWhy = (notice: string): boolean =>
+  hasServerAnswer(notice) || isPlain(classifyReply({ code: 500, enhanced: null, text: notice }).rule)
 
 const hasServerAnswer = (notice: string): boolean => /(?:^|[\s:'"(])[45]\d\d[ :-]+#?[45]\.\d{1,3}\.\d{1,3}/.test(notice)

@@ -135,7 +135,7 @@ export const BLOCK_LIST = anyOf(
   // Microsoft S3140 and SC-001, Yahoo and Apple [TSS04], Charter AUP#, Orange OFR_.
   /\bs31[45]0\b|\b(?:sc|ou|dy|cs|rp)-00\d\b|\[(?:tss|bl|cs|hm|ph|rl|pr|vd)\d{2}\]|\b(?:aup#|ofr_)\d+/,
   // AOL (CON:B1), and the pages to which GMX and WEB.DE refer for an address that they refuse.
-  /\((?:con|rly|dyn|hvu|dns|rtr|cnt|cds|psm|rpt):\w{1,6}\)|[?&](?:c=bl|i=ip)\b/,
+  /\b(?:con|rly|dyn|hvu|dns|rtr|cnt|cds|psm|rpt):[a-z]\w{1,3}\b|[?&](?:c=bl|i=ip)\b/,
 )
 
 export const UNWANTED = anyOf(

@@ -176,6 +176,9 @@ test('codes in odd places are found, and numbers that are none are not', async (
     "5.1.0 - Unknown address error 550-'5.4.1 Recipient address rejected: Access denied.'",
     'Sorry, no mailbox here by that name. (#5.1.1)',
     '5.1.1 <jane@example.com>... User Unknown',
+    '--> RCPT To:<jane@example.com>\r\n<-- 550 Unknown user',
+    'I said RCPT To, and mx.example.com responded with 550 user unknown',
+    '550 5.0.350 Remote server returned an error -> 550 5.1.10 not there',
   ]) {
     assert.equal(await classOf('<jane@example.com>:', answer), 'hard', answer)
   }
@@ -233,6 +236,7 @@ test('what the returned message says is never the reason', async () => {
     '--- Below this line is a copy of the message.',
     '------ This is a copy of the message, including all the headers. ------',
     '   ----- Original message -----',
+    'Possibly truncated original message follows:',
     '--- The header of the original message is following. ---',
     'Message headers follow.',
     'Return-Path: <hello@acme.example>',
@@ -260,6 +264,7 @@ test('mail systems that call themselves automatic answers are believed, mailboxe
     answered('Jane <jane@example.com>', 'Undeliverable: Hi', ...failure),
     answered('postmaster@example.com', 'Automatic reply: Undeliverable', ...failure),
     ['Return-Path: <>', 'From: jane@example.com', 'X-Autoreply: yes', 'Subject: Mail delivery', '', ...failure],
+    ['Return-Path: <>', 'From: jane@example.com', 'Subject: Please confirm', '', 'It has not been delivered yet.'],
     ['Return-Path: <>', 'From: jane@example.com', 'Subject: Fwd: Returned mail', '', 'See below.', ...failure],
   ]) {
     assert.deepEqual(await reportsIn(notes), [])

@@ -144,9 +144,16 @@ function replyOf(action: DsnAction, status: string | null, diagnosticCode: strin
   // A reply of several lines was folded into one field; its codes show where the lines began.
   const text = (diagnosticCode ?? '').replaceAll(/\s+/g, ' ')
   const reply = parseReply(text.replaceAll(/ (?=[45]\d\d[ -][45]\.\d)/g, '\n'))
-  const enhanced = reply.enhanced ?? status
+  const enhanced = telling(reply.enhanced) ?? nestedStatus(text) ?? telling(status) ?? reply.enhanced ?? status
   return { code: reply.code || codeFor(action, enhanced), enhanced, text: reply.text }
 }
+
+/** `5.0.x` says no more than that it failed. */
+const telling = (enhanced: string | null): string | null => (enhanced && !/^.\.0\./.test(enhanced) ? enhanced : null)
+
+/** Of the answer that an answer quotes: `554 5.0.0 … said: 550 5.1.1 …`. */
+const nestedStatus = (text: string): string | null =>
+  /[^\w.][45]\d\d[ -]([45]\.[1-7]\.\d{1,3})(?![\d.])/.exec(text)?.[1] ?? null
 
 /** A basic code where none was reported. 500 and 400 say no more than that it failed, for good or for now. */
 function codeFor(action: DsnAction, enhanced: string | null): number {

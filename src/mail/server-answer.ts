@@ -32,13 +32,13 @@ const OPENS = /^(?:<<<|\.\.\.|-{3,}|[45]\d\d[ -]|giving up|i'm not going to|remo
 const CODE_WITHIN = 400
 
 const ENHANCED = String.raw`[45]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)`
-const BEFORE = '(?:said|code|error|returned|reply|response|reason|status)'
+const BEFORE = '(?:said|code|error|returned|reply|response|responded with|reason|status)'
 /** From sure to unsure; the first form that is found anywhere wins. */
 const FORMS: readonly RegExp[] = [
   // A basic code with its enhanced one: `550 5.1.1`, `550-5.1.1`, `550: 5.1.1`, `550 (#5.1.1)`, `550-'5.4.1`.
   new RegExp(String.raw`(?<![\d.@\w])[45]\d\d[ :,'"#(-]{1,4}${ENHANCED}`),
   // A basic code where an answer begins: at the start of a line, after a colon, a quote, an arrow, a bracket or a word.
-  new RegExp(String.raw`(?:^|[:'"#(>]\s?|<<< ?|\b${BEFORE}[\s:]{1,3})[45]\d\d(?=[\s:,-]+[^\d\s]|:|-)`),
+  new RegExp(String.raw`(?:^|[:'"#(>]\s?|(?:<<<|<-+|\*+|=>|-+) |\b${BEFORE}[\s:]{1,3})[45]\d\d(?=[\s:,-]+[^\d\s]|:|-)`),
 ]
 /** An enhanced code alone: the words may stand on either side of it. */
 const BARE = new RegExp(String.raw`(?:^|[\s#(:'"[])(${ENHANCED})`)
