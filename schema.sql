@@ -169,6 +169,7 @@ create table deliveries (
   response text,
   mx_host text,
   updated_at timestamp with time zone not null,
+  envelope integer,
   constraint deliveries_kind_check CHECK ((kind = ANY (ARRAY['to'::text, 'cc'::text, 'bcc'::text]))),
   constraint deliveries_status_check CHECK ((status = ANY (ARRAY['open'::text, 'delivered'::text, 'bounced'::text, 'blocked'::text, 'complained'::text, 'suppressed'::text, 'expired'::text, 'cancelled'::text]))),
   constraint deliveries_pkey PRIMARY KEY (message_id, n)

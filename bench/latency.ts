@@ -34,6 +34,7 @@ export async function databaseClient({ dataDir }: BenchServer): Promise<pg.Clien
   const cluster = join(dataDir, 'postgres', 'cluster')
   const host = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[4]!
   const password = (await readFile(join(cluster, 'password'), 'utf8')).trim()
+  // The superuser of the embedded database: tables are filled past the rules of the service.
   const client = new pg.Client({ host, user: 'sluice', password, database: 'sluice', pipeline: true })
   await client.connect()
   return client

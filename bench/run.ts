@@ -9,6 +9,7 @@ import { benchNeighbours } from './neighbours.ts'
 import { benchPause } from './pause.ts'
 import { benchObserved } from './observed.ts'
 import { benchObserve } from './observe.ts'
+import { benchReports } from './reports.ts'
 import { benchSending } from './sending.ts'
 import { benchStart } from './start.ts'
 import { benchSubmission } from './submission.ts'
@@ -28,6 +29,7 @@ const sections: Record<string, () => Promise<void>> = {
   observed: benchObserved,
   guardian: benchGuardian,
   neighbours: benchNeighbours,
+  reports: benchReports,
   memory: benchMemory,
   start: benchStart,
 }

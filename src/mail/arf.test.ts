@@ -182,3 +182,19 @@ test('garbage gives nothing or a harmless report', async () => {
     }),
   )
 })
+
+test('what goes into events is a word, an address and an id, whatever a stranger wrote', async () => {
+  const typeOf = async (value: string) =>
+    (await complaintIn(report([`Feedback-Type: ${value}`], ORIGINAL)))?.feedbackType
+  assert.equal(await typeOf('Fraud (of a kind)'), 'fraud')
+  assert.equal(await typeOf('abuse\u001b[31m\u0000red'), 'abuse')
+  for (const nonsense of ['x'.repeat(5_000), '\u0000', '\ud800é', '<script>'])
+    assert.equal(await typeOf(nonsense), 'other')
+  const strange = await complaintIn(
+    report(
+      ['Feedback-Type: abuse', 'Source-IP: 1.2.3.4\u0007; drop', 'Original-Rcpt-To: <jane\u0000@example.com>'],
+      [`Message-ID: <a\u0007${'b'.repeat(2_000)}@x>`],
+    ),
+  )
+  assert.deepEqual([strange?.sourceIp, strange?.messageId, strange?.originalRecipients], [null, null, []])
+})

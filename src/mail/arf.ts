@@ -1,6 +1,7 @@
 // Reads complaint reports: the Abuse Reporting Format of RFC 5965, and the older kind that is only the message itself
 // sent back, as Microsoft's JMRP does it. Receivers often hide the recipient; our own return path then tells who.
 
+import { isIP } from 'node:net'
 import { type HeaderField, readFields, valueOf, valuesOf } from './headers.ts'
 import type { ParsedMail } from './parsed-mail.ts'
 import { originalHeader, reportedAddress, textsOfParts } from './report-parts.ts'
@@ -31,16 +32,28 @@ export function readArf(mail: ParsedMail): ArfReport | null {
   const fields = reportFields(mail, original)
   if (!fields) return null
   return {
-    feedbackType: valueOf(fields, 'feedback-type')?.toLowerCase() || 'abuse',
+    feedbackType: feedbackTypeOf(fields),
     originalRecipients: recipientsOf(mail, fields, original),
     originalMailFrom: reportedAddress(valueOf(fields, 'original-mail-from')),
     arrivalDate: readDate(valueOf(fields, 'arrival-date') ?? valueOf(fields, 'received-date')),
-    sourceIp: valueOf(fields, 'source-ip'),
-    messageId: /<[^<>\s]+>/.exec(valueOf(original, 'message-id') ?? '')?.[0] ?? null,
+    sourceIp: addressIn(valueOf(fields, 'source-ip')),
+    messageId: MESSAGE_ID.exec(valueOf(original, 'message-id') ?? '')?.[0] ?? null,
     returnPath: reportedAddress(valueOf(original, 'return-path')),
     originalHeader: original,
   }
 }
+
+/** A word by RFC 5965 §3.5, which goes into events and rows: whatever else stands there was not meant for them. */
+function feedbackTypeOf(fields: readonly HeaderField[]): string {
+  const type = valueOf(fields, 'feedback-type')?.toLowerCase() || 'abuse'
+  return /^[a-z0-9][a-z0-9-]{0,39}(?![a-z0-9-])/.exec(type)?.[0] ?? 'other'
+}
+
+const addressIn = (value: string | null): string | null =>
+  value !== null && isIP(value.trim()) !== 0 ? value.trim() : null
+
+// RFC 5322 §2.1.1: no line is longer. Neither blanks nor control characters are part of an id.
+const MESSAGE_ID = /<[^<>\s\p{Cc}]{1,996}>/u
 
 /** The fields of the report: from its part, from plain text, or none at all where the message alone was sent back. */
 function reportFields(mail: ParsedMail, original: HeaderField[]): HeaderField[] | null {

@@ -3,16 +3,24 @@
 
 import {
   ABOUT_SENDER,
+  BAD_HEADER,
   BLOCK_LIST,
+  MAILBOX_BLOCKED,
   MAILBOX_BUSY,
   MAILBOX_FULL,
   MAILBOX_GONE,
   MAILBOX_UNAVAILABLE,
+  NOTHING_ELSE,
   NO_SUCH_DOMAIN,
   NO_SUCH_USER,
   REFUSED,
+  REJECTED_ALONE,
   RELAY_DENIED,
+  SENT_TOO_MUCH,
+  TAKES_NO_MAIL,
+  THEIR_FAULT,
   TOO_LARGE,
+  TO_THE_SENDER,
   UNWANTED,
 } from './bounce-words.ts'
 import type { SmtpReply } from './smtp-reply.ts'
@@ -27,30 +35,40 @@ export type BounceRule = {
     enhanced?: RegExp
     /** Matches the text without the addresses in it, which may hold any word. */
     text?: RegExp
+    namesAddress?: boolean
   }
   class: BounceClass
+  isVague?: true
 }
 
 /** The class of a reply and the rule that gave it. Not a 5xx, whatever else it says, is worth another try. */
 export function classifyReply(reply: SmtpReply): { class: BounceClass; rule: string } {
   if (reply.code < 500 || reply.code > 599) return { class: 'transient', rule: 'temporary' }
   const subjectAndDetail = reply.enhanced?.slice(2) ?? ''
-  const words = reply.text.replaceAll(ADDRESSES, ' ')
+  const words = reply.text.replaceAll(ADDRESSES, ' ').replaceAll(/\s+/g, ' ')
   const rule = BOUNCE_RULES.find(
     ({ when }) =>
       (when.codes?.includes(reply.code) ?? true) &&
       (when.enhanced?.test(subjectAndDetail) ?? true) &&
-      (when.text?.test(words) ?? true),
+      (when.text?.test(words) ?? true) &&
+      (when.namesAddress === undefined || when.namesAddress === reply.text.includes('@')),
   )
   return rule ? { class: rule.class, rule: rule.id } : { class: 'soft', rule: 'unknown-permanent' }
 }
+
+/** It follows from a code that is given for anything; other words may tell more. */
+export const isVague = (rule: string): boolean => rulesById.get(rule)?.isVague ?? rule === 'unknown-permanent'
+
+/** Somebody said it in words that mean one thing. */
+export const isPlain = (rule: string): boolean => rulesById.get(rule)?.when.text !== undefined && !isVague(rule)
 
 // Bounded, so that a hostile reply cannot make the search try every start against every end.
 const ADDRESSES = /<[^<>\s]{0,99}@[^<>\s]{0,255}>|[^\s<>"'(),;:]{1,99}@[^\s<>"'(),;:]{1,255}/g
 
 /**
  * The enhanced code decides first, then the basic code, then the text. Some receivers misuse codes, so where the words
- * are plain they come before the code that is known to be misused; each such rule names the code it corrects.
+ * are plain they come before the code that is known to be misused; each such rule names the code it corrects. Only words or
+ * codes about the mailbox or its domain are hard: an address that is suppressed by mistake gets no more mail.
  */
 export const BOUNCE_RULES: readonly BounceRule[] = [
   // These answer to a log-in or to its lack: `535 unknown user` is not about the recipient.
@@ -61,17 +79,25 @@ export const BOUNCE_RULES: readonly BounceRule[] = [
   // 5.2.2, 5.2.3 and 5.3.4 are used by everybody as they were meant.
   { id: 'mailbox-full', when: { enhanced: /^2\.2$/ }, class: 'soft' },
   { id: 'message-too-large', when: { enhanced: /^(?:2\.3|3\.4)$/ }, class: 'soft' },
+  // We sent too much, or to too many that are not there: said with 5.1.1 too, and never about this recipient.
+  { id: 'sent-too-much', when: { text: SENT_TOO_MUCH }, class: 'block' },
   // 5.7.1 is the favourite code of old Exchange and Yandex for a mailbox that is not there.
   { id: 'sender-refused-by-policy', when: { enhanced: /^7\./, text: ABOUT_SENDER }, class: 'block' },
+  { id: 'mailbox-blocked-as-policy', when: { enhanced: /^7\./, text: MAILBOX_BLOCKED }, class: 'soft' },
   { id: 'no-such-user-as-policy', when: { enhanced: /^7\./, text: NO_SUCH_USER }, class: 'hard' },
+  { id: 'no-mail-as-policy', when: { enhanced: /^7\./, text: TAKES_NO_MAIL }, class: 'hard' },
+  { id: 'mailbox-gone-as-policy', when: { enhanced: /^7\./, text: MAILBOX_GONE }, class: 'hard' },
   { id: 'policy', when: { enhanced: /^7\./ }, class: 'block' },
   // 5.1.7 and 5.1.8 are about the sender's address: the recipient may be fine.
   { id: 'sender-address', when: { enhanced: /^1\.[78]$/ }, class: 'block' },
   { id: 'sender-refused', when: { text: ABOUT_SENDER }, class: 'block' },
+  { id: 'bad-header', when: { text: BAD_HEADER }, class: 'block' },
   { id: 'relay-denied', when: { text: RELAY_DENIED }, class: 'block' },
   { id: 'mailbox-full-text', when: { text: MAILBOX_FULL }, class: 'soft' },
+  { id: 'mailbox-blocked-text', when: { text: MAILBOX_BLOCKED }, class: 'soft' },
   { id: 'no-such-user-text', when: { text: NO_SUCH_USER }, class: 'hard' },
   { id: 'no-such-domain-text', when: { text: NO_SUCH_DOMAIN }, class: 'hard' },
+  { id: 'no-mail-text', when: { text: TAKES_NO_MAIL }, class: 'hard' },
   { id: 'message-too-large-text', when: { text: TOO_LARGE }, class: 'soft' },
   // 550 5.1.1, 5.2.0 and 5.3.0 are also given for what a filter or a block list refused.
   { id: 'block-list', when: { text: BLOCK_LIST }, class: 'block' },
@@ -79,29 +105,39 @@ export const BOUNCE_RULES: readonly BounceRule[] = [
   // Gmail: a mailbox that is receiving too fast is neither gone nor full.
   { id: 'mailbox-busy', when: { enhanced: /^2\.1$/, text: MAILBOX_BUSY }, class: 'soft' },
   { id: 'mailbox-gone-text', when: { text: MAILBOX_GONE }, class: 'hard' },
+  { id: 'their-fault-text', when: { text: THEIR_FAULT }, class: 'soft', isVague: true },
+  // An address and that it is rejected, nothing else.
+  { id: 'address-rejected', when: { text: REJECTED_ALONE, namesAddress: true }, class: 'hard' },
 
   { id: 'relayed-to-non-compliant', when: { enhanced: /^1\.9$/ }, class: 'soft' },
   { id: 'bad-address', when: { enhanced: /^1\./ }, class: 'hard' },
   { id: 'mailbox-disabled', when: { enhanced: /^2\.1$/ }, class: 'hard' },
-  { id: 'mailbox', when: { enhanced: /^2\./ }, class: 'soft' },
-  { id: 'mail-system', when: { enhanced: /^3\.[1-9]/ }, class: 'soft' },
+  { id: 'mailbox', when: { enhanced: /^2\./ }, class: 'soft', isVague: true },
+  { id: 'mail-system', when: { enhanced: /^3\.[1-9]/ }, class: 'soft', isVague: true },
   // 5.4.4: no route, so no MX. 5.4.310 is Microsoft's for a domain that does not exist.
   { id: 'no-route', when: { enhanced: /^4\.(?:4|310)$/ }, class: 'hard' },
-  { id: 'network', when: { enhanced: /^4\.[1-9]/ }, class: 'soft' },
-  { id: 'protocol', when: { enhanced: /^5\.[1-9]/ }, class: 'soft' },
+  { id: 'network', when: { enhanced: /^4\.[1-9]/ }, class: 'soft', isVague: true },
+  { id: 'protocol', when: { enhanced: /^5\.[1-9]/ }, class: 'soft', isVague: true },
   { id: 'unicode-not-supported', when: { enhanced: /^6\.(?:7|8|9|10)$/ }, class: 'soft' },
   { id: 'content', when: { enhanced: /^6\./ }, class: 'block' },
 
-  { id: 'storage', when: { codes: [552, 523] }, class: 'soft' },
+  { id: 'storage', when: { codes: [552, 523] }, class: 'soft', isVague: true },
   { id: 'not-local', when: { codes: [551] }, class: 'hard' },
-  { id: 'accepts-no-mail', when: { codes: [521, 556] }, class: 'hard' }, // RFC 7504
+  // RFC 7504: 556 speaks of the domain. 521 speaks of the host, and many say it to those whom they do not want.
+  { id: 'domain-takes-no-mail', when: { codes: [556] }, class: 'hard' },
+  { id: 'host-takes-no-mail', when: { codes: [521] }, class: 'block', isVague: true },
   { id: 'rejected-by-recipient', when: { codes: [541, 571] }, class: 'block' },
-  // Also what a late report gives that says no more than that it failed.
-  { id: 'command', when: { codes: [500, 501, 502, 503, 504, 555] }, class: 'soft' },
-
   { id: 'mailbox-unavailable', when: { text: MAILBOX_UNAVAILABLE }, class: 'hard' },
-  { id: 'refused', when: { text: REFUSED }, class: 'block' },
-  // RFC 5321 §4.2.3: 550 mailbox unavailable, 553 mailbox name not allowed.
-  { id: 'mailbox-refused', when: { codes: [550, 553] }, class: 'hard' },
-  { id: 'transaction-failed', when: { codes: [554] }, class: 'block' },
+  { id: 'refused', when: { text: REFUSED }, class: 'block', isVague: true },
+  // Also what a late report gives that says no more than that it failed.
+  { id: 'command', when: { codes: [500, 501, 502, 503, 504, 555] }, class: 'soft', isVague: true },
+  // RFC 5321 §4.2.3: 550 mailbox unavailable, 553 mailbox name not allowed. So it is where nothing else is said, or the
+  // address; words that nobody understands suppress nobody.
+  { id: 'to-the-sender', when: { codes: [550, 553], text: TO_THE_SENDER }, class: 'block', isVague: true },
+  { id: 'mailbox-refused', when: { codes: [550, 553], text: NOTHING_ELSE }, class: 'hard', isVague: true },
+  { id: 'address-refused', when: { codes: [550, 553], namesAddress: true }, class: 'hard', isVague: true },
+  { id: 'refused-without-reason', when: { codes: [550, 553] }, class: 'soft', isVague: true },
+  { id: 'transaction-failed', when: { codes: [554] }, class: 'block', isVague: true },
 ]
+
+const rulesById = new Map(BOUNCE_RULES.map(rule => [rule.id, rule]))

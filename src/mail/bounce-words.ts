@@ -1,33 +1,87 @@
 // The wording of refusals, collected from what the large receivers and the common filters answer. Kept apart from the
 // rules, so that a new sentence is one more line here and no thought about order.
 
+import { anyOf } from './any-of.ts'
+
 // Who is missing. An IP address that is "not valid" says nothing about the recipient.
 const ADDRESS = '(?<!(?:ip|host|client|remote|helo) )address'
-const MAILBOX = String.raw`\b(?:users?|recipients?|mailbox|account|addressee|alias|${ADDRESS})\b`
+const MAILBOX = String.raw`\b(?:users?|user ?id|recipients?|mailbox|account|addressee|alias|${ADDRESS})\b`
+const ELSEWHERE_MAILBOX = String.raw`(?:adresse|benutzer|empf.nger|utilisateur|destinataire|usuario|buz.n|casella|utente)\b`
 // Up to the end of the clause.
 const NEARBY = '[^.;]{0,40}?'
-const NO = String.raw`\b(?:no such|unknown|invalid|non-?existent) (?:local |final |destination |email )?`
+const NO = String.raw`\b(?:no such|unknown|invalid|malformed|non-?existent) (?:local |final |destination |recipient |e-?mail )?`
 
 export const NO_SUCH_USER = anyOf(
   `${NO}(?:person|e-?mail|${MAILBOX})`,
   String.raw`${MAILBOX}${NEARBY}\b(?:unknown|invalid|non-?existent|doesn.?t (?:exist|have))\b`,
-  String.raw`${MAILBOX}${NEARBY}\bnot (?:be )?(?:found|exist|known|recogni[sz]ed|listed|(?:a )?valid)\b`,
-  String.raw`${MAILBOX}${NEARBY}\bno longer (?:valid|exists?|available|in use|here|on server)\b`,
+  String.raw`${MAILBOX}${NEARBY}\bn(?:o|')t (?:be )?(?:found|exist|known|recogni[sz]ed|listed|(?:a )?valid)\b`,
+  String.raw`${MAILBOX}${NEARBY}\bno longer (?:valid|exists?|available|active|in use|here|on server|accept\w*|works?)\b`,
   String.raw`${MAILBOX} (?:is )?not (?:local|here)\b`,
+  String.raw`\bnot (?:a |an )?(?:valid|known|existing) (?:e-?mail )?${MAILBOX}`,
+  String.raw`\b(?:wrong|bad|incorrect) (?:recipient|destination)\b`,
   /recipient address rejected: (?:access denied|undeliverable|user|unknown|unverified)/,
-  /recipientnotfound|unroute?able address|not our customer|destinataire invalide/,
+  /recipientnotfound|recipnotfound|unroute?able address|not our customer|destinataire invalide/,
+  /(?:unknown|illegal) or (?:illegal|unknown) (?:user|alias)|not listed in (?:the )?(?:domino|public|name)/,
+  /(?:can ?not|can'?t|could ?n[o']t|unable to) (?:find|locate) (?:the |this |that |a )?(?:user|recipient|mailbox|account)/,
+  // The same in other tongues, beside the word for a mailbox or its owner.
+  `${ELSEWHERE_MAILBOX}${NEARBY}(?:n.existe pas|existiert nicht|no existe|non esiste)`,
+  `${ELSEWHERE_MAILBOX}${NEARBY}(?:unbekannt|inconnue?|desconocid|sconosciut)`,
+  /destination mailbox has moved|(?:has|have) moved(?:,| to)|no forwarding address/,
   /doesn.?t have an? \S+ account|no mailbox (?:here )?by that name/,
 )
 
 export const NO_SUCH_DOMAIN = anyOf(
-  /(?:domain|host)(?: name)? (?:not found|does not exist|not exist|unknown|invalid)/,
+  /(?:domain|host)(?: name)?(?: is)? (?:not found|does not exist|not exist|unknown|invalid)/,
   /no such domain|weren.?t able to find the recipient domain/,
-  /domain (?:does not|doesn.?t) (?:accept|receive) (?:e?mail|messages)|null ?mx|no mx record/,
+  /domain (?:name )?is not (?:reachable|valid|known)|no mx record|unknown (?:host|domain)/,
+)
+
+/** RFC 7505, in words. */
+export const TAKES_NO_MAIL = anyOf(
+  /(?:domain|host|server) (?:does not|doesn.?t) (?:accept|receive) (?:e?mail|messages)(?! from)|null ?mx/,
+  /(?:takes|accepts|receives) no (?:e?mail|messages)/,
+  /(?:mx|srv)\b[^.;]{0,30}\bno smtp service/,
+)
+
+const OWNER = "(?:recipient|user|mailbox|account)(?:'s)?(?: e?mail)?"
+
+/** The mailbox is there and closed for a time, by its owner or his provider. It is no word on us. */
+export const MAILBOX_BLOCKED = anyOf(
+  String.raw`${OWNER}(?: account| mailbox)? (?:is|has been|was) (?:currently |temporarily )?(?:blocked|on hold|frozen)\b`,
+  /(?:user|account|mailbox|recipient)\b[^.;]{0,40}\btemporar(?:y|ily) (?:locked|disabled|suspended|blocked|unavailable)/,
+)
+
+export const SENT_TOO_MUCH = anyOf(
+  /has sent to too many|too many (?:invalid|unknown|bad|non-?existent) (?:recipients?|users?|addresses)/,
+  /(?:sent|sending|receiv\w+|messages?|recipients?)\b[^.;]{0,30}\btoo many (?:messages|recipients|mails|emails)\b/,
+  /too many recipients (?:this|per|in|within|received)/,
+  /(?:sending|hourly|daily|message) (?:rate|limit|quota) (?:has been )?exceeded/,
+)
+
+/** Their system, not the mailbox and not us. */
+export const THEIR_FAULT = anyOf(
+  /mailer error|system (?:config|error|fault)|configuration error|internal (?:server )?error|software error/,
+  /^\W*transaction failed\W*$|service (?:is )?(?:currently |temporarily )?unavailable|too many hops|\bloop/,
+  /command died|i\/o error|can'?t create|unable to create|loops? back|hosts? ha(?:ve|s) been failing|lost connection/,
+  /(?:network|host) (?:is )?unreachable|no route to host|connection (?:was )?(?:dropped|closed)|requests to connect/,
+  /delivery (?:time|expired)|message expired|retry time(?:out)? (?:not reached|exceeded)|queue too long/,
+  /connection (?:timed out|refused|reset|lost)|timed? ?out|could not connect|(?:unable|failed) to connect/,
+)
+
+export const REJECTED_ALONE = anyOf(/^\W*(?:recipient )?(?:address )?rejected\W*$/)
+
+/** Nothing, or a few words about the mailbox. A longer sentence may set conditions. */
+export const NOTHING_ELSE = anyOf(/^[^a-z]*$|^\W*(?:the |this )?(?:mailbox|recipient|addressee)(?: [\w-]+){0,4}\W*$/)
+
+/** Said to the sender: about its host, its message or its rights. */
+export const TO_THE_SENDER = anyOf(
+  /\byour (?:ip|host|server|domain|message|e-?mail|mail|network|address|connection|client|isp|system)\b/,
+  /\byou (?:can ?not|can'?t|may not|must|are not|do not|don'?t|should)\b|\bsend(?:er|ing)\b|\bclient\b|\bhelo\b/,
 )
 
 export const MAILBOX_GONE = anyOf(
-  /(?:account|mailbox|user|recipient|inbox)\b[^.;]{0,40}?\b(?:disabled|inactive|suspended|deactivated)\b/,
-  /(?:account|mailbox|user|recipient|inbox)\b[^.;]{0,40}?\b(?:closed|expired|terminated|discontinued|locked)\b/,
+  /(?<!your )(?:account|mailbox|user|recipient|inbox)\b[^.;]{0,40}?\b(?:disabled|inactive|suspended|deactivated)\b/,
+  /(?<!your )(?:account|mailbox|user|recipient|inbox)\b[^.;]{0,40}?\b(?:closed|expired|terminated|discontinued|locked)\b/,
   /(?:disabled|inactive|suspended|deactivated|closed|expired) (?:account|mailbox|user|recipient)/,
 )
 
@@ -37,7 +91,8 @@ export const MAILBOX_BUSY = anyOf(/\brate\b|quickly|too (?:many|much)|temporar/)
 export const MAILBOX_FULL = anyOf(
   /(?:mailbox|inbox|quota|storage|account)\b[^.;]{0,40}?\b(?:full|exceed(?:s|ed|ing)?|over|overflow|out of|limit)\b/,
   /over ?quota|out of storage|exceeded (?:the )?(?:storage|quota|mailbox)|insufficient (?:disk|system|storage)/,
-  /not enough (?:disk )?(?:space|storage)|disk (?:full|quota)/,
+  /not enough (?:disk )?(?:space|storage)|disk (?:full|quota)|(?:mail ?folder|mail ?box|maildir)\b[^.;]{0,30}\b(?:full|exceed)/,
+  /too much mail|mailbox size|user'?s disk|bo.te (?:aux lettres )?pleine|postfach[^.;]{0,20}voll|buz.n[^.;]{0,20}lleno/,
 )
 
 export const TOO_LARGE = anyOf(
@@ -45,12 +100,23 @@ export const TOO_LARGE = anyOf(
   /size (?:limit|of|exceeds?)|exceeds? (?:the )?(?:maximum|size|fixed)|recipsizelimit/,
 )
 
+const WHO_SENDS = String.raw`\b(?:sender|from|return|originat(?:or|ing))(?:'s)?`
+const SENDER = `${WHO_SENDS}(?: e?-?mail)?(?: address| domain| mailbox| account)?`
+
 export const ABOUT_SENDER = anyOf(
   /sender(?:'s)?(?: e?mail)?(?: address| domain)? (?:is )?(?:rejected|denied|unknown|invalid|refused|blocked)/,
-  /sender(?:'s)?(?: address| domain)? (?:is )?not (?:allowed|exist|found|valid|verified|accepted|authori[sz]ed)/,
-  /sender(?:'s)?(?: address| domain)? does not exist|sender verif|callout verification|verification failed for/,
+  `${SENDER} (?:is |does |was )?not (?:allowed|exist|found|valid|verified|accepted|authori[sz]ed)`,
+  `${SENDER} doesn.?t (?:exist|match)|sender verif|callout verification|verification failed for`,
   /(?:bad|invalid|unknown|unauthori[sz]ed|banned|unverified) (?:outbound )?sender|domain of sender/,
-  /return[- ]path|envelope from|mail from (?:domain|address)/,
+  /return[- ]path|envelope (?:from|sender)|mail from (?:domain|address)/,
+  /my name was rejected|but sender was rejected|purported responsible/,
+  /\b(?:helo|ehlo)\b[^.;]{0,40}\b(?:rejected|invalid|argument|not found|name)|(?:invalid|bad) (?:helo|ehlo)/,
+)
+
+/** The message itself is not in order, whatever is called malformed or invalid in it. */
+export const BAD_HEADER = anyOf(
+  /\bheaders?\b[^.;]{0,60}\b(?:malformed|invalid|syntax|missing|bad|not valid)\b/,
+  /\b(?:malformed|invalid|bad|missing|multiple|duplicate)\b[^.;]{0,40}\bheaders?\b/,
 )
 
 export const RELAY_DENIED = anyOf(
@@ -68,6 +134,8 @@ export const BLOCK_LIST = anyOf(
   /\blisted (?:at|in|on|by)\b|network is on our|\breputation\b|banned sending ip|\(bl\)/,
   // Microsoft S3140 and SC-001, Yahoo and Apple [TSS04], Charter AUP#, Orange OFR_.
   /\bs31[45]0\b|\b(?:sc|ou|dy|cs|rp)-00\d\b|\[(?:tss|bl|cs|hm|ph|rl|pr|vd)\d{2}\]|\b(?:aup#|ofr_)\d+/,
+  // AOL (CON:B1), and the pages to which GMX and WEB.DE refer for an address that they refuse.
+  /\b(?:con|rly|dyn|hvu|dns|rtr|cnt|cds|psm|rpt):[a-z]\w{1,3}\b|[?&](?:c=bl|i=ip)\b/,
 )
 
 export const UNWANTED = anyOf(
@@ -75,6 +143,9 @@ export const UNWANTED = anyOf(
   /malicious|fraud|suspicious|\bpolic(?:y|ies)\b|\b(?:spf|dkim|dmarc)\b|unauthenticated|not authenticated/,
   /authentication (?:failed|required|error|checks)|\bblock(?:ed|ing)?\b|\bbanned\b|administrative(?:ly)? prohib/,
   /reverse dns|\brdns\b|\bptr\b|no smtp service|nemesis|service not available|frequency limited|rate limit/,
+  /find your (?:reverse )?hostname|name lookup failed|unverif\w+ sending|generic hostname|dynamic (?:ip|pool)|dial-?up/,
+  /do(?:es)? not accept (?:e?mail|messages|connections) from|not accepting connections|daily relay quota|mail relay/,
+  /mismatch(?:e[sd])?\b|open relay|no access from|client host rejected|may not be mail exchanger|service refused/,
   /too many (?:connections|messages|complaints)|content (?:rejected|denied|refused|restriction|filter)/,
 )
 
@@ -84,7 +155,3 @@ export const REFUSED = anyOf(
   /reject|denied|refused|prohibited|forbidden|disallowed|unacceptable|go away/,
   /not (?:allowed|permitted|accepted|authori[sz]ed|welcome)/,
 )
-
-function anyOf(...patterns: (RegExp | string)[]): RegExp {
-  return new RegExp(patterns.map(pattern => (typeof pattern === 'string' ? pattern : pattern.source)).join('|'), 'i')
-}

@@ -2,98 +2,160 @@
 // the fields of RFC 3464, so that one reader serves both.
 
 import { parseAddressOnly } from './address.ts'
+import { anyOf } from './any-of.ts'
+import { noticeOf } from './bounce-notice.ts'
+import { isBounceNotice } from './bounce-sender.ts'
 import { type HeaderField, readFields, valueOf } from './headers.ts'
 import type { ParsedMail } from './parsed-mail.ts'
+import { answerIn, answerNaming, logicalLines } from './server-answer.ts'
 
-// The reason stands in the first screen; what follows is the returned message.
-const TEXT_CHARS_MAX = 65_536
 const RECIPIENTS_MAX = 100
 
 /** The fields that a report about each recipient would have had; empty when the message is no bounce. */
-export function readTextBounce(mail: ParsedMail): HeaderField[][] {
-  if (!looksLikeBounce(mail)) return []
-  const text = (mail.text ?? '').slice(0, TEXT_CHARS_MAX).replaceAll('\r\n', '\n')
-  const readers = [fieldsInText, addressParagraphs, exchangeDiagnostics, failedRecipients]
-  for (const read of readers) {
-    const groups = read(text, mail)
-    if (groups.length > 0) return groups.slice(0, RECIPIENTS_MAX)
+export function readTextBounce(mail: ParsedMail, notice: Notice): HeaderField[][] {
+  if (!isBounceNotice(mail, notice.text)) return []
+  const action = isStillTrying(mail.subject ?? '', notice.text) ? 'delayed' : 'failed'
+  const groups = fieldsInText(notice.text) ?? recipientsInText(mail, notice)
+  return groups
+    .slice(0, RECIPIENTS_MAX)
+    .map(group => (valueOf(group, 'action') === null ? [...group, field('Action', action)] : group))
+}
+
+/** What a report says to people, read once: a report may name a hundred recipients. */
+export interface Notice {
+  text: string
+  sections: Section[]
+}
+
+export function readNotice(mail: ParsedMail): Notice {
+  const text = noticeOf(mail)
+  return { text, sections: sectionsOf(text) }
+}
+
+/** What it says about a recipient: the answer of a server, and all its words, for fields that tell machines too little. */
+export function wordsAbout({ text, sections }: Notice, recipient: string | null): { answer: string; words: string } {
+  const named = recipient?.toLowerCase()
+  const section = sections.find(({ address }) => address.toLowerCase() === named)?.text ?? ''
+  const words = wordsOf(section) || wordsOf(text)
+  return { answer: answerIn(section) ?? (named ? answerNaming(text, named) : null) ?? answerIn(text) ?? '', words }
+}
+
+const REPORT_FIELDS = 'final-recipient|original-recipient|action|status|diagnostic-code|remote-mta'
+const REPORT_FIELD = new RegExp(`^[ \\t]*(?:${REPORT_FIELDS})[ \\t]*:`, 'i')
+
+/** Fields of RFC 3464 in the middle of ordinary text, with the lines that continue them. */
+function fieldsInText(notice: string): HeaderField[][] | null {
+  const groups: HeaderField[][] = []
+  const lines: string[] = []
+  let isInside = false
+  for (const line of notice.split('\n')) {
+    if (REPORT_FIELD.test(line)) lines.push(line.trimStart())
+    else if (isInside && /^[ \t]+\S/.test(line)) lines.push(` ${line.trim()}`)
+    isInside = lines.length > 0 && (REPORT_FIELD.test(line) || (isInside && /^[ \t]+\S/.test(line)))
   }
-  return []
+  for (const one of readFields(lines.join('\n'))) {
+    const group = groups.at(-1)
+    if (!group || valueOf(group, one.lowerName) !== null) groups.push([one])
+    else group.push(one)
+  }
+  const telling = groups.filter(
+    group => valueOf(group, 'diagnostic-code') !== null || valueOf(group, 'status') !== null,
+  )
+  return telling.length > 0 ? telling : null
 }
 
-const DAEMON = /^(?:mailer[-_.]?daemon|postmaster|mail[-_.]?daemon|mdaemon|noreply-?bounce|microsoftexchange\w*)@/i
-const BOUNCE_SUBJECT =
-  /undeliver|delivery (?:status|failure|has failed|failed)|failure notice|returned mail|mail delivery|delivery report/i
-
-function looksLikeBounce(mail: ParsedMail): boolean {
-  // Exim's, which says of itself that it was automatically replied.
-  if (valueOf(mail.headers, 'x-failed-recipients') !== null) return true
-  // RFC 3834 §5: an answer from a person's mailbox, such as a holiday notice, is no verdict on the delivery.
-  if (/^auto-replied/i.test(valueOf(mail.headers, 'auto-submitted') ?? '')) return false
-  const fromDaemon = DAEMON.test(mail.from?.address ?? '')
-  return fromDaemon || (BOUNCE_SUBJECT.test(mail.subject ?? '') && valueOf(mail.headers, 'return-path') === '<>')
+/** One for each recipient that the notice names; without one the notice as a whole is about whom it was sent to. */
+function recipientsInText(mail: ParsedMail, notice: Notice): HeaderField[][] {
+  const named = [...notice.sections.map(({ address }) => address), ...failedRecipients(mail)]
+  const recipients = new Map(named.map(address => [address.toLowerCase(), address]))
+  const reasonFor = (recipient: string | null): HeaderField => {
+    const { answer, words } = wordsAbout(notice, recipient)
+    return field('Diagnostic-Code', answer || words)
+  }
+  if (recipients.size === 0) return [[reasonFor(null)]]
+  return [...recipients.values()].map(address => [field('Final-Recipient', address), reasonFor(address)])
 }
 
-/** Fields of RFC 3464 in the middle of ordinary text. */
-function fieldsInText(text: string): HeaderField[][] {
-  const known = /^[ \t>]*((?:final-recipient|original-recipient|action|status|diagnostic-code|remote-mta)[ \t]*:.*)$/gim
-  const lines = [...text.matchAll(known)].map(match => match[1]!)
-  const fields = readFields(lines.join('\n'))
-  if (valueOf(fields, 'diagnostic-code') === null && valueOf(fields, 'status') === null) return []
-  return [[...fields, ...(valueOf(fields, 'action') === null ? verdict(text, fields) : [])]]
-}
-
-/** qmail and Postfix: `<address>:`, the reason beside it or below it, then a blank line. */
-function addressParagraphs(text: string): HeaderField[][] {
-  if (!/this is the (?:qmail-send program|mail system at host)/i.test(text)) return []
-  const paragraphs = `${text}\n`.matchAll(/^<([^<>\s]{3,254})>:[ \t]*\n?((?:.+\n){1,20})/gm)
-  return [...paragraphs].map(match => recipientFields(match[1]!, match[2]!))
-}
-
-/** Exchange: after a heading for administrators, an address on a line and the server's answer on the next. */
-function exchangeDiagnostics(text: string): HeaderField[][] {
-  const heading = /diagnostic information for administrators:/i.exec(text)
-  if (!heading) return []
-  const details = text.slice(heading.index, heading.index + 8_192)
-  const answers = /^[ \t]*([^\s<>]{3,254})[ \t]*\n[ \t]*(?:(?:remote )?server returned *'?|# *<?)(.{3,500})/gim
-  return [...details.matchAll(answers)].map(match => recipientFields(match[1]!, match[2]!))
-}
-
-/** Exim, Google and the rest: recipients from their header or none, the reason from the first answer in the text. */
-function failedRecipients(text: string, mail: ParsedMail): HeaderField[][] {
+function failedRecipients(mail: ParsedMail): string[] {
   const named = (valueOf(mail.headers, 'x-failed-recipients') ?? '').split(',', RECIPIENTS_MAX)
-  const recipients = named.map(name => name.trim()).filter(name => parseAddressOnly(name) !== null)
-  const reason = firstAnswer(text)
-  if (recipients.length === 0) return reason === null ? [] : [reasonFields(text, reason)]
-  return recipients.map(recipient => [
-    field('Final-Recipient', recipient),
-    ...reasonFields(text, firstAnswer(text.slice(Math.max(text.indexOf(recipient), 0))) ?? reason ?? ''),
-  ])
+  return named.map(name => name.trim()).filter(name => parseAddressOnly(name) !== null)
 }
 
-function recipientFields(recipient: string, paragraph: string): HeaderField[] {
-  return [field('Final-Recipient', recipient), ...reasonFields(paragraph, firstAnswer(paragraph) ?? paragraph)]
+export interface Section {
+  address: string
+  /** What the notice says of it. */
+  text: string
 }
 
-function reasonFields(text: string, reason: string): HeaderField[] {
-  const diagnostic = field('Diagnostic-Code', reason.replaceAll(/\s+/g, ' ').trim())
-  return [diagnostic, ...verdict(text, [diagnostic])]
+const ADDRESS = String.raw`[^\s<>"'(),:;]{1,64}@[^\s<>"'(),:;]{1,255}`
+const LABEL =
+  '(?:failed |intended |invalid |unknown )?(?:recipient|address|addressee|user|error-for)(?: address| name)?'
+/** Lines that begin with whom they are about: alone, in brackets and with a colon, or under a label. */
+const NAMES_RECIPIENT: readonly RegExp[] = [
+  new RegExp(String.raw`^[ \t"'*-]{0,20}<?(${ADDRESS})>?["']?[ \t]*:?[ \t]*$`),
+  new RegExp(String.raw`^[ \t]{0,20}["']?<?(${ADDRESS})>?["']?:(.*)$`),
+  new RegExp(String.raw`^[ \t]{0,20}${LABEL}[ \t]*[:=][ \t]*<?(${ADDRESS})>?(.*)$`, 'i'),
+  new RegExp(String.raw`^[ \t]{0,20}<?(${ADDRESS})>?[ \t]+(\S.*)$`),
+]
+/** Sendmail's transcript: what was said on the lines before led to this. */
+const CONCLUDES = new RegExp(String.raw`^[45]\d\d (?:[45]\.\d{1,3}\.\d{1,3} )?<?(${ADDRESS})>?\.\.\. `)
+
+function sectionsOf(notice: string): Section[] {
+  const sections = new Map<string, Section>()
+  const sectionOf = (address: string): Section => {
+    const section = sections.get(address.toLowerCase()) ?? { address, text: '' }
+    sections.set(address.toLowerCase(), section)
+    return section
+  }
+  let current: Section | null = null
+  let unclaimed = ''
+  for (const line of notice.split('\n')) {
+    const concluded = CONCLUDES.exec(line.slice(0, LINE_CHARS_MAX))
+    const named = concluded ? null : namedIn(line)
+    if (concluded && parseAddressOnly(concluded[1]!)) {
+      sectionOf(concluded[1]!).text += `${unclaimed}${line}\n`
+      unclaimed = ''
+      continue
+    }
+    if (named) current = sectionOf(named.address)
+    if (current) current.text += `${named ? named.rest : line}\n`
+    else if (line.startsWith('<<<')) unclaimed += `${line}\n`
+    else if (/while talking to /i.test(line.slice(0, 40))) unclaimed = ''
+    if (sections.size >= RECIPIENTS_MAX) break
+  }
+  return [...sections.values()]
 }
 
-/** The first thing in the text that reads like an answer of a server: a code, perhaps an enhanced one, and words. */
-function firstAnswer(text: string): string | null {
-  const answer = /(?:^|[\s:'"#(])([45]\d\d[ -](?:#?[45]\.\d{1,3}\.\d{1,3})?[^\d\n][^\n]{2,500})/m.exec(text)?.[1]
-  return answer?.replace(/['">#\s]+$/, '') ?? null
+const LINE_CHARS_MAX = 1_000
+
+function namedIn(line: string): { address: string; rest: string } | null {
+  if (!line.includes('@')) return null
+  for (const pattern of NAMES_RECIPIENT) {
+    const match = pattern.exec(line.slice(0, LINE_CHARS_MAX))
+    const address = match && parseAddressOnly(match[1]!.replace(/[.,]+$/, ''))?.address
+    if (address) return { address, rest: match[2] ?? '' }
+  }
+  return null
 }
 
-const STILL_TRYING =
-  /delayed|still being retried|will (?:continue|keep|be retried)|not yet been delivered|do not need to resend/i
+const WORDS_CHARS_MAX = 1_000
 
-function verdict(text: string, fields: HeaderField[]): HeaderField[] {
-  const diagnostic = `${valueOf(fields, 'status') ?? ''} ${valueOf(fields, 'diagnostic-code') ?? ''}`
-  const temporary = /(?:^|[\s#(])4(?:\d\d\b|\.\d+\.\d+)/.test(diagnostic)
-  const delayed = STILL_TRYING.test(text) || (temporary && !/permanent|giving up|failed/i.test(text))
-  return [field('Action', delayed ? 'delayed' : 'failed')]
+const wordsOf = (text: string): string => logicalLines(text).join(' ').slice(0, WORDS_CHARS_MAX).trim()
+
+const DELAY_SUBJECT = /\bdelay(?:ed)?\b|\bwarning\b|still being retried|incomplete/i
+const STILL_TRYING = anyOf(
+  /still being retried|will (?:continue|keep|be (?:retried|re-?attempted))|will (?:re)?try (?:for|again)/,
+  /not yet been delivered|(?:do|need) not (?:need to )?resend|attempts? will continue|warning (?:message )?only/,
+  /(?:message|mail|delivery)[^.\n]{0,60}\b(?:has been|is|was|being) delayed/,
+)
+const GAVE_UP = anyOf(
+  /not going to try (?:again|it again)|(?:i've|have|has) given up|giving up|will not be retried|expired/,
+  /no (?:longer|further|more) (?:be )?(?:deliver|attempt|tr[iy])|permanent(?:ly)? (?:error|fail|fatal)|failed permanently/,
+)
+
+function isStillTrying(subject: string, notice: string): boolean {
+  if (STILL_TRYING.test(notice)) return !GAVE_UP.test(notice)
+  return DELAY_SUBJECT.test(subject) && !GAVE_UP.test(notice) && !/fail|undeliver|return/i.test(subject)
 }
 
 const field = (name: string, value: string): HeaderField => ({ name, lowerName: name.toLowerCase(), value })

@@ -35,6 +35,7 @@ test('Postfix: a report by the book', async () => {
         enhanced: '5.1.1',
         text: '<jane@example.com>: Recipient address rejected: User unknown in virtual mailbox table',
       },
+      words: 'This is the mail system at host mx.example.net.',
     },
   ])
   assert.equal(classifyDsn(reports[0]!).class, 'hard')

@@ -2,6 +2,7 @@
 // parser busy for seconds; nothing else may call it on the main thread.
 
 import PostalMime, { type Address as ParsedAddress, type Attachment, type Email } from 'postal-mime'
+import { splitSource } from './headers.ts'
 import type { Mailbox, ParsedAttachment, ParsedMail, Refused } from './parsed-mail.ts'
 
 export const MIME_LIMITS = {
@@ -32,7 +33,7 @@ export async function parseMail(source: Uint8Array<ArrayBuffer>): Promise<Parsed
     // The count above believes simple boundaries only; this one is exact for what would be handed on.
     if (email.attachments.length > MIME_LIMITS.partsMax) return { kind: 'refused', reason: 'too_many_parts' }
     if (email.headers.length > MIME_LIMITS.headerFieldsMax) return { kind: 'refused', reason: 'header_too_large' }
-    return toParsedMail(email)
+    return toParsedMail(email, source)
   } catch (error) {
     return refusalFor(error)
   }
@@ -69,7 +70,8 @@ function refusalFor(error: unknown): Refused {
   return { kind: 'refused', reason: 'malformed' }
 }
 
-function toParsedMail(email: Email): ParsedMail {
+function toParsedMail(email: Email, source: Uint8Array<ArrayBuffer>): ParsedMail {
+  const isLost = !email.text && !email.html && email.attachments.length === 0
   return {
     kind: 'mail',
     headers: email.headers.map(({ originalKey, key, value }) => ({ name: originalKey, lowerName: key, value })),
@@ -83,11 +85,24 @@ function toParsedMail(email: Email): ParsedMail {
     inReplyTo: email.inReplyTo ?? null,
     references: email.references?.match(/<[^<>\s]+>/g)?.slice(-MIME_LIMITS.referencesMax) ?? [],
     date: readDate(email.date),
-    text: email.text?.slice(0, MIME_LIMITS.textCharsMax) ?? null,
+    text: isLost ? rawBody(source) : (email.text?.slice(0, MIME_LIMITS.textCharsMax) ?? null),
     html: email.html?.slice(0, MIME_LIMITS.textCharsMax) ?? null,
     attachments: email.attachments.map(toAttachment),
   }
 }
+
+/**
+ * A multipart whose boundary is missing or never comes holds no parts for the parser, and all its words would be lost. They
+ * are shown as they stand, as mail readers do.
+ */
+function rawBody(source: Uint8Array<ArrayBuffer>): string | null {
+  const bytes = Buffer.from(source.buffer, source.byteOffset, source.length)
+  const { bodyStart } = splitSource(bytes)
+  const body = bytes.toString('utf8', bodyStart, bodyStart + RAW_BODY_BYTES_MAX)
+  return body.trim() === '' ? null : body
+}
+
+const RAW_BODY_BYTES_MAX = 65_536 // people read the first screen of such a mail, and machines its first part
 
 const mailboxList = (addresses: ParsedAddress[] | undefined): Mailbox[] =>
   (addresses ?? []).flatMap(mailboxes).slice(0, MIME_LIMITS.mailboxesMax)

@@ -23,7 +23,7 @@ const FOLLOWS: Record<string, string[]> = {
   released: WAITING,
   deferred: WAITING,
   held: ['released', 'cancelled', 'expired'],
-  delivered: ['complained', 'bounced'],
+  delivered: ['complained', 'bounced', 'blocked'],
   suppressed: [],
   complained: [],
   bounced: [],

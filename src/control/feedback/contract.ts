@@ -79,7 +79,8 @@ export const deleteSuppressionEndpoint = endpoint({
 export const complainEndpoint = endpoint({
   method: 'POST',
   path: '/v1/complaints',
-  summary: 'Report that a recipient complained: suppressed across all tenants of the account',
+  summary:
+    'Report that a recipient complained: suppressed across all tenants, or for one tenant if nothing was delivered',
   access: key('feedback'),
   noun: 'message',
   body: ComplaintReport,
@@ -88,7 +89,10 @@ export const complainEndpoint = endpoint({
       message_id: Uuid(),
       recipient: Type.String(),
       complained: Type.Boolean({ description: 'False when the delivery could not become complained, or was already' }),
-      suppressed: Type.Literal(true),
+      suppressed: Type.Literal(true, {
+        description:
+          "Across all tenants of the account; a tenant's key that reports on what was not delivered: for it alone",
+      }),
     }),
   },
   refusals: ['not_found'],

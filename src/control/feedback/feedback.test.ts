@@ -162,3 +162,38 @@ test('a complaint marks the delivery, suppresses for the whole account, and repe
   assert.equal((await send(account, { tenant_id: account.tenants[1]!.id })).body.suppressed, 1)
   assert.equal((await account.api.post('/v1/complaints', { ...report, recipient: 'nobody@example.com' })).status, 404)
 })
+
+test("a tenant's complaint about what was not delivered suppresses for that tenant alone", async () => {
+  const account = await anAccount({ sandbox: true, tenants: 2 })
+  const bound = await account.withKey({ scopes: ['feedback', 'send'], tenant_id: account.tenant.id })
+  await account.api.post(`/v1/tenants/${account.tenant.id}/pause`)
+  const { body: held } = await send(account, { to: ['held@example.com'] })
+  const report = { message_id: held.message_id, recipient: 'held@example.com' }
+
+  const complaint = await bound.post('/v1/complaints', report)
+
+  assert.deepEqual([complaint.status, complaint.body.complained, complaint.body.suppressed], [200, false, true])
+  const { body: list } = await account.api.get('/v1/suppressions')
+  assert.deepEqual(
+    list.entries.map((entry: { tenant_id: string | null }) => entry.tenant_id),
+    [account.tenant.id],
+  )
+  const other = await send(account, { tenant_id: account.tenants[1]!.id, to: ['held@example.com'] })
+  assert.equal(other.body.suppressed, 0)
+})
+
+test("a tenant's complaint about what was delivered suppresses for the whole account", async () => {
+  const account = await anAccount({ sandbox: true, tenants: 2 })
+  const bound = await account.withKey({ scopes: ['feedback'], tenant_id: account.tenant.id })
+  const { body: sent } = await send(account)
+  const counts = async () => (await account.api.get(`/v1/messages/${sent.message_id}`)).body.counts
+  await eventually('delivered', async () => (await counts()).delivered === 1)
+
+  const complaint = await bound.post('/v1/complaints', {
+    message_id: sent.message_id,
+    recipient: 'someone@example.com',
+  })
+
+  assert.equal(complaint.body.complained, true)
+  assert.equal((await send(account, { tenant_id: account.tenants[1]!.id })).body.suppressed, 1)
+})

@@ -1,8 +1,10 @@
 // The MX port over the app in a box, messages that were delivered, and the reports that come back on them.
 import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { TestClient } from '../../mail/smtp-client.fixture.ts'
 import { encodeToken } from '../../mail/verp.ts'
+import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { idToBytes } from '../../platform/ids.ts'
 import { loadTlsIdentity } from '../../platform/tls.ts'
@@ -49,8 +51,10 @@ export async function anMx(t: TestContext, options: Partial<MxOptions> = {}): Pr
 export interface Delivered {
   account: TestAccount
   id: string
-  /** The return path of the recipient at this place, or the shared one. */
-  bounceAddress(n?: number | null): string
+  /** The return path of the recipient at this place. */
+  bounceAddress(n?: number): string
+  /** The return path of a transaction that these recipients shared. */
+  sharedAddress(...ns: number[]): Promise<string>
   complaintAddress(n: number): string
   statuses(): Promise<string[]>
   suppressions(): Promise<{ address: string; reason: string }[]>
@@ -80,8 +84,16 @@ export async function aDeliveredMessage(to: string[] = ['jane@example.com']): Pr
     account,
     id,
     statuses,
-    bounceAddress: (n = 0) =>
-      returnPath(secrets, id, n === null ? [{ n: 0 }, { n: 1 }] : [{ n }], 'bounce.acme.example'),
+    bounceAddress: (n = 0) => returnPath(secrets, id, { n }, 'bounce.acme.example'),
+    sharedAddress: async (...ns) => {
+      const envelope = randomInt(2 ** 31)
+      await db.transact(system('test'), tx =>
+        tx.run(
+          sql`update deliveries set envelope = ${envelope} where message_id = ${id} and n = any(${ns}::integer[])`,
+        ),
+      )
+      return returnPath(secrets, id, { envelope }, 'bounce.acme.example')
+    },
     complaintAddress: n =>
       `${encodeToken({ kind: 'c', id: idToBytes(id), extra: n }, secrets.keyOf('return-path'))}@bounce.sluice.test`,
     suppressions: () =>

@@ -4,6 +4,10 @@ import { test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { refuse } from '../../platform/refusal.ts'
+import { encodeToken } from '../../mail/verp.ts'
+import { idToBytes, newId } from '../../platform/ids.ts'
+import { returnPath } from '../../sending/delivery/return-path.ts'
+import { eventually } from '../../../test/support/factories.ts'
 import { theBox } from '../../../test/support/box.ts'
 import { aDeliveredMessage, anMx, arf, dsn, failed } from './inbound.fixture.ts'
 
@@ -102,13 +106,128 @@ test('the only recipient of a report counts also under another name, as after fo
   assert.deepEqual(await sent.statuses(), ['bounced'])
 })
 
-test('a return path that several recipients shared needs a report that names them', async t => {
+test('a return path that recipients shared marks those of its transaction that the report names, and no more', async t => {
   const { report } = await anMx(t)
-  const sent = await aDeliveredMessage(['a@example.com', 'b@example.com', 'c@example.com'])
-  await report(sent.bounceAddress(null), dsn(['Action: failed', 'Status: 5.1.1']))
-  assert.deepEqual(await sent.statuses(), ['delivered', 'delivered', 'delivered'])
-  await report(sent.bounceAddress(null), dsn(failed('b@example.com'), failed('c@example.com')))
-  assert.deepEqual(await sent.statuses(), ['delivered', 'bounced', 'bounced'])
+  const sent = await aDeliveredMessage(['a@example.com', 'b@example.com', 'c@example.com', 'd@example.com'])
+  const [shared, other] = [await sent.sharedAddress(0, 1, 2), await sent.sharedAddress(3)]
+  await report(shared, dsn(['Action: failed', 'Status: 5.1.1']))
+  assert.deepEqual(await sent.statuses(), ['delivered', 'delivered', 'delivered', 'delivered'])
+  await report(shared, dsn(failed('B@example.com'), failed('d@example.com'), failed('stranger@example.com')))
+  assert.deepEqual(await sent.statuses(), ['delivered', 'bounced', 'delivered', 'delivered'])
+  await report(
+    shared,
+    arf(['Feedback-Type: abuse', 'Original-Rcpt-To: c@example.com', 'Original-Rcpt-To: d@example.com']),
+  )
+  await report(shared, arf(['Feedback-Type: opt-out', 'Original-Rcpt-To: a@example.com']))
+  assert.deepEqual(await sent.statuses(), ['delivered', 'bounced', 'complained', 'delivered'])
+  await report(other, dsn(failed('d@example.com', '5.7.1', '550 5.7.1 spam')))
+  assert.deepEqual(await sent.statuses(), ['delivered', 'bounced', 'complained', 'blocked'])
+
+  assert.deepEqual(await sent.suppressions(), [], 'any of them could have written it')
+  for (const type of ['bounced', 'complained', 'blocked']) {
+    assert.deepEqual(
+      (await sent.events(type)).map(event => event.data['shared']),
+      [true],
+      type,
+    )
+  }
+})
+
+test('reports to shared return paths count for no rule; those to one of its own do', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage(['a@example.com', 'b@example.com', 'c@example.com', 'd@example.com'])
+  const shared = await sent.sharedAddress(0, 1)
+  await report(shared, dsn(failed('a@example.com')))
+  await report(shared, arf(['Feedback-Type: abuse', 'Original-Rcpt-To: b@example.com']))
+  await report(sent.bounceAddress(2), dsn(failed('c@example.com', '5.7.1', '550 5.7.1 spam')))
+  await report(sent.bounceAddress(3), dsn(failed('d@example.com')))
+  const total = async (): Promise<Record<string, number>> => {
+    const { body } = await sent.account.api.get('/v1/metrics')
+    const sums: Record<string, number> = {}
+    for (const { start: _, ...counters } of body.intervals) {
+      for (const [name, value] of Object.entries<number>(counters)) sums[name] = (sums[name] ?? 0) + value
+    }
+    return sums
+  }
+  await eventually('the last of them is counted', async () => (await total())['hard_bounces'] === 1)
+  const { blocks, complaints, soft_bounces, delivered } = await total()
+  assert.deepEqual(
+    { blocks, complaints, soft_bounces, delivered },
+    { blocks: 1, complaints: 0, soft_bounces: 0, delivered: 4 },
+  )
+})
+
+test('a shared return path of the older form marks any recipient of its message, without consequences', async t => {
+  const { report, world } = await anMx(t)
+  const sent = await aDeliveredMessage(['a@example.com', 'b@example.com'])
+  const token = encodeToken(
+    { kind: 'b', id: idToBytes(sent.id), extra: 0xffff_ffff },
+    world.secrets.keyOf('return-path'),
+  )
+  await report(`${token}@bounce.acme.example`, dsn(failed('b@example.com')))
+  assert.deepEqual(await sent.statuses(), ['delivered', 'bounced'])
+  assert.deepEqual(await sent.suppressions(), [])
+})
+
+test('a return path is refused ninety days after its message', async t => {
+  const { client, world } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  const day = 86_400_000
+  const idOf = (age: number): string => newId(new Date(world.clock.now().getTime() - age))
+  const addressOf = (id: string): string => returnPath(world.secrets, id, { n: 0 }, 'bounce.acme.example')
+  const session = await client()
+  await session.say('MAIL FROM:<>')
+  assert.match(await session.say(`RCPT TO:<${sent.bounceAddress()}>`), /^250/)
+  assert.match(await session.say(`RCPT TO:<${addressOf(idOf(89 * day))}>`), /^250/)
+  assert.match(await session.say(`RCPT TO:<${addressOf(idOf(91 * day))}>`), /^550 5\.1\.1/)
+})
+
+test('a late report that the mail was not wanted makes the delivery blocked, and no other state is left', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  const spam = dsn(failed('jane@example.com', '5.7.1', '550 5.7.1 Message rejected as spam'))
+  await report(sent.bounceAddress(), spam)
+  assert.deepEqual(await sent.statuses(), ['blocked'])
+  const [event] = await sent.events('blocked')
+  assert.deepEqual([event?.data['late'], event?.data['enhanced_code']], [true, '5.7.1'])
+  assert.deepEqual(await sent.suppressions(), [])
+  await report(sent.bounceAddress(), dsn(failed('jane@example.com')))
+  await report(sent.complaintAddress(0), arf(['Feedback-Type: abuse']))
+  assert.deepEqual(await sent.statuses(), ['blocked'])
+  assert.deepEqual([(await sent.events('bounced')).length, (await sent.events('complained')).length], [0, 0])
+})
+
+test('an opt-out is an unsubscribe of the tenant, and no complaint', async t => {
+  const { report } = await anMx(t)
+  const sent = await aDeliveredMessage()
+  for (let n = 0; n < 2; n++) await report(sent.complaintAddress(0), arf(['Feedback-Type: opt-out', 'User-Agent: x/1']))
+  assert.deepEqual(await sent.statuses(), ['delivered'])
+  const { body } = await sent.account.api.get('/v1/suppressions')
+  assert.deepEqual(
+    body.entries.map((entry: { reason: string; tenant_id: string }) => [entry.reason, entry.tenant_id]),
+    [['unsubscribe', sent.account.tenant.id]],
+  )
+  assert.equal((await sent.events('unsubscribed')).length, 1)
+})
+
+test('one mail is one transaction, whatever number of recipients it repeats', async t => {
+  const sent = await aDeliveredMessage(Array.from({ length: 20 }, (_, n) => `u${n}@example.com`))
+  const { world } = sent.account.box.app
+  let transactions = 0
+  const transact: typeof world.db.transact = (by, run) => {
+    transactions += 1
+    return world.db.transact(by, run)
+  }
+  const { report } = await anMx(t, { world: { ...world, db: Object.assign(Object.create(world.db), { transact }) } })
+  const shared = await sent.sharedAddress(...Array.from({ length: 20 }, (_, n) => n))
+  const groups = Array.from({ length: 200 }, (_, n) => [
+    `Original-Recipient: rfc822; u${n % 20}@example.com`,
+    ...failed(`U${n % 20}@example.com`),
+  ])
+  const tokens = Array.from({ length: 90 }, (_, n) => sent.bounceAddress(1_000 + n))
+  assert.match(await report([shared, shared.toUpperCase(), ...tokens], dsn(...groups)), /^250/)
+  assert.equal(transactions, 1)
+  assert.equal((await sent.events('bounced')).length, 20)
 })
 
 test('a bounce in plain words counts when it comes from the null sender', async t => {
@@ -216,7 +335,8 @@ test('a report that cannot be read is taken, logged, and changes nothing', async
   const bomb = ['Content-Type: multipart/mixed; boundary=b', '', ...Array.from({ length: 1_100 }, () => '--b\r\n\r\nx')]
   assert.match(await report(sent.bounceAddress(), bomb), /^250/)
   assert.ok(logLines.some(line => line.includes('cannot be read') && line.includes('too_many_parts')))
-  assert.match(await report(sent.bounceAddress(), dsn(['Nonsense: x'])), /^250/)
+  const nobodys = dsn(['Nonsense: x']).map(line => line.replace(/^(From|Subject): .*/, '$1: jane@example.com'))
+  assert.match(await report(sent.bounceAddress(), nobodys), /^250/)
   assert.match(await report(sent.bounceAddress(), ['']), /^250/)
   assert.deepEqual(await sent.statuses(), ['delivered'])
 })

@@ -1,6 +1,6 @@
 // The MX port: mail from anybody, without a login. So far it takes reports on what we sent; everything else is
 // refused at RCPT. 250 means that what the report changes is committed.
-import { prependLines } from '../../mail/headers.ts'
+import { displayValue, prependLines } from '../../mail/headers.ts'
 import { MimeReader } from '../../mail/mime-read.ts'
 import type { ParsedMail, RefusedReason } from '../../mail/parsed-mail.ts'
 import {
@@ -31,6 +31,9 @@ export interface MxOptions {
 const REPORT_BYTES_MAX = 10 * 1024 * 1024
 const RECIPIENTS_MAX = 100 // RFC 5321 §4.5.3.1.8 asks for no less
 const MEMORY_BYTES_MAX = 33_554_432
+/** What the log says of a mail to many. */
+const LOGGED_MAX = 5
+const SUBJECT_CHARS_MAX = 200
 /** A large receiver's burst of bounces fits; a flood does not. */
 const ARRIVALS_PER_MINUTE = 1_000
 
@@ -90,7 +93,7 @@ export class MxServer {
     const about = { session: client.id, ip: client.ip, from }
     if (read.kind === 'refused') return this.#unreadable(read.reason, about)
     try {
-      for (const recipient of recipients) await this.#take(read, recipient, about)
+      await this.#take(read, recipients, about)
       return '250 2.0.0 Thank you'
     } catch (error) {
       const reply = replyFor(error)
@@ -99,11 +102,17 @@ export class MxServer {
     }
   }
 
-  async #take(mail: ParsedMail, to: Recognised, about: object): Promise<void> {
+  async #take(mail: ParsedMail, to: readonly Recognised[], about: object): Promise<void> {
     const taken = await takeReport(this.#world, mail, to)
-    const messageId = 'messageId' in to ? to.messageId : null
-    const subject = to.kind === 'role' ? (mail.subject ?? '').slice(0, 200) : undefined
-    this.#world.log.info({ ...about, to: to.kind, message: messageId, taken, subject }, 'a message came in')
+    const messages = to.flatMap(each => ('messageId' in each ? [each.messageId] : [])).slice(0, LOGGED_MAX)
+    const isToRole = to.some(({ kind }) => kind === 'role')
+    const subject = isToRole
+      ? displayValue(mail.subject ?? '')
+          .slice(0, SUBJECT_CHARS_MAX)
+          .toWellFormed()
+      : undefined
+    const kinds = [...new Set(to.map(({ kind }) => kind))]
+    this.#world.log.info({ ...about, to: kinds, messages, ...taken, subject }, 'a message came in')
   }
 
   /** Nobody can mend a report that cannot be read, so it is taken and forgotten; what is our fault may come again. */

@@ -1,110 +1,92 @@
 // What a report from outside changes: a late bounce (RFC 3464), a complaint (RFC 5965), or nothing. Everything in it
 // was written by strangers; only the token in an address says which delivery it may touch.
-import { readArf, type ArfReport } from '../../mail/arf.ts'
-import { classifyDsn, readDsn, type DsnReport } from '../../mail/dsn.ts'
+import type { ArfReport } from '../../mail/arf.ts'
 import type { ParsedMail } from '../../mail/parsed-mail.ts'
-import type { Secrets } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
-import { recordComplaintReport, recordLateBounce } from '../../sending/delivery/reports.ts'
-import { findRecipient } from './queries.ts'
-import { recogniseToken, type Recognised } from './recognise.ts'
+import { recordFindings, type Change, type Finding } from '../../sending/delivery/reports.ts'
+import { readReturnPath, type ReadReturnPath } from '../../sending/delivery/return-path.ts'
+import { readComplaint, readReport, verdictOn, type Reading } from './read-report.ts'
+import type { Recognised } from './recognise.ts'
 
-/** The delivery a report is about; without `n` the report itself must name the recipient. */
-interface About {
-  messageId: string
-  n: number | null
+/** A mail may have many recipients of ours, and a report may name many: so many deliveries does one mail touch at most. */
+const FINDINGS_MAX = 100
+
+export interface Taken {
+  /** How many deliveries it is about, as far as it is understood. None: it says nothing final, or nothing at all. */
+  findings: number
+  changes: Change[]
 }
 
-/** `ignored`: no report that we understand, or one that says nothing final. `unchanged`: known already. */
-export type Taken = 'bounced' | 'complained' | 'unchanged' | 'ignored'
+/** In one transaction, for all the recipients that the mail came to. */
+export async function takeReport(world: World, mail: ParsedMail, to: readonly Recognised[]): Promise<Taken> {
+  const findings = findingsIn(world, mail, to)
+  return { findings: findings.length, changes: await recordFindings(world, findings) }
+}
 
-export async function takeReport(world: World, mail: ParsedMail, to: Recognised): Promise<Taken> {
-  switch (to.kind) {
-    case 'bounce': {
-      // A receiver that sends complaints to the return path is as good as one that asks for an address.
-      const complaint = isStatusReport(mail) ? null : readArf(mail)
-      return complaint ? takeComplaint(world, complaint, to) : takeBounce(world, readDsn(mail), to)
-    }
-    case 'complaint': {
-      const complaint = readArf(mail)
-      return complaint ? takeComplaint(world, complaint, to) : 'ignored'
-    }
-    case 'role': {
-      const complaint = to.name === 'abuse' ? readArf(mail) : null
-      const about = complaint && aboutOf(world.secrets, complaint)
-      return complaint && about ? takeComplaint(world, complaint, about) : 'ignored'
+function findingsIn(world: World, mail: ParsedMail, to: readonly Recognised[]): Finding[] {
+  const readings = new Map<boolean, Reading>()
+  const readAs = (isReturnPath: boolean): Reading => {
+    const reading = readings.get(isReturnPath) ?? (isReturnPath ? readReport(mail) : (readComplaint(mail) ?? NOTHING))
+    readings.set(isReturnPath, reading)
+    return reading
+  }
+  const found = new Map<string, Finding>()
+  for (const recipient of to) {
+    const about = recipient.kind === 'role' ? aboutInside(world, recipient.name, readAs(false)) : recipient
+    if (!about) continue
+    for (const finding of findingsOn(about, readAs(recipient.kind === 'bounce'))) {
+      const key = JSON.stringify([finding.kind, finding.about])
+      if (!found.has(key)) found.set(key, finding)
+      if (found.size >= FINDINGS_MAX) return [...found.values()]
     }
   }
+  return [...found.values()]
 }
 
-const isStatusReport = (mail: ParsedMail): boolean =>
-  mail.attachments.some(({ contentType }) => /^message\/(?:global-)?delivery-status$/.test(contentType))
+const NOTHING: Reading = { kind: 'nothing' }
 
-async function takeBounce(world: World, reports: readonly DsnReport[], about: About): Promise<Taken> {
-  const { messageId, n } = about
-  if (n === null) return takeSharedBounce(world, reports, messageId)
-  const report = await reportAbout(world, reports, { messageId, n })
-  // Delayed is no verdict, and delivered is what we believed.
-  if (report?.action !== 'failed') return 'ignored'
-  const late = { messageId, n, recipient: null, reply: report.reply, ...classifyDsn(report) }
-  return (await recordLateBounce(world, late)) ? 'bounced' : 'unchanged'
-}
-
-/** The report on our recipient: the only one, or, where an alias led to several, the one that names the address. */
-async function reportAbout(
-  world: World,
-  reports: readonly DsnReport[],
-  delivery: { messageId: string; n: number },
-): Promise<DsnReport | null> {
-  if (reports.length <= 1) return reports[0] ?? null
-  const recipient = (await findRecipient(world.db, delivery))?.toLowerCase()
-  return reports.find(report => recipient !== undefined && namesOf(report).includes(recipient)) ?? null
-}
-
-const namesOf = ({ originalRecipient, finalRecipient }: DsnReport): string[] =>
-  [originalRecipient, finalRecipient].flatMap(name => (name === null ? [] : [name.toLowerCase()]))
-
-async function takeSharedBounce(world: World, reports: readonly DsnReport[], messageId: string): Promise<Taken> {
-  let taken: Taken = 'ignored'
-  for (const report of reports) {
-    if (report.action !== 'failed') continue
-    const { originalRecipient, finalRecipient, reply } = report
-    // The original is what we wrote; the final one may be where a forwarding led to.
-    for (const recipient of new Set([originalRecipient, finalRecipient])) {
-      if (recipient === null) continue
-      const late = { messageId, n: null, recipient, reply, ...classifyDsn(report) }
-      if (await recordLateBounce(world, late)) taken = 'bounced'
-      else if (taken === 'ignored') taken = 'unchanged'
+/** One where the return path was the recipient's own; else one for each address that the report names. */
+function findingsOn({ messageId, n, envelope }: ReadReturnPath, reading: Reading): Finding[] {
+  if (reading.kind === 'nothing') return []
+  if (reading.kind === 'bounce') {
+    const verdicts = reading.verdicts.slice(0, FINDINGS_MAX)
+    // Delayed is no verdict, and delivered is what we believed.
+    if (verdicts.every(verdict => verdict.class === 'transient')) return []
+    if (n !== null) {
+      return [{ kind: 'bounce', about: { messageId, n }, verdictOn: recipient => verdictOn(verdicts, recipient) }]
     }
+    return verdicts.flatMap(verdict =>
+      verdict.names.map(recipient => ({
+        kind: 'bounce' as const,
+        about: { messageId, recipient, envelope },
+        verdictOn: () => verdict,
+      })),
+    )
   }
-  return taken
+  const { kind, report } = reading
+  const detail = report.feedbackType
+  if (n !== null) return [{ kind, about: { messageId, n }, detail }]
+  return report.originalRecipients.map(address => ({
+    kind,
+    about: { messageId, recipient: address.toLowerCase(), envelope },
+    detail,
+  }))
 }
-
-/** Neither is a complaint: a mail taken out of the spam folder, and a report on signatures (RFC 6591). */
-const NO_COMPLAINTS = new Set(['not-spam', 'auth-failure'])
-
-async function takeComplaint(world: World, report: ArfReport, { messageId, n }: About): Promise<Taken> {
-  if (NO_COMPLAINTS.has(report.feedbackType)) return 'ignored'
-  const recipients = n === null ? report.originalRecipients : [null]
-  let taken: Taken = 'ignored'
-  for (const recipient of recipients) {
-    const changed = await recordComplaintReport(world, { messageId, n, recipient, detail: report.feedbackType })
-    if (changed) taken = 'complained'
-    else if (taken === 'ignored') taken = 'unchanged'
-  }
-  return taken
-}
-
-const TOKEN = /(?<![a-z0-9])[bc]-[a-z2-7]{32}-[a-z2-7]{16}(?![a-z0-9])/gi
-const TOKENS_MAX = 20
 
 /** Receivers take the recipient out of what they send to abuse@; our own token in the message still tells. */
-function aboutOf(secrets: Secrets, { originalMailFrom, returnPath, originalHeader }: ArfReport): About | null {
-  const places = [originalMailFrom, returnPath, ...originalHeader.map(({ value }) => value)]
-  const tokens = places.flatMap(place => [...(place ?? '').matchAll(TOKEN)]).slice(0, TOKENS_MAX)
-  for (const [token] of tokens) {
-    const found = recogniseToken(secrets, token)
+function aboutInside({ secrets, clock }: World, role: string, reading: Reading): ReadReturnPath | null {
+  if (role !== 'abuse' || !('report' in reading)) return null
+  for (const token of tokensIn(reading.report)) {
+    const found = readReturnPath(secrets, token, clock.now())
     if (found) return found
   }
   return null
+}
+
+const TOKEN = /(?<![a-z0-9])[bsc]-[a-z2-7]{32}-[a-z2-7]{16}(?![a-z0-9])/gi
+const TOKENS_MAX = 20
+
+function tokensIn({ originalMailFrom, returnPath, originalHeader }: ArfReport): string[] {
+  const places = [originalMailFrom, returnPath, ...originalHeader.map(({ value }) => value)]
+  return places.flatMap(place => [...(place ?? '').matchAll(TOKEN)].map(([token]) => token)).slice(0, TOKENS_MAX)
 }

@@ -43,6 +43,7 @@ export async function findEvidence(db: Db, rule: Rule, scope: Scope, period: Per
     ), failing as materialized (
       select e.id, e.type, e.message_id, e.recipient, e.data from recent e
       where e.created_at >= ${period.from} and ${typesOf(rule.metric)} and ${isAbout(scope)}
+        and e.data ->> 'shared' is null
     )
     select
       (select json_agg(s) from (

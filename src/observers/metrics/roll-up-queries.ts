@@ -17,7 +17,8 @@ const counters = sql`recipients, delivered, hard_bounces, soft_bounces, blocks, 
 /**
  * What the events of a range add. `expired` counts as nothing: no receiver has given a verdict, and each attempt before
  * it was counted as a deferral. A complaint or a late bounce adds to what was counted as delivered and takes nothing
- * away. A message that retention has removed leaves its account and tenant, which the event names itself.
+ * away. What was reported to a return path that recipients shared counts as nothing: any of them could have written it.
+ * A message that retention has removed leaves its account and tenant, which the event names itself.
  */
 const happened = ({ after, upTo }: { after: number; upTo: number }) => sql`
   select account_id, tenant_id, message_id, date_bin('1 minute', created_at, ${ORIGIN}) as start,
@@ -34,6 +35,7 @@ const happened = ({ after, upTo }: { after: number; upTo: number }) => sql`
   from events
   where id > ${after} and id <= ${upTo}
     and type in ('accepted', 'delivered', 'bounced', 'blocked', 'deferred', 'complained', 'auth_failed')
+    and data ->> 'shared' is null
   group by 1, 2, 3, 4, 5, 6`
 
 /** The look-up says `limit 1` so that it stays one probe per message, whatever the planner believes of the range. */

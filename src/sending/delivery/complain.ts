@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/db/actor.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import { findDeliveryForUpdateAnywhere, findDeliveryNumber } from './queries.ts'
+import { findDeliveryNumber, listDeliveriesForUpdateAnywhere } from './report-queries.ts'
 import { markComplained } from './reports.ts'
 
 export interface ComplaintOrder {
@@ -22,9 +22,13 @@ export function complain(
   return world.db.transact(by, async tx => {
     const address = parseAddress(order.recipient)?.address ?? order.recipient
     const n = await findDeliveryNumber(tx, reach, order.message_id, address)
-    const delivery = n === null ? null : await findDeliveryForUpdateAnywhere(tx, order.message_id, n)
+    if (n === null) throw notFound('message')
+    const numbered = [{ message_id: order.message_id, n }]
+    const [delivery] = await listDeliveriesForUpdateAnywhere(tx, { numbered, addressed: [] })
     if (!delivery) throw notFound('message')
-    const { complained, isNews } = await markComplained(tx, delivery, order.detail ?? null)
+    // A tenant's word weighs for others only where a mail was delivered that could be complained about.
+    const isOfAccount = reach.tenantId === null
+    const { complained, isNews } = await markComplained(tx, delivery, order.detail ?? null, { isOfAccount })
     if (isNews) {
       tx.audit({
         accountId: delivery.account_id,

@@ -19,10 +19,11 @@ import {
 } from './queries.ts'
 import { Recorder } from './recorder.ts'
 import { recordComplaintReport } from './reports.ts'
-import { returnPath } from './return-path.ts'
+import { returnPath, type OnEnvelope } from './return-path.ts'
 import { isTooOld } from './schedule.ts'
 import { simulate } from './simulator.ts'
 import { Sources, type SigningKeys } from './sources.ts'
+import { transactionsOf } from './transactions.ts'
 import type { GatedEnvelope, Outcome, SendResult } from './transport/outcome.ts'
 import { verdictOf } from './verdict.ts'
 
@@ -40,7 +41,7 @@ const FAILED_PUT_OFF_MS = 60_000
 /** Larger bodies are fetched one at a time, when their turn comes. */
 const BODY_BYTES_IN_CLAIM = 64 * 1024
 
-/** Recipients of one message at one destination, which share a transaction. */
+/** One transaction: a recipient of a message, or several at one destination. */
 interface Job {
   message: MessageToSend
   deliveries: Claimed[]
@@ -118,16 +119,11 @@ export class Courier {
     const ids = [...new Set(claimed.map(delivery => delivery.message_id))]
     const messages = await listMessagesToSend(this.#world.db, ids, BODY_BYTES_IN_CLAIM)
     const byId = new Map(messages.map(message => [message.id, message]))
-    const groups = Map.groupBy(claimed, ({ message_id, n, recipient_domain }) => {
-      // Each recipient has a source of its own where it holds a personal link.
-      const own = byId.get(message_id)?.has_unsubscribe ? n : ''
-      return `${message_id} ${recipient_domain} ${own}`
+    const groups = Map.groupBy(claimed, ({ message_id, recipient_domain }) => `${message_id} ${recipient_domain}`)
+    return [...groups.values()].flatMap(group => {
+      const message = byId.get(group[0]!.message_id)!
+      return transactionsOf(message, group).map(deliveries => ({ message, deliveries, leaseToken }))
     })
-    return [...groups.values()].map(deliveries => ({
-      message: byId.get(deliveries[0]!.message_id)!,
-      deliveries,
-      leaseToken,
-    }))
   }
 
   async #run(job: Job, signal: AbortSignal): Promise<void> {
@@ -181,8 +177,8 @@ export class Courier {
         const verdict = verdictOf(outcome, { attempt: delivery.attempts, acceptedAt: delivery.accepted_at }, now)
         await this.#recorder.record({ kind: 'attempted', delivery, leaseToken, verdict })
         if (complains) {
-          const { message_id: messageId, n, recipient } = delivery
-          await recordComplaintReport(this.#world, { messageId, n, recipient, detail: 'sandbox' })
+          const { message_id: messageId, n } = delivery
+          await recordComplaintReport(this.#world, { messageId, n, detail: 'sandbox' })
         }
       }),
     )
@@ -193,7 +189,7 @@ export class Courier {
     if (!ready) return deliveries.map(() => ({ outcome: BODY_GONE, complains: false }))
     try {
       const envelope = {
-        mailFrom: returnPath(this.#world.secrets, message.id, deliveries, ready.returnPathDomain),
+        mailFrom: returnPath(this.#world.secrets, message.id, onEnvelope(deliveries[0]!), ready.returnPathDomain),
         recipients: deliveries.map(delivery => delivery.recipient),
         source: ready.source,
         smtputf8: message.needs_smtputf8 || deliveries.some(({ recipient }) => NOT_ASCII.test(recipient)),
@@ -231,6 +227,8 @@ export class Courier {
 }
 
 const NOT_ASCII = /[^ -~]/
+
+const onEnvelope = ({ n, envelope }: Claimed): OnEnvelope => (envelope === undefined ? { n } : { envelope })
 
 /** How an attempt ended for one recipient. */
 interface End {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sql } from '../../platform/db/sql.ts'
+import { readReturnPath } from './return-path.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { aSink, type TestSink } from '../../../test/support/sink.ts'
@@ -59,14 +60,41 @@ test('an accepted message is delivered once, signed, with a return path of ours'
   assert.equal(body.events[0].data.attempt, 1)
 })
 
-test('recipients of one message at one destination share a transaction', async () => {
+test('each recipient has a transaction and a return path of its own, over connections that are kept', async () => {
   const { account, sink } = await aSender()
-  const id = await send(account, { to: ['a@one.example', 'b@one.example', 'c@two.example'] })
-  await becomes(account, id, { delivered: 3 })
-  assert.deepEqual(
-    sink.received.map(mail => mail.recipients).toSorted((a, b) => b.length - a.length),
-    [['a@one.example', 'b@one.example'], ['c@two.example']],
-  )
+  const to = Array.from({ length: 20 }, (_, n) => `u${n}@one.example`)
+  const id = await send(account, { to, bcc: ['c@two.example'] })
+  await becomes(account, id, { delivered: 21 })
+  assert.ok(sink.received.every(mail => mail.recipients.length === 1))
+  assert.equal(new Set(sink.received.map(mail => mail.mailFrom)).size, 21)
+  assert.equal(new Set(sink.received.map(mail => /^DKIM-Signature: [^]*?\r\n(?! )/.exec(mail.source)![0])).size, 1)
+})
+
+test('more than twenty at one destination share transactions, and each is known by its return path', async () => {
+  const { account, sink, box } = await aSender()
+  const to = Array.from({ length: 130 }, (_, n) => `u${n}@one.example`)
+  const id = await send(account, { to: ['solo@two.example', ...to] })
+  await becomes(account, id, { delivered: 131 })
+  const shared = sink.received.filter(mail => mail.recipients.length > 1)
+  assert.ok(shared.length >= 2 && shared.every(mail => mail.recipients.length <= 100))
+  for (const { mailFrom, recipients } of sink.received) {
+    const { n, envelope } = readReturnPath(box.app.world.secrets, mailFrom.split('@')[0]!, box.clock.now())!
+    const rows = await box.app.world.db.many<{ recipient: string }>(
+      envelope === null
+        ? sql`select recipient from deliveries where message_id = ${id} and n = ${n} limit 200`
+        : sql`select recipient from deliveries where message_id = ${id} and envelope = ${envelope} limit 200`,
+    )
+    assert.deepEqual(rows.map(row => row.recipient).toSorted(), recipients.toSorted())
+  }
+})
+
+test('recipients of a large message share its bytes and its signature', async () => {
+  const { account, sink } = await aSender()
+  const to = Array.from({ length: 8 }, (_, n) => `u${n}@one.example`)
+  const id = await send(account, { to, text: 'A line of forty characters, all the same.\n'.repeat(10_000) })
+  await becomes(account, id, { delivered: 8 })
+  assert.equal(sink.received.length, 8)
+  assert.equal(new Set(sink.received.map(mail => mail.source)).size, 1)
 })
 
 test('each recipient gets its own verdict: delivered, bounced and suppressed, blocked, deferred and tried again', async () => {

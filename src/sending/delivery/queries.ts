@@ -3,14 +3,15 @@
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
-import { within, type Reach } from '../../platform/principal.ts'
-import type { FinalStatus, Verdict } from './verdict.ts'
+import type { Verdict } from './verdict.ts'
 
 export interface Claimed extends Key {
   recipient: string
   recipient_domain: string
   attempts: number
   accepted_at: Date
+  /** Says which transaction it is, where recipients share one. */
+  envelope?: number
 }
 
 /** Of a row in the queue. It begins as the queue is walked, so that one index does for both. */
@@ -33,7 +34,7 @@ export const isSameRow = sql`(q.account_id, q.tenant_id, q.message_id, q.n) = (o
  */
 const isOurs = sql`${isSameRow} and q.lease_token = o.lease_token`
 
-const keyColumns = sql`account_id uuid, tenant_id uuid, message_id uuid, n integer`
+export const keyColumns = sql`account_id uuid, tenant_id uuid, message_id uuid, n integer`
 
 export interface Claim {
   leaseToken: string
@@ -98,6 +99,7 @@ export const findBody = (db: Db, messageId: string): Promise<{ source: Buffer } 
 
 export interface Decided extends Key {
   lease_token: string
+  envelope?: number
   verdict: Verdict
 }
 
@@ -108,13 +110,14 @@ export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<Delive
     with done as (
       delete from queue q
       using json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (${keyColumns}, lease_token uuid, status text,
-        smtp_code smallint, enhanced_code text, response text, mx_host text, bounce_type text)
+        smtp_code smallint, enhanced_code text, response text, mx_host text, bounce_type text, envelope integer)
       where ${isOurs}
       returning q.attempts, o.*
     )
     update deliveries d
     set status = o.status, attempts = o.attempts, smtp_code = o.smtp_code, enhanced_code = o.enhanced_code,
-      response = o.response, mx_host = o.mx_host, bounce_type = o.bounce_type, updated_at = ${tx.now}
+      response = o.response, mx_host = o.mx_host, bounce_type = o.bounce_type, envelope = o.envelope,
+      updated_at = ${tx.now}
     from done o
     where d.message_id = o.message_id and d.n = o.n
     returning d.message_id, d.n`)
@@ -132,7 +135,7 @@ export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<Del
     returning q.message_id, q.n`)
 }
 
-const flat = ({ account_id, tenant_id, message_id, n, lease_token, verdict }: Decided) => ({
+const flat = ({ account_id, tenant_id, message_id, n, lease_token, envelope, verdict }: Decided) => ({
   account_id,
   tenant_id,
   message_id,
@@ -145,6 +148,7 @@ const flat = ({ account_id, tenant_id, message_id, n, lease_token, verdict }: De
   response: verdict.response,
   mx_host: verdict.mxHost,
   bounce_type: verdict.bounceType,
+  envelope: envelope ?? null,
 })
 
 export interface Parked extends Key {
@@ -218,68 +222,6 @@ export const reclaimLapsed = (
       lease_until = null, updated_at = ${tx.now}
     from lapsed o where ${isSameRow}
     returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.crashes, q.status`)
-
-export interface DeliveryRef extends Key {
-  recipient: string
-  status: string
-}
-
-export const findDeliveryForUpdateAnywhere = (tx: Tx, messageId: string, n: number): Promise<DeliveryRef | null> =>
-  tx.maybe<DeliveryRef>(sql`
-    select message_id, n, account_id, tenant_id, recipient, status from deliveries
-    where message_id = ${messageId} and n = ${n} for update`)
-
-export const isBeingSent = async (db: Db, { account_id, tenant_id, message_id, n }: Key): Promise<boolean> => {
-  const row = await db.maybe(sql`
-    select from queue where account_id = ${account_id} and tenant_id = ${tenant_id} and message_id = ${message_id}
-      and n = ${n} and status = 'sending'`)
-  return row !== null
-}
-
-/** As below, for a caller: a message out of reach has no such recipient. */
-export const findDeliveryNumber = async (
-  db: Db,
-  reach: Reach,
-  messageId: string,
-  recipient: string,
-): Promise<number | null> => {
-  const row = await db.maybe<{ n: number }>(sql`
-    select n from deliveries
-    where message_id = ${messageId} and lower(recipient) = lower(${recipient}) and ${within(reach)} limit 1`)
-  return row?.n ?? null
-}
-
-/** Which recipient of the message this address is. */
-export const findDeliveryNumberAnywhere = async (
-  db: Db,
-  messageId: string,
-  recipient: string,
-): Promise<number | null> => {
-  const row = await db.maybe<{ n: number }>(sql`
-    select n from deliveries where message_id = ${messageId} and lower(recipient) = lower(${recipient}) limit 1`)
-  return row?.n ?? null
-}
-
-export const updateDeliveryStatus = (
-  tx: Tx,
-  { message_id, n }: DeliveryKey,
-  change: {
-    status: FinalStatus | 'complained'
-    bounceType: string | null
-    code: number | null
-    enhanced: string | null
-    response: string | null
-  },
-): Promise<number> => {
-  // A new reply replaces all of the old one.
-  const hasReply = change.response !== null
-  return tx.run(sql`
-    update deliveries set status = ${change.status}, bounce_type = coalesce(${change.bounceType}, bounce_type),
-      smtp_code = case when ${hasReply} then ${change.code}::integer else smtp_code end,
-      enhanced_code = case when ${hasReply} then ${change.enhanced}::text else enhanced_code end,
-      response = coalesce(${change.response}, response), updated_at = ${tx.now}
-    where message_id = ${message_id} and n = ${n}`)
-}
 
 export const deleteDeliveries = (tx: Tx, messageIds: readonly string[]): Promise<number> =>
   tx.run(sql`delete from deliveries where message_id = any(${messageIds}::uuid[])`)

@@ -34,6 +34,8 @@ export class Sources {
   readonly #keys: SigningKeys
   readonly #signers = new Signers()
   readonly #large = new ByteBudget(LARGE_BYTES_MAX)
+  /** Large messages that are being sent, and to how many receivers. */
+  readonly #shared = new WeakMap<MessageToSend, { ready: ReturnType<Sources['ready']>; users: number }>()
   /** Lives as long as the message of one claim does. */
   readonly #finished = new WeakMap<MessageToSend, ReturnType<Sources['ready']>>()
 
@@ -55,6 +57,32 @@ export class Sources {
       if (message.has_unsubscribe) return this.#finish(message, message.source, n, () => {})
       return this.#finishOnce(message, message.source)
     }
+    return message.has_unsubscribe ? this.#fetch(message, n) : this.#share(message)
+  }
+
+  /** Recipients of a large message share its bytes and its signature for as long as one of them is being sent to. */
+  async #share(message: MessageToSend): ReturnType<Sources['ready']> {
+    const shared = this.#shared.get(message) ?? { ready: this.#fetch(message, 0), users: 0 }
+    this.#shared.set(message, shared)
+    shared.users += 1
+    const release = (): void => {
+      shared.users -= 1
+      if (shared.users > 0) return
+      this.#shared.delete(message)
+      void shared.ready.then(ready => ready?.release()).catch(() => {})
+    }
+    try {
+      const ready = await shared.ready
+      if (ready) return { ...ready, release }
+    } catch (error) {
+      release()
+      throw error
+    }
+    release()
+    return null
+  }
+
+  async #fetch(message: MessageToSend, n: number): ReturnType<Sources['ready']> {
     const release = await this.#large.acquire(message.size * 2, message.account_id)
     const body = await findBody(this.#world.db, message.id).catch(error => {
       release()

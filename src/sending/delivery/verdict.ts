@@ -63,7 +63,8 @@ function classOf(
   if (outcome.kind === 'refused') {
     const found = classifyReply(reply)
     // Said before any recipient was named: it is about us, and nobody is to be suppressed for it.
-    const isAboutUs = found.class === 'hard' && BEFORE_RECIPIENTS.has(outcome.phase)
+    const isSaidOfMailboxes = found.class === 'hard' || found.rule === 'refused-without-reason'
+    const isAboutUs = isSaidOfMailboxes && BEFORE_RECIPIENTS.has(outcome.phase)
     return isAboutUs ? { class: 'block', rule: `refused-${outcome.phase}` } : found
   }
   if (!outcome.isPermanent) return { class: 'transient', rule: `fault-${outcome.phase}` }
