@@ -6,6 +6,7 @@ import type { Clock, Skew } from '../clock.ts'
 import { appendJournal, type AuditDraft, type EventDraft } from '../journal/append.ts'
 import { Refusal } from '../refusal.ts'
 import type { Actor } from './actor.ts'
+import { Continuity } from './continuity.ts'
 import { isAway, isCollision, unavailable } from './errors.ts'
 import { locks } from './locks.ts'
 import { sql, type Sql } from './sql.ts'
@@ -52,15 +53,17 @@ export class Database implements Db {
   readonly #options: DatabaseOptions
   readonly #pool: pg.Pool
   readonly #replica: pg.Pool | null
+  readonly continuity = new Continuity()
 
   constructor(options: DatabaseOptions) {
     this.#options = options
     this.#pool = openPool(options.url, options)
+    this.#pool.on('error', () => this.continuity.noteLost())
     this.#replica = options.replicaUrl ? openPool(options.replicaUrl, options) : null
   }
 
   many<Row>(query: Sql): Promise<Row[]> {
-    return rowsOf<Row>(this.#pool, query)
+    return this.continuity.watch(rowsOf<Row>(this.#pool, query))
   }
 
   async one<Row>(query: Sql): Promise<Row> {
@@ -103,7 +106,7 @@ export class Database implements Db {
   async #transactWith<T>(begin: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#transactOnce(begin, by, recipe)
+        return await this.continuity.watch(this.#transactOnce(begin, by, recipe))
       } catch (error) {
         if (!isCollision(error) || attempt === COLLISION_TRIES_MAX) throw isAway(error) ? unavailable(error) : error
       }
