@@ -8,6 +8,8 @@ export interface DatabaseProxy {
   url: string
   cut(): void
   restore(): Promise<void>
+  /** Told what has come in from clients so far, in bytes. */
+  onBytes: (total: number) => void
 }
 
 /** Before a database whose URL names the folder of its socket. */
@@ -18,6 +20,7 @@ export async function aDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy
   const sockets = new Set<Socket>()
   let server: Server | null = null
   let port = 0
+  let bytes = 0
   const proxy: DatabaseProxy = {
     url: '',
     cut: () => {
@@ -26,10 +29,14 @@ export async function aDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy
       for (const socket of sockets) socket.destroy()
     },
     restore: async () => {
-      server = createServer(client => forward(client, createConnection(path), sockets)).listen(port, '127.0.0.1')
+      server = createServer(client => {
+        client.on('data', chunk => proxy.onBytes((bytes += chunk.length)))
+        forward(client, createConnection(path), sockets)
+      }).listen(port, '127.0.0.1')
       await once(server, 'listening')
       port = (server.address() as AddressInfo).port
     },
+    onBytes: () => {},
   }
   await proxy.restore()
   proxy.url = `postgres://${credentials}@127.0.0.1:${port}/${name}?sslmode=disable`
