@@ -107,3 +107,19 @@ test('a claim that a crash of the database has undone is taken back by the proce
   assert.equal(sink.received.length, 1)
   assert.deepEqual(await eventsOf(site, id), ['delivered', 'accepted'])
 })
+
+test('a process that ends while the database is away says how many outcomes it takes with it', async () => {
+  const site = await aSite()
+  const { box, proxy, sink } = site
+  sink.answer = verb => {
+    if (verb === 'CONTENT') proxy.cut()
+    return null
+  }
+  await send(site, ['taken@example.com'])
+  await eventually('the receiver has it', async () => sink.received.length === 1)
+  const began = performance.now()
+  await box.close()
+  assert.ok(performance.now() - began < 29_000, 'it ends in time')
+  const line = box.logLines.find(each => each.includes('known outcomes are lost'))
+  assert.equal(JSON.parse(line ?? '{}').outcomes, 1)
+})
