@@ -41,16 +41,16 @@ async function start(environment: Record<string, string>, command = 'serve'): Pr
   return { child, url: `http://127.0.0.1:${port}`, output: () => output, exit }
 }
 
-const ready = (running: Running) =>
-  eventually(
-    `ready: ${running.output()}`,
-    () =>
-      fetch(`${running.url}/readyz`).then(
-        reply => reply.status === 200,
-        () => false,
-      ),
-    30_000,
-  )
+async function ready(running: Running): Promise<void> {
+  const isReady = () =>
+    fetch(`${running.url}/readyz`).then(
+      reply => reply.status === 200,
+      () => false,
+    )
+  await eventually('ready', isReady, 60_000).catch((cause: unknown) => {
+    throw new Error(`it said: ${running.output()}`, { cause })
+  })
+}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -185,9 +185,9 @@ test('who is asked to end while waiting for the database ends with 0', async () 
 })
 
 test('a database that goes away at any moment of the start does not end it', async () => {
-  // While connecting, while the schema is applied, and in the steps after it.
+  // While the schema is applied, and in the steps after it.
   const schema = (await readMigrations()).reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
-  for (const bytes of [100, schema / 2, ...[1_500, 2_500, 4_000, 6_000].map(more => schema + more)]) {
+  for (const bytes of [schema / 2, schema + 1_500, schema + 4_000]) {
     const proxy = await aProxiedDatabase('template0')
     let isCut = false
     proxy.onBytes = total => {
