@@ -240,6 +240,14 @@ create table guardian_states (
   constraint guardian_states_pkey PRIMARY KEY (account_id, rule_name, scope_type, scope_value, tenant_id)
 );
 
+create table holders (
+  id uuid not null,
+  beat_at timestamp with time zone not null,
+  steady_since timestamp with time zone not null,
+  left_at timestamp with time zone,
+  constraint holders_pkey PRIMARY KEY (id)
+);
+
 create table idempotency_keys (
   tenant_id uuid not null,
   key text not null,
@@ -379,6 +387,10 @@ create table queue (
   mx_host text,
   accepted_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  holder_id uuid,
+  is_suspect boolean not null default false,
+  is_begun boolean not null default false,
+  set_aside_id uuid,
   constraint queue_lease_check CHECK (((status = 'sending'::text) = (lease_token IS NOT NULL))),
   constraint queue_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'deferred'::text, 'held'::text]))),
   constraint queue_pkey PRIMARY KEY (account_id, tenant_id, message_id, n)
@@ -387,6 +399,7 @@ CREATE INDEX queue_due ON public.queue USING btree (due_at) WHERE ((status = ANY
 CREATE INDEX queue_held ON public.queue USING btree (suspension_id, message_id, n) WHERE (status = 'held'::text);
 CREATE INDEX queue_leases ON public.queue USING btree (lease_until) WHERE (status = 'sending'::text);
 CREATE INDEX queue_next ON public.queue USING btree (rank) WHERE ((status = 'queued'::text) AND (due_at IS NULL));
+CREATE UNIQUE INDEX queue_set_aside ON public.queue USING btree (account_id, set_aside_id) WHERE (set_aside_id IS NOT NULL);
 
 create table rule_changes (
   account_id uuid not null,

@@ -25,6 +25,7 @@ import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
 import { loadTlsIdentity } from './platform/tls.ts'
 import type { Secrets } from './platform/secrets.ts'
+import type { UntilAvailable } from './platform/db/wait.ts'
 import { Wakeups } from './platform/db/wakeups.ts'
 import type { World } from './platform/world.ts'
 import { buildFeatures } from './features.ts'
@@ -46,7 +47,8 @@ export interface App {
   url: string | null
   /** Where SMTP listens; null without the role. */
   ports: { submission: number | null; mx: number | null }
-  start(): Promise<void>
+  /** Without a way to wait, a database that is away fails it. */
+  start(untilAvailable?: UntilAvailable): Promise<void>
   stop(): Promise<void>
 }
 
@@ -78,10 +80,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
     loops: features.loops,
     url: null,
     ports: { submission: null, mx: null },
-    start: async () => {
-      await claimInstallation(world.db, world.secrets)
-      await warnOfSuperuser(world.db, world.log)
-      await clockKeeper.start()
+    start: async (untilAvailable = step => step()) => {
+      await untilAvailable(() => claimInstallation(world.db, world.secrets))
+      await untilAvailable(() => warnOfSuperuser(world.db, world.log))
+      await untilAvailable(() => clockKeeper.start())
       world.wakeups.listen(databaseUrl)
       board.start()
       await smtp.listen(app.ports)

@@ -19,6 +19,7 @@ import { Transport } from './sending/delivery/transport/transport.ts'
 import { Gate } from './sending/messages/gate.ts'
 import { messageLoops } from './sending/messages/loops.ts'
 import { messageRoutes } from './sending/messages/routes.ts'
+import { setAsideRoutes } from './sending/set-aside/routes.ts'
 import { unsubscribeRoutes } from './sending/unsubscribe/routes.ts'
 import { usageRoutes } from './sending/usage/routes.ts'
 import { alertLoops } from './observers/alerts/loops.ts'
@@ -120,6 +121,7 @@ const routesOf = (world: World, { gate, publicUrl, http, dns }: Shared): Route[]
   ...feedbackRoutes(world, complain),
   ...suspensionRoutes(world, { some: moveSome, all: moveAll, late: settleStragglers }),
   ...queueRoutes(world),
+  ...setAsideRoutes(world),
   ...webhookRoutes(world, { http, dns }),
   ...eventRoutes(world),
   ...metricRoutes(world),

@@ -3,7 +3,7 @@ import { describeApi } from './app.ts'
 import { describedApp } from './describe.ts'
 import { readConfig, variables, type Config } from './platform/config.ts'
 import { migrate, readMigrations } from './platform/db/migrate.ts'
-import { openDatabase, prepare, serve } from './serve.ts'
+import { openDatabase, prepare, serve, withoutEnd } from './serve.ts'
 import { verifyAudit } from './observers/audit/verify.ts'
 
 const COMMANDS: Record<string, { help: string; run(config: Config): Promise<number> }> = {
@@ -34,14 +34,16 @@ try {
 }
 
 async function migrateOnly(config: Config): Promise<number> {
-  const { url, close } = await openDatabase(config)
-  const applied = await migrate(url, await readMigrations()).finally(close)
+  const start = withoutEnd(config)
+  const { url, close } = await openDatabase(config, start)
+  const migrations = await readMigrations()
+  const applied = await start.wait.until(() => migrate(url, migrations)).finally(close)
   console.log(applied.length > 0 ? `applied ${applied.join(', ')}` : 'the schema is up to date')
   return 0
 }
 
 async function verifyOnly(config: Config): Promise<number> {
-  const { app, close } = await prepare({ ...config, LOG_LEVEL: 'silent' })
+  const { app, close } = await prepare(config, withoutEnd({ ...config, LOG_LEVEL: 'silent' }))
   const verdict = await verifyAudit(app.world).finally(close)
   console.log(JSON.stringify(verdict))
   return verdict.intact ? 0 : 1

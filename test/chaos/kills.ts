@@ -55,7 +55,7 @@ export async function runKills({ rounds, random }: Chaos): Promise<string[]> {
 }
 
 /** Sends with a key of its own until it is told that the message is in, whatever breaks meanwhile. */
-async function drive(client: number, load: Load, servers: readonly Server[], sender: Sender): Promise<void> {
+export async function drive(client: number, load: Load, servers: readonly Server[], sender: Sender): Promise<void> {
   for (let n = 0; !load.isOver; n++) {
     const recipient = `c${client}-${n}@d${n % 7}.example`
     const body = {

@@ -1,13 +1,16 @@
-// `npm run chaos [-- kills|pauses] [--rounds N] [--seed S]`: the service broken on purpose, and the books checked afterwards.
+// `npm run chaos [-- kills|pauses|outages] [--rounds N] [--seed S]`: the service broken on purpose, and the books checked afterwards.
 // kills: servers and PostgreSQL under load, killed at random moments. pauses: pauses against eight workers (P5).
+// outages: the database away for seconds under two servers, with no process dying.
 import { createHash } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { runKills } from './kills.ts'
+import { runOutages } from './outages.ts'
 import { runPauses } from './pauses.ts'
 
 const scenarios: Record<string, { run: (chaos: Chaos) => Promise<string[]>; rounds: number }> = {
   kills: { run: runKills, rounds: 6 },
   pauses: { run: runPauses, rounds: 200 },
+  outages: { run: runOutages, rounds: 4 },
 }
 
 export interface Chaos {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
+import { aDatabaseProxy, type DatabaseProxy } from '../support/database-proxy.ts'
 import { aSink, type TestSink } from '../support/sink.ts'
 
 export const ADMIN_TOKEN = 'chaos-operator-token-0123456789'
@@ -15,12 +16,16 @@ export interface Server {
   url: string
   /** Starts it when it is down; waits until it is ready. */
   start(): Promise<void>
+  isRunning(): boolean
   kill(): Promise<void>
   stop(): Promise<void>
 }
 
 export interface Site {
+  /** Past the proxy. */
   databaseUrl: string
+  /** What the servers reach the database through. */
+  proxy: DatabaseProxy
   sink: TestSink
   aServer(environment?: Record<string, string>): Promise<Server>
   killPostgres(): Promise<void>
@@ -31,14 +36,16 @@ export async function aSite(): Promise<Site> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-chaos-'))
   const postgres = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), log: () => {} })
   const sink = await aSink()
+  const proxy = await aDatabaseProxy(postgres.url)
   const servers: Server[] = []
   return {
     databaseUrl: postgres.url,
+    proxy,
     sink,
     aServer: async (environment = {}) => {
       const server = await spawnable({
         PATH: process.env['PATH'],
-        DATABASE_URL: postgres.url,
+        DATABASE_URL: proxy.url,
         DATA_DIR: join(folder, `server-${servers.length + 1}`),
         SECRET_KEY: 'chaos-secret-key-0123456789-0123456789',
         ADMIN_TOKEN,
@@ -59,6 +66,7 @@ export async function aSite(): Promise<Site> {
     close: async () => {
       for (const server of servers) await server.stop()
       await sink.close()
+      proxy.cut()
       await postgres.stop()
       await rm(folder, { recursive: true, force: true })
     },
@@ -79,11 +87,12 @@ async function spawnable(environment: NodeJS.ProcessEnv): Promise<Server> {
     child.kill(signal)
     await exited
   }
+  const isRunning = (): boolean => child !== null && child.exitCode === null && child.signalCode === null
   const hasApi = (environment['ROLES'] ?? 'api').includes('api')
   return {
     url,
     start: async () => {
-      if (!child || child.exitCode !== null || child.signalCode !== null) {
+      if (!isRunning()) {
         child = spawn(process.execPath, ['src/main.ts', 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
       }
       while (hasApi) {
@@ -92,6 +101,7 @@ async function spawnable(environment: NodeJS.ProcessEnv): Promise<Server> {
         await delay(50)
       }
     },
+    isRunning,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { system } from '../../src/platform/db/actor.ts'
 import { sql } from '../../src/platform/db/sql.ts'
 import type { Contract } from '../../src/platform/http/contract.ts'
+import { newId } from '../../src/platform/ids.ts'
 import { raise } from '../../src/platform/journal/anomaly.ts'
 import type { Api } from '../support/client.ts'
 import { anAccount, aTenant, eventually, unique, type TestAccount } from '../support/factories.ts'
@@ -29,6 +30,7 @@ const makers: Record<string, (account: TestAccount) => Promise<string>> = {
   suspensions: aSuspension,
   rules: aRule,
   alerts: anAlert,
+  'set-aside': aDeliverySetAside,
   accounts: async () => (await anAccount({ tenants: 0 })).id,
   '/v1/tenants/{id}/resume': async ({ api }) => {
     const { id } = await aTenant(api)
@@ -87,6 +89,25 @@ async function anAlert({ box, id, tenant }: TestAccount): Promise<string> {
   )
   await eventually('an alert', () => db.maybe(sql`select 1 as found from alerts where id = ${alertId}`))
   return alertId
+}
+
+/** No endpoint sets mail aside; workers that die do. */
+async function aDeliverySetAside(account: TestAccount): Promise<string> {
+  const { api, tenant, box } = account
+  await api.post('/v1/suspensions', { scope_type: 'rule', scope_value: 'tag:aside' })
+  const body = { tenant_id: tenant.id, from: 'a@acme.sluice.test', to: [`${unique('aside')}@example.com`], text: 'x' }
+  const sent = await api.post('/v1/messages', { ...body, tags: ['aside'] })
+  assert.equal(sent.body.held, 1, JSON.stringify(sent.body))
+  const id = newId(box.clock.now())
+  await box.app.world.db.transact(system('test'), async tx => {
+    await tx.run(sql`
+      insert into suspension_holds (suspension_id, held)
+      select suspension_id, -1 from queue where message_id = ${sent.body.message_id}`)
+    await tx.run(sql`
+      update queue set suspension_id = null, set_aside_id = ${id}, crashes = 3
+      where message_id = ${sent.body.message_id}`)
+  })
+  return id
 }
 
 async function aMessage(account: TestAccount): Promise<string> {

@@ -9,7 +9,9 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { readMigrations } from '../../src/platform/db/migrate.ts'
 import { cloneDatabase } from '../support/cluster.ts'
+import { aDatabaseProxy } from '../support/database-proxy.ts'
 import { clusterUrl } from '../support/box.ts'
 import { eventually } from '../support/factories.ts'
 
@@ -39,16 +41,16 @@ async function start(environment: Record<string, string>, command = 'serve'): Pr
   return { child, url: `http://127.0.0.1:${port}`, output: () => output, exit }
 }
 
-const ready = (running: Running) =>
-  eventually(
-    `ready: ${running.output()}`,
-    () =>
-      fetch(`${running.url}/readyz`).then(
-        reply => reply.status === 200,
-        () => false,
-      ),
-    30_000,
-  )
+async function ready(running: Running): Promise<void> {
+  const isReady = () =>
+    fetch(`${running.url}/readyz`).then(
+      reply => reply.status === 200,
+      () => false,
+    )
+  await eventually('ready', isReady, 60_000).catch((cause: unknown) => {
+    throw new Error(`it said: ${running.output()}`, { cause })
+  })
+}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
@@ -140,6 +142,80 @@ test('a process with another SECRET_KEY than the database was set up with does n
   assert.match(wrong.output(), /^sluice: SECRET_KEY is not the one that this database was set up with$/m)
   right.child.kill('SIGTERM')
   await right.exit
+})
+
+async function aProxiedDatabase(template?: string) {
+  const database = await cloneDatabase(await clusterUrl(), template)
+  const proxy = await aDatabaseProxy(database.url)
+  undo.push(database.drop, async () => proxy.cut())
+  return proxy
+}
+
+const linesOf = (running: Running, text: string): number => running.output().split(text).length - 1
+
+test('a server that starts while the database is away says so once, waits, and is ready when it is back', async () => {
+  const proxy = await aProxiedDatabase()
+  proxy.cut()
+  const running = await start({ DATABASE_URL: proxy.url, DATA_DIR: await aFolder('sluice-wait-') })
+  await eventually('it waits', async () => linesOf(running, 'waiting for the database') > 0)
+  // Refused several times more.
+  let tries = 0
+  const refusing = createServer(socket => {
+    tries += 1
+    socket.destroy()
+  }).listen(Number(new URL(proxy.url).port), '127.0.0.1')
+  await eventually('it tries again', async () => tries > 2)
+  refusing.close()
+  await proxy.restore()
+  await ready(running)
+  assert.equal(linesOf(running, 'waiting for the database'), 1)
+  running.child.kill('SIGTERM')
+  assert.equal((await running.exit)[0], 0)
+})
+
+test('who is asked to end while waiting for the database ends with 0', async () => {
+  const proxy = await aProxiedDatabase()
+  proxy.cut()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const running = await start({ DATABASE_URL: proxy.url, DATA_DIR: await aFolder('sluice-wait-') })
+    await eventually('it waits', async () => linesOf(running, 'waiting for the database') > 0)
+    running.child.kill(signal)
+    assert.equal((await running.exit)[0], 0, running.output())
+  }
+})
+
+test('a database that goes away at any moment of the start does not end it', async () => {
+  // While the schema is applied, and in the steps after it.
+  const schema = (await readMigrations()).reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
+  for (const bytes of [schema / 2, schema + 1_500, schema + 4_000]) {
+    const proxy = await aProxiedDatabase('template0')
+    let isCut = false
+    proxy.onBytes = total => {
+      if (total < bytes || isCut) return
+      isCut = true
+      proxy.cut()
+      setTimeout(() => void proxy.restore(), 700)
+    }
+    const running = await start({ DATABASE_URL: proxy.url, DATA_DIR: await aFolder('sluice-cut-'), DEMO: '1' })
+    await ready(running)
+    assert.ok(isCut, `it was cut after ${bytes}`)
+    running.child.kill('SIGTERM')
+    assert.equal((await running.exit)[0], 0, running.output())
+  }
+})
+
+test('what is wrong with the database for good stops the start with one line', async () => {
+  const proxy = await aProxiedDatabase()
+  const wrong = {
+    [proxy.url.replace(/:[^:@]+@/, ':wrong@')]: /^sluice: connecting to the database: password authentication failed/,
+    [proxy.url.replace(/\/\w+\?/, '/elsewhere?')]: /^sluice: connecting to the database: database "elsewhere" does not/,
+  }
+  for (const [DATABASE_URL, line] of Object.entries(wrong)) {
+    const running = await start({ DATABASE_URL, DATA_DIR: await aFolder('sluice-wrong-') })
+    assert.equal((await running.exit)[0], 1)
+    assert.match(running.output(), line)
+    assert.equal(running.output().trim().split('\n').length, 1)
+  }
 })
 
 test('mistakes in the configuration stop the start with a line each', async () => {

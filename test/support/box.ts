@@ -56,7 +56,8 @@ function ownCluster(): Promise<Cluster> {
 /** A migrated database of its own, dropped after the file. */
 export async function aDatabase(): Promise<string> {
   const database = await cloneDatabase(await clusterUrl())
-  closers.push(database.drop)
+  const superuserUrl = await asSuperuser(await clusterUrl())
+  closers.push(() => database.drop(superuserUrl))
   return database.url
 }
 

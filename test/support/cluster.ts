@@ -41,7 +41,8 @@ export async function startCluster(): Promise<Cluster> {
 
 export interface TestDatabase {
   url: string
-  drop(): Promise<void>
+  /** As superuser: nobody else may end the database's own processes, which may be vacuuming it. */
+  drop(superuserUrl: string): Promise<void>
 }
 
 export async function cloneDatabase(clusterUrl: string, template: string = TEMPLATE): Promise<TestDatabase> {
@@ -49,7 +50,7 @@ export async function cloneDatabase(clusterUrl: string, template: string = TEMPL
   await run(clusterUrl, `create database ${name} template ${template}`)
   return {
     url: databaseIn(clusterUrl, name),
-    drop: () => run(clusterUrl, `drop database ${name} with (force)`),
+    drop: superuserUrl => run(superuserUrl, `drop database ${name} with (force)`),
   }
 }
 

@@ -2,6 +2,7 @@
 // to each contact and contacts side by side, with a share for each account and for those that fail, so that contacts that
 // do not answer delay nobody else.
 import { system } from '../../platform/db/actor.ts'
+import { retryWhileUnavailable } from '../../platform/db/retry.ts'
 import { newId } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
 import { notify, type Ways } from './channels.ts'
@@ -78,7 +79,7 @@ export class Notifier {
         }),
       )
       if (!claimed) return told
-      if (!(await this.#tell(world, claimed, leaseToken))) return told + 1
+      if (!(await this.#tell(world, { ...claimed, leaseToken }, signal))) return told + 1
     }
   }
 
@@ -91,21 +92,30 @@ export class Notifier {
   }
 
   /** Whether it was taken. */
-  async #tell(world: World, notification: ClaimedNotification, leaseToken: string): Promise<boolean> {
-    const error = await notify(world, this.#ways, notification).then(
+  async #tell(
+    world: World,
+    notification: ClaimedNotification & { leaseToken: string },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    // A mail of ours goes through the database: that it is away is not the contact's fault.
+    const told = retryWhileUnavailable(() => notify(world, this.#ways, notification), signal)
+    const error = await told.then(
       () => null,
       (failure: unknown) => reasonOf(failure),
     )
     const delayMs = DELAYS_MS[notification.attempts - 1]
-    await world.db.transact(by, tx =>
-      recordOutcome(tx, {
-        id: notification.id,
-        contactId: notification.contact_id,
-        leaseToken,
-        error,
-        nextAt: error !== null && delayMs !== undefined ? new Date(tx.now.getTime() + delayMs) : null,
-      }),
-    )
+    const record = () =>
+      world.db.transact(by, tx =>
+        recordOutcome(tx, {
+          id: notification.id,
+          contactId: notification.contact_id,
+          leaseToken: notification.leaseToken,
+          error,
+          nextAt: error !== null && delayMs !== undefined ? new Date(tx.now.getTime() + delayMs) : null,
+        }),
+      )
+    // What the contact said is known: while the database is away it is kept, or the contact would be told again.
+    await retryWhileUnavailable(record, signal)
     if (error === null) return true
     const { alert_id, contact_id, channel, attempts } = notification
     world.log.warn({ alert_id, contact_id, channel, attempts, error }, 'an alert contact could not be told')

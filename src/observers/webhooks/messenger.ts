@@ -103,6 +103,8 @@ export class Messenger {
     await this.#release([...this.#lanes.values()].flatMap(lane => lane.waiting.splice(0)))
     const deadline = performance.now() + timeoutMs
     while (this.#held.size > 0 && performance.now() < deadline) await new Promise(resolve => setTimeout(resolve, 20))
+    const results = this.#recorder.giveUp()
+    if (results > 0) this.#world.log.error({ results }, 'known results of pushes are lost with this process')
   }
 
   /** What waits for endpoints that were quick and hang now: others may hold it. */

@@ -3,6 +3,7 @@
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
+import { retryWhileUnavailable } from '../../platform/db/retry.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import type { World } from '../../platform/world.ts'
 import type { PushResult } from '../../platform/net/guarded-http.ts'
@@ -18,8 +19,11 @@ export interface Pushed {
 
 const by = system('webhooks')
 
+/** What is handed in is kept until it is recorded: never more than what the process has leased. */
 export class Recorder {
   readonly #batcher: Batcher<Pushed, void>
+  readonly #givingUp = new AbortController()
+  #waiting = 0
 
   constructor(world: World) {
     const outcomes = world.metrics.counter('sluice_webhook_attempts_total', 'Pushes to webhooks by what they came to', [
@@ -30,15 +34,22 @@ export class Recorder {
       slots: 2,
       run: async pushed => {
         const tried = pushed.map(each => judge(each, world.clock.now()))
-        await record(world, tried)
+        await record(world, tried, this.#givingUp.signal)
         for (const { status } of tried) outcomes.inc({ outcome: status })
         return pushed.map(() => undefined)
       },
     })
   }
 
-  record(pushed: Pushed): Promise<void> {
-    return this.#batcher.submit(pushed)
+  async record(pushed: Pushed): Promise<void> {
+    this.#waiting += 1
+    await this.#batcher.submit(pushed).finally(() => (this.#waiting -= 1))
+  }
+
+  /** What is not recorded by now is not kept any longer; answers how many results that are. */
+  giveUp(): number {
+    this.#givingUp.abort()
+    return this.#waiting
   }
 }
 
@@ -57,9 +68,15 @@ function judge({ held, result }: Pushed, now: Date): Tried {
   }
 }
 
+/** While the database is away it is tried again: after a short outage not everything is to be pushed a second time. */
+async function record(world: World, tried: readonly Tried[], signal: AbortSignal): Promise<void> {
+  const failed = await retryWhileUnavailable(() => store(world, tried), signal)
+  if (failed.length > 0) await retryWhileUnavailable(() => stopHopeless(world, failed), signal)
+}
+
 /** A crash of the database may undo it: the lease then lapses and the push is made again, which is allowed. */
-async function record(world: World, tried: readonly Tried[]): Promise<void> {
-  const failed = await world.db.transactLightly(by, async tx => {
+const store = (world: World, tried: readonly Tried[]): Promise<Tried[]> =>
+  world.db.transactLightly(by, async tx => {
     followIndexes(tx)
     const rows = await recordTried(tx, tried)
     const ours = new Set(rows.map(row => `${row.webhook_id} ${row.event_id}`))
@@ -71,8 +88,6 @@ async function record(world: World, tried: readonly Tried[]): Promise<void> {
     await updateFailing(tx, { succeeded: [...succeeded], failed: [...new Set(failing)] })
     return failures
   })
-  if (failed.length > 0) await stopHopeless(world, failed)
-}
 
 /** 410 says that it is gone for good; one that only failed for five days is not worth more tries (DECISIONS §5). */
 async function stopHopeless(world: World, failed: readonly Tried[]): Promise<void> {

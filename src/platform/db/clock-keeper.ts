@@ -16,7 +16,7 @@ export class ClockKeeper {
 
   /** The first look is waited for: nothing is to be written by a clock that nobody has compared. */
   async start(): Promise<void> {
-    await this.look()
+    this.#clock.follow(await this.#db.clockSkew())
     this.#timer = setInterval(() => void this.look(), EVERY_MS).unref()
   }
 

@@ -6,6 +6,7 @@ import type { Clock, Skew } from '../clock.ts'
 import { appendJournal, type AuditDraft, type EventDraft } from '../journal/append.ts'
 import { Refusal } from '../refusal.ts'
 import type { Actor } from './actor.ts'
+import { Continuity } from './continuity.ts'
 import { isAway, isCollision, unavailable } from './errors.ts'
 import { locks } from './locks.ts'
 import { SharedPool } from './shared-pool.ts'
@@ -48,15 +49,21 @@ export class Database implements Db {
   readonly #options: DatabaseOptions
   readonly #pool: SharedPool
   readonly #replica: SharedPool | null
+  readonly continuity = new Continuity()
 
   constructor(options: DatabaseOptions) {
     this.#options = options
-    this.#pool = new SharedPool(options.url, options)
+    const { connectionsMax, onError } = options
+    const onLost = (error: Error): void => {
+      this.continuity.noteLost()
+      onError(error)
+    }
+    this.#pool = new SharedPool(options.url, { connectionsMax, onError: onLost })
     this.#replica = options.replicaUrl ? new SharedPool(options.replicaUrl, options) : null
   }
 
   many<Row>(query: Sql): Promise<Row[]> {
-    return this.#pool.rows<Row>(query)
+    return this.continuity.watch(this.#pool.rows<Row>(query))
   }
 
   async one<Row>(query: Sql): Promise<Row> {
@@ -99,7 +106,7 @@ export class Database implements Db {
   async #transactWith<T>(begin: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#transactOnce(begin, by, recipe)
+        return await this.continuity.watch(this.#transactOnce(begin, by, recipe))
       } catch (error) {
         if (!isCollision(error) || attempt === COLLISION_TRIES_MAX) throw isAway(error) ? unavailable(error) : error
       }

@@ -17,6 +17,8 @@ const AWAY_CODES = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
   'EAI_AGAIN',
+  'ECONNABORTED',
+  'EADDRNOTAVAIL',
   'ENOTFOUND',
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
@@ -24,6 +26,7 @@ const AWAY_CODES = new Set([
   '57014', // query_canceled: our statement_timeout
   '25P03', // idle_in_transaction_session_timeout
   '25006', // read_only_sql_transaction: a demoted primary counts as away
+  '53000', // insufficient_resources
   '53300', // too_many_connections
   '53100', // disk_full
   '53200', // out_of_memory
@@ -35,6 +38,8 @@ const AWAY_MESSAGES = [
   'Client has encountered a connection error',
   'Client was closed',
   'timeout exceeded when trying',
+  'timeout expired',
+  'There was an error establishing an SSL connection',
   'Query read timeout',
   'Cannot use a pool after',
   'read ECONNRESET',
@@ -46,6 +51,16 @@ export function isAway(error: unknown): boolean {
   if (typeof code === 'string' && (AWAY_CODES.has(code) || code.startsWith('08'))) return true
   return AWAY_MESSAGES.some(beginning => message.startsWith(beginning))
 }
+
+/** It answers, but not to this statement: nothing that was committed before can be in doubt. */
+const BUSY_CODES = new Set(['57014', '25P03', '53000', '53300', '53100', '53200'])
+
+/** As above, and the connection or the server behind it is gone: what it had not yet written to disk may be, too. */
+export const isLost = (error: unknown): boolean =>
+  isAway(error) && !BUSY_CODES.has((error as DatabaseError).code ?? '') && !isShutPool(error)
+
+/** Our own end, at shutdown. */
+const isShutPool = (error: unknown): boolean => (error as Error).message.startsWith('Cannot use a pool after')
 
 /** Deadlock or serialization failure: the same recipe succeeds when run again. */
 export function isCollision(error: unknown): boolean {

@@ -27,14 +27,20 @@ export async function readMigrations(folder: URL = FOLDER): Promise<Migration[]>
 
 /** Brings the schema up to date and answers the names of what was applied now. */
 export async function migrate(url: string, migrations: readonly Migration[]): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url, application_name: 'sluice-migrate' })
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'sluice-migrate',
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+  })
   client.on('error', () => {})
   await client.connect()
   try {
     await client.query('select pg_advisory_lock($1)', [locks.migrate])
     return await applyPending(client, migrations)
   } finally {
-    await client.end()
+    // Where the connection is gone there is nothing to end, and the failure that was is the one to tell.
+    await client.end().catch(() => {})
   }
 }
 
@@ -66,7 +72,7 @@ async function applyOne(client: pg.Client, { name, text, sha256 }: Migration): P
     await client.query('insert into migrations (name, sha256) values ($1, $2)', [name, sha256])
     await client.query('commit')
   } catch (cause) {
-    await client.query('rollback')
+    await client.query('rollback').catch(() => {})
     throw new Error(`migration ${name}`, { cause })
   }
 }

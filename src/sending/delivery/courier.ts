@@ -7,16 +7,10 @@ import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import type { World } from '../../platform/world.ts'
 import { Flight, leaseOf } from './flight.ts'
+import { Holder, leaseEnd } from './holder.ts'
 import { isMovingQueue } from './lanes.ts'
 import { PauseGate, type Waiting } from './pause-gate.ts'
-import {
-  claimDue,
-  extendLeases,
-  listMessagesToSend,
-  releaseLeases,
-  type Claimed,
-  type MessageToSend,
-} from './queries.ts'
+import { claimDue, listMessagesToSend, releaseLeases, type Claimed, type MessageToSend } from './queries.ts'
 import { Recorder } from './recorder.ts'
 import { recordComplaintReport } from './reports.ts'
 import { returnPath, type OnEnvelope } from './return-path.ts'
@@ -31,11 +25,6 @@ export interface Transport {
   sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
 }
 
-/**
- * A worker that dies gives its mail back within 35 s (RELIABILITY P20): this, and the round that looks for lapsed
- * leases.
- */
-const LEASE_MS = 30_000
 /** After an attempt that failed on our side. */
 const FAILED_PUT_OFF_MS = 60_000
 /** Larger bodies are fetched one at a time, when their turn comes. */
@@ -56,6 +45,7 @@ export interface CourierOptions {
 }
 
 export class Courier {
+  readonly holder: Holder
   readonly #world: World
   readonly #transport: Transport
   readonly #sources: Sources
@@ -65,11 +55,12 @@ export class Courier {
 
   constructor(world: World, { transport, keys, mustYield }: CourierOptions) {
     this.#world = world
+    this.holder = new Holder(world)
     this.#flight = new Flight(() => mustYield() || isMovingQueue())
     this.#transport = transport
     this.#sources = new Sources(world, keys)
     this.#gate = new PauseGate(world)
-    this.#recorder = new Recorder(world)
+    this.#recorder = new Recorder(world, this.holder)
     world.metrics.gauge('sluice_deliveries_in_flight', 'Deliveries this process is attempting', [], gauge => {
       gauge.set(this.#flight.size)
     })
@@ -78,10 +69,10 @@ export class Courier {
   /** Claims what is next and starts it; answers how much. Waits while there is no room for more. */
   async takeNext(signal: AbortSignal): Promise<number> {
     const limit = await this.#flight.room(signal)
-    if (limit === 0) return 0
+    if (limit === 0 || !this.holder.mayClaim) return 0
     const leaseToken = randomUUID()
     const claimed = await this.#world.db.transactLightly(system('delivery'), tx =>
-      claimDue(tx, { leaseToken, leaseUntil: new Date(tx.now.getTime() + LEASE_MS), limit }),
+      claimDue(tx, { holderId: this.holder.id, leaseToken, leaseUntil: leaseEnd(tx), limit }),
     )
     if (claimed.length === 0) return 0
     this.#flight.begin(claimed, leaseToken)
@@ -89,19 +80,20 @@ export class Courier {
     return claimed.length
   }
 
-  /** Keeps the leases of what is under way. */
-  async heartbeat(): Promise<void> {
-    const { leases } = this.#flight
-    if (leases.length === 0) return
-    await this.#world.db.transactLightly(system('delivery'), tx =>
-      extendLeases(tx, leases, new Date(tx.now.getTime() + LEASE_MS)),
-    )
+  /** Keeps the leases of what is under way, with what waits to be recorded. */
+  heartbeat(): Promise<void> {
+    return this.holder.beat(this.#flight.leases)
   }
 
-  /** Waits for what is under way to end; what does not end in time is given back by its lease. */
+  /** Waits for what is under way to end and to be recorded; what does not end in time is given back by its lease. */
   async drain(timeoutMs: number): Promise<void> {
     const deadline = performance.now() + timeoutMs
     while (this.#flight.size > 0 && performance.now() < deadline) await new Promise(resolve => setTimeout(resolve, 20))
+    const outcomes = this.#recorder.giveUp()
+    if (outcomes > 0) {
+      this.#world.log.error({ outcomes }, 'known outcomes are lost with this process: their mail will be sent again')
+    }
+    await this.holder.leave()
   }
 
   /** What was claimed and cannot be read is let go: its leases must not be kept alive. */
@@ -130,12 +122,15 @@ export class Courier {
     try {
       await this.#attempt(job, signal)
     } catch (err) {
-      // Nothing was recorded: the mail goes back to the queue, if the database is there, else when the lease lapses. What
-      // failed for a reason of its own would fail again at once.
+      // Nothing was recorded: the mail goes back to the queue as soon as the database is there. What failed for a reason
+      // of its own would fail again at once.
       const { message, deliveries, leaseToken } = job
       if (!signal.aborted) this.#world.log.error({ err, message_id: message.id }, 'an attempt could not be made')
-      if (signal.aborted || isUnavailable(err)) await this.#giveBack(deliveries, leaseToken)
-      else await this.#putOff(deliveries, leaseToken, FAILED_PUT_OFF_MS).catch(() => {})
+      const isOver =
+        signal.aborted || isUnavailable(err)
+          ? Promise.all(deliveries.map(delivery => this.#recorder.release(leaseOf(delivery, leaseToken))))
+          : this.#putOff(deliveries, leaseToken, FAILED_PUT_OFF_MS)
+      await isOver.catch(() => {})
     } finally {
       this.#flight.end(job.deliveries, job.leaseToken)
     }
@@ -185,16 +180,24 @@ export class Courier {
   }
 
   async #send({ message, deliveries, leaseToken }: Job, gate: GateQuestion, signal: AbortSignal): Promise<End[]> {
+    const suspects = deliveries.filter(each => each.is_suspect).map(each => leaseOf(each, leaseToken))
+    const mark = (isBegun: boolean) => (suspects.length > 0 ? this.holder.markBegun(suspects, isBegun) : null)
+    await mark(true)
     const ready = await this.#sources.ready(message, deliveries[0]!.n)
     if (!ready) return deliveries.map(() => ({ outcome: BODY_GONE, complains: false }))
     try {
+      // From here to the gate it only waits for a connection.
+      await mark(false)
       const envelope = {
         mailFrom: returnPath(this.#world.secrets, message.id, onEnvelope(deliveries[0]!), ready.returnPathDomain),
         recipients: deliveries.map(delivery => delivery.recipient),
         source: ready.source,
         smtputf8: message.needs_smtputf8 || deliveries.some(({ recipient }) => NOT_ASCII.test(recipient)),
         requireTls: message.require_tls,
-        mayBegin: () => gate.isOpen(),
+        mayBegin: async () => {
+          await mark(true)
+          return gate.isOpen()
+        },
       }
       const outcomes = await this.#flight.talk(deliveries, leaseToken, () =>
         this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),

@@ -155,7 +155,12 @@ test('new mail and mail that is due again are claimed in turns', async () => {
     tx.run(sql`update queue set status = 'deferred', due_at = ${tx.now}, attempts = 1 where n >= 20`),
   )
   const claimed = await db.transact(system('test'), tx =>
-    claimDue(tx, { leaseToken: crypto.randomUUID(), leaseUntil: new Date(tx.now.getTime() + 30_000), limit: 10 }),
+    claimDue(tx, {
+      holderId: crypto.randomUUID(),
+      leaseToken: crypto.randomUUID(),
+      leaseUntil: new Date(tx.now.getTime() + 30_000),
+      limit: 10,
+    }),
   )
   assert.deepEqual(claimed.map(row => row.attempts).toSorted(), [1, 1, 1, 1, 1, 2, 2, 2, 2, 2])
 })

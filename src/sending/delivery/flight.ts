@@ -2,7 +2,8 @@
 // more. Mail that waits for a slow destination holds its place there, not the place of others.
 import { availableParallelism } from 'node:os'
 import { Crowds } from './crowds.ts'
-import type { Claimed, Key, Lease } from './queries.ts'
+import type { AttemptLease } from './holder-queries.ts'
+import type { Claimed, Key } from './queries.ts'
 
 /** Enough to keep the connections busy; what was claimed goes before a newcomer of another tenant, so not more. */
 const IN_FLIGHT_MAX = 600
@@ -22,7 +23,7 @@ const LOOK_AGAIN_MS = 500
 
 export class Flight {
   readonly crowds = new Crowds()
-  readonly #leases = new Map<string, Lease>()
+  readonly #leases = new Map<string, AttemptLease>()
   /** When the conversation about it began, by the same key; the oldest first. */
   readonly #talking = new Map<string, { domain: string; since: number }>()
   readonly #mustYield: () => boolean
@@ -37,7 +38,7 @@ export class Flight {
     return this.#leases.size
   }
 
-  get leases(): Lease[] {
+  get leases(): AttemptLease[] {
     return [...this.#leases.values()]
   }
 
@@ -118,11 +119,15 @@ export class Flight {
   }
 }
 
-export const leaseOf = ({ account_id, tenant_id, message_id, n }: Key, leaseToken: string): Lease => ({
+export const leaseOf = (
+  { account_id, tenant_id, message_id, n, attempts }: Claimed,
+  leaseToken: string,
+): AttemptLease => ({
   account_id,
   tenant_id,
   message_id,
   n,
+  attempts,
   lease_token: leaseToken,
 })
 

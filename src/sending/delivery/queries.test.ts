@@ -35,7 +35,12 @@ test('recording a few outcomes reads only their rows of all that is under way', 
   const { db } = box.app.world
   const leaseToken = crypto.randomUUID()
   const claimed = await db.transact(system('test'), tx =>
-    claimDue(tx, { leaseToken, leaseUntil: new Date(tx.now.getTime() + 30_000), limit: 600 }),
+    claimDue(tx, {
+      holderId: crypto.randomUUID(),
+      leaseToken,
+      leaseUntil: new Date(tx.now.getTime() + 30_000),
+      limit: 600,
+    }),
   )
   assert.equal(claimed.length, 600)
   const decided = claimed.map((row): Decided => ({ ...row, lease_token: leaseToken, verdict: VERDICT }))
@@ -60,7 +65,12 @@ test('what is not under our lease is left alone', async () => {
   const { db } = box.app.world
   const leaseToken = crypto.randomUUID()
   await db.transact(system('test'), async tx => {
-    const [first] = await claimDue(tx, { leaseToken, leaseUntil: new Date(tx.now.getTime() + 30_000), limit: 1 })
+    const [first] = await claimDue(tx, {
+      holderId: crypto.randomUUID(),
+      leaseToken,
+      leaseUntil: new Date(tx.now.getTime() + 30_000),
+      limit: 1,
+    })
     const stranger = { ...first!, lease_token: crypto.randomUUID(), verdict: VERDICT }
     assert.deepEqual(await recordFinal(tx, [stranger]), [])
     const unclaimed = { ...first!, n: 1 - first!.n, lease_token: leaseToken, verdict: VERDICT }

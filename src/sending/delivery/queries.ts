@@ -12,6 +12,8 @@ export interface Claimed extends Key {
   accepted_at: Date
   /** Says which transaction it is, where recipients share one. */
   envelope?: number
+  /** A worker died holding it. */
+  is_suspect: boolean
 }
 
 /** Of a row in the queue. It begins as the queue is walked, so that one index does for both. */
@@ -32,11 +34,12 @@ export const isSameRow = sql`(q.account_id, q.tenant_id, q.message_id, q.n) = (o
  * As above, and under our lease: what is not being sent has none. That it is being sent is not asked, or the planner would
  * read all that is under way instead of the rows that are named.
  */
-const isOurs = sql`${isSameRow} and q.lease_token = o.lease_token`
+export const isOurs = sql`${isSameRow} and q.lease_token = o.lease_token`
 
 export const keyColumns = sql`account_id uuid, tenant_id uuid, message_id uuid, n integer`
 
 export interface Claim {
+  holderId: string
   leaseToken: string
   leaseUntil: Date
   limit: number
@@ -45,7 +48,7 @@ export interface Claim {
 /**
  * What is next in rank and what is due again, in turns, leased to this worker. Skips rows that other workers are taking.
  */
-export const claimDue = (tx: Tx, { leaseToken, leaseUntil, limit }: Claim): Promise<Claimed[]> =>
+export const claimDue = (tx: Tx, { holderId, leaseToken, leaseUntil, limit }: Claim): Promise<Claimed[]> =>
   tx.many<Claimed>(prepared`
     with fresh as (
       select account_id, tenant_id, message_id, n from queue where status = 'queued' and due_at is null
@@ -56,15 +59,16 @@ export const claimDue = (tx: Tx, { leaseToken, leaseUntil, limit }: Claim): Prom
       order by due_at limit ${limit} for update skip locked
     )
     update queue q
-    set status = 'sending', lease_token = ${leaseToken}, lease_until = ${leaseUntil}, attempts = attempts + 1,
-      updated_at = ${tx.now}
+    set status = 'sending', holder_id = ${holderId}, lease_token = ${leaseToken}, lease_until = ${leaseUntil},
+      is_begun = false, attempts = attempts + 1, updated_at = ${tx.now}
     from (
       select * from (
         select *, row_number() over () as turn from fresh union all select *, row_number() over () from again
       ) due order by turn limit ${limit}
     ) o
     where ${isSameRow}
-    returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.recipient_domain, q.attempts, q.accepted_at`)
+    returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.recipient_domain, q.attempts, q.accepted_at,
+      q.is_suspect`)
 
 export interface MessageToSend {
   id: string
@@ -123,12 +127,14 @@ export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<Delive
     returning d.message_id, d.n`)
 }
 
+/** An attempt that came to an end killed nobody: what was suspected of it is forgotten. */
 export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> => {
   followIndexes(tx)
   return tx.many<DeliveryKey>(prepared`
     update queue q
-    set status = 'deferred', due_at = o.due_at, lease_token = null, lease_until = null, smtp_code = o.smtp_code,
-      enhanced_code = o.enhanced_code, response = o.response, mx_host = o.mx_host, updated_at = ${tx.now}
+    set status = 'deferred', due_at = o.due_at, lease_token = null, lease_until = null, crashes = 0, is_suspect = false,
+      smtp_code = o.smtp_code, enhanced_code = o.enhanced_code, response = o.response, mx_host = o.mx_host,
+      updated_at = ${tx.now}
     from json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (${keyColumns}, lease_token uuid,
       due_at timestamptz, smtp_code smallint, enhanced_code text, response text, mx_host text)
     where ${isOurs}
@@ -196,32 +202,6 @@ export const updatePutOff = (tx: Tx, rows: readonly PutOff[]): void =>
       lease_until = null, attempts = attempts - 1, updated_at = ${tx.now}
     from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, lease_token uuid, due_at timestamptz)
     where ${isOurs}`)
-
-export interface Lapsed extends Key {
-  recipient: string
-  crashes: number
-  status: 'queued' | 'held'
-}
-
-/**
- * A lease that lapsed gives the work back. What took three workers with it is set aside, so that the queue behind it
- * moves (RELIABILITY, Poison).
- */
-export const reclaimLapsed = (
-  tx: Tx,
-  { crashesMax, limit }: { crashesMax: number; limit: number },
-): Promise<Lapsed[]> =>
-  tx.many<Lapsed>(prepared`
-    with lapsed as (
-      select account_id, tenant_id, message_id, n from queue where status = 'sending' and lease_until < ${tx.now}
-      order by lease_until limit ${limit} for update skip locked
-    )
-    update queue q
-    set status = case when crashes + 1 >= ${crashesMax} then 'held' else 'queued' end, crashes = crashes + 1,
-      held_at = case when crashes + 1 >= ${crashesMax} then ${tx.now}::timestamptz end, lease_token = null,
-      lease_until = null, updated_at = ${tx.now}
-    from lapsed o where ${isSameRow}
-    returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.crashes, q.status`)
 
 export const deleteDeliveries = (tx: Tx, messageIds: readonly string[]): Promise<number> =>
   tx.run(sql`delete from deliveries where message_id = any(${messageIds}::uuid[])`)

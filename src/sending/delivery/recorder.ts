@@ -7,7 +7,10 @@ import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import type { Tx } from '../../platform/db/database.ts'
+import { retryWhileUnavailable } from '../../platform/db/retry.ts'
 import type { World } from '../../platform/world.ts'
+import { leaseOf } from './flight.ts'
+import type { Holder } from './holder.ts'
 import {
   recordDeferred,
   recordFinal,
@@ -16,6 +19,7 @@ import {
   updatePutOff,
   type Claimed,
   type DeliveryKey,
+  type Lease,
   type Parked,
   type PutOff,
 } from './queries.ts'
@@ -25,12 +29,20 @@ export type Result =
   | { kind: 'attempted'; delivery: Claimed; leaseToken: string; verdict: Verdict }
   | { kind: 'held'; delivery: Claimed; leaseToken: string; suspensionId: string; scope: string }
 
+/**
+ * What is handed in here is kept until it is recorded, however long the database is away. It is never more than what the
+ * process has in flight, because a delivery stays in flight until its outcome is on record.
+ */
 export class Recorder {
   /** Each is answered with what went wrong with it, or null. */
   readonly #batcher: Batcher<Result, unknown>
   readonly #putOffs: Batcher<PutOff, void>
+  readonly #releases: Batcher<Lease, void>
+  readonly #givingUp = new AbortController()
+  #outcomes = 0
 
-  constructor(world: World) {
+  constructor(world: World, holder: Holder) {
+    const { signal } = this.#givingUp
     const outcomes = world.metrics.counter('sluice_attempts_total', 'Delivery attempts by what they came to', [
       'outcome',
     ])
@@ -38,7 +50,8 @@ export class Recorder {
       itemsMax: 500,
       slots: 1,
       run: async results => {
-        const failures = await recordAll(world, results)
+        const records = new Records(world, holder)
+        const failures = await retryWhileUnavailable(() => records.store(results), signal)
         for (const [index, result] of results.entries()) {
           if (failures[index] !== null) continue
           outcomes.inc({
@@ -48,67 +61,113 @@ export class Recorder {
         return failures
       },
     })
-    this.#putOffs = new Batcher<PutOff, void>({
-      itemsMax: 500,
-      slots: 1,
-      run: async rows => {
-        await world.db.transactLightly(system('delivery'), async tx => updatePutOff(tx, rows))
-        return rows.map(() => undefined)
-      },
-    })
+    const lightly = <Row>(write: (tx: Tx, rows: Row[]) => Promise<unknown>) =>
+      new Batcher<Row, void>({
+        itemsMax: 500,
+        slots: 1,
+        run: async rows => {
+          const store = () => world.db.transactLightly(system('delivery'), tx => write(tx, rows))
+          await retryWhileUnavailable(store, signal)
+          return rows.map(() => undefined)
+        },
+      })
+    this.#putOffs = lightly(async (tx, rows: PutOff[]) => updatePutOff(tx, rows))
+    this.#releases = lightly((tx, rows: Lease[]) => releaseLeases(tx, rows))
   }
 
   async record(result: Result): Promise<void> {
-    const failure = await this.#batcher.submit(result)
-    if (failure !== null) throw failure
+    if (result.kind === 'attempted') this.#outcomes += 1
+    try {
+      const failure = await this.#batcher.submit(result)
+      if (failure !== null) throw failure
+    } finally {
+      if (result.kind === 'attempted') this.#outcomes -= 1
+    }
   }
 
   /** Back into the queue until then, as if it had not been claimed. Nothing happened, so there is no event. */
   putOff(row: PutOff): Promise<void> {
     return this.#putOffs.submit(row)
   }
-}
 
-/**
- * Together; where one of them cannot be stored, each by itself. The others' mail has been delivered and would be sent again
- * if that were forgotten.
- */
-async function recordAll(world: World, results: readonly Result[]): Promise<unknown[]> {
-  try {
-    await world.db.transact(system('delivery'), tx => record(tx, results))
-    return results.map(() => null)
-  } catch (error) {
-    if (isUnavailable(error)) throw error
-    const failures: unknown[] = []
-    for (const result of results) failures.push(await recordOne(world, result))
-    return failures
+  /** As above, to be claimed again at once. */
+  release(lease: Lease): Promise<void> {
+    return this.#releases.submit(lease)
+  }
+
+  /** What is not recorded by now is not kept any longer; answers how many known outcomes that are. */
+  giveUp(): number {
+    this.#givingUp.abort()
+    return this.#outcomes
   }
 }
 
-/** What a receiver said must not keep its mail from being recorded: if need be, without its words. */
-async function recordOne(world: World, result: Result): Promise<unknown> {
-  const attempt = (tried: Result) => world.db.transact(system('delivery'), tx => record(tx, [tried]))
-  try {
-    await attempt(result)
-    return null
-  } catch (error) {
-    if (result.kind === 'held' || isUnavailable(error)) return error
-    const { message_id, n } = result.delivery
-    world.log.error({ err: error, message_id, n }, 'an outcome is recorded without the words of the receiver')
-    const { verdict } = result
-    const bare = {
-      ...verdict,
-      enhancedCode: null,
-      response: null,
-      mxHost: null,
-      data: { attempt: verdict.data['attempt'] },
+/** Storing one batch, if need be several times. */
+class Records {
+  readonly #world: World
+  readonly #holder: Holder
+  #isRepeated = false
+
+  constructor(world: World, holder: Holder) {
+    this.#world = world
+    this.#holder = holder
+  }
+
+  /**
+   * Together; where one of them cannot be stored, each by itself. The others' mail has been delivered and would be sent again
+   * if that were forgotten.
+   */
+  async store(results: readonly Result[]): Promise<unknown[]> {
+    // Had an earlier try been committed without our hearing of it, its rows are no longer under our lease.
+    const isRepeated = this.#isRepeated
+    this.#isRepeated = true
+    try {
+      await this.#transact(async tx => {
+        if (isRepeated) await this.#holder.retake(tx, results.map(leaseOfResult))
+        await record(tx, results)
+      })
+      return results.map(() => null)
+    } catch (error) {
+      if (isUnavailable(error)) throw error
+      const failures: unknown[] = []
+      for (const result of results) failures.push(await this.#storeOne(result))
+      return failures
     }
-    return attempt({ ...result, verdict: bare }).then(
-      () => null,
-      (failure: unknown) => failure,
-    )
+  }
+
+  /** What a receiver said must not keep its mail from being recorded: if need be, without its words. */
+  async #storeOne(result: Result): Promise<unknown> {
+    try {
+      await this.#transact(tx => record(tx, [result]))
+      return null
+    } catch (error) {
+      if (isUnavailable(error)) throw error
+      if (result.kind === 'held') return error
+      const { message_id, n } = result.delivery
+      this.#world.log.error({ err: error, message_id, n }, 'an outcome is recorded without the words of the receiver')
+      return this.#storeBare(result)
+    }
+  }
+
+  async #storeBare(result: Result & { kind: 'attempted' }): Promise<unknown> {
+    const { verdict } = result
+    const data = { attempt: verdict.data['attempt'] }
+    const bare = { ...verdict, enhancedCode: null, response: null, mxHost: null, data }
+    try {
+      await this.#transact(tx => record(tx, [{ ...result, verdict: bare }]))
+      return null
+    } catch (error) {
+      if (isUnavailable(error)) throw error
+      return error
+    }
+  }
+
+  #transact(recipe: (tx: Tx) => Promise<void>): Promise<void> {
+    return this.#world.db.transact(system('delivery'), recipe)
   }
 }
+
+const leaseOfResult = ({ delivery, leaseToken }: Result) => leaseOf(delivery, leaseToken)
 
 async function record(tx: Tx, results: readonly Result[]): Promise<void> {
   const attempted = results.filter(result => result.kind === 'attempted')

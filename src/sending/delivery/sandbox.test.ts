@@ -91,28 +91,3 @@ test('a hard bounce suppresses that recipient for the tenant, a complaint for th
   assert.deepEqual([again.body.queued, again.body.suppressed], [1, 2])
   assert.deepEqual([other.body.queued, other.body.suppressed], [1, 1])
 })
-
-test('a lease that lapses gives the mail back, and three dead workers set it aside', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
-  const account = await anAccount({ sandbox: true, box })
-  const id = await send(account, 'someone@example.com')
-  const { db } = box.app.world
-  const { claimDue, reclaimLapsed } = await import('./queries.ts')
-  const { system } = await import('../../platform/db/actor.ts')
-  const claim = () =>
-    db.transact(system('test'), tx =>
-      claimDue(tx, { leaseToken: crypto.randomUUID(), leaseUntil: new Date(tx.now.getTime() + 30_000), limit: 10 }),
-    )
-  const reclaim = () => db.transact(system('test'), tx => reclaimLapsed(tx, { crashesMax: 3, limit: 10 }))
-
-  for (const expected of ['queued', 'queued', 'held']) {
-    assert.equal((await claim()).length, 1)
-    assert.equal((await claim()).length, 0, 'a lease is exclusive')
-    box.clock.advance(29_000)
-    assert.equal((await reclaim()).length, 0)
-    box.clock.advance(2_000)
-    const [lapsed] = await reclaim()
-    assert.equal(lapsed?.status, expected)
-  }
-  assert.deepEqual(await statusesOf(account, id), { someone: 'held' })
-})

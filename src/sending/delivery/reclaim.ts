@@ -1,0 +1,60 @@
+// Leases that lapsed give their mail back. What three workers died of is set aside, and a person is told.
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { newId } from '../../platform/ids.ts'
+import { raise } from '../../platform/journal/anomaly.ts'
+import type { World } from '../../platform/world.ts'
+import { deleteOldHolders, reclaimLapsed, type Lapsed } from './holder-queries.ts'
+import { LEASE_MS, type Holder } from './holder.ts'
+import { updateSetAside } from './set-aside-queries.ts'
+
+/** Three workers that died of the same mail did not die by chance. */
+const CRASHES_MAX = 3
+const RECLAIM_MAX = 1_000
+/** Processes that ended are kept for people who wonder what happened. */
+const HOLDER_KEPT_MS = 7 * 86_400_000
+
+const by = system('delivery-lapsed-leases')
+
+export async function reclaim(world: World, holder: Holder): Promise<void> {
+  const lapsed = await world.db.transact(by, async tx => {
+    const rows = await reclaimLapsed(tx, {
+      crashesMax: CRASHES_MAX,
+      goneBefore: new Date(tx.now.getTime() - LEASE_MS),
+      mayJudge: await holder.mayJudge(tx),
+      limit: RECLAIM_MAX,
+    })
+    await setAside(
+      tx,
+      rows.filter(row => row.status === 'held'),
+    )
+    return rows
+  })
+  if (lapsed.length > 0) world.wakeups.hint('deliveries')
+  for (const { message_id, n, status } of lapsed) {
+    if (status === 'held') world.log.error({ message_id, n }, 'a delivery was set aside: three workers died of it')
+  }
+}
+
+async function setAside(tx: Tx, rows: readonly Lapsed[]): Promise<void> {
+  if (rows.length === 0) return
+  const named = rows.map(row => ({ ...row, set_aside_id: newId(tx.now) }))
+  await updateSetAside(tx, named)
+  for (const { account_id, tenant_id, message_id, recipient, crashes, set_aside_id } of named) {
+    const about = { accountId: account_id, tenantId: tenant_id, messageId: message_id, recipient }
+    tx.record({ type: 'held', ...about, data: { reason: 'set_aside', crashes, set_aside_id } })
+    raise(tx, {
+      kind: 'message_set_aside',
+      severity: 'critical',
+      title: `A delivery to ${recipient} was set aside: ${crashes} workers died holding it.`,
+      ...about,
+      facts: { crashes, set_aside_id },
+    })
+  }
+}
+
+export async function forgetHolders(world: World): Promise<void> {
+  await world.db.transact(by, tx =>
+    deleteOldHolders(tx, { before: new Date(tx.now.getTime() - HOLDER_KEPT_MS), limit: RECLAIM_MAX }),
+  )
+}

@@ -1,0 +1,84 @@
+// What becomes of mail that was set aside: released into the queue with a clean sheet, or cancelled. A person decides.
+import { activePauses } from '../../control/suspensions/active.ts'
+import { lockAccountsShared } from '../../control/suspensions/locks.ts'
+import { scopeName } from '../../control/suspensions/match.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { recordUnsent } from './hold-queries.ts'
+import { moveTo, requeue, stoppedBy } from './let-go.ts'
+import { forgetSetAside, lockSetAside, type SetAsideRow } from './set-aside-queries.ts'
+
+/** One delivery that was set aside. */
+export interface SetAsideName {
+  accountId: string
+  id: string
+}
+
+export interface Decided {
+  id: string
+  message_id: string
+  tenant_id: string
+  recipient: string
+  status: 'queued' | 'held' | 'cancelled'
+  suspension_id: string | null
+}
+
+/** A pause that matches it holds it from now on: the account's lock keeps that pause from being resumed meanwhile. */
+export async function releaseSetAside(world: World, tx: Tx, name: SetAsideName): Promise<Decided> {
+  const { accountId } = name
+  await lockAccountsShared(tx, [accountId])
+  const row = await requireSetAside(tx, name)
+  tx.record(eventOf('released', row, { reason: 'set_aside' }))
+  const placed = await forgetSetAside(tx, name)
+  const pauses = (await activePauses(tx, [accountId])).get(accountId) ?? []
+  const stopped = await stoppedBy(tx, [row], pauses)
+  const pause = stopped.get(row)
+  if (pause) {
+    moveTo(tx, stopped, tx.now)
+    tx.record(eventOf('held', row, { suspension_id: pause.id, scope: scopeName(pause) }))
+  } else {
+    await requeue(world, tx, [placed])
+  }
+  return decide(tx, row, name, { status: pause ? 'held' : 'queued', suspension_id: pause?.id ?? null })
+}
+
+export async function cancelSetAside(tx: Tx, name: SetAsideName): Promise<Decided> {
+  const row = await requireSetAside(tx, name)
+  recordUnsent(tx, [row], 'cancelled')
+  tx.record(eventOf('cancelled', row, { reason: 'set_aside' }))
+  return decide(tx, row, name, { status: 'cancelled', suspension_id: null })
+}
+
+async function requireSetAside(tx: Tx, name: SetAsideName): Promise<SetAsideRow> {
+  const row = await lockSetAside(tx, name)
+  if (!row) throw notFound('delivery')
+  return row
+}
+
+const eventOf = (type: 'released' | 'held' | 'cancelled', row: SetAsideRow, data: object) => ({
+  type,
+  accountId: row.account_id,
+  tenantId: row.tenant_id,
+  messageId: row.message_id,
+  recipient: row.recipient,
+  data: { ...data },
+})
+
+function decide(
+  tx: Tx,
+  { message_id, tenant_id, recipient, crashes, held_at }: SetAsideRow,
+  { accountId, id }: SetAsideName,
+  state: Pick<Decided, 'status' | 'suspension_id'>,
+): Decided {
+  const decided = { id, message_id, tenant_id, recipient, ...state }
+  tx.audit({
+    action: state.status === 'cancelled' ? 'set_aside.cancel' : 'set_aside.release',
+    accountId,
+    tenantId: tenant_id,
+    target: { type: 'delivery', id },
+    before: { status: 'held', crashes, set_aside_at: held_at.toISOString() },
+    after: decided,
+  })
+  return decided
+}

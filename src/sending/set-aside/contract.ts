@@ -1,0 +1,65 @@
+// Mail that was set aside because workers died of it: seeing it, and deciding what becomes of it.
+import Type, { type Static } from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+import { component, Cursor, DateTime, Int64, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+
+const named = {
+  id: Uuid({ description: 'Of this delivery while it is set aside' }),
+  message_id: Uuid(),
+  tenant_id: Uuid(),
+  recipient: Type.String(),
+}
+
+const SetAside = component(
+  'SetAside',
+  Type.Object({
+    ...named,
+    reason: Type.Enum(['crashes'], { description: 'Workers died while they were sending it' }),
+    crashes: Int64({ description: 'How many workers that were' }),
+    attempts: Int64(),
+    set_aside_at: DateTime({ description: 'It expires when the hold time of the account is over' }),
+  }),
+)
+export type SetAside = Static<typeof SetAside>
+
+const SetAsideDecided = component(
+  'SetAsideDecided',
+  Type.Object({
+    ...named,
+    status: Type.Enum(['queued', 'held', 'cancelled'], { description: 'Held when a pause matches what was released' }),
+    suspension_id: Nullable(Uuid({ description: 'The pause that holds it now' })),
+  }),
+)
+export type SetAsideDecided = Static<typeof SetAsideDecided>
+
+export const listSetAsideEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/set-aside',
+  summary: 'Deliveries that were set aside because workers died of them, newest first',
+  access: key('admin'),
+  noun: 'tenant',
+  query: Type.Object({ tenant_id: Type.Optional(Uuid()), cursor: Cursor, limit: Limit }),
+  replies: { 200: Type.Object({ deliveries: Type.Array(SetAside), next_cursor: NextCursor }) },
+  refusals: ['not_found'],
+  audit: null,
+})
+
+export const releaseSetAsideEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/set-aside/{id}/release',
+  summary: 'Queue a delivery that was set aside, with its crashes forgotten',
+  access: key('admin'),
+  noun: 'delivery',
+  replies: { 200: SetAsideDecided },
+  audit: 'set_aside.release',
+})
+
+export const cancelSetAsideEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/set-aside/{id}/cancel',
+  summary: 'Cancel a delivery that was set aside',
+  access: key('admin'),
+  noun: 'delivery',
+  replies: { 200: SetAsideDecided },
+  audit: 'set_aside.cancel',
+})
