@@ -126,6 +126,8 @@ const principalOf = (key: KeyRow): KeyPrincipal => ({
   level: key.inbox_id ? 'inbox' : key.tenant_id ? 'tenant' : 'account',
   scopes: new Set(key.scopes),
   reach: { accountId: key.account_id, tenantId: key.tenant_id, inboxId: key.inbox_id },
+  allowedCidrs: key.allowed_cidrs,
+  expiresAt: key.expires_at,
 })
 
 const unauthorized = () => refuse('unauthorized', 'A valid API key is required: Authorization: Bearer svc_….')
