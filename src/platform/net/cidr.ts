@@ -6,8 +6,14 @@ export interface CidrList {
   contains(address: string): boolean
 }
 
+export interface Cidr {
+  address: string
+  bits: number
+  family: 'ipv4' | 'ipv6'
+}
+
 /** Null when the text is no CIDR; a bare address counts as a network of one. */
-export function parseCidr(text: string): { address: string; bits: number; family: 'ipv4' | 'ipv6' } | null {
+export function parseCidr(text: string): Cidr | null {
   const [address, bitsText, rest] = text.trim().split('/')
   const version = isIP(address ?? '')
   if (!address || version === 0 || rest !== undefined || address.includes('%')) return null
@@ -33,6 +39,19 @@ export function cidrList(texts: readonly string[]): CidrList {
       return version !== 0 && list.check(plain, version === 4 ? 'ipv4' : 'ipv6')
     },
   }
+}
+
+/** Whether each of these networks lies whole in one of those. */
+export const isWithin = (inner: readonly string[], outer: readonly string[]): boolean =>
+  inner.every(text => {
+    const cidr = parseCidr(text)
+    return cidr !== null && outer.some(each => holds(each, cidr))
+  })
+
+function holds(text: string, { address, bits, family }: Cidr): boolean {
+  const cidr = parseCidr(text)
+  // The list would find an IPv4 address in its mapped form as well; a network of one family lies in none of the other.
+  return cidr?.family === family && cidr.bits <= bits && cidrList([text]).contains(address)
 }
 
 /** A dual-stack socket reports IPv4 peers as ::ffff:1.2.3.4; the caller means 1.2.3.4. */
