@@ -57,3 +57,18 @@ function holds(text: string, { address, bits, family }: Cidr): boolean {
 /** A dual-stack socket reports IPv4 peers as ::ffff:1.2.3.4; the caller means 1.2.3.4. */
 export const unmapped = (address: string): string =>
   /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(address) ? address.slice(7) : address
+
+/** An IPv4 address, or the /64 of an IPv6 one: a single line has that many, and would never be limited otherwise. */
+export function networkOf(address: string): string {
+  const plain = unmapped(address).split('%')[0]!
+  if (!plain.includes(':')) return plain
+  const [head = '', tail] = plain.split('::')
+  const first = head === '' ? [] : head.split(':')
+  const last = tail ? tail.split(':') : []
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - first.length - last.length)
+  const groups = [...first, ...Array<string>(zeros).fill('0'), ...last]
+  return groups
+    .slice(0, 4)
+    .map(group => group.padStart(4, '0').toLowerCase())
+    .join(':')
+}
