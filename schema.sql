@@ -16,7 +16,9 @@ create table accounts (
   ai_enabled boolean not null default false,
   ai_monthly_token_cap bigint not null default 1000000,
   created_at timestamp with time zone not null,
+  webhooks_max integer not null default 100,
   constraint accounts_suspend_mode_check CHECK ((suspend_mode = ANY (ARRAY['hold'::text, 'reject'::text]))),
+  constraint accounts_webhooks_max_check CHECK (((webhooks_max >= 1) AND (webhooks_max <= 2000))),
   constraint accounts_pkey PRIMARY KEY (id)
 );
 
@@ -601,6 +603,14 @@ create table webhook_attempts (
 CREATE INDEX webhook_attempts_by_status ON public.webhook_attempts USING btree (webhook_id, status, event_id) WHERE (status = ANY (ARRAY['pending'::text, 'failed'::text, 'dead'::text]));
 CREATE INDEX webhook_attempts_decided ON public.webhook_attempts USING btree (status, updated_at) WHERE (status = ANY (ARRAY['delivered'::text, 'dead'::text]));
 CREATE INDEX webhook_attempts_due ON public.webhook_attempts USING btree (webhook_id, due_at, event_id) WHERE (status = ANY (ARRAY['pending'::text, 'failed'::text]));
+
+create table webhook_backlogs (
+  account_id uuid not null,
+  cursor bigint not null,
+  served_at timestamp with time zone not null,
+  constraint webhook_backlogs_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint webhook_backlogs_pkey PRIMARY KEY (account_id)
+);
 
 create table webhook_lanes (
   webhook_id uuid not null,

@@ -1,5 +1,6 @@
 // Adding and removing those who are told of alerts.
 import { parseAddressOnly } from '../../mail/address.ts'
+import { lockAccountForCap } from '../../platform/account-cap.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Dns } from '../../platform/net/dns.ts'
@@ -23,6 +24,7 @@ export async function createContact(
 ): Promise<AlertContactWithSecret> {
   const target = await checkedTarget(world, dns, wanted)
   return world.db.transact(by, async tx => {
+    await lockAccountForCap(tx, accountId)
     if ((await countContacts(tx, accountId)) >= CONTACTS_MAX) {
       throw refuse('conflict', `An account can have ${CONTACTS_MAX} alert contacts.`)
     }
