@@ -26,19 +26,28 @@ create table alert_contacts (
   id uuid not null,
   account_id uuid not null,
   channel text not null,
-  target text not null,
+  target text,
   min_severity text not null,
   secret text,
   last_delivered_at timestamp with time zone,
   last_failed_at timestamp with time zone,
   last_error text,
   created_at timestamp with time zone not null,
+  sealed_target text,
   constraint alert_contacts_channel_check CHECK ((channel = ANY (ARRAY['email'::text, 'webhook'::text, 'chat'::text, 'paging'::text]))),
   constraint alert_contacts_min_severity_check CHECK ((min_severity = ANY (ARRAY['info'::text, 'warning'::text, 'critical'::text]))),
+  constraint alert_contacts_one_target CHECK ((num_nonnulls(target, sealed_target) = 1)),
   constraint alert_contacts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint alert_contacts_pkey PRIMARY KEY (id)
 );
 CREATE INDEX alert_contacts_by_account ON public.alert_contacts USING btree (account_id, id DESC);
+
+create table alert_mail_days (
+  account_id uuid not null,
+  day date not null,
+  mails integer not null,
+  constraint alert_mail_days_pkey PRIMARY KEY (account_id, day)
+);
 
 create table alert_notifications (
   id uuid not null,
@@ -51,7 +60,8 @@ create table alert_notifications (
   lease_until timestamp with time zone,
   last_error text,
   updated_at timestamp with time zone not null,
-  constraint alert_notifications_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'dead'::text]))),
+  mail_day date,
+  constraint alert_notifications_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'delivered'::text, 'dead'::text]))),
   constraint alert_notifications_alert_id_fkey FOREIGN KEY (alert_id) REFERENCES alerts(id),
   constraint alert_notifications_contact_id_fkey FOREIGN KEY (contact_id) REFERENCES alert_contacts(id) ON DELETE CASCADE,
   constraint alert_notifications_pkey PRIMARY KEY (id),
@@ -355,6 +365,16 @@ create table migrations (
   sha256 text not null,
   applied_at timestamp with time zone not null default now(),
   constraint migrations_pkey PRIMARY KEY (name)
+);
+
+create table operator_senders (
+  kind text not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  constraint operator_senders_kind_check CHECK ((kind = ANY (ARRAY['live'::text, 'sandbox'::text]))),
+  constraint operator_senders_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint operator_senders_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint operator_senders_pkey PRIMARY KEY (kind)
 );
 
 create table queue (

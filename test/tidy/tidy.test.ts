@@ -111,6 +111,7 @@ test('finders without reach say so, and these are all of them', () => {
     'listActiveSuspensionsAnywhere',
     'listCredentialsByUsernameAnywhere',
     'listKeysByPrefixAnywhere',
+    'listOperatorAccountsAnywhere',
     'listOverridesAnywhere',
     'listPausesWithStragglersAnywhere',
     'listRetentionAnywhere',

@@ -15,6 +15,7 @@ import {
   deleteCalmThrottles,
   deleteStates,
   findLastPass,
+  listOperatorAccountsAnywhere,
   listStandings,
   listStatesAnywhere,
   tryGuardianLock,
@@ -62,7 +63,8 @@ export function evaluate(world: World, cache: HourCache = new HourCache()): Prom
     const look = new Look(tx, tx.now, cache)
     const running = await withoutResumed(tx, look, await look.findOver(book, scopes))
     const findings = [...running, ...(await findInWholeMinutes(tx, { book, scopes, cache, last, running }))]
-    const plans = await planAll({ look, now: tx.now, findings, states })
+    const exempt = new Set(await listOperatorAccountsAnywhere(tx))
+    const plans = await planAll({ look, now: tx.now, findings, states, exempt })
     const isComplete = await act(world, plans.slice(0, PLANS_MAX))
     await remember(tx, book, { findings, states })
     // Otherwise the next pass looks at the same scopes again.
@@ -151,21 +153,24 @@ interface Planning {
   now: Date
   findings: readonly Judged[]
   states: readonly State[]
+  /** Accounts that are never stopped or slowed: the alerts of all others leave through them. */
+  exempt: ReadonlySet<string>
 }
 
-async function planAll({ look, now, findings, states }: Planning): Promise<Plan[]> {
+async function planAll({ look, now, findings, states, exempt }: Planning): Promise<Plan[]> {
   const known = new Map(states.map(state => [stateKey(state.rule_name, state), state]))
   const plans: Plan[] = []
   for (const finding of findings) {
     const { rule, standing } = finding
     const state = known.get(stateKey(rule.name, finding.scope))
     const isInGrace = standing.resumed_at !== null && now.getTime() - standing.resumed_at.getTime() < GRACE_MS
+    const mayAct = !exempt.has(finding.scope.account_id)
     const plan: Plan = {
       finding,
       isNew: !state,
       alerts: !state || (await isDueAgain(look, finding, state)),
-      pauses: rule.action === 'suspend' && !standing.is_paused && !isInGrace,
-      throttles: rule.action === 'throttle' && !state?.is_throttled && finding.scope.tenant_id !== NO_TENANT,
+      pauses: mayAct && rule.action === 'suspend' && !standing.is_paused && !isInGrace,
+      throttles: mayAct && rule.action === 'throttle' && !state?.is_throttled && finding.scope.tenant_id !== NO_TENANT,
     }
     if (plan.alerts || plan.pauses || plan.throttles) plans.push(plan)
   }
