@@ -27,6 +27,12 @@ export interface Credentials {
   ip: string
 }
 
+/**
+ * Wrong secrets of one key from one address within ten minutes. More than over SMTP: a program that runs on with a secret that
+ * was rotated should hear 401 for a while, and guessing at 256 bits is hopeless at any rate.
+ */
+const FAILURES_MAX = 300
+
 export class Gatekeeper {
   readonly #world: World
   readonly #adminToken: string
@@ -40,7 +46,7 @@ export class Gatekeeper {
     this.#adminToken = adminToken
     this.#uses = new LastUse(world, updateLastUsed)
     this.#failures = new AuthFailures(world, 'gatekeeper')
-    this.#limit = new FailureLimit(world.clock)
+    this.#limit = new FailureLimit(world.clock, FAILURES_MAX)
     this.#keys = new Batcher({ run: prefixes => this.#findKeys(prefixes), itemsMax: 500, slots: 2 })
   }
 

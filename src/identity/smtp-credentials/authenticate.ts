@@ -28,6 +28,9 @@ export interface SmtpPrincipal {
 
 type Reason = 'wrong_password' | 'ip_not_allowed'
 
+/** More than the twenty at which the guardian's rule about a credential speaks up. */
+const FAILURES_MAX = 30
+
 export class SmtpGatekeeper {
   readonly #world: World
   readonly #credentials: Batcher<string, CredentialToCheck | null>
@@ -40,7 +43,7 @@ export class SmtpGatekeeper {
 
   constructor(world: World) {
     this.#world = world
-    this.#limit = new FailureLimit(world.clock)
+    this.#limit = new FailureLimit(world.clock, FAILURES_MAX)
     this.#failures = new AuthFailures(world, 'smtp-gatekeeper')
     this.#uses = new LastUse(world, updateCredentialsLastUsed)
     this.#addresses = new LoginAddresses(world)
