@@ -16,7 +16,9 @@ create table accounts (
   ai_enabled boolean not null default false,
   ai_monthly_token_cap bigint not null default 1000000,
   created_at timestamp with time zone not null,
+  webhooks_max integer not null default 100,
   constraint accounts_suspend_mode_check CHECK ((suspend_mode = ANY (ARRAY['hold'::text, 'reject'::text]))),
+  constraint accounts_webhooks_max_check CHECK (((webhooks_max >= 1) AND (webhooks_max <= 2000))),
   constraint accounts_pkey PRIMARY KEY (id)
 );
 
@@ -24,19 +26,28 @@ create table alert_contacts (
   id uuid not null,
   account_id uuid not null,
   channel text not null,
-  target text not null,
+  target text,
   min_severity text not null,
   secret text,
   last_delivered_at timestamp with time zone,
   last_failed_at timestamp with time zone,
   last_error text,
   created_at timestamp with time zone not null,
+  sealed_target text,
   constraint alert_contacts_channel_check CHECK ((channel = ANY (ARRAY['email'::text, 'webhook'::text, 'chat'::text, 'paging'::text]))),
   constraint alert_contacts_min_severity_check CHECK ((min_severity = ANY (ARRAY['info'::text, 'warning'::text, 'critical'::text]))),
+  constraint alert_contacts_one_target CHECK ((num_nonnulls(target, sealed_target) = 1)),
   constraint alert_contacts_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint alert_contacts_pkey PRIMARY KEY (id)
 );
 CREATE INDEX alert_contacts_by_account ON public.alert_contacts USING btree (account_id, id DESC);
+
+create table alert_mail_days (
+  account_id uuid not null,
+  day date not null,
+  mails integer not null,
+  constraint alert_mail_days_pkey PRIMARY KEY (account_id, day)
+);
 
 create table alert_notifications (
   id uuid not null,
@@ -49,7 +60,8 @@ create table alert_notifications (
   lease_until timestamp with time zone,
   last_error text,
   updated_at timestamp with time zone not null,
-  constraint alert_notifications_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'dead'::text]))),
+  mail_day date,
+  constraint alert_notifications_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'delivered'::text, 'dead'::text]))),
   constraint alert_notifications_alert_id_fkey FOREIGN KEY (alert_id) REFERENCES alerts(id),
   constraint alert_notifications_contact_id_fkey FOREIGN KEY (contact_id) REFERENCES alert_contacts(id) ON DELETE CASCADE,
   constraint alert_notifications_pkey PRIMARY KEY (id),
@@ -365,6 +377,16 @@ create table migrations (
   constraint migrations_pkey PRIMARY KEY (name)
 );
 
+create table operator_senders (
+  kind text not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  constraint operator_senders_kind_check CHECK ((kind = ANY (ARRAY['live'::text, 'sandbox'::text]))),
+  constraint operator_senders_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint operator_senders_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint operator_senders_pkey PRIMARY KEY (kind)
+);
+
 create table queue (
   message_id uuid not null,
   n integer not null,
@@ -616,6 +638,14 @@ create table webhook_attempts (
 CREATE INDEX webhook_attempts_by_status ON public.webhook_attempts USING btree (webhook_id, status, event_id) WHERE (status = ANY (ARRAY['pending'::text, 'failed'::text, 'dead'::text]));
 CREATE INDEX webhook_attempts_decided ON public.webhook_attempts USING btree (status, updated_at) WHERE (status = ANY (ARRAY['delivered'::text, 'dead'::text]));
 CREATE INDEX webhook_attempts_due ON public.webhook_attempts USING btree (webhook_id, due_at, event_id) WHERE (status = ANY (ARRAY['pending'::text, 'failed'::text]));
+
+create table webhook_backlogs (
+  account_id uuid not null,
+  cursor bigint not null,
+  served_at timestamp with time zone not null,
+  constraint webhook_backlogs_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint webhook_backlogs_pkey PRIMARY KEY (account_id)
+);
 
 create table webhook_lanes (
   webhook_id uuid not null,

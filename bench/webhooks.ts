@@ -72,6 +72,7 @@ async function calm(server: BenchServer, client: pg.Client, sink: HookSink): Pro
 /** The same crowd without and with a few that hang: the others must not notice. */
 async function crowd(server: BenchServer, client: pg.Client, sink: HookSink): Promise<void> {
   const account = await anAccount(server)
+  await client.query('update accounts set webhooks_max = $1 where id = $2', [CROWD, account.id])
   for (let n = 0; n < CROWD - HANGING; n++) await aWebhook(server, account, `${sink.url}/${n}`)
   await crowdRound(client, account, sink)
   const without = await crowdRound(client, account, sink)

@@ -96,7 +96,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await Promise.all([http.close(), smtp.close()])
       await Promise.all([supervisor.stop(), board.stop()])
       await features.close()
-      await gatekeeper.uses.flush()
+      await gatekeeper.flush()
       clockKeeper.stop()
       await world.wakeups.close()
       await world.db.close()

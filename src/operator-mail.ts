@@ -1,11 +1,14 @@
-// Mail that the installation itself sends, such as alerts: through the same gate as everybody's, from an account of the
-// operator's own that is made when it is first needed.
+// Mail that the installation itself sends, such as alerts: through the same gate as everybody's, from accounts of the
+// operator's own that are made when they are first needed. What sandbox accounts cause is sent by a sandbox account.
+import { liftOldBounce } from './control/feedback/lift.ts'
 import { createAccount } from './identity/accounts/create.ts'
 import { createDomain } from './identity/domains/create.ts'
 import { createTenant } from './identity/tenants/create.ts'
 import { system } from './platform/db/actor.ts'
+import type { Db, Tx } from './platform/db/database.ts'
 import { locks } from './platform/db/locks.ts'
 import { sql } from './platform/db/sql.ts'
+import { Refusal } from './platform/refusal.ts'
 import type { World } from './platform/world.ts'
 import type { Gate } from './sending/messages/gate.ts'
 import { runAtOnce } from './platform/slices.ts'
@@ -17,6 +20,10 @@ export interface OperatorMail {
   text: string
   /** The same mail asked for twice is sent once. */
   key: string
+  /** What becomes of the mail can be told by this. */
+  metadata: Record<string, string>
+  /** Nothing leaves the machine. */
+  isSandbox: boolean
 }
 
 interface Sender {
@@ -24,35 +31,85 @@ interface Sender {
   tenant_id: string
 }
 
-const by = { ...system('operator mail'), action: 'message.send' }
+type Kind = 'live' | 'sandbox'
 
-export function operatorMail(world: World, gate: Gate): (mail: OperatorMail) => Promise<void> {
-  const domain = operatorDomain(world)
-  return async ({ to, subject, text, key }) => {
-    const sender = (await findSender(world, domain)) ?? (await createSender(world, domain))
-    const body = { from: `Sluice <alerts@${domain}>`, to: [to], subject, text }
+const by = { ...system('operator mail'), action: 'message.send' }
+/** After this long an address that bounced is tried once more: mailboxes fill and empty, and people repair their domains. */
+const BOUNCE_MS = 24 * 3_600_000
+
+/** Suppressed: the address has bounced lately or complained, and nothing was sent. */
+export function operatorMail(world: World, gate: Gate): (mail: OperatorMail) => Promise<'sent' | 'suppressed'> {
+  const from = `Sluice <alerts@${operatorDomain(world)}>`
+  const senderOf = onceAtATime((kind: Kind) => createSender(world, kind))
+  return async ({ to, subject, text, key, metadata, isSandbox }) => {
+    const kind = isSandbox ? 'sandbox' : 'live'
+    const sender = (await findSender(world.db, kind)) ?? (await senderOf(kind))
     const { account_id: accountId, tenant_id: tenantId } = sender
+    const before = new Date(world.clock.now().getTime() - BOUNCE_MS)
+    await world.db.transact(by, tx => liftOldBounce(tx, { accountId, tenantId, address: to, before }))
+    const body = { from, to: [to], subject, text, metadata }
     const order = { body, accountId, tenantId, apiKeyId: null, idempotencyKey: key, now: world.clock.now(), by }
-    const { suppressed } = await gate.submit(runAtOnce(prepareSubmission({ ...order, publicUrl: '' })))
-    if (suppressed > 0) throw new Error('This address has bounced or complained before and is no longer written to.')
+    try {
+      const { suppressed } = await gate.submit(runAtOnce(prepareSubmission({ ...order, publicUrl: '' })))
+      return suppressed > 0 ? 'suppressed' : 'sent'
+    } catch (error) {
+      // An earlier version sent it, in other words.
+      if (error instanceof Refusal && error.code === 'idempotency_conflict') return 'sent'
+      throw error
+    }
+  }
+}
+
+/**
+ * Those who ask for the same meanwhile share the answer. Each would hold a connection while it waits for the lock, and the
+ * one that makes the account needs some more.
+ */
+function onceAtATime<Key, T>(make: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
+  const making = new Map<Key, Promise<T>>()
+  return key => {
+    const known = making.get(key)
+    if (known) return known
+    const made = make(key).finally(() => making.delete(key))
+    making.set(key, made)
+    return made
   }
 }
 
 const operatorDomain = ({ config }: World): string => `operator.${config.PLATFORM_DOMAIN}`
 
-const findSender = ({ db }: World, domain: string): Promise<Sender | null> =>
-  db.maybe<Sender>(sql`select account_id, tenant_id from domains where name = ${domain} and verified_at is not null`)
+const findSender = (db: Db, kind: Kind): Promise<Sender | null> =>
+  db.maybe<Sender>(sql`select account_id, tenant_id from operator_senders where kind = ${kind}`)
 
 /** Several processes that need it together make one. */
-const createSender = (world: World, domain: string): Promise<Sender> =>
+const createSender = (world: World, kind: Kind): Promise<Sender> =>
   world.db.transact(by, async tx => {
     await tx.many(sql`select pg_advisory_xact_lock(${locks.operatorMail})`)
-    const known = await findSender(world, domain)
+    const known = await findSender(tx, kind)
     if (known) return known
-    const maker = system('operator mail')
-    const { account } = await createAccount(world, maker, { name: 'Operator' })
-    const reach = { accountId: account.id, tenantId: null, inboxId: null }
-    const tenant = await createTenant(world, maker, reach, { external_id: 'operator', name: 'Operator' })
-    await createDomain(world, maker, { reach, tenantId: tenant.id, name: domain, isOwn: true })
-    return { account_id: account.id, tenant_id: tenant.id }
+    const sender =
+      (kind === 'live' && (await findEarlierSender(tx, operatorDomain(world)))) || (await make(world, kind))
+    await tx.run(sql`
+      insert into operator_senders (kind, account_id, tenant_id) values (${kind}, ${sender.account_id}, ${sender.tenant_id})`)
+    return sender
   })
+
+/** Of a version that did not write down which one it is. Only the operator names accounts. */
+const findEarlierSender = (tx: Tx, domain: string): Promise<Sender | null> =>
+  tx.maybe<Sender>(sql`
+    select d.account_id, d.tenant_id
+    from domains d join accounts a on a.id = d.account_id join tenants t on t.id = d.tenant_id
+    where d.name = ${domain} and d.verified_at is not null and a.name = 'Operator' and t.external_id = 'operator'`)
+
+async function make(world: World, kind: Kind): Promise<Sender> {
+  const maker = system('operator mail')
+  const isSandbox = kind === 'sandbox'
+  const name = isSandbox ? 'Operator (sandbox)' : 'Operator'
+  const { account } = await createAccount(world, maker, { name, sandbox: isSandbox })
+  const reach = { accountId: account.id, tenantId: null, inboxId: null }
+  const tenant = await createTenant(world, maker, reach, { external_id: 'operator', name })
+  // A sandbox needs no domain.
+  if (!isSandbox) {
+    await createDomain(world, maker, { reach, tenantId: tenant.id, name: operatorDomain(world), isOwn: true })
+  }
+  return { account_id: account.id, tenant_id: tenant.id }
+}

@@ -23,6 +23,10 @@ export interface KeyPrincipal {
   level: Level
   scopes: ReadonlySet<Scope>
   reach: Reach
+  /** Networks that the key may be used from; empty: anywhere. */
+  allowedCidrs: readonly string[]
+  /** Null: never. */
+  expiresAt: Date | null
 }
 
 export interface OperatorPrincipal {

@@ -10,9 +10,8 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { readMigrations } from '../../src/platform/db/migrate.ts'
-import { cloneDatabase } from '../support/cluster.ts'
 import { aDatabaseProxy } from '../support/database-proxy.ts'
-import { clusterUrl } from '../support/box.ts'
+import { aClone } from '../support/box.ts'
 import { eventually } from '../support/factories.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -104,7 +103,7 @@ test('a first start welcomes with a working key, a second start keeps everything
 })
 
 test('two servers started at once on an empty database both come up, and the schema is applied once', async () => {
-  const database = await cloneDatabase(await clusterUrl(), 'template0')
+  const database = await aClone('template0')
   undo.push(database.drop)
   const common = {
     DATABASE_URL: database.url,
@@ -129,7 +128,7 @@ test('two servers started at once on an empty database both come up, and the sch
 })
 
 test('a process with another SECRET_KEY than the database was set up with does not start', async () => {
-  const database = await cloneDatabase(await clusterUrl())
+  const database = await aClone()
   undo.push(database.drop)
   const keyed = (SECRET_KEY: string) =>
     aFolder('sluice-key-').then(DATA_DIR => start({ DATABASE_URL: database.url, SECRET_KEY, DATA_DIR }))
@@ -145,7 +144,7 @@ test('a process with another SECRET_KEY than the database was set up with does n
 })
 
 async function aProxiedDatabase(template?: string) {
-  const database = await cloneDatabase(await clusterUrl(), template)
+  const database = await aClone(template)
   const proxy = await aDatabaseProxy(database.url)
   undo.push(database.drop, async () => proxy.cut())
   return proxy
@@ -232,7 +231,7 @@ test('a port that is taken is said in one line', async () => {
   await once(server, 'listening')
   undo.push(async () => server.close())
   const { port } = server.address() as AddressInfo
-  const database = await cloneDatabase(await clusterUrl())
+  const database = await aClone()
   undo.push(database.drop)
   const taken = await start({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: await aFolder('sluice-port-') })
   assert.equal((await taken.exit)[0], 1)

@@ -53,11 +53,17 @@ function ownCluster(): Promise<Cluster> {
   return cluster
 }
 
+/** A copy of the migrated template, or of another, with the right to drop it. */
+export async function aClone(template?: string): Promise<{ url: string; drop(): Promise<void> }> {
+  const { url, drop } = await cloneDatabase(await clusterUrl(), template)
+  const superuserUrl = await asSuperuser(await clusterUrl())
+  return { url, drop: () => drop(superuserUrl) }
+}
+
 /** A migrated database of its own, dropped after the file. */
 export async function aDatabase(): Promise<string> {
-  const database = await cloneDatabase(await clusterUrl())
-  const superuserUrl = await asSuperuser(await clusterUrl())
-  closers.push(() => database.drop(superuserUrl))
+  const database = await aClone()
+  closers.push(database.drop)
   return database.url
 }
 

@@ -113,6 +113,7 @@ test('finders without reach say so, and these are all of them', () => {
     'listCredentialsByUsernameAnywhere',
     'listDeliveriesForUpdateAnywhere',
     'listKeysByPrefixAnywhere',
+    'listOperatorAccountsAnywhere',
     'listOverridesAnywhere',
     'listPausesWithStragglersAnywhere',
     'listRetentionAnywhere',

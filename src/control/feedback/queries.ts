@@ -99,3 +99,12 @@ export async function deleteEntry(tx: Tx, reach: Reach, id: string): Promise<Sup
 export const findHidesReason = async (db: Db, accountId: string): Promise<boolean> =>
   (await db.one<{ hides: boolean }>(sql`select hide_suppression_reason as hides from accounts where id = ${accountId}`))
     .hides
+
+export const deleteOldBounce = (
+  tx: Tx,
+  { accountId, tenantId, address, before }: { accountId: string; tenantId: string; address: string; before: Date },
+): Promise<number> =>
+  tx.run(sql`
+    delete from suppressions
+    where account_id = ${accountId} and tenant_id = ${tenantId} and address = ${address} and reason = 'hard_bounce'
+      and created_at < ${before}`)

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aBox, theBox } from '../../../test/support/box.ts'
+import type { Api } from '../../../test/support/client.ts'
 import { anAccount, eventually } from '../../../test/support/factories.ts'
+import { AuthFailures } from './auth-failures.ts'
 
 const DAY_MS = 86_400_000
 
@@ -70,14 +72,78 @@ test('a wrong secret under a known prefix leaves an auth_failed event; an unknow
   assert.deepEqual(body.events[0].data, { api_key_id: bound.body.id, ip: '127.0.0.1', reason: 'wrong_secret' })
 })
 
-test('a flood of wrong secrets is recorded completely', async () => {
-  const { api, box, bearer } = await anAccount()
-  const guesses = Array.from({ length: 120 }, (_, index) => bearer.slice(0, -3) + String(index).padStart(3, '0'))
+interface Failed {
+  data: { ip: string | null; count?: number }
+}
 
-  const replies = await Promise.all(guesses.map(guess => box.client(guess).get('/v1/account')))
+const failedLogins = async (api: Api): Promise<Failed[]> =>
+  (await api.get('/v1/events?type=auth_failed&limit=500')).body.events
 
-  assert.ok(replies.every(reply => reply.status === 401))
-  assert.equal((await api.get('/v1/events?type=auth_failed&limit=500')).body.events.length, 120)
+const guessesOf = (bearer: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => bearer.slice(0, -3) + String(index).padStart(3, '0'))
+
+const total = (events: Failed[]): number => events.reduce((sum, { data }) => sum + (data.count ?? 1), 0)
+
+test('of a flood of wrong secrets three hundred are answered 401 and the rest 429; all are counted, in few events', async () => {
+  const { box, bearer, api, withKey } = await anAccount({ box: await aBox() })
+  const { body: other } = await api.post('/v1/api-keys', { name: 'k', scopes: ['read'] })
+
+  const replies = await Promise.all(guessesOf(bearer, 400).map(guess => box.client(guess).get('/v1/account')))
+
+  assert.equal(replies.filter(reply => reply.status === 401).length, 300)
+  const limited = replies.filter(reply => reply.status === 429)
+  assert.equal(limited.length, 100)
+  assert.equal(limited[0]!.body.error.code, 'rate_limited')
+  const retryAfter = Number(limited[0]!.headers.get('retry-after'))
+  assert.ok(retryAfter > 590 && retryAfter <= 600, String(retryAfter))
+  assert.equal((await api.get('/v1/account')).status, 200, 'the right secret from the same address')
+  assert.equal((await (await withKey({ scopes: ['read'] })).get('/v1/account')).status, 200)
+  const [guess] = guessesOf(other.secret, 1)
+  assert.equal((await box.client(guess).get('/v1/account')).status, 401, 'another key')
+  assert.equal((await failedLogins(api)).length, 2, 'the first of each, at once')
+
+  await box.close()
+
+  const again = await aBox({ databaseUrl: box.databaseUrl })
+  const events = await failedLogins(again.client(bearer))
+  assert.equal(events.length, 3)
+  assert.equal(total(events), 401)
+  again.clock.advance(601_000)
+  assert.equal((await again.client(guess).get('/v1/account')).status, 401)
+})
+
+test('failures are told once a minute for each address, and those of many addresses together', async () => {
+  const { box, id: accountId, api } = await anAccount({ box: await aBox({ environment: { ROLES: 'api' } }) })
+  const failures = new AuthFailures(box.app.world, 'test')
+  const fail = (ip: string) => failures.note({ subject: 'a key', accountId, tenantId: null, ip, data: {} })
+  for (let minute = 0; minute < 3; minute++) {
+    for (let n = 0; n < 1_000; n++) await fail(`192.0.2.${n % 2}`)
+    await failures.flush()
+  }
+  assert.equal((await failedLogins(api)).length, 2 + 3 * 2)
+  assert.equal(total(await failedLogins(api)), 3_000)
+
+  await failures.flush()
+  for (let n = 0; n < 5_000; n++) await fail(`198.18.${n % 20}.${n % 256}`)
+  await failures.flush()
+
+  const events = (await failedLogins(api)).slice(0, -8)
+  assert.equal(total(events), 5_000)
+  assert.ok(events.length <= 2 * 21, `${events.length} events`)
+  const many = events.filter(({ data }) => data.ip === null)
+  assert.ok(total(many) > 4_000, 'the addresses beyond the twentieth')
+})
+
+test('after failures that were told together, a single one is told at once again', async () => {
+  const { box, id: accountId, api } = await anAccount({ box: await aBox({ environment: { ROLES: 'api' } }) })
+  const failures = new AuthFailures(box.app.world, 'test')
+  const fail = () => failures.note({ subject: 'a key', accountId, tenantId: null, ip: '192.0.2.1', data: {} })
+  await fail()
+  await fail()
+  await failures.flush()
+  await failures.flush()
+  await fail()
+  assert.equal((await failedLogins(api)).length, 3)
 })
 
 test('credentials in the query string are not read', async () => {

@@ -1,7 +1,6 @@
 // Who is calling, and may they? There is no cache of keys: concurrent look-ups share one statement instead, so that a
 // rotation or revocation is in force in every process the moment its call returns.
 import { Batcher } from '../../platform/batcher.ts'
-import { system } from '../../platform/db/actor.ts'
 import type { Access } from '../../platform/http/contract.ts'
 import { LastUse } from '../../platform/last-use.ts'
 import { cidrList } from '../../platform/net/cidr.ts'
@@ -12,10 +11,12 @@ import {
   type OperatorPrincipal,
   type Principal,
 } from '../../platform/principal.ts'
-import { refuse } from '../../platform/refusal.ts'
+import { refuse, type Refusal } from '../../platform/refusal.ts'
 import { parseApiKey, sameSecret } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
 import { timingSafeEqual } from 'node:crypto'
+import { AuthFailures } from './auth-failures.ts'
+import { FailureLimit } from './failure-limit.ts'
 import { listKeysByPrefixAnywhere, type KeyRow } from './queries.ts'
 import { updateLastUsed } from '../api-keys/last-used.ts'
 
@@ -26,24 +27,27 @@ export interface Credentials {
   ip: string
 }
 
-interface FailedAuth {
-  key: KeyRow
-  ip: string
-}
+/**
+ * Wrong secrets of one key from one address within ten minutes. More than over SMTP: a program that runs on with a secret that
+ * was rotated should hear 401 for a while, and guessing at 256 bits is hopeless at any rate.
+ */
+const FAILURES_MAX = 300
 
 export class Gatekeeper {
   readonly #world: World
   readonly #adminToken: string
   readonly #keys: Batcher<string, KeyRow | null>
-  readonly #failures: Batcher<FailedAuth, void>
-  readonly uses: LastUse
+  readonly #failures: AuthFailures
+  readonly #limit: FailureLimit
+  readonly #uses: LastUse
 
   constructor(world: World, adminToken: string) {
     this.#world = world
     this.#adminToken = adminToken
-    this.uses = new LastUse(world, updateLastUsed)
+    this.#uses = new LastUse(world, updateLastUsed)
+    this.#failures = new AuthFailures(world, 'gatekeeper')
+    this.#limit = new FailureLimit(world.clock, FAILURES_MAX)
     this.#keys = new Batcher({ run: prefixes => this.#findKeys(prefixes), itemsMax: 500, slots: 2 })
-    this.#failures = new Batcher({ run: failures => this.#recordFailures(failures), itemsMax: 500, slots: 1 })
   }
 
   /** The principal, or a 401 or 403. */
@@ -65,18 +69,35 @@ export class Gatekeeper {
     const given = bearer === undefined ? null : parseApiKey(bearer)
     const key = given && (await this.#keys.submit(given.prefix))
     if (!given || !key || key.revoked_at) throw unauthorized()
-    if (!timingSafeEqual(key.secret_hash, given.secretHash)) {
-      await this.#failures.submit({ key, ip })
-      throw unauthorized()
-    }
+    if (!timingSafeEqual(key.secret_hash, given.secretHash)) throw await this.#refuseGuess(key, ip)
     if (key.expires_at && key.expires_at <= this.#world.clock.now()) {
       throw refuse('key_expired', 'This API key has expired. Create a new one.')
     }
     if (key.allowed_cidrs.length > 0 && !cidrList(key.allowed_cidrs).contains(ip)) {
       throw refuse('ip_not_allowed', 'This API key may not be used from this address.')
     }
-    this.uses.note(key.id)
+    this.#uses.note(key.id)
     return principalOf(key)
+  }
+
+  /** Writes what is still only in memory; to be called before the database is closed. */
+  async flush(): Promise<void> {
+    await Promise.all([this.#failures.flush(), this.#uses.flush()])
+  }
+
+  /**
+   * Asked only after the secret was found wrong: whoever has the right one gets in, however much is guessed from the same
+   * address. All guesses are counted, those beyond the limit too.
+   */
+  async #refuseGuess(key: KeyRow, ip: string): Promise<Refusal> {
+    const retryAfterSeconds = this.#limit.waitSeconds(ip, key.prefix)
+    if (retryAfterSeconds === 0) this.#limit.note(ip, key.prefix)
+    const { id, account_id: accountId, tenant_id: tenantId } = key
+    const data = { api_key_id: id, reason: 'wrong_secret' }
+    await this.#failures.note({ subject: id, accountId, tenantId, ip, data })
+    if (retryAfterSeconds === 0) return unauthorized()
+    const message = 'Too many wrong secrets for this API key from this address. Try again later.'
+    return refuse('rate_limited', message, { retryAfterSeconds })
   }
 
   #identifyOperator(adminToken: string | undefined): OperatorPrincipal {
@@ -90,20 +111,6 @@ export class Gatekeeper {
     const rows = await listKeysByPrefixAnywhere(this.#world.db, [...new Set(prefixes)])
     const byPrefix = new Map(rows.map(row => [row.prefix, row]))
     return prefixes.map(prefix => byPrefix.get(prefix) ?? null)
-  }
-
-  async #recordFailures(failures: FailedAuth[]): Promise<void[]> {
-    await this.#world.db.transact(system('gatekeeper'), async tx => {
-      for (const { key, ip } of failures) {
-        tx.record({
-          type: 'auth_failed',
-          accountId: key.account_id,
-          tenantId: key.tenant_id,
-          data: { api_key_id: key.id, ip, reason: 'wrong_secret' },
-        })
-      }
-    })
-    return failures.map(() => undefined)
   }
 }
 
@@ -126,6 +133,8 @@ const principalOf = (key: KeyRow): KeyPrincipal => ({
   level: key.inbox_id ? 'inbox' : key.tenant_id ? 'tenant' : 'account',
   scopes: new Set(key.scopes),
   reach: { accountId: key.account_id, tenantId: key.tenant_id, inboxId: key.inbox_id },
+  allowedCidrs: key.allowed_cidrs,
+  expiresAt: key.expires_at,
 })
 
 const unauthorized = () => refuse('unauthorized', 'A valid API key is required: Authorization: Bearer svc_….')

@@ -30,6 +30,7 @@ const operatorSettings = {
   tier: Name(64),
   ai_enabled: Type.Boolean(),
   ai_monthly_token_cap: Int64(),
+  webhooks_max: Type.Integer({ minimum: 1, maximum: 2000, description: 'How many webhooks the account may have' }),
 }
 
 export const Account = component(
@@ -83,7 +84,7 @@ export const listAccountsEndpoint = endpoint({
 export const updateAccountAsOperatorEndpoint = endpoint({
   method: 'PATCH',
   path: '/admin/v1/accounts/{id}',
-  summary: 'Change what only the operator may: name, sandbox, tier, AI',
+  summary: 'Change what only the operator may: name, sandbox, tier, AI, number of webhooks',
   access: operator,
   noun: 'account',
   body: AccountOperatorUpdate,

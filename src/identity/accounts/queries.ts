@@ -10,7 +10,7 @@ interface Row extends Omit<Account, 'created_at'> {
 
 const columns = sql`id, name, account_status(id) as status, data_region, suspend_mode, hold_ttl_seconds, body_retention_days,
   metadata_retention_days, hide_suppression_reason, require_outbound_tls, legal_hold, sandbox, tier, ai_enabled,
-  ai_monthly_token_cap, created_at`
+  ai_monthly_token_cap, webhooks_max, created_at`
 
 const toAccount = (row: Row): Account => ({ ...row, created_at: row.created_at.toISOString() })
 
@@ -33,7 +33,7 @@ export async function updateAccountRow(tx: Tx, account: Account): Promise<void> 
       hide_suppression_reason = ${account.hide_suppression_reason},
       require_outbound_tls = ${account.require_outbound_tls}, legal_hold = ${account.legal_hold},
       sandbox = ${account.sandbox}, tier = ${account.tier}, ai_enabled = ${account.ai_enabled},
-      ai_monthly_token_cap = ${account.ai_monthly_token_cap}
+      ai_monthly_token_cap = ${account.ai_monthly_token_cap}, webhooks_max = ${account.webhooks_max}
     where id = ${account.id}`)
 }
 

@@ -1,6 +1,7 @@
 // API keys: what each level may hold, and what rotation and revocation keep.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Api } from '../../../test/support/client.ts'
 import { anAccount, anInbox } from '../../../test/support/factories.ts'
 
 test('the secret is shown on creation and on rotation and never again', async () => {
@@ -111,6 +112,35 @@ test("a tenant's key may rotate keys of its tenant whose scopes are a subset of 
   assert.equal((await reader.post(`/v1/api-keys/${await make(['read'], other.id)}/rotate`)).status, 404)
   assert.equal((await reader.post(`/v1/api-keys/${await make(['read'])}/rotate`)).status, 404)
   assert.equal((await reader.delete(`/v1/api-keys/${await make(['read'], own.id)}`)).status, 403)
+})
+
+test("a tenant's key renews no key that is good in more networks or for longer than itself", async () => {
+  const account = await anAccount()
+  const tenant_id = account.tenant.id
+  const make = async (bounds: object): Promise<string> =>
+    (await account.api.post('/v1/api-keys', { name: 'k', scopes: ['read'], tenant_id, ...bounds })).body.id
+  const bound = { scopes: ['read'], tenant_id } satisfies Parameters<typeof account.withKey>[0]
+  const rotate = async (caller: Api, bounds: object): Promise<number> =>
+    (await caller.post(`/v1/api-keys/${await make(bounds)}/rotate`)).status
+
+  const local = await account.withKey({ ...bound, allowed_cidrs: ['127.0.0.0/8', '2001:db8::/32'] })
+  assert.equal(await rotate(local, {}), 403, 'from anywhere')
+  assert.equal(await rotate(local, { allowed_cidrs: ['127.0.0.0/7'] }), 403)
+  assert.equal(await rotate(local, { allowed_cidrs: ['127.0.0.1', '192.0.2.1'] }), 403, 'one of them outside')
+  assert.equal(await rotate(local, { allowed_cidrs: ['::ffff:127.0.0.1'] }), 403, 'another family')
+  assert.equal(await rotate(local, { allowed_cidrs: ['127.0.0.0/8', '127.1.0.0/16', '2001:db8:1::/48'] }), 200)
+
+  const brief = await account.withKey({ ...bound, expires_in_days: 2 })
+  assert.equal(await rotate(brief, {}), 403, 'for ever')
+  assert.equal(await rotate(brief, { expires_in_days: 3 }), 403)
+  assert.equal(await rotate(brief, { expires_in_days: 1 }), 200)
+  assert.equal(await rotate(await account.withKey(bound), { allowed_cidrs: ['10.0.0.1'], expires_in_days: 1 }), 200)
+
+  const { body: own } = await account.api.post('/v1/api-keys', { name: 'k', expires_in_days: 1, ...bound })
+  const self = account.box.client(own.secret)
+  assert.equal((await self.post(`/v1/api-keys/${own.id}/rotate`)).status, 200, 'itself')
+  const admin = await account.withKey({ scopes: ['admin'], allowed_cidrs: ['127.0.0.0/8'], expires_in_days: 1 })
+  assert.equal(await rotate(admin, {}), 200, 'who may create keys may renew them')
 })
 
 test('keys can be listed by tenant', async () => {

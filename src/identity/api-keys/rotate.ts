@@ -5,6 +5,7 @@ import { refuse } from '../../platform/refusal.ts'
 import { mintApiKey } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
 import type { ApiKeyWithSecret } from './key-schema.ts'
+import { requireNoWider } from '../access/rotation-right.ts'
 import { requireKeyForUpdate, updateKeyRevoked, updateKeySecret } from './queries.ts'
 
 /** A new secret in place: id, scopes, expiry and allow-list stay. */
@@ -15,6 +16,7 @@ export function rotateKey(world: World, by: Actor, caller: KeyPrincipal, id: str
     if (caller.level !== 'account' && !current.scopes.every(scope => caller.scopes.has(scope))) {
       throw refuse('forbidden', 'This key holds scopes that yours does not.')
     }
+    requireNoWider(caller, current)
     const { prefix, bearer, secretHash } = mintApiKey()
     const key = await updateKeySecret(tx, id, { prefix, secretHash })
     tx.audit({

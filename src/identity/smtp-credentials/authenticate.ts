@@ -3,13 +3,13 @@
 import { LastUse } from '../../platform/last-use.ts'
 import { timingSafeEqual } from 'node:crypto'
 import { Batcher } from '../../platform/batcher.ts'
-import { system } from '../../platform/db/actor.ts'
 import { cidrList } from '../../platform/net/cidr.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { mintSecret, sha256 } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
 import { USERNAME } from './contract.ts'
-import { FailureLimit } from './failure-limit.ts'
+import { AuthFailures } from '../access/auth-failures.ts'
+import { FailureLimit } from '../access/failure-limit.ts'
 import { LoginAddresses } from './login-addresses.ts'
 import { listCredentialsByUsernameAnywhere, type CredentialToCheck, updateCredentialsLastUsed } from './queries.ts'
 
@@ -26,16 +26,15 @@ export interface SmtpPrincipal {
   tenantId: string
 }
 
-interface FailedLogin {
-  credential: CredentialToCheck
-  ip: string
-  reason: 'wrong_password' | 'ip_not_allowed'
-}
+type Reason = 'wrong_password' | 'ip_not_allowed'
+
+/** More than the twenty at which the guardian's rule about a credential speaks up. */
+const FAILURES_MAX = 30
 
 export class SmtpGatekeeper {
   readonly #world: World
   readonly #credentials: Batcher<string, CredentialToCheck | null>
-  readonly #failures: Batcher<FailedLogin, void>
+  readonly #failures: AuthFailures
   readonly #limit: FailureLimit
   readonly #uses: LastUse
   readonly #addresses: LoginAddresses
@@ -44,11 +43,11 @@ export class SmtpGatekeeper {
 
   constructor(world: World) {
     this.#world = world
-    this.#limit = new FailureLimit(world.clock)
+    this.#limit = new FailureLimit(world.clock, FAILURES_MAX)
+    this.#failures = new AuthFailures(world, 'smtp-gatekeeper')
     this.#uses = new LastUse(world, updateCredentialsLastUsed)
     this.#addresses = new LoginAddresses(world)
     this.#credentials = new Batcher({ run: usernames => this.#findCredentials(usernames), itemsMax: 500, slots: 2 })
-    this.#failures = new Batcher({ run: failures => this.#recordFailures(failures), itemsMax: 500, slots: 1 })
   }
 
   /** Refuses with `unauthorized`, `ip_not_allowed`, or `rate_limited` after too many failures from one address. */
@@ -66,13 +65,13 @@ export class SmtpGatekeeper {
     // An unknown username is compared as well, so that the time to answer does not tell which ones exist.
     const isRight = timingSafeEqual(credential?.password_hash ?? NOBODYS_HASH, sha256(password))
     if (!credential || !isRight) {
-      this.#fail(ip, credential && { credential, ip, reason: 'wrong_password' })
+      this.#fail(ip, credential, 'wrong_password')
       throw refuse('unauthorized', 'The username or the password is wrong.')
     }
     if (credential.allowed_cidrs.length > 0 && !cidrList(credential.allowed_cidrs).contains(ip)) {
       // The password is right, so it is known to somebody it was not meant for: worth an event more than a typing
       // error.
-      this.#fail(ip, { credential, ip, reason: 'ip_not_allowed' })
+      this.#fail(ip, credential, 'ip_not_allowed')
       throw refuse('ip_not_allowed', 'This SMTP credential may not be used from this address.')
     }
     this.#uses.note(credential.id)
@@ -84,15 +83,17 @@ export class SmtpGatekeeper {
 
   /** Writes what is still only in memory; to be called before the database is closed. */
   async flush(): Promise<void> {
-    await Promise.all([...this.#recording, this.#uses.flush(), this.#addresses.flush()])
+    await Promise.all([...this.#recording, this.#failures.flush(), this.#uses.flush(), this.#addresses.flush()])
   }
 
   /** Nobody waits for the journal here: the wait would tell that the username exists. */
-  #fail(ip: string, failure: FailedLogin | null): void {
+  #fail(ip: string, credential: CredentialToCheck | null, reason: Reason): void {
     this.#limit.note(ip)
-    if (!failure) return
+    if (!credential) return
+    const { id, username, account_id: accountId, tenant_id: tenantId } = credential
+    const data = { credential_id: id, username, reason }
     const recording = this.#failures
-      .submit(failure)
+      .note({ subject: `${id} ${reason}`, accountId, tenantId, ip, data })
       .catch(err => this.#world.log.warn({ err }, 'a failed SMTP login could not be recorded'))
       .finally(() => this.#recording.delete(recording))
     this.#recording.add(recording)
@@ -102,20 +103,6 @@ export class SmtpGatekeeper {
     const rows = await listCredentialsByUsernameAnywhere(this.#world.db, [...new Set(usernames)])
     const byUsername = new Map(rows.map(row => [row.username, row]))
     return usernames.map(username => byUsername.get(username) ?? null)
-  }
-
-  async #recordFailures(failures: FailedLogin[]): Promise<void[]> {
-    await this.#world.db.transact(system('smtp-gatekeeper'), async tx => {
-      for (const { credential, ip, reason } of failures) {
-        tx.record({
-          type: 'auth_failed',
-          accountId: credential.account_id,
-          tenantId: credential.tenant_id,
-          data: { credential_id: credential.id, username: credential.username, ip, reason },
-        })
-      }
-    })
-    return failures.map(() => undefined)
   }
 }
 

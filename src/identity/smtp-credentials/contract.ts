@@ -80,6 +80,7 @@ export const rotateCredentialEndpoint = endpoint({
   access: key('admin', { tenantAdmin: true }),
   noun: 'SMTP credential',
   replies: { 200: SmtpCredentialWithPassword },
+  refusals: ['forbidden'],
   audit: 'smtp_credential.rotate',
 })
 

@@ -4,6 +4,7 @@ import { mayAct, type KeyPrincipal, type Reach } from '../../platform/principal.
 import { refuse } from '../../platform/refusal.ts'
 import { mintSecret, sha256 } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
+import { requireNoWider } from '../access/rotation-right.ts'
 import type { SmtpCredentialWithPassword } from './contract.ts'
 import { deleteCredentialRow, requireCredentialForUpdate, updateCredentialPassword } from './queries.ts'
 
@@ -19,6 +20,8 @@ export function rotateCredential(
   if (!mayAct(caller, 'send')) throw refuse('insufficient_scope', 'This needs a key with the scope send.')
   return world.db.transact(by, async tx => {
     const before = await requireCredentialForUpdate(tx, caller.reach, id)
+    // A credential never expires.
+    requireNoWider(caller, { ...before, expires_at: null })
     const password = mintSecret()
     const credential = await updateCredentialPassword(tx, id, sha256(password))
     tx.audit({

@@ -77,6 +77,19 @@ test("a tenant's key rotates its tenant's credentials when it holds send, and no
   assert.equal((await sender.get(`/v1/tenants/${tenant_id}/smtp-credentials`)).status, 403)
 })
 
+test("a tenant's key renews no credential that lets in from more networks or for longer than itself", async () => {
+  const account = await anAccount()
+  const { body: open } = await create(account)
+  const { body: near } = await create(account, { allowed_cidrs: ['127.0.0.1/32'] })
+  const bound = { scopes: ['send'], tenant_id: account.tenant.id } satisfies Parameters<typeof account.withKey>[0]
+  const local = await account.withKey({ ...bound, allowed_cidrs: ['127.0.0.0/8'] })
+  const brief = await account.withKey({ ...bound, expires_in_days: 1 })
+
+  assert.equal((await local.post(`/v1/smtp-credentials/${open.id}/rotate`)).status, 403)
+  assert.equal((await local.post(`/v1/smtp-credentials/${near.id}/rotate`)).status, 200)
+  assert.equal((await brief.post(`/v1/smtp-credentials/${near.id}/rotate`)).status, 403, 'a credential never expires')
+})
+
 test('deleting answers 204, then 404', async () => {
   const account = await anAccount()
   const { body: made } = await create(account)

@@ -17,7 +17,9 @@ import { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import type { World } from '../../platform/world.ts'
 import type { SendMail, Ways } from './channels.ts'
 import { forgetOldAlerts } from './loops.ts'
+import { quoted } from './mail-wording.ts'
 import { Notifier } from './notify.ts'
+import { sealClearTargets } from './seal-targets.ts'
 import { alertTail as tail } from './take-alerts.ts'
 
 let quiet: Promise<Box> | null = null
@@ -38,6 +40,7 @@ interface Told {
 
 interface ContactView {
   id: string
+  target: string
   last_error: string | null
   last_delivered_at: string | null
 }
@@ -276,8 +279,12 @@ test('chat gets a text, paging an event of PagerDuty, email a mail', async t => 
   await contact({ channel: 'email', target: 'oncall@example.com' })
   const mails: Parameters<SendMail>[0][] = []
   const alertId = await alert()
-  assert.equal(await tell(async mail => void mails.push(mail)), 3)
-  assert.deepEqual(await statuses(), ['delivered', 'delivered', 'delivered'])
+  const sendMail: SendMail = async mail => {
+    mails.push(mail)
+    return 'sent'
+  }
+  assert.equal(await tell(sendMail), 3)
+  assert.deepEqual((await statuses()).toSorted(), ['delivered', 'delivered', 'sent'])
   const bodyOf = (path: string) => JSON.parse(receiver.received.find(each => each.path === path)!.body)
   const { text, ...rest } = bodyOf('/chat')
   assert.deepEqual(rest, {})
@@ -290,7 +297,10 @@ test('chat gets a text, paging an event of PagerDuty, email a mail', async t => 
   assert.equal(page.payload.summary, 'Blocks of tenant x are 9.')
   assert.equal(page.payload.custom_details.data.value, 9)
   assert.equal(mails.length, 1)
-  assert.deepEqual([mails[0]!.to, mails[0]!.subject], ['oncall@example.com', '[warning] Blocks of tenant x are 9.'])
+  assert.deepEqual(
+    [mails[0]!.to, mails[0]!.subject],
+    ['oncall@example.com', '[warning] Sluice: Blocks over the limit of a rule'],
+  )
 })
 
 test('a chat text calls nobody by accident', async t => {
@@ -303,6 +313,49 @@ test('a chat text calls nobody by accident', async t => {
   await alert('info')
   await tell()
   assert.match(JSON.parse(receiver.received[0]!.body).text, /From "&lt;!channel&gt; &amp; co"@a\.example/)
+})
+
+test('targets are sealed in their rows, also those of earlier versions, and shown as before', async t => {
+  const { account, box, contact, contacts, alert, tell } = await aToldAccount()
+  const receiver = await aReceiver(t)
+  const targets = ['ROUTINGKEY-CANARY', `${receiver.url}/canary`, 'canary@example.com']
+  await contact({ channel: 'paging', target: targets[0], min_severity: 'critical' })
+  const { id } = await contact({ channel: 'chat', target: targets[1] })
+  await contact({ channel: 'email', target: targets[2], min_severity: 'critical' })
+  const { db } = box.app.world
+  const rows = () => db.many(sql`select * from alert_contacts where account_id = ${account.id}`)
+  const isSealed = async () => !/canary/i.test(JSON.stringify(await rows()))
+  const shown = async () => (await contacts()).map(each => each.target).toSorted()
+  assert.ok(await isSealed())
+  assert.deepEqual(await shown(), targets.toSorted())
+
+  await db.transact(system('test'), tx =>
+    tx.run(sql`update alert_contacts set target = ${targets[1]}, sealed_target = null where id = ${id}`),
+  )
+  assert.deepEqual(await shown(), targets.toSorted(), 'in clear from before')
+  assert.equal(await sealClearTargets(box.app.world, new AbortController().signal), 1)
+  assert.ok(await isSealed())
+  assert.deepEqual(await shown(), targets.toSorted())
+  await alert()
+  await tell()
+  assert.equal(receiver.received.at(-1)!.path, '/canary')
+})
+
+test('an account may have 100 contacts, and a race allows none beyond', async () => {
+  const { account } = await aToldAccount()
+  const create = () => account.api.post('/v1/alert-contacts', { channel: 'email', target: 'a@example.com' })
+  for (let n = 0; n < 96; n++) await create()
+  const replies = await Promise.all(Array.from({ length: 10 }, create))
+  assert.deepEqual(replies.map(reply => reply.status).toSorted(), [201, 201, 201, 201, 409, 409, 409, 409, 409, 409])
+})
+
+test('names in a mail are quoted, clipped and no links', () => {
+  assert.equal(quoted('a.example'), '"a[.]example"')
+  assert.equal(quoted('"click here http://evil.example/?a=b"@x'), '"clickherehttpevil[.]exampleab[at]x"')
+  assert.equal(quoted('evil\uff0eexample\u3002com'), '"evil[.]examplecom"')
+  assert.equal(quoted('a\u202eb\r\nc\u0000\u200bd<b>&'), '"abcdb"')
+  assert.equal(quoted('x'.repeat(500)).length, 64 + 3)
+  assert.equal(quoted('münchen.de'), '"münchen[.]de"')
 })
 
 test('a contact hears of its severity and above, warning unless said otherwise', async t => {

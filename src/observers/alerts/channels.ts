@@ -1,13 +1,30 @@
-// The four ways in which an alert reaches a person. Each resolves when it was taken and rejects when it was not.
+// The four ways in which an alert reaches a person. Each resolves when it was taken and rejects when it was not; a mail is
+// taken when it is in the queue, which is not yet delivered.
 import { createSecretKey } from 'node:crypto'
 import type { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import type { World } from '../../platform/world.ts'
 import { sign } from '../webhooks/signature.ts'
 import { secretRow } from './contacts.ts'
+import { mailTextOf, subjectOf } from './mail-wording.ts'
 import type { ClaimedNotification } from './notification-queries.ts'
+import { openTarget } from './target.ts'
 
-/** A mail of the installation itself. Taken again with the same key it is sent once. */
-export type SendMail = (mail: { to: string; subject: string; text: string; key: string }) => Promise<void>
+export interface AlertMail {
+  to: string
+  subject: string
+  text: string
+  /** Taken again with the same key it is sent once. */
+  key: string
+  /** By this it is known again in what happens to the mail. */
+  metadata: { alert_notification: string }
+  isSandbox: boolean
+}
+
+/** A mail of the installation itself; suppressed where the address has bounced lately or complained. */
+export type SendMail = (mail: AlertMail) => Promise<'sent' | 'suppressed'>
+
+/** It makes no sense to try again. */
+export class Undeliverable extends Error {}
 
 /** What alerts leave through. */
 export interface Ways {
@@ -18,21 +35,35 @@ export interface Ways {
   paging: GuardedHttp
 }
 
-export function notify(world: World, ways: Ways, notification: ClaimedNotification): Promise<void> {
+export async function notify(
+  world: World,
+  ways: Ways,
+  notification: ClaimedNotification,
+): Promise<'delivered' | 'sent'> {
+  const target = openTarget(world.secrets, notification.contact_id, notification)
   switch (notification.channel) {
     case 'email':
-      return ways.sendMail({
-        to: notification.target,
-        subject: `[${notification.severity}] ${notification.title}`,
-        text: textOf(notification),
-        key: notification.id,
-      })
+      await mail(ways.sendMail, target, notification)
+      return 'sent'
     case 'webhook':
-      return post(ways.http, notification.target, signed(world, notification))
+      await post(ways.http, target, signed(world, notification))
+      return 'delivered'
     case 'chat':
-      return post(ways.http, notification.target, chat(notification))
+      await post(ways.http, target, chat(notification))
+      return 'delivered'
     case 'paging':
-      return page(world, ways.paging, notification)
+      await page(world, ways.paging, { notification, routingKey: target })
+      return 'delivered'
+  }
+}
+
+async function mail(sendMail: SendMail, to: string, notification: ClaimedNotification): Promise<void> {
+  const { id: key, is_sandbox: isSandbox } = notification
+  const metadata = { alert_notification: key }
+  const words = { subject: subjectOf(notification), text: mailTextOf(notification) }
+  const taken = await sendMail({ to, ...words, key, metadata, isSandbox })
+  if (taken === 'suppressed') {
+    throw new Undeliverable('This address has bounced or complained before and is not written to for now.')
   }
 }
 
@@ -73,11 +104,15 @@ function signed(world: World, notification: ClaimedNotification): Content {
   }
 }
 
-const page = (world: World, http: GuardedHttp, notification: ClaimedNotification): Promise<void> =>
+const page = (
+  world: World,
+  http: GuardedHttp,
+  { notification, routingKey }: { notification: ClaimedNotification; routingKey: string },
+): Promise<void> =>
   post(http, `${world.config.PAGING_URL}/v2/enqueue`, {
     headers: {},
     body: JSON.stringify({
-      routing_key: notification.target,
+      routing_key: routingKey,
       event_action: 'trigger',
       // A second try of the same alert is the same incident.
       dedup_key: notification.alert_id,

@@ -1,5 +1,6 @@
 // Adding and removing those who are told of alerts.
 import { parseAddressOnly } from '../../mail/address.ts'
+import { lockAccountForCap } from '../../platform/account-cap.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Dns } from '../../platform/net/dns.ts'
@@ -10,6 +11,7 @@ import type { World } from '../../platform/world.ts'
 import { mintSigningSecret } from '../webhooks/signature.ts'
 import type { AlertContact, AlertContactCreate, AlertContactWithSecret } from './contract.ts'
 import { countContacts, deleteContactRow, insertContact } from './queries.ts'
+import { sealTarget } from './target.ts'
 
 /** Each alert is told to all of them. */
 const CONTACTS_MAX = 100
@@ -23,16 +25,17 @@ export async function createContact(
 ): Promise<AlertContactWithSecret> {
   const target = await checkedTarget(world, dns, wanted)
   return world.db.transact(by, async tx => {
+    await lockAccountForCap(tx, accountId)
     if ((await countContacts(tx, accountId)) >= CONTACTS_MAX) {
       throw refuse('conflict', `An account can have ${CONTACTS_MAX} alert contacts.`)
     }
     const id = newId(tx.now)
     const secret = wanted.channel === 'webhook' ? mintSigningSecret() : null
-    const contact = await insertContact(tx, {
+    const contact = await insertContact(tx, world.secrets, {
       id,
       accountId,
       channel: wanted.channel,
-      target,
+      sealedTarget: sealTarget(world.secrets, id, target),
       minSeverity: wanted.min_severity ?? 'warning',
       secret: secret && world.secrets.seal(secretRow(id), secret),
     })
@@ -43,7 +46,7 @@ export async function createContact(
 
 export function deleteContact(world: World, by: Actor, reach: Reach, id: string): Promise<void> {
   return world.db.transact(by, async tx => {
-    const contact = await deleteContactRow(tx, reach, id)
+    const contact = await deleteContactRow(tx, world.secrets, reach, id)
     if (!contact) throw notFound('alert contact')
     tx.audit({ accountId: reach.accountId, target: { type: 'alert_contact', id }, before: auditable(contact) })
   })

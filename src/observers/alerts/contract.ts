@@ -65,6 +65,9 @@ const contactFields = {
   channel: Type.Enum([...CHANNELS]),
   target: Type.String(),
   min_severity: Type.Enum([...SEVERITIES]),
+  status: Type.Enum(['active', 'failing'], {
+    description: 'failing: the last try failed, or the last mail bounced; further alerts are tried all the same',
+  }),
   created_at: DateTime(),
   last_delivered_at: Nullable(DateTime()),
   last_failed_at: Nullable(DateTime()),

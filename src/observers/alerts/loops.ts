@@ -5,11 +5,14 @@ import type { Loop } from '../../platform/loops/loop.ts'
 import type { World } from '../../platform/world.ts'
 import type { Ways } from './channels.ts'
 import { deleteOldNotifications } from './notification-queries.ts'
+import { deleteOldMailDays } from './mail-queries.ts'
 import { Notifier } from './notify.ts'
 import { deleteOldAlerts } from './queries.ts'
+import { sealClearTargets } from './seal-targets.ts'
 import { alertTail } from './take-alerts.ts'
 
 const NOTIFICATION_KEPT_MS = 30 * 86_400_000
+const MAIL_DAYS_KEPT_MS = 7 * 86_400_000
 const BATCH_MAX = 10_000
 
 export const alertLoops = (ways: Ways, notifier = new Notifier(ways)): Loop[] => [
@@ -20,6 +23,14 @@ export const alertLoops = (ways: Ways, notifier = new Notifier(ways)): Loop[] =>
     wakeOn: 'alerts',
     pollSeconds: 2,
     run: (world, signal) => notifier.run(world, signal),
+  },
+  {
+    kind: 'every',
+    name: 'alert-targets',
+    seconds: 600,
+    run: async (world, signal) => {
+      await sealClearTargets(world, signal)
+    },
   },
   { kind: 'every', name: 'alert-retention', seconds: 3600, run: forgetOldAlerts },
 ]
@@ -32,4 +43,5 @@ export async function forgetOldAlerts({ db }: World, signal: AbortSignal): Promi
     ),
   )
   await inBatches(signal, BATCH_MAX, () => db.transact(by, tx => deleteOldAlerts(tx, BATCH_MAX)))
+  await db.transact(by, tx => deleteOldMailDays(tx, new Date(tx.now.getTime() - MAIL_DAYS_KEPT_MS)))
 }

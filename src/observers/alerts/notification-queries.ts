@@ -2,17 +2,21 @@
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared } from '../../platform/db/sql.ts'
 import type { Alert } from './contract.ts'
+import { isFailing } from './queries.ts'
+import type { StoredTarget } from './target.ts'
 
-export interface ClaimedNotification {
+export interface ClaimedNotification extends StoredTarget {
   id: string
   attempts: number
+  /** Its mail was counted. */
+  has_mail_day: boolean
   contact_id: string
   channel: 'email' | 'webhook' | 'chat' | 'paging'
-  target: string
   /** Sealed. */
   secret: string | null
   alert_id: string
   account_id: string
+  is_sandbox: boolean
   tenant_id: string | null
   kind: string
   severity: Alert['severity']
@@ -56,8 +60,7 @@ export const listContactsToTell = (
       where status = 'pending' and due_at <= ${now} and contact_id <> all(${telling.map(each => each.contact_id)}::uuid[])
       group by contact_id having not coalesce(bool_or(lease_until > ${now}), false)
     ), judged as (
-      select c.id, c.account_id, due.due_at, coalesce(c.last_failed_at > c.last_delivered_at, c.last_failed_at is not null)
-        as is_failing
+      select c.id, c.account_id, due.due_at, ${isFailing} as is_failing
       from due join alert_contacts c on c.id = due.contact_id
     ), placed as (
       select *, row_number() over (partition by account_id order by is_failing, due_at, id) as place from judged
@@ -86,37 +89,57 @@ export const claimDueNotification = (
       update alert_notifications n
       set lease_token = ${leaseToken}, lease_until = ${leaseUntil}, attempts = attempts + 1, updated_at = ${tx.now}
       from due where n.id = due.id
-      returning n.id, n.alert_id, n.contact_id, n.attempts
+      returning n.id, n.alert_id, n.contact_id, n.attempts, n.mail_day
     )
-    select n.id, n.attempts, c.id as contact_id, c.channel, c.target, c.secret, a.id as alert_id, a.account_id,
-      a.tenant_id, a.kind, a.severity, a.title, a.scope, a.data, a.created_at
-    from claimed n join alert_contacts c on c.id = n.contact_id join alerts a on a.id = n.alert_id`)
+    select n.id, n.attempts, n.mail_day is not null as has_mail_day, c.id as contact_id, c.channel, c.target,
+      c.sealed_target, c.secret, a.id as alert_id, a.account_id, o.sandbox as is_sandbox, a.tenant_id, a.kind, a.severity,
+      a.title, a.scope, a.data, a.created_at
+    from claimed n join alert_contacts c on c.id = n.contact_id join alerts a on a.id = n.alert_id
+      join accounts o on o.id = a.account_id`)
 
-export interface Outcome {
+export type Outcome =
+  | { kind: 'delivered' }
+  /** A mail that was accepted: what becomes of it is heard of later. */
+  | { kind: 'sent' }
+  /** Not tried, through no fault of the contact. */
+  | { kind: 'skipped'; error: string }
+  /** `nextAt` null: it was the last try. */
+  | { kind: 'failed'; error: string; nextAt: Date | null }
+
+export interface Tried {
   id: string
   contactId: string
   leaseToken: string
-  /** Null: delivered. */
-  error: string | null
-  /** Null with an error: it was the last try. */
-  nextAt: Date | null
+  outcome: Outcome
 }
 
-/** False when the lease was lost: then another worker has it. */
-export async function recordOutcome(tx: Tx, outcome: Outcome): Promise<boolean> {
-  const { error, nextAt } = outcome
-  const status = error === null ? 'delivered' : nextAt ? 'pending' : 'dead'
+const statusOf = (outcome: Outcome): 'delivered' | 'sent' | 'pending' | 'dead' => {
+  switch (outcome.kind) {
+    case 'delivered':
+    case 'sent':
+      return outcome.kind
+    case 'skipped':
+      return 'dead'
+    case 'failed':
+      return outcome.nextAt ? 'pending' : 'dead'
+  }
+}
+
+/** False when the lease was lost: then another worker has it, or the verdict on its mail is in. */
+export async function recordOutcome(tx: Tx, { id, contactId, leaseToken, outcome }: Tried): Promise<boolean> {
+  const error = 'error' in outcome ? outcome.error : null
+  const nextAt = outcome.kind === 'failed' ? outcome.nextAt : null
   const updated = await tx.run(prepared`
     update alert_notifications
-    set status = ${status}, due_at = coalesce(${nextAt}::timestamptz, due_at), last_error = ${error}, lease_token = null,
-      lease_until = null, updated_at = ${tx.now}
-    where id = ${outcome.id} and lease_token = ${outcome.leaseToken}`)
+    set status = ${statusOf(outcome)}, due_at = coalesce(${nextAt}::timestamptz, due_at), last_error = ${error},
+      lease_token = null, lease_until = null, updated_at = ${tx.now}
+    where id = ${id} and lease_token = ${leaseToken}`)
   if (updated === 0) return false
-  if (error === null) {
-    await tx.run(prepared`update alert_contacts set last_delivered_at = ${tx.now} where id = ${outcome.contactId}`)
-  } else {
+  if (outcome.kind === 'delivered') {
+    await tx.run(prepared`update alert_contacts set last_delivered_at = ${tx.now} where id = ${contactId}`)
+  } else if (outcome.kind === 'failed') {
     await tx.run(prepared`
-      update alert_contacts set last_failed_at = ${tx.now}, last_error = ${error} where id = ${outcome.contactId}`)
+      update alert_contacts set last_failed_at = ${tx.now}, last_error = ${error} where id = ${contactId}`)
   }
   return true
 }

@@ -5,13 +5,15 @@ import { system } from '../../platform/db/actor.ts'
 import { retryWhileUnavailable } from '../../platform/db/retry.ts'
 import { newId } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
-import { notify, type Ways } from './channels.ts'
+import { notify, Undeliverable, type Ways } from './channels.ts'
+import { countMail, updateMailDay } from './mail-queries.ts'
 import {
   claimDueNotification,
   listContactsToTell,
   recordOutcome,
   type ClaimedNotification,
   type ContactToTell,
+  type Outcome,
 } from './notification-queries.ts'
 
 const by = system('alerts')
@@ -97,30 +99,52 @@ export class Notifier {
     notification: ClaimedNotification & { leaseToken: string },
     signal: AbortSignal,
   ): Promise<boolean> {
-    // A mail of ours goes through the database: that it is away is not the contact's fault.
-    const told = retryWhileUnavailable(() => notify(world, this.#ways, notification), signal)
-    const error = await told.then(
-      () => null,
-      (failure: unknown) => reasonOf(failure),
-    )
-    const delayMs = DELAYS_MS[notification.attempts - 1]
-    const record = () =>
-      world.db.transact(by, tx =>
-        recordOutcome(tx, {
-          id: notification.id,
-          contactId: notification.contact_id,
-          leaseToken: notification.leaseToken,
-          error,
-          nextAt: error !== null && delayMs !== undefined ? new Date(tx.now.getTime() + delayMs) : null,
-        }),
-      )
+    const { id, alert_id, contact_id: contactId, channel, attempts, leaseToken } = notification
+    const mayTry =
+      channel !== 'email' ||
+      (await retryWhileUnavailable(() => this.#countMail(world, notification, leaseToken), signal))
+    const outcome = mayTry ? await this.#try(world, notification, signal) : OVER_THE_LIMIT
     // What the contact said is known: while the database is away it is kept, or the contact would be told again.
-    await retryWhileUnavailable(record, signal)
-    if (error === null) return true
-    const { alert_id, contact_id, channel, attempts } = notification
-    world.log.warn({ alert_id, contact_id, channel, attempts, error }, 'an alert contact could not be told')
-    return false
+    await retryWhileUnavailable(
+      () => world.db.transact(by, tx => recordOutcome(tx, { id, contactId, leaseToken, outcome })),
+      signal,
+    )
+    if (!('error' in outcome)) return true
+    const { error } = outcome
+    world.log.warn({ alert_id, contact_id: contactId, channel, attempts, error }, 'an alert contact could not be told')
+    // What was not tried says nothing of the contact.
+    return outcome.kind === 'skipped'
   }
+
+  async #try(world: World, notification: ClaimedNotification, signal: AbortSignal): Promise<Outcome> {
+    try {
+      // A mail of ours goes through the database: that it is away is not the contact's fault.
+      return { kind: await retryWhileUnavailable(() => notify(world, this.#ways, notification), signal) }
+    } catch (failure) {
+      const delayMs = failure instanceof Undeliverable ? undefined : DELAYS_MS[notification.attempts - 1]
+      const nextAt = delayMs === undefined ? null : new Date(world.clock.now().getTime() + delayMs)
+      return { kind: 'failed', error: reasonOf(failure), nextAt }
+    }
+  }
+
+  /** Whether it fits into what the account may send in a day, over all processes. A second try was counted at the first. */
+  async #countMail(world: World, notification: ClaimedNotification, leaseToken: string): Promise<boolean> {
+    if (notification.has_mail_day) return true
+    const { id, account_id: accountId } = notification
+    return world.db.transact(by, async tx => {
+      const day = tx.now.toISOString().slice(0, 10)
+      if (!(await countMail(tx, { accountId, day, mailsMax: MAILS_PER_DAY_MAX }))) return false
+      if (!(await updateMailDay(tx, { id, leaseToken, day }))) throw new Error('the lease of a notification was lost')
+      return true
+    })
+  }
+}
+
+/** Alerts of an account are at most this many mails a day: they leave from the operator's own address. */
+const MAILS_PER_DAY_MAX = 100
+const OVER_THE_LIMIT: Outcome = {
+  kind: 'skipped',
+  error: `The account's ${MAILS_PER_DAY_MAX} alert mails of this day have been sent. GET /v1/alerts shows all alerts.`,
 }
 
 /** Shown to the account: what the outside said, nothing of ours. Half a character would not be stored. */

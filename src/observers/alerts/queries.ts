@@ -2,7 +2,9 @@
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
+import type { Secrets } from '../../platform/secrets.ts'
 import type { Alert, AlertContact } from './contract.ts'
+import { openTarget, type StoredTarget } from './target.ts'
 
 interface AlertRow extends Omit<Alert, 'created_at' | 'acked_at'> {
   created_at: Date
@@ -89,16 +91,23 @@ export const findAlertForUpdate = (
 export const updateAlertAcked = (tx: Tx, id: string, ackedBy: string): Promise<number> =>
   tx.run(sql`update alerts set acked_at = ${tx.now}, acked_by = ${ackedBy} where id = ${id}`)
 
-interface ContactRow extends Omit<AlertContact, 'created_at' | 'last_delivered_at' | 'last_failed_at'> {
+interface ContactRow
+  extends Omit<AlertContact, 'target' | 'created_at' | 'last_delivered_at' | 'last_failed_at'>, StoredTarget {
   created_at: Date
   last_delivered_at: Date | null
   last_failed_at: Date | null
 }
 
-const contactColumns = sql`id, channel, target, min_severity, created_at, last_delivered_at, last_failed_at, last_error`
+/** A contact's last try failed. */
+export const isFailing = sql`coalesce(last_failed_at > last_delivered_at, last_failed_at is not null)`
 
-const toContact = (row: ContactRow): AlertContact => ({
+const contactColumns = sql`id, channel, target, sealed_target, min_severity,
+  case when ${isFailing} then 'failing' else 'active' end as status, created_at, last_delivered_at, last_failed_at,
+  last_error`
+
+const toContact = (secrets: Secrets, { target, sealed_target, ...row }: ContactRow): AlertContact => ({
   ...row,
+  target: openTarget(secrets, row.id, { target, sealed_target }),
   created_at: row.created_at.toISOString(),
   last_delivered_at: row.last_delivered_at?.toISOString() ?? null,
   last_failed_at: row.last_failed_at?.toISOString() ?? null,
@@ -108,19 +117,19 @@ export interface NewContact {
   id: string
   accountId: string
   channel: string
-  target: string
+  sealedTarget: string
   minSeverity: string
   /** Sealed. */
   secret: string | null
 }
 
-export async function insertContact(tx: Tx, contact: NewContact): Promise<AlertContact> {
+export async function insertContact(tx: Tx, secrets: Secrets, contact: NewContact): Promise<AlertContact> {
   const row = await tx.one<ContactRow>(sql`
-    insert into alert_contacts (id, account_id, channel, target, min_severity, secret, created_at)
-    values (${contact.id}, ${contact.accountId}, ${contact.channel}, ${contact.target}, ${contact.minSeverity},
+    insert into alert_contacts (id, account_id, channel, sealed_target, min_severity, secret, created_at)
+    values (${contact.id}, ${contact.accountId}, ${contact.channel}, ${contact.sealedTarget}, ${contact.minSeverity},
       ${contact.secret}, ${tx.now})
     returning ${contactColumns}`)
-  return toContact(row)
+  return toContact(secrets, row)
 }
 
 export const countContacts = async (db: Db, accountId: string): Promise<number> =>
@@ -130,21 +139,36 @@ export const countContacts = async (db: Db, accountId: string): Promise<number> 
 export async function listContacts(
   db: Pick<Db, 'many'>,
   { accountId }: Reach,
-  { after, limit }: { after: string | null; limit: number },
+  { secrets, after, limit }: { secrets: Secrets; after: string | null; limit: number },
 ): Promise<AlertContact[]> {
   const rows = await db.many<ContactRow>(sql`
     select ${contactColumns} from alert_contacts
     where ${all([sql`account_id = ${accountId}`, after !== null && sql`id < ${after}`])}
     order by id desc limit ${limit}`)
-  return rows.map(toContact)
+  return rows.map(row => toContact(secrets, row))
 }
 
 /** Null when there is none within reach. */
-export async function deleteContactRow(tx: Tx, { accountId }: Reach, id: string): Promise<AlertContact | null> {
+export async function deleteContactRow(
+  tx: Tx,
+  secrets: Secrets,
+  { accountId }: Reach,
+  id: string,
+): Promise<AlertContact | null> {
   const row = await tx.maybe<ContactRow>(sql`
     delete from alert_contacts where id = ${id} and account_id = ${accountId} returning ${contactColumns}`)
-  return row && toContact(row)
+  return row && toContact(secrets, row)
 }
+
+export const lockClearTargets = (tx: Tx, limit: number): Promise<{ id: string; target: string }[]> =>
+  tx.many(sql`
+    select id, target from alert_contacts where target is not null limit ${limit} for update skip locked`)
+
+export const updateSealedTargets = (tx: Tx, rows: readonly { id: string; sealed: string }[]): Promise<number> =>
+  tx.run(sql`
+    update alert_contacts c set target = null, sealed_target = s.sealed
+    from unnest(${rows.map(row => row.id)}::uuid[], ${rows.map(row => row.sealed)}::text[]) as s (id, sealed)
+    where c.id = s.id`)
 
 /**
  * Those older than their account keeps what happened; not one that somebody is still to be told of, nor one whose rule still

@@ -30,7 +30,10 @@ export const alertRoutes = (world: World, dns: Dns): Route[] => [
   route(listContactsEndpoint, async ({ caller, query }) => {
     const limit = query.limit ?? LIMIT_DEFAULT
     const after = readIdCursor(world.secrets, 'alert-contacts', query.cursor)
-    const page = pageOf(await listContacts(world.db.lists, caller.reach, { after, limit: limit + 1 }), limit)
+    const page = pageOf(
+      await listContacts(world.db.lists, caller.reach, { secrets: world.secrets, after, limit: limit + 1 }),
+      limit,
+    )
     return reply(200, { contacts: page.rows, next_cursor: nextIdCursor(world.secrets, 'alert-contacts', page) })
   }),
   route(createContactEndpoint, async ({ by, caller, body }) =>

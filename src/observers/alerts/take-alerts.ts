@@ -1,10 +1,12 @@
 // Alerts are made from the journal: one from every `anomaly_detected` event, whoever recorded it, and a notification for
-// every contact that wants to hear of it. The tail's cursor and these rows are one transaction.
+// every contact that wants to hear of it. The same tail follows what becomes of alert mails. Its cursor and these rows are
+// one transaction.
 import type { Tx } from '../../platform/db/database.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { RangeTail } from '../../platform/loops/loop.ts'
 import type { World } from '../../platform/world.ts'
 import { SEVERITIES } from './contract.ts'
+import { followMails } from './mail-outcome.ts'
 import { insertAlerts, insertNotifications, listAnomalies, type AnomalyEvent, type NewAlert } from './queries.ts'
 
 /**
@@ -21,6 +23,7 @@ export const alertTail: RangeTail = {
 }
 
 async function takeAlerts(_world: World, tx: Tx, range: { after: number; upTo: number }): Promise<void> {
+  await followMails(tx, range)
   const alerts = (await listAnomalies(tx, range)).flatMap(alertOf)
   if (alerts.length === 0) return
   const fresh = await insertAlerts(tx, alerts)

@@ -27,21 +27,26 @@ const HOUR_SECONDS = 3600
 /** The pass waits in its transaction, which may be idle for 30 s. */
 const ACT_MS_MAX = 15_000
 
-/** False when something failed and is to be tried again. */
-export async function act(world: World, plans: readonly Plan[]): Promise<boolean> {
-  let isComplete = true
+/** Answers the accounts for which something failed, or had no time left, and is to be tried again. */
+export async function act(world: World, plans: readonly Plan[]): Promise<Set<string>> {
+  const failed = new Set<string>()
   const deadline = performance.now() + ACT_MS_MAX
-  for (const [accountId, own] of Map.groupBy(plans, plan => plan.finding.scope.account_id)) {
-    if (performance.now() > deadline) return false
+  // Who has little to do does not wait for those who have much.
+  const accounts = [...Map.groupBy(plans, plan => plan.finding.scope.account_id)]
+  for (const [accountId, own] of accounts.toSorted(([, left], [, right]) => left.length - right.length)) {
+    if (performance.now() > deadline) {
+      failed.add(accountId)
+      continue
+    }
     try {
       const paused = await world.db.transact(by, tx => actFor(tx, own))
       if (paused > 0) world.wakeups.hint('suspensions')
     } catch (err) {
-      isComplete = false
+      failed.add(accountId)
       world.log.error({ err, account_id: accountId }, 'the guardian could not act and will try again')
     }
   }
-  return isComplete
+  return failed
 }
 
 /** Answers how many scopes were paused. */

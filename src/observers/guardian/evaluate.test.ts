@@ -5,8 +5,11 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { aBox } from '../../../test/support/box.ts'
 import { eventually } from '../../../test/support/factories.ts'
+import { system } from '../../platform/db/actor.ts'
+import { sql } from '../../platform/db/sql.ts'
 import { evaluate } from './evaluate.ts'
 import { aWatchedAccount, count, logins, makeAlerts } from './guardian.fixture.ts'
+import { listActiveScopesAnywhere } from './sums-queries.ts'
 import { METRICS, type Counters, type Metric } from './metric.ts'
 
 const HOUR = 3600
@@ -426,3 +429,86 @@ async function aClient(connectionString: string): Promise<pg.Client> {
   await client.connect()
   return client
 }
+
+test('an account with hundreds of windows of its own keeps nobody waiting, and all of its rules fire in the end', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const [heavy, other] = [await aWatchedAccount({ box }), await aWatchedAccount({ box })]
+  const { db } = box.app.world
+  // More than the API lets an account have: as if many tenants had theirs.
+  await db.transact(system('test'), tx =>
+    tx.run(sql`
+      insert into rules (id, account_id, name, metric, scope_type, window_seconds, threshold, min_volume, min_count, action,
+        severity, enabled, created_at, updated_at)
+      select gen_random_uuid(), ${heavy.account.id}::uuid, 'rule ' || n, 'recipients', 'tenant', 7200 + 60 * n, 1, 0, 0,
+        'alert', 'info', true, ${tx.now}, ${tx.now}
+      from generate_series(1, 250) n`),
+  )
+  await other.saveRule({
+    name: 'mine',
+    metric: 'recipients',
+    scope_type: 'tenant',
+    window_seconds: 7260,
+    threshold: 1,
+    action: 'alert',
+  })
+  await heavy.count({ recipients: 5, delivered: 180, hard_bounces: 40 })
+  await other.count({ recipients: 5, delivered: 180, hard_bounces: 40 })
+
+  const began = box.clock.now()
+  await heavy.pass()
+
+  const platform = ['hard-bounce-rate-critical', 'hard-bounce-rate-warning']
+  assert.deepEqual((await other.fired()).toSorted(), [...platform, 'mine'])
+  const first = await heavy.fired()
+  assert.ok(first.length <= 100, `${first.length} at once`)
+  assert.ok(
+    platform.every(rule => first.includes(rule)),
+    'the platform’s own among them',
+  )
+  const pass = () => db.one<{ evaluated_at: Date }>(sql`select evaluated_at from guardian_pass`)
+  assert.ok((await pass()).evaluated_at >= began, 'for the others it goes on from here')
+  let passes = 1
+  for (; (await heavy.fired()).length < 252 && passes < 12; passes++) {
+    heavy.advance(10)
+    await heavy.pass()
+  }
+  const fired = await heavy.fired()
+  assert.equal(new Set(fired).size, 252, `after ${passes} passes`)
+  assert.equal(fired.length, 252, 'each once')
+  const states = await db.many(sql`select 1 from guardian_states where account_id = ${heavy.account.id}`)
+  assert.equal(states.length, 252, 'what a pass had no room for is not calm')
+})
+
+test('of an account with very many scopes a pass looks at some, at others the next time, and at all of the others', async () => {
+  const {
+    world,
+    account,
+    count: add,
+    tenantId,
+  } = await aWatchedAccount({ box: await aBox({ environment: { ROLES: 'api' } }) })
+  const small = await aWatchedAccount({ box: account.box })
+  await small.count({ recipients: 1 })
+  await add({ recipients: 1 })
+  for (let n = 0; n < 40; n++) {
+    await add({ recipients: 1 }, { scopeType: 'sender', scopeValue: `s${n}@example.com` })
+  }
+  const overrides = [{ account_id: account.id, scope_type: 'sender' as const }]
+  const now = world.clock.now()
+  const since = new Date(now.getTime() - 60_000)
+  const look = (moment: Date) =>
+    listActiveScopesAnywhere(world.db, { since, longSince: since, now: moment }, { overrides, perAccount: 10 })
+  const seen = new Set<string>()
+  for (let n = 0; n < 40; n++) {
+    const { scopes, cut } = await look(new Date(now.getTime() + n))
+    assert.deepEqual([...cut], [account.id])
+    const own = scopes.filter(scope => scope.account_id === account.id)
+    assert.equal(own.length, 10)
+    assert.ok(
+      own.some(scope => scope.scope_value === tenantId),
+      'tenants first',
+    )
+    assert.equal(scopes.length, 11)
+    for (const scope of own) seen.add(scope.scope_value)
+  }
+  assert.ok(seen.size > 30, `${seen.size} of 41`)
+})

@@ -8,13 +8,15 @@ import type { World } from '../../platform/world.ts'
 import { act, type Plan } from './act.ts'
 import { Look, type Finding } from './find-over.ts'
 import { HourCache } from './hour-cache.ts'
-import { listOverridesAnywhere } from './queries.ts'
+import { takeInTurn } from './in-turn.ts'
+import { listOverridesAnywhere, upsertRuleChanges } from './queries.ts'
 import { RuleBook, scopeKey, type Scope } from './rule.ts'
 import { NO_TENANT } from '../metrics/counters.ts'
 import {
   deleteCalmThrottles,
   deleteStates,
   findLastPass,
+  listOperatorAccountsAnywhere,
   listStandings,
   listStatesAnywhere,
   tryGuardianLock,
@@ -41,6 +43,10 @@ const SETTLED_MS = 3_000
 const SHORT_WINDOW_SECONDS = 600
 /** So that a pass ends while its lock holds. The rest is found by the next one. */
 const PLANS_MAX = 500
+/** Each reads up to ten thousand events for its evidence. */
+const PLANS_PER_ACCOUNT_MAX = 100
+/** Scopes of one account in a pass. An account may write from a million senders, and have a rule about senders. */
+const SCOPES_MAX = 50_000
 
 export interface Pass {
   scopes: number
@@ -57,16 +63,22 @@ export function evaluate(world: World, cache: HourCache = new HourCache()): Prom
     const book = new RuleBook(overrides)
     const states = await listStatesAnywhere(tx)
     const last = await findLastPass(tx)
-    const scopes = withStates(await listActiveScopesAnywhere(tx, sinceLastPass(tx, last), overrides), states)
+    const active = await listActiveScopesAnywhere(tx, sinceLastPass(tx, last), { overrides, perAccount: SCOPES_MAX })
+    const scopes = withStates(active.scopes, states)
     cache.beginPass()
     const look = new Look(tx, tx.now, cache)
     const running = await withoutResumed(tx, look, await look.findOver(book, scopes))
-    const findings = [...running, ...(await findInWholeMinutes(tx, { book, scopes, cache, last, running }))]
-    const plans = await planAll({ look, now: tx.now, findings, states })
-    const isComplete = await act(world, plans.slice(0, PLANS_MAX))
-    await remember(tx, book, { findings, states })
-    // Otherwise the next pass looks at the same scopes again.
-    if (isComplete && cache.isComplete && plans.length <= PLANS_MAX) await upsertLastPass(tx)
+    const minutes = await findInWholeMinutes(tx, { book, scopes, cache, last, running })
+    const findings = [...running, ...minutes]
+    const exempt = new Set(await listOperatorAccountsAnywhere(tx))
+    const plans = await planAll({ look, now: tx.now, findings, states, exempt })
+    const share = { max: PLANS_MAX, perOwnerMax: PLANS_PER_ACCOUNT_MAX }
+    const { taken, cut } = takeInTurn(plans, plan => plan.finding.scope.account_id, share)
+    const failed = await act(world, taken)
+    await remember(tx, book, { look, findings, states })
+    // The next pass looks at all of their scopes again, and for the others goes on from here.
+    await upsertRuleChanges(tx, new Set([...active.cut, ...look.cutAccounts, ...cut, ...failed]))
+    await upsertLastPass(tx)
     return { scopes: scopes.length, findings: findings.length, plans: plans.length }
   })
 }
@@ -151,21 +163,24 @@ interface Planning {
   now: Date
   findings: readonly Judged[]
   states: readonly State[]
+  /** Accounts that are never stopped or slowed: the alerts of all others leave through them. */
+  exempt: ReadonlySet<string>
 }
 
-async function planAll({ look, now, findings, states }: Planning): Promise<Plan[]> {
+async function planAll({ look, now, findings, states, exempt }: Planning): Promise<Plan[]> {
   const known = new Map(states.map(state => [stateKey(state.rule_name, state), state]))
   const plans: Plan[] = []
   for (const finding of findings) {
     const { rule, standing } = finding
     const state = known.get(stateKey(rule.name, finding.scope))
     const isInGrace = standing.resumed_at !== null && now.getTime() - standing.resumed_at.getTime() < GRACE_MS
+    const mayAct = !exempt.has(finding.scope.account_id)
     const plan: Plan = {
       finding,
       isNew: !state,
       alerts: !state || (await isDueAgain(look, finding, state)),
-      pauses: rule.action === 'suspend' && !standing.is_paused && !isInGrace,
-      throttles: rule.action === 'throttle' && !state?.is_throttled && finding.scope.tenant_id !== NO_TENANT,
+      pauses: mayAct && rule.action === 'suspend' && !standing.is_paused && !isInGrace,
+      throttles: mayAct && rule.action === 'throttle' && !state?.is_throttled && finding.scope.tenant_id !== NO_TENANT,
     }
     if (plan.alerts || plan.pauses || plan.throttles) plans.push(plan)
   }
@@ -180,12 +195,13 @@ async function isDueAgain(look: Look, finding: Judged, { acked_at }: State): Pro
 async function remember(
   tx: Tx,
   book: RuleBook,
-  { findings, states }: { findings: readonly Judged[]; states: readonly State[] },
+  { look, findings, states }: { look: Look; findings: readonly Judged[]; states: readonly State[] },
 ): Promise<void> {
   const over = new Map(findings.map(finding => [stateKey(finding.rule.name, finding.scope), finding]))
   const calm = states.filter(state => {
     if (over.has(stateKey(state.rule_name, state))) return false
     const rule = book.find(state, state.rule_name)
+    if (rule && !look.hasSeen(rule, state)) return false
     return !rule || tx.now.getTime() - state.last_over.getTime() >= rule.window_seconds * 1000
   })
   if (over.size > 0) {

@@ -2,6 +2,7 @@
 // the hours say how high a value can be at the most; only where that is too high are minutes read, and only where an
 // average counts are the seven days before.
 import type { Db } from '../../platform/db/database.ts'
+import { groupsOf, shareGroups, type Group } from './groups.ts'
 import type { HourCache } from './hour-cache.ts'
 import { add, baselineOf, isRate, NOTHING, type Counters, type History } from './metric.ts'
 import { isOver, limitOf, measured, scopeKey, type Rule, type RuleBook, type Scope, type ScopeType } from './rule.ts'
@@ -39,16 +40,12 @@ const CHUNK = 5_000
 /** A rule that may be over its limit for a scope. */
 type Suspect = Pick<Finding, 'rule' | 'scope' | 'limit' | 'baseline'>
 
-interface Group {
-  scopeType: ScopeType
-  windowSeconds: number
-  members: { scope: Scope; rules: Rule[] }[]
-}
-
 export class Look {
   readonly #db: Db
   readonly #now: Date
   readonly #cache: HourCache
+  readonly #cut = new Set<string>()
+  readonly #unseen = new Set<string>()
 
   constructor(db: Db, now: Date, cache: HourCache) {
     this.#db = db
@@ -56,11 +53,23 @@ export class Look {
     this.#cache = cache
   }
 
+  /** Accounts with something that this look had no room for. */
+  get cutAccounts(): ReadonlySet<string> {
+    return this.#cut
+  }
+
+  /** Whether there was room to see if the rule is over for the scope; where not, that says nothing. */
+  hasSeen(rule: Rule, scope: Scope): boolean {
+    return !this.#unseen.has(`${scopeKey(scope)} ${rule.name}`)
+  }
+
   /** Grouped by type of scope and window, so that ten thousand tenants cost about as many statements as one. */
   async findOver(book: RuleBook, scopes: readonly Scope[], windowSecondsMax = Infinity): Promise<Finding[]> {
     const findings: Finding[] = []
-    for (const group of groupsOf(book, scopes)) {
-      if (group.windowSeconds > windowSecondsMax) continue
+    const groups = [...groupsOf(book, scopes)].filter(group => group.windowSeconds <= windowSecondsMax)
+    const { taken, left } = shareGroups(groups, this.#now)
+    for (const { members } of left) for (const { scope, rules } of members) this.#skip(scope, rules)
+    for (const group of taken) {
       const window = windowBefore(this.#now, group.windowSeconds)
       const suspects = await this.#listSuspects(group, window)
       for (let start = 0; start < suspects.length; start += CHUNK) {
@@ -81,6 +90,11 @@ export class Look {
     return isOver(rule, measured(rule, counters!), limit)
   }
 
+  #skip(scope: Scope, rules: readonly Rule[]): void {
+    this.#cut.add(scope.account_id)
+    for (const rule of rules) this.#unseen.add(`${scopeKey(scope)} ${rule.name}`)
+  }
+
   async #listSuspects({ scopeType, windowSeconds, members }: Group, window: Period): Promise<Suspect[]> {
     const counted = members.filter(({ rules }) => rules.some(rule => !isAboutLogins(rule)))
     const boundsOf = await this.#listBounds(
@@ -93,7 +107,10 @@ export class Look {
     for (const { scope, rules } of members) {
       for (const rule of rules) {
         const bounds = isAboutLogins(rule) ? null : boundsOf(scope)
-        if (bounds === undefined) continue
+        if (bounds === undefined) {
+          this.#skip(scope, [rule])
+          continue
+        }
         if (rule.baseline_multiplier !== null) {
           if (mayBeOver(rule, bounds, 0)) compared.push({ rule, scope, bounds })
         } else if (mayBeOver(rule, bounds, rule.threshold)) {
@@ -105,7 +122,10 @@ export class Look {
     const historyOf = await this.#listHistories(scopeType, compared, { window, windowSeconds })
     for (const { rule, scope, bounds } of compared) {
       const history = historyOf(rule, scope)
-      if (history === undefined) continue
+      if (history === undefined) {
+        this.#skip(scope, [rule])
+        continue
+      }
       const baseline = baselineOf(rule.metric, windowSeconds, history)
       const limit = limitOf(rule, baseline)
       if (mayBeOver(rule, bounds, limit)) suspects.push({ rule, scope, limit, baseline })
@@ -132,6 +152,7 @@ export class Look {
               hours: (hot.getTime() - since.getTime()) / HOUR_MS,
               items: scopes,
               keyOf: scopeKey,
+              ownerOf: scope => scope.account_id,
             },
             missing => listBounds(this.#db, scopeType, missing, { since, fullHour, until: hot }),
           )
@@ -165,6 +186,7 @@ export class Look {
         hours: BASELINE_MS / HOUR_MS,
         items: counted,
         keyOf: scopeKey,
+        ownerOf: scope => scope.account_id,
       },
       missing => listHistories(this.#db, scopeType, missing, window),
     )
@@ -208,19 +230,6 @@ export class Look {
     logins.forEach((each, index) => found.set(each, { ...NOTHING, distinct_ips: addresses[index]! }))
     return asked.map(each => found.get(each)!)
   }
-}
-
-function groupsOf(book: RuleBook, scopes: readonly Scope[]): Iterable<Group> {
-  const groups = new Map<string, Group>()
-  for (const scope of scopes) {
-    for (const [windowSeconds, rules] of book.rulesByWindow(scope)) {
-      const key = `${scope.scope_type} ${windowSeconds}`
-      let group = groups.get(key)
-      if (!group) groups.set(key, (group = { scopeType: scope.scope_type, windowSeconds, members: [] }))
-      group.members.push({ scope, rules })
-    }
-  }
-  return groups.values()
 }
 
 /** A rate is at most all that may have been counted over the least that it can be a part of. No bounds: it may. */

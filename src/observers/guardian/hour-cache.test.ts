@@ -2,13 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HourCache } from './hour-cache.ts'
+import { takeInTurn } from './in-turn.ts'
 
 const ask = (cache: HourCache, name: string, hours: number, items: readonly number[]) => {
   const read: number[] = []
-  const kept = cache.get({ name, hours, items, keyOf: String }, async missing => {
-    read.push(...missing)
-    return missing.map(item => item * 2)
-  })
+  const kept = cache.get(
+    { name, hours, items, keyOf: String, ownerOf: item => (item >= 10_000 ? 'small' : 'large') },
+    async missing => {
+      read.push(...missing)
+      return missing.map(item => item * 2)
+    },
+  )
   return kept.then(sums => ({ read, sums: items.map(item => sums.get(String(item))) }))
 }
 
@@ -36,4 +40,36 @@ test('a pass reads so much and no more; the next ones read the rest', async () =
     assert.equal(cache.isComplete, known === items.length)
   }
   assert.equal(passes, 5)
+})
+
+test('an account with thousands of scopes leaves room for others, in one question and in the next', async () => {
+  const items = Array.from({ length: 4_000 }, (_, n) => n)
+  const together = new HourCache()
+  together.beginPass()
+  const { sums } = await ask(together, 'week', 168, [...items, 10_001, 10_002])
+  assert.deepEqual(sums.slice(-2), [20_002, 20_004])
+  assert.deepEqual([...together.cutAccounts], ['large'])
+
+  const apart = new HourCache()
+  apart.beginPass()
+  await ask(apart, 'week', 168, items)
+  assert.deepEqual((await ask(apart, 'another', 168, [1, 10_001])).read, [10_001])
+  const many = Array.from({ length: 400 }, (_, n) => 10_000 + n)
+  assert.equal((await ask(apart, 'other week', 168, many)).read.length, 49, 'what it may have of the reserve')
+  assert.deepEqual([...apart.cutAccounts], ['large', 'small'])
+})
+
+test('each owner has one in turn, and who is cut is known', () => {
+  const owner = (item: string) => item[0]!
+  const items = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'c2']
+  assert.deepEqual(takeInTurn(items, owner, { max: 5 }), {
+    taken: ['a1', 'b1', 'c1', 'a2', 'c2'],
+    cut: new Set(['a']),
+  })
+  assert.deepEqual(takeInTurn(items, owner, { max: 100, perOwnerMax: 1 }), {
+    taken: ['a1', 'b1', 'c1'],
+    cut: new Set(['a', 'c']),
+  })
+  assert.deepEqual(takeInTurn(items, owner, { max: 2 }).cut, new Set(['a', 'c']))
+  assert.deepEqual(takeInTurn([], owner, { max: 5 }), { taken: [], cut: new Set() })
 })

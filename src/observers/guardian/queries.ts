@@ -92,6 +92,13 @@ export const upsertRule = (tx: Tx, rule: Omit<StoredRule, 'created_at' | 'update
 export const deleteRuleRow = (tx: Tx, reach: Reach, id: string): Promise<StoredRule | null> =>
   tx.maybe<StoredRule>(sql`delete from rules where id = ${id} and ${within(reach)} returning ${columns}`)
 
+/** Accounts that a pass had no room for: the next one looks at all of their scopes. */
+export const upsertRuleChanges = (tx: Tx, accountIds: ReadonlySet<string>): Promise<number> =>
+  tx.run(prepared`
+    insert into rule_changes (account_id, changed_at) select id, ${tx.now} from unnest(${[...accountIds]}::uuid[]) as id
+    order by id
+    on conflict (account_id) do update set changed_at = excluded.changed_at`)
+
 /** Two who save the account's rules at once wait for each other, so that the limit on their number holds. */
 export const upsertRuleChange = (tx: Tx, accountId: string): Promise<number> =>
   tx.run(sql`

@@ -71,6 +71,10 @@ export const deleteStates = (tx: Tx, states: readonly State[]): Promise<number> 
     where s.account_id = o.account_id and s.rule_name = o.rule_name and s.scope_type = o.scope_type
       and s.scope_value = o.scope_value and s.tenant_id = o.tenant_id`)
 
+/** The accounts that the installation itself sends from. */
+export const listOperatorAccountsAnywhere = async (db: Db): Promise<string[]> =>
+  (await db.many<{ account_id: string }>(prepared`select account_id from operator_senders`)).map(row => row.account_id)
+
 export interface Standing {
   is_paused: boolean
   resumed_at: Date | null

@@ -196,13 +196,22 @@ export interface Active {
   now: Date
 }
 
-/** Scopes in which something happened. Domains, senders and keys only where the account has a rule about such. */
-export const listActiveScopesAnywhere = (
+export interface ActiveScopes {
+  scopes: Scope[]
+  /** Accounts that have more of them. */
+  cut: Set<string>
+}
+
+/**
+ * Scopes in which something happened. Domains, senders and keys only where the account has a rule about such; of an account
+ * with too many, those that the platform's rules are about and others by chance, not the same ones at each pass.
+ */
+export async function listActiveScopesAnywhere(
   db: Db,
   { since, longSince, now }: Active,
-  overrides: readonly { account_id: string; scope_type: ScopeType }[],
-): Promise<Scope[]> =>
-  db.many<Scope>(sql`
+  { overrides, perAccount }: { overrides: readonly RuledScope[]; perAccount: number },
+): Promise<ActiveScopes> {
+  const rows = await db.many<Scope & { is_cut: boolean }>(sql`
     with changed as (select account_id from rule_changes where changed_at >= ${since}),
     ruled as (select distinct account_id, scope_type from unnest(${overrides.map(each => each.account_id)}::uuid[],
       ${overrides.map(each => each.scope_type)}::text[]) as r (account_id, scope_type)),
@@ -218,8 +227,29 @@ export const listActiveScopesAnywhere = (
       union
       select account_id, 'tenant', tenant_id::text, tenant_id from credential_addresses
       where minute >= date_trunc('minute', ${since}::timestamptz) and minute <= ${now}
+    ), crowded as (
+      select account_id from active group by account_id having count(*) > ${perAccount}
+    ), placed as (
+      select a.*, row_number() over (partition by account_id order by scope_type not in ('tenant', 'credential'),
+        hashtextextended(scope_value, ${now.getTime()})) as place
+      from active a where account_id in (select account_id from crowded)
     )
-    select account_id, scope_type, scope_value, tenant_id from active`)
+    select account_id, scope_type, scope_value, tenant_id, false as is_cut from active
+    where account_id not in (select account_id from crowded)
+    union all
+    select account_id, scope_type, scope_value, tenant_id, true from placed where place <= ${perAccount}`)
+  const cut = new Set<string>()
+  const scopes = rows.map(({ is_cut, ...scope }) => {
+    if (is_cut) cut.add(scope.account_id)
+    return scope
+  })
+  return { scopes, cut }
+}
+
+interface RuledScope {
+  account_id: string
+  scope_type: ScopeType
+}
 
 /** Recipients that the tenant sent to within the period. */
 export const countRecipients = async (db: Db, { account_id, tenant_id }: Scope, period: Period): Promise<number> => {

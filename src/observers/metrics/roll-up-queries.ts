@@ -18,7 +18,8 @@ const counters = sql`recipients, delivered, hard_bounces, soft_bounces, blocks, 
  * What the events of a range add. `expired` counts as nothing: no receiver has given a verdict, and each attempt before
  * it was counted as a deferral. A complaint or a late bounce adds to what was counted as delivered and takes nothing
  * away. What was reported to a return path that recipients shared counts as nothing: any of them could have written it.
- * A message that retention has removed leaves its account and tenant, which the event names itself.
+ * Failed logins that come in great number share an event, which says how many they were. A message that retention has
+ * removed leaves its account and tenant, which the event names itself.
  */
 const happened = ({ after, upTo }: { after: number; upTo: number }) => sql`
   select account_id, tenant_id, message_id, date_bin('1 minute', created_at, ${ORIGIN}) as start,
@@ -31,7 +32,7 @@ const happened = ({ after, upTo }: { after: number; upTo: number }) => sql`
     (count(*) filter (where type = 'blocked'))::int as blocks,
     (count(*) filter (where type = 'deferred'))::int as deferrals,
     (count(*) filter (where type = 'complained'))::int as complaints,
-    (count(*) filter (where type = 'auth_failed'))::int as auth_failures
+    coalesce(sum(coalesce((data ->> 'count')::int, 1)) filter (where type = 'auth_failed'), 0)::int as auth_failures
   from events
   where id > ${after} and id <= ${upTo}
     and type in ('accepted', 'delivered', 'bounced', 'blocked', 'deferred', 'complained', 'auth_failed')

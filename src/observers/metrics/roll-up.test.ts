@@ -47,7 +47,8 @@ async function books({ box, id }: TestAccount): Promise<Record<'minutes' | 'hour
         sum((type = 'bounced' and data ->> 'bounce_type' = 'hard')::int)::int as hard_bounces,
         sum((type = 'bounced' and data ->> 'bounce_type' = 'soft')::int)::int as soft_bounces,
         sum((type = 'blocked')::int)::int as blocks, sum((type = 'deferred')::int)::int as deferrals,
-        sum((type = 'complained')::int)::int as complaints, sum((type = 'auth_failed')::int)::int as auth_failures
+        sum((type = 'complained')::int)::int as complaints, 
+        sum(case type when 'auth_failed' then coalesce((data ->> 'count')::int, 1) else 0 end)::int as auth_failures
       from s where type in ('accepted', 'delivered', 'bounced', 'blocked', 'deferred', 'complained', 'auth_failed')
       group by 1, 2 order by 1, 2`),
   ])
@@ -78,7 +79,12 @@ async function anything(account: TestAccount, messages: readonly string[]): Prom
   const messageId = messages[randomInt(messages.length)]!
   const tenantId = account.tenants[randomInt(account.tenants.length)]!.id
   if (type === 'auth_failed')
-    return happen(account, { type, tenantId, data: { ip: '192.0.2.1' }, times: randomInt(1, 4) })
+    return happen(account, {
+      type,
+      tenantId,
+      data: { ip: '192.0.2.1', ...(randomInt(2) === 0 && { count: randomInt(2, 1_000) }) },
+      times: randomInt(1, 4),
+    })
   const data = type === 'bounced' ? { bounce_type: randomInt(2) === 0 ? 'hard' : 'soft' } : {}
   await happen(account, { type, tenantId, messageId, data, times: randomInt(1, 9) })
 }

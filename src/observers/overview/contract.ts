@@ -71,6 +71,7 @@ const AccountRecord = component(
     tier: Type.String(),
     ai_enabled: Type.Boolean(),
     ai_monthly_token_cap: Int64(),
+    webhooks_max: Int64(),
     created_at: DateTime(),
   }),
 )

@@ -1,5 +1,6 @@
 // Creating a webhook.
 import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
+import { lockAccountForCap } from '../../platform/account-cap.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Dns } from '../../platform/net/dns.ts'
@@ -10,9 +11,6 @@ import type { WebhookCreate, WebhookWithSecret } from './contract.ts'
 import { countWebhooks, insertWebhook } from './queries.ts'
 import { mintSigningSecret, sealSigningSecret } from './signature.ts'
 import { requireTarget } from '../../platform/net/http-target.ts'
-
-/** Each event of an account makes a row per webhook; this bounds what one event can cost. */
-const WEBHOOKS_MAX = 2_000
 
 export async function createWebhook(
   world: World,
@@ -28,8 +26,10 @@ export async function createWebhook(
   return world.db.transact(by, async tx => {
     const tenantId = wanted.tenant_id ?? null
     if (tenantId !== null) await requireTenantWithin(tx, reach, tenantId)
-    if ((await countWebhooks(tx, accountId)) >= WEBHOOKS_MAX) {
-      throw refuse('conflict', `An account has at most ${WEBHOOKS_MAX} webhooks. Delete one first.`)
+    // Each event of an account makes a row per webhook; this bounds what one event can cost.
+    const { webhooks_max: max } = await lockAccountForCap(tx, accountId)
+    if ((await countWebhooks(tx, accountId)) >= max) {
+      throw refuse('conflict', `This account may have ${max} webhooks. Delete one first, or ask the operator for more.`)
     }
     const id = newId(tx.now)
     const secret = mintSigningSecret()

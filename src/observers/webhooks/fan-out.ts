@@ -1,44 +1,133 @@
-// From the journal to the webhooks: one attempt for each event and each webhook that it matches, made by the database.
+// From the journal to the webhooks: one attempt for each event and each webhook that it matches, made by the database. The
+// tail does it at once for accounts with little to do. An account with more is put into the backlog, where it gets slices in
+// turn with others like it, so that a million attempts of one account keep nobody else's event waiting.
+import { setTimeout as delay } from 'node:timers/promises'
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import type { RangeTail } from '../../platform/loops/loop.ts'
-import { existWebhooks, insertAttempts } from './work-queries.ts'
+import type { World } from '../../platform/world.ts'
+import {
+  claimBacklog,
+  countListeners,
+  deleteSettledBacklogs,
+  findFanOutState,
+  insertAttempts,
+  insertBacklogs,
+  insertSliceOfAttempts,
+  listWork,
+  updateBacklog,
+  type AccountWork,
+} from './fan-out-queries.ts'
 
 /** The name of the tail, and so of its cursor. */
 export const FAN_OUT = 'webhook-fan-out'
 
-const EVENTS_MAX = 250
-/** A round inserts a row per event and webhook of its account. One that takes longer than this takes fewer events next. */
+/** Looked through in a round. That costs a few milliseconds; what costs more is the rows that are written. */
+const EVENTS_MAX = 5_000
+/** Attempts written in one transaction: about a tenth of a second on a busy machine. */
+const ROWS_MAX = 4_000
+/** A transaction that takes longer is followed by a smaller one. */
 const ROUND_MS_GOOD = 300
 /** Nobody feels it in a push, and at 2,000 events a second it saves most of the rounds. */
 const REST_MS = 25
 /** Where nobody has a webhook: the first event of the first one may come this much later. */
 const IDLE_REST_MS = 250
+/** Between two slices, at the most; it is as long as the slice took, so that others have half of the database at least. */
+const SLICE_REST_MS_MAX = 250
 
 export function fanOut(): RangeTail {
   let hasWebhooks = false
   let hasNews = false
-  let eventsMax = EVENTS_MAX
+  let hasBacklog = false
+  const rows = new RowLimit()
   return {
     kind: 'range-tail',
     name: FAN_OUT,
-    get batchMax() {
-      return eventsMax
-    },
+    batchMax: EVENTS_MAX,
     restMs: () => (hasWebhooks ? REST_MS : IDLE_REST_MS),
     read: async (_world, tx, range) => {
       // An installation without webhooks pays for this question and no more.
-      hasWebhooks = await existWebhooks(tx)
-      hasNews = false
+      const state = await findFanOutState(tx)
+      hasWebhooks = state.has_webhooks
+      hasNews = hasBacklog = false
       if (!hasWebhooks) return
-      const began = performance.now()
-      // Unless it ends in time: a round that was too much must be smaller when it is tried again.
-      const before = eventsMax
-      eventsMax = Math.max(1, Math.floor(before / 4))
-      hasNews = (await insertAttempts(tx, range)) > 0
-      const isQuick = performance.now() - began < ROUND_MS_GOOD
-      eventsMax = isQuick ? Math.min(EVENTS_MAX, before * 2) : Math.max(1, Math.floor(before / 2))
+      if (state.has_backlogs) await deleteSettledBacklogs(tx, range.after)
+      const { direct, behind } = shareOut(await listWork(tx, range), rows.max)
+      if (behind.length > 0) await insertBacklogs(tx, behind, range.after)
+      if (direct.length > 0) hasNews = (await rows.learn(() => insertAttempts(tx, range, direct))) > 0
+      hasBacklog = behind.length > 0 || state.has_backlogs
     },
     committed: world => {
       if (hasNews) world.wakeups.hint('attempts')
+      if (hasBacklog) world.wakeups.hint('backlogs')
     },
+  }
+}
+
+/** The smallest first, as many as fit. One that has a backlog stays behind it, so that its events keep their order. */
+function shareOut(work: readonly AccountWork[], rowsMax: number): { direct: string[]; behind: string[] } {
+  const direct: string[] = []
+  const behind: string[] = []
+  let rows = 0
+  for (const each of work.toSorted((left, right) => left.rows - right.rows)) {
+    if (each.is_behind) continue
+    if (rows + each.rows > rowsMax) behind.push(each.account_id)
+    else {
+      rows += each.rows
+      direct.push(each.account_id)
+    }
+  }
+  return { direct, behind }
+}
+
+const by = system(FAN_OUT)
+
+/** Takes the account in the backlog that has waited longest; answers 0 when there is none with anything to do. */
+export class BacklogReader {
+  readonly #rows = new RowLimit()
+
+  async takeSlice(world: World, signal: AbortSignal): Promise<number> {
+    const began = performance.now()
+    // A crash of the database may undo it: the attempts and the cursor go together.
+    const taken = await world.db.transactLightly(by, tx => this.#rows.learn(max => fanOutSlice(tx, max)))
+    if (taken === null) return 0
+    world.wakeups.hint('attempts')
+    await delay(Math.min(performance.now() - began, SLICE_REST_MS_MAX), null, { signal }).catch(() => {})
+    return 1
+  }
+}
+
+async function fanOutSlice(tx: Tx, rowsMax: number): Promise<true | null> {
+  const backlog = await claimBacklog(tx, FAN_OUT)
+  if (!backlog) return null
+  const { account_id: accountId, cursor: after, up_to: upTo } = backlog
+  const listeners = await countListeners(tx, accountId, after)
+  let cursor = upTo
+  if (listeners > 0) {
+    const eventsMax = Math.max(1, Math.floor(rowsMax / listeners))
+    const slice = await insertSliceOfAttempts(tx, accountId, { after, upTo, eventsMax })
+    if (slice.events === eventsMax) cursor = slice.last!
+  }
+  await updateBacklog(tx, accountId, cursor)
+  return true
+}
+
+/** How many rows a transaction may write: fewer when the last one was slow, and much fewer when it failed. */
+class RowLimit {
+  #max = ROWS_MAX
+
+  get max(): number {
+    return this.#max
+  }
+
+  async learn<T>(write: (rowsMax: number) => Promise<T>): Promise<T> {
+    const before = this.#max
+    const began = performance.now()
+    // Unless it ends in time: one that was too much must be smaller when it is tried again.
+    this.#max = Math.max(1, Math.floor(before / 4))
+    const result = await write(before)
+    const isQuick = performance.now() - began < ROUND_MS_GOOD
+    this.#max = isQuick ? Math.min(ROWS_MAX, before * 2) : Math.max(1, Math.floor(before / 2))
+    return result
   }
 }

@@ -30,7 +30,11 @@ const QUICK = ['quick', 'quick', 'quick', 'quick'] as const
 
 /** One whose last pushes came to this. */
 function aLane(...outcomes: Outcome[]): Lane {
-  const lane = new Lane(randomUUID())
+  return aLaneOf(randomUUID(), ...outcomes)
+}
+
+function aLaneOf(accountId: string, ...outcomes: Outcome[]): Lane {
+  const lane = new Lane({ webhookId: randomUUID(), accountId })
   for (const outcome of outcomes) {
     lane.waiting.push(aHeld(lane.webhookId, 0))
     lane.end(lane.start(0), outcome)
@@ -87,16 +91,42 @@ test('a quick lane is slow as soon as an answer is overdue', () => {
 
 test('slow lanes together and new lanes together hold 2,000 each, and quick ones what there is', () => {
   const none = new Budget([])
-  assert.equal(none.take('quick', 7_000), 7_000)
-  assert.equal(none.take('slow', 1_990), 1_990)
-  assert.equal(none.take('slow', 16), 10)
-  assert.equal(none.take('slow', 16), 0)
-  assert.deepEqual([none.hasRoomFor('slow'), none.hasRoomFor('new'), none.hasRoomFor('quick')], [false, true, true])
+  const taken = { slow: 0, new: 0, quick: 0 }
+  for (const standing of ['slow', 'new', 'quick'] as const) {
+    for (let n = 0; n < 500; n++) taken[standing] += none.take(standing, randomUUID(), 200)
+  }
+  assert.ok(taken.slow <= 2_000 && taken.slow > 1_990, String(taken.slow))
+  assert.ok(taken.new <= 2_000 && taken.new > 1_990, String(taken.new))
+  assert.ok(taken.quick <= 4_020 && taken.quick > 3_990, String(taken.quick))
 
-  const [slow, fresh] = [Array.from({ length: 130 }, () => aLane(...QUICK, 'slow')), [aLane(), aLane()]]
-  for (const lane of [...slow, ...fresh]) filled(lane)
-  const budget = new Budget([...slow, ...fresh])
-  assert.equal(budget.take('slow', 16), 0, '2,080 are held')
-  assert.equal(budget.take('new', 3_000), 1_992)
-  assert.equal(budget.take('quick', 16), 16)
+  const slow = Array.from({ length: 130 }, () => aLane(...QUICK, 'slow'))
+  for (const lane of slow) filled(lane)
+  const budget = new Budget(slow)
+  assert.equal(budget.take('slow', randomUUID(), 16), 0, '2,080 are held')
+  assert.equal(budget.take('new', randomUUID(), 3_000), 1_000)
+  assert.equal(budget.take('quick', randomUUID(), 16), 16)
+})
+
+test('an account holds as many as are free, so that there is room for another whatever it does', () => {
+  const [greedy, second, third] = [randomUUID(), randomUUID(), randomUUID()]
+  for (const [standing, half] of [
+    ['slow', 1_000],
+    ['new', 1_000],
+    ['quick', 4_000],
+  ] as const) {
+    const budget = new Budget([])
+    assert.equal(budget.take(standing, greedy, 100_000), half)
+    assert.equal(budget.take(standing, greedy, 100_000), 0)
+    assert.equal(budget.take(standing, second, 100_000), half / 2)
+    assert.equal(budget.take(standing, third, 100_000), half / 4)
+    assert.equal(budget.roomFor(standing, greedy), 0)
+  }
+
+  const lanes = Array.from({ length: 300 }, () => aLaneOf(greedy))
+  for (const lane of lanes) filled(lane)
+  const budget = new Budget(lanes)
+  assert.deepEqual([...budget.fullAccounts()], [greedy], '1,200 new ones')
+  assert.equal(budget.hasRoomForStrangers, true)
+  assert.equal(budget.take('new', second, 4), 4)
+  assert.ok(budget.roomFor('quick', greedy) > 0, 'its quick ones go on')
 })

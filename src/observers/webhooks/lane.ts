@@ -31,6 +31,7 @@ export function outcomeOf({ responseStatus, isComplete, latencyMs }: PushResult)
 
 export class Lane {
   readonly webhookId: string
+  readonly accountId: string
   readonly waiting: Held[] = []
   /** And when it began, on the clock of `performance.now`; the oldest first. */
   readonly #underWay = new Map<Held, number>()
@@ -42,8 +43,9 @@ export class Lane {
   #ahead = 1
   #standing: Standing = 'new'
 
-  constructor(webhookId: string) {
+  constructor({ webhookId, accountId }: { webhookId: string; accountId: string }) {
     this.webhookId = webhookId
+    this.accountId = accountId
   }
 
   /** Takes over what may have changed: the secrets are opened again only when they did. */

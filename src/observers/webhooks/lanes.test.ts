@@ -11,7 +11,8 @@ import { Dns } from '../../platform/net/dns.ts'
 import { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import { aReceiver } from '../../platform/net/receiver.fixture.ts'
 import { Messenger } from './messenger.ts'
-import { claimAttempts, insertAttempts, lockDueLanes, updateLanes } from './work-queries.ts'
+import { insertAttempts } from './fan-out-queries.ts'
+import { claimAttempts, lockDueLanes, updateLanes } from './work-queries.ts'
 
 const EVERYTHING = { after: 0, upTo: Number.MAX_SAFE_INTEGER }
 
@@ -138,4 +139,66 @@ test('many webhooks that answered and then hang keep a quick one of another acco
     },
     8_000,
   )
+})
+
+test('an account with much due at many webhooks is served in turn with others, also while few are taken at a time', async t => {
+  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
+  const { world } = box.app
+  const [receiver, quick] = [await aReceiver(), await aReceiver()]
+  const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
+  t.after(() => Promise.all([receiver.close(), quick.close(), http.close()]))
+  const [crowd, other] = [await anAccount({ box }), await anAccount({ box })]
+  await box.operator.patch(`/admin/v1/accounts/${crowd.id}`, { webhooks_max: 250 })
+  for (let n = 0; n < 250; n++) await crowd.api.post('/v1/webhooks', { url: `${receiver.url}/${n}` })
+  await other.api.post('/v1/webhooks', { url: quick.url })
+  await world.db.transact(system('test'), async tx => {
+    for (let n = 0; n < 40; n++) tx.record({ type: 'accepted', accountId: crowd.id })
+  })
+  await world.db.transact(system('test'), tx => insertAttempts(tx, EVERYTHING))
+  const messenger = new Messenger({ ...world, metrics: createMetrics() }, http, () => true)
+  await eventually('the crowd is served', async () => {
+    await messenger.takeNext()
+    return receiver.received.length >= 400
+  })
+  const { newest } = await world.db.one<{ newest: number }>(sql`select max(id) as newest from events`)
+  box.clock.advance(10)
+  await world.db.transact(system('test'), async tx => tx.record({ type: 'accepted', accountId: other.id }))
+  await world.db.transact(system('test'), tx => insertAttempts(tx, { ...EVERYTHING, after: newest }))
+
+  await eventually('the other is served', async () => {
+    box.clock.advance(1)
+    await messenger.takeNext()
+    return quick.received.length === 1
+  })
+
+  assert.ok(receiver.received.length < 2_000, `after ${receiver.received.length} of the crowd's 10,000`)
+  await messenger.drain(5_000)
+})
+
+test('a hundred webhooks of one account that never answer leave places for new ones of another', async t => {
+  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
+  const { world } = box.app
+  const [silent, quick] = [await aReceiver(), await aReceiver()]
+  silent.answer = () => {}
+  const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
+  t.after(() => Promise.all([silent.close(), quick.close(), http.close()]))
+  const [crowd, other] = [await anAccount({ box }), await anAccount({ box })]
+  // Four at a time for each would be all that is held for webhooks that have not answered yet.
+  await box.operator.patch(`/admin/v1/accounts/${crowd.id}`, { webhooks_max: 600 })
+  for (let n = 0; n < 600; n++) await crowd.api.post('/v1/webhooks', { url: `${silent.url}/${n}` })
+  for (let n = 0; n < 20; n++) await other.api.post('/v1/webhooks', { url: `${quick.url}/${n}` })
+  await world.db.transact(system('test'), async tx => {
+    for (let n = 0; n < 5; n++) tx.record({ type: 'accepted', accountId: crowd.id })
+  })
+  await world.db.transact(system('test'), tx => insertAttempts(tx, EVERYTHING))
+  const messenger = new Messenger({ ...world, metrics: createMetrics() }, http)
+  while ((await messenger.takeNext()) > 0);
+  assert.ok(silent.received.length <= 1_000, `${silent.received.length} of one account`)
+  const { newest } = await world.db.one<{ newest: number }>(sql`select max(id) as newest from events`)
+  await world.db.transact(system('test'), async tx => tx.record({ type: 'accepted', accountId: other.id }))
+  await world.db.transact(system('test'), tx => insertAttempts(tx, { ...EVERYTHING, after: newest }))
+
+  await messenger.takeNext()
+
+  await eventually('the others are served', async () => quick.received.length === 20, 5_000)
 })

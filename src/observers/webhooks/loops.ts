@@ -1,12 +1,19 @@
 // The loops of webhooks. The messenger lives in the worker process; the loops drive it.
 import { retryWhileUnavailable } from '../../platform/db/retry.ts'
 import type { Loop } from '../../platform/loops/loop.ts'
-import { fanOut } from './fan-out.ts'
+import { BacklogReader, fanOut } from './fan-out.ts'
 import type { Messenger } from './messenger.ts'
 import { removeOldAttempts } from './retention.ts'
 
-export const webhookLoops = (messenger: Messenger): Loop[] => [
+export const webhookLoops = (messenger: Messenger, backlog = new BacklogReader()): Loop[] => [
   fanOut(),
+  {
+    kind: 'work',
+    name: 'webhook-backlogs',
+    wakeOn: 'backlogs',
+    pollSeconds: 1,
+    run: (world, signal) => backlog.takeSlice(world, signal),
+  },
   { kind: 'work', name: 'webhooks', wakeOn: 'attempts', pollSeconds: 1, run: () => messenger.takeNext() },
   {
     kind: 'every',

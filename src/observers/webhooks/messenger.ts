@@ -6,7 +6,7 @@ import { followIndexes } from '../../platform/db/planner.ts'
 import type { World } from '../../platform/world.ts'
 import { presentEvent } from '../events/present.ts'
 import type { GuardedHttp, PushResult } from '../../platform/net/guarded-http.ts'
-import { Budget, HELD_MAX } from './budget.ts'
+import { Budget, HELD_MAX, ROOM_MIN } from './budget.ts'
 import { Lane, outcomeOf, type Held } from './lane.ts'
 import { pushHeaders } from './push-headers.ts'
 import { listActiveEndpointsAnywhere } from './queries.ts'
@@ -17,6 +17,7 @@ import {
   lockDueLanes,
   releaseLeases,
   updateLanes,
+  type DueLane,
   type LanesAsked,
   type Lease,
   type Room,
@@ -48,7 +49,9 @@ export class Messenger {
   readonly #mustYield: () => boolean
   #refreshedAt = 0
   #claimedAt = 0
+  /** The last claim left something out: for want of room in all, or of an account that has its share. */
   #isShort = false
+  #endedWhileShort = 0
   #isStopping = false
 
   /** `mustYield` says whether there is something more urgent to do than to push. */
@@ -67,17 +70,19 @@ export class Messenger {
     await this.#refresh()
     await this.#release(this.#overdue())
     const [total, budget] = [this.#total(), new Budget(this.#lanes.values())]
-    this.#isShort = total === 0
-    if (this.#isShort || this.#isStopping) return 0
+    const full = budget.fullAccounts()
+    this.#isShort = total === 0 || full.size > 0
+    this.#endedWhileShort = 0
+    if (total === 0 || this.#isStopping) return 0
     this.#claimedAt = performance.now()
     const leaseToken = randomUUID()
     const { rows, lanes } = await this.#world.db.transactLightly(by, async tx => {
       followIndexes(tx)
-      const due = await lockDueLanes(tx, { ...this.#lanesToAsk(budget), limit: LANES_MAX })
+      const due = await lockDueLanes(tx, { ...this.#lanesToAsk(budget, full), limit: LANES_MAX })
       if (due.length === 0) return { rows: [], lanes: 0 }
       const ids = due.map(lane => lane.webhook_id)
       const leaseUntil = new Date(tx.now.getTime() + LEASE_MS)
-      const rooms = this.#rooms(ids, total, budget)
+      const rooms = this.#rooms(due, total, budget)
       const claimed = await claimAttempts(tx, { lanes: rooms, leaseToken, leaseUntil })
       await updateLanes(tx, ids)
       return { rows: claimed, lanes: ids.length }
@@ -123,27 +128,29 @@ export class Messenger {
   }
 
   /** Those that this process does not know are new. Without room for such, only known ones are worth asking for. */
-  #lanesToAsk(budget: Budget): LanesAsked {
-    const isWorthIt = (lane: Lane): boolean => lane.isHungry && budget.hasRoomFor(lane.standing)
+  #lanesToAsk(budget: Budget, full: ReadonlySet<string>): LanesAsked {
+    const isWorthIt = (lane: Lane): boolean => lane.isHungry && budget.roomFor(lane.standing, lane.accountId) > 0
     const idsOf = (lanes: Lane[]): string[] => lanes.map(lane => lane.webhookId)
-    const known = [...this.#lanes.values()]
-    if (!budget.hasRoomFor('new')) return { only: idsOf(known.filter(isWorthIt)), except: [] }
-    return { only: null, except: idsOf(known.filter(lane => !isWorthIt(lane))) }
+    const worthy = Map.groupBy(this.#lanes.values(), isWorthIt)
+    const [good, rest] = [worthy.get(true) ?? [], worthy.get(false) ?? []]
+    if (!budget.hasRoomForStrangers) return { only: idsOf(good), except: [] }
+    const known = idsOf(good.filter(lane => full.has(lane.accountId)))
+    return { only: null, except: idsOf(rest), exceptAccounts: [...full], known }
   }
 
-  #rooms(webhookIds: readonly string[], total: number, budget: Budget): Room[] {
-    const share = Math.max(1, Math.floor(total / webhookIds.length))
-    return webhookIds.map(webhookId => {
-      const lane = this.#laneOf(webhookId)
-      return { webhookId, room: budget.take(lane.standing, Math.min(share, lane.room)) }
+  #rooms(due: readonly DueLane[], total: number, budget: Budget): Room[] {
+    const share = Math.max(1, Math.floor(total / due.length))
+    return due.map(({ webhook_id: webhookId, account_id: accountId }) => {
+      const lane = this.#laneOf({ webhookId, accountId })
+      return { webhookId, room: budget.take(lane.standing, accountId, Math.min(share, lane.room)) }
     })
   }
 
-  #laneOf(webhookId: string): Lane {
-    let lane = this.#lanes.get(webhookId)
+  #laneOf(of: { webhookId: string; accountId: string }): Lane {
+    let lane = this.#lanes.get(of.webhookId)
     if (!lane) {
-      lane = new Lane(webhookId)
-      this.#lanes.set(webhookId, lane)
+      lane = new Lane(of)
+      this.#lanes.set(of.webhookId, lane)
     }
     return lane
   }
@@ -155,7 +162,7 @@ export class Messenger {
     const endpoints = await listActiveEndpointsAnywhere(this.#world.db, [...groups.keys()])
     const now = this.#world.clock.now()
     for (const endpoint of endpoints) {
-      const lane = this.#laneOf(endpoint.id)
+      const lane = this.#laneOf({ webhookId: endpoint.id, accountId: endpoint.account_id })
       lane.update(endpoint, this.#world.secrets, now)
       for (const attempt of groups.get(endpoint.id)!) lane.waiting.push(attempt)
       groups.delete(endpoint.id)
@@ -188,7 +195,7 @@ export class Messenger {
     const result = await this.#push(lane, held)
     void this.#release(lane.end(held, result === EVENT_GONE ? 'untried' : outcomeOf(result)))
     this.#pump(lane)
-    if ((!wasHungry && lane.isHungry) || this.#isShort) this.#world.wakeups.nudge('attempts')
+    if ((!wasHungry && lane.isHungry) || this.#isRoomAgain()) this.#world.wakeups.nudge('attempts')
     try {
       await this.#recorder.record({ held, result })
       // Recording a failure holds the lane for a moment, and a claim may have passed it by.
@@ -200,6 +207,12 @@ export class Messenger {
       this.#held.delete(held)
       if (this.#lanes.size > LANES_KEPT_MAX && lane.held === 0) this.#lanes.delete(lane.webhookId)
     }
+  }
+
+  #isRoomAgain(): boolean {
+    if (!this.#isShort) return false
+    this.#endedWhileShort += 1
+    return this.#endedWhileShort % ROOM_MIN === 0 || this.#held.size < ROOM_MIN
   }
 
   async #push(lane: Lane, { event, event_type: type, event_id: id, attempt }: Held): Promise<PushResult> {

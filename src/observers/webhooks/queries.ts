@@ -81,14 +81,16 @@ export const disableWebhook = (tx: Tx, id: string): Promise<number> =>
   tx.run(sql`update webhooks set status = 'disabled', until_event_id = ${newestEventId} where id = ${id}`)
 
 /**
- * Goes on with what is queued, and with the events from here on. When the fan-out has not come as far as where the
- * webhook was disabled, it begins where it would have: some events too many are better than some that are lost.
+ * Goes on with what is queued, and with the events from here on. When the account's fan-out has not come as far as where
+ * the webhook was disabled, it begins where it would have: some events too many are better than some that are lost.
  */
 export const enableWebhook = (tx: Tx, { id, tail }: { id: string; tail: string }): Promise<number> =>
   tx.run(sql`
     with enabled as (
       update webhooks set status = 'active', disabled_reason = null, failing_since = null, until_event_id = null,
-        after_event_id = case when until_event_id > (select cursor from tails where name = ${tail})
+        after_event_id = case when until_event_id > coalesce(
+            (select cursor from webhook_backlogs b where b.account_id = webhooks.account_id),
+            (select cursor from tails where name = ${tail}))
           then after_event_id else ${newestEventId} end
       where id = ${id}
       returning id

@@ -44,6 +44,7 @@ test('private and loopback targets are refused at creation, however they are wri
     '198.18.0.1',
     '224.0.0.1',
     '240.0.0.1',
+    '168.63.129.16',
     '255.255.255.255',
     '[::1]',
     '[::]',
@@ -62,6 +63,24 @@ test('private and loopback targets are refused at creation, however they are wri
       assert.equal(status, 400, host)
       assert.match(body.error.message, /public address/, host)
     }
+  }
+})
+
+test('a URL without a host is refused, whatever the parser would make of it', async () => {
+  const slips = [
+    'http:///x',
+    'https:////example.com/',
+    'http:x',
+    'http:/x',
+    'http:\\\\x',
+    'http://@x/',
+    'http://?x',
+    'http://',
+  ]
+  for (const url of slips) {
+    const { status, body } = await create(url)
+    assert.equal(status, 400, url)
+    assert.equal(body.error.code, 'invalid_request', url)
   }
 })
 

@@ -1,56 +1,37 @@
-// The SQL of the work itself: fanning events out, claiming what is due, keeping leases, recording results.
+// The SQL of the work itself: claiming what is due, keeping leases, recording results.
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared } from '../../platform/db/sql.ts'
 import type { JournalEvent } from '../../platform/journal/read.ts'
 
-/**
- * One attempt per webhook and matching event of the range; answers how many webhooks have some. Their lanes are set
- * whatever they say: a claim that holds one may be about to say that nothing is due, not having seen these.
- */
-export const insertAttempts = (tx: Tx, { after, upTo }: { after: number; upTo: number }): Promise<number> =>
-  tx.run(prepared`
-    with happened as materialized (
-      select id, account_id, tenant_id, type from events where id > ${after} and id <= ${upTo}
-    ), fanned as (
-      insert into webhook_attempts (webhook_id, event_id, event_type, status, attempt, round_tries, due_at, created_at,
-        updated_at)
-      select w.id, e.id, e.type, 'pending', 0, 0, ${tx.now}, ${tx.now}, ${tx.now}
-      from happened e join webhooks w on w.account_id = e.account_id
-      where e.id > w.after_event_id and (w.until_event_id is null or e.id <= w.until_event_id)
-        and (w.tenant_id is null or w.tenant_id = e.tenant_id)
-        and (w.event_types = '{}' or e.type = any(w.event_types))
-      order by e.id
-      on conflict do nothing
-      returning webhook_id
-    )
-    update webhook_lanes l set due_at = least(l.due_at, ${tx.now})
-    from (select distinct webhook_id from fanned) f
-    where l.webhook_id = f.webhook_id`)
-
-export const existWebhooks = async (tx: Tx): Promise<boolean> => {
-  const { exist } = await tx.one<{ exist: boolean }>(prepared`select exists (select from webhooks) as exist`)
-  return exist
-}
-
-/** Null: any but those excepted. */
 export interface LanesAsked {
+  /** Null: any but those excepted. */
   only: readonly string[] | null
   except: readonly string[]
+  /** Accounts that have their share: of these only the `known`. */
+  exceptAccounts?: readonly string[]
+  known?: readonly string[]
+}
+
+export interface DueLane {
+  webhook_id: string
+  account_id: string
 }
 
 /**
- * Webhooks with something due, the longest waiting first, locked until the transaction ends: one claim at a time per
- * webhook. What is committed before the lock is seen by the statement after it; what comes later sets the lane again.
+ * Webhooks with something due, those that were claimed from the longest ago first, locked until the transaction ends: one
+ * claim at a time per webhook. What is committed before the lock is seen by the statement after it; what comes later sets
+ * the lane again.
  */
 export const lockDueLanes = (
   tx: Tx,
-  { only, except, limit }: LanesAsked & { limit: number },
-): Promise<{ webhook_id: string }[]> =>
-  tx.many<{ webhook_id: string }>(prepared`
-    select webhook_id from webhook_lanes
-    where due_at <= ${tx.now} and not (webhook_id = any(${except}::uuid[]))
-      and (${only}::uuid[] is null or webhook_id = any(${only}::uuid[]))
-    order by due_at limit ${limit} for update skip locked`)
+  { only, except, exceptAccounts = [], known = [], limit }: LanesAsked & { limit: number },
+): Promise<DueLane[]> =>
+  tx.many<DueLane>(prepared`
+    select l.webhook_id, w.account_id from webhook_lanes l join webhooks w on w.id = l.webhook_id
+    where l.due_at <= ${tx.now} and not (l.webhook_id = any(${except}::uuid[]))
+      and (${only}::uuid[] is null or l.webhook_id = any(${only}::uuid[]))
+      and (not (w.account_id = any(${exceptAccounts}::uuid[])) or l.webhook_id = any(${known}::uuid[]))
+    order by l.due_at limit ${limit} for update of l skip locked`)
 
 export interface Room {
   webhookId: string
@@ -107,11 +88,15 @@ function toClaimed({ id, type, account_id, tenant_id, message_id, recipient, cre
   return { ...row, event: id === null ? null : (event as JournalEvent) }
 }
 
-/** When each of these webhooks, whose lanes we hold, has something due next; null where nothing is or may be done. */
+/**
+ * When each of these webhooks, whose lanes we hold, has something due next; null where nothing is or may be done. One with
+ * more that is due now goes to the end of the line: its oldest attempt would keep it before all others for ever.
+ */
 export const updateLanes = (tx: Tx, webhookIds: readonly string[]): Promise<number> =>
   tx.run(prepared`
     update webhook_lanes l set due_at = (
-      select a.due_at from webhook_attempts a join webhooks w on w.id = a.webhook_id and w.status = 'active'
+      select greatest(a.due_at, ${tx.now})
+      from webhook_attempts a join webhooks w on w.id = a.webhook_id and w.status = 'active'
       where a.webhook_id = l.webhook_id and a.status in ('pending', 'failed')
       order by a.due_at limit 1)
     where l.webhook_id = any(${webhookIds}::uuid[])`)
@@ -140,7 +125,7 @@ export const releaseLeases = (tx: Tx, leases: readonly (Lease & { wasDueAt: Date
       where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token
       returning a.webhook_id, a.due_at
     )
-    update webhook_lanes l set due_at = least(l.due_at, r.due_at)
+    update webhook_lanes l set due_at = least(l.due_at, greatest(r.due_at, ${tx.now}))
     from (select webhook_id, min(due_at) as due_at from released group by webhook_id) r
     where l.webhook_id = r.webhook_id`)
 

@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
-export type Topic = 'journal' | 'audit' | 'deliveries' | 'suspensions' | 'attempts' | 'alerts'
+export type Topic = 'journal' | 'audit' | 'deliveries' | 'suspensions' | 'attempts' | 'backlogs' | 'alerts'
 
 const CHANNEL = 'sluice'
 /** At most this often per topic across processes: a NOTIFY is a commit of its own. */

@@ -135,7 +135,7 @@ function refusalsOf({ access, body, query, path, method, refusals = [] }: Contra
   const codes = new Set<RefusalCode>(refusals)
   if (access.kind !== 'public') codes.add('unauthorized')
   if (access.kind === 'key')
-    for (const code of ['key_expired', 'insufficient_scope', 'ip_not_allowed'] as const) codes.add(code)
+    for (const code of ['key_expired', 'insufficient_scope', 'ip_not_allowed', 'rate_limited'] as const) codes.add(code)
   if (body || query) codes.add('invalid_request')
   if (body) for (const code of ['invalid_json', 'payload_too_large'] as const) codes.add(code)
   if (path.includes('{id}')) codes.add('not_found')

@@ -89,6 +89,24 @@ test('what the operator allows may be reached, in every spelling, and nothing el
   }
 })
 
+test('what clouds tell their own machines is reached only where it is allowed by itself', () => {
+  const addresses = ['168.63.129.16', '169.254.169.254', '169.254.170.2', '100.100.100.200', '192.0.0.192']
+  const everything = cidrList(['0.0.0.0/0', '::/0', '169.254.0.0/16', '168.63.129.16/31'])
+  const spellings = ['::ffff:168.63.129.16', '::ffff:a83f:8110', '64:ff9b::168.63.129.16', '64:ff9b::a9fe:a9fe']
+  const six = ['fd00:ec2::254', 'fd00:0ec2:0:0::254', 'fd20:ce::254', 'fe80::a9fe:a9fe']
+  for (const address of [...addresses, ...spellings, ...six]) {
+    assert.equal(isPublic(address), false, address)
+    assert.equal(mayConnect(address, NONE), false, address)
+    assert.equal(mayConnect(address, everything), false, `${address} in a network that is allowed`)
+  }
+  assert.equal(mayConnect('169.254.169.1', everything), true)
+  for (const address of [...addresses, ...six]) assert.equal(mayConnect(address, cidrList([address])), true, address)
+  const named = cidrList(['168.63.129.16/32', 'fd00:ec2::/32'])
+  assert.equal(mayConnect('::ffff:168.63.129.16', named), true)
+  assert.equal(mayConnect('fd00:ec2::254', named), false)
+  assert.equal(mayConnect('168.63.129.17', NONE), true)
+})
+
 test('loopback is known in every spelling', () => {
   for (const address of ['127.0.0.1', '127.9.9.9', '::1', '0:0:0:0:0:0:0:1', '::ffff:127.0.0.1', '::ffff:7f00:1']) {
     assert.equal(isLoopback(address), true, address)

@@ -1,12 +1,22 @@
 // Which addresses a request made on someone else's behalf may reach. Names come from strangers' DNS: without this they
 // could point us at the machine itself, at its cloud's metadata service or at the network behind it.
 import { BlockList, isIP } from 'node:net'
-import type { CidrList } from './cidr.ts'
+import { cidrList, parseCidr, type CidrList } from './cidr.ts'
 
 /** Whether to connect there: a public address, or one the operator has allowed. Anything that is no address is not. */
 export function mayConnect(address: string, allowed: CidrList): boolean {
+  // An operator who allows a whole network means its machines, not what gives a cloud's credentials away.
+  const reached = translatedForm(address)
+  if (METADATA.contains(reached)) return namesAlone(allowed, reached)
   return isPublic(address) || allowed.contains(plainForm(address))
 }
+
+/** Whether one of the entries is this very address. */
+const namesAlone = ({ texts }: CidrList, address: string): boolean =>
+  texts.some(text => {
+    const cidr = parseCidr(text)
+    return cidr?.bits === (cidr?.family === 'ipv4' ? 32 : 128) && cidrList([text]).contains(address)
+  })
 
 /** A unicast address of the public internet, written plainly. */
 export function isPublic(address: string): boolean {
@@ -33,6 +43,7 @@ const FORBIDDEN_IPV4 = networks([
   '100.64.0.0/10', // carrier-grade NAT
   '127.0.0.0/8',
   '169.254.0.0/16', // link-local, and where clouds keep their metadata
+  '168.63.129.16/32', // Azure's wire server: public by its number, on every virtual machine's own host in fact
   '172.16.0.0/12',
   '192.0.0.0/24', // protocol assignments
   '192.0.2.0/24', // documentation
@@ -56,6 +67,29 @@ const FORBIDDEN_IPV6 = networks([
   '3fff::/20', // documentation
 ])
 
+// Where clouds answer their own machines: metadata, credentials of instances, containers and pods, their DNS and time.
+const METADATA = cidrList([
+  '168.63.129.16', // Azure
+  '169.254.169.254', // AWS, Azure, Google, Oracle, DigitalOcean, OpenStack, Hetzner
+  '169.254.169.253', // AWS
+  '169.254.169.123', // AWS
+  '169.254.169.250', // AWS
+  '169.254.169.251', // AWS
+  '169.254.170.2', // AWS, containers
+  '169.254.170.23', // AWS, pods
+  '169.254.0.23', // Tencent
+  '169.254.42.42', // Scaleway
+  '100.100.100.200', // Alibaba
+  '192.0.0.192', // Oracle
+  'fd00:ec2::254', // AWS
+  'fd00:ec2::253', // AWS
+  'fd00:ec2::23', // AWS, pods
+  'fd00:c1::a9fe:a9fe', // Oracle
+  'fd20:ce::254', // Google
+  'fd00:42::42', // Scaleway
+  'fe80::a9fe:a9fe', // OpenStack
+])
+
 const LOOPBACK = networks(['127.0.0.0/8', '::1/128'])
 
 function networks(cidrs: string[]): BlockList {
@@ -68,11 +102,17 @@ function networks(cidrs: string[]): BlockList {
 }
 
 /** An IPv4 address in its mapped form, in either spelling, as the IPv4 address that the kernel would connect to. */
-function plainForm(address: string): string {
-  if (isIP(address) !== 6 || address.includes('%')) return address
+const plainForm = (address: string): string => embeddedIpv4(address, '::ffff') ?? address
+
+/** As above for NAT64 (RFC 6052), where the network connects to the IPv4 address in the end. */
+const translatedForm = (address: string): string => embeddedIpv4(address, '64:ff9b:') ?? plainForm(address)
+
+function embeddedIpv4(address: string, prefix: '::ffff' | '64:ff9b:'): string | null {
+  if (isIP(address) !== 6 || address.includes('%')) return null
   // The URL parser knows every spelling of IPv6 and writes one: mapped addresses come out as two groups of hex.
-  const mapped = /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/.exec(new URL(`http://[${address}]`).hostname)
-  if (!mapped) return address
-  const [high, low] = [parseInt(mapped[1]!, 16), parseInt(mapped[2]!, 16)]
+  const { hostname } = new URL(`http://[${address}]`)
+  const groups = hostname.startsWith(`[${prefix}:`) ? hostname.slice(prefix.length + 2, -1).split(':') : []
+  if (groups.length !== 2) return null
+  const [high, low] = [parseInt(groups[0] || '0', 16), parseInt(groups[1] || '0', 16)]
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
 }

@@ -11,9 +11,9 @@ export async function requireTarget(
   text: string,
   { field, dns, allowed }: { field: string; dns: Dns; allowed: CidrList },
 ): Promise<string> {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (!url || !/^https?:$/.test(url.protocol))
-    throw refuse('invalid_request', `${field} must begin with https:// or http://.`)
+  // The URL parser forgives slashes: of http:///x and http:x it makes http://x/, which nobody meant.
+  const url = /^https?:\/\/[^/\\?#@\s]/i.test(text) && URL.canParse(text) ? new URL(text) : null
+  if (!url) throw refuse('invalid_request', `${field} must begin with https:// or http:// and the name of a host.`)
   if (url.username !== '' || url.password !== '') throw refuse('invalid_request', `${field} must not hold credentials.`)
   url.hash = ''
   const answer = await locate(url.hostname, dns, allowed)
