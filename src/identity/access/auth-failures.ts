@@ -1,12 +1,14 @@
-// Failed logins on their way into the journal. The first one is told at once; while more come from the same network to the
-// same key or credential, they are counted and told once a minute. Whoever knows a key's public prefix could otherwise fill
-// its owner's journal with a thousand events a second.
+// Failed logins on their way into the journal. The first few are recorded at once; while more come from the same network to
+// the same key or credential, they are counted and recorded once a minute. Anybody who knows a key's public prefix could
+// otherwise fill its owner's journal with a thousand events a second.
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import { networkOf } from '../../platform/net/cidr.ts'
 import type { World } from '../../platform/world.ts'
 
 const TELL_EVERY_MS = 60_000
+/** A person who mistypes a password is seen as it happens. */
+const TOLD_AT_ONCE_MAX = 5
 /** Networks told apart for one subject; further ones are counted together, so that a botnet makes few events too. */
 const NETWORKS_PER_SUBJECT_MAX = 20
 /** About 5 MB. Beyond it the one that began the longest ago is told and forgotten. */
@@ -26,6 +28,7 @@ interface Entry {
   subject: string
   failure: AuthFailure
   isOfMany: boolean
+  toldAtOnce: number
   /** Not told yet. */
   count: number
 }
@@ -52,12 +55,13 @@ export class AuthFailures {
   async note(failure: AuthFailure): Promise<void> {
     const key = this.#keyOf(failure)
     const known = this.#entries.get(key)
-    if (known) {
+    if (known && known.toldAtOnce >= TOLD_AT_ONCE_MAX) {
       known.count += 1
       return
     }
-    const entry = { subject: failure.subject, failure, isOfMany: key.endsWith(MANY), count: 0 }
-    this.#add(key, entry)
+    const entry = known ?? { subject: failure.subject, failure, isOfMany: key.endsWith(MANY), toldAtOnce: 0, count: 0 }
+    entry.toldAtOnce += 1
+    if (!known) this.#add(key, entry)
     await this.#batcher.submit({ entry, count: 1 })
   }
 

@@ -25,7 +25,7 @@ export class Budget {
 
   /** How many more this account may hold of those. */
   roomFor(standing: Standing, accountId: string): number {
-    return Math.min(...partsOf(standing).map(part => this.#share(part, accountId)))
+    return partsOf(standing).reduce((least, part) => Math.min(least, this.#share(part, accountId)), Infinity)
   }
 
   /** For a webhook of an account that holds nothing here. */
