@@ -45,9 +45,12 @@ export async function rawSmtp(port: number): Promise<RawSmtp> {
       socket.write(`${line}\r\n`)
       return reply()
     },
-    write: async bytes => {
-      if (!socket.write(bytes) && !isClosed) await Promise.race([once(socket, 'drain'), once(socket, 'close')])
-    },
+    write: bytes =>
+      new Promise(resolve => {
+        if (isClosed) return resolve()
+        // Called when the bytes have left, or never will.
+        socket.write(bytes, () => resolve())
+      }),
   }
 }
 

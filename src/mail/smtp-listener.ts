@@ -19,6 +19,7 @@ export class SmtpListener<Login, Recipient> {
   readonly #strangers = new Set<SmtpSession<Login, Recipient>>()
   readonly #perAddress = new Tally()
   readonly #perAccount = new Tally()
+  readonly #accounts = new Map<SmtpSession<Login, Recipient>, string>()
   #sweeper: NodeJS.Timeout | null = null
   #whenEmpty: (() => void) | null = null
 
@@ -106,9 +107,11 @@ export class SmtpListener<Login, Recipient> {
     if (this.#strangers.size < connectionsMax - connectionsReserved && this.#sessions.size < connectionsMax) return true
     const [oldest] = this.#strangers
     if (!oldest) return false
+    // It counts no longer, or as many could be on their way out as there are places.
     this.#strangers.delete(oldest)
+    this.#sessions.delete(oldest)
     oldest.dismiss(TOO_MANY)
-    return this.#sessions.size <= connectionsMax
+    return true
   }
 
   /** Null, or the reply where the account has too many connections. */
@@ -117,10 +120,13 @@ export class SmtpListener<Login, Recipient> {
     if (!this.#sessions.has(session)) return TOO_MANY
     const account = this.#door.ownerOf?.(login)
     if (account !== undefined) {
+      // A login before STARTTLS is forgotten, and may come again.
+      this.#forgetAccount(session)
       if (this.#perAccount.of(account) >= this.#limits.connectionsPerAccountMax) {
         return '421 4.7.0 Too many connections of this account; try again later'
       }
       this.#perAccount.add(account)
+      this.#accounts.set(session, account)
       session.owner = account
     }
     this.#strangers.delete(session)
@@ -131,8 +137,15 @@ export class SmtpListener<Login, Recipient> {
     this.#sessions.delete(session)
     this.#strangers.delete(session)
     this.#perAddress.remove(network)
-    if (session.owner !== network) this.#perAccount.remove(session.owner)
+    this.#forgetAccount(session)
     if (this.#sessions.size === 0) this.#whenEmpty?.()
+  }
+
+  #forgetAccount(session: SmtpSession<Login, Recipient>): void {
+    const account = this.#accounts.get(session)
+    if (account === undefined) return
+    this.#accounts.delete(session)
+    this.#perAccount.remove(account)
   }
 
   #sweep(): void {

@@ -98,8 +98,9 @@ export class SmtpSession<Login, Recipient> {
 
   /** Ends the session with this reply, whatever the client is at. */
   dismiss(reply: string): void {
-    if (this.#phase === 'handshake') this.#socket.destroy()
-    else if (this.#phase !== 'farewell') this.#leave(reply)
+    if (this.#phase === 'handshake') return void this.#socket.destroy()
+    if (this.#phase !== 'farewell') this.#leave(reply)
+    this.#socket.destroySoon()
   }
 
   #attach(socket: Socket): void {
@@ -186,7 +187,8 @@ export class SmtpSession<Login, Recipient> {
     this.#flush()
     const done = await turn
     this.#freeMemory()
-    if (this.#socket.destroyed) return
+    // Dismissed meanwhile, or the client is gone.
+    if (!this.#socket.writable) return
     this.#phase = 'command'
     this.#since = performance.now()
     this.#take(done)

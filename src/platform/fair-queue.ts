@@ -2,7 +2,7 @@
 // thousand items waiting delays another by one item per turn, not by a thousand.
 
 export class FairQueue<Item> {
-  readonly #items: Item[] = []
+  readonly #items: (Item | undefined)[] = []
   #head = 0
   /** By the next part of the path. A Map keeps its order of insertion: the first is served, then goes to the end. */
   readonly #branches = new Map<string, FairQueue<Item>>()
@@ -35,6 +35,8 @@ export class FairQueue<Item> {
   #takeOwn(accepts: (item: Item) => boolean): Item | undefined {
     const item = this.#items[this.#head]!
     if (!accepts(item)) return undefined
+    // Or it would stay in memory until the array is cut.
+    this.#items[this.#head] = undefined
     this.#head += 1
     // Removing the first of a long array moves all others, so it is done by halves.
     if (this.#head * 2 > this.#items.length) {

@@ -2,6 +2,7 @@
 // compiled once.
 import { parentPort } from 'node:worker_threads'
 import { Refusal, type RefusalCode } from '../refusal.ts'
+import { COLLECT_BYTES_MIN, collectGarbage } from '../threads/collect-garbage.ts'
 import { bodyCheck, type BodyCheck, type CheckedBody } from './check-body.ts'
 
 export interface LargeBody {
@@ -29,5 +30,9 @@ function answer({ bytes, schema, textRefusal }: LargeBody): LargeBodyAnswer {
   }
 }
 
-port.on('message', (body: LargeBody) => port.postMessage(answer(body)))
+port.on('message', (body: LargeBody) => {
+  const { byteLength } = body.bytes
+  port.postMessage(answer(body))
+  if (byteLength > COLLECT_BYTES_MIN) setImmediate(collectGarbage)
+})
 port.postMessage('ready')

@@ -13,7 +13,7 @@ export class LargeBodies {
   readonly #threads = new ThreadPool<LargeBody, LargeBodyAnswer>({
     module: new URL('./json-thread.ts', import.meta.url),
     threads: 2,
-    queueMax: 1_000,
+    queueMax: 200,
     timeoutMs: 10_000,
     // The text of 40 MB, what is parsed from it and the copy that is posted back.
     heapMbMax: 320,
@@ -22,7 +22,7 @@ export class LargeBodies {
   /** The bytes are given away. */
   async check(bytes: Buffer, { schema, textRefusal, owner }: LargeBodyOptions): Promise<CheckedBody> {
     try {
-      const answer = await this.#threads.run({ bytes, schema, textRefusal }, [owner], [bytes.buffer as ArrayBuffer])
+      const answer = await this.#threads.run({ bytes, schema, textRefusal }, owner, [bytes.buffer as ArrayBuffer])
       if ('checked' in answer) return answer.checked
       throw refuse(answer.refusal.code, answer.refusal.message)
     } catch (error) {

@@ -21,6 +21,14 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 
 export function mount(world: World, app: FastifyInstance, { contract, handle }: Route, identify: Identify): void {
   const read = requestReader(contract)
+  const callOf = (request: FastifyRequest, reply: FastifyReply) => {
+    try {
+      return read.call(request, reply)
+    } catch (refusal) {
+      request.releaseBody?.()
+      throw refusal
+    }
+  }
   const rawType = Object.values(contract.replies).find(schema => schema && 'raw' in schema)
   app.route({
     method: contract.method,
@@ -33,14 +41,16 @@ export function mount(world: World, app: FastifyInstance, { contract, handle }: 
       request.head = read.head(request)
     },
     handler: async (request, reply) => {
-      const call = read.call(request, reply)
+      const call = callOf(request, reply)
       if (world.log.isLevelEnabled('debug')) {
         world.log.debug(
           { request_id: request.id, query: call.query, body: hideSensitive(contract.body, call.body) },
           'call',
         )
       }
-      const { status, body, headers } = await runFor(ownerOf(request), () => handle(call as never))
+      const { status, body, headers } = await runFor(ownerOf(request), () => handle(call as never)).finally(
+        request.releaseBody,
+      )
       reply.code(Number(status))
       if (headers) reply.headers(headers)
       if (body === null) return reply.send()
@@ -111,9 +121,12 @@ function requestReader(contract: Contract) {
   }
 }
 
-/** Whose share of memory, threads and connections a request takes: an account's, or an address's where nobody is known. */
-export const ownerOf = ({ principal, sourceIp }: FastifyRequest): string =>
-  principal?.kind === 'key' ? principal.reach.accountId : (principal?.kind ?? sourceIp)
+/**
+ * Whose share of memory, threads and connections a request takes: an account's. Strangers have one together: addresses are
+ * cheap, and each would bring a share of its own.
+ */
+export const ownerOf = ({ principal }: FastifyRequest): string =>
+  principal?.kind === 'key' ? principal.reach.accountId : (principal?.kind ?? 'strangers')
 
 function actorOf(contract: Contract, request: FastifyRequest): Actor {
   const { principal } = request

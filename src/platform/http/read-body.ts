@@ -12,6 +12,8 @@ const FREE_BYTES = 16 * 1024
 const BYTES_PER_SECOND_MIN = 1_024
 const SLOW_WINDOW_MS = 10_000
 const SWEEP_MS = 1_000
+/** Most bodies fit into what their first chunk makes room for. */
+const BELIEVED_BYTES_MAX = 64 * 1024
 
 export interface BodyOptions {
   stream: Readable
@@ -22,7 +24,7 @@ export interface BodyOptions {
   owner: string
 }
 
-/** What was read, and its room, which the caller gives back when the request is over. */
+/** What was read, and its room, which the caller gives back when nothing of the body is in memory any more. */
 export interface ReadBody {
   bytes: Buffer
   release: () => void
@@ -66,7 +68,8 @@ class Reading {
   readonly #options: BodyOptions
   readonly #inflow: Inflow
   readonly whole: Promise<ReadBody>
-  #chunks: Buffer[] = []
+  /** One buffer that grows: a chunk costs hundreds of bytes of its own, and the sender chooses how small they are. */
+  #body: Buffer = NOTHING
   #bytes = 0
   #window = { since: performance.now(), bytes: 0 }
   #end: (result: ReadBody | Refusal) => void = () => {}
@@ -86,7 +89,7 @@ class Reading {
         stream.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone)
         // Without a listener an error of the connection would be thrown.
         stream.on('error', () => {})
-        this.#chunks = []
+        this.#body = NOTHING
         this.#end = () => {}
         if (!(result instanceof Error)) return resolve(result)
         this.#inflow.release()
@@ -111,9 +114,27 @@ class Reading {
     this.#bytes += chunk.length
     this.#window.bytes += chunk.length
     if (this.#bytes > this.#options.bytesMax) return this.#end(tooLarge())
-    this.#chunks.push(chunk)
+    this.#keep(chunk)
     if (this.#bytes <= FREE_BYTES) return
-    if (!this.#inflow.grow(this.#bytes - this.#inflow.bytes)) this.#options.stream.pause()
+    if (!this.#inflow.grow(this.#body.length - this.#inflow.bytes)) this.#options.stream.pause()
+  }
+
+  /** In memory of its own, which can be given to another thread. What is announced is believed up to a point. */
+  #keep(chunk: Buffer): void {
+    const before = this.#bytes - chunk.length
+    // Nearly all bodies: they come in one piece, are read at once and forgotten.
+    if (before === 0 && chunk.length === this.#options.announcedBytes && chunk.length <= FREE_BYTES) {
+      this.#body = chunk
+      return
+    }
+    if (this.#bytes > this.#body.length) {
+      const expected = Math.min(this.#options.announcedBytes ?? 0, BELIEVED_BYTES_MAX)
+      const capacity = Math.max(this.#bytes, expected, Math.ceil(this.#body.length * 1.5))
+      const larger = Buffer.allocUnsafeSlow(capacity)
+      this.#body.copy(larger, 0, 0, before)
+      this.#body = larger
+    }
+    chunk.copy(this.#body, before)
   }
 
   #finish(): void {
@@ -122,16 +143,10 @@ class Reading {
       return this.#end(refuse('invalid_request', 'The body does not have the length that Content-Length says.'))
     }
     const inflow = this.#inflow
-    this.#end({ bytes: joined(this.#chunks, this.#bytes), release: () => inflow.release() })
+    this.#end({ bytes: this.#body.subarray(0, this.#bytes), release: () => inflow.release() })
   }
 }
 
-/** In memory of its own, which can be given to another thread. */
-function joined(chunks: readonly Buffer[], bytes: number): Buffer {
-  const whole = Buffer.allocUnsafeSlow(bytes)
-  let offset = 0
-  for (const chunk of chunks) offset += chunk.copy(whole, offset)
-  return whole
-}
+const NOTHING = Buffer.alloc(0)
 
 const tooLarge = (): Refusal => refuse('payload_too_large', 'The body is too large.')

@@ -90,6 +90,9 @@ function readBodies(app: FastifyInstance): void {
   const large = new LargeBodies()
   app.addHook('onClose', () => large.close())
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const { checkBody } = request.routeOptions.config
+    // Where nobody takes a body, nothing of it is kept: strangers get this far.
+    if (!checkBody) return void payload.resume()
     const announced = request.headers['content-length']
     const owner = ownerOf(request)
     const { bytes, release } = await bodies.read({
@@ -98,10 +101,15 @@ function readBodies(app: FastifyInstance): void {
       announcedBytes: announced === undefined ? null : Number(announced),
       owner,
     })
+    // The room is needed until the handler is done, whether or not the caller waits for it: what is made of a body is as
+    // large as the body.
     request.releaseBody = release
-    const { checkBody } = request.routeOptions.config
-    if (!checkBody) return undefined
-    return checkBody(bytes, { large, owner })
+    try {
+      return await checkBody(bytes, { large, owner })
+    } catch (error) {
+      release()
+      throw error
+    }
   })
   app.addContentTypeParser('*', (request, payload, done) => {
     payload.resume()
@@ -119,8 +127,6 @@ function meet({ config }: World, app: FastifyInstance): void {
     request.isForwardedByStranger = isForwardedByStranger(peer, request.headers, config.TRUSTED_PROXIES)
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
-    // The room of a body is needed until the request is over: what is made of it is as large.
-    if (request.method !== 'GET') reply.raw.once('close', () => request.releaseBody?.())
     if (request.raw.httpVersion === '1.1' && !request.headers.host) {
       throw refuse('invalid_request', 'A request needs a Host header.')
     }

@@ -4,7 +4,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import { isUuid } from '../ids.ts'
 import { parseCidr } from '../net/cidr.ts'
-import { refuse } from '../refusal.ts'
+import { refuse, type RefusalCode } from '../refusal.ts'
 
 const DATE_TIME = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:?\d\d)$/
 const DATE = /^\d{4}-\d\d-\d\d$/
@@ -32,7 +32,7 @@ const yearIsSane = (text: string): boolean => !text.startsWith('0000')
 
 const ajv = new Ajv({
   formats,
-  keywords: ['x-component', 'x-sensitive'],
+  keywords: ['x-component', 'x-sensitive', 'x-too-many'],
   allErrors: false,
   strict: true,
   allowUnionTypes: true,
@@ -45,8 +45,16 @@ export type Part = 'body' | 'query' | 'headers' | 'reply'
 export function validator(part: Part, schema: TSchema): (value: unknown) => void {
   const check: ValidateFunction = ajv.compile(schema)
   return value => {
-    if (!check(value)) throw refuse('invalid_request', `${describe(part, check.errors ?? [])}.`)
+    if (check(value)) return
+    const errors = check.errors ?? []
+    throw refuse(codeOf(errors[0]), `${describe(part, errors)}.`)
   }
+}
+
+/** A list that is too long may have a refusal of its own. */
+function codeOf(error: ErrorObject | undefined): RefusalCode {
+  const { 'x-too-many': tooMany } = (error?.parentSchema ?? {}) as { 'x-too-many'?: RefusalCode }
+  return error?.keyword === 'maxItems' && tooMany ? tooMany : 'invalid_request'
 }
 
 interface TextSchema {

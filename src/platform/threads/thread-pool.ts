@@ -8,7 +8,7 @@ export interface ThreadPoolOptions {
   /** The module that the thread runs. It posts `ready`, then one answer for each job that it is sent. */
   module: URL
   threads: number
-  /** Jobs waiting for a thread; beyond it they fail as `busy`, which is worth another try. */
+  /** Jobs of one owner that wait for a thread; beyond it they fail as `busy`, which is worth another try. */
   queueMax: number
   timeoutMs: number
   heapMbMax: number
@@ -19,14 +19,15 @@ export type ThreadFailureReason = 'busy' | 'timeout' | 'out_of_memory' | 'crashe
 export class ThreadFailure extends Error {
   readonly reason: ThreadFailureReason
 
-  constructor(reason: ThreadFailureReason) {
-    super(`a thread could not do its job: ${reason}`)
+  constructor(reason: ThreadFailureReason, cause?: unknown) {
+    super(`a thread could not do its job: ${reason}`, { cause })
     this.name = 'ThreadFailure'
     this.reason = reason
   }
 }
 
 interface Job<In, Out> {
+  owner: string
   input: In
   transfer: readonly Transferable[]
   resolve: (output: Out) => void
@@ -46,19 +47,24 @@ const STARTUP_MS_MAX = 30_000
 export class ThreadPool<In, Out> {
   readonly #options: ThreadPoolOptions
   readonly #threads = new Set<Thread<In, Out>>()
-  readonly #waiting = new FairQueue<Job<In, Out>>()
+  /** By owner, in the order of their turns. */
+  readonly #waiting = new Map<string, FairQueue<Job<In, Out>>>()
+  #waitingCount = 0
   #isClosed = false
 
   constructor(options: ThreadPoolOptions) {
     this.#options = options
   }
 
-  /** `path` says in whose turn the job is done, broadest first. Rejects with a `ThreadFailure`. */
-  run(input: In, path: readonly string[], transfer: readonly Transferable[] = []): Promise<Out> {
+  /** Rejects with a `ThreadFailure`. */
+  run(input: In, owner: string, transfer: readonly Transferable[] = []): Promise<Out> {
     if (this.#isClosed) return Promise.reject(new ThreadFailure('closed'))
-    if (this.#waiting.length >= this.#options.queueMax) return Promise.reject(new ThreadFailure('busy'))
+    const queue = this.#waiting.get(owner) ?? new FairQueue<Job<In, Out>>()
+    if (queue.length >= this.#options.queueMax) return Promise.reject(new ThreadFailure('busy'))
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ input, transfer, resolve, reject }, path)
+      queue.push({ owner, input, transfer, resolve, reject }, [])
+      this.#waiting.set(owner, queue)
+      this.#waitingCount += 1
       this.#dispatch()
     })
   }
@@ -66,19 +72,39 @@ export class ThreadPool<In, Out> {
   /** Stops every thread. Jobs that wait or run fail as `closed`. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (let job = this.#waiting.take(); job; job = this.#waiting.take()) job.reject(new ThreadFailure('closed'))
+    for (let job = this.#next(); job; job = this.#next()) job.reject(new ThreadFailure('closed'))
     await Promise.all([...this.#threads].map(thread => this.#replace(thread, 'closed')))
   }
 
   #dispatch(): void {
     for (const thread of this.#threads) {
       if (!thread.isReady || thread.job) continue
-      const job = this.#waiting.take()
-      if (!job) return
+      const job = this.#next(this.#busyOwners())
+      if (!job) break
       this.#start(thread, job)
     }
     const starting = [...this.#threads].filter(thread => !thread.isReady).length
-    if (this.#waiting.length > starting && this.#threads.size < this.#options.threads && !this.#isClosed) this.#spawn()
+    if (this.#waitingCount > starting && this.#threads.size < this.#options.threads && !this.#isClosed) this.#spawn()
+  }
+
+  /** Owners that have as many threads as one may have: the last one is for somebody else. */
+  #busyOwners(): ReadonlySet<string> {
+    const counts = new Map<string, number>()
+    for (const { job } of this.#threads) if (job) counts.set(job.owner, (counts.get(job.owner) ?? 0) + 1)
+    const ownMax = Math.max(1, this.#options.threads - 1)
+    return new Set([...counts].filter(([, count]) => count >= ownMax).map(([owner]) => owner))
+  }
+
+  #next(except: ReadonlySet<string> = new Set()): Job<In, Out> | null {
+    for (const [owner, queue] of this.#waiting) {
+      if (except.has(owner)) continue
+      const job = queue.take()!
+      this.#waitingCount -= 1
+      this.#waiting.delete(owner)
+      if (queue.length > 0) this.#waiting.set(owner, queue)
+      return job
+    }
+    return null
   }
 
   #start(thread: Thread<In, Out>, job: Job<In, Out>): void {
@@ -100,7 +126,7 @@ export class ThreadPool<In, Out> {
     this.#threads.add(thread)
     worker.on('message', (message: 'ready' | Out) => this.#answer(thread, message))
     worker.on('error', (error: NodeJS.ErrnoException) => {
-      void this.#replace(thread, error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'out_of_memory' : 'crashed')
+      void this.#replace(thread, error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'out_of_memory' : 'crashed', error)
     })
     worker.on('exit', () => void this.#replace(thread, 'crashed'))
   }
@@ -115,12 +141,12 @@ export class ThreadPool<In, Out> {
   }
 
   /** Gives a thread up, fails its job, and goes on with the others. */
-  async #replace(thread: Thread<In, Out>, reason: ThreadFailureReason): Promise<void> {
+  async #replace(thread: Thread<In, Out>, reason: ThreadFailureReason, cause?: unknown): Promise<void> {
     if (!this.#threads.delete(thread)) return
     clearTimeout(thread.timer)
     // A thread that never came up takes one job with it, so that a broken start cannot be tried for ever.
-    const job = thread.job ?? (thread.isReady ? null : this.#waiting.take())
-    job?.reject(new ThreadFailure(reason))
+    const job = thread.job ?? (thread.isReady ? null : this.#next())
+    job?.reject(new ThreadFailure(reason, cause))
     this.#dispatch()
     await thread.worker.terminate()
   }

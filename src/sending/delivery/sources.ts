@@ -5,9 +5,11 @@ import { signDkim } from '../../mail/dkim.ts'
 import { Signers } from '../../mail/signers.ts'
 import { prependLines } from '../../mail/headers.ts'
 import { ByteBudget } from '../../platform/byte-budget.ts'
+import type { Db } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
 import { personalise } from '../messages/unsubscribe-link.ts'
-import { findBody, type MessageToSend } from './queries.ts'
+import { LARGE_SOURCE_BYTES, LargeSources } from './large-sources.ts'
+import { findBodyPart, type MessageToSend } from './queries.ts'
 
 export interface SigningKey {
   domain: string
@@ -33,6 +35,7 @@ export class Sources {
   readonly #world: World
   readonly #keys: SigningKeys
   readonly #signers = new Signers()
+  readonly #largeSources = new LargeSources()
   readonly #large = new ByteBudget(LARGE_BYTES_MAX)
   /** Large messages that are being sent, and to how many receivers. */
   readonly #shared = new WeakMap<MessageToSend, { ready: ReturnType<Sources['ready']>; users: number }>()
@@ -44,8 +47,8 @@ export class Sources {
     this.#keys = keys
   }
 
-  close(): Promise<void> {
-    return this.#signers.close()
+  async close(): Promise<void> {
+    await Promise.all([this.#signers.close(), this.#largeSources.close()])
   }
 
   /**
@@ -84,18 +87,15 @@ export class Sources {
 
   async #fetch(message: MessageToSend, n: number): ReturnType<Sources['ready']> {
     const release = await this.#large.acquire(message.size * 2, message.account_id)
-    const body = await findBody(this.#world.db, message.id).catch(error => {
+    try {
+      const body = await fetchBody(this.#world.db, message)
+      if (body) return await this.#finish(message, body, n, release)
+    } catch (error) {
       release()
       throw error
-    })
-    if (!body) {
-      release()
-      return null
     }
-    return this.#finish(message, body.source, n, release).catch(error => {
-      release()
-      throw error
-    })
+    release()
+    return null
   }
 
   /** A signature costs milliseconds: recipients at many destinations share the one of their message. */
@@ -114,14 +114,27 @@ export class Sources {
       ? personalise(stored, this.#world.secrets, { messageId: message.id, n })
       : stored
     const key = message.domain_id === null ? null : await this.#keys.keyOf(message.domain_id)
-    if (!key) return { source, returnPathDomain: RETURN_PATH_HOST, release }
-    const signature = await signDkim({
-      source,
-      ...key,
-      now: this.#world.clock.now(),
-      sign: (data, privateKey) => this.#signers.sign(data, privateKey),
-    })
-    const returnPathDomain = key.returnPathOk ? `bounce.${key.domain}` : RETURN_PATH_HOST
+    const returnPathDomain = key?.returnPathOk ? `bounce.${key.domain}` : RETURN_PATH_HOST
+    const signing = key && { domain: key.domain, selector: key.selector, key: key.key, now: this.#world.clock.now() }
+    if (source.length > LARGE_SOURCE_BYTES) {
+      const final = await this.#largeSources.finish(source, signing, message.account_id)
+      return { source: final, returnPathDomain, release }
+    }
+    if (!signing) return { source, returnPathDomain, release }
+    const signature = await signDkim({ source, ...signing, sign: (data, by) => this.#signers.sign(data, by) })
     return { source: prependLines(source, signature), returnPathDomain, release }
   }
+}
+
+const PART_BYTES = 1024 * 1024
+
+/** Null when it is gone. */
+async function fetchBody(db: Db, { id, size }: MessageToSend): Promise<Buffer | null> {
+  const body = Buffer.allocUnsafeSlow(size)
+  for (let start = 0; start < size; start += PART_BYTES) {
+    const found = await findBodyPart(db, id, { start, bytes: PART_BYTES })
+    if (!found) return null
+    found.part.copy(body, start)
+  }
+  return body
 }

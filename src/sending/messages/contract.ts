@@ -13,10 +13,19 @@ import {
   Uuid,
 } from '../../platform/http/schemas.ts'
 
+import { RECIPIENTS_MAX } from './limits.ts'
+
 const Text = (options: object = {}) => Type.String({ ...sensitive, ...options })
-/** How many there may be is told with 422, after de-duplication. */
-const Addresses = Type.Array(Type.String({ maxLength: 1000 }))
-const TextMap = Type.Record(Type.String(), Type.String())
+/** Counted after de-duplication; twice as many as there may be are too many whatever they are. */
+const Addresses = (options: object = {}) =>
+  Type.Array(Type.String({ maxLength: 1000 }), {
+    maxItems: 2 * RECIPIENTS_MAX,
+    'x-too-many': 'too_many_recipients',
+    ...options,
+  })
+/** More than any message may have; the exact number is told with 422. */
+const ITEMS_MAX = 1_000
+const TextMap = Type.Record(Type.String(), Type.String(), { maxProperties: ITEMS_MAX })
 
 const Attachment = component(
   'Attachment',
@@ -34,15 +43,15 @@ const SendRequest = component(
   Type.Object({
     tenant_id: Type.Optional(Uuid({ description: 'Required for account-wide keys' })),
     from: Type.String({ description: 'Address, a display name allowed', examples: ['Acme <hello@acme.sluice.test>'] }),
-    to: Type.Array(Type.String({ maxLength: 1000 }), { examples: [['someone@example.com']] }),
-    cc: Type.Optional(Addresses),
-    bcc: Type.Optional(Addresses),
+    to: Addresses({ examples: [['someone@example.com']] }),
+    cc: Type.Optional(Addresses()),
+    bcc: Type.Optional(Addresses()),
     reply_to: Type.Optional(Type.String()),
     subject: Type.Optional(Text()),
     text: Type.Optional(Text()),
     html: Type.Optional(Text()),
     headers: Type.Optional(TextMap),
-    tags: Type.Optional(Type.Array(Type.String())),
+    tags: Type.Optional(Type.Array(Type.String(), { maxItems: ITEMS_MAX })),
     metadata: Type.Optional(TextMap),
     idempotency_key: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
     attachments: Type.Optional(Type.Array(Attachment, { maxItems: 1000 })),

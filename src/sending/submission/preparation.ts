@@ -14,7 +14,7 @@ export class Preparation {
   readonly #threads = new ThreadPool<MailOrder, PreparedMail>({
     module: new URL('./prepare-thread.ts', import.meta.url),
     threads: 2,
-    queueMax: 1_000,
+    queueMax: 200,
     timeoutMs: 10_000,
     // Sources live outside the heap.
     heapMbMax: 192,
@@ -23,9 +23,8 @@ export class Preparation {
   /** The source is given away. Rejects with what `prepareMail` throws. */
   async prepare(order: MailOrder): Promise<Submission> {
     if (order.source.length <= SMALL_BYTES_MAX) return prepareMail(order)
-    const { accountId, tenantId } = order.login
     try {
-      const answer = await this.#threads.run(order, [accountId, tenantId], [order.source.buffer as ArrayBuffer])
+      const answer = await this.#threads.run(order, order.login.accountId, [order.source.buffer as ArrayBuffer])
       if ('submission' in answer) return withBuffers(answer.submission)
       throw 'reply' in answer ? new SmtpRefusal(answer.reply) : refuse(answer.refusal.code, answer.refusal.message)
     } catch (error) {

@@ -1,6 +1,7 @@
 // The thread in which large submitted messages are prepared. It answers with the submission or with the refusal.
 import { parentPort } from 'node:worker_threads'
 import { Refusal, type RefusalCode } from '../../platform/refusal.ts'
+import { COLLECT_BYTES_MIN, collectGarbage } from '../../platform/threads/collect-garbage.ts'
 import type { Submission } from '../messages/submission.ts'
 import { prepareMail, type MailOrder } from './prepare-mail.ts'
 import { SmtpRefusal } from './reply.ts'
@@ -25,8 +26,10 @@ function prepare(order: MailOrder): PreparedMail {
 }
 
 port.on('message', (order: MailOrder) => {
+  const { byteLength } = order.source
   const prepared = prepare(order)
   const isLarge = 'submission' in prepared && prepared.submission.source.buffer.byteLength > 65_536
   port.postMessage(prepared, isLarge ? [prepared.submission.source.buffer as ArrayBuffer] : [])
+  if (byteLength > COLLECT_BYTES_MIN) setImmediate(collectGarbage)
 })
 port.postMessage('ready')

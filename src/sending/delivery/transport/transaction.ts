@@ -1,8 +1,7 @@
 // One message over one open connection: MAIL, RCPT for each recipient, DATA, the content, and an outcome per recipient.
 // With PIPELINING (RFC 2920) that is two writes and two round trips, whatever the number of recipients.
 import { isAscii } from 'node:buffer'
-import { dotStuff, endOfData } from '../../../mail/dot-stuff.ts'
-import { findBareLineBreak } from '../../../mail/headers.ts'
+import { endOfData, wireForm } from '../../../mail/dot-stuff.ts'
 import { formatReply, parseReply, type SmtpReply } from '../../../mail/smtp-reply.ts'
 import type { Connection } from './connection.ts'
 import { Failure, outcomeOf, type Envelope, type Outcome, type Phase, type Timeouts } from './outcome.ts'
@@ -68,7 +67,7 @@ function findUnfit({ extensions }: Connection, envelope: Envelope): SmtpReply | 
   if (isOdd && CONTROL.test(mailFrom + recipients.join(''))) {
     return synthetic(553, '5.1.3', 'Address holds control characters')
   }
-  if (findBareLineBreak(source) !== -1) return synthetic(554, '5.6.0', 'Message holds a bare line break or a NUL')
+  if (wireForm(source).hasBareLineBreak) return synthetic(554, '5.6.0', 'Message holds a bare line break or a NUL')
   if (!extensions.smtputf8 && (envelope.smtputf8 || isOdd)) {
     return synthetic(553, '5.6.7', 'Receiving server does not support SMTPUTF8')
   }
@@ -148,7 +147,7 @@ const BLOCK_BYTES = 262_144
 
 async function sendContent(exchange: Exchange): Promise<void> {
   const { connection, envelope, timeouts } = exchange
-  const content = dotStuff(envelope.source)
+  const { content } = wireForm(envelope.source)
   const end = endOfData(envelope.source)
   let isWhole = true
   if (content.length <= BLOCK_BYTES) connection.write(Buffer.concat([content, end]), 1)
