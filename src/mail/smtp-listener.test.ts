@@ -257,6 +257,35 @@ test('one account has a bounded number of connections, and another logs in besid
   await aLogin(t, port, 'a/3')
 })
 
+test('a client that is sent away while its login is looked up stays away', async t => {
+  const answer = Promise.withResolvers<{ login: string }>()
+  const slow = { ...forAccounts, authenticate: () => answer.promise }
+  const { port, listener } = await openPort(t, slow, { connectionsMax: 2, connectionsReserved: 1 })
+  const first = await TestClient.open(t, port)
+  await first.hello()
+  const login = first.login({ username: 'a/1', password: 'x' })
+  const second = await TestClient.open(t, port)
+  await second.reply()
+  assert.match(await login, /^421 4\.7\.0/)
+
+  answer.resolve({ login: 'a/1' })
+  await first.closed()
+  await until(() => listener.connections === 1)
+})
+
+test('an account that logs in again after STARTTLS is counted once', async t => {
+  const { port } = await openPort(t, forAccounts, { connectionsPerAccountMax: 1 })
+  for (let n = 0; n < 3; n++) {
+    const client = await aLogin(t, port, 'a/1')
+    await client.say('STARTTLS')
+    await client.secure()
+    await client.say('EHLO client.example')
+    assert.match(await client.login({ username: 'a/1', password: 'x' }), /^235/)
+    client.end()
+    await client.closed()
+  }
+})
+
 async function aLogin(t: TestContext, port: number, username: string): Promise<TestClient> {
   const client = await TestClient.open(t, port)
   await client.hello()

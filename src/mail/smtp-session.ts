@@ -63,8 +63,8 @@ export class SmtpSession<Login, Recipient> {
 
   /** Cuts what takes too long. */
   sweep(now: number): void {
-    const { limits } = this.#options
     const elapsed = now - this.#since
+    const { limits } = this.#options
     switch (this.#phase) {
       case 'command':
         if (elapsed > limits.commandMs) this.#leave('421 4.4.2 Nothing was said for too long')
@@ -78,9 +78,7 @@ export class SmtpSession<Login, Recipient> {
       case 'farewell':
         if (elapsed > limits.farewellMs) this.#socket.destroy()
         return
-      case 'starved':
-      case 'busy':
-      // It is we who are taking time.
+      default: // It is we who are taking time.
     }
   }
 

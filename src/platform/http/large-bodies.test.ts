@@ -5,7 +5,8 @@ import { connect, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { theBox } from '../../../test/support/box.ts'
-import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
+import { sql } from '../db/sql.ts'
+import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { longestTurn } from '../../../test/support/main-thread.ts'
 import { Refusal } from '../refusal.ts'
 import { parseJsonBody } from './json-body.ts'
@@ -123,6 +124,39 @@ test('a body that comes too slowly is given up, and one that waits for room is n
   await new Promise(resolve => setTimeout(resolve, 1_200))
   release()
   assert.equal((await waiting).bytes.length, 90_000)
+})
+
+test('a body in chunks of one byte costs about its own size', async () => {
+  const reader = new BodyReader()
+  const stream = new PassThrough({ highWaterMark: 16 })
+  const bytes = 300_000
+  const before = process.memoryUsage()
+
+  const whole = reader.read({ stream, bytesMax: MEGABYTE, announcedBytes: null, owner: 'a' })
+  for (let n = 0; n < bytes; n++) {
+    if (!stream.write(Buffer.from('x'))) await new Promise(resolve => setImmediate(resolve))
+  }
+  const after = process.memoryUsage()
+  stream.end()
+
+  assert.equal((await whole).bytes.length, bytes)
+  const held = (after.heapUsed + after.external - before.heapUsed - before.external) / 1e6
+  assert.ok(held < 60, `${held.toFixed(0)} MB for 0.3 MB of body`)
+})
+
+test('a caller who hangs up does not get the room of its body back while the body is worked on', async () => {
+  const account = await anAccount({ sandbox: true })
+  const { db } = account.box.app.world
+  const before = await db.many(sql`select id from messages where account_id = ${account.id}`)
+  const body = JSON.stringify(message(account, { text: 'x'.repeat(5 * MEGABYTE) }))
+  const socket = await anOpenPost(account, `Content-Length: ${body.length}`, Buffer.from(body))
+  await once(socket, 'drain')
+  socket.destroy()
+
+  await eventually('the message is accepted all the same', async () => {
+    const rows = await db.many(sql`select id from messages where account_id = ${account.id}`)
+    return rows.length > before.length
+  })
 })
 
 test('quotes and escapes in texts do not count as values', () => {
