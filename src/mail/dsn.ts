@@ -3,7 +3,7 @@
 
 import { type BounceClass, classifyReply, isPlain, isVague } from './bounce-classes.ts'
 import { BLOCK_LIST, THEIR_FAULT, UNWANTED } from './bounce-words.ts'
-import { type Notice, readNotice, readTextBounce, wordsAbout } from './dsn-text.ts'
+import { type Notice, readNotice, readTextBounce } from './dsn-text.ts'
 import { type HeaderField, readFields, valueOf } from './headers.ts'
 import type { ParsedMail } from './parsed-mail.ts'
 import { reportedAddress, textsOfParts } from './report-parts.ts'
@@ -104,7 +104,7 @@ function readRecipient(fields: HeaderField[], notice: Notice): DsnReport {
   const action = readAction(valueOf(fields, 'action'), status)
   const finalRecipient = reportedAddress(valueOf(fields, 'final-recipient') ?? valueOf(fields, 'x-actual-recipient'))
   const reported = valueOf(fields, 'diagnostic-code')?.replace(/^[\w-]{1,20}\s*;\s*/, '') || null
-  const { answer, words } = action === 'failed' ? wordsAbout(notice, finalRecipient) : { answer: '', words: '' }
+  const { answer, words } = action === 'failed' ? notice.about(finalRecipient) : { answer: '', words: '' }
   // Some servers fill in the fields and tell the reason to people only.
   const diagnosticCode = (/[a-z]{3}/i.test(reported ?? '') ? null : answer) || reported
   return {
