@@ -138,7 +138,9 @@ async function judgeReplies(): Promise<Judged[]> {
     if (!row['accept_classes']) continue
     // Lines of one reply were joined with blanks; on the wire each has its code at its beginning.
     const wire = row['response']!.replaceAll(new RegExp(` (?=${row['code']}[ -])`, 'g'), '\r\n')
-    const verdict = classifyReply(parseReply(wire))
+    // Whom it was said to is not kept; where an answer names anybody, the recipient comes first.
+    const recipients = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/.exec(wire)?.slice(0, 1)
+    const verdict = classifyReply(parseReply(wire), recipients)
     const said = verdict.class === 'transient' ? ['soft', 'block'] : [verdict.class]
     const isRight = said.some(each => accepted.includes(each))
     judged.push({

@@ -70,8 +70,21 @@ export const THEIR_FAULT = anyOf(
 
 export const REJECTED_ALONE = anyOf(/^\W*(?:recipient )?(?:address )?rejected\W*$/)
 
-/** Nothing, or a few words about the mailbox. A longer sentence may set conditions. */
-export const NOTHING_ELSE = anyOf(/^[^a-z]*$|^\W*(?:the |this )?(?:mailbox|recipient|addressee)(?: [\w-]+){0,4}\W*$/)
+const THE_MAILBOX = '(?:(?:the|this|that) )?(?:mailbox|recipient|addressee)(?: (?:name|address))?'
+const IS_GONE = '(?:bad|wrong|incorrect|illegal|missing|gone|deleted|removed|undefined|undeliverable)'
+/** Nothing in any script, or that the mailbox is not there. Other words may set a condition, or speak of a moment. */
+export const NOTHING_ELSE = new RegExp(
+  String.raw`^\P{L}*$|^\P{L}*${THE_MAILBOX}(?: (?:is|was|has been))?(?: ${IS_GONE}| not (?:there|defined|deliverable))?\P{L}*$`,
+  'iu',
+)
+
+/** About the message, the moment or their system, even where the recipient is named. */
+export const OTHER_REASON = anyOf(
+  /\b(?:messages?|e-?mails?|mails?|content|attachments?|headers?|deliver(?:y|ed)|process(?:ed|ing)?)\b/,
+  /\b(?:servers?|systems?|services?|hosts?|domains?|networks?|limits?|quota|exceed(?:s|ed|ing)?|too (?:many|much))\b/,
+  /\b(?:maintenance|temporar(?:y|ily)|currently|moment|later|retry|try|again|busy|down|offline|overloaded|timeout)\b/,
+  /\b(?:contact|see|visit|please|only|until|unless|if|because)\b/,
+)
 
 /** Said to the sender: about its host, its message or its rights. */
 export const TO_THE_SENDER = anyOf(
