@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import { classifyReply } from '../src/mail/bounce-classes.ts'
 import { prependLines } from '../src/mail/headers.ts'
 import { MimeReader } from '../src/mail/mime-read.ts'
-import type { ParsedMail } from '../src/mail/parsed-mail.ts'
+import { verdictOn, type Reading, type Verdict } from '../src/mail/read-report.ts'
 import { parseReply } from '../src/mail/smtp-reply.ts'
-import { readReport, verdictOn, type Reading, type Verdict } from '../src/mailbox/inbound/read-report.ts'
 import { heading, note, report } from './support/report.ts'
 
 const CORPORA = process.env['CORPORA_DIR'] ?? '../shared/corpora'
@@ -58,8 +57,7 @@ async function judgeBounces(reader: MimeReader): Promise<Judged[]> {
   const judged: Judged[] = []
   const rows = await table('dsn/expected.csv')
   for (const [file, about] of Map.groupBy(rows, row => row['file']!)) {
-    const mail = await mailOf(reader, file)
-    const reading: Reading = mail ? readReport(mail) : { kind: 'nothing' }
+    const reading = await readingOf(reader, file)
     for (const row of about) {
       const accepted = row['accept_classes']!.split('|')
       const { said, detail, isDelay } = bounceSaid(reading, row)
@@ -103,8 +101,7 @@ async function judgeComplaints(reader: MimeReader): Promise<Judged[]> {
     const file = row['file']!
     // What is no report by its own label has no verdict that could be right.
     if (row['well_formed'] !== 'true') continue
-    const mail = await mailOf(reader, file)
-    const reading: Reading = mail ? readReport(mail) : { kind: 'nothing' }
+    const reading = await readingOf(reader, file)
     const wanted = COMPLAINT_OF[row['feedback_type']!] ?? 'complaint'
     const fields = 'report' in reading ? wrongFields(reading.report, row) : []
     judged.push({
@@ -141,7 +138,9 @@ async function judgeReplies(): Promise<Judged[]> {
     if (!row['accept_classes']) continue
     // Lines of one reply were joined with blanks; on the wire each has its code at its beginning.
     const wire = row['response']!.replaceAll(new RegExp(` (?=${row['code']}[ -])`, 'g'), '\r\n')
-    const verdict = classifyReply(parseReply(wire))
+    // Whom it was said to is not kept; where an answer names anybody, the recipient comes first.
+    const recipients = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/.exec(wire)?.slice(0, 1)
+    const verdict = classifyReply(parseReply(wire), recipients)
     const said = verdict.class === 'transient' ? ['soft', 'block'] : [verdict.class]
     const isRight = said.some(each => accepted.includes(each))
     judged.push({
@@ -155,12 +154,12 @@ async function judgeReplies(): Promise<Judged[]> {
 }
 
 /** As it would come over the wire from the null sender; what is only the text of a bounce gets a header. */
-async function mailOf(reader: MimeReader, file: string): Promise<ParsedMail | null> {
+async function readingOf(reader: MimeReader, file: string): Promise<Reading> {
   const raw = (await readFile(join(CORPORA, file))).toString('latin1')
   const source = file.endsWith('.txt') ? `${HEADER}\n${raw}` : raw.replace(/^From [^\n]*\n/, '')
   const wire = Buffer.from(source.replaceAll(/\r?\n/g, '\r\n'), 'latin1')
-  const mail = await reader.read(prependLines(wire, 'Return-Path: <>\r\n'))
-  return mail.kind === 'mail' ? mail : null
+  const read = await reader.readReport(prependLines(wire, 'Return-Path: <>\r\n'))
+  return read.kind === 'report' ? read.toReturnPath : { kind: 'nothing' }
 }
 
 const HEADER = [

@@ -3,6 +3,8 @@ import test from 'node:test'
 import { BOUNCE_RULES, type BounceClass, classifyReply } from './bounce-classes.ts'
 import { parseReply } from './smtp-reply.ts'
 
+const RECIPIENT = ['jane@example.com']
+
 const REPLIES: Record<BounceClass, string[]> = {
   transient: [
     '552 5.5.3 Too many recipients received this hour',
@@ -59,7 +61,13 @@ const REPLIES: Record<BounceClass, string[]> = {
     '550 Unknown recipient',
     '550 Account has been suspended',
     '550',
-    '553 mailbox name is odd',
+    '553 The mailbox name is wrong',
+    '550 Recipient undeliverable',
+    '550 Mailbox',
+    '550 <jane> went for a walk',
+    '550 jane... went for a walk',
+    '550 Recipient <JANE@example.com>: went for a walk',
+    '550 jane@example.com: caixa desconhecida',
     '551 please try elsewhere',
     '521 this server takes no mail',
     '550 5.2.1 not here',
@@ -106,6 +114,21 @@ const REPLIES: Record<BounceClass, string[]> = {
     '550 5.5.0 The recipient account is blocked.',
     '550 5.7.1 <jane@example.com>: Recipient address rejected: User temporarily locked',
     '550 something that nobody has understood so far',
+    '553 mailbox name is odd',
+    '550 Recipient limit exceeded',
+    '550 Mailbox under maintenance',
+    '550 Recipient server currently down',
+    '550 Mailbox owner on sabbatical',
+    '550 Message could not be processed. Contact postmaster@corp.example',
+    '550 Ask helpdesk@example.com about this',
+    '550 <hello@acme.example>: went for a walk',
+    '550 xjane@example.com: went for a walk',
+    '550 jane@example.com.br: went for a walk',
+    '550 jane went for a walk',
+    '550 jane@example.com: the message could not be processed',
+    '550 jane@example.com: come again when the system is up',
+    '550 We have nothing to say about jane@example.com',
+    '550 Превышен предел',
     "550 The user's mail folder is full",
   ],
   block: [
@@ -188,7 +211,7 @@ const REPLIES: Record<BounceClass, string[]> = {
 for (const [expected, replies] of Object.entries(REPLIES)) {
   for (const raw of replies) {
     test(`${expected}: ${raw.replaceAll('\r\n', ' ').slice(0, 100) || '(no reply)'}`, () => {
-      const verdict = classifyReply(parseReply(raw))
+      const verdict = classifyReply(parseReply(raw), RECIPIENT)
       assert.equal(verdict.class, expected, `by rule ${verdict.rule}`)
     })
   }
@@ -200,10 +223,25 @@ test('every rule has its own name, and every rule decides at least one of the re
   const used = new Set(
     Object.values(REPLIES)
       .flat()
-      .map(raw => classifyReply(parseReply(raw)).rule),
+      .map(raw => classifyReply(parseReply(raw), RECIPIENT).rule),
   )
   assert.deepEqual(
     ids.filter(id => !used.has(id)),
     [],
   )
+})
+
+test('an answer to a role or to nobody in particular is not taken for advice about it', () => {
+  const reply = parseReply('550 postmaster@corp.example knows more')
+  assert.equal(classifyReply(reply, ['postmaster@corp.example']).class, 'soft')
+  assert.equal(classifyReply(reply).class, 'soft')
+  assert.equal(classifyReply(parseReply('550 jane@example.com went for a walk')).class, 'soft')
+})
+
+test('of an endless answer only the beginning is read', () => {
+  const before = process.threadCpuUsage()
+  for (const word of ['receiv', 'unverif', 'user ', 'a@', '<a@', '@', 'sent too many ', 'header '])
+    classifyReply({ code: 550, enhanced: null, text: word.repeat(100_000) }, RECIPIENT)
+  const { user, system } = process.threadCpuUsage(before)
+  assert.ok(user + system < 100_000, `${(user + system) / 1_000} ms`)
 })

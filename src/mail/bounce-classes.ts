@@ -13,6 +13,7 @@ import {
   NOTHING_ELSE,
   NO_SUCH_DOMAIN,
   NO_SUCH_USER,
+  OTHER_REASON,
   REFUSED,
   REJECTED_ALONE,
   RELAY_DENIED,
@@ -23,7 +24,8 @@ import {
   TO_THE_SENDER,
   UNWANTED,
 } from './bounce-words.ts'
-import type { SmtpReply } from './smtp-reply.ts'
+import { namingOf } from './recipient-named.ts'
+import { REPLY_CHARS_MAX, type SmtpReply } from './smtp-reply.ts'
 
 export type BounceClass = 'hard' | 'soft' | 'block' | 'transient'
 
@@ -35,23 +37,32 @@ export type BounceRule = {
     enhanced?: RegExp
     /** Matches the text without the addresses in it, which may hold any word. */
     text?: RegExp
-    namesAddress?: boolean
+    /** The recipient's own address stands in it: as its first word, or anywhere. */
+    names?: 'first' | 'anywhere'
   }
   class: BounceClass
   isVague?: true
 }
 
-/** The class of a reply and the rule that gave it. Not a 5xx, whatever else it says, is worth another try. */
-export function classifyReply(reply: SmtpReply): { class: BounceClass; rule: string } {
+/**
+ * The class of a reply and the rule that gave it. Not a 5xx, whatever else it says, is worth another try. `recipients` are
+ * the addresses of the one recipient whom it was given for, as far as they are known.
+ */
+export function classifyReply(
+  reply: SmtpReply,
+  recipients: readonly string[] = [],
+): { class: BounceClass; rule: string } {
   if (reply.code < 500 || reply.code > 599) return { class: 'transient', rule: 'temporary' }
   const subjectAndDetail = reply.enhanced?.slice(2) ?? ''
-  const words = reply.text.replaceAll(ADDRESSES, ' ').replaceAll(/\s+/g, ' ')
+  const text = reply.text.slice(0, REPLY_CHARS_MAX)
+  const naming = namingOf(text, recipients)
+  const words = text.replaceAll(ADDRESSES, ' ').replaceAll(/\s+/g, ' ')
   const rule = BOUNCE_RULES.find(
     ({ when }) =>
       (when.codes?.includes(reply.code) ?? true) &&
       (when.enhanced?.test(subjectAndDetail) ?? true) &&
       (when.text?.test(words) ?? true) &&
-      (when.namesAddress === undefined || when.namesAddress === reply.text.includes('@')),
+      (when.names === undefined || naming === 'first' || (when.names === 'anywhere' && naming !== null)),
   )
   return rule ? { class: rule.class, rule: rule.id } : { class: 'soft', rule: 'unknown-permanent' }
 }
@@ -107,7 +118,7 @@ export const BOUNCE_RULES: readonly BounceRule[] = [
   { id: 'mailbox-gone-text', when: { text: MAILBOX_GONE }, class: 'hard' },
   { id: 'their-fault-text', when: { text: THEIR_FAULT }, class: 'soft', isVague: true },
   // An address and that it is rejected, nothing else.
-  { id: 'address-rejected', when: { text: REJECTED_ALONE, namesAddress: true }, class: 'hard' },
+  { id: 'address-rejected', when: { text: REJECTED_ALONE, names: 'anywhere' }, class: 'hard' },
 
   { id: 'relayed-to-non-compliant', when: { enhanced: /^1\.9$/ }, class: 'soft' },
   { id: 'bad-address', when: { enhanced: /^1\./ }, class: 'hard' },
@@ -131,11 +142,12 @@ export const BOUNCE_RULES: readonly BounceRule[] = [
   { id: 'refused', when: { text: REFUSED }, class: 'block', isVague: true },
   // Also what a late report gives that says no more than that it failed.
   { id: 'command', when: { codes: [500, 501, 502, 503, 504, 555] }, class: 'soft', isVague: true },
-  // RFC 5321 §4.2.3: 550 mailbox unavailable, 553 mailbox name not allowed. So it is where nothing else is said, or the
-  // address; words that nobody understands suppress nobody.
+  // RFC 5321 §4.2.3: 550 mailbox unavailable, 553 mailbox name not allowed. So it is where nothing else is said, or where
+  // it is said of the recipient; words that nobody understands suppress nobody.
   { id: 'to-the-sender', when: { codes: [550, 553], text: TO_THE_SENDER }, class: 'block', isVague: true },
   { id: 'mailbox-refused', when: { codes: [550, 553], text: NOTHING_ELSE }, class: 'hard', isVague: true },
-  { id: 'address-refused', when: { codes: [550, 553], namesAddress: true }, class: 'hard', isVague: true },
+  { id: 'other-reason', when: { codes: [550, 553], text: OTHER_REASON }, class: 'soft', isVague: true },
+  { id: 'address-refused', when: { codes: [550, 553], names: 'first' }, class: 'hard', isVague: true },
   { id: 'refused-without-reason', when: { codes: [550, 553] }, class: 'soft', isVague: true },
   { id: 'transaction-failed', when: { codes: [554] }, class: 'block', isVague: true },
 ]

@@ -17,7 +17,7 @@ const DAEMON_NAME = anyOf(
 
 const BOUNCE_SUBJECT = anyOf(
   /undeliver|non-?deliver|not delivered|(?:can ?not|could ?n[o']t|unable to) (?:be )?deliver/,
-  /deliver\w* (?:status|failure|failed|has failed|error|problem|incomplete|report|notification)/,
+  /deliver\w{0,10} (?:status|failure|failed|has failed|error|problem|incomplete|report|notification)/,
   /failure notice|failed mail|mail failed|returned (?:mail|to sender)|return(?:ing)? (?:mail|message) to sender/,
   /mail (?:delivery|failure|error|system error)|message (?:delivery|undeliver)|error (?:sending|delivering)/,
   /delayed mail|message \S{0,40} ?delayed|unzustellbar|zustellung|non remis|no entregad|mail non recapitabile/,

@@ -15,7 +15,7 @@ export const NO_SUCH_USER = anyOf(
   `${NO}(?:person|e-?mail|${MAILBOX})`,
   String.raw`${MAILBOX}${NEARBY}\b(?:unknown|invalid|non-?existent|doesn.?t (?:exist|have))\b`,
   String.raw`${MAILBOX}${NEARBY}\bn(?:o|')t (?:be )?(?:found|exist|known|recogni[sz]ed|listed|(?:a )?valid)\b`,
-  String.raw`${MAILBOX}${NEARBY}\bno longer (?:valid|exists?|available|active|in use|here|on server|accept\w*|works?)\b`,
+  String.raw`${MAILBOX}${NEARBY}\bno longer (?:valid|exists?|available|active|in use|here|on server|accept\w{0,10}|works?)\b`,
   String.raw`${MAILBOX} (?:is )?not (?:local|here)\b`,
   String.raw`\bnot (?:a |an )?(?:valid|known|existing) (?:e-?mail )?${MAILBOX}`,
   String.raw`\b(?:wrong|bad|incorrect) (?:recipient|destination)\b`,
@@ -53,7 +53,7 @@ export const MAILBOX_BLOCKED = anyOf(
 
 export const SENT_TOO_MUCH = anyOf(
   /has sent to too many|too many (?:invalid|unknown|bad|non-?existent) (?:recipients?|users?|addresses)/,
-  /(?:sent|sending|receiv\w+|messages?|recipients?)\b[^.;]{0,30}\btoo many (?:messages|recipients|mails|emails)\b/,
+  /(?:sent|sending|receiv\w{1,10}|messages?|recipients?)\b[^.;]{0,30}\btoo many (?:messages|recipients|mails|emails)\b/,
   /too many recipients (?:this|per|in|within|received)/,
   /(?:sending|hourly|daily|message) (?:rate|limit|quota) (?:has been )?exceeded/,
 )
@@ -70,8 +70,21 @@ export const THEIR_FAULT = anyOf(
 
 export const REJECTED_ALONE = anyOf(/^\W*(?:recipient )?(?:address )?rejected\W*$/)
 
-/** Nothing, or a few words about the mailbox. A longer sentence may set conditions. */
-export const NOTHING_ELSE = anyOf(/^[^a-z]*$|^\W*(?:the |this )?(?:mailbox|recipient|addressee)(?: [\w-]+){0,4}\W*$/)
+const THE_MAILBOX = '(?:(?:the|this|that) )?(?:mailbox|recipient|addressee)(?: (?:name|address))?'
+const IS_GONE = '(?:bad|wrong|incorrect|illegal|missing|gone|deleted|removed|undefined|undeliverable)'
+/** Nothing in any script, or that the mailbox is not there. Other words may set a condition, or speak of a moment. */
+export const NOTHING_ELSE = new RegExp(
+  String.raw`^\P{L}*$|^\P{L}*${THE_MAILBOX}(?: (?:is|was|has been))?(?: ${IS_GONE}| not (?:there|defined|deliverable))?\P{L}*$`,
+  'iu',
+)
+
+/** About the message, the moment or their system, even where the recipient is named. */
+export const OTHER_REASON = anyOf(
+  /\b(?:messages?|e-?mails?|mails?|content|attachments?|headers?|deliver(?:y|ed)|process(?:ed|ing)?)\b/,
+  /\b(?:servers?|systems?|services?|hosts?|domains?|networks?|limits?|quota|exceed(?:s|ed|ing)?|too (?:many|much))\b/,
+  /\b(?:maintenance|temporar(?:y|ily)|currently|moment|later|retry|try|again|busy|down|offline|overloaded|timeout)\b/,
+  /\b(?:contact|see|visit|please|only|until|unless|if|because)\b/,
+)
 
 /** Said to the sender: about its host, its message or its rights. */
 export const TO_THE_SENDER = anyOf(
@@ -143,7 +156,7 @@ export const UNWANTED = anyOf(
   /malicious|fraud|suspicious|\bpolic(?:y|ies)\b|\b(?:spf|dkim|dmarc)\b|unauthenticated|not authenticated/,
   /authentication (?:failed|required|error|checks)|\bblock(?:ed|ing)?\b|\bbanned\b|administrative(?:ly)? prohib/,
   /reverse dns|\brdns\b|\bptr\b|no smtp service|nemesis|service not available|frequency limited|rate limit/,
-  /find your (?:reverse )?hostname|name lookup failed|unverif\w+ sending|generic hostname|dynamic (?:ip|pool)|dial-?up/,
+  /find your (?:reverse )?hostname|name lookup failed|unverif\w{1,10} sending|generic hostname|dynamic (?:ip|pool)|dial-?up/,
   /do(?:es)? not accept (?:e?mail|messages|connections) from|not accepting connections|daily relay quota|mail relay/,
   /mismatch(?:e[sd])?\b|open relay|no access from|client host rejected|may not be mail exchanger|service refused/,
   /too many (?:connections|messages|complaints)|content (?:rejected|denied|refused|restriction|filter)/,

@@ -7,7 +7,7 @@ import { noticeOf } from './bounce-notice.ts'
 import { isBounceNotice } from './bounce-sender.ts'
 import { type HeaderField, readFields, valueOf } from './headers.ts'
 import type { ParsedMail } from './parsed-mail.ts'
-import { answerIn, answerNaming, logicalLines } from './server-answer.ts'
+import { answerIn, logicalLines } from './server-answer.ts'
 
 const RECIPIENTS_MAX = 100
 
@@ -21,23 +21,46 @@ export function readTextBounce(mail: ParsedMail, notice: Notice): HeaderField[][
     .map(group => (valueOf(group, 'action') === null ? [...group, field('Action', action)] : group))
 }
 
-/** What a report says to people, read once: a report may name a hundred recipients. */
+/** What a report says to people. */
 export interface Notice {
   text: string
   sections: Section[]
+  /** What it says about a recipient, for fields that tell machines too little. */
+  about(recipient: string | null): Said
 }
 
+interface Said {
+  /** Of a server, from its code on. */
+  answer: string
+  words: string
+}
+
+/** A report may name a hundred recipients: whatever is looked for in its text is looked for once. */
 export function readNotice(mail: ParsedMail): Notice {
   const text = noticeOf(mail)
-  return { text, sections: sectionsOf(text) }
-}
-
-/** What it says about a recipient: the answer of a server, and all its words, for fields that tell machines too little. */
-export function wordsAbout({ text, sections }: Notice, recipient: string | null): { answer: string; words: string } {
-  const named = recipient?.toLowerCase()
-  const section = sections.find(({ address }) => address.toLowerCase() === named)?.text ?? ''
-  const words = wordsOf(section) || wordsOf(text)
-  return { answer: answerIn(section) ?? (named ? answerNaming(text, named) : null) ?? answerIn(text) ?? '', words }
+  const sections = sectionsOf(text)
+  const lines = logicalLines(text)
+  const whole = { answer: answerIn(lines) ?? '', words: wordsOf(lines) }
+  // A transcript of a session has the answer on a line that names the recipient.
+  const answers = lines.flatMap(line => {
+    const answer = line.includes('@') ? answerIn([line]) : null
+    return answer === null ? [] : [{ line: line.toLowerCase(), answer }]
+  })
+  const sectionLines = new Map(sections.map(section => [section.address.toLowerCase(), logicalLines(section.text)]))
+  const known = new Map<string, Said>()
+  const read = (recipient: string): Said => {
+    const own = sectionLines.get(recipient) ?? []
+    const naming = answers.find(({ line }) => line.includes(recipient))
+    return { answer: answerIn(own) ?? naming?.answer ?? whole.answer, words: wordsOf(own) || whole.words }
+  }
+  const about = (recipient: string | null): Said => {
+    if (recipient === null) return whole
+    const key = recipient.toLowerCase()
+    const said = known.get(key) ?? read(key)
+    known.set(key, said)
+    return said
+  }
+  return { text, sections, about }
 }
 
 const REPORT_FIELDS = 'final-recipient|original-recipient|action|status|diagnostic-code|remote-mta'
@@ -69,7 +92,7 @@ function recipientsInText(mail: ParsedMail, notice: Notice): HeaderField[][] {
   const named = [...notice.sections.map(({ address }) => address), ...failedRecipients(mail)]
   const recipients = new Map(named.map(address => [address.toLowerCase(), address]))
   const reasonFor = (recipient: string | null): HeaderField => {
-    const { answer, words } = wordsAbout(notice, recipient)
+    const { answer, words } = notice.about(recipient)
     return field('Diagnostic-Code', answer || words)
   }
   if (recipients.size === 0) return [[reasonFor(null)]]
@@ -87,12 +110,13 @@ export interface Section {
   text: string
 }
 
-const ADDRESS = String.raw`[^\s<>"'(),:;]{1,64}@[^\s<>"'(),:;]{1,255}`
+// Neither part holds an at sign: a run of them would be cut in two at every place.
+const ADDRESS = String.raw`[^\s<>"'(),:;@]{1,64}@[^\s<>"'(),:;@]{1,255}`
 const LABEL =
   '(?:failed |intended |invalid |unknown )?(?:recipient|address|addressee|user|error-for)(?: address| name)?'
 /** Lines that begin with whom they are about: alone, in brackets and with a colon, or under a label. */
 const NAMES_RECIPIENT: readonly RegExp[] = [
-  new RegExp(String.raw`^[ \t"'*-]{0,20}<?(${ADDRESS})>?["']?[ \t]*:?[ \t]*$`),
+  new RegExp(String.raw`^[ \t"'*-]{0,20}<?(${ADDRESS})>?["']?[ \t]*(?::[ \t]*)?$`),
   new RegExp(String.raw`^[ \t]{0,20}["']?<?(${ADDRESS})>?["']?:(.*)$`),
   new RegExp(String.raw`^[ \t]{0,20}${LABEL}[ \t]*[:=][ \t]*<?(${ADDRESS})>?(.*)$`, 'i'),
   new RegExp(String.raw`^[ \t]{0,20}<?(${ADDRESS})>?[ \t]+(\S.*)$`),
@@ -140,7 +164,7 @@ function namedIn(line: string): { address: string; rest: string } | null {
 
 const WORDS_CHARS_MAX = 1_000
 
-const wordsOf = (text: string): string => logicalLines(text).join(' ').slice(0, WORDS_CHARS_MAX).trim()
+const wordsOf = (lines: readonly string[]): string => lines.join(' ').slice(0, WORDS_CHARS_MAX).trim()
 
 const DELAY_SUBJECT = /\bdelay(?:ed)?\b|\bwarning\b|still being retried|incomplete/i
 const STILL_TRYING = anyOf(

@@ -3,7 +3,7 @@
 
 import { type BounceClass, classifyReply, isPlain, isVague } from './bounce-classes.ts'
 import { BLOCK_LIST, THEIR_FAULT, UNWANTED } from './bounce-words.ts'
-import { type Notice, readNotice, readTextBounce, wordsAbout } from './dsn-text.ts'
+import { type Notice, readNotice, readTextBounce } from './dsn-text.ts'
 import { type HeaderField, readFields, valueOf } from './headers.ts'
 import type { ParsedMail } from './parsed-mail.ts'
 import { reportedAddress, textsOfParts } from './report-parts.ts'
@@ -44,18 +44,24 @@ export function readDsn(mail: ParsedMail): DsnReport[] {
  * that gave up after temporary answers has failed for good: it is judged by what those answers said, and soft when they
  * said only that it was not the time, since the address may be fine.
  */
-export function classifyDsn({ action, reply, words }: DsnReport): { class: BounceClass; rule: string } {
+export function classifyDsn(report: DsnReport): { class: BounceClass; rule: string } {
+  const { action, reply, words } = report
   if (action !== 'failed') return { class: 'transient', rule: 'not-failed' }
-  if (reply.code < 500) return classifyGivenUp(reply, words)
-  const verdict = classifyReply(reply)
+  if (reply.code < 500) return classifyGivenUp(report)
+  const verdict = classifyReply(reply, recipientsOf(report))
   if (!isVague(verdict.rule)) return verdict.class === 'transient' ? GAVE_UP : verdict
   return plainWords(words, verdict.class) ?? verdict
 }
 
 const GAVE_UP = { class: 'soft', rule: 'gave-up' } as const
 
-function classifyGivenUp(reply: SmtpReply, words: string): { class: BounceClass; rule: string } {
-  const verdict = classifyReply(asPermanent(reply))
+/** Where forwarding led, the answer names the last address. */
+const recipientsOf = ({ finalRecipient, originalRecipient }: DsnReport): string[] =>
+  [finalRecipient, originalRecipient].filter(address => address !== null)
+
+function classifyGivenUp(report: DsnReport): { class: BounceClass; rule: string } {
+  const { reply, words } = report
+  const verdict = classifyReply(asPermanent(reply), recipientsOf(report))
   const isMeant = verdict.rule === 'no-such-user-text' && !THEIR_FAULT.test(reply.text)
   if (verdict.class === 'hard' ? isMeant : isPlain(verdict.rule)) return verdict
   return plainWords(words, 'block') ?? GAVE_UP
@@ -104,7 +110,7 @@ function readRecipient(fields: HeaderField[], notice: Notice): DsnReport {
   const action = readAction(valueOf(fields, 'action'), status)
   const finalRecipient = reportedAddress(valueOf(fields, 'final-recipient') ?? valueOf(fields, 'x-actual-recipient'))
   const reported = valueOf(fields, 'diagnostic-code')?.replace(/^[\w-]{1,20}\s*;\s*/, '') || null
-  const { answer, words } = action === 'failed' ? wordsAbout(notice, finalRecipient) : { answer: '', words: '' }
+  const { answer, words } = action === 'failed' ? notice.about(finalRecipient) : { answer: '', words: '' }
   // Some servers fill in the fields and tell the reason to people only.
   const diagnosticCode = (/[a-z]{3}/i.test(reported ?? '') ? null : answer) || reported
   return {

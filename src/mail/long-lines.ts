@@ -170,21 +170,27 @@ function withBlanks(field: string, colon: number): string {
   const lowerName = field.slice(0, colon).trim().toLowerCase()
   if (ID_LISTS.has(lowerName)) return line.replaceAll('><', '> <')
   if (!ADDRESS_LISTS.has(lowerName)) return line
-  // Commas in quotes, comments and brackets are left alone.
-  return line.replaceAll(
-    /("(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|<[^<>]*>)|,(?![ \t])/g,
-    (_, whole?: string) => whole ?? ', ',
-  )
+  return line.replaceAll(ENCLOSED_OR_COMMA, (_, enclosed?: string) => enclosed ?? ', ')
 }
+
+/**
+ * Commas in quotes, comments and brackets are left alone. What is not closed reaches as far as it can: were it no match,
+ * each mark inside it would be tried as another opening, and 64 KiB of them would take seconds.
+ */
+const ENCLOSED_OR_COMMA = /("(?:[^"\\]|\\.)*"?|\((?:[^()\\]|\\.)*\)?|<[^<>]*>?)|,(?![ \t])/g
 
 /** Broken before blanks, so that unfolding gives the line back, and never so that a line is nothing but blanks. */
 function folded(line: string): string {
   let written = ''
   let column = 0
-  for (const [word] of line.matchAll(/[ \t]*[^ \t]+/g)) {
+  for (const [word] of line.matchAll(WORD_OR_LAST_BLANKS)) {
+    if (/^[ \t]+$/.test(word)) break
     const isNew = column > 0 && column + word.length > LINE_CHARS && /^[ \t]/.test(word)
     written += isNew ? `\r\n${word}` : word
     column = isNew ? word.length : column + word.length
   }
   return `${written}\r\n`
 }
+
+// Blanks at the end of the line are a match too: were they none, each of them would be tried as the beginning of a word.
+const WORD_OR_LAST_BLANKS = /[ \t]*[^ \t]+|[ \t]+/g

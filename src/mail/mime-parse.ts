@@ -12,6 +12,7 @@ export const MIME_LIMITS = {
   headerBytesMax: 1_048_576, // all headers of all parts; 1,000 parts of 300 bytes and a long trace fit three times
   // What is handed to the main thread is copied there, and may cost it 250 ms at most.
   headerFieldsMax: 2_000, // ten times what the longest trace has
+  subjectCharsMax: 1_000, // a line of a header, RFC 5322 §2.1.1; no longer one is shown or tested for words
   mailboxesMax: 2_000, // per field
   referencesMax: 1_000,
   textCharsMax: 10_485_760, // as much as we would send ourselves; the source keeps the rest
@@ -80,7 +81,7 @@ function toParsedMail(email: Email, source: Uint8Array<ArrayBuffer>): ParsedMail
     replyTo: mailboxList(email.replyTo),
     to: mailboxList(email.to),
     cc: mailboxList(email.cc),
-    subject: email.subject ?? null,
+    subject: email.subject?.slice(0, MIME_LIMITS.subjectCharsMax).toWellFormed() ?? null,
     messageId: email.messageId ?? null,
     inReplyTo: email.inReplyTo ?? null,
     references: email.references?.match(/<[^<>\s]+>/g)?.slice(-MIME_LIMITS.referencesMax) ?? [],

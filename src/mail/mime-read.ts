@@ -1,9 +1,12 @@
 // Reads received messages in worker threads, so that hostile mail costs a thread and never the service: a worker that
-// takes too long or dies is replaced, and its message refused.
+// takes too long or dies is replaced, and its message refused. What a report says is found out there too, because its words
+// are held against hundreds of patterns.
 
 import { Worker } from 'node:worker_threads'
 import { MIME_LIMITS } from './mime-parse.ts'
+import type { MimeAnswer, MimeOrder } from './mime-worker.ts'
 import type { ParsedMail, Refused, RefusedReason } from './parsed-mail.ts'
+import type { ReadReport } from './read-report.ts'
 
 export type MimeReaderOptions = {
   workers?: number
@@ -13,7 +16,7 @@ export type MimeReaderOptions = {
   heapMbMax?: number
 }
 
-type Job = { source: Buffer; resolve: (result: ParsedMail | Refused) => void }
+type Job = { source: Buffer; wanted: MimeOrder['wanted']; resolve: (result: MimeAnswer) => void }
 type Slot = { worker: Worker; ready: boolean; job: Job | null; timer: NodeJS.Timeout }
 
 const STARTUP_MS_MAX = 30_000 // loading the parser takes a tenth of a second; a machine under load may need seconds
@@ -38,13 +41,12 @@ export class MimeReader {
 
   /** The message, or why it was refused. The source must not change until then. */
   read(source: Buffer): Promise<ParsedMail | Refused> {
-    if (this.#closed) return Promise.resolve(refused('closed'))
-    if (source.length > MIME_LIMITS.sourceBytesMax) return Promise.resolve(refused('too_large'))
-    if (this.#queue.length >= this.#queueMax) return Promise.resolve(refused('busy'))
-    return new Promise(resolve => {
-      this.#queue.push({ source, resolve })
-      this.#dispatch()
-    })
+    return this.#run(source, 'mail') as Promise<ParsedMail | Refused>
+  }
+
+  /** What the message says about deliveries, or why it was refused. The source must not change until then. */
+  readReport(source: Buffer): Promise<ReadReport | Refused> {
+    return this.#run(source, 'report') as Promise<ReadReport | Refused>
   }
 
   /** Stops every thread. What was waiting or being read is refused as `closed`. */
@@ -52,6 +54,16 @@ export class MimeReader {
     this.#closed = true
     for (const job of this.#queue.splice(0)) job.resolve(refused('closed'))
     await Promise.all([...this.#slots].map(slot => this.#drop(slot, 'closed')))
+  }
+
+  #run(source: Buffer, wanted: MimeOrder['wanted']): Promise<MimeAnswer> {
+    if (this.#closed) return Promise.resolve(refused('closed'))
+    if (source.length > MIME_LIMITS.sourceBytesMax) return Promise.resolve(refused('too_large'))
+    if (this.#queue.length >= this.#queueMax) return Promise.resolve(refused('busy'))
+    return new Promise(resolve => {
+      this.#queue.push({ source, wanted, resolve })
+      this.#dispatch()
+    })
   }
 
   #dispatch(): void {
@@ -71,7 +83,7 @@ export class MimeReader {
     slot.worker.ref()
     // A copy of its own is handed over: the source may be a slice of memory that others use.
     const copy = new Uint8Array(job.source)
-    slot.worker.postMessage(copy, [copy.buffer])
+    slot.worker.postMessage({ source: copy, wanted: job.wanted } satisfies MimeOrder, [copy.buffer])
   }
 
   #spawn(): void {
@@ -84,14 +96,14 @@ export class MimeReader {
     const timer = setTimeout(() => void this.#drop(slot, 'crashed'), STARTUP_MS_MAX)
     const slot: Slot = { worker, ready: false, job: null, timer }
     this.#slots.add(slot)
-    worker.on('message', (message: 'ready' | ParsedMail | Refused) => this.#answer(slot, message))
+    worker.on('message', (message: 'ready' | MimeAnswer) => this.#answer(slot, message))
     worker.on('error', (error: NodeJS.ErrnoException) => {
       void this.#drop(slot, error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'too_large' : 'crashed')
     })
     worker.on('exit', () => void this.#drop(slot, 'crashed'))
   }
 
-  #answer(slot: Slot, message: 'ready' | ParsedMail | Refused): void {
+  #answer(slot: Slot, message: 'ready' | MimeAnswer): void {
     clearTimeout(slot.timer)
     if (message === 'ready') slot.ready = true
     else slot.job?.resolve(message.kind === 'mail' ? withBuffers(message) : message)

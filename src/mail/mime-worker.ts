@@ -1,14 +1,20 @@
-// The thread in which received messages are parsed. It takes one source at a time and answers with the message or why
-// it was refused; the bytes of attachments are given away, not copied.
+// The thread in which received messages are parsed. It takes one source at a time and answers with the message, with what
+// it says as a report, or why it was refused; the bytes of attachments are given away, not copied.
 
 import { parentPort } from 'node:worker_threads'
 import { parseMail } from './mime-parse.ts'
+import type { ParsedMail, Refused } from './parsed-mail.ts'
+import { readAsReport, type ReadReport } from './read-report.ts'
+
+export type MimeOrder = { source: Uint8Array<ArrayBuffer>; wanted: 'mail' | 'report' }
+export type MimeAnswer = ParsedMail | ReadReport | Refused
 
 const port = parentPort
 if (!port) throw new Error('mime-worker.ts runs as a worker thread')
 
-port.on('message', async (source: Uint8Array<ArrayBuffer>) => {
+port.on('message', async ({ source, wanted }: MimeOrder) => {
   const result = await parseMail(source)
+  if (result.kind === 'mail' && wanted === 'report') return port.postMessage(readAsReport(result))
   const contents = result.kind === 'mail' ? result.attachments.map(({ content }) => content.buffer as ArrayBuffer) : []
   port.postMessage(result, [...new Set(contents)])
 })

@@ -37,15 +37,15 @@ const BEFORE = '(?:said|code|error|returned|reply|response|responded with|reason
 const FORMS: readonly RegExp[] = [
   // A basic code with its enhanced one: `550 5.1.1`, `550-5.1.1`, `550: 5.1.1`, `550 (#5.1.1)`, `550-'5.4.1`.
   new RegExp(String.raw`(?<![\d.@\w])[45]\d\d[ :,'"#(-]{1,4}${ENHANCED}`),
-  // A basic code where an answer begins: at the start of a line, after a colon, a quote, an arrow, a bracket or a word.
-  new RegExp(String.raw`(?:^|[:'"#(>]\s?|(?:<<<|<-+|\*+|=>|-+) |\b${BEFORE}[\s:]{1,3})[45]\d\d(?=[\s:,-]+[^\d\s]|:|-)`),
+  // A basic code where an answer begins: at the start of a line, after a colon, a quote, an arrow, a bracket or a word. Of
+  // an arrow or a rule only the last mark is looked at: a run of them is as long as its author likes.
+  new RegExp(String.raw`(?:^|[:'"#(>]\s?|(?:<<<|=>|[*-]) |\b${BEFORE}[\s:]{1,3})[45]\d\d(?=[\s:,-]+[^\d\s]|:|-)`),
 ]
 /** An enhanced code alone: the words may stand on either side of it. */
 const BARE = new RegExp(String.raw`(?:^|[\s#(:'"[])(${ENHANCED})`)
 
-/** The answer from its code on, to the end of its line; null where there is no code. */
-export function answerIn(text: string): string | null {
-  const lines = logicalLines(text)
+/** The answer in logical lines, from its code on to the end of its line; null where there is no code. */
+export function answerIn(lines: readonly string[]): string | null {
   for (const form of FORMS) {
     for (const [index, line] of lines.entries()) {
       const match = form.exec(line)
@@ -59,17 +59,6 @@ export function answerIn(text: string): string | null {
   }
   const line = lines.find(each => BARE.test(each))
   return line === undefined ? null : `${BARE.exec(line)![1]} ${tidied(line)}`
-}
-
-/** The answer on a line that names the recipient, as transcripts of sessions have it. */
-export function answerNaming(text: string, address: string): string | null {
-  const lower = address.toLowerCase()
-  for (const line of logicalLines(text)) {
-    if (!line.toLowerCase().includes(lower)) continue
-    const answer = answerIn(line)
-    if (answer !== null) return answer
-  }
-  return null
 }
 
 const tidied = (answer: string): string =>

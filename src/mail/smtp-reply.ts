@@ -10,7 +10,7 @@ export type SmtpReply = {
   text: string
 }
 
-const TEXT_CHARS_MAX = 2_000 // what is kept with an event; of a reply of up to 64 KiB the beginning tells the reason
+export const REPLY_CHARS_MAX = 2_000 // what is kept with an event; of a reply of up to 64 KiB the beginning tells the reason
 
 /** The reply in its raw form, with or without line breaks at the end. */
 export function parseReply(raw: string): SmtpReply {
@@ -18,7 +18,7 @@ export function parseReply(raw: string): SmtpReply {
   let enhanced: string | null = null
   const texts: string[] = []
   // Twice the text that is kept leaves room for the codes at the start of each line.
-  for (const line of raw.slice(0, 2 * TEXT_CHARS_MAX).split(/[\r\n]+/)) {
+  for (const line of raw.slice(0, 2 * REPLY_CHARS_MAX).split(/[\r\n]+/)) {
     const basic = /^\s*([2-5]\d\d)(?!\d)[ -]?/.exec(line)
     const rest = basic ? line.slice(basic[0].length) : line
     const status = /^\s*([245]\.\d{1,3}\.\d{1,3})(?![\d.])[\s:-]*/.exec(rest)
@@ -30,7 +30,7 @@ export function parseReply(raw: string): SmtpReply {
     .join(' ')
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
     .trim()
-    .slice(0, TEXT_CHARS_MAX)
+    .slice(0, REPLY_CHARS_MAX)
     .toWellFormed()
   return { code, enhanced: enhanced ?? strayStatus(text), text }
 }

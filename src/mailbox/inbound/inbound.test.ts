@@ -9,7 +9,8 @@ import { idToBytes, newId } from '../../platform/ids.ts'
 import { returnPath } from '../../sending/delivery/return-path.ts'
 import { eventually } from '../../../test/support/factories.ts'
 import { theBox } from '../../../test/support/box.ts'
-import { aDeliveredMessage, anMx, arf, dsn, failed } from './inbound.fixture.ts'
+import { arf, dsn, failed } from '../../mail/report.fixture.ts'
+import { aDeliveredMessage, anMx } from './inbound.fixture.ts'
 
 test('a late bounce changes the delivery, suppresses the address and is an event, once', async t => {
   const { report } = await anMx(t)

@@ -1,8 +1,9 @@
 // The MX port: mail from anybody, without a login. So far it takes reports on what we sent; everything else is
 // refused at RCPT. 250 means that what the report changes is committed.
-import { displayValue, prependLines } from '../../mail/headers.ts'
+import { prependLines } from '../../mail/headers.ts'
 import { MimeReader } from '../../mail/mime-read.ts'
-import type { ParsedMail, RefusedReason } from '../../mail/parsed-mail.ts'
+import type { RefusedReason } from '../../mail/parsed-mail.ts'
+import type { ReadReport } from '../../mail/read-report.ts'
 import {
   type Admission,
   isLoopback,
@@ -33,7 +34,6 @@ const RECIPIENTS_MAX = 100 // RFC 5321 §4.5.3.1.8 asks for no less
 const MEMORY_BYTES_MAX = 33_554_432
 /** What the log says of a mail to many. */
 const LOGGED_MAX = 5
-const SUBJECT_CHARS_MAX = 200
 /** A large receiver's burst of bounces fits; a flood does not. */
 const ARRIVALS_PER_MINUTE = 1_000
 
@@ -89,7 +89,7 @@ export class MxServer {
 
   async #receive({ client, from, recipients, takeSource }: ReceivedMail<never, Recognised>): Promise<string> {
     // RFC 5321 §4.4: this is the final delivery. Bounces without a part for machines are known by it.
-    const read = await this.#reader.read(prependLines(takeSource(), `Return-Path: <${from}>\r\n`))
+    const read = await this.#reader.readReport(prependLines(takeSource(), `Return-Path: <${from}>\r\n`))
     const about = { session: client.id, ip: client.ip, from }
     if (read.kind === 'refused') return this.#unreadable(read.reason, about)
     try {
@@ -102,15 +102,11 @@ export class MxServer {
     }
   }
 
-  async #take(mail: ParsedMail, to: readonly Recognised[], about: object): Promise<void> {
+  async #take(mail: ReadReport, to: readonly Recognised[], about: object): Promise<void> {
     const taken = await takeReport(this.#world, mail, to)
     const messages = to.flatMap(each => ('messageId' in each ? [each.messageId] : [])).slice(0, LOGGED_MAX)
     const isToRole = to.some(({ kind }) => kind === 'role')
-    const subject = isToRole
-      ? displayValue(mail.subject ?? '')
-          .slice(0, SUBJECT_CHARS_MAX)
-          .toWellFormed()
-      : undefined
+    const subject = isToRole ? mail.subject : undefined
     const kinds = [...new Set(to.map(({ kind }) => kind))]
     this.#world.log.info({ ...about, to: kinds, messages, ...taken, subject }, 'a message came in')
   }

@@ -1,11 +1,9 @@
 // What a report from outside changes: a late bounce (RFC 3464), a complaint (RFC 5965), or nothing. Everything in it
 // was written by strangers; only the token in an address says which delivery it may touch.
-import type { ArfReport } from '../../mail/arf.ts'
-import type { ParsedMail } from '../../mail/parsed-mail.ts'
+import { verdictOn, type Reading, type ReadReport } from '../../mail/read-report.ts'
 import type { World } from '../../platform/world.ts'
 import { recordFindings, type Change, type Finding } from '../../sending/delivery/reports.ts'
 import { readReturnPath, type ReadReturnPath } from '../../sending/delivery/return-path.ts'
-import { readComplaint, readReport, verdictOn, type Reading } from './read-report.ts'
 import type { Recognised } from './recognise.ts'
 
 /** A mail may have many recipients of ours, and a report may name many: so many deliveries does one mail touch at most. */
@@ -18,23 +16,17 @@ export interface Taken {
 }
 
 /** In one transaction, for all the recipients that the mail came to. */
-export async function takeReport(world: World, mail: ParsedMail, to: readonly Recognised[]): Promise<Taken> {
+export async function takeReport(world: World, mail: ReadReport, to: readonly Recognised[]): Promise<Taken> {
   const findings = findingsIn(world, mail, to)
   return { findings: findings.length, changes: await recordFindings(world, findings) }
 }
 
-function findingsIn(world: World, mail: ParsedMail, to: readonly Recognised[]): Finding[] {
-  const readings = new Map<boolean, Reading>()
-  const readAs = (isReturnPath: boolean): Reading => {
-    const reading = readings.get(isReturnPath) ?? (isReturnPath ? readReport(mail) : (readComplaint(mail) ?? NOTHING))
-    readings.set(isReturnPath, reading)
-    return reading
-  }
+function findingsIn(world: World, { toReturnPath, toOthers }: ReadReport, to: readonly Recognised[]): Finding[] {
   const found = new Map<string, Finding>()
   for (const recipient of to) {
-    const about = recipient.kind === 'role' ? aboutInside(world, recipient.name, readAs(false)) : recipient
+    const about = recipient.kind === 'role' ? aboutInside(world, recipient.name, toOthers) : recipient
     if (!about) continue
-    for (const finding of findingsOn(about, readAs(recipient.kind === 'bounce'))) {
+    for (const finding of findingsOn(about, recipient.kind === 'bounce' ? toReturnPath : toOthers)) {
       const key = JSON.stringify([finding.kind, finding.about])
       if (!found.has(key)) found.set(key, finding)
       if (found.size >= FINDINGS_MAX) return [...found.values()]
@@ -42,8 +34,6 @@ function findingsIn(world: World, mail: ParsedMail, to: readonly Recognised[]): 
   }
   return [...found.values()]
 }
-
-const NOTHING: Reading = { kind: 'nothing' }
 
 /** One where the return path was the recipient's own; else one for each address that the report names. */
 function findingsOn({ messageId, n, envelope }: ReadReturnPath, reading: Reading): Finding[] {
@@ -76,17 +66,9 @@ function findingsOn({ messageId, n, envelope }: ReadReturnPath, reading: Reading
 /** Receivers take the recipient out of what they send to abuse@; our own token in the message still tells. */
 function aboutInside({ secrets, clock }: World, role: string, reading: Reading): ReadReturnPath | null {
   if (role !== 'abuse' || !('report' in reading)) return null
-  for (const token of tokensIn(reading.report)) {
+  for (const token of reading.report.tokens) {
     const found = readReturnPath(secrets, token, clock.now())
     if (found) return found
   }
   return null
-}
-
-const TOKEN = /(?<![a-z0-9])[bsc]-[a-z2-7]{32}-[a-z2-7]{16}(?![a-z0-9])/gi
-const TOKENS_MAX = 20
-
-function tokensIn({ originalMailFrom, returnPath, originalHeader }: ArfReport): string[] {
-  const places = [originalMailFrom, returnPath, ...originalHeader.map(({ value }) => value)]
-  return places.flatMap(place => [...(place ?? '').matchAll(TOKEN)].map(([token]) => token)).slice(0, TOKENS_MAX)
 }

@@ -19,7 +19,7 @@ import { simulate } from './simulator.ts'
 import { Sources, type SigningKeys } from './sources.ts'
 import { transactionsOf } from './transactions.ts'
 import type { GatedEnvelope, Outcome, SendResult } from './transport/outcome.ts'
-import { verdictOf } from './verdict.ts'
+import { verdictOf, type Attempted } from './verdict.ts'
 
 export interface Transport {
   sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
@@ -169,7 +169,7 @@ export class Courier {
             scope: scopeName(pause),
           })
         }
-        const verdict = verdictOf(outcome, { attempt: delivery.attempts, acceptedAt: delivery.accepted_at }, now)
+        const verdict = verdictOf(outcome, attemptedOn(delivery), now)
         await this.#recorder.record({ kind: 'attempted', delivery, leaseToken, verdict })
         if (complains) {
           const { message_id: messageId, n } = delivery
@@ -217,7 +217,7 @@ export class Courier {
           return this.#recorder.putOff({ ...leaseOf(delivery, leaseToken), due_at })
         }
         // Deferred again and again without an attempt, it would stay in the queue for ever.
-        const verdict = verdictOf(NOT_ATTEMPTED, { attempt: delivery.attempts, acceptedAt: delivery.accepted_at }, now)
+        const verdict = verdictOf(NOT_ATTEMPTED, attemptedOn(delivery), now)
         return this.#recorder.record({ kind: 'attempted', delivery, leaseToken, verdict })
       }),
     )
@@ -277,6 +277,12 @@ const NOT_ATTEMPTED: Outcome = {
   host: null,
   isPermanent: false,
 }
+
+const attemptedOn = ({ attempts, accepted_at, recipient }: Claimed): Attempted => ({
+  attempt: attempts,
+  acceptedAt: accepted_at,
+  recipient,
+})
 
 const factsOf = (message: MessageToSend, { recipient_domain }: Claimed): PauseFacts => ({
   tenantId: message.tenant_id,

@@ -8,6 +8,7 @@ import { isTooOld, pauseAfter } from './schedule.ts'
 export interface Attempted {
   attempt: number
   acceptedAt: Date
+  recipient: string
 }
 
 export type FinalStatus = 'delivered' | 'bounced' | 'blocked' | 'expired'
@@ -29,7 +30,7 @@ const RESPONSE_CHARS_MAX = 500
 
 export const clip = (text: string): string => text.slice(0, RESPONSE_CHARS_MAX).toWellFormed()
 
-export function verdictOf(outcome: Outcome, { attempt, acceptedAt }: Attempted, now: Date): Verdict {
+export function verdictOf(outcome: Outcome, { attempt, acceptedAt, recipient }: Attempted, now: Date): Verdict {
   const reply = replyOf(outcome)
   const facts = {
     dueAt: null,
@@ -40,7 +41,7 @@ export function verdictOf(outcome: Outcome, { attempt, acceptedAt }: Attempted, 
     bounceType: null,
   }
   if (outcome.kind === 'delivered') return { ...facts, status: 'delivered', data: { attempt, tls: outcome.tls } }
-  const { class: bounceClass, rule } = classOf(outcome, reply)
+  const { class: bounceClass, rule } = classOf(outcome, reply, recipient)
   const data = { attempt, phase: outcome.phase, rule }
   switch (bounceClass) {
     case 'hard':
@@ -59,9 +60,10 @@ export function verdictOf(outcome: Outcome, { attempt, acceptedAt }: Attempted, 
 function classOf(
   outcome: Exclude<Outcome, { kind: 'delivered' }>,
   reply: SmtpReply,
+  recipient: string,
 ): { class: BounceClass; rule: string } {
   if (outcome.kind === 'refused') {
-    const found = classifyReply(reply)
+    const found = classifyReply(reply, [recipient])
     // Said before any recipient was named: it is about us, and nobody is to be suppressed for it.
     const isSaidOfMailboxes = found.class === 'hard' || found.rule === 'refused-without-reason'
     const isAboutUs = isSaidOfMailboxes && BEFORE_RECIPIENTS.has(outcome.phase)

@@ -1,9 +1,9 @@
 // What a mail from outside says, and what reading it may cost.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseMail } from '../../mail/mime-parse.ts'
-import type { ParsedMail } from '../../mail/parsed-mail.ts'
-import { arf, dsn, failed } from './inbound.fixture.ts'
+import { parseMail } from './mime-parse.ts'
+import type { ParsedMail } from './parsed-mail.ts'
+import { arf, dsn, dsnSaying, failed } from './report.fixture.ts'
 import { readReport, verdictOn } from './read-report.ts'
 
 async function mailOf(lines: readonly string[]): Promise<ParsedMail> {
@@ -51,7 +51,45 @@ const daemon = (...body: string[]): string[] => [
 const repeated = (line: (n: number) => string, times: number): string[] =>
   Array.from({ length: times }, (_, n) => line(n))
 
+/** A notice that is looked at for each of a hundred recipients, because their fields do not say why. */
+const aboutHundred = (...notice: string[]): string[] =>
+  dsnSaying(notice, ...repeatedGroups(n => [`Final-Recipient: rfc822; u${n}@example.com`, 'Action: failed']))
+const repeatedGroups = (group: (n: number) => string[]): string[][] => Array.from({ length: 100 }, (_, n) => group(n))
+
+/** From nobody in particular: whether it is a bounce at all is told by its words. */
+const letter = (...body: string[]): string[] => [
+  'From: jane@example.com',
+  'Subject: Hi',
+  '',
+  'Your mail could not be delivered.',
+  ...body,
+]
+
 const HOSTILE: Record<string, string[]> = {
+  'a line of dashes': aboutHundred('-'.repeat(32_000)),
+  'a line of stars': aboutHundred('*'.repeat(32_000)),
+  'a line of arrows': aboutHundred('<-'.repeat(16_000)),
+  'short lines': aboutHundred(...repeated(() => 'a', 16_000)),
+  'short paragraphs': aboutHundred(...repeated(n => (n % 2 ? '' : 'a'), 20_000)),
+  'one line that names everybody': aboutHundred(repeated(n => `u${n}@example.com`, 1_500).join(' ')),
+  'lines that name one of many': aboutHundred(...repeated(n => `x u${n % 100}@example.com 55`, 1_500)),
+  'sections without a code': aboutHundred(...repeated(n => `<u${n}@example.com>: ${'- * '.repeat(70)}`, 100)),
+  'one recipient a hundred times': dsnSaying(
+    repeated(() => 'a@b.co\r\n', 3_000),
+    ...repeatedGroups(() => ['Final-Recipient: rfc822; a@b.co', 'Action: failed']),
+  ),
+  'at signs before blanks': aboutHundred(...repeated(() => `${'@'.repeat(66)}${' '.repeat(900)}z`, 33)),
+  'blanks around colons': aboutHundred(...repeated(() => `a@b.co${' '.repeat(450)}:${' '.repeat(450)}z`, 33)),
+  'words without an end': letter('receiv'.repeat(5_400)),
+  'more words without an end': letter('unverif'.repeat(4_600)),
+  'a long subject': ['Subject: ' + 'deliver'.repeat(140_000), 'From: MAILER-DAEMON@mx.example.com', '', 'Hello'],
+  'a long subject to the null sender': ['Subject: ' + 'deliver'.repeat(140_000), 'From: jane@example.com', '', 'Hello'],
+  'a long sender': [
+    `From: ${'mail-delivery'.repeat(70_000)} <jane@example.com>`,
+    'Subject: failure notice',
+    '',
+    'Hello',
+  ],
   'ten thousand groups of fields': dsn(...Array.from({ length: 10_000 }, (_, n) => failed(`u${n}@example.com`))),
   'many addresses': daemon(...repeated(n => `<u${n}@example.com>: 550 5.1.1 User user unknown-- not a b c`, 5_000)),
   'one long line': daemon(`550 ${'user '.repeat(500_000)}`),
@@ -71,13 +109,21 @@ const HOSTILE: Record<string, string[]> = {
   ),
 }
 
-for (const [what, lines] of Object.entries(HOSTILE)) {
-  test(`a hostile report costs the main thread little: ${what}`, async () => {
-    const mail = await mailOf(lines)
+/** The time of the processor, in milliseconds; the better of two, because the first also compiles the patterns. */
+function costOf(mail: ParsedMail): number {
+  const spent = [1, 2].map(() => {
     const before = process.threadCpuUsage()
     const reading = readReport(mail)
     if (reading.kind === 'bounce') for (let n = 0; n < 100; n++) verdictOn(reading.verdicts, `u${n}@example.com`)
     const { user, system } = process.threadCpuUsage(before)
-    assert.ok(user + system < 250_000, `${(user + system) / 1_000} ms`)
+    return (user + system) / 1_000
+  })
+  return spent.reduce((least, ms) => Math.min(least, ms))
+}
+
+for (const [what, lines] of Object.entries(HOSTILE)) {
+  test(`a hostile report costs little: ${what}`, async () => {
+    const ms = costOf(await mailOf(lines))
+    assert.ok(ms < 250, `${ms} ms`)
   })
 }

@@ -1,10 +1,13 @@
 // What a mail from outside says about a delivery: a verdict on it, a complaint, a wish to be left alone, or nothing. Pure, so
-// that the same reading can be held against a collection of reports.
-import { readArf, type ArfReport } from '../../mail/arf.ts'
-import type { BounceClass } from '../../mail/bounce-classes.ts'
-import { classifyDsn, readDsn, type DsnReport } from '../../mail/dsn.ts'
-import type { ParsedMail } from '../../mail/parsed-mail.ts'
-import type { SmtpReply } from '../../mail/smtp-reply.ts'
+// that it can be read in a thread of its own, and the same reading held against a collection of reports.
+
+import { readArf, type ArfReport } from './arf.ts'
+import type { BounceClass } from './bounce-classes.ts'
+import { classifyDsn, readDsn, type DsnReport } from './dsn.ts'
+import { displayValue } from './headers.ts'
+import type { ParsedMail } from './parsed-mail.ts'
+import type { SmtpReply } from './smtp-reply.ts'
+import { tokensIn } from './verp.ts'
 
 /** What became of one recipient, as somebody else says. */
 export interface Verdict {
@@ -16,10 +19,38 @@ export interface Verdict {
   reply: SmtpReply
 }
 
+/** The original's header may be long; of it only the marks of ours are kept. */
+export interface Complaint extends Omit<ArfReport, 'originalHeader'> {
+  /** Local parts that look like tokens of ours. Whether they are is for the holder of the key to say. */
+  tokens: string[]
+}
+
 export type Reading =
   | { kind: 'bounce'; verdicts: Verdict[] }
-  | { kind: 'complaint' | 'opt-out'; report: ArfReport }
+  | { kind: 'complaint' | 'opt-out'; report: Complaint }
   | { kind: 'nothing' }
+
+/** What a mail comes to, small whatever its size: it is copied from one thread to another. */
+export interface ReadReport {
+  kind: 'report'
+  /** As people see it, cut short. */
+  subject: string
+  /** What it says when it came to a return path. */
+  toReturnPath: Reading
+  /** What it says when it came to another address of ours: only complaints are sent there. */
+  toOthers: Reading
+}
+
+const SUBJECT_CHARS_MAX = 200 // for the log
+
+export const readAsReport = (mail: ParsedMail): ReadReport => ({
+  kind: 'report',
+  subject: displayValue(mail.subject ?? '')
+    .slice(0, SUBJECT_CHARS_MAX)
+    .toWellFormed(),
+  toReturnPath: readReport(mail),
+  toOthers: readComplaint(mail) ?? { kind: 'nothing' },
+})
 
 /** A mail to a return path. A receiver that sends complaints there is as good as one that asks for an address. */
 export function readReport(mail: ParsedMail): Reading {
@@ -35,11 +66,16 @@ const NO_COMPLAINTS = new Set(['not-spam', 'auth-failure', 'dmarc'])
 const OPT_OUTS = new Set(['opt-out', 'opt-out-list'])
 
 /** Null when the mail is no report of this kind at all. */
-export function readComplaint(mail: ParsedMail): Reading | null {
+function readComplaint(mail: ParsedMail): Reading | null {
   const report = readArf(mail)
   if (!report) return null
   if (NO_COMPLAINTS.has(report.feedbackType)) return { kind: 'nothing' }
-  return { kind: OPT_OUTS.has(report.feedbackType) ? 'opt-out' : 'complaint', report }
+  const { originalHeader, ...rest } = report
+  const places = [report.originalMailFrom, report.returnPath, ...originalHeader.map(({ value }) => value)]
+  return {
+    kind: OPT_OUTS.has(report.feedbackType) ? 'opt-out' : 'complaint',
+    report: { ...rest, tokens: tokensIn(places) },
+  }
 }
 
 const isStatusReport = (mail: ParsedMail): boolean =>
