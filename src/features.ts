@@ -60,6 +60,8 @@ export interface Features {
 
 /** Attempts under way get this long to end when the process is asked to; the leases of the others give them back. */
 const DRAIN_MS_MAX = 8_000
+/** The last part of it is for recording the pushes that are cut then. */
+const RECORD_MS_MAX = 2_000
 
 export function buildFeatures(world: World, { publicUrl }: { publicUrl: () => string }): Features {
   const { config } = world
@@ -95,8 +97,13 @@ export function buildFeatures(world: World, { publicUrl }: { publicUrl: () => st
       ...alertLoops({ sendMail: operatorMail(world, gate), http, paging }),
     ],
     close: async () => {
-      await Promise.all([courier.drain(DRAIN_MS_MAX), messenger.drain(DRAIN_MS_MAX)])
-      await Promise.all([transport.close(), http.close(), paging.close()])
+      const pushesEnd = async (): Promise<void> => {
+        await messenger.drain(DRAIN_MS_MAX - RECORD_MS_MAX)
+        await http.close()
+        await messenger.close(RECORD_MS_MAX)
+      }
+      await Promise.all([courier.drain(DRAIN_MS_MAX), pushesEnd()])
+      await Promise.all([transport.close(), paging.close()])
     },
   }
 }

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { suppress } from '../../src/control/feedback/suppress.ts'
+import { createDomain } from '../../src/identity/domains/create.ts'
 import { operatorMail } from '../../src/operator-mail.ts'
 import { system } from '../../src/platform/db/actor.ts'
 import type { Db } from '../../src/platform/db/database.ts'
 import { sql } from '../../src/platform/db/sql.ts'
 import { Gate } from '../../src/sending/messages/gate.ts'
 import { aBox } from '../support/box.ts'
+import { anAccount } from '../support/factories.ts'
 
 const senders = (db: Db) =>
   db.many<{ kind: string; name: string; sandbox: boolean }>(sql`
@@ -38,12 +40,57 @@ test('the account that an earlier version sent from is found again', async () =>
   const { world } = (await aBox({ environment: { ROLES: 'api' } })).app
   const mail = { to: 'a@ops.example', subject: 's', text: 't', metadata: {}, isSandbox: false }
   await operatorMail(world, new Gate(world))({ ...mail, key: 'first' })
-  await world.db.transact(system('test'), tx => tx.run(sql`delete from operator_senders`))
+  await world.db.transact(system('test'), async tx => {
+    await tx.run(sql`delete from operator_senders`)
+    // Its name is the operator's to change.
+    await tx.run(sql`update accounts set name = 'Postmaster'`)
+  })
 
   await operatorMail(world, new Gate(world))({ ...mail, key: 'second' })
 
   const accounts = await world.db.many(sql`select 1 from accounts`)
   assert.equal(accounts.length, 1)
+})
+
+test('after the domain of the platform has changed, alerts leave from the new one, and from the same account', async () => {
+  const mail = { to: 'a@ops.example', subject: 's', text: 't', metadata: {}, isSandbox: false }
+  const at = (name: string) => ({ ROLES: 'api', PLATFORM_DOMAIN: name })
+  const old = await aBox({ environment: at('old.example') })
+  await operatorMail(old.app.world, new Gate(old.app.world))({ ...mail, key: 'first' })
+  const { world } = (await aBox({ environment: at('new.example'), databaseUrl: old.databaseUrl })).app
+  // Several processes may find out at once.
+  const sends = Array.from({ length: 4 }, () => operatorMail(world, new Gate(world)))
+
+  const outcomes = await Promise.all(sends.map((send, n) => send({ ...mail, key: `second ${n}` })))
+
+  assert.deepEqual(outcomes, ['sent', 'sent', 'sent', 'sent'])
+  const messages = await world.db.many<{ from_domain: string; account_id: string }>(sql`
+    select distinct d.name as from_domain, m.account_id from messages m join domains d on d.id = m.domain_id order by 1`)
+  const account = messages[0]!.account_id
+  assert.deepEqual(messages, [
+    { from_domain: 'operator.new.example', account_id: account },
+    { from_domain: 'operator.old.example', account_id: account },
+  ])
+})
+
+test('tries that fail leave one account behind, which the one that succeeds uses', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const { world } = box.app
+  const { id: accountId, tenant } = await anAccount({ box })
+  const name = `operator.${world.config.PLATFORM_DOMAIN}`
+  const reach = { accountId, tenantId: null, inboxId: null }
+  await createDomain(world, system('test'), { reach, tenantId: tenant.id, name, isOwn: true })
+  const mail = { to: 'a@ops.example', subject: 's', text: 't', metadata: {}, isSandbox: false, key: 'first' }
+  const send = operatorMail(world, new Gate(world))
+
+  for (let n = 0; n < 3; n++) await assert.rejects(send(mail), /taken/)
+
+  const accounts = () => world.db.many<{ id: string }>(sql`select id from accounts where id <> ${accountId}`)
+  const left = await accounts()
+  assert.equal(left.length, 1)
+  await world.db.transact(system('test'), tx => tx.run(sql`delete from domains where name = ${name}`))
+  assert.equal(await send(mail), 'sent')
+  assert.deepEqual(await accounts(), left)
 })
 
 test('an address that bounced before is not written to again, and whoever asks hears of it', async () => {

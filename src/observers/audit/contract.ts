@@ -56,7 +56,9 @@ export const verifyAuditEndpoint = endpoint({
           'node that has them.',
       }),
       outside_head_id: Type.Optional(
-        Int64({ description: 'The newest entry that such a head vouches for; absent when there is none' }),
+        Int64({
+          description: 'The newest entry that a head written before this call vouches for; absent when there is none',
+        }),
       ),
     }),
   },

@@ -1,7 +1,7 @@
 // Signed heads outside the database: one JSON line per sealing, in DATA_DIR/audit-heads.jsonl. Whoever rewrites the
 // whole database still meets these.
 import { createReadStream } from 'node:fs'
-import { appendFile, open } from 'node:fs/promises'
+import { appendFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Config } from '../../platform/config.ts'
@@ -20,14 +20,18 @@ export const toLine = (head: Head) => ({
   signature: head.signature.toString('base64'),
 })
 
-/** The heads in the file, streamed. A line that was cut by a crash is passed over. */
-export async function* readHeads(file: string): AsyncGenerator<Head> {
-  const exists = await open(file, 'r').then(
-    handle => handle.close().then(() => true),
-    () => false,
+/** 0 where there is no such file. */
+export const bytesOfHeads = (file: string): Promise<number> =>
+  stat(file).then(
+    ({ size }) => size,
+    () => 0,
   )
-  if (!exists) return
-  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+
+/** The heads in the first bytes of the file, streamed. A line that was cut by a crash is passed over. */
+export async function* readHeads(file: string, bytes: number): AsyncGenerator<Head> {
+  if (bytes === 0) return
+  const input = createReadStream(file, { end: bytes - 1 })
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
     const head = parseLine(line)
     if (head) yield head
   }

@@ -3,7 +3,7 @@
 import { sameBytes } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
 import { BEFORE_FIRST, faultOfEntry, GENESIS, hashEntry, HeadSigner, sealMac, type Before } from './chain.ts'
-import { headsFile, readHeads } from './heads-file.ts'
+import { bytesOfHeads, headsFile, readHeads } from './heads-file.ts'
 import {
   findLastIds,
   listEntriesBetween,
@@ -37,9 +37,11 @@ const RANGE = 2_000
  * checked by the MACs that it was written with.
  */
 export async function verifyAudit(world: World): Promise<Verdict> {
+  // Before we seal: a head that this very call makes of what it finds says nothing about what was there earlier.
+  const outsideBytes = await bytesOfHeads(headsFile(world.config))
   await sealToHead(world)
   const chain = await walkChain(world)
-  const heads = await checkHeads(world, chain.lastId)
+  const heads = await checkHeads(world, { lastId: chain.lastId, outsideBytes })
   const broken = chain.broken ?? heads.broken
   const outside: Pick<Verdict, 'outside_heads' | 'outside_head_id'> =
     heads.outsideId === null
@@ -90,7 +92,10 @@ interface HeadsChecked {
 }
 
 /** Against truncation and against a chain rebuilt as a whole. */
-async function checkHeads(world: World, lastId: number): Promise<HeadsChecked> {
+async function checkHeads(
+  world: World,
+  { lastId, outsideBytes }: { lastId: number; outsideBytes: number },
+): Promise<HeadsChecked> {
   const signer = new HeadSigner(world.secrets)
   const checked: HeadsChecked = { broken: null, outsideId: null }
   const check = async (heads: Head[]): Promise<void> => {
@@ -107,7 +112,7 @@ async function checkHeads(world: World, lastId: number): Promise<HeadsChecked> {
       if (!checked.broken || id < checked.broken.id) checked.broken = { id, reason }
     }
   }
-  for await (const heads of batches(headsOutside(world, signer), 1_000)) {
+  for await (const heads of batches(headsOutside(world, signer, outsideBytes), 1_000)) {
     for (const { entryId } of heads) checked.outsideId = Math.max(checked.outsideId ?? 0, entryId)
     await check(heads)
   }
@@ -116,8 +121,8 @@ async function checkHeads(world: World, lastId: number): Promise<HeadsChecked> {
 }
 
 /** Heads in the file with a valid signature. A line without one proves nothing either way. */
-async function* headsOutside(world: World, signer: HeadSigner): AsyncGenerator<Head> {
-  for await (const head of readHeads(headsFile(world.config))) {
+async function* headsOutside(world: World, signer: HeadSigner, bytes: number): AsyncGenerator<Head> {
+  for await (const head of readHeads(headsFile(world.config), bytes)) {
     if (signer.isGenuine(head)) yield head
     else world.log.warn({ entry_id: head.entryId }, 'an audit head in DATA_DIR has no valid signature')
   }

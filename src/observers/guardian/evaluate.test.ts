@@ -216,6 +216,41 @@ test('a burst at the end of a minute is found in a window of one minute, and wha
   assert.deepEqual(await fired(), ['burst'])
 })
 
+test('what there is no room for in the look at whole minutes is looked at again by the next pass', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const { account, tenantId, pass, saveRule } = await aWatchedAccount({ box })
+  const { db } = box.app.world
+  const rule = { metric: 'recipients', scope_type: 'sender', window_seconds: 600, threshold: 10, action: 'alert' }
+  await saveRule({ ...rule, name: 'spike', baseline_multiplier: 2 })
+  box.clock.set(new Date('2027-03-10T14:08:40.000Z'))
+  await pass()
+  box.clock.set(new Date('2027-03-10T14:08:50.000Z'))
+  await db.transact(system('test'), async tx => {
+    const senders = sql`select ${account.id}::uuid, 'sender', 's' || n || '@example.com', ${tenantId}::uuid`
+    for (const [table, start] of [
+      [sql`metric_minutes`, new Date('2027-03-10T14:08:00.000Z')],
+      [sql`metric_hours`, new Date('2027-03-10T14:00:00.000Z')],
+    ] as const) {
+      await tx.run(sql`
+        insert into ${table} (account_id, scope_type, scope_value, tenant_id, start, recipients, delivered, hard_bounces,
+          soft_bounces, blocks, deferrals, complaints, auth_failures)
+        ${senders}, ${start}, 1, 0, 0, 0, 0, 0, 0, 0 from generate_series(1, 600) n`)
+    }
+    await tx.run(sql`
+      insert into metric_activity (account_id, scope_type, scope_value, tenant_id, counted_at)
+      ${senders}, ${tx.now} from generate_series(1, 600) n`)
+  })
+  // The window of the whole minute begins in another hour: its averages are other ones, which the pass reads as well. Both
+  // are more than what is read in one pass.
+  box.clock.set(new Date('2027-03-10T14:09:30.000Z'))
+  const now = box.clock.now()
+  await pass()
+
+  const change = await db.one<{ changed_at: Date }>(sql`
+    select changed_at from rule_changes where account_id = ${account.id}`)
+  assert.ok(change.changed_at >= now, change.changed_at.toISOString())
+})
+
 test('a baseline compares with the mean of such windows in the seven days before', async () => {
   const { pass, fired, alerts, saveRule, count: add } = await aWatchedAccount()
   await saveRule({
@@ -479,7 +514,7 @@ test('an account with hundreds of windows of its own keeps nobody waiting, and a
   assert.equal(states.length, 252, 'what a pass had no room for is not calm')
 })
 
-test('of an account with very many scopes a pass looks at some, at others the next time, and at all of the others', async () => {
+test('of an account with very many scopes the passes of an hour look at some, at others the next hour, and at all of the others', async () => {
   const {
     world,
     account,
@@ -499,7 +534,10 @@ test('of an account with very many scopes a pass looks at some, at others the ne
     listActiveScopesAnywhere(world.db, { since, longSince: since, now: moment }, { overrides, perAccount: 10 })
   const seen = new Set<string>()
   for (let n = 0; n < 40; n++) {
-    const { scopes, cut } = await look(new Date(now.getTime() + n))
+    const moment = new Date(now.getTime() + n * HOUR * 1000)
+    const { scopes, cut } = await look(moment)
+    const endOfHour = new Date(Math.ceil((moment.getTime() + 1) / HOUR / 1000) * HOUR * 1000 - 1)
+    assert.deepEqual(await look(endOfHour), { scopes, cut }, 'what was read of them is read once in an hour')
     assert.deepEqual([...cut], [account.id])
     const own = scopes.filter(scope => scope.account_id === account.id)
     assert.equal(own.length, 10)

@@ -69,7 +69,7 @@ export function evaluate(world: World, cache: HourCache = new HourCache()): Prom
     const look = new Look(tx, tx.now, cache)
     const running = await withoutResumed(tx, look, await look.findOver(book, scopes))
     const minutes = await findInWholeMinutes(tx, { book, scopes, cache, last, running })
-    const findings = [...running, ...minutes]
+    const findings = [...running, ...minutes.findings]
     const exempt = new Set(await listOperatorAccountsAnywhere(tx))
     const plans = await planAll({ look, now: tx.now, findings, states, exempt })
     const share = { max: PLANS_MAX, perOwnerMax: PLANS_PER_ACCOUNT_MAX }
@@ -77,7 +77,10 @@ export function evaluate(world: World, cache: HourCache = new HourCache()): Prom
     const failed = await act(world, taken)
     await remember(tx, book, { look, findings, states })
     // The next pass looks at all of their scopes again, and for the others goes on from here.
-    await upsertRuleChanges(tx, new Set([...active.cut, ...look.cutAccounts, ...cut, ...failed]))
+    await upsertRuleChanges(
+      tx,
+      new Set([...active.cut, ...look.cutAccounts, ...minutes.cutAccounts, ...cut, ...failed]),
+    )
     await upsertLastPass(tx)
     return { scopes: scopes.length, findings: findings.length, plans: plans.length }
   })
@@ -102,19 +105,21 @@ interface MinuteLook {
  * A window is counted in minutes: seen from the middle of one, it lacks up to a minute at its beginning, which is much of a
  * short one. So once a minute, when all of it has been counted, short windows are looked at as they were at its end.
  */
-async function findInWholeMinutes(tx: Tx, { book, scopes, cache, last, running }: MinuteLook): Promise<Judged[]> {
+async function findInWholeMinutes(
+  tx: Tx,
+  { book, scopes, cache, last, running }: MinuteLook,
+): Promise<{ findings: Judged[]; cutAccounts: ReadonlySet<string> }> {
   const end = minuteSettledAt(tx.now)
   // After a longer silence that minute is no longer news.
   const sinceMs = last ? tx.now.getTime() - last.getTime() : Infinity
-  if (!last || sinceMs < 0 || sinceMs > MINUTE_MS || minuteSettledAt(last) === end) return []
+  if (!last || sinceMs < 0 || sinceMs > MINUTE_MS || minuteSettledAt(last) === end) {
+    return { findings: [], cutAccounts: new Set() }
+  }
   const look = new Look(tx, new Date(end - 1), cache)
   const known = new Set(running.map(({ rule, scope }) => stateKey(rule.name, scope)))
   const found = await look.findOver(book, scopes, SHORT_WINDOW_SECONDS)
-  return withoutResumed(
-    tx,
-    look,
-    found.filter(({ rule, scope }) => !known.has(stateKey(rule.name, scope))),
-  )
+  const news = found.filter(({ rule, scope }) => !known.has(stateKey(rule.name, scope)))
+  return { findings: await withoutResumed(tx, look, news), cutAccounts: look.cutAccounts }
 }
 
 const minuteSettledAt = (now: Date): number => Math.floor((now.getTime() - SETTLED_MS) / MINUTE_MS) * MINUTE_MS

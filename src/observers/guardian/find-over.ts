@@ -165,8 +165,7 @@ export class Look {
       chunk.forEach((scope, index) => live.set(scopeKey(scope), bounds[index]!))
     }
     return scope => {
-      const key = scopeKey(scope)
-      const [old, fresh] = [settled?.get(key), live.get(key)!]
+      const [old, fresh] = [settled?.(scope), live.get(scopeKey(scope))!]
       if (!settled) return fresh
       return old && { least: add(old.least, fresh.least), most: add(old.most, fresh.most) }
     }
@@ -192,7 +191,7 @@ export class Look {
     )
     const found = await listAddressHistories(this.#db, scopeType, logins, { window, windowSeconds })
     const addresses = new Map(logins.map((scope, index) => [scopeKey(scope), found[index]!]))
-    return (rule, scope) => (isAboutLogins(rule) ? addresses : histories).get(scopeKey(scope))
+    return (rule, scope) => (isAboutLogins(rule) ? addresses.get(scopeKey(scope)) : histories(scope))
   }
 
   async #confirm(scopeType: ScopeType, suspects: readonly Suspect[], window: Period): Promise<Finding[]> {

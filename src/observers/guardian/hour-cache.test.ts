@@ -13,7 +13,7 @@ const ask = (cache: HourCache, name: string, hours: number, items: readonly numb
       return missing.map(item => item * 2)
     },
   )
-  return kept.then(sums => ({ read, sums: items.map(item => sums.get(String(item))) }))
+  return kept.then(sums => ({ read, sums: items.map(sums) }))
 }
 
 test('what is known is not read again while it is asked for at every pass', async () => {
@@ -57,6 +57,40 @@ test('an account with thousands of scopes leaves room for others, in one questio
   const many = Array.from({ length: 400 }, (_, n) => 10_000 + n)
   assert.equal((await ask(apart, 'other week', 168, many)).read.length, 49, 'what it may have of the reserve')
   assert.deepEqual([...apart.cutAccounts], ['large', 'small'])
+})
+
+test('what is kept of an owner and of all has a bound, and what is dropped is read again in turn', async () => {
+  const [perOwnerMax, max] = [100, 250]
+  const cache = new HourCache({ perOwnerMax, max })
+  const items = Array.from({ length: 300 }, (_, n) => n)
+  const seen = new Set<number>()
+  for (let pass = 0; seen.size < items.length; pass++) {
+    assert.ok(pass < 100, `${seen.size} of 300 were read`)
+    cache.beginPass()
+    assert.ok(cache.size <= perOwnerMax, `${cache.size} of one owner`)
+    const { read, sums } = await ask(cache, 'week', 1_000, items)
+    assert.ok(pass === 0 || read.length > 0)
+    for (const item of read) seen.add(item)
+    // What is known in a pass is known to its end.
+    assert.ok(read.every(item => sums[item] === item * 2))
+  }
+
+  const shared = new HourCache({ perOwnerMax, max })
+  for (let owner = 0; owner < 5; owner++) {
+    await shared.get(
+      {
+        name: 'day',
+        hours: 24,
+        items: items.slice(0, 90),
+        keyOf: item => `${owner} ${item}`,
+        ownerOf: () => `${owner}`,
+      },
+      async missing => missing,
+    )
+  }
+  assert.equal(shared.size, 450)
+  shared.beginPass()
+  assert.ok(shared.size <= 250 && shared.size >= 200, `${shared.size} of all`)
 })
 
 test('each owner has one in turn, and who is cut is known', () => {

@@ -1,5 +1,6 @@
 // Sums over hours that are over, kept by the process that evaluates: they do not change any more, and reading a day or a
 // week of them for ten thousand scopes at every pass would cost seconds. Thrown away as soon as the hour moves on.
+import { randomInt } from 'node:crypto'
 import { takeInTurn } from './in-turn.ts'
 
 /** Hours of scopes that may be read in one pass: about a second on a busy machine. The rest is for the next passes. */
@@ -7,6 +8,13 @@ const HOURS_MAX = 150_000
 /** On top of it, for accounts that have read little: fifty scopes of a week. One with thousands must not keep them waiting. */
 const RESERVE_HOURS = 50_000
 const LITTLE_HOURS = 50 * 168
+
+/**
+ * What is kept from one pass to the next, at a few hundred bytes each: two windows of as many scopes of an account as a pass
+ * looks at, and three accounts like that. What is dropped is read again, on the budget of the passes that come.
+ */
+const KEPT_PER_OWNER_MAX = 100_000
+const KEPT_MAX = 300_000
 
 interface Wanted<Item> {
   /** What is summed, and over which hours. */
@@ -18,22 +26,38 @@ interface Wanted<Item> {
   ownerOf: (item: Item) => string
 }
 
+/** By owner and key, the oldest first. */
+type Kept = Map<string, Map<string, unknown>>
+
 export class HourCache {
-  readonly #kept = new Map<string, Map<string, unknown>>()
+  readonly #kept = new Map<string, Kept>()
   readonly #used = new Set<string>()
   readonly #spent = new Map<string, number>()
   readonly #cut = new Set<string>()
+  readonly #perOwnerMax: number
+  readonly #max: number
+  #hasDropped = false
   #budget = HOURS_MAX
   #reserve = RESERVE_HOURS
 
-  /** What was not asked for since the last call is forgotten. */
+  constructor({ perOwnerMax = KEPT_PER_OWNER_MAX, max = KEPT_MAX }: { perOwnerMax?: number; max?: number } = {}) {
+    this.#perOwnerMax = perOwnerMax
+    this.#max = max
+  }
+
+  /** What was not asked for since the last call is forgotten, and of the rest what is too much. */
   beginPass(): void {
     for (const name of this.#kept.keys()) if (!this.#used.has(name)) this.#kept.delete(name)
+    this.#trim()
     this.#used.clear()
     this.#spent.clear()
     this.#cut.clear()
     this.#budget = HOURS_MAX
     this.#reserve = RESERVE_HOURS
+  }
+
+  get size(): number {
+    return [...this.#countByOwner().values()].reduce((total, count) => total + count, 0)
   }
 
   /** False when something in this pass has to wait for the next one. */
@@ -46,23 +70,64 @@ export class HourCache {
     return this.#cut
   }
 
-  /** By key. `load` reads those that are not known; a key without an entry was not read for want of budget. */
+  /** By item. `load` reads those that are not known; undefined for what was not read for want of budget. */
   async get<Item, Sums>(
     wanted: Wanted<Item>,
     load: (missing: Item[]) => Promise<Sums[]>,
-  ): Promise<ReadonlyMap<string, Sums>> {
-    const { name, keyOf } = wanted
+  ): Promise<(item: Item) => Sums | undefined> {
+    const { name, keyOf, ownerOf } = wanted
     this.#used.add(name)
-    let kept = this.#kept.get(name) as Map<string, Sums> | undefined
-    if (!kept) this.#kept.set(name, (kept = new Map<string, Sums>()))
+    let kept = this.#kept.get(name) as Map<string, Map<string, Sums>> | undefined
+    if (!kept) this.#kept.set(name, (kept = new Map<string, Map<string, Sums>>()))
     const known = kept
-    const affordable = this.#afford({ ...wanted, items: wanted.items.filter(item => !known.has(keyOf(item))) })
+    const find = (item: Item): Sums | undefined => known.get(ownerOf(item))?.get(keyOf(item))
+    const has = (item: Item): boolean => known.get(ownerOf(item))?.has(keyOf(item)) ?? false
+    const missing = wanted.items.filter(item => !has(item))
+    const affordable = this.#afford({ ...wanted, items: this.#hasDropped ? fromAnywhere(missing) : missing })
     for (let start = 0; start < affordable.length; start += CHUNK) {
       const chunk = affordable.slice(start, start + CHUNK)
       const sums = await load(chunk)
-      chunk.forEach((item, index) => known.set(keyOf(item), sums[index]!))
+      for (const [index, item] of chunk.entries()) {
+        let own = known.get(ownerOf(item))
+        if (!own) known.set(ownerOf(item), (own = new Map<string, Sums>()))
+        own.set(keyOf(item), sums[index]!)
+      }
     }
-    return known
+    return find
+  }
+
+  /**
+   * Between passes only, so that what a pass has read is there to its end; a pass adds no more than its budget. The oldest go
+   * first, and the next pass begins to read anywhere: those at the end would otherwise never have their turn.
+   */
+  #trim(): void {
+    const counts = this.#countByOwner()
+    const totalWith = (most: number): number =>
+      [...counts.values()].reduce((sum, count) => sum + Math.min(count, most), 0)
+    let share = this.#perOwnerMax
+    while (share > 1 && totalWith(share) > this.#max) share = Math.max(1, Math.min(share - 1, Math.floor(share * 0.9)))
+    this.#hasDropped = [...counts.values()].some(count => count > share)
+    for (const [owner, count] of counts) this.#drop(owner, count - share)
+  }
+
+  #drop(owner: string, count: number): void {
+    let left = count
+    for (const kept of this.#kept.values()) {
+      const own = kept.get(owner)
+      for (const key of own?.keys() ?? []) {
+        if (left <= 0) return
+        own!.delete(key)
+        left -= 1
+      }
+    }
+  }
+
+  #countByOwner(): Map<string, number> {
+    const counts = new Map<string, number>()
+    for (const kept of this.#kept.values()) {
+      for (const [owner, own] of kept) counts.set(owner, (counts.get(owner) ?? 0) + own.size)
+    }
+    return counts
   }
 
   #afford<Item>({ hours: wantedHours, items, ownerOf }: Wanted<Item>): Item[] {
@@ -92,3 +157,8 @@ export class HourCache {
 
 /** In one statement, within its time limit on a busy machine. */
 const CHUNK = 1_000
+
+const fromAnywhere = <Item>(items: readonly Item[]): Item[] => {
+  const start = randomInt(items.length + 1)
+  return [...items.slice(start), ...items.slice(0, start)]
+}

@@ -204,7 +204,8 @@ export interface ActiveScopes {
 
 /**
  * Scopes in which something happened. Domains, senders and keys only where the account has a rule about such; of an account
- * with too many, those that the platform's rules are about and others by chance, not the same ones at each pass.
+ * with too many, those that the platform's rules are about and others by chance: the same ones for an hour, so that what
+ * was read about them is of use to the passes that follow, and then others.
  */
 export async function listActiveScopesAnywhere(
   db: Db,
@@ -231,7 +232,7 @@ export async function listActiveScopesAnywhere(
       select account_id from active group by account_id having count(*) > ${perAccount}
     ), placed as (
       select a.*, row_number() over (partition by account_id order by scope_type not in ('tenant', 'credential'),
-        hashtextextended(scope_value, ${now.getTime()})) as place
+        hashtextextended(scope_value, ${hourBefore(now).getTime()})) as place
       from active a where account_id in (select account_id from crowded)
     )
     select account_id, scope_type, scope_value, tenant_id, false as is_cut from active

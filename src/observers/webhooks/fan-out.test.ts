@@ -8,7 +8,7 @@ import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { advanceTail, readTailOnce } from '../../platform/loops/tail.ts'
 import { aReceiver } from '../../platform/net/receiver.fixture.ts'
-import { BacklogReader, fanOut } from './fan-out.ts'
+import { BacklogReader, fanOut, RowLimit } from './fan-out.ts'
 
 const environment = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }
 const by = system('test')
@@ -145,6 +145,94 @@ test('whatever the order of rounds, slices and failures, each event has one atte
   events[2]! += 1
   assert.deepEqual(await Promise.all(accounts.map(each => attemptsOf(box, each))), expected())
   assert.deepEqual(await backlogs(box), [], 'who has caught up leaves the backlog')
+})
+
+/** One for each of so many tenants, of which the account's first is one. */
+const addWebhooksOfTenants = ({ app }: Box, { id, tenant }: TestAccount, count: number): Promise<number> =>
+  app.world.db.transact(by, tx =>
+    tx.run(sql`
+      with others as (
+        insert into tenants (id, account_id, external_id, name, status, max_recipients_per_message, created_at)
+        select gen_random_uuid(), ${id}::uuid, 'other ' || n, 'Other', 'active', 1000, ${tx.now}
+        from generate_series(2, ${count}::integer) n returning id
+      ), made as (
+        insert into webhooks (id, account_id, tenant_id, url, event_types, status, secret, after_event_id, created_at)
+        select gen_random_uuid(), ${id}::uuid, tenant_id, 'http://127.0.0.1:1/', '{}', 'disabled', '', 0, ${tx.now}
+        from (select id as tenant_id from others union all select ${tenant.id}::uuid) t returning id
+      )
+      insert into webhook_lanes (webhook_id) select id from made`),
+  )
+
+const happenAt = ({ app }: Box, { id, tenant }: TestAccount, count: number): Promise<void> =>
+  app.world.db.transact(by, async tx => {
+    for (let n = 0; n < count; n++) tx.record({ type: 'accepted', accountId: id, tenantId: tenant.id })
+  })
+
+test('webhooks that cannot want an event count neither for the tail nor for a slice', async () => {
+  const box = await aBox({ environment: { ...environment, ROLES: 'api' } })
+  const { world } = box.app
+  const [account, crowded] = [await anAccount({ box }), await anAccount({ box })]
+  for (const each of [account, crowded]) await addWebhooksOfTenants(box, each, 100)
+  const tail = fanOut()
+  await readTailOnce(world, tail)
+  while ((await advanceTail(world, tail)) > 0);
+  await happenAt(box, account, 1_000)
+  while ((await advanceTail(world, tail)) > 0);
+  assert.deepEqual(await attemptsOf(box, account), { attempts: 1_000, events: 1_000 })
+  assert.deepEqual(await backlogs(box), [])
+
+  await addSilentWebhooks(box, crowded, 10)
+  await happenAt(box, crowded, 1_000)
+  while ((await advanceTail(world, tail)) > 0);
+  await new BacklogReader().takeSlice(world, signal)
+
+  // Eleven want each: as many events as fit into 4,000 rows.
+  assert.deepEqual(await attemptsOf(box, crowded), { attempts: 363 * 11, events: 363 })
+})
+
+test('a limit of rows shrinks by what is slow or fails, to a hundred at the least, and grows again without work', async () => {
+  const limit = new RowLimit()
+  const fails = () => limit.learn(() => Promise.reject(new Error('too much')))
+  for (const max of [1_000, 250, 100, 100]) {
+    await assert.rejects(fails())
+    assert.equal(limit.max, max)
+  }
+
+  limit.recover()
+  assert.equal(limit.max, 200)
+  await limit.learn(async () => {})
+  assert.equal(limit.max, 400)
+  for (let n = 0; n < 10; n++) limit.recover()
+  assert.equal(limit.max, 4_000)
+})
+
+test('accounts leave the backlog once they are small enough, although a round had failed before', async () => {
+  const box = await aBox({ environment: { ...environment, ROLES: 'api' } })
+  const { world } = box.app
+  const account = await anAccount({ box })
+  await addSilentWebhooks(box, account, 10)
+  const tail = fanOut()
+  await readTailOnce(world, tail)
+  while ((await advanceTail(world, tail)) > 0);
+  await happen(box, account, 1)
+  const away = new Error('the database is away')
+  const failing = { ...world, db: Object.create(world.db) as typeof world.db }
+  // The statement that writes fails, as it would when it takes too long.
+  failing.db.transact = (actor, recipe) =>
+    world.db.transact(actor, tx => recipe(Object.assign(tx, { run: () => Promise.reject(away) })))
+  failing.db.transactLightly = failing.db.transact
+  for (let n = 0; n < 8; n++) await assert.rejects(advanceTail(failing, tail), away)
+
+  for (let n = 0; n < 8; n++) {
+    await happen(box, account, 30)
+    while ((await advanceTail(world, tail)) > 0);
+    while ((await new BacklogReader().takeSlice(world, signal)) > 0);
+  }
+
+  await happen(box, account, 30)
+  while ((await advanceTail(world, tail)) > 0);
+  assert.deepEqual(await backlogs(box), [])
+  assert.deepEqual(await attemptsOf(box, account), { attempts: 271 * 10, events: 271 })
 })
 
 test('a webhook that is enabled again while its account is behind misses nothing that was its', async () => {

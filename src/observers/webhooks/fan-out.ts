@@ -8,9 +8,9 @@ import type { RangeTail } from '../../platform/loops/loop.ts'
 import type { World } from '../../platform/world.ts'
 import {
   claimBacklog,
-  countListeners,
   deleteSettledBacklogs,
   findFanOutState,
+  hasListeners,
   insertAttempts,
   insertBacklogs,
   insertSliceOfAttempts,
@@ -26,6 +26,8 @@ export const FAN_OUT = 'webhook-fan-out'
 const EVENTS_MAX = 5_000
 /** Attempts written in one transaction: about a tenth of a second on a busy machine. */
 const ROWS_MAX = 4_000
+/** So few are written in time by any database that works at all. */
+const ROWS_MIN = 100
 /** A transaction that takes longer is followed by a smaller one. */
 const ROUND_MS_GOOD = 300
 /** Nobody feels it in a push, and at 2,000 events a second it saves most of the rounds. */
@@ -55,6 +57,7 @@ export function fanOut(): RangeTail {
       const { direct, behind } = shareOut(await listWork(tx, range), rows.max)
       if (behind.length > 0) await insertBacklogs(tx, behind, range.after)
       if (direct.length > 0) hasNews = (await rows.learn(() => insertAttempts(tx, range, direct))) > 0
+      else rows.recover()
       hasBacklog = behind.length > 0 || state.has_backlogs
     },
     committed: world => {
@@ -101,19 +104,17 @@ async function fanOutSlice(tx: Tx, rowsMax: number): Promise<true | null> {
   const backlog = await claimBacklog(tx, FAN_OUT)
   if (!backlog) return null
   const { account_id: accountId, cursor: after, up_to: upTo } = backlog
-  const listeners = await countListeners(tx, accountId, after)
   let cursor = upTo
-  if (listeners > 0) {
-    const eventsMax = Math.max(1, Math.floor(rowsMax / listeners))
-    const slice = await insertSliceOfAttempts(tx, accountId, { after, upTo, eventsMax })
-    if (slice.events === eventsMax) cursor = slice.last!
+  if (await hasListeners(tx, accountId, after)) {
+    const { last, is_full: isFull } = await insertSliceOfAttempts(tx, accountId, { after, upTo, rowsMax })
+    if (isFull) cursor = last!
   }
   await updateBacklog(tx, accountId, cursor)
   return true
 }
 
 /** How many rows a transaction may write: fewer when the last one was slow, and much fewer when it failed. */
-class RowLimit {
+export class RowLimit {
   #max = ROWS_MAX
 
   get max(): number {
@@ -124,10 +125,18 @@ class RowLimit {
     const before = this.#max
     const began = performance.now()
     // Unless it ends in time: one that was too much must be smaller when it is tried again.
-    this.#max = Math.max(1, Math.floor(before / 4))
+    this.#set(before / 4)
     const result = await write(before)
-    const isQuick = performance.now() - began < ROUND_MS_GOOD
-    this.#max = isQuick ? Math.min(ROWS_MAX, before * 2) : Math.max(1, Math.floor(before / 2))
+    this.#set(performance.now() - began < ROUND_MS_GOOD ? before * 2 : before / 2)
     return result
+  }
+
+  /** Nothing fitted, so nothing can be learned: with a limit that stays everything would go into the backlog for ever. */
+  recover(): void {
+    this.#set(this.#max * 2)
+  }
+
+  #set(rows: number): void {
+    this.#max = Math.max(ROWS_MIN, Math.min(ROWS_MAX, Math.floor(rows)))
   }
 }

@@ -102,14 +102,26 @@ export class Messenger {
     })
   }
 
-  /** Gives back what waits, and lets what is under way end, for so long; after that its leases give it back. */
+  /** Gives back what waits, and gives what is in flight so long to end. */
   async drain(timeoutMs: number): Promise<void> {
     this.#isStopping = true
     await this.#release([...this.#lanes.values()].flatMap(lane => lane.waiting.splice(0)))
-    const deadline = performance.now() + timeoutMs
-    while (this.#held.size > 0 && performance.now() < deadline) await new Promise(resolve => setTimeout(resolve, 20))
+    await this.#untilNothingIsHeld(timeoutMs)
+  }
+
+  /**
+   * After `drain`, once the HTTP client is closed: what that cut has a result now, which gets so long to be recorded. What
+   * is not recorded is given back by its lease.
+   */
+  async close(timeoutMs: number): Promise<void> {
+    await this.#untilNothingIsHeld(timeoutMs)
     const results = this.#recorder.giveUp()
     if (results > 0) this.#world.log.error({ results }, 'known results of pushes are lost with this process')
+  }
+
+  async #untilNothingIsHeld(timeoutMs: number): Promise<void> {
+    const deadline = performance.now() + timeoutMs
+    while (this.#held.size > 0 && performance.now() < deadline) await new Promise(resolve => setTimeout(resolve, 20))
   }
 
   /** What waits for endpoints that were quick and hang now: others may hold it. */

@@ -60,7 +60,8 @@ export const isLost = (error: unknown): boolean =>
   isAway(error) && !BUSY_CODES.has((error as DatabaseError).code ?? '') && !isShutPool(error)
 
 /** Our own end, at shutdown. */
-const isShutPool = (error: unknown): boolean => (error as Error).message.startsWith('Cannot use a pool after')
+const isShutPool = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith('Cannot use a pool after')
 
 /** Deadlock or serialization failure: the same recipe succeeds when run again. */
 export function isCollision(error: unknown): boolean {
@@ -82,3 +83,6 @@ export const unavailable = (cause: unknown): Refusal =>
 
 /** What a transaction throws while the database is away; anything else is the statement's own fault. */
 export const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable'
+
+/** As above because this process has closed its connections: the same call never succeeds again. */
+export const isClosed = (error: unknown): boolean => isUnavailable(error) && isShutPool((error as Refusal).cause)

@@ -2,6 +2,7 @@
 // the others, look sooner than their next poll. A hint may be lost; polling is the truth. Never sent inside a
 // transaction, where NOTIFY would take a server-wide lock at commit.
 import { EventEmitter } from 'node:events'
+import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
@@ -11,6 +12,8 @@ const CHANNEL = 'sluice'
 /** At most this often per topic across processes: a NOTIFY is a commit of its own. */
 const NOTIFY_EVERY_MS = 50
 const RECONNECT_MS = 1_000
+const CONNECT_MS_MAX = 5_000
+const END_MS_MAX = 1_000
 
 export class Wakeups {
   readonly #emitter = new EventEmitter().setMaxListeners(0)
@@ -46,34 +49,40 @@ export class Wakeups {
   async close(): Promise<void> {
     this.#stopping.abort()
     if (this.#timer) clearTimeout(this.#timer)
-    await this.#client?.end().catch(() => {})
     await this.#listening
   }
 
   async #listenForEver(url: string): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
+    const { signal } = this.#stopping
+    const stopped = new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+    while (!signal.aborted) {
       const client = new pg.Client({
         connectionString: url,
         application_name: 'sluice-wakeups',
+        connectionTimeoutMillis: CONNECT_MS_MAX,
         keepAlive: true,
         pipeline: true,
       })
-      const gone = new Promise<void>(resolve => client.once('end', resolve))
-      client.on('error', () => {})
-      client.on('notification', ({ payload }) => this.#emitter.emit(payload as Topic))
-      try {
-        await client.connect()
-        await client.query(`listen ${CHANNEL}`)
-        this.#client = client
-        // Whatever was hinted while we were away is looked for now.
-        for (const topic of this.#emitter.eventNames()) this.#emitter.emit(topic)
-        await gone
-      } catch {
-        await client.end().catch(() => {})
-      }
+      // Raced: a client that is ended while it connects never says whether it has connected.
+      await Promise.race([this.#listenWith(client), stopped]).catch(() => {})
       this.#client = null
-      await delay(RECONNECT_MS, null, { signal: this.#stopping.signal }).catch(() => {})
+      await end(client)
+      await delay(RECONNECT_MS, null, { signal }).catch(() => {})
     }
+  }
+
+  /** Until the connection is gone. */
+  async #listenWith(client: pg.Client): Promise<void> {
+    const gone = new Promise<void>(resolve => client.once('end', resolve))
+    client.on('error', () => {})
+    client.on('notification', ({ payload }) => this.#emitter.emit(payload as Topic))
+    await client.connect()
+    await client.query(`listen ${CHANNEL}`)
+    if (this.#stopping.signal.aborted) return
+    this.#client = client
+    // Whatever was hinted while we were away is looked for now.
+    for (const topic of this.#emitter.eventNames()) this.#emitter.emit(topic)
+    await gone
   }
 
   #notify(): void {
@@ -85,4 +94,11 @@ export class Wakeups {
       ?.query('select pg_notify($1, topic) from unnest($2::text[]) as topic', [CHANNEL, topics])
       .catch(() => {})
   }
+}
+
+/** A database that does not answer must not keep the process: the connection is cut when saying goodbye takes too long. */
+async function end(client: pg.Client): Promise<void> {
+  await Promise.race([client.end().catch(() => {}), delay(END_MS_MAX, null, { ref: false })])
+  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
+  stream.destroy()
 }

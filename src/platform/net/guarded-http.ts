@@ -213,6 +213,7 @@ const REASONS: Record<string, string> = {
   ETIMEDOUT: 'The connection took too long.',
   EHOSTUNREACH: 'The host cannot be reached.',
   ENETUNREACH: 'The host cannot be reached: no route to its network.',
+  UND_ERR_DESTROYED: 'The service that pushed was stopped before the answer came.',
   UND_ERR_HEADERS_OVERFLOW: 'The headers of the answer are too large.',
 }
 
