@@ -103,10 +103,11 @@ test('whatever is asked for, the budget is never exceeded and everybody is serve
       const open: { bytes: number; release: () => void }[] = []
       let served = 0
       for (const { owner, bytes } of wanted) {
-        void budget.acquire(bytes, owner).then(release => {
-          open.push({ bytes: Math.min(bytes, 100), release })
+        const begin = async (): Promise<void> => {
+          open.push({ bytes: Math.min(bytes, 100), release: await budget.acquire(bytes, owner) })
           served += 1
-        })
+        }
+        void begin()
       }
       await new Promise(resolve => setImmediate(resolve))
       while (open.length > 0) {
