@@ -47,6 +47,79 @@ test('owners that wait are served in turns', async () => {
   assert.deepEqual(order.slice(0, 3).toSorted(), ['a', 'b', 'c'])
 })
 
+test('a large thing is served although small ones that would fit keep coming', async () => {
+  const budget = new ByteBudget(100)
+  const held = [await budget.acquire(30, 'a'), await budget.acquire(30, 'b')]
+  const large = budget.acquire(60, 'large')
+  let isServed = false
+  void large.then(() => (isServed = true))
+  // As soon as one of the small ones ends the next has come.
+  for (let n = 0; n < 20 && !isServed; n++) {
+    const next = budget.acquire(30, `small${n}`)
+    held.shift()!()
+    void next.then(release => held.push(release))
+    await settled(next)
+    if (held.length === 0) break
+  }
+  assert.equal(isServed, true)
+})
+
+test('an owner that has its half and wants more keeps nobody else waiting', async () => {
+  const budget = new ByteBudget(100)
+  await budget.acquire(50, 'a')
+  const more = budget.acquire(20, 'a')
+  for (let n = 0; n < 20; n++) {
+    const release = budget.tryAcquire(50, 'b')
+    assert.notEqual(release, null)
+    release!()
+  }
+  assert.equal(await settled(more), false)
+})
+
+test('who finds no room may leave, and who stops waiting holds nobody up', async () => {
+  const budget = new ByteBudget(100)
+  const release = await budget.acquire(60, 'a')
+  assert.equal(budget.tryAcquire(60, 'b'), null)
+  const stopping = new AbortController()
+  const large = budget.acquire(80, 'b', stopping.signal)
+  for (let n = 0; n < 2; n++) (await budget.acquire(40, 'c'))()
+  const small = budget.acquire(40, 'c')
+  assert.equal(await settled(small), false, 'what is free is promised')
+  stopping.abort(new Error('stopping'))
+  await assert.rejects(large, /stopping/)
+  assert.equal(await settled(small), true)
+  release()
+  assert.notEqual(budget.tryAcquire(60, 'b'), null)
+})
+
+test('whatever is asked for, the budget is never exceeded and everybody is served', async () => {
+  const asked = fc.array(
+    fc.record({ owner: fc.constantFrom('a', 'b', 'c'), bytes: fc.integer({ min: 1, max: 120 }) }),
+    { minLength: 1, maxLength: 30 },
+  )
+  await fc.assert(
+    fc.asyncProperty(asked, fc.infiniteStream(fc.nat()), async (wanted, chance) => {
+      const budget = new ByteBudget(100)
+      const open: { bytes: number; release: () => void }[] = []
+      let served = 0
+      for (const { owner, bytes } of wanted) {
+        const begin = async (): Promise<void> => {
+          open.push({ bytes: Math.min(bytes, 100), release: await budget.acquire(bytes, owner) })
+          served += 1
+        }
+        void begin()
+      }
+      await new Promise(resolve => setImmediate(resolve))
+      while (open.length > 0) {
+        assert.ok(open.reduce((sum, each) => sum + each.bytes, 0) <= 100)
+        open.splice(chance.next().value % open.length, 1)[0]!.release()
+        await new Promise(resolve => setImmediate(resolve))
+      }
+      assert.equal(served, wanted.length)
+    }),
+  )
+})
+
 test('a slow upload that has filled its share leaves room for another owner, and its own oldest goes on', () => {
   const budget = new InflowBudget(100)
   const oldest = budget.open('a', () => {})

@@ -1,9 +1,10 @@
 // A budget of bytes for things that are large while they last, such as message sources. A caller that finds it used up
-// waits; nobody is refused, and memory stays bounded. Owners (accounts) take turns, and one owner has at most half.
-import { FairQueue } from './fair-queue.ts'
+// waits or comes back later; memory stays bounded. Owners (accounts) take turns, and one owner has at most half.
 
 interface Waiting {
   bytes: number
+  /** How much has been admitted since it first waited for nothing but free bytes. */
+  overtakenBytes: number
   begin: () => void
 }
 
@@ -12,41 +13,74 @@ export class ByteBudget {
   #used = 0
   readonly #usedBy = new Map<string, number>()
   /** In the order of their turns: the first is looked at first, and goes to the end when it was served. */
-  readonly #waiting = new Map<string, FairQueue<Waiting>>()
+  readonly #waiting = new Map<string, Waiting[]>()
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }
 
-  /** Answers when there is room, with the function that gives it back. One that is larger than all goes alone. */
-  async acquire(bytes: number, owner: string): Promise<() => void> {
+  /** The function that gives the bytes back, or null when there is no room now. One that is larger than all goes alone. */
+  tryAcquire(bytes: number, owner: string): (() => void) | null {
     const wanted = Math.min(bytes, this.#bytesMax)
-    if (!this.#waiting.has(owner) && this.#fits(wanted, owner)) this.#take(wanted, owner)
-    else await new Promise<void>(begin => this.#enqueue({ bytes: wanted, begin }, owner))
+    if (this.#waiting.has(owner) || !this.#fits(wanted, owner) || this.#isPromised()) return null
+    this.#take(wanted, owner)
+    return this.#releaseOf(wanted, owner)
+  }
+
+  /** As above, when there is room. Rejects when the signal says so: the wait has no other limit. */
+  async acquire(bytes: number, owner: string, signal?: AbortSignal): Promise<() => void> {
+    const release = this.tryAcquire(bytes, owner)
+    if (release) return release
+    const wanted = Math.min(bytes, this.#bytesMax)
+    await this.#turnOf(wanted, owner, signal)
+    return this.#releaseOf(wanted, owner)
+  }
+
+  #turnOf(bytes: number, owner: string, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    return new Promise<void>((resolve, reject) => {
+      const abort = (): void => {
+        this.#remove(waiting, owner)
+        reject(signal!.reason as Error)
+        // It may have been the one that others had to wait for.
+        this.#admit()
+      }
+      const begin = (): void => {
+        signal?.removeEventListener('abort', abort)
+        resolve()
+      }
+      const waiting = { bytes, overtakenBytes: 0, begin }
+      this.#waiting.set(owner, [...(this.#waiting.get(owner) ?? []), waiting])
+      signal?.addEventListener('abort', abort, { once: true })
+    })
+  }
+
+  #releaseOf(bytes: number, owner: string): () => void {
     let isReserved = true
     return () => {
       if (!isReserved) return
       isReserved = false
-      this.#giveBack(wanted, owner)
+      this.#giveBack(bytes, owner)
       this.#admit()
     }
   }
 
-  /** The first thing of an owner may take more than half, or it could never begin. */
   #fits(bytes: number, owner: string): boolean {
-    const own = this.#usedBy.get(owner) ?? 0
-    return this.#used + bytes <= this.#bytesMax && (own === 0 || own + bytes <= this.#bytesMax / 2)
+    return this.#used + bytes <= this.#bytesMax && this.#isWithinShare(bytes, owner)
   }
 
-  #enqueue(waiting: Waiting, owner: string): void {
-    const queue = this.#waiting.get(owner) ?? new FairQueue<Waiting>()
-    queue.push(waiting, [])
-    this.#waiting.set(owner, queue)
+  /** The first thing of an owner may take more than half, or it could never begin. */
+  #isWithinShare(bytes: number, owner: string): boolean {
+    const own = this.#usedBy.get(owner) ?? 0
+    return own === 0 || own + bytes <= this.#bytesMax / 2
   }
 
   #take(bytes: number, owner: string): void {
     this.#used += bytes
     this.#usedBy.set(owner, (this.#usedBy.get(owner) ?? 0) + bytes)
+    for (const [other, [first]] of this.#waiting) {
+      if (this.#isWithinShare(first!.bytes, other)) first!.overtakenBytes += bytes
+    }
   }
 
   #giveBack(bytes: number, owner: string): void {
@@ -60,19 +94,35 @@ export class ByteBudget {
     for (let next = this.#next(); next; next = this.#next()) next.begin()
   }
 
-  /**
-   * The first in turn whose share and whose bytes fit. One that waits only because the budget is full keeps those behind
-   * it from overtaking for ever: it is served before any that is larger than what is free.
-   */
+  /** The first in turn whose share and whose bytes fit, unless what is free is promised to one before it. */
   #next(): Waiting | null {
-    for (const [owner, queue] of this.#waiting) {
-      const next = queue.take(({ bytes }) => this.#fits(bytes, owner))
-      if (!next) continue
-      this.#take(next.bytes, owner)
-      this.#waiting.delete(owner)
-      if (queue.length > 0) this.#waiting.set(owner, queue)
-      return next
+    for (const [owner, [first]] of this.#waiting) {
+      if (this.#fits(first!.bytes, owner)) {
+        this.#remove(first!, owner, { wasServed: true })
+        this.#take(first!.bytes, owner)
+        return first!
+      }
+      if (this.#isDue(first!, owner)) return null
     }
     return null
+  }
+
+  #isPromised(): boolean {
+    for (const [owner, [first]] of this.#waiting) if (this.#isDue(first!, owner)) return true
+    return false
+  }
+
+  /**
+   * Overtaken by as much as it asks for, it is next: small things that fit would else keep a large one waiting for ever.
+   * It waits for others' bytes only. An owner that has its half waits for itself and keeps nobody from being served.
+   */
+  #isDue({ bytes, overtakenBytes }: Waiting, owner: string): boolean {
+    return overtakenBytes >= bytes && this.#isWithinShare(bytes, owner)
+  }
+
+  #remove(waiting: Waiting, owner: string, { wasServed = false } = {}): void {
+    const left = this.#waiting.get(owner)!.filter(each => each !== waiting)
+    if (wasServed || left.length === 0) this.#waiting.delete(owner)
+    if (left.length > 0) this.#waiting.set(owner, left)
   }
 }

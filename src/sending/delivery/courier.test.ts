@@ -1,16 +1,16 @@
 // The courier when something fails on our side: nothing is sent twice, kept for ever, or in the way of others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
+import { system } from '../../platform/db/actor.ts'
 import type { Database } from '../../platform/db/database.ts'
+import { sql } from '../../platform/db/sql.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import type { World } from '../../platform/world.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { Courier } from './courier.ts'
 import { Flight } from './flight.ts'
-import type { Claimed, MessageToSend } from './queries.ts'
-import { Sources } from './sources.ts'
+import type { Claimed } from './queries.ts'
 import type { SendResult } from './transport/outcome.ts'
 
 const NO_KEYS = { keyOf: async () => null }
@@ -23,11 +23,11 @@ async function aSender(): Promise<{ box: Box; account: TestAccount }> {
   return { box, account }
 }
 
-async function send(account: TestAccount, to: string): Promise<string> {
+async function send(account: TestAccount, ...to: string[]): Promise<string> {
   const { status, body } = await account.api.post('/v1/messages', {
     tenant_id: account.tenant.id,
     from: 'a@acme.sluice.test',
-    to: [to],
+    to,
     text: 'x',
   })
   assert.equal(status, 202)
@@ -38,11 +38,16 @@ const deliveryOf = async (account: TestAccount, id: string) =>
   (await account.api.get(`/v1/messages/${id}`)).body.deliveries[0]
 
 /** A courier whose receivers answer so, with what was sent to whom. */
-function aCourier(world: World, answer: (recipient: string) => SendResult): { courier: Courier; sent: string[] } {
+function aCourier(
+  world: World,
+  answer: (recipient: string) => SendResult,
+  when: Promise<void> = Promise.resolve(),
+): { courier: Courier; sent: string[] } {
   const sent: string[] = []
   const transport = {
     sendIfAllowed: async (_domain: string, { recipients }: { recipients: readonly string[] }) => {
       sent.push(...recipients)
+      await when
       return recipients.map(answer)
     },
   }
@@ -55,6 +60,16 @@ const delivered = (text: string, host = 'mx.example'): SendResult => ({
   host,
   tls: false,
 })
+
+/** The database as it is, but for the calls that the test answers itself. */
+const standIn = (real: Database, calls: Partial<Record<keyof Database, unknown>>): Database =>
+  new Proxy(real, {
+    get: (target, name: keyof Database) => {
+      if (calls[name]) return calls[name]
+      const value = target[name] as unknown
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 
 test('what a receiver says cannot keep its mail, or that of others, from being recorded', async () => {
   const { box, account } = await aSender()
@@ -79,13 +94,10 @@ test('what a receiver says cannot keep its mail, or that of others, from being r
 test('mail that was claimed and could not be read is given back, and its lease is not kept alive', async () => {
   const { box, account } = await aSender()
   let isBroken = true
-  const db = new Proxy(box.app.world.db, {
-    get: (target, name: keyof Database) => {
-      if (name === 'many' && isBroken) return () => Promise.reject(new Error('canceling statement due to timeout'))
-      const value = target[name] as unknown
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
+  const real = box.app.world.db
+  const many = (query: Parameters<Database['many']>[0]) =>
+    isBroken ? Promise.reject(new Error('canceling statement due to timeout')) : real.many(query)
+  const db = standIn(real, { many })
   const world = { ...box.app.world, db, metrics: createMetrics() }
   const { courier } = aCourier(world, () => delivered('ok'))
   const id = await send(account, 'u@example.com')
@@ -116,20 +128,62 @@ test('an attempt that fails on our side is not made again at once', async () => 
   assert.equal(sent.length, 2)
 })
 
-test('a large message whose signature fails gives its room back', async () => {
+test('what was delivered is recorded although the others of its transaction cannot go back to the queue', async () => {
   const { box, account } = await aSender()
-  const id = await send(account, 'u@example.com')
-  const keys = { keyOf: () => Promise.reject(new Error('the key cannot be opened')) }
-  const sources = new Sources(box.app.world, keys)
-  const message = { id, source: null, size: 200 * 1024 * 1024, has_unsubscribe: false, domain_id: id }
-  for (let n = 0; n < 2; n++) {
-    const ready = sources.ready(message as unknown as MessageToSend, 1)
-    await assert.rejects(
-      Promise.race([ready, delay(5_000, null, { ref: false }).then(() => assert.fail('waits for room'))]),
-      /cannot be opened/,
-    )
+  const real = box.app.world.db
+  let isBroken = false
+  const transactLightly = (...call: Parameters<Database['transactLightly']>) =>
+    isBroken ? Promise.reject(new Error('canceling statement')) : real.transactLightly(...call)
+  const world = { ...box.app.world, db: standIn(real, { transactLightly }), metrics: createMetrics() }
+  const { courier, sent } = aCourier(world, recipient => {
+    isBroken = true
+    return recipient.startsWith('late') ? { kind: 'crowded' } : delivered('ok')
+  })
+  const to = Array.from({ length: 30 }, (_, n) => `${n < 5 ? 'late' : 'user'}${n}@one.example`)
+  const id = await send(account, ...to)
+  assert.equal(await courier.takeNext(signal), 30)
+  await eventually('they are recorded', async () => {
+    const { body } = await account.api.get(`/v1/messages/${id}`)
+    return body.counts.delivered === 25
+  })
+  assert.equal(sent.length, 30)
+})
+
+test('an outcome that cannot be stored sends its own mail again, and that of no other', async () => {
+  const { box, account } = await aSender()
+  const real = box.app.world.db
+  let records = 0
+  // The last batch comes late: time enough for the failure of the one before it to do harm.
+  const transact = async (...call: Parameters<Database['transact']>) => {
+    if (++records > 500) for (let n = 0; n < 50; n++) await real.one(sql`select 1 as turn`)
+    return real.transact(...call)
   }
-  await sources.close()
+  await real.transact(system('test'), async tx => {
+    await tx.run(sql`create function refuse_it() returns trigger language plpgsql as $$ begin raise 'no'; end $$`)
+    await tx.run(sql`
+      create trigger refuse_it before delete on queue for each row when (old.recipient like 'poison%') execute function refuse_it()`)
+  })
+  const world = { ...box.app.world, db: standIn(real, { transact }), metrics: createMetrics() }
+  const { promise: all, resolve: answer } = Promise.withResolvers<void>()
+  const { courier, sent } = aCourier(world, () => delivered('ok'), all)
+  // 540 outcomes at once are two batches of the recorder, and the last transaction has a part in both.
+  const recipients = (from: number) => Array.from({ length: 270 }, (_, n) => `user${from + n}@one.example`)
+  const ids = [await send(account, ...recipients(0))]
+  assert.equal(await courier.takeNext(signal), 270)
+  const others = recipients(270)
+  others[185] = 'poison@one.example'
+  ids.push(await send(account, ...others))
+  assert.equal(await courier.takeNext(signal), 270)
+  await eventually('all are being sent', async () => sent.length === 540)
+  answer()
+  const count = async () => {
+    const found = await Promise.all(ids.map(id => account.api.get(`/v1/messages/${id}`)))
+    return found.reduce((sum, { body }) => sum + (body.counts.delivered ?? 0), 0)
+  }
+  await eventually('the others are recorded', async () => (await count()) === 539, 30_000)
+  const rows = () => real.many<{ recipient: string; status: string }>(sql`select recipient, status from queue`)
+  await eventually('it waits', async () => (await rows())[0]?.status === 'queued')
+  assert.deepEqual(await rows(), [{ recipient: 'poison@one.example', status: 'queued' }])
 })
 
 test('mail that lapsed and was claimed again by the same process is counted for both attempts', () => {

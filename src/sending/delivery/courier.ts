@@ -1,7 +1,6 @@
 // The life of a queued mail, downward: claim what is next, look at the pauses, make the final bytes, talk to the
 // receiver, decide, record. The network is never touched inside a transaction; a lease says who holds what.
 import { randomUUID } from 'node:crypto'
-import type { ActiveSuspension } from '../../control/suspensions/active.ts'
 import { scopeName, type PauseFacts } from '../../control/suspensions/match.ts'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
@@ -9,7 +8,8 @@ import type { World } from '../../platform/world.ts'
 import { Flight, leaseOf } from './flight.ts'
 import { Holder, leaseEnd } from './holder.ts'
 import { isMovingQueue } from './lanes.ts'
-import { PauseGate, type Waiting } from './pause-gate.ts'
+import { LargeMail, type Attempted } from './large-mail.ts'
+import { GateQuestion, PauseGate } from './pause-gate.ts'
 import { claimDue, listMessagesToSend, releaseLeases, type Claimed, type MessageToSend } from './queries.ts'
 import { Recorder } from './recorder.ts'
 import { recordComplaintReport } from './reports.ts'
@@ -18,8 +18,8 @@ import { isTooOld } from './schedule.ts'
 import { simulate } from './simulator.ts'
 import { Sources, type SigningKeys } from './sources.ts'
 import { transactionsOf } from './transactions.ts'
-import type { GatedEnvelope, Outcome, SendResult } from './transport/outcome.ts'
-import { verdictOf, type Attempted } from './verdict.ts'
+import type { GatedEnvelope, SendResult } from './transport/outcome.ts'
+import { BODY_GONE, NOT_ATTEMPTED, verdictOf, type Attempted as Attempt } from './verdict.ts'
 
 export interface Transport {
   sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
@@ -49,6 +49,7 @@ export class Courier {
   readonly #world: World
   readonly #transport: Transport
   readonly #sources: Sources
+  readonly #large: LargeMail
   readonly #gate: PauseGate
   readonly #recorder: Recorder
   readonly #flight: Flight
@@ -59,6 +60,7 @@ export class Courier {
     this.#flight = new Flight(() => mustYield() || isMovingQueue())
     this.#transport = transport
     this.#sources = new Sources(world, keys)
+    this.#large = new LargeMail(this.#sources, this.#flight)
     this.#gate = new PauseGate(world)
     this.#recorder = new Recorder(world, this.holder)
     world.metrics.gauge('sluice_deliveries_in_flight', 'Deliveries this process is attempting', [], gauge => {
@@ -82,7 +84,7 @@ export class Courier {
 
   /** Keeps the leases of what is under way, with what waits to be recorded. */
   heartbeat(): Promise<void> {
-    return this.holder.beat(this.#flight.leases)
+    return this.holder.beat(() => this.#flight.leases)
   }
 
   /** Waits for what is under way to end and to be recorded; what does not end in time is given back by its lease. */
@@ -121,22 +123,28 @@ export class Courier {
   async #run(job: Job, signal: AbortSignal): Promise<void> {
     try {
       await this.#attempt(job, signal)
-    } catch (err) {
-      // Nothing was recorded: the mail goes back to the queue as soon as the database is there. What failed for a reason
-      // of its own would fail again at once.
-      const { message, deliveries, leaseToken } = job
-      if (!signal.aborted) this.#world.log.error({ err, message_id: message.id }, 'an attempt could not be made')
-      const isOver =
-        signal.aborted || isUnavailable(err)
-          ? Promise.all(deliveries.map(delivery => this.#recorder.release(leaseOf(delivery, leaseToken))))
-          : this.#putOff(deliveries, leaseToken, FAILED_PUT_OFF_MS)
-      await isOver.catch(() => {})
+    } catch (error) {
+      await this.#abandon(job, error, signal)
     } finally {
       this.#flight.end(job.deliveries, job.leaseToken)
     }
   }
 
-  async #attempt({ message, deliveries, leaseToken }: Job, signal: AbortSignal): Promise<void> {
+  /**
+   * Nothing was recorded: the mail goes back to the queue as soon as the database is there. What failed for a reason of its
+   * own would fail again at once.
+   */
+  async #abandon({ message, deliveries, leaseToken }: Job, err: unknown, signal: AbortSignal): Promise<void> {
+    if (!signal.aborted) this.#world.log.error({ err, message_id: message.id }, 'an attempt could not be made')
+    const isOver =
+      signal.aborted || isUnavailable(err)
+        ? this.#release(deliveries, leaseToken)
+        : this.#putOff(deliveries, leaseToken, FAILED_PUT_OFF_MS)
+    await isOver.catch(() => {})
+  }
+
+  async #attempt(job: Job, signal: AbortSignal): Promise<void> {
+    const { message, deliveries, leaseToken } = job
     const { crowds } = this.#flight
     const domain = deliveries[0]!.recipient_domain
     const putOffMs = message.is_sandbox ? null : crowds.putOff(domain, deliveries.length)
@@ -145,22 +153,37 @@ export class Courier {
       accountId: message.account_id,
       facts: factsOf(message, deliveries[0]!),
     })
-    const ends: End[] = message.is_sandbox
-      ? await simulated(deliveries, gate)
-      : await this.#send({ message, deliveries, leaseToken }, gate, signal)
-    const now = this.#world.clock.now()
+    const attempted = await this.#attemptWithRoom(job, gate, signal)
+    if (attempted.kind === 'no_room') return this.#putOff(deliveries, leaseToken, attempted.retryDelayMs)
+    const ends = attempted.result
     const turnedAway = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'crowded')
     crowds.serve(domain, deliveries.length - turnedAway.length)
+    await this.#recordAll(job, ends, gate, signal)
     if (turnedAway.length > 0) {
       crowds.note(domain)
       await this.#putOff(turnedAway, leaseToken, crowds.waitAtTheEnd(domain, turnedAway.length))
     }
-    await Promise.all(
+  }
+
+  async #attemptWithRoom(job: Job, gate: GateQuestion, signal: AbortSignal): Promise<Attempted<End[]>> {
+    const { message, deliveries } = job
+    if (message.is_sandbox) return { kind: 'attempted', result: await simulated(deliveries, gate) }
+    const send = () => this.#send(job, gate, signal)
+    if (message.source) return { kind: 'attempted', result: await send() }
+    return this.#large.attempt(message, { recipients: deliveries.length, signal }, send)
+  }
+
+  /** Each for itself: what was delivered must not be sent again because another's outcome could not be stored. */
+  async #recordAll(job: Job, ends: readonly End[], gate: GateQuestion, signal: AbortSignal): Promise<void> {
+    const { message, deliveries, leaseToken } = job
+    const now = this.#world.clock.now()
+    const recorded = await Promise.allSettled(
       deliveries.map(async (delivery, index) => {
         const { outcome, complains } = ends[index]!
         if (outcome.kind === 'crowded') return
         if (outcome.kind === 'withheld') {
           const pause = gate.pause!
+          this.#flight.giveBack([delivery], leaseToken)
           return this.#recorder.record({
             kind: 'held',
             delivery,
@@ -177,6 +200,12 @@ export class Courier {
         }
       }),
     )
+    await Promise.all(
+      recorded.map(async (each, index) => {
+        if (each.status === 'fulfilled') return
+        await this.#abandon({ message, deliveries: [deliveries[index]!], leaseToken }, each.reason, signal)
+      }),
+    )
   }
 
   async #send({ message, deliveries, leaseToken }: Job, gate: GateQuestion, signal: AbortSignal): Promise<End[]> {
@@ -185,27 +214,28 @@ export class Courier {
     await mark(true)
     const ready = await this.#sources.ready(message, deliveries[0]!.n)
     if (!ready) return deliveries.map(() => ({ outcome: BODY_GONE, complains: false }))
-    try {
-      // From here to the gate it only waits for a connection.
-      await mark(false)
-      const envelope = {
-        mailFrom: returnPath(this.#world.secrets, message.id, onEnvelope(deliveries[0]!), ready.returnPathDomain),
-        recipients: deliveries.map(delivery => delivery.recipient),
-        source: ready.source,
-        smtputf8: message.needs_smtputf8 || deliveries.some(({ recipient }) => NOT_ASCII.test(recipient)),
-        requireTls: message.require_tls,
-        mayBegin: async () => {
-          await mark(true)
-          return gate.isOpen()
-        },
-      }
-      const outcomes = await this.#flight.talk(deliveries, leaseToken, () =>
-        this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),
-      )
-      return outcomes.map(outcome => ({ outcome, complains: false }))
-    } finally {
-      ready.release()
+    // From here to the gate it only waits for a connection.
+    await mark(false)
+    const envelope = {
+      mailFrom: returnPath(this.#world.secrets, message.id, onEnvelope(deliveries[0]!), ready.returnPathDomain),
+      recipients: deliveries.map(delivery => delivery.recipient),
+      source: ready.source,
+      smtputf8: message.needs_smtputf8 || deliveries.some(({ recipient }) => NOT_ASCII.test(recipient)),
+      requireTls: message.require_tls,
+      mayBegin: async () => {
+        await mark(true)
+        return gate.isOpen()
+      },
     }
+    const outcomes = await this.#flight.talk(deliveries, leaseToken, () =>
+      this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),
+    )
+    return outcomes.map(outcome => ({ outcome, complains: false }))
+  }
+
+  async #release(deliveries: readonly Claimed[], leaseToken: string): Promise<void> {
+    this.#flight.giveBack(deliveries, leaseToken)
+    await Promise.all(deliveries.map(delivery => this.#recorder.release(leaseOf(delivery, leaseToken))))
   }
 
   async #putOff(deliveries: readonly Claimed[], leaseToken: string, milliseconds: number): Promise<void> {
@@ -214,6 +244,7 @@ export class Courier {
     await Promise.all(
       deliveries.map(delivery => {
         if (!isTooOld(delivery.accepted_at, now)) {
+          this.#flight.giveBack([delivery], leaseToken)
           return this.#recorder.putOff({ ...leaseOf(delivery, leaseToken), due_at })
         }
         // Deferred again and again without an attempt, it would stay in the queue for ever.
@@ -225,6 +256,7 @@ export class Courier {
 
   async #giveBack(deliveries: readonly Claimed[], leaseToken: string): Promise<void> {
     const leases = deliveries.map(delivery => leaseOf(delivery, leaseToken))
+    this.#flight.giveBack(deliveries, leaseToken)
     await this.#world.db.transact(system('delivery'), tx => releaseLeases(tx, leases)).catch(() => {})
   }
 }
@@ -239,46 +271,12 @@ interface End {
   complains: boolean
 }
 
-/** Asks the pause gate and remembers which pause it was. */
-class GateQuestion {
-  readonly #gate: PauseGate
-  readonly #waiting: Waiting
-  pause: ActiveSuspension | null = null
-
-  constructor(gate: PauseGate, waiting: Waiting) {
-    this.#gate = gate
-    this.#waiting = waiting
-  }
-
-  async isOpen(): Promise<boolean> {
-    this.pause = await this.#gate.pauseFor(this.#waiting)
-    return this.pause === null
-  }
-}
-
 async function simulated(deliveries: readonly Claimed[], gate: GateQuestion): Promise<End[]> {
   if (await gate.isOpen()) return deliveries.map(({ recipient, attempts }) => simulate(recipient, attempts))
   return deliveries.map(() => ({ outcome: { kind: 'withheld' }, complains: false }))
 }
 
-const BODY_GONE: Outcome = {
-  kind: 'fault',
-  phase: 'content',
-  reason: 'The body of the message is no longer stored.',
-  host: null,
-  isPermanent: true,
-}
-
-/** Not permanent: the age alone decides. */
-const NOT_ATTEMPTED: Outcome = {
-  kind: 'fault',
-  phase: 'connect',
-  reason: 'No attempt could be made before the message expired.',
-  host: null,
-  isPermanent: false,
-}
-
-const attemptedOn = ({ attempts, accepted_at, recipient }: Claimed): Attempted => ({
+const attemptedOn = ({ attempts, accepted_at, recipient }: Claimed): Attempt => ({
   attempt: attempts,
   acceptedAt: accepted_at,
   recipient,

@@ -23,10 +23,12 @@ const LOOK_AGAIN_MS = 500
 
 export class Flight {
   readonly crowds = new Crowds()
-  readonly #leases = new Map<string, AttemptLease>()
+  /** Null once the mail is on its way back to the queue: that lease must not be taken again. */
+  readonly #leases = new Map<string, AttemptLease | null>()
   /** When the conversation about it began, by the same key; the oldest first. */
   readonly #talking = new Map<string, { domain: string; since: number }>()
   readonly #mustYield: () => boolean
+  #idle = 0
   #onRoom: (() => void) | null = null
   #claimedAt = 0
 
@@ -39,7 +41,7 @@ export class Flight {
   }
 
   get leases(): AttemptLease[] {
-    return [...this.#leases.values()]
+    return [...this.#leases.values()].filter(lease => lease !== null)
   }
 
   begin(claimed: readonly Claimed[], leaseToken: string): void {
@@ -57,6 +59,14 @@ export class Flight {
     this.#onRoom?.()
   }
 
+  /** It is still in flight until this is on record, but no longer ours to keep. */
+  giveBack(deliveries: readonly Claimed[], leaseToken: string): void {
+    for (const delivery of deliveries) {
+      const key = keyOf(delivery, leaseToken)
+      if (this.#leases.has(key)) this.#leases.set(key, null)
+    }
+  }
+
   /** While a receiver is talked to, or waited for, the mail costs nothing here. */
   async talk<T>(deliveries: readonly Claimed[], leaseToken: string, conversation: () => Promise<T>): Promise<T> {
     const since = performance.now()
@@ -68,6 +78,17 @@ export class Flight {
       return await conversation()
     } finally {
       for (const delivery of deliveries) this.#talking.delete(keyOf(delivery, leaseToken))
+    }
+  }
+
+  /** While it waits for memory the mail costs no work: others are claimed although this process must yield. */
+  async idle<T>(count: number, wait: () => Promise<T>): Promise<T> {
+    this.#idle += count
+    this.#onRoom?.()
+    try {
+      return await wait()
+    } finally {
+      this.#idle -= count
     }
   }
 
@@ -93,7 +114,7 @@ export class Flight {
 
   #roomYielding(): number {
     if (performance.now() - this.#claimedAt < CLAIM_EVERY_MS_YIELDING) return 0
-    const room = ACTIVE_MAX_YIELDING - (this.size - this.#talking.size)
+    const room = ACTIVE_MAX_YIELDING - (this.size - this.#talking.size - this.#idle)
     return room >= ACTIVE_MAX_YIELDING / 2 ? room : 0
   }
 

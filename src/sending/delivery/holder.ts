@@ -16,8 +16,12 @@ export const LEASE_MS = 30_000
  */
 const BEAT_GAP_MS_MAX = 12_000
 const STEADY_MS_MIN = 15_000
-/** After an outage, for claims: in which every process takes back what is its own. */
-const SETTLE_MS = 2_000
+const BEAT_EVERY_MS = 5_000
+/**
+ * After an outage, for claims: in which every process takes back what is its own. A crash closes all connections, so each
+ * process notices it, looks within a second whether a heartbeat is due, and tries that every half second until it succeeds.
+ */
+const SETTLE_MS = 3_000
 const LEAVE_MS_MAX = 1_000
 
 const by = system('delivery')
@@ -25,7 +29,10 @@ const by = system('delivery')
 export class Holder {
   readonly id = randomUUID()
   readonly #world: World
+  /** How many losses of the database lie before the last heartbeat. */
   #lossesSeen = 0
+  #beatAt = -Infinity
+  #proving: Promise<void> = Promise.resolve()
 
   constructor(world: World) {
     this.#world = world
@@ -33,22 +40,51 @@ export class Holder {
 
   /**
    * Whether new mail may be claimed. Right after an outage what looks unclaimed may be in the hands of a process that has
-   * not yet been able to say so: a crash of the database undoes its last claims.
+   * not yet been able to say so, this one included: a crash of the database undoes its last claims.
    */
   get mayClaim(): boolean {
-    return this.#world.db.continuity.steadyMs >= SETTLE_MS
+    return !this.mustProve && this.#world.db.continuity.steadyMs >= SETTLE_MS
   }
 
-  /** Shows that this process lives and keeps its leases, in one transaction: who sees the one sees the other. */
-  async beat(leases: readonly AttemptLease[]): Promise<void> {
+  /** Whether the database was lost since the last heartbeat: until then any of our leases may have been undone. */
+  get mustProve(): boolean {
+    return this.#world.db.continuity.losses !== this.#lossesSeen
+  }
+
+  /** Every 5 s, and at once when the database was lost: then it is tried until the database is back. */
+  get isBeatDue(): boolean {
+    return this.mustProve || performance.now() - this.#beatAt >= BEAT_EVERY_MS
+  }
+
+  /**
+   * Ends when no leases are being taken back. Mail that goes back to the queue waits for this: what was listed a moment
+   * before would be leased again, with nobody to send it.
+   */
+  get proven(): Promise<void> {
+    return this.#proving
+  }
+
+  /**
+   * Shows that this process lives and keeps its leases, in one transaction: who sees the one sees the other. The leases are
+   * listed as late as possible, because mail goes back to the queue meanwhile.
+   */
+  async beat(leases: () => readonly AttemptLease[] = () => []): Promise<void> {
     const { losses } = this.#world.db.continuity
+    const beating = this.#beat(leases, losses !== this.#lossesSeen)
+    if (this.mustProve) this.#proving = beating.catch(() => {})
+    await beating
+    this.#lossesSeen = losses
+    this.#beatAt = performance.now()
+  }
+
+  async #beat(leases: () => readonly AttemptLease[], mustRetake: boolean): Promise<void> {
     await this.#world.db.transactLightly(by, async tx => {
       beat(tx, { id: this.id, gapMs: BEAT_GAP_MS_MAX })
-      if (leases.length === 0) return
-      if (losses !== this.#lossesSeen) await this.retake(tx, leases)
-      await extendLeases(tx, leases, leaseEnd(tx))
+      const listed = leases()
+      if (listed.length === 0) return
+      if (mustRetake) await this.retake(tx, listed)
+      await extendLeases(tx, listed, leaseEnd(tx))
     })
-    this.#lossesSeen = losses
   }
 
   retake(tx: Tx, leases: readonly AttemptLease[]): Promise<number> {

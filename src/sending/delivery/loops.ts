@@ -25,9 +25,12 @@ export const deliveryLoops = (courier: Courier): Loop[] => [
   {
     kind: 'every',
     name: 'delivery-heartbeat',
-    seconds: 5,
-    // At once when the database is back: who has not shown that it lives by then is taken for dead.
-    run: (_world, signal) => retryWhileUnavailable(() => courier.heartbeat(), signal),
+    // Looks every second whether a heartbeat is due. It is at once when the database was lost, and then tried until the
+    // database is back: who has not shown that it lives by then is taken for dead, and its mail is claimed by others.
+    seconds: 1,
+    run: async (_world, signal) => {
+      if (courier.holder.isBeatDue) await retryWhileUnavailable(() => courier.heartbeat(), signal)
+    },
   },
   { kind: 'every', name: 'delivery-lapsed-leases', seconds: 4, run: world => reclaim(world, courier.holder) },
   { kind: 'every', name: 'delivery-old-holders', seconds: 3600, run: forgetHolders },

@@ -49,3 +49,20 @@ export class PauseGate {
     })
   }
 }
+
+/** Asks the pause gate and remembers which pause it was. */
+export class GateQuestion {
+  readonly #gate: PauseGate
+  readonly #waiting: Waiting
+  pause: ActiveSuspension | null = null
+
+  constructor(gate: PauseGate, waiting: Waiting) {
+    this.#gate = gate
+    this.#waiting = waiting
+  }
+
+  async isOpen(): Promise<boolean> {
+    this.pause = await this.#gate.pauseFor(this.#waiting)
+    return this.pause === null
+  }
+}

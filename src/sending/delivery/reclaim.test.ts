@@ -41,10 +41,10 @@ async function aJudge(box: Box): Promise<{ holder: Holder; pass: (milliseconds: 
   const holder = new Holder(box.app.world)
   const pass = async (milliseconds: number) => {
     for (let left = milliseconds; left > 0; left -= 5_000) {
-      await holder.beat([])
+      await holder.beat()
       box.clock.advance(Math.min(left, 5_000))
     }
-    await holder.beat([])
+    await holder.beat()
   }
   await pass(16_000)
   return { holder, pass }
@@ -103,7 +103,7 @@ test('a holder that lives, or that ended in order, is no crash', async () => {
     )
     assert.equal(claimed.length, 1)
     await pass(31_000)
-    await other.beat([])
+    await other.beat()
     // Half of them end in order and are not heard of again.
     if (round % 2 === 0) {
       await other.leave()

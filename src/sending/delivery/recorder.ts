@@ -66,7 +66,10 @@ export class Recorder {
         itemsMax: 500,
         slots: 1,
         run: async rows => {
-          const store = () => world.db.transactLightly(system('delivery'), tx => write(tx, rows))
+          const store = async () => {
+            await holder.proven
+            return world.db.transactLightly(system('delivery'), tx => write(tx, rows))
+          }
           await retryWhileUnavailable(store, signal)
           return rows.map(() => undefined)
         },
@@ -119,13 +122,12 @@ class Records {
    */
   async store(results: readonly Result[]): Promise<unknown[]> {
     // Had an earlier try been committed without our hearing of it, its rows are no longer under our lease.
-    const isRepeated = this.#isRepeated
+    const mustRetake = this.#isRepeated
     this.#isRepeated = true
+    // Mail that a pause stopped may go back to the queue.
+    await this.#holder.proven
     try {
-      await this.#transact(async tx => {
-        if (isRepeated) await this.#holder.retake(tx, results.map(leaseOfResult))
-        await record(tx, results)
-      })
+      await this.#transact(results, { mustRetake })
       return results.map(() => null)
     } catch (error) {
       if (isUnavailable(error)) throw error
@@ -138,7 +140,7 @@ class Records {
   /** What a receiver said must not keep its mail from being recorded: if need be, without its words. */
   async #storeOne(result: Result): Promise<unknown> {
     try {
-      await this.#transact(tx => record(tx, [result]))
+      await this.#transact([result], { mustRetake: true })
       return null
     } catch (error) {
       if (isUnavailable(error)) throw error
@@ -154,7 +156,7 @@ class Records {
     const data = { attempt: verdict.data['attempt'] }
     const bare = { ...verdict, enhancedCode: null, response: null, mxHost: null, data }
     try {
-      await this.#transact(tx => record(tx, [{ ...result, verdict: bare }]))
+      await this.#transact([{ ...result, verdict: bare }], { mustRetake: true })
       return null
     } catch (error) {
       if (isUnavailable(error)) throw error
@@ -162,8 +164,15 @@ class Records {
     }
   }
 
-  #transact(recipe: (tx: Tx) => Promise<void>): Promise<void> {
-    return this.#world.db.transact(system('delivery'), recipe)
+  /**
+   * A crash of the database may have undone the claim, and no heartbeat has taken it back yet: the outcome would find no row
+   * and the mail would be sent again. Leases that failed with their transaction are not ours either.
+   */
+  #transact(results: readonly Result[], { mustRetake }: { mustRetake: boolean }): Promise<void> {
+    return this.#world.db.transact(system('delivery'), async tx => {
+      if (mustRetake || this.#holder.mustProve) await this.#holder.retake(tx, results.map(leaseOfResult))
+      await record(tx, results)
+    })
   }
 }
 

@@ -1,5 +1,6 @@
 // The bytes that go on the wire: the stored source, the recipient's own unsubscribe link, and the DKIM signature over
 // the final result. Large bodies are fetched when their turn comes, and few at a time.
+import assert from 'node:assert/strict'
 import type { KeyObject } from 'node:crypto'
 import { signDkim } from '../../mail/dkim.ts'
 import { Signers } from '../../mail/signers.ts'
@@ -23,12 +24,26 @@ export interface SigningKeys {
   keyOf(domainId: string): Promise<SigningKey | null>
 }
 
-/** Of bodies too large for a claim, held in memory at once: the source and its signed copy. */
+/** Of bodies too large for a claim, in memory at once. */
 const LARGE_BYTES_MAX = 160 * 1024 * 1024
 
 export interface ReadyMessage {
   source: Buffer
   returnPathDomain: string
+}
+
+/** Memory that is reserved for a message while it is being sent. */
+export interface Room {
+  release(): void
+}
+
+/** The recipients of one large message that use its bytes together. */
+interface Shared {
+  granted: Promise<void>
+  /** Null while it waits for room. */
+  release: (() => void) | null
+  users: number
+  ready: Promise<ReadyMessage | null> | null
 }
 
 export class Sources {
@@ -37,10 +52,10 @@ export class Sources {
   readonly #signers = new Signers()
   readonly #largeSources = new LargeSources()
   readonly #large = new ByteBudget(LARGE_BYTES_MAX)
-  /** Large messages that are being sent, and to how many receivers. */
-  readonly #shared = new WeakMap<MessageToSend, { ready: ReturnType<Sources['ready']>; users: number }>()
+  /** Large messages that are being sent, or that wait for room. */
+  readonly #shared = new WeakMap<MessageToSend, Shared>()
   /** Lives as long as the message of one claim does. */
-  readonly #finished = new WeakMap<MessageToSend, ReturnType<Sources['ready']>>()
+  readonly #finished = new WeakMap<MessageToSend, Promise<ReadyMessage>>()
 
   constructor(world: World, keys: SigningKeys) {
     this.#world = world
@@ -51,64 +66,88 @@ export class Sources {
     await Promise.all([this.#signers.close(), this.#largeSources.close()])
   }
 
+  /** Room for a large message, or null when there is none now. */
+  tryReserve(message: MessageToSend): Room | null {
+    if (message.has_unsubscribe) {
+      const release = this.#large.tryAcquire(bytesOf(message), message.account_id)
+      return release && { release }
+    }
+    const shared = this.#shared.get(message)
+    if (shared) return shared.release && this.#use(message, shared)
+    const release = this.#large.tryAcquire(bytesOf(message), message.account_id)
+    if (!release) return null
+    const first: Shared = { granted: Promise.resolve(), release, users: 0, ready: null }
+    this.#shared.set(message, first)
+    return this.#use(message, first)
+  }
+
+  /** As above, when there is room. Rejects when the signal says so. */
+  async reserve(message: MessageToSend, signal: AbortSignal): Promise<Room> {
+    const acquire = () => this.#large.acquire(bytesOf(message), message.account_id, signal)
+    if (message.has_unsubscribe) return { release: await acquire() }
+    const shared = this.#shared.get(message) ?? this.#share(message, acquire())
+    const room = this.#use(message, shared)
+    await shared.granted
+    return room
+  }
+
   /**
-   * Null when the body is gone: retention took it, and there is nothing left to send. `release` is called when the
-   * source is no longer needed.
+   * Null when the body is gone: retention took it, and there is nothing left to send. A large message has reserved its
+   * room before.
    */
-  async ready(message: MessageToSend, n: number): Promise<(ReadyMessage & { release: () => void }) | null> {
+  async ready(message: MessageToSend, n: number): Promise<ReadyMessage | null> {
     if (message.source) {
-      if (message.has_unsubscribe) return this.#finish(message, message.source, n, () => {})
+      if (message.has_unsubscribe) return this.#finish(message, message.source, n)
       return this.#finishOnce(message, message.source)
     }
-    return message.has_unsubscribe ? this.#fetch(message, n) : this.#share(message)
+    if (message.has_unsubscribe) return this.#fetch(message, n)
+    const shared = this.#shared.get(message)
+    assert(shared, 'a large message has room before it is read')
+    return (shared.ready ??= this.#fetch(message, 0))
   }
 
   /** Recipients of a large message share its bytes and its signature for as long as one of them is being sent to. */
-  async #share(message: MessageToSend): ReturnType<Sources['ready']> {
-    const shared = this.#shared.get(message) ?? { ready: this.#fetch(message, 0), users: 0 }
+  #share(message: MessageToSend, acquired: Promise<() => void>): Shared {
+    const granted = acquired.then(
+      release => void (shared.release = release),
+      error => {
+        this.#shared.delete(message)
+        throw error
+      },
+    )
+    const shared: Shared = { granted, release: null, users: 0, ready: null }
     this.#shared.set(message, shared)
-    shared.users += 1
-    const release = (): void => {
-      shared.users -= 1
-      if (shared.users > 0) return
-      this.#shared.delete(message)
-      void shared.ready.then(ready => ready?.release()).catch(() => {})
-    }
-    try {
-      const ready = await shared.ready
-      if (ready) return { ...ready, release }
-    } catch (error) {
-      release()
-      throw error
-    }
-    release()
-    return null
+    return shared
   }
 
-  async #fetch(message: MessageToSend, n: number): ReturnType<Sources['ready']> {
-    const release = await this.#large.acquire(message.size * 2, message.account_id)
-    try {
-      const body = await fetchBody(this.#world.db, message)
-      if (body) return await this.#finish(message, body, n, release)
-    } catch (error) {
-      release()
-      throw error
+  #use(message: MessageToSend, shared: Shared): Room {
+    shared.users += 1
+    return {
+      release: () => {
+        shared.users -= 1
+        if (shared.users > 0) return
+        this.#shared.delete(message)
+        shared.release!()
+      },
     }
-    release()
-    return null
+  }
+
+  async #fetch(message: MessageToSend, n: number): Promise<ReadyMessage | null> {
+    const body = await fetchBody(this.#world.db, message)
+    return body && this.#finish(message, body, n)
   }
 
   /** A signature costs milliseconds: recipients at many destinations share the one of their message. */
-  #finishOnce(message: MessageToSend, stored: Buffer): ReturnType<Sources['ready']> {
+  #finishOnce(message: MessageToSend, stored: Buffer): Promise<ReadyMessage> {
     let finished = this.#finished.get(message)
     if (!finished) {
-      finished = this.#finish(message, stored, 0, () => {})
+      finished = this.#finish(message, stored, 0)
       this.#finished.set(message, finished)
     }
     return finished
   }
 
-  async #finish(message: MessageToSend, stored: Buffer, n: number, release: () => void) {
+  async #finish(message: MessageToSend, stored: Buffer, n: number): Promise<ReadyMessage> {
     const { RETURN_PATH_HOST } = this.#world.config
     const source = message.has_unsubscribe
       ? personalise(stored, this.#world.secrets, { messageId: message.id, n })
@@ -118,11 +157,11 @@ export class Sources {
     const signing = key && { domain: key.domain, selector: key.selector, key: key.key, now: this.#world.clock.now() }
     if (source.length > LARGE_SOURCE_BYTES) {
       const final = await this.#largeSources.finish(source, signing, message.account_id)
-      return { source: final, returnPathDomain, release }
+      return { source: final, returnPathDomain }
     }
-    if (!signing) return { source, returnPathDomain, release }
+    if (!signing) return { source, returnPathDomain }
     const signature = await signDkim({ source, ...signing, sign: (data, by) => this.#signers.sign(data, by) })
-    return { source: prependLines(source, signature), returnPathDomain, release }
+    return { source: prependLines(source, signature), returnPathDomain }
   }
 }
 
@@ -138,3 +177,6 @@ async function fetchBody(db: Db, { id, size }: MessageToSend): Promise<Buffer | 
   }
   return body
 }
+
+/** The source and its signed copy. */
+const bytesOf = ({ size }: MessageToSend): number => size * 2

@@ -80,3 +80,20 @@ function replyOf(outcome: Outcome): SmtpReply {
   if (outcome.kind !== 'fault') return outcome.reply
   return { code: 0, enhanced: outcome.code ?? null, text: outcome.reason }
 }
+
+export const BODY_GONE: Outcome = {
+  kind: 'fault',
+  phase: 'content',
+  reason: 'The body of the message is no longer stored.',
+  host: null,
+  isPermanent: true,
+}
+
+/** Not permanent: the age alone decides. */
+export const NOT_ATTEMPTED: Outcome = {
+  kind: 'fault',
+  phase: 'connect',
+  reason: 'No attempt could be made before the message expired.',
+  host: null,
+  isPermanent: false,
+}

@@ -25,7 +25,7 @@ async function poison(account: TestAccount, fields: object = {}): Promise<string
   assert.equal(sent.status, 202, JSON.stringify(sent.body))
   const { world } = box.app
   const judge = new Holder(world)
-  await judge.beat([])
+  await judge.beat()
   await world.db.transact(system('test'), async tx => {
     await tx.run(
       sql`update holders set steady_since = ${tx.now}::timestamptz - interval '1 hour' where id = ${judge.id}`,

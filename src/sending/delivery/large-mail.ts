@@ -1,0 +1,73 @@
+// Mail with a body too large for a claim: it needs memory before it is sent. Few deliveries wait for that with us; the rest
+// goes back to the queue with a due time, because what waits here takes the place of other accounts' mail.
+import { Crowds } from './crowds.ts'
+import type { Flight } from './flight.ts'
+import type { MessageToSend } from './queries.ts'
+import type { Room, Sources } from './sources.ts'
+
+/** Deliveries that wait for memory: enough to use it as soon as it is free, and a third of what may be in flight. */
+const WAITING_MAX = 200
+/** Of one account; one transaction with more recipients may wait alone. */
+const WAITING_PER_ACCOUNT_MAX = 20
+
+export type Attempted<T> = { kind: 'attempted'; result: T } | { kind: 'no_room'; retryDelayMs: number }
+
+export class LargeMail {
+  readonly #sources: Sources
+  readonly #flight: Flight
+  /** By account, not by destination: how much of its large mail is under way, and at what pace it goes. */
+  readonly #accounts = new Crowds()
+  readonly #waiting = new Map<string, number>()
+  #waitingCount = 0
+
+  constructor(sources: Sources, flight: Flight) {
+    this.#sources = sources
+    this.#flight = flight
+  }
+
+  /** Makes an attempt for so many recipients of the message, with memory reserved for its body. */
+  async attempt<T>(
+    message: MessageToSend,
+    { recipients, signal }: { recipients: number; signal: AbortSignal },
+    send: () => Promise<T>,
+  ): Promise<Attempted<T>> {
+    const { account_id: account } = message
+    this.#accounts.begin(account, recipients)
+    try {
+      const room = this.#sources.tryReserve(message) ?? (await this.#wait(message, recipients, signal))
+      if (!room) {
+        this.#accounts.note(account)
+        return { kind: 'no_room', retryDelayMs: this.#accounts.waitAtTheEnd(account, recipients) }
+      }
+      try {
+        return { kind: 'attempted', result: await send() }
+      } finally {
+        room.release()
+        this.#accounts.serve(account, recipients)
+      }
+    } finally {
+      this.#accounts.end(account, recipients)
+    }
+  }
+
+  /** Null when too many wait already. */
+  async #wait(message: MessageToSend, recipients: number, signal: AbortSignal): Promise<Room | null> {
+    const { account_id: account } = message
+    const ofAccount = this.#waiting.get(account) ?? 0
+    if (ofAccount > 0 && ofAccount + recipients > WAITING_PER_ACCOUNT_MAX) return null
+    if (this.#waitingCount + recipients > WAITING_MAX) return null
+    this.#count(account, recipients)
+    try {
+      return await this.#flight.idle(recipients, () => this.#sources.reserve(message, signal))
+    } finally {
+      this.#count(account, -recipients)
+    }
+  }
+
+  #count(account: string, change: number): void {
+    this.#waitingCount += change
+    const count = (this.#waiting.get(account) ?? 0) + change
+    if (count > 0) this.#waiting.set(account, count)
+    else this.#waiting.delete(account)
+  }
+}
