@@ -79,7 +79,7 @@ export const recipientsMaxOf = (tenant: Pick<TenantRow, 'max_recipients_per_mess
   Math.min(tenant.max_recipients_per_message, RECIPIENTS_MAX)
 
 export const tooManyRecipients = (max: number): Refusal =>
-  refuse('too_many_recipients', `A message of this tenant may have ${max} recipients.`)
+  refuse('too_many_recipients', `A message of this tenant may have at most ${max} recipients.`)
 
 function validationRefusal(submission: Submission, tenant: TenantRow, domainId: string | null): Refusal | null {
   const recipientsMax = recipientsMaxOf(tenant)

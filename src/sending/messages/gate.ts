@@ -194,13 +194,12 @@ const isWithinLimit =
     return tenant !== undefined && recipients.length <= recipientsMaxOf(tenant)
   }
 
-const suppressedOf = (tx: Tx, submissions: readonly Submission[]): Promise<Set<string>> =>
-  suppressedAmong(
-    tx,
-    submissions.flatMap(({ accountId, tenantId, recipients }) =>
-      recipients.map(({ address }) => ({ accountId, tenantId, address })),
-    ),
+const suppressedOf = async (tx: Tx, submissions: readonly Submission[]): Promise<Set<string>> => {
+  const addressed = submissions.flatMap(({ accountId, tenantId, recipients }) =>
+    recipients.map(({ address }) => ({ accountId, tenantId, address })),
   )
+  return addressed.length > 0 ? suppressedAmong(tx, addressed) : new Set()
+}
 
 /** All that the decisions need besides the tenants and the suppressions. */
 async function lookUp(
