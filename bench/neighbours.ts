@@ -1,6 +1,6 @@
 // One account attacks, another sends one mail at a time: the second must not notice.
 import { setTimeout as delay } from 'node:timers/promises'
-import { ATTACKS, startAttack, type Target } from './support/attacks.ts'
+import { ATTACKS, startAttack, type Target, type TenantFields } from './support/attacks.ts'
 import { apiFetch } from './support/post-load.ts'
 import { heading, report } from './support/report.ts'
 import { freePort, residentMegabytes, startServer, type BenchServer } from './support/server.ts'
@@ -36,6 +36,12 @@ export async function benchNeighbours(): Promise<void> {
     mxPort,
     bearer: hostile.bearer,
     tenantId: hostile.tenantId,
+    limited: await aTenantOf(server, hostile, {
+      name: 'limited',
+      rate_per_minute: 1_000_000_000,
+      max_recipients_per_message: 1_000_000,
+    }),
+    small: await aTenantOf(server, hostile, { name: 'small' }),
     from: hostile.from,
     login: login.body,
     returnPath: sink.returnPaths[0]!,
@@ -78,6 +84,18 @@ async function aSender(server: BenchServer, name: string): Promise<Sender> {
       })
     },
   }
+}
+
+/** Another tenant of an account, which sends from a domain of its own. */
+async function aTenantOf(
+  server: BenchServer,
+  { bearer }: Sender,
+  fields: { name: string } & Record<string, unknown>,
+): Promise<TenantFields> {
+  const { body } = await apiFetch(server, '/v1/tenants', { external_id: fields.name, ...fields }, bearer)
+  const domain = `${fields.name}.sluice.test`
+  await apiFetch(server, `/v1/tenants/${body.id}/domains`, { name: domain }, bearer)
+  return { tenant_id: body.id, from: `hello@${domain}` }
 }
 
 /** As many as an account may have, none of which stops anything. */

@@ -12,12 +12,22 @@ export interface Target {
   /** Of the attacker's own account. */
   bearer: string
   tenantId: string
+  /** Has a quota that is never reached. */
+  limited: TenantFields
+  /** With the number of recipients that a tenant may write to by default. */
+  small: TenantFields
   from: string
   login: { username: string; password: string }
   /** A return path that the attacker was sent. */
   returnPath: string
   /** The public prefix of somebody else's key. */
   foreignPrefix: string
+}
+
+/** Of a message of another tenant of the attacker. */
+export interface TenantFields {
+  tenant_id: string
+  from: string
 }
 
 export interface Attack {
@@ -64,6 +74,12 @@ const recipients = (count: number): string[] => Array.from({ length: count }, (_
 function posting(make: (target: Target) => string | Buffer): Act {
   let body: string | Buffer | null = null
   return target => post(target, (body ??= make(target)))
+}
+
+/** One after the other, over all lanes. */
+function taking(...acts: readonly Act[]): Act {
+  let next = 0
+  return target => acts[next++ % acts.length]!(target)
 }
 
 async function submit(target: Target, data: Buffer): Promise<void> {
@@ -178,6 +194,31 @@ export const ATTACKS: Record<string, Plan> = {
   '10,000 recipients, 8 at once': {
     lanes: 8,
     act: posting(target => message(target, { to: recipients(10_000) })),
+  },
+  '10,000 recipients and small mail of a tenant with a quota, 24 at once': {
+    lanes: 24,
+    act: taking(
+      posting(target => message(target, { ...target.limited, to: recipients(10_000) })),
+      // Most of them small: each meets the counters that the large ones keep locked.
+      ...Array.from({ length: 5 }, () => posting(target => message(target, { ...target.limited }))),
+    ),
+  },
+  '10,000 recipients where 1,000 are allowed, 8 at once': {
+    lanes: 8,
+    act: posting(target => message(target, { ...target.small, to: recipients(10_000) })),
+  },
+  '1,000 content ids and 10 MiB of HTML, 4 at once': {
+    lanes: 4,
+    act: posting(target =>
+      message(target, {
+        html: 'c'.repeat(10 * MEGABYTE - 1),
+        attachments: Array.from({ length: 1_000 }, (_, n) => ({
+          content: 'eA==',
+          filename: 'x',
+          content_id: `file-${n}`,
+        })),
+      }),
+    ),
   },
   '40 MB of empty objects, 4 at once': {
     lanes: 4,

@@ -2,7 +2,7 @@
 
 const NAME_CHARS_MAX = 76 // name and colon fit into one line of 78, RFC 5322 §2.1.1
 const VALUE_BYTES_MAX = 998 // one line, RFC 5322 §2.1.1
-const CONTENT_ID_CHARS_MAX = 255 // ours; it is written unfolded and must fit into a line
+export const CONTENT_ID_CHARS_MAX = 255 // ours; it is written unfolded and must fit into a line
 
 // Fields the service writes itself; a second copy would contradict it or forge it.
 const OWNED_FIELDS = new Map(

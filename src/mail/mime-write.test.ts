@@ -130,6 +130,47 @@ test('only the multipart levels that are needed are made', () => {
   assert.equal(shape({ text: null, html, attachments: [unused] }), 'multipart/mixed text/html image/png')
 })
 
+test('a file belongs to the page however the page refers to it', () => {
+  const isRelated = (html: string, contentId: string) =>
+    textOf({ text: null, html, attachments: [aFile({ contentType: 'image/png', contentId })] }).includes(
+      'multipart/related',
+    )
+  for (const html of [
+    '<img src="cid:logo@acme">',
+    "<img src='cid:logo@acme'>",
+    '<img src=cid:logo@acme>',
+    '<img src=cid:logo@acme alt=x>',
+    '<p style="background: url(cid:logo@acme)">',
+    '<p style="background: url(&quot;cid:logo@acme&quot;)">',
+    '<img srcset="cid:other 1x, cid:logo@acme, cid:third 2x">',
+    '<img src="CID:logo@acme">',
+    'cid:logo@acme',
+  ]) {
+    assert.ok(isRelated(html, 'logo@acme'), html)
+    assert.ok(isRelated(html, '<logo@acme>'), html)
+    assert.ok(!isRelated(html, 'logo2@acme'), html)
+  }
+  assert.ok(isRelated('<img src="cid:a,b;c">', 'a,b;c'))
+  assert.ok(isRelated("<img src='cid:o(1)'>", 'o(1)'))
+})
+
+test('a thousand files and a page of 10 MiB are matched in one pass over the page', () => {
+  const attachments = Array.from({ length: 1_000 }, (_, n) =>
+    aFile({ contentId: `file-${n}`, content: Buffer.from('x') }),
+  )
+  for (const text of ['c', 'cid:', 'cid:x ', 'cid:file-', 'cid:(', 'cid:&']) {
+    const html = text.repeat((10 * 1024 * 1024) / text.length)
+    const before = process.threadCpuUsage()
+    composeMessage(aMessage({ html }))
+    const alone = process.threadCpuUsage(before)
+    const since = process.threadCpuUsage()
+    composeMessage(aMessage({ html, attachments }))
+    const { user, system } = process.threadCpuUsage(since)
+    const moreMs = (user + system - alone.user - alone.system) / 1_000
+    assert.ok(moreMs < 250, `${JSON.stringify(text)} took ${moreMs.toFixed(0)} ms more`)
+  }
+})
+
 test('a boundary occurs only where a part begins or ends', () => {
   const source = textOf({ html: '<p>x</p>', attachments: [aFile()] })
   const boundaries = [...source.matchAll(/boundary="(=_[^"]+)"/g)].map(match => match[1]!)

@@ -11,6 +11,17 @@ export async function lockAccountsShared(tx: Tx, accountIds: readonly string[]):
     select pg_advisory_xact_lock_shared(${SPACE}, hashtext(id)) from unnest(${accountIds}::text[]) as id`)
 }
 
+/**
+ * As above without waiting: answers which accounts a pause or a resume has locked, or waits to lock. One that waits counts,
+ * for PostgreSQL lets nobody overtake it.
+ */
+export async function tryLockAccountsShared(tx: Tx, accountIds: readonly string[]): Promise<Set<string>> {
+  const rows = await tx.many<{ id: string; is_locked: boolean }>(prepared`
+    select id, pg_try_advisory_xact_lock_shared(${SPACE}, hashtext(id)) as is_locked
+    from unnest(${accountIds}::text[]) as id`)
+  return new Set(rows.flatMap(({ id, is_locked }) => (is_locked ? [] : id)))
+}
+
 /** Once this is granted, every attempt and every acceptance that did not see what we are about to write is over. */
 export async function lockAccountExclusively(tx: Tx, accountId: string): Promise<void> {
   await tx.many(prepared`select pg_advisory_xact_lock(${SPACE}, hashtext(${accountId}))`)

@@ -29,6 +29,8 @@ export interface Movers {
 
 /** Clocks of processes differ, and a transaction is older than its commit. */
 const MARGIN_MS = 60_000
+/** A pause made during a walk has a walk of its own before the account is locked; one made after so many, with the lock. */
+const WALKS_MAX = 3
 
 export interface Resume {
   accountId: string
@@ -58,10 +60,17 @@ export async function resume(tx: Tx, { accountId, id, order, isOperator, movers 
   }
   const keeperOf = (pauses: readonly ActiveSuspension[]): string | null =>
     pauses.find(other => covers(other, from))?.id ?? null
-  // The long walk first, while mail goes on; then, with the lock, only what came in between. Where another one keeps it all,
+  // The long walks first, while mail goes on; then, with the lock, only what came in between. Where another one keeps it all,
   // none of it is touched before the answer.
-  const before = await others()
-  if (before.length > 0 && !keeperOf(before)) await movers.some(tx, from, before, null)
+  const walked = new Set<string>()
+  const unwalked = (pauses: readonly ActiveSuspension[]) => pauses.filter(pause => !walked.has(pause.id))
+  for (let round = 1; round <= WALKS_MAX; round++) {
+    const before = await others()
+    const fresh = unwalked(before)
+    if (fresh.length === 0 || keeperOf(before)) break
+    await movers.some(tx, from, fresh, null)
+    for (const pause of fresh) walked.add(pause.id)
+  }
   await lockAccountExclusively(tx, accountId)
   await movers.late(tx, from)
   const now = await others()
@@ -69,9 +78,10 @@ export async function resume(tx: Tx, { accountId, id, order, isOperator, movers 
   const joined = await settleMoving(tx, { id, keeper, action, isAlone: now.length === 0 }, movers)
   // Here and not with each batch that is handed over: those hold the account's lock shared and must not wait for this row.
   if (keeper) await updateHeldSince(tx, keeper, id)
-  const isNew = now.some(other => !before.some(({ id: known }) => known === other.id))
   if (now.length > 0 && !keeper) {
-    await movers.some(tx, from, now, isNew ? null : new Date(tx.now.getTime() - MARGIN_MS))
+    await movers.some(tx, from, now, new Date(tx.now.getTime() - MARGIN_MS))
+    const fresh = unwalked(now)
+    if (fresh.length > 0) await movers.some(tx, from, fresh, null)
   }
   const resumed = await updateResumed(tx, {
     id,

@@ -2,8 +2,9 @@
 import type { PauseFacts, PauseScope } from '../../control/suspensions/match.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
-import { all, any, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { isSameRow, type Key } from './queries.ts'
+import { matchesAny } from './scope-condition.ts'
 
 /** What an event says of it: a million rows are told, so no more is read. */
 export interface HeldRow {
@@ -83,7 +84,7 @@ export const parkStretch = (tx: Tx, pause: PauseScope, stretch: Stretch): Promis
     set status = 'held', suspension_id = ${pause.id}, held_at = ${tx.now}, due_at = null, updated_at = ${tx.now}
     where ctid = any(array(
       select q.ctid from queue q
-      where ${inStretch(stretch)} and q.status in ('queued', 'deferred') and ${matches(pause)}
+      where ${inStretch(stretch)} and q.status in ('queued', 'deferred') and ${matchesAny([pause])}
       for update of q skip locked))
     returning q.message_id, q.tenant_id, q.recipient`)
 
@@ -92,38 +93,11 @@ export const insertStragglers = (tx: Tx, pause: PauseScope, stretch: Stretch): v
   tx.send(sql`
     insert into suspension_stragglers (suspension_id, account_id, tenant_id, message_id, n)
     select ${pause.id}, account_id, tenant_id, message_id, n from queue q
-    where ${inStretch(stretch)} and q.status in ('queued', 'deferred', 'sending') and ${matches(pause)}
+    where ${inStretch(stretch)} and q.status in ('queued', 'deferred', 'sending') and ${matchesAny([pause])}
     on conflict do nothing`)
 
 const inStretch = ({ walk, end }: Stretch): Sql =>
   sql`${stretchAfter(walk)} and ${keyOf(walk.tenantId)} <= ${valueOf(walk.tenantId, end)}`
-
-/** As `applies` in control/suspensions says it, for rows of `q`. */
-function matches({ scope_type, scope_value }: PauseScope): Sql {
-  switch (scope_type) {
-    case 'account':
-      return sql`true`
-    case 'tenant':
-      return sql`q.tenant_id = ${scope_value}::uuid`
-    case 'rule':
-      return scope_value.startsWith('tag:')
-        ? ofMessage(sql`m.tags ? ${scope_value.slice('tag:'.length)}`)
-        : sql`q.recipient_domain = ${scope_value.slice('recipient_domain:'.length)}`
-    case 'domain':
-      return ofMessage(sql`m.sender_domain = ${scope_value}`)
-    case 'sender':
-      return ofMessage(sql`lower(m.sender) = ${scope_value.toLowerCase()}`)
-    case 'credential':
-      return ofMessage(sql`m.credential_id = ${scope_value}::uuid`)
-    case 'api_key':
-      return ofMessage(sql`m.api_key_id = ${scope_value}::uuid`)
-    default:
-      return sql`false`
-  }
-}
-
-const ofMessage = (condition: Sql): Sql =>
-  sql`exists (select from messages m where m.id = q.message_id and ${condition})`
 
 export interface HeldPage {
   suspensionId: string
@@ -158,18 +132,31 @@ export const lockHeldWhole = (tx: Tx, page: HeldPage): Promise<(LockedRow & Walk
   )
 
 /**
- * As above without the lock of rows, of those that one of the others matches; `since` leaves out what was held before. Whoever
- * calls holds the pause's own lock.
+ * The next rows that a pause holds, without a lock: those that one of the others matches, and where the page ends, null after
+ * the last one. The page bounds what is read and not what is found, so that a statement stays short where nothing is found.
+ * `since` leaves out what was held before. The caller holds the pause's own lock.
  */
-export const listHeldMatching = (
+export async function listHeldMatching(
   tx: Tx,
   page: HeldPage,
   { others, since }: { others: readonly PauseScope[]; since: Date | null },
-): Promise<WalkedRow[]> =>
-  tx.many<WalkedRow>(sql`
-    select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue q
-    where ${all([heldAfter(page), any(others.map(matches)), since && sql`held_at >= ${since}`])}
-    order by message_id, n limit ${page.limit}`)
+): Promise<{ rows: WalkedRow[]; end: HeldPage['after'] }> {
+  // A boolean column and not a condition: it is evaluated from left to right, the cheap part first.
+  const matched = all([since && sql`q.held_at >= ${since}`, matchesAny(others)])
+  const found = await tx.many<WalkedRow & { is_match: boolean; is_end: boolean }>(sql`
+    with page as materialized (
+      select account_id, tenant_id, message_id, n, recipient, recipient_domain, held_at from queue
+      where ${heldAfter(page)} order by message_id, n limit ${page.limit}
+    ), judged as materialized (
+      select account_id, tenant_id, message_id, n, recipient, recipient_domain, ${matched} as is_match,
+        row_number() over (order by message_id, n) = ${page.limit} as is_end
+      from page q
+    )
+    select account_id, tenant_id, message_id, n, recipient, recipient_domain, is_match, is_end from judged
+    where is_match or is_end order by message_id, n`)
+  const last = found.at(-1)
+  return { rows: found.filter(row => row.is_match), end: last?.is_end ? last : null }
+}
 
 export const lockHeldBefore = (tx: Tx, page: Omit<HeldPage, 'after'>, heldBefore: Date): Promise<WalkedRow[]> =>
   tx.many<WalkedRow>(sql`

@@ -225,6 +225,39 @@ test('of overlapping pauses each lets go only what no other matches, in either o
   )
 })
 
+test('beside a thousand other pauses a large hold is resumed, and keeps back exactly what they match', async () => {
+  const { account, box, from } = await aSender()
+  const { db } = box.app.world
+  const wide = await pause(account, 'tenant', account.tenant.id)
+  await account.api.patch(`/v1/tenants/${account.tenant.id}`, { max_recipients_per_message: 10_000 })
+  const to = Array.from({ length: 8_000 }, (_, n) => `u${n}@released.example`)
+  const large = await send(account, from, { to })
+  const tagged = await send(account, from, { to: ['a@one.example', 'b@one.example'], tags: ['plain', 't998'] })
+  await send(account, from, { to: ['c@two.example', 'd@kept.example'] })
+  assert.equal(await heldCount(account, wide.id), 8_004)
+  await db.many(sql`
+    insert into suspensions (id, account_id, scope_type, scope_value, queue_action, source, created_by, created_at, held_since)
+    select gen_random_uuid(), ${account.id}, 'rule', case when n % 2 = 0 then 'tag:t' || n else
+      'recipient_domain:' || case n when 999 then 'kept' else 'never' || n end || '.example' end,
+      'hold', 'api', 'test', now(), now()
+    from generate_series(1, 999) as n`)
+
+  const resumed = await resume(account, wide.id, { action: 'release' })
+
+  assert.equal(resumed.affected_deliveries, 8_001)
+  assert.equal((await countsOf(account, tagged.body.message_id)).held, 2)
+  const kept = await db.many<{ scope_value: string; held: number }>(sql`
+    select s.scope_value, sum(h.held)::integer as held from suspensions s join suspension_holds h on h.suspension_id = s.id
+    where s.account_id = ${account.id} and s.status = 'active' group by s.scope_value order by s.scope_value`)
+  assert.deepEqual(kept, [
+    { scope_value: 'recipient_domain:kept.example', held: 1 },
+    { scope_value: 'tag:t998', held: 2 },
+  ])
+  assert.equal(large.status, 202)
+  await eventually('all the rest is queued', async () => isDrained(box, wide.id), 30_000)
+  await assertConserved(box)
+})
+
 /** As if what the first held were still to be handed to the second. */
 async function putBack({ app }: Box, fromId: string, toId: string): Promise<void> {
   await app.world.db.transact(system('test'), async tx => {

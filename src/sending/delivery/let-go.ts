@@ -112,7 +112,7 @@ function letGoAs(type: 'released' | 'cancelled', tx: Tx, pause: Unfinished, rows
 }
 
 /** Into the queue, each at the end of its tenant's line. */
-export async function requeue(world: World, tx: Tx, rows: readonly LockedRow[]): Promise<void> {
+async function requeue(world: World, tx: Tx, rows: readonly LockedRow[]): Promise<void> {
   if (rows.length === 0) return
   const places = new Map<string, number>()
   const placed = rows.map(row => {

@@ -6,7 +6,8 @@ import type { Tx } from '../../platform/db/database.ts'
 import { listHeldMatching } from './hold-queries.ts'
 import { moveTo, stoppedBy } from './let-go.ts'
 
-const BATCH_MAX = 2_000
+/** Rows that are looked at by one statement, of which some or none are moved. */
+const BATCH_MAX = 5_000
 
 /** `heldSince` restricts it to what came to be held since then. Held before, held after: no event. */
 export async function moveSome(
@@ -16,16 +17,16 @@ export async function moveSome(
   heldSince: Date | null,
 ): Promise<void> {
   const takers = new Set<string>()
-  for (let after: { message_id: string; n: number } | null = null; ;) {
+  let after: { message_id: string; n: number } | null = null
+  do {
     const page = { suspensionId: from.id, after, limit: BATCH_MAX }
-    const rows = await listHeldMatching(tx, page, { others, since: heldSince })
-    const last = rows.at(-1)
-    if (!last) break
-    after = last
+    const { rows, end } = await listHeldMatching(tx, page, { others, since: heldSince })
+    after = end
+    if (rows.length === 0) continue
     const stopped = await stoppedBy(tx, rows, others)
     moveTo(tx, stopped, null)
     countHolds(tx, from.id, -stopped.size)
     for (const { id } of stopped.values()) takers.add(id)
-  }
+  } while (after)
   for (const id of takers) await noteHeldSince(tx, id, from.id)
 }

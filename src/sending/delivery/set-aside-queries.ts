@@ -1,5 +1,5 @@
 // The SQL of mail that was set aside: held by no pause, until somebody releases or cancels it, or it expires.
-import type { Tx } from '../../platform/db/database.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { isSameRow, keyColumns, type Key } from './queries.ts'
 import type { LockedRow, WalkedRow } from './hold-queries.ts'
@@ -13,6 +13,15 @@ export const updateSetAside = (tx: Tx, rows: readonly (Key & { set_aside_id: str
 export interface SetAsideRow extends WalkedRow, LockedRow {
   crashes: number
   held_at: Date
+}
+
+export const findTenantOfSetAside = async (
+  db: Db,
+  { accountId, id }: { accountId: string; id: string },
+): Promise<string | null> => {
+  const row = await db.maybe<{ tenant_id: string }>(sql`
+    select tenant_id from queue where account_id = ${accountId} and set_aside_id = ${id}`)
+  return row && row.tenant_id
 }
 
 export const lockSetAside = (

@@ -2,12 +2,14 @@
 import { activePauses } from '../../control/suspensions/active.ts'
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import { scopeName } from '../../control/suspensions/match.ts'
+import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import { recordUnsent } from './hold-queries.ts'
-import { moveTo, requeue, stoppedBy } from './let-go.ts'
-import { forgetSetAside, lockSetAside, type SetAsideRow } from './set-aside-queries.ts'
+import { takePlaces } from '../messages/ranks.ts'
+import { recordUnsent, updateReleased } from './hold-queries.ts'
+import { moveTo, stoppedBy } from './let-go.ts'
+import { findTenantOfSetAside, forgetSetAside, lockSetAside, type SetAsideRow } from './set-aside-queries.ts'
 
 /** One delivery that was set aside. */
 export interface SetAsideName {
@@ -24,8 +26,19 @@ export interface Decided {
   suspension_id: string | null
 }
 
+/**
+ * Its place in the queue is taken before the transaction begins: within it that would take a second connection, and as many
+ * releases as an account has connections would all wait for one more.
+ */
+export async function releaseSetAside(world: World, by: Actor, name: SetAsideName): Promise<Decided> {
+  const tenantId = await findTenantOfSetAside(world.db, name)
+  if (tenantId === null) throw notFound('delivery')
+  const rank = (await takePlaces(world, new Map([[tenantId, 1]]))).get(tenantId) ?? world.clock.now()
+  return world.db.transact(by, tx => release(tx, name, rank))
+}
+
 /** A pause that matches it holds it from now on: the account's lock keeps that pause from being resumed meanwhile. */
-export async function releaseSetAside(world: World, tx: Tx, name: SetAsideName): Promise<Decided> {
+async function release(tx: Tx, name: SetAsideName, rank: Date): Promise<Decided> {
   const { accountId } = name
   await lockAccountsShared(tx, [accountId])
   const row = await requireSetAside(tx, name)
@@ -38,7 +51,7 @@ export async function releaseSetAside(world: World, tx: Tx, name: SetAsideName):
     moveTo(tx, stopped, tx.now)
     tx.record(eventOf('held', row, { suspension_id: pause.id, scope: scopeName(pause) }))
   } else {
-    await requeue(world, tx, [placed])
+    updateReleased(tx, [{ place: placed.place, rank }])
   }
   return decide(tx, row, name, { status: pause ? 'held' : 'queued', suspension_id: pause?.id ?? null })
 }

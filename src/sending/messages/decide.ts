@@ -75,11 +75,15 @@ const firstRankOf = ({ rank, head }: TenantRow, now: Date): number =>
 
 const refused = (refusal: Refusal, events: EventDraft[] = []): Decision => ({ kind: 'refused', refusal, events })
 
+export const recipientsMaxOf = (tenant: Pick<TenantRow, 'max_recipients_per_message'>): number =>
+  Math.min(tenant.max_recipients_per_message, RECIPIENTS_MAX)
+
+export const tooManyRecipients = (max: number): Refusal =>
+  refuse('too_many_recipients', `A message of this tenant may have at most ${max} recipients.`)
+
 function validationRefusal(submission: Submission, tenant: TenantRow, domainId: string | null): Refusal | null {
-  const recipientsMax = Math.min(tenant.max_recipients_per_message, RECIPIENTS_MAX)
-  if (submission.recipients.length > recipientsMax) {
-    return refuse('too_many_recipients', `A message of this tenant may have ${recipientsMax} recipients.`)
-  }
+  const recipientsMax = recipientsMaxOf(tenant)
+  if (submission.recipients.length > recipientsMax) return tooManyRecipients(recipientsMax)
   if (domainId === null && !tenant.sandbox) {
     return refuse('domain_not_verified', `The domain ${submission.senderDomain} is not verified for this tenant.`)
   }

@@ -1,11 +1,14 @@
 // What one account sends costs another neither an error nor its turn.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../../platform/db/sql.ts'
+import type { Database, Tx } from '../../platform/db/database.ts'
+import { sql, type Sql } from '../../platform/db/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
 import { longestTurn } from '../../../test/support/main-thread.ts'
 import { Gate } from './gate.ts'
+import { prepareSubmission } from './prepare.ts'
+import { messageRoutes } from './routes.ts'
 import type { Submission } from './submission.ts'
 
 const RECIPIENTS_MAX = 10_000
@@ -68,6 +71,84 @@ test('300,000 recipients are refused with 422 before any address is parsed', asy
 
   assert.deepEqual([status, body.error.code], [422, 'too_many_recipients'])
 })
+
+/** A request of the account's own key, as a handler is given it. */
+const callOf = (account: TestAccount, body: object) => ({
+  by: aSubmission(account, 0).by,
+  caller: { keyId: null, reach: { accountId: account.id, tenantId: null } },
+  body,
+  headers: {},
+})
+
+test('too many recipients for the tenant are refused before the message is composed or reaches the gate', async () => {
+  const account = await aSandbox()
+  const reached: Submission[] = []
+  const gate = { submit: async (submission: Submission) => void reached.push(submission) }
+  const [sendRoute] = messageRoutes(account.box.app.world, gate as unknown as Gate, () => 'https://sluice.test')
+  const send = (body: object) => Promise.resolve(sendRoute!.handle(callOf(account, body) as never))
+  const allowed = many(1_000)
+
+  await assert.rejects(send(message(account, { bcc: many(RECIPIENTS_MAX) })), { code: 'too_many_recipients' })
+  await assert.rejects(send(message(account, { to: many(1_001) })), { code: 'too_many_recipients' })
+  assert.equal(reached.length, 0)
+  // What counts is the address, however it is written and however often.
+  const written = [...allowed.map(text => `Some One <${text.replace('example', 'EXAMPLE')}>`), ...allowed]
+  await send(message(account, { to: written, cc: allowed }))
+  assert.equal(reached[0]!.recipients.length, 1_000)
+})
+
+test('half a million copies of one address are one recipient, named once, and take a moment at a time', async () => {
+  const account = await aSandbox()
+  const to = Array.from({ length: 500_000 }, () => 'someone@example.com')
+  const order = { body: { from: 'a@acme.example', to, text: 'x' }, accountId: account.id, tenantId: account.tenant.id }
+  const by = aSubmission(account, 1).by
+  const work = prepareSubmission({ ...order, apiKeyId: null, idempotencyKey: null, now: new Date(), by, publicUrl: '' })
+  let longestMs = 0
+  let prepared: Submission | null = null
+  while (!prepared) {
+    const before = process.threadCpuUsage()
+    const { done, value } = work.next()
+    const { user, system } = process.threadCpuUsage(before)
+    longestMs = Math.max(longestMs, (user + system) / 1_000)
+    if (done) prepared = value
+  }
+
+  assert.equal(prepared.recipients.length, 1)
+  assert.equal(prepared.source.toString().split('someone@example.com').length, 2)
+  assert.ok(longestMs < 50, `the main thread was held for ${longestMs.toFixed(0)} ms`)
+})
+
+test('recipients of a message that has too many are not looked up by the gate', async () => {
+  const account = await aSandbox()
+  const { world } = account.box.app
+  const lookedUp: string[] = []
+  const noted = (tx: Tx): Tx =>
+    new Proxy(tx, {
+      get: (target, name) => {
+        if (name !== 'many') return bound(target, name)
+        return (query: Sql) => {
+          const { text, values } = query.toQuery()
+          if (text.includes('join suppressions')) lookedUp.push(JSON.stringify(values))
+          return target.many(query)
+        }
+      },
+    })
+  const transact: Database['transact'] = (by, recipe) => world.db.transact(by, tx => recipe(noted(tx)))
+  const db = new Proxy(world.db, { get: (target, name) => (name === 'transact' ? transact : bound(target, name)) })
+  const gate = new Gate({ ...world, db })
+  const recipients = many(1_001).map(address => ({ address, domain: 'example.com', kind: 'to' as const }))
+
+  await assert.rejects(gate.submit({ ...aSubmission(account, 1), recipients }), { code: 'too_many_recipients' })
+  await gate.submit({ ...aSubmission(account, 2), recipients: recipients.slice(1) })
+
+  assert.equal(lookedUp.length, 1)
+  assert.ok(lookedUp[0]!.includes('someone.1@') && !lookedUp[0]!.includes('someone.0@'))
+})
+
+function bound(target: object, name: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, name, target)
+  return typeof value === 'function' ? value.bind(target) : value
+}
 
 test('a submission that cannot be stored fails alone', async () => {
   const [broken, sound] = await Promise.all([aSandbox(), aSandbox()])

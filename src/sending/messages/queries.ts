@@ -22,16 +22,20 @@ const head = sql`(select rank from queue where status = 'queued' and due_at is n
 const tenantColumns = sql`t.id as tenant_id, t.account_id, t.status, t.max_recipients_per_message, t.quota_daily,
   t.quota_monthly, least(t.rate_per_minute, h.rate_per_minute) as rate_per_minute, t.rate_per_hour, a.sandbox, ${head} as head`
 
+const withCounters = sql`select ${tenantColumns},
+      c.minute, c.minute_count, c.hour, c.hour_count, c.day, c.day_count, c.month, c.month_count, c.rank
+  from tenants t join accounts a on a.id = t.account_id join tenant_counters c on c.tenant_id = t.id
+    left join tenant_throttles h on h.tenant_id = t.id`
+
 /** The tenants of a batch with their counters locked, always in the same order, so that batches cannot deadlock. */
 export const lockTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
   tx.many<TenantRow>(prepared`
-    select ${tenantColumns},
-      c.minute, c.minute_count, c.hour, c.hour_count, c.day, c.day_count, c.month, c.month_count, c.rank
-    from tenants t join accounts a on a.id = t.account_id join tenant_counters c on c.tenant_id = t.id
-      left join tenant_throttles h on h.tenant_id = t.id
-    where t.id = any(${tenantIds}::uuid[])
-    order by t.id
-    for no key update of c`)
+    ${withCounters} where t.id = any(${tenantIds}::uuid[]) order by t.id for no key update of c`)
+
+/** As above, without those that another transaction has locked. */
+export const lockFreeTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
+  tx.many<TenantRow>(prepared`
+    ${withCounters} where t.id = any(${tenantIds}::uuid[]) order by t.id for no key update of c skip locked`)
 
 /** As above without the lock, and without the counts, which nobody may decide by then. */
 export const listTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>

@@ -12,12 +12,15 @@ import { getMessageEndpoint, listMessagesEndpoint, sendEndpoint, type SendReques
 import type { Gate } from './gate.ts'
 import { prepareSubmission } from './prepare.ts'
 import { listMessages, requireMessage } from './read-queries.ts'
-import { tenantDisabled } from './decide.ts'
+import { recipientsMaxOf, tenantDisabled } from './decide.ts'
+import { RECIPIENTS_MAX } from './limits.ts'
 import type { Submission } from './submission.ts'
 
 /** Preparing a larger one takes more than a millisecond or two of the main thread. */
 const SMALL_RECIPIENTS_MAX = 200
 const SMALL_TEXT_CHARS_MAX = 256 * 1024
+/** So few are parsed in the time that asking for the tenant's limit takes. */
+const RECIPIENTS_UNASKED_MAX = 100
 
 export const messageRoutes = (world: World, gate: Gate, publicUrl: () => string): Route[] => {
   const slices = new Slices()
@@ -34,18 +37,33 @@ const sendRoute = (world: World, { gate, publicUrl, slices }: Sending): Route =>
   route(sendEndpoint, async ({ by, caller, body, headers }) => {
     const tenantId = tenantOf(caller, body.tenant_id)
     const { accountId } = caller.reach
-    const prepare = (): Submission | Promise<Submission> => {
+    const prepare = async (): Promise<Submission> => {
       const idempotencyKey = idempotencyKeyOf(headers['idempotency-key'], body.idempotency_key)
-      const order = { body, accountId, tenantId, apiKeyId: caller.keyId, idempotencyKey, by }
+      const recipientsMax = await recipientsMaxFor(world, { reach: caller.reach, tenantId }, body)
+      const order = { body, accountId, tenantId, apiKeyId: caller.keyId, idempotencyKey, recipientsMax, by }
       const work = prepareSubmission({ ...order, now: world.clock.now(), publicUrl: publicUrl() })
       return isSmall(body) ? runAtOnce(work) : slices.run(work, [accountId, tenantId])
     }
     return reply(202, await gate.submit(await afterTenant(world, { reach: caller.reach, tenantId }, prepare)))
   })
 
-function isSmall({ to, cc = [], bcc = [], text = '', html = '', attachments = [] }: SendRequest): boolean {
+/**
+ * With many recipients the tenant's own limit is looked up first: what it forbids would otherwise be parsed and composed,
+ * and would take the place of somebody's large message in the gate.
+ */
+async function recipientsMaxFor(world: World, whose: { reach: Reach; tenantId: string }, body: SendRequest) {
+  if (recipientCount(body) <= RECIPIENTS_UNASKED_MAX) return RECIPIENTS_MAX
+  const tenant = await requireTenantInReach(world.db, whose.reach, whose.tenantId)
+  if (tenant.status === 'disabled') throw tenantDisabled()
+  return recipientsMaxOf(tenant)
+}
+
+const recipientCount = ({ to, cc = [], bcc = [] }: SendRequest): number => to.length + cc.length + bcc.length
+
+function isSmall(body: SendRequest): boolean {
+  const { text = '', html = '', attachments = [] } = body
   const chars = attachments.reduce((sum, { content }) => sum + content.length, text.length + html.length)
-  return chars <= SMALL_TEXT_CHARS_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX
+  return chars <= SMALL_TEXT_CHARS_MAX && recipientCount(body) <= SMALL_RECIPIENTS_MAX
 }
 
 const readRoutes = (world: World): Route[] => [

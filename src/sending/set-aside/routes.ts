@@ -21,7 +21,7 @@ export const setAsideRoutes = (world: World): Route[] => [
   }),
   route(releaseSetAsideEndpoint, async ({ by, caller, params }) => {
     const { accountId } = caller.reach
-    const decided = await world.db.transact(by, tx => releaseSetAside(world, tx, { accountId, id: params.id }))
+    const decided = await releaseSetAside(world, by, { accountId, id: params.id })
     world.wakeups.hint('deliveries')
     return reply(200, decided)
   }),

@@ -114,6 +114,24 @@ test('a released delivery is sent, with its crashes forgotten, once', async () =
   assert.deepEqual([entry.target, entry.before.crashes, more.length], [{ type: 'delivery', id: aside.id }, 3, 0])
 })
 
+test('as many releases at once as an account has connections, and more, are all answered', async () => {
+  const account = await anOwner()
+  await Promise.all(Array.from({ length: 12 }, () => poison(account)))
+  const { deliveries } = await listed(account)
+  assert.equal(deliveries.length, 12)
+
+  const began = performance.now()
+  const replies = await Promise.all(
+    deliveries.map(({ id }: { id: string }) => account.api.post(`/v1/set-aside/${id}/release`)),
+  )
+
+  assert.deepEqual([...new Set(replies.map(reply => reply.status))], [200])
+  assert.ok(performance.now() - began < 4_000)
+  const ranks = await account.box.app.world.db.many(sql`
+    select distinct rank from queue where account_id = ${account.id} and status = 'queued'`)
+  assert.equal(ranks.length, 12)
+})
+
 test('a cancelled delivery is over', async () => {
   const account = await anOwner()
   const messageId = await poison(account)

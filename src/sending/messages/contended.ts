@@ -1,0 +1,67 @@
+// Small messages that must wait for a lock: for their tenant's counters, which another transaction has that stores ten
+// thousand recipients, or for their account, which is being paused. Each tenant waits in a batch of its own, so that the
+// senders of other tenants do not wait with it.
+import { Batcher } from '../../platform/batcher.ts'
+import { unavailable } from '../../platform/db/errors.ts'
+import { FairSemaphore } from '../../platform/fair-semaphore.ts'
+import type { Submission } from './submission.ts'
+
+/** A waiting batch keeps a connection: few of all, and no account takes more than half of these. */
+const WAITING_MAX = 4
+const WAITING_PER_ACCOUNT_MAX = 2
+/** As long as for a connection. */
+const WAIT_MS_MAX = 5_000
+
+export interface ContendedOptions<Result> {
+  run: (submissions: Submission[]) => Promise<Result[]>
+  itemsMax: number
+  weightMax: number
+  weightOf: (submission: Submission) => number
+}
+
+interface Lane<Result> {
+  batcher: Batcher<Submission, Result>
+  pending: number
+}
+
+export class ContendedTenants<Result> {
+  readonly #options: ContendedOptions<Result>
+  readonly #lanes = new Map<string, Lane<Result>>()
+  readonly #semaphore = new FairSemaphore({
+    places: WAITING_MAX,
+    perOwner: WAITING_PER_ACCOUNT_MAX,
+    waitMsMax: WAIT_MS_MAX,
+  })
+
+  constructor(options: ContendedOptions<Result>) {
+    this.#options = options
+  }
+
+  async submit(submission: Submission): Promise<Result> {
+    const { tenantId } = submission
+    const lane = this.#lanes.get(tenantId) ?? this.#open(submission)
+    lane.pending += 1
+    try {
+      return await lane.batcher.submit(submission)
+    } finally {
+      lane.pending -= 1
+      if (lane.pending === 0) this.#lanes.delete(tenantId)
+    }
+  }
+
+  #open({ accountId, tenantId }: Submission): Lane<Result> {
+    const run = (submissions: Submission[]): Promise<Result[]> => this.#run(accountId, submissions)
+    const lane = { batcher: new Batcher<Submission, Result>({ ...this.#options, run, slots: 1 }), pending: 0 }
+    this.#lanes.set(tenantId, lane)
+    return lane
+  }
+
+  async #run(accountId: string, submissions: Submission[]): Promise<Result[]> {
+    await this.#semaphore.enter(accountId, () => unavailable(new Error('an account or a tenant was locked too long')))
+    try {
+      return await this.#options.run(submissions)
+    } finally {
+      this.#semaphore.leave(accountId)
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// Storing what was accepted: the writes of a batch, in the order in which their locks may be held.
+import { setImmediate as turnOfTheEventLoop } from 'node:timers/promises'
+import { countHeld } from '../../control/suspensions/holds.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { collision } from '../../platform/db/errors.ts'
+import { locks } from '../../platform/db/locks.ts'
+import { prepared } from '../../platform/db/sql.ts'
+import { enqueue } from '../delivery/enqueue.ts'
+import type { Decision, Known } from './decide.ts'
+import { IDEMPOTENCY_MS } from './limits.ts'
+import * as queries from './queries.ts'
+
+/**
+ * The writes travel with the commit. They are waited for only where keys are taken, and where there are so many rows that
+ * writing them down would keep the thread from everybody else. The counters come last, after all that is waited for: the next
+ * batch that writes them waits until this one has committed.
+ */
+export async function store(
+  tx: Tx,
+  decisions: readonly Decision[],
+  { known, isLarge }: { known: Known; isLarge: boolean },
+): Promise<void> {
+  const accepted = decisions.filter(decision => decision.kind === 'accepted')
+  for (const decision of decisions) {
+    for (const event of decision.events) tx.record(event)
+    if (decision.kind === 'accepted') tx.audit(decision.entry)
+  }
+  if (accepted.length === 0) return
+  await takeKeys(tx, accepted)
+  queries.insertMessages(
+    tx,
+    accepted.map(decision => decision.message),
+  )
+  queries.insertBodies(
+    tx,
+    accepted.map(({ message, source }) => ({ messageId: message.id, source })),
+  )
+  await storeRecipients(tx, accepted)
+  countHeld(
+    tx,
+    accepted.flatMap(({ queue }) => queue.flatMap(row => row.suspension_id ?? [])),
+  )
+  if (isLarge) await lockLargeAppend(tx)
+  count(tx, known)
+}
+
+/**
+ * The journal lets one transaction append at a time, and ten thousand events take a fifth of a second. One such append at
+ * a time, over all processes: a small one that comes meanwhile waits for one of them at the most.
+ */
+const lockLargeAppend = async (tx: Tx): Promise<void> => {
+  await tx.many(prepared`select pg_advisory_xact_lock(${locks.largeAppend})`)
+}
+
+const ROWS_AT_ONCE = 1_000
+
+async function storeRecipients(tx: Tx, accepted: readonly (Decision & { kind: 'accepted' })[]): Promise<void> {
+  const deliveries = accepted.flatMap(decision => decision.deliveries)
+  const queue = accepted.flatMap(decision => decision.queue)
+  for (let start = 0; start < deliveries.length; start += ROWS_AT_ONCE) {
+    if (start > 0) await turnOfTheEventLoop()
+    const end = start + ROWS_AT_ONCE
+    enqueue(tx, deliveries.slice(start, end), queue.slice(start, end))
+  }
+}
+
+/** A twin that was accepted since we looked has the key: the whole batch is decided again. */
+async function takeKeys(tx: Tx, accepted: readonly (Decision & { kind: 'accepted' })[]): Promise<void> {
+  const keys = accepted.flatMap(({ newKey }) => newKey ?? [])
+  if (keys.length === 0) return
+  const taken = await queries.insertIdempotencyKeys(tx, keys, oldestKey(tx))
+  if (taken < keys.length) throw collision('an idempotency key was taken meanwhile')
+}
+
+function count(tx: Tx, known: Known): void {
+  const usage = [...known.usage.values()]
+  if (usage.length === 0) return
+  const rows = usage.map(each => known.tenants.get(each.tenant_id)!)
+  const locked = rows.filter(row => known.locked.has(row.tenant_id))
+  const free = rows.filter(row => !known.locked.has(row.tenant_id))
+  if (locked.length > 0) queries.updateCounters(tx, locked)
+  if (free.length > 0) queries.addToCounters(tx, free)
+  queries.addUsage(tx, usage)
+}
+
+/** Keys taken before this are forgotten. */
+export const oldestKey = (tx: Tx): Date => new Date(tx.now.getTime() - IDEMPOTENCY_MS)
