@@ -115,7 +115,8 @@ export class ThreadPool<In, Out> {
   }
 
   #spawn(): void {
-    const worker = new Worker(this.#options.module, {
+    const worker = new Worker(new URL('./thread-start.ts', import.meta.url), {
+      workerData: { module: this.#options.module.href },
       // A thread needs no secrets from the environment, and none of our flags.
       env: {},
       execArgv: [],

@@ -7,6 +7,7 @@ import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { normaliseAddress } from '../../mail/address.ts'
+import { FairSemaphore } from '../../platform/fair-semaphore.ts'
 import { runAtOnce, Slices } from '../../platform/slices.ts'
 import { getMessageEndpoint, listMessagesEndpoint, sendEndpoint, type SendRequest } from './contract.ts'
 import type { Gate } from './gate.ts'
@@ -19,21 +20,27 @@ import type { Submission } from './submission.ts'
 /** Preparing a larger one takes more than a millisecond or two of the main thread. */
 const SMALL_RECIPIENTS_MAX = 200
 const SMALL_TEXT_CHARS_MAX = 256 * 1024
+/**
+ * Large messages between their preparation and their commit: each costs several times its size there, and those that wait
+ * cost what was sent. More would not be accepted sooner, for the gate takes them one batch after the other.
+ */
+const LARGE_AT_ONCE = { places: 8, perOwner: 3, waitMsMax: 100_000 }
 /** So few are parsed in the time that asking for the tenant's limit takes. */
 const RECIPIENTS_UNASKED_MAX = 100
 
 export const messageRoutes = (world: World, gate: Gate, publicUrl: () => string): Route[] => {
-  const slices = new Slices()
-  return [sendRoute(world, { gate, publicUrl, slices }), ...readRoutes(world)]
+  const sending = { gate, publicUrl, slices: new Slices(), largeAtOnce: new FairSemaphore(LARGE_AT_ONCE) }
+  return [sendRoute(world, sending), ...readRoutes(world)]
 }
 
 interface Sending {
   gate: Gate
   publicUrl: () => string
   slices: Slices
+  largeAtOnce: FairSemaphore
 }
 
-const sendRoute = (world: World, { gate, publicUrl, slices }: Sending): Route =>
+const sendRoute = (world: World, { gate, publicUrl, slices, largeAtOnce }: Sending): Route =>
   route(sendEndpoint, async ({ by, caller, body, headers }) => {
     const tenantId = tenantOf(caller, body.tenant_id)
     const { accountId } = caller.reach
@@ -44,7 +51,22 @@ const sendRoute = (world: World, { gate, publicUrl, slices }: Sending): Route =>
       const work = prepareSubmission({ ...order, now: world.clock.now(), publicUrl: publicUrl() })
       return isSmall(body) ? runAtOnce(work) : slices.run(work, [accountId, tenantId])
     }
-    return reply(202, await gate.submit(await afterTenant(world, { reach: caller.reach, tenantId }, prepare)))
+    const submit = async () => gate.submit(await afterTenant(world, { reach: caller.reach, tenantId }, prepare))
+    return reply(202, isSmall(body) ? await submit() : await inTurn(largeAtOnce, accountId, submit))
+  })
+
+async function inTurn<T>(places: FairSemaphore, owner: string, act: () => Promise<T>): Promise<T> {
+  await places.enter(owner, tooManyWait)
+  try {
+    return await act()
+  } finally {
+    places.leave(owner)
+  }
+}
+
+const tooManyWait = () =>
+  refuse('unavailable', 'Too many large messages of this account wait to be accepted. Try again shortly.', {
+    retryAfterSeconds: 10,
   })
 
 /**
@@ -60,11 +82,11 @@ async function recipientsMaxFor(world: World, whose: { reach: Reach; tenantId: s
 
 const recipientCount = ({ to, cc = [], bcc = [] }: SendRequest): number => to.length + cc.length + bcc.length
 
-function isSmall(body: SendRequest): boolean {
-  const { text = '', html = '', attachments = [] } = body
-  const chars = attachments.reduce((sum, { content }) => sum + content.length, text.length + html.length)
-  return chars <= SMALL_TEXT_CHARS_MAX && recipientCount(body) <= SMALL_RECIPIENTS_MAX
-}
+const charsOf = ({ text = '', html = '', attachments = [] }: SendRequest): number =>
+  attachments.reduce((sum, { content }) => sum + content.length, text.length + html.length)
+
+const isSmall = (body: SendRequest): boolean =>
+  charsOf(body) <= SMALL_TEXT_CHARS_MAX && recipientCount(body) <= SMALL_RECIPIENTS_MAX
 
 const readRoutes = (world: World): Route[] => [
   route(listMessagesEndpoint, async ({ caller, query }) => {
