@@ -99,6 +99,8 @@ function describe(part: Part, errors: readonly ErrorObject[]): string {
       return `${place} must not be empty`
     case 'maxLength':
       return `${place} must have at most ${String(error.params['limit'])} characters`
+    case 'maxItems':
+      return `${place} must have at most ${String(error.params['limit'])} items`
     case 'type':
       return `${place} must be ${[error.params['type']].flat().join(' or ').replace(',', ' or ')}`
     default:

@@ -152,3 +152,7 @@ export class ThreadPool<In, Out> {
     await thread.worker.terminate()
   }
 }
+
+/** Between threads a Buffer becomes a plain array of bytes; its memory is already the receiver's. */
+export const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)

@@ -1,7 +1,7 @@
 // Large messages get their signature and their form on the wire in a thread: on the main thread 36 MB would keep everybody
 // waiting for a second.
 import { rememberWireForm } from '../../mail/dot-stuff.ts'
-import { ThreadPool } from '../../platform/threads/thread-pool.ts'
+import { asBuffer, ThreadPool } from '../../platform/threads/thread-pool.ts'
 import type { FinishedSource, UnfinishedSource } from './source-thread.ts'
 
 /** Smaller ones take a millisecond or two where they are. */
@@ -31,6 +31,3 @@ export class LargeSources {
     return this.#threads.close()
   }
 }
-
-/** Between threads a Buffer becomes a plain array of bytes; its memory is already ours. */
-const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)

@@ -1,7 +1,7 @@
 // Preparing submitted mail: small messages at once, large ones in a thread, because checking and rewriting 35 MB takes a
 // good part of a second of the main thread.
 import { refuse } from '../../platform/refusal.ts'
-import { ThreadFailure, ThreadPool } from '../../platform/threads/thread-pool.ts'
+import { asBuffer, ThreadFailure, ThreadPool } from '../../platform/threads/thread-pool.ts'
 import type { Submission } from '../messages/submission.ts'
 import { prepareMail, type MailOrder } from './prepare-mail.ts'
 import type { PreparedMail } from './prepare-thread.ts'
@@ -46,8 +46,6 @@ const withBuffers = (submission: Submission): Submission => ({
     bodyHash: asBuffer(submission.idempotency.bodyHash),
   },
 })
-
-const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)
 
 const refusalOf = (failure: ThreadFailure): Error =>
   failure.reason === 'timeout' || failure.reason === 'out_of_memory'
