@@ -28,8 +28,8 @@ async function aRoutedBox(): Promise<{ box: Box; sink: TestSink }> {
 
 let accounts = 0
 
-async function aSender(tenants = 1): Promise<Sender & { from: string }> {
-  const { box, sink } = await (shared ??= aRoutedBox())
+async function aSender(tenants = 1, routed = (shared ??= aRoutedBox())): Promise<Sender & { from: string }> {
+  const { box, sink } = await routed
   const account = await anAccount({ box, tenants })
   accounts += 1
   for (const [index, tenant] of account.tenants.entries()) {
@@ -478,7 +478,8 @@ test('to a tenant’s key, what a pause across tenants says of others is left ou
 })
 
 test('released mail takes its place at the end of its tenant’s line, as new mail does', async () => {
-  const { account, box, sink, from } = await aSender()
+  // A box of its own: whatever else is queued decides where a line ends.
+  const { account, box, sink, from } = await aSender(1, aRoutedBox())
   sink.answer = verb => (verb === 'MAIL' ? '450 4.2.0 Come back' : null)
   const paused = await pause(account, 'tenant', account.tenant.id)
   const to = Array.from({ length: 500 }, (_, index) => `f${index}@example.com`)
