@@ -52,6 +52,16 @@ export class FairSemaphore {
     })
   }
 
+  /** Acts in a place of the owner's, when there is one. */
+  async run<T>(owner: string | null, onTimeout: () => Error, act: () => Promise<T>): Promise<T> {
+    await this.enter(owner, onTimeout)
+    try {
+      return await act()
+    } finally {
+      this.leave(owner)
+    }
+  }
+
   leave(owner: string | null): void {
     this.#taken -= 1
     if (owner !== null) {

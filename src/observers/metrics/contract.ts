@@ -67,6 +67,7 @@ export const getMetricsEndpoint = endpoint({
   summary: `Counters per interval, at most ${INTERVALS_MAX} intervals`,
   access: key('read'),
   query: MetricsQuery,
+  isLargeRead: true,
   replies: { 200: Metrics },
   refusals: ['not_found'],
   audit: null,

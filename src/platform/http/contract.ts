@@ -56,6 +56,8 @@ export interface Contract {
   bodyBytesMax?: number
   /** A body of any type is taken and not looked at (forms that machines post, RFC 8058). */
   takesAnyBody?: boolean
+  /** Answers as much as a long page of a list does, and takes its turn with the account's other pages. */
+  isLargeRead?: boolean
   /** What a NUL in a text of the body is refused with, where it is not `invalid_request`. */
   textRefusal?: RefusalCode
   replies: { readonly [status: number]: ReplySchema }

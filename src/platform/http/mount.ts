@@ -1,6 +1,8 @@
 // One contract and its handler become one Fastify route.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TObject } from 'typebox'
 import type { Actor } from '../db/actor.ts'
+import { FairSemaphore } from '../fair-semaphore.ts'
 import { isUuid } from '../ids.ts'
 import { runFor } from '../owner.ts'
 import type { Principal } from '../principal.ts'
@@ -19,7 +21,28 @@ export const BODY_BYTES_MAX = 1024 * 1024
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-export function mount(world: World, app: FastifyInstance, { contract, handle }: Route, identify: Identify): void {
+/**
+ * Pages of lists being read and written at once: rows, objects and text of a page take milliseconds of the main thread, and
+ * a request of somebody else waits behind each that is under way.
+ */
+const PAGES_AT_ONCE = { places: 8, perOwner: 2, waitMsMax: 20_000 }
+
+export const pageTurns = (): FairSemaphore => new FairSemaphore(PAGES_AT_ONCE)
+
+const tooManyPages = () =>
+  refuse('unavailable', 'Too many lists of this account are being read. Try again shortly.', { retryAfterSeconds: 5 })
+
+export interface Mounting {
+  identify: Identify
+  pages: FairSemaphore
+}
+
+export function mount(
+  world: World,
+  app: FastifyInstance,
+  { contract, handle }: Route,
+  { identify, pages }: Mounting,
+): void {
   const read = requestReader(contract)
   const callOf = (request: FastifyRequest, reply: FastifyReply) => {
     try {
@@ -29,6 +52,7 @@ export function mount(world: World, app: FastifyInstance, { contract, handle }: 
       throw refusal
     }
   }
+  const isPage = contract.isLargeRead === true || 'limit' in ((contract.query as TObject | undefined)?.properties ?? {})
   const rawType = Object.values(contract.replies).find(schema => schema && 'raw' in schema)
   app.route({
     method: contract.method,
@@ -48,7 +72,9 @@ export function mount(world: World, app: FastifyInstance, { contract, handle }: 
           'call',
         )
       }
-      const { status, body, headers } = await runFor(ownerOf(request), () => handle(call as never)).finally(
+      const owner = ownerOf(request)
+      const act = () => runFor(owner, () => handle(call as never))
+      const { status, body, headers } = await (isPage ? pages.run(owner, tooManyPages, act) : act()).finally(
         request.releaseBody,
       )
       reply.code(Number(status))

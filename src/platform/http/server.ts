@@ -10,7 +10,15 @@ import type { World } from '../world.ts'
 import type { Access, Method, Route } from './contract.ts'
 import { errorReply } from './errors.ts'
 import { LargeBodies } from './large-bodies.ts'
-import { BODY_BYTES_MAX, mount, ownerOf, type Identify, type RequestHead, type RouteBodyCheck } from './mount.ts'
+import {
+  BODY_BYTES_MAX,
+  mount,
+  pageTurns,
+  ownerOf,
+  type Identify,
+  type RequestHead,
+  type RouteBodyCheck,
+} from './mount.ts'
 import { BodyReader } from './read-body.ts'
 import { isForwardedByStranger, sourceAddress } from './source-address.ts'
 
@@ -77,7 +85,8 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
       adminToken: request.headers['x-admin-token'] as string | undefined,
       ip: request.sourceIp,
     })
-  for (const each of routes) mount(world, app, each, identifyRequest)
+  const mounting = { identify: identifyRequest, pages: pageTurns() }
+  for (const each of routes) mount(world, app, each, mounting)
   refuseOtherMethods(world, app, routes)
   log.debug({ routes: routes.length }, 'routes mounted')
   return app

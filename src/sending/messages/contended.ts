@@ -56,12 +56,9 @@ export class ContendedTenants<Result> {
     return lane
   }
 
-  async #run(accountId: string, submissions: Submission[]): Promise<Result[]> {
-    await this.#semaphore.enter(accountId, () => unavailable(new Error('an account or a tenant was locked too long')))
-    try {
-      return await this.#options.run(submissions)
-    } finally {
-      this.#semaphore.leave(accountId)
-    }
+  #run(accountId: string, submissions: Submission[]): Promise<Result[]> {
+    return this.#semaphore.run(accountId, lockedTooLong, () => this.#options.run(submissions))
   }
 }
+
+const lockedTooLong = (): Error => unavailable(new Error('an account or a tenant was locked too long'))

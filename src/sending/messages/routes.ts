@@ -52,17 +52,8 @@ const sendRoute = (world: World, { gate, publicUrl, slices, largeAtOnce }: Sendi
       return isSmall(body) ? runAtOnce(work) : slices.run(work, [accountId, tenantId])
     }
     const submit = async () => gate.submit(await afterTenant(world, { reach: caller.reach, tenantId }, prepare))
-    return reply(202, isSmall(body) ? await submit() : await inTurn(largeAtOnce, accountId, submit))
+    return reply(202, isSmall(body) ? await submit() : await largeAtOnce.run(accountId, tooManyWait, submit))
   })
-
-async function inTurn<T>(places: FairSemaphore, owner: string, act: () => Promise<T>): Promise<T> {
-  await places.enter(owner, tooManyWait)
-  try {
-    return await act()
-  } finally {
-    places.leave(owner)
-  }
-}
 
 const tooManyWait = () =>
   refuse('unavailable', 'Too many large messages of this account wait to be accepted. Try again shortly.', {
