@@ -16,8 +16,11 @@ export type EncodedText =
   | { encoding: '7bit' | 'quoted-printable'; content: Buffer }
   | { encoding: 'base64'; raw: Buffer }
 
-/** A text body ready to be written. Every line break, also a bare CR or LF, becomes CRLF. */
-export function encodeText(text: string): EncodedText {
+/** Bytes encoded in one slice: a millisecond or two. */
+const SLICE_BYTES = 256 * BASE64_LINE_BYTES * 10
+
+/** A text body ready to be written. Every line break, also a bare CR or LF, becomes CRLF. Yields between slices. */
+export function* encodeText(text: string): Generator<void, EncodedText> {
   const lines = withCrlf(text)
   const bytes = Buffer.from(lines, 'utf8')
   // RFC 2045 §2.7: 7bit allows any ASCII but NUL, in lines of at most 998. These tests run natively; the usual message
@@ -26,7 +29,8 @@ export function encodeText(text: string): EncodedText {
   // Twice the bytes that UTF-8 adds is at least the number of its bytes over 127, each an escape of three characters.
   const escaped = 2 * (bytes.length - lines.length)
   if (bytes.length + 2 * escaped > base64Size(bytes.length)) return { encoding: 'base64', raw: bytes }
-  const content = encodeQuotedPrintable(bytes)
+  if (bytes.length > SLICE_BYTES) yield
+  const content = yield* encodeQuotedPrintable(bytes)
   return content.length <= base64Size(bytes.length)
     ? { encoding: 'quoted-printable', content }
     : { encoding: 'base64', raw: bytes }
@@ -51,17 +55,26 @@ export function base64Size(byteLength: number): number {
 }
 
 /**
- * Writes the content as base64 in lines of 76 into the target and returns the end. It works straight from buffer to
- * buffer: an attachment of 25 MB exists twice, in the clear and encoded, and never as a string in between.
+ * Writes the content as base64 in lines of 76 into the target and returns the end; yields between slices. It works straight
+ * from buffer to buffer: an attachment of 25 MB exists twice, in the clear and encoded, and never as a string in between.
  */
-export function writeBase64(content: Buffer, target: Buffer, offset: number): number {
-  const length = content.length
-  for (let start = 0; start < length; start += BASE64_LINE_BYTES) {
+export function* writeBase64(content: Buffer, target: Buffer, offset: number): Generator<void, number> {
+  for (let start = 0; start < content.length; start += SLICE_BYTES) {
+    if (start > 0) yield
+    offset = writeBase64Lines(content, start, target, offset)
+  }
+  return offset
+}
+
+/** The lines of one slice. */
+function writeBase64Lines(content: Buffer, from: number, target: Buffer, offset: number): number {
+  const end = Math.min(from + SLICE_BYTES, content.length)
+  for (let start = from; start < end; start += BASE64_LINE_BYTES) {
     if (start > 0) {
       target[offset++] = CR
       target[offset++] = LF
     }
-    offset = writeBase64Line(content, start, Math.min(start + BASE64_LINE_BYTES, length), target, offset)
+    offset = writeBase64Line(content, start, Math.min(start + BASE64_LINE_BYTES, end), target, offset)
   }
   return offset
 }
@@ -93,16 +106,33 @@ function withCrlf(text: string): string {
   return text.includes('\n') ? text.replaceAll('\n', '\r\n') : text
 }
 
+interface Quoting {
+  bytes: Buffer
+  at: number
+  target: Buffer
+  offset: number
+  column: number
+}
+
 /** RFC 2045 §6.7 for bytes whose line breaks are CRLF. */
-function encodeQuotedPrintable(bytes: Buffer): Buffer {
-  const length = bytes.length
+function* encodeQuotedPrintable(bytes: Buffer): Generator<void, Buffer> {
+  const { length } = bytes
   // At worst each byte is an escape, and a soft break falls after 64 columns at the earliest, because the widest
   // character takes 12 of the 75.
   const target = Buffer.allocUnsafe(3 * length + 3 * (Math.floor((3 * length) / 64) + 1))
-  let offset = 0
-  let column = 0
-  let at = 0
-  while (at < length) {
+  const quoting = { bytes, at: 0, target, offset: 0, column: 0 }
+  while (quoting.at < length) {
+    if (quoting.at > 0) yield
+    quoteSlice(quoting, Math.min(length, quoting.at + SLICE_BYTES))
+  }
+  return target.subarray(0, quoting.offset)
+}
+
+/** Ends at `until` or a line behind it. */
+function quoteSlice(quoting: Quoting, until: number): void {
+  const { bytes, target } = quoting
+  let { at, offset, column } = quoting
+  while (at < until) {
     const byte = bytes[at]!
     if (byte === CR) {
       target[offset++] = CR
@@ -111,7 +141,7 @@ function encodeQuotedPrintable(bytes: Buffer): Buffer {
       column = 0
       continue
     }
-    const runEnd = literalRun(bytes, at, Math.min(length, at + QUOTED_LINE_CHARS - column))
+    const runEnd = literalRun(bytes, at, Math.min(bytes.length, at + QUOTED_LINE_CHARS - column))
     if (runEnd > at) {
       column += runEnd - at
       while (at < runEnd) target[offset++] = bytes[at++]!
@@ -130,7 +160,9 @@ function encodeQuotedPrintable(bytes: Buffer): Buffer {
     column += 3
     at++
   }
-  return target.subarray(0, offset)
+  quoting.at = at
+  quoting.offset = offset
+  quoting.column = column
 }
 
 /** Where the bytes that stand for themselves end, at the limit at the latest. */

@@ -7,6 +7,7 @@ import { type Address, parseAddress } from './address.ts'
 import { findBareLineBreak } from './headers.ts'
 import type { Attachment } from './mime-attachment.ts'
 import { composeMessage, type OutgoingMessage } from './mime-write.ts'
+import { runAtOnce } from '../platform/slices.ts'
 
 const address = (text: string): Address => parseAddress(text)!
 
@@ -34,8 +35,9 @@ const aFile = (over: Partial<Attachment> = {}): Attachment => ({
   ...over,
 })
 
-const textOf = (over: Partial<OutgoingMessage>): string => composeMessage(aMessage(over)).toString('latin1')
-const readBack = (over: Partial<OutgoingMessage>): Promise<Email> => PostalMime.parse(composeMessage(aMessage(over)))
+const compose = (message: OutgoingMessage): Buffer => runAtOnce(composeMessage(message))
+const textOf = (over: Partial<OutgoingMessage>): string => compose(aMessage(over)).toString('latin1')
+const readBack = (over: Partial<OutgoingMessage>): Promise<Email> => PostalMime.parse(compose(aMessage(over)))
 
 /** Line breaks as postal-mime gives them, without those at the end: a message always ends in one. */
 const unixText = (text: string | undefined): string => (text ?? '').replace(/\r\n?/g, '\n').replace(/\n+$/, '')
@@ -92,8 +94,8 @@ test("a customer's Message-ID takes the place of ours, and stands once", () => {
 
 test('a value with a line break cannot be written, wherever it comes from', () => {
   const evil = 'x\r\nBcc: victim@example.com'
-  assert.throws(() => composeMessage(aMessage({ headers: [['X-A', evil]] })))
-  assert.throws(() => composeMessage(aMessage({ messageId: `<a@b>\r\nBcc: victim@example.com` })))
+  assert.throws(() => compose(aMessage({ headers: [['X-A', evil]] })))
+  assert.throws(() => compose(aMessage({ messageId: `<a@b>\r\nBcc: victim@example.com` })))
   assert(!/^Bcc/m.test(textOf({ subject: evil })))
   assert(!/^Bcc/m.test(textOf({ from: { ...address('a@b.example'), name: evil } })))
   assert(!/^Bcc/m.test(textOf({ attachments: [aFile({ filename: evil, contentType: evil, contentId: evil })] })))
@@ -161,10 +163,10 @@ test('a thousand files and a page of 10 MiB are matched in one pass over the pag
   for (const text of ['c', 'cid:', 'cid:x ', 'cid:file-', 'cid:(', 'cid:&']) {
     const html = text.repeat((10 * 1024 * 1024) / text.length)
     const before = process.threadCpuUsage()
-    composeMessage(aMessage({ html }))
+    compose(aMessage({ html }))
     const alone = process.threadCpuUsage(before)
     const since = process.threadCpuUsage()
-    composeMessage(aMessage({ html, attachments }))
+    compose(aMessage({ html, attachments }))
     const { user, system } = process.threadCpuUsage(since)
     const moreMs = (user + system - alone.user - alone.system) / 1_000
     assert.ok(moreMs < 250, `${JSON.stringify(text)} took ${moreMs.toFixed(0)} ms more`)
@@ -211,7 +213,7 @@ test('files keep their bytes, names, types and content ids', async () => {
 
 test('a thousand recipients are folded into short lines', async () => {
   const to = Array.from({ length: 1000 }, (_, n) => address(`"Person, ${n}" <person${n}@example.com>`))
-  const source = composeMessage(aMessage({ to }))
+  const source = compose(aMessage({ to }))
   assert(
     source
       .toString('latin1')
@@ -226,7 +228,7 @@ test('a thousand recipients are folded into short lines', async () => {
 })
 
 test('a local part in UTF-8 is the one thing written in UTF-8', async () => {
-  const source = composeMessage(aMessage({ to: [address('用户 <用户@example.com>')] }))
+  const source = compose(aMessage({ to: [address('用户 <用户@example.com>')] }))
   assert.deepEqual((await PostalMime.parse(source)).to, [{ name: '用户', address: '用户@example.com' }])
 })
 
@@ -234,7 +236,7 @@ test('twenty attachments of 25 MB in all are composed without work that grows wi
   const content = Buffer.alloc(26_214_400 / 20, 'x')
   const attachments = Array.from({ length: 20 }, () => aFile({ content }))
   const started = performance.now()
-  const source = composeMessage(aMessage({ attachments }))
+  const source = compose(aMessage({ attachments }))
   assert(performance.now() - started < 5000, 'about 100 ms on a small machine')
   assert(source.length > 26_214_400 * 1.36 && source.length < 26_214_400 * 1.38)
 })
@@ -269,7 +271,7 @@ const anyMessage = fc.record({
 test('whatever is composed is fit for the wire and read back the same', async () => {
   await fc.assert(
     fc.asyncProperty(anyMessage, async content => {
-      const source = composeMessage(aMessage(content))
+      const source = compose(aMessage(content))
       assertFitForTheWire(source)
       const mail = await PostalMime.parse(source)
       assert.equal(mail.subject ?? '', content.subject ?? '')

@@ -27,13 +27,13 @@ export type OutgoingMessage = {
 
 /**
  * The message as it goes on the wire: CRLF everywhere, no line over 998 bytes, and ASCII only, save for local parts in
- * UTF-8, which have no other form.
+ * UTF-8, which have no other form. Yields between slices: 10 MiB of text take a fifth of a second.
  */
-export function composeMessage(message: OutgoingMessage): Buffer {
-  const body = bodyPart(message)
+export function* composeMessage(message: OutgoingMessage): Generator<void, Buffer> {
+  const body = yield* bodyPart(message)
   const pieces: Piece[] = [messageHeader(message), ...body]
   if (!endsInLineBreak(body.at(-1)!)) pieces.push('\r\n')
-  return join(pieces)
+  return yield* join(pieces)
 }
 
 function messageHeader(message: OutgoingMessage): string {
@@ -63,7 +63,7 @@ function messageHeader(message: OutgoingMessage): string {
  * mixed( related( alternative( text, html ), inline… ), attachments… ), with only the levels that are needed. A file
  * belongs to the HTML when it has a content id and is inline or referred to.
  */
-function bodyPart({ text, html, attachments }: OutgoingMessage): Piece[] {
+function* bodyPart({ text, html, attachments }: OutgoingMessage): Generator<void, Piece[]> {
   const referred = html === null ? new Set<string>() : referredIn(html, attachments)
   const belongsToHtml = ({ contentId, inline }: Attachment): boolean =>
     html !== null && Boolean(contentId) && (inline || referred.has(bareContentId(contentId!)))
@@ -71,8 +71,10 @@ function bodyPart({ text, html, attachments }: OutgoingMessage): Piece[] {
   const mixed = attachments.filter(attachment => !belongsToHtml(attachment))
 
   const readable: Piece[][] = []
-  if (text !== null || (html === null && attachments.length === 0)) readable.push(textPart('plain', text ?? ''))
-  if (html !== null) readable.push(textPart('html', html))
+  if (text !== null || (html === null && attachments.length === 0)) {
+    readable.push(yield* textPart('plain', text ?? ''))
+  }
+  if (html !== null) readable.push(yield* textPart('html', html))
 
   const boundary = readable.length + attachments.length > 1 ? randomUUID() : ''
   const alternative = multipart('alternative', readable, `=_a${boundary}`)
@@ -109,8 +111,8 @@ function referredIn(html: string, attachments: readonly Attachment[]): ReadonlyS
   return referred
 }
 
-function textPart(subtype: 'plain' | 'html', text: string): Piece[] {
-  const encoded = encodeText(text)
+function* textPart(subtype: 'plain' | 'html', text: string): Generator<void, Piece[]> {
+  const encoded = yield* encodeText(text)
   const type = `Content-Type: text/${subtype}; charset=utf-8\r\n`
   const header = `${type}Content-Transfer-Encoding: ${encoded.encoding}\r\n\r\n`
   return [header, encoded.encoding === 'base64' ? { base64: encoded.raw } : encoded.content]
@@ -137,14 +139,14 @@ function endsInLineBreak(piece: Piece): boolean {
   return piece.length === 0 || piece[piece.length - 1] === 10
 }
 
-function join(pieces: Piece[]): Buffer {
+function* join(pieces: Piece[]): Generator<void, Buffer> {
   let size = 0
   for (const piece of pieces) size += pieceSize(piece)
   const target = Buffer.allocUnsafe(size)
   let offset = 0
   for (const piece of pieces) {
     if (typeof piece === 'string') offset += target.write(piece, offset, 'utf8')
-    else if ('base64' in piece) offset = writeBase64(piece.base64, target, offset)
+    else if ('base64' in piece) offset = yield* writeBase64(piece.base64, target, offset)
     else offset += piece.copy(target, offset)
   }
   return target

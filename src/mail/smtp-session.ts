@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket, type SecureContext } from 'node:tls'
 import { LONG_LINE_BYTES_MAX, SmtpConversation, type Turn } from './smtp-conversation.ts'
 import { DataReader } from './smtp-data.ts'
+import { DataRate } from './smtp-data-rate.ts'
 import { readableLine } from './smtp-line.ts'
 import type { SmtpClient, SmtpDoor, SmtpLimits } from './smtp-door.ts'
 import type { Inflow, InflowBudget } from '../platform/inflow-budget.ts'
@@ -25,6 +26,8 @@ const LF = 10
 const NOTHING = Buffer.alloc(0)
 /** What may wait unread while we are busy, and unsent while the client does not listen. */
 const WAITING_BYTES_MAX = 65_536
+/** In one turn of the event loop a socket hands over two megabytes, if it is let. */
+const READ_IN_ROW_MAX = 128 * 1024
 /** Most messages are smaller and need not ask whether there is memory for them. */
 const FREE_BYTES = 65_536
 
@@ -35,6 +38,7 @@ export class SmtpSession<Login, Recipient> {
   /** Whose share of the memory the session takes. */
   owner: string
   #socket: Socket
+  #readInRow = 0
   #input: Buffer = NOTHING
   #output = ''
   #data: DataReader | null = null
@@ -47,11 +51,12 @@ export class SmtpSession<Login, Recipient> {
   /** When the phase began, on the monotonic clock. */
   #since = performance.now()
   #starvedSince = 0
-  #window = { since: 0, bytes: 0 }
+  readonly #rate: DataRate
 
   constructor(options: SessionOptions<Login, Recipient>) {
     const { socket, ip, door } = options
     this.#options = options
+    this.#rate = new DataRate(options.limits)
     this.owner = options.owner
     this.#client = { id: randomUUID(), ip, helo: '', isSecure: false }
     this.#conversation = new SmtpConversation(door, this.#client)
@@ -70,7 +75,7 @@ export class SmtpSession<Login, Recipient> {
         if (elapsed > limits.commandMs) this.#leave('421 4.4.2 Nothing was said for too long')
         return
       case 'data':
-        if (elapsed > limits.dataMs || this.#isSlow(now)) this.#leave('421 4.4.2 The message came too slowly')
+        if (elapsed > limits.dataMs || this.#rate.isTooSlow(now)) this.#leave('421 4.4.2 The message came too slowly')
         return
       case 'handshake':
         if (elapsed > limits.handshakeMs) this.#socket.destroy()
@@ -126,6 +131,11 @@ export class SmtpSession<Login, Recipient> {
     this.#input = this.#input.length === 0 ? chunk : Buffer.concat([this.#input, chunk])
     if (this.#isReady) this.#work()
     else if (this.#input.length > WAITING_BYTES_MAX) this.#socket.pause()
+    this.#readInRow += chunk.length
+    if (this.#readInRow <= READ_IN_ROW_MAX) return
+    this.#readInRow = 0
+    this.#socket.pause()
+    setImmediate(() => this.#work())
   }
 
   get #isReady(): boolean {
@@ -174,7 +184,7 @@ export class SmtpSession<Login, Recipient> {
     if (next === 'data') {
       this.#phase = 'data'
       this.#data = new DataReader(this.#options.door.sizeMax)
-      this.#window = { since: this.#since, bytes: 0 }
+      this.#rate.begin(this.#since)
     } else if (next === 'starttls') this.#startTls()
     else this.#leaveWhenIdle()
   }
@@ -195,7 +205,7 @@ export class SmtpSession<Login, Recipient> {
 
   #readData(data: DataReader): void {
     const end = data.push(this.#input)
-    this.#window.bytes += end === -1 ? this.#input.length : end
+    this.#rate.add(end === -1 ? this.#input.length : end)
     this.#input = end === -1 ? NOTHING : this.#input.subarray(end)
     if (end !== -1) {
       this.#data = null
@@ -222,18 +232,9 @@ export class SmtpSession<Login, Recipient> {
     if (this.#phase !== 'starved') return
     const now = performance.now()
     this.#since += now - this.#starvedSince
-    this.#window = { since: now, bytes: 0 }
+    this.#rate.begin(now)
     this.#phase = 'data'
     this.#socket.resume()
-  }
-
-  #isSlow(now: number): boolean {
-    const { slowWindowMs, bytesPerSecondMin } = this.#options.limits
-    const elapsed = now - this.#window.since
-    if (elapsed < slowWindowMs) return false
-    const isSlow = this.#window.bytes < (elapsed / 1_000) * bytesPerSecondMin
-    this.#window = { since: now, bytes: 0 }
-    return isSlow
   }
 
   #startTls(): void {
@@ -263,10 +264,8 @@ export class SmtpSession<Login, Recipient> {
   }
 
   #flush(): void {
-    if (this.#output === '') return
-    const output = this.#output
+    if (this.#output !== '' && this.#socket.writable && !this.#socket.write(this.#output, 'latin1')) this.#isDeaf = true
     this.#output = ''
-    if (this.#socket.writable && !this.#socket.write(output, 'latin1')) this.#isDeaf = true
   }
 
   #leaveWhenIdle(): void {

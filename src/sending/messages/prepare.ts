@@ -44,7 +44,7 @@ export function* prepareSubmission(order: SendOrder): Generator<void, Submission
   const headers = customHeaders(body)
   const ownMessageId = headers.find(([name]) => name.toLowerCase() === 'message-id')?.[1]
   const rfcMessageId = ownMessageId ?? `<${messageId}@${from.domain}>`
-  const source = composeMessage({
+  const source = yield* composeMessage({
     from,
     to: addressed.to,
     cc: addressed.cc,

@@ -1,0 +1,30 @@
+// How fast a message comes in: a client that sends a byte now and then would hold a session and its memory for ever.
+
+export class DataRate {
+  readonly #limits: { bytesPerSecondMin: number; slowWindowMs: number }
+  #since = 0
+  #bytes = 0
+
+  constructor(limits: { bytesPerSecondMin: number; slowWindowMs: number }) {
+    this.#limits = limits
+  }
+
+  begin(now: number): void {
+    this.#since = now
+    this.#bytes = 0
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes
+  }
+
+  /** Asked now and then; each window that is over is judged once. */
+  isTooSlow(now: number): boolean {
+    const { slowWindowMs, bytesPerSecondMin } = this.#limits
+    const elapsed = now - this.#since
+    if (elapsed < slowWindowMs) return false
+    const isSlow = this.#bytes < (elapsed / 1_000) * bytesPerSecondMin
+    this.begin(now)
+    return isSlow
+  }
+}
