@@ -3,7 +3,7 @@
 import { sign } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { generateRsaKey } from '../src/mail/rsa-key.ts'
+import { generateRsaKey } from '../src/mail/dkim/rsa-key.ts'
 import { hasOpenDkim, startOpenDkim } from './support/opendkim.ts'
 import { apiFetch, httpPostLoad } from './support/post-load.ts'
 import { hasPostfix, smtpSource, startPostfix, startSink, type Postfix, type Sink } from './support/postfix.ts'

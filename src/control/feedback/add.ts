@@ -1,5 +1,5 @@
 // Adding and removing a suppression by hand.
-import { parseAddress } from '../../mail/address.ts'
+import { parseAddress } from '../../mail/address/address.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'

@@ -1,5 +1,5 @@
 // Which scope a pause request means: normalised, and known in the account.
-import { normaliseDomain, parseAddressOnly } from '../../mail/address.ts'
+import { normaliseDomain, parseAddressOnly } from '../../mail/address/address.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'

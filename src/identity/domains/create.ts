@@ -1,6 +1,6 @@
 // Registering a domain: its name, its DKIM key pair, and for names of the installation itself the verification.
-import { generateDkimKey } from '../../mail/dkim.ts'
-import { normaliseDomain } from '../../mail/address.ts'
+import { generateDkimKey } from '../../mail/dkim/sign.ts'
+import { normaliseDomain } from '../../mail/address/address.ts'
 import type { Config } from '../../platform/config.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { isUniqueViolation } from '../../platform/db/errors.ts'

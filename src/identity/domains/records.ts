@@ -1,5 +1,5 @@
 // The records that a domain's owner publishes.
-import { dkimRecord } from '../../mail/dkim.ts'
+import { dkimRecord } from '../../mail/dkim/sign.ts'
 import type { Config } from '../../platform/config.ts'
 import type { Purpose, StoredDomain } from './stored-domain.ts'
 

@@ -1,6 +1,6 @@
 // How much one address may bring in a minute. In the memory of this process: the bound keeps a flood from taking all
 // others' time, and needs no exactness.
-import { networkOf } from '../../mail/smtp-listener.ts'
+import { networkOf } from '../../smtp/server/listener.ts'
 import type { Clock } from '../../platform/clock.ts'
 
 const WINDOW_MS = 60_000

@@ -1,7 +1,7 @@
 // Hostile mail at the MX port holds a thread of its own, and never the main thread.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { arf, dsn, dsnSaying, failed } from '../../mail/report.fixture.ts'
+import { arf, dsn, dsnSaying, failed } from '../../mail/reports/report.fixture.ts'
 import { longestTurn } from '../../../test/support/main-thread.ts'
 import { aDeliveredMessage, anMx } from './inbound.fixture.ts'
 

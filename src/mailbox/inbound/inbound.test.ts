@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { refuse } from '../../platform/refusal.ts'
-import { encodeToken } from '../../mail/verp.ts'
+import { encodeToken } from '../../mail/address/verp.ts'
 import { idToBytes, newId } from '../../platform/ids.ts'
 import { returnPath } from '../../sending/delivery/return-path.ts'
 import { eventually } from '../../../test/support/factories.ts'
 import { theBox } from '../../../test/support/box.ts'
-import { arf, dsn, failed } from '../../mail/report.fixture.ts'
+import { arf, dsn, failed } from '../../mail/reports/report.fixture.ts'
 import { aDeliveredMessage, anMx } from './inbound.fixture.ts'
 
 test('a late bounce changes the delivery, suppresses the address and is an event, once', async t => {
@@ -348,7 +348,7 @@ test('while the database is away, or the reader busy, the report is to come agai
   const transact = () => Promise.reject(refuse('unavailable', 'Try again shortly.'))
   const away = await anMx(t, { world: { ...world, db: Object.assign(Object.create(world.db), { transact }) } })
   assert.match(await away.report(sent.bounceAddress(), dsn(failed('jane@example.com'))), /^451 4\.3\.0/)
-  const { MimeReader } = await import('../../mail/mime-read.ts')
+  const { MimeReader } = await import('./mime-reader.ts')
   const busy = await anMx(t, { reader: new MimeReader({ queueMax: 0 }) })
   assert.match(await busy.report(sent.bounceAddress(), dsn(failed('jane@example.com'))), /^451 4\.3\.0/)
   assert.deepEqual(await sent.statuses(), ['delivered'])

@@ -1,6 +1,6 @@
 // For whom this installation takes mail from outside. Everything else is refused while the sender is still on the line,
 // because we never send a bounce for mail that anybody may have written.
-import { parseAddressOnly } from '../../mail/address.ts'
+import { parseAddressOnly } from '../../mail/address/address.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/config.ts'
 import type { Secrets } from '../../platform/secrets.ts'

@@ -1,17 +1,17 @@
 // The MX port: mail from anybody, without a login. So far it takes reports on what we sent; everything else is
 // refused at RCPT. 250 means that what the report changes is committed.
-import { prependLines } from '../../mail/headers.ts'
-import { MimeReader } from '../../mail/mime-read.ts'
-import type { RefusedReason } from '../../mail/parsed-mail.ts'
-import type { ReadReport } from '../../mail/read-report.ts'
+import { prependLines } from '../../mail/mime/headers.ts'
+import { MimeReader } from './mime-reader.ts'
+import type { RefusedReason } from '../../mail/mime/parsed-mail.ts'
+import type { ReadReport } from '../../mail/reports/read-report.ts'
 import {
   type Admission,
   isLoopback,
   type ReceivedMail,
   type SmtpClient,
   type SmtpLimits,
-} from '../../mail/smtp-door.ts'
-import { SmtpListener } from '../../mail/smtp-listener.ts'
+} from '../../smtp/server/door.ts'
+import { SmtpListener } from '../../smtp/server/listener.ts'
 import type { TlsIdentity } from '../../platform/tls.ts'
 import type { World } from '../../platform/world.ts'
 import { replyFor } from '../../sending/submission/reply.ts'

@@ -1,5 +1,5 @@
 // Adding and removing those who are told of alerts.
-import { parseAddressOnly } from '../../mail/address.ts'
+import { parseAddressOnly } from '../../mail/address/address.ts'
 import { lockAccountForCap } from '../../platform/account-cap.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'

@@ -1,5 +1,5 @@
 // Handler of /v1/events.
-import { normaliseAddress } from '../../mail/address.ts'
+import { normaliseAddress } from '../../mail/address/address.ts'
 import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { pageOf } from '../../platform/http/paging.ts'

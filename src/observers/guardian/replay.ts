@@ -1,5 +1,5 @@
 // Trying a rule out over what was counted: when it would have fired, and for which scopes. Reads only.
-import { normaliseAddress, normaliseDomain } from '../../mail/address.ts'
+import { normaliseAddress, normaliseDomain } from '../../mail/address/address.ts'
 import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'

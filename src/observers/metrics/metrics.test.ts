@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { TestClient } from '../../mail/smtp-client.fixture.ts'
+import { TestClient } from '../../smtp/server/client.fixture.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aBox, theBox, type Box } from '../../../test/support/box.ts'

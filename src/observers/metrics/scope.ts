@@ -1,5 +1,5 @@
 // What is to be counted: the scope that the caller named, as the roll-ups name it, if it is within reach.
-import { normaliseDomain, parseAddressOnly } from '../../mail/address.ts'
+import { normaliseDomain, parseAddressOnly } from '../../mail/address/address.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Reach } from '../../platform/principal.ts'

@@ -7,7 +7,7 @@ import { after, before, test, type TestContext } from 'node:test'
 import { aDnsServer, type FakeDns } from './dns.fixture.ts'
 import { cidrList } from './cidr.ts'
 import { Dns } from './dns.ts'
-import { aCertificate, anAuthority } from '../../sending/delivery/transport/certificates.fixture.ts'
+import { aCertificate, anAuthority } from '../../smtp/client/certificates.fixture.ts'
 import { GuardedHttp, type GuardedHttpOptions, type PushResult } from './guarded-http.ts'
 import { aReceiver, type Receiver } from './receiver.fixture.ts'
 

@@ -1,5 +1,5 @@
 // A complaint reported over the API.
-import { parseAddress } from '../../mail/address.ts'
+import { parseAddress } from '../../mail/address/address.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'

@@ -11,7 +11,7 @@ import { anAccount, eventually, type TestAccount } from '../../../test/support/f
 import { Courier } from './courier.ts'
 import { Flight } from './flight.ts'
 import type { Claimed } from './queries.ts'
-import type { SendResult } from './transport/outcome.ts'
+import type { SendResult } from '../../smtp/client/outcome.ts'
 
 const NO_KEYS = { keyOf: async () => null }
 const { signal } = new AbortController()

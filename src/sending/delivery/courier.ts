@@ -18,7 +18,7 @@ import { isTooOld } from './schedule.ts'
 import { simulate } from './simulator.ts'
 import { Sources, type SigningKeys } from './sources.ts'
 import { transactionsOf } from './transactions.ts'
-import type { GatedEnvelope, SendResult } from './transport/outcome.ts'
+import type { GatedEnvelope, SendResult } from '../../smtp/client/outcome.ts'
 import { BODY_GONE, NOT_ATTEMPTED, verdictOf, type Attempted as Attempt } from './verdict.ts'
 
 export interface Transport {

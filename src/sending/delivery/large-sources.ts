@@ -1,6 +1,6 @@
 // Large messages get their signature and their form on the wire in a thread: on the main thread 36 MB would keep everybody
 // waiting for a second.
-import { rememberWireForm } from '../../mail/dot-stuff.ts'
+import { rememberWireForm } from '../../smtp/dot-stuff.ts'
 import { asBuffer, ThreadPool } from '../../platform/threads/thread-pool.ts'
 import type { FinishedSource, UnfinishedSource } from './source-thread.ts'
 

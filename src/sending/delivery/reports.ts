@@ -1,8 +1,8 @@
 // What is learned about deliveries after they were made: bounces that come back by mail, complaints, and wishes to be left
 // alone. All that one mail says is one transaction, however many recipients it names.
 import { suppress } from '../../control/feedback/suppress.ts'
-import type { BounceClass } from '../../mail/bounce-classes.ts'
-import type { SmtpReply } from '../../mail/smtp-reply.ts'
+import type { BounceClass } from '../../mail/reports/bounce-classes.ts'
+import type { SmtpReply } from '../../mail/reports/smtp-reply.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { refuse } from '../../platform/refusal.ts'

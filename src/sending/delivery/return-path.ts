@@ -1,6 +1,6 @@
 // The envelope sender of a delivery: an address that names the message and the recipient, or the transaction that several
 // recipients share, and proves that we wrote it. A report to it finds its delivery; a forged or an old one finds nothing.
-import { decodeToken, encodeToken } from '../../mail/verp.ts'
+import { decodeToken, encodeToken } from '../../mail/address/verp.ts'
 import { idFromBytes, idToBytes, timeOfId } from '../../platform/ids.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 

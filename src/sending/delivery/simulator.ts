@@ -1,6 +1,6 @@
 // The sandbox: nothing leaves the machine, and the recipient's local part chooses what happens (DECISIONS §3).
-import type { SmtpReply } from '../../mail/smtp-reply.ts'
-import type { Outcome } from './transport/outcome.ts'
+import type { SmtpReply } from '../../mail/reports/smtp-reply.ts'
+import type { Outcome } from '../../smtp/client/outcome.ts'
 
 const HOST = 'sandbox'
 

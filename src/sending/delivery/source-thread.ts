@@ -2,9 +2,9 @@
 // wire. Each step walks through all of up to 36 MB.
 import type { KeyObject } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
-import { signDkim } from '../../mail/dkim.ts'
-import { wireForm } from '../../mail/dot-stuff.ts'
-import { prependLines } from '../../mail/headers.ts'
+import { signDkim } from '../../mail/dkim/sign.ts'
+import { wireForm } from '../../smtp/dot-stuff.ts'
+import { prependLines } from '../../mail/mime/headers.ts'
 import { COLLECT_BYTES_MIN, collectGarbage } from '../../platform/threads/collect-garbage.ts'
 
 export interface UnfinishedSource {

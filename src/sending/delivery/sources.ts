@@ -2,9 +2,9 @@
 // the final result. Large bodies are fetched when their turn comes, and few at a time.
 import assert from 'node:assert/strict'
 import type { KeyObject } from 'node:crypto'
-import { signDkim } from '../../mail/dkim.ts'
-import { Signers } from '../../mail/signers.ts'
-import { prependLines } from '../../mail/headers.ts'
+import { signDkim } from '../../mail/dkim/sign.ts'
+import { Signers } from './signers.ts'
+import { prependLines } from '../../mail/mime/headers.ts'
 import { ByteBudget } from '../../platform/byte-budget.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'

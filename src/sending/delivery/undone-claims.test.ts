@@ -11,7 +11,7 @@ import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { Courier, type Transport } from './courier.ts'
 import { deliveryLoops } from './loops.ts'
-import type { SendResult } from './transport/outcome.ts'
+import type { SendResult } from '../../smtp/client/outcome.ts'
 
 const { signal } = new AbortController()
 

@@ -1,8 +1,8 @@
 // From the outcome of an attempt to what becomes of the delivery. Pure: classification by rules, retry or not, and
 // the data that the event carries.
-import { classifyReply, type BounceClass } from '../../mail/bounce-classes.ts'
-import type { SmtpReply } from '../../mail/smtp-reply.ts'
-import type { Outcome, Phase } from './transport/outcome.ts'
+import { classifyReply, type BounceClass } from '../../mail/reports/bounce-classes.ts'
+import type { SmtpReply } from '../../mail/reports/smtp-reply.ts'
+import type { Outcome, Phase } from '../../smtp/client/outcome.ts'
 import { isTooOld, pauseAfter } from './schedule.ts'
 
 export interface Attempted {

@@ -1,5 +1,5 @@
 // Decoding attachments: strict base64, and no more than the limit in all.
-import type { Attachment } from '../../mail/mime-attachment.ts'
+import type { Attachment } from '../../mail/mime/attachment.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { SendRequest } from './contract.ts'
 import { ATTACHMENT_BYTES_MAX } from './limits.ts'

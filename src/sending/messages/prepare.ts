@@ -2,11 +2,11 @@
 // source is composed. What is well-formed but cannot be sent is 422. A generator, because ten thousand recipients or 25 MB
 // take a tenth of a second: it yields where others may have their turn.
 import { createHash } from 'node:crypto'
-import { parseAddress, type Address } from '../../mail/address.ts'
-import { checkContentId, checkCustomHeader } from '../../mail/custom-headers.ts'
-import type { Attachment } from '../../mail/mime-attachment.ts'
-import { composeMessage } from '../../mail/mime-write.ts'
-import { formatAddress } from '../../mail/address.ts'
+import { parseAddress, type Address } from '../../mail/address/address.ts'
+import { checkContentId, checkCustomHeader } from '../../mail/mime/custom-headers.ts'
+import type { Attachment } from '../../mail/mime/attachment.ts'
+import { composeMessage } from '../../mail/mime/compose.ts'
+import { formatAddress } from '../../mail/address/address.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import { refuse } from '../../platform/refusal.ts'

@@ -1,6 +1,6 @@
 // Reading messages: lists and details, restricted to the caller's reach. The state of a delivery is in the queue
 // while it is open and in the delivery afterwards.
-import { displayValue } from '../../mail/headers.ts'
+import { displayValue } from '../../mail/mime/headers.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { firstIdAt } from '../../platform/ids.ts'

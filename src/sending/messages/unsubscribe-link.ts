@@ -1,6 +1,6 @@
 // One-click unsubscribe (RFC 8058). A message has one source for all its recipients, so the header is composed with a
 // placeholder of the token's length, and each recipient's own token is written over it when the mail is sent.
-import { decodeToken, encodeToken } from '../../mail/verp.ts'
+import { decodeToken, encodeToken } from '../../mail/address/verp.ts'
 import { idFromBytes, idToBytes } from '../../platform/ids.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 

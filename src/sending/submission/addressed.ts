@@ -1,7 +1,7 @@
 // Who a header names as its recipients. The envelope decides who receives; this only tells whether an address stands in
 // To, in Cc, or nowhere, which makes it a blind copy.
-import { parseAddress, type Address } from '../../mail/address.ts'
-import { valueOf, type HeaderField } from '../../mail/headers.ts'
+import { parseAddress, type Address } from '../../mail/address/address.ts'
+import { valueOf, type HeaderField } from '../../mail/mime/headers.ts'
 import type { Recipient } from '../messages/submission.ts'
 
 /** Each once, in the order of the envelope. */

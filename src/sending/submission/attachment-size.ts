@@ -1,6 +1,6 @@
 // How large the attachments of a message are when decoded. The outline of MIME is enough for that: which lines separate
 // parts, and what the header of a part says of it. Nothing is decoded, and a message that is all separators is given up on.
-import { readHeader, splitSource, valueOf, type HeaderField } from '../../mail/headers.ts'
+import { readHeader, splitSource, valueOf, type HeaderField } from '../../mail/mime/headers.ts'
 
 const CRLF = 2
 const SEPARATORS_MAX = 10_000

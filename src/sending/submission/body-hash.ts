@@ -1,7 +1,7 @@
 // What makes two submissions over SMTP the same for an idempotency key: the recipients and the message, without what a
 // mail program makes anew each time it sends the same thing.
 import { createHash } from 'node:crypto'
-import type { HeaderField } from '../../mail/headers.ts'
+import type { HeaderField } from '../../mail/mime/headers.ts'
 import type { Recipient } from '../messages/submission.ts'
 
 const VOLATILE = new Set(['date', 'message-id', 'received', 'return-path', 'bcc', 'dkim-signature', 'idempotency-key'])

@@ -1,9 +1,9 @@
 // The fields that say who sent a message and who gets the answers: From, Sender and Reply-To. Mail programs read them
 // with parsers that differ in comments, quotes and old forms, and what one reads as ours another may read as a
 // stranger's. So they are written anew from what we have read and checked, and what cannot be read plainly is refused.
-import { formatAddress, parseAddress, type Address } from '../../mail/address.ts'
-import { addressHeader } from '../../mail/header-write.ts'
-import { valueOf, type HeaderField } from '../../mail/headers.ts'
+import { formatAddress, parseAddress, type Address } from '../../mail/address/address.ts'
+import { addressHeader } from '../../mail/mime/header-write.ts'
+import { valueOf, type HeaderField } from '../../mail/mime/headers.ts'
 import { invalid } from '../messages/prepare.ts'
 import { mailboxesIn } from './addressed.ts'
 import type { Rewrite } from './seven-bit.ts'

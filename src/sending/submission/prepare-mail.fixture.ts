@@ -1,7 +1,7 @@
 // A message on its way from the session to a submission, without any socket.
 import assert from 'node:assert/strict'
-import { parseAddressOnly, type Address } from '../../mail/address.ts'
-import { readHeader } from '../../mail/headers.ts'
+import { parseAddressOnly, type Address } from '../../mail/address/address.ts'
+import { readHeader } from '../../mail/mime/headers.ts'
 import { newId } from '../../platform/ids.ts'
 import { prepareMail, type MailOrder } from './prepare-mail.ts'
 import { replyFor } from './reply.ts'

@@ -1,8 +1,8 @@
 // From a message as an SMTP client sent it to a submission: the header is checked and edited, the body is left alone
 // but for a text that not every receiver could take. The envelope says who receives; From says who sends.
 import { isAscii, isUtf8 } from 'node:buffer'
-import { formatAddress, type Address } from '../../mail/address.ts'
-import { formatDate } from '../../mail/header-write.ts'
+import { formatAddress, type Address } from '../../mail/address/address.ts'
+import { formatDate } from '../../mail/mime/header-write.ts'
 import {
   displayValue,
   isHeaderTooLarge,
@@ -12,9 +12,9 @@ import {
   valueOf,
   valuesOf,
   type HeaderField,
-} from '../../mail/headers.ts'
-import { withoutLongLines } from '../../mail/long-lines.ts'
-import type { ReceivedMail } from '../../mail/smtp-door.ts'
+} from '../../mail/mime/headers.ts'
+import { withoutLongLines } from '../../mail/mime/long-lines.ts'
+import type { ReceivedMail } from '../../smtp/server/door.ts'
 import { newId } from '../../platform/ids.ts'
 import { attachmentsTooLarge } from '../messages/attachments.ts'
 import { ATTACHMENT_BYTES_MAX } from '../messages/limits.ts'

@@ -1,7 +1,7 @@
 // What a client tells us, and not the recipient, in header fields: tags, metadata and the idempotency key. Checked by
 // the same limits as the API's fields, and never sent on.
-import { decodeWords } from '../../mail/encoded-words.ts'
-import { valuesOf, type HeaderField } from '../../mail/headers.ts'
+import { decodeWords } from '../../mail/mime/encoded-words.ts'
+import { valuesOf, type HeaderField } from '../../mail/mime/headers.ts'
 import { checkMetadata, checkTags, invalid } from '../messages/prepare.ts'
 
 export interface ServiceHeaders {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { valueOf, valuesOf } from '../../mail/headers.ts'
+import { valueOf, valuesOf } from '../../mail/mime/headers.ts'
 import { FROM, prepare } from './prepare-mail.fixture.ts'
 import { message } from './submission.fixture.ts'
 

@@ -1,10 +1,10 @@
 // Makes a message fit for receivers that know only ASCII (RFC 5321 without 8BITMIME or SMTPUTF8), where that can be
 // done without taking it apart: a body that is one text, and header fields that some programs write in raw UTF-8.
 import { isAscii, isUtf8 } from 'node:buffer'
-import { hasLongLine } from '../../mail/body-encoding.ts'
-import { addressHeader, textHeader } from '../../mail/header-write.ts'
-import { valueOf, type HeaderField } from '../../mail/headers.ts'
-import { quotedPrintable } from '../../mail/quoted-printable.ts'
+import { hasLongLine } from '../../mail/mime/body-encoding.ts'
+import { addressHeader, textHeader } from '../../mail/mime/header-write.ts'
+import { valueOf, type HeaderField } from '../../mail/mime/headers.ts'
+import { quotedPrintable } from '../../mail/mime/quoted-printable.ts'
 import { mailboxesIn } from './addressed.ts'
 
 /** Fields to leave out, lines to put in, and the body if it changed. */

@@ -1,8 +1,8 @@
 // A submission port over the app in a box, with one known login per account.
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { TestClient } from '../../mail/smtp-client.fixture.ts'
-import type { SmtpLimits } from '../../mail/smtp-door.ts'
+import { TestClient } from '../../smtp/server/client.fixture.ts'
+import type { SmtpLimits } from '../../smtp/server/door.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { refuse } from '../../platform/refusal.ts'

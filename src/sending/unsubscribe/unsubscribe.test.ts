@@ -1,7 +1,7 @@
 // The unsubscribe link.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encodeToken } from '../../mail/verp.ts'
+import { encodeToken } from '../../mail/address/verp.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { idToBytes } from '../../platform/ids.ts'
 import { anAccount } from '../../../test/support/factories.ts'

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import test, { type TestContext } from 'node:test'
+import { parseAddress } from '../../mail/address/address.ts'
+import { MimeReader, type MimeReaderOptions } from './mime-reader.ts'
+import { composeMessage } from '../../mail/mime/compose.ts'
+import { runAtOnce } from '../../platform/slices.ts'
+import type { ParsedMail, Refused } from '../../mail/mime/parsed-mail.ts'
+
+function aReader(t: TestContext, options?: MimeReaderOptions): MimeReader {
+  const reader = new MimeReader(options)
+  t.after(() => reader.close())
+  return reader
+}
+
+const reasonOf = (result: ParsedMail | Refused): string => (result.kind === 'refused' ? result.reason : 'read')
+const HELLO = Buffer.from('Subject: hello\r\n\r\nhello\r\n')
+
+test('a message is read in full', async t => {
+  const content = Buffer.from([0, 1, 255, 10, 13])
+  const source = runAtOnce(
+    composeMessage({
+      from: parseAddress('Grün GmbH <hello@acme.example>')!,
+      to: [parseAddress('jane@example.com')!, parseAddress('"Doe, John" <john@example.com>')!],
+      cc: [],
+      replyTo: [parseAddress('help@acme.example')!],
+      subject: 'Grüße',
+      text: 'Hallo',
+      html: '<p>Hallo <img src="cid:logo"></p>',
+      headers: [
+        ['References', '<1@x> <2@x>'],
+        ['In-Reply-To', '<2@x>'],
+      ],
+      attachments: [
+        { filename: 'ä.bin', contentType: 'application/x-thing', contentId: null, inline: false, content },
+        { filename: 'logo.png', contentType: 'image/png', contentId: 'logo', inline: true, content },
+      ],
+      messageId: '<3@acme.example>',
+      date: new Date('2026-11-15T02:51:07Z'),
+    }),
+  )
+  const mail = await aReader(t).read(source)
+  assert(mail.kind === 'mail')
+  assert.deepEqual(mail.from, { name: 'Grün GmbH', address: 'hello@acme.example' })
+  assert.deepEqual(mail.to, [
+    { name: '', address: 'jane@example.com' },
+    { name: 'Doe, John', address: 'john@example.com' },
+  ])
+  assert.deepEqual(mail.replyTo, [{ name: '', address: 'help@acme.example' }])
+  assert.equal(mail.subject, 'Grüße')
+  assert.equal(mail.text?.trim(), 'Hallo')
+  assert.match(mail.html!, /<p>Hallo/)
+  assert.equal(mail.messageId, '<3@acme.example>')
+  assert.equal(mail.inReplyTo, '<2@x>')
+  assert.deepEqual(mail.references, ['<1@x>', '<2@x>'])
+  assert.equal(mail.date?.toISOString(), '2026-11-15T02:51:07.000Z')
+  assert.deepEqual(mail.attachments, [
+    { filename: 'logo.png', contentType: 'image/png', contentId: 'logo', inline: true, content },
+    { filename: 'ä.bin', contentType: 'application/x-thing', contentId: null, inline: false, content },
+  ])
+  assert(Buffer.isBuffer(mail.attachments[0]!.content))
+  assert.equal(mail.headers.find(field => field.lowerName === 'date')?.name, 'Date')
+})
+
+test('the source is left as it was, also when it is a slice of a larger buffer', async t => {
+  const pool = Buffer.concat([Buffer.from('secret'), HELLO, Buffer.from('secret')])
+  const mail = await aReader(t).read(pool.subarray(6, 6 + HELLO.length))
+  assert(mail.kind === 'mail')
+  assert.equal(mail.text, 'hello\n')
+  assert.equal(pool.length, HELLO.length + 12)
+})
+
+test('nonsense and nothing are read as far as they go', async t => {
+  const reader = aReader(t)
+  for (const source of ['', '\0\0\0', 'no header here', 'Content-Type: multipart/mixed\r\n\r\nx', ':\r\n\r\n']) {
+    assert.equal(reasonOf(await reader.read(Buffer.from(source))), 'read', source)
+  }
+})
+
+test('many messages at once each get their own answer', async t => {
+  const reader = aReader(t, { workers: 2 })
+  const subjects = Array.from({ length: 50 }, (_, n) => `message ${n}`)
+  const results = await Promise.all(subjects.map(subject => reader.read(Buffer.from(`Subject: ${subject}\r\n\r\n`))))
+  assert.deepEqual(
+    results.map(mail => (mail.kind === 'mail' ? mail.subject : mail.reason)),
+    subjects,
+  )
+})
+
+const nested = (levels: number): string => {
+  let source = ''
+  for (let level = 0; level < levels; level++) {
+    source += `Content-Type: multipart/mixed; boundary="b${level}"\r\n\r\n--b${level}\r\n`
+  }
+  return source
+}
+const parts = (count: number, boundary: string): string =>
+  `Content-Type: multipart/mixed; ${boundary}\r\n\r\n${'--b\r\nContent-Type: a/b\r\n\r\nx\r\n'.repeat(count)}--b--\r\n`
+
+test('what goes over a cap is refused with the reason, and what stays under it is not', async t => {
+  const reader = aReader(t)
+  const reason = async (source: string) => reasonOf(await reader.read(Buffer.from(source)))
+  assert.equal(await reason(nested(64)), 'read')
+  assert.equal(await reason(nested(66)), 'too_deep')
+  assert.equal(await reason(parts(990, 'boundary=b')), 'read')
+  assert.equal(await reason(parts(1001, 'boundary=b')), 'too_many_parts')
+  assert.equal(await reason(parts(1001, 'boundary*0=b')), 'too_many_parts')
+  assert.equal(await reason(parts(1001, 'boundary\r\n\t = b')), 'too_many_parts')
+  assert.equal(await reason(`X: ${'y'.repeat(1_050_000)}\r\n\r\n`), 'header_too_large')
+  assert.equal(await reason(`${'X: y\r\n'.repeat(2_001)}\r\n`), 'header_too_large')
+  assert.equal(reasonOf(await reader.read(Buffer.alloc(52_428_801))), 'too_large')
+})
+
+/** A line is an object to the parser, so many short ones cost the most time and memory. */
+const shortLines = (bytes: number): Buffer => Buffer.concat([HELLO, Buffer.alloc(bytes, 'a\n')])
+
+test('a message that takes too long is refused, its worker replaced, and the next one read', async t => {
+  const reader = aReader(t, { timeoutMs: 250 })
+  assert.equal(reasonOf(await reader.read(HELLO)), 'read')
+  const [slow, next] = await Promise.all([reader.read(shortLines(30_000_000)), reader.read(HELLO)])
+  assert.equal(reasonOf(slow), 'timeout')
+  assert.equal(reasonOf(next), 'read')
+})
+
+test('a message that needs too much memory is refused, and the next one read', async t => {
+  const reader = aReader(t, { heapMbMax: 24, timeoutMs: 60_000 })
+  const [huge, next] = await Promise.all([reader.read(shortLines(20_000_000)), reader.read(HELLO)])
+  assert.equal(reasonOf(huge), 'too_large')
+  assert.equal(reasonOf(next), 'read')
+})
+
+test('three hundred thousand short lines are an odd message, but one that is read', async t => {
+  const mail = await aReader(t).read(shortLines(600_000))
+  assert(mail.kind === 'mail')
+  assert.equal(mail.text, `hello\n${'a\n'.repeat(300_000)}`)
+})
+
+test('more than the queue holds is refused at once as busy', async t => {
+  const reader = aReader(t, { queueMax: 2 })
+  const results = await Promise.all([1, 2, 3].map(() => reader.read(HELLO)))
+  assert.deepEqual(results.map(reasonOf), ['read', 'read', 'busy'])
+})
+
+test('a closed reader refuses what is waiting and what comes later', async () => {
+  const reader = new MimeReader()
+  const waiting = [reader.read(HELLO), reader.read(HELLO)]
+  await reader.close()
+  assert.deepEqual((await Promise.all(waiting)).map(reasonOf), ['closed', 'closed'])
+  assert.equal(reasonOf(await reader.read(HELLO)), 'closed')
+})
+
+test('hostile mail costs the main thread less than 250 ms', async t => {
+  const reader = aReader(t)
+  const hostile = [
+    `To: ${'a@b.cc,'.repeat(140_000)}\r\n\r\nx`,
+    `Subject: ${'=?UTF-8?Q?=41?= '.repeat(60_000)}\r\n\r\nx`,
+    `References: ${'<a@b>'.repeat(200_000)}\r\n\r\nx`,
+    `${'X: y\r\n'.repeat(1_999)}\r\nx`,
+    parts(999, 'boundary=b'),
+    `Subject: x\r\n\r\n${'line of text\r\n'.repeat(500_000)}`,
+  ]
+  for (const text of hostile) {
+    const source = Buffer.from(text)
+    const before = process.threadCpuUsage()
+    const result = await reader.read(source)
+    const { user, system } = process.threadCpuUsage(before)
+    const ms = (user + system) / 1000
+    assert(ms < 250, `${text.slice(0, 12)} cost the main thread ${ms} ms (${reasonOf(result)})`)
+  }
+})

@@ -1,0 +1,268 @@
+// Open connections, per next hop and in all. Whoever wants one gets one that is resting, or room to open one, or
+// waits in line behind those who want the same host. A slow host fills its own lane and no other.
+import type { Clock } from '../../platform/clock.ts'
+import { AbortHub } from './abort-hub.ts'
+import type { Connection } from './connection.ts'
+import type { Hop } from './next-hops.ts'
+import { countOf, isServed, newLane, takeResting, type Lane, type Waiter, type Want } from './lane.ts'
+import { Failure, LineTooLong, type Timeouts } from './outcome.ts'
+import { satisfies, type TlsPolicy } from './tls-policy.ts'
+
+export interface PoolOptions {
+  perHostMax: number
+  totalMax: number
+  usesMax: number
+  idleMs: number
+  lineMs: number
+  timeouts: Timeouts
+  clock: Clock
+  onConnections: ((host: string, count: number) => void) | undefined
+}
+
+/** After a host has turned a connection away it is not offered more than it holds for this long. */
+const CEILING_MS = 30_000
+
+export class Pool {
+  readonly #options: PoolOptions
+  readonly #lanes = new Map<string, Lane>()
+  readonly #byHost = new Map<string, number>()
+  /** Lanes that want to open a connection, in the order in which they get to: each in turn, one at a time. */
+  readonly #hungry = new Set<Lane>()
+  readonly #aborts = new AbortHub()
+  #total = 0
+  #isClosed = false
+  #onEmpty: (() => void) | null = null
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  /** A connection that rests, without waiting. */
+  takeReady(hop: Hop, policy: TlsPolicy): Connection | null {
+    return takeResting(this.#lanes.get(hop.key), policy)
+  }
+
+  /**
+   * Stands in line. Rejects with a `Failure` when no connection can be opened, with `LineTooLong` when its turn does not
+   * come, or with the reason of the signal.
+   */
+  async acquire(want: Want): Promise<Connection> {
+    for (let isAgain = want.isFresh; ; isAgain = true) {
+      const granted = await this.#stand(want, { isFirst: isAgain })
+      if (granted) return granted
+      try {
+        return await this.#open(want)
+      } catch (failure) {
+        if (!(failure instanceof Failure) || !isHostFailure(failure)) throw failure
+        // The host turns further connections away but serves the ones it has, or may yet take one: wait for that. The
+        // mail would otherwise be put off for a limit that is none of its business.
+        const lane = this.#lanes.get(want.hop.key)
+        if (want.isFresh || !lane || (lane.opening === 0 && !isServed(lane, want.policy))) throw failure
+      }
+    }
+  }
+
+  /** After a transaction, whatever became of it. */
+  release(hop: Hop, connection: Connection): void {
+    const { timeouts, usesMax } = this.#options
+    if (!connection.isUsable) return
+    if (this.#isClosed || connection.uses >= usesMax) return connection.quit(timeouts.quitMs)
+    if (!connection.needsReset) return this.#park(hop, connection)
+    connection.needsReset = false
+    connection.write('RSET\r\n', 1)
+    connection.read('mail', timeouts.commandMs).then(
+      reply => (reply.code < 300 ? this.#park(hop, connection) : connection.quit(timeouts.quitMs)),
+      () => {}, // it has ended, and its lane hears of it
+    )
+  }
+
+  countByHost(): Map<string, number> {
+    return new Map(this.#byHost)
+  }
+
+  /** Turns away who waits, lets go who rests, and waits until the busy ones are done. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const lane of this.#lanes.values()) {
+      for (const { reject } of lane.waiting.splice(0)) reject(new Error('the transport is closed'))
+      for (const connection of lane.resting.splice(0)) connection.quit(this.#options.timeouts.quitMs)
+      this.#dropIfEmpty(lane)
+    }
+    if (this.#total > 0) await new Promise<void>(resolve => (this.#onEmpty = resolve))
+  }
+
+  #stand(want: Want, { isFirst }: { isFirst: boolean }): Promise<Connection | null> {
+    if (this.#isClosed) return Promise.reject(new Error('the transport is closed'))
+    want.signal?.throwIfAborted()
+    const lane = this.#laneOf(want.hop)
+    const { promise, resolve, reject } = Promise.withResolvers<Connection | null>()
+    const leave = (reason: unknown): void => {
+      lane.waiting = lane.waiting.filter(other => other !== waiter)
+      this.#dropIfEmpty(lane)
+      waiter.reject(reason)
+    }
+    const forget = this.#aborts.listen(want.signal, () => leave(want.signal!.reason))
+    const timer = setTimeout(() => leave(new LineTooLong()), this.#options.lineMs)
+    const stop = (): void => {
+      forget()
+      clearTimeout(timer)
+    }
+    const waiter: Waiter = {
+      want,
+      grant: connection => {
+        stop()
+        resolve(connection)
+      },
+      reject: error => {
+        stop()
+        reject(error)
+      },
+    }
+    if (isFirst) lane.waiting.unshift(waiter)
+    else lane.waiting.push(waiter)
+    this.#feed(lane)
+    return promise
+  }
+
+  async #open(want: Want): Promise<Connection> {
+    const lane = this.#laneOf(want.hop)
+    const opening = want.open().then(
+      connection => this.#adopt(lane, connection),
+      (failure: unknown) => this.#giveUp(lane, want, failure),
+    )
+    if (!want.signal) return await opening
+    const { promise: aborted, reject } = Promise.withResolvers<never>()
+    const stop = this.#aborts.listen(want.signal, () => reject(want.signal!.reason))
+    try {
+      return await Promise.race([opening, aborted])
+    } catch (error) {
+      // What comes too late for this one is handed on to others.
+      if (want.signal.aborted) void opening.then(connection => this.release(want.hop, connection)).catch(() => {})
+      throw error
+    } finally {
+      stop()
+    }
+  }
+
+  #adopt(lane: Lane, connection: Connection): Connection {
+    lane.opening -= 1
+    lane.open.add(connection)
+    void connection.closed.finally(() => {
+      lane.open.delete(connection)
+      lane.resting = lane.resting.filter(other => other !== connection)
+      this.#free(lane)
+    })
+    if (!this.#isClosed) return connection
+    connection.quit(this.#options.timeouts.quitMs)
+    throw new Error('the transport is closed')
+  }
+
+  #giveUp(lane: Lane, { policy }: Want, failure: unknown): never {
+    lane.opening -= 1
+    if (failure instanceof Failure) {
+      lane.ceiling = Math.max(1, countOf(lane))
+      lane.ceilingUntil = this.#now() + CEILING_MS
+      // Nobody has got through and nobody is still trying: those in line need not find it out one by one.
+      if (countOf(lane) === 0) {
+        const isAlike = ({ want }: Waiter): boolean => isHostFailure(failure) || want.policy.key === policy.key
+        for (const waiter of lane.waiting.filter(isAlike)) waiter.reject(failure)
+        lane.waiting = lane.waiting.filter(waiter => !isAlike(waiter))
+      }
+    }
+    this.#free(lane)
+    throw failure
+  }
+
+  #park(hop: Hop, connection: Connection): void {
+    if (this.#isClosed) return connection.quit(this.#options.timeouts.quitMs)
+    const lane = this.#laneOf(hop)
+    connection.isKept = true
+    if (this.#owesRoom(lane)) return connection.quit(this.#options.timeouts.quitMs)
+    const index = lane.waiting.findIndex(({ want }) => !want.isFresh && satisfies(connection, want.policy))
+    if (index === -1) {
+      lane.resting.push(connection)
+      connection.rest(this.#options.idleMs, this.#options.timeouts.quitMs)
+    } else {
+      lane.waiting.splice(index, 1)[0]!.grant(connection)
+    }
+    // A resting one holds room that others may want; a busy lane may find its ceiling lifted.
+    if (index === -1 ? this.#hungry.size > 0 || lane.waiting.length > 0 : lane.ceilingUntil > 0) this.#feed(lane)
+  }
+
+  /** All room is taken and some host waits for its first connection: one with several gives one up for it. */
+  #owesRoom(lane: Lane): boolean {
+    if (this.#total < this.#options.totalMax || countOf(lane) < 2) return false
+    for (const next of this.#hungry) if (countOf(next) === 0 && next.waiting.length > 0) return true
+    return false
+  }
+
+  #feed(lane: Lane): void {
+    if (lane.waiting.length > 0) this.#hungry.add(lane)
+    // A lane that gets its room goes to the end of the set, and is met there again: so all lanes are fed in turn.
+    for (const next of this.#hungry) {
+      if (this.#total >= this.#options.totalMax) return this.#makeRoom()
+      this.#hungry.delete(next)
+      if (next.waiting.length === 0) continue
+      if (countOf(next) >= this.#limitOf(next)) {
+        next.resting.shift()?.quit(this.#options.timeouts.quitMs)
+        continue
+      }
+      next.opening += 1
+      this.#count(next, 1)
+      next.waiting.shift()!.grant(null)
+      if (next.waiting.length > 0) this.#hungry.add(next)
+    }
+  }
+
+  /** All connections are in use or resting; one that rests, in whichever lane, is given up for one that is wanted. */
+  #makeRoom(): void {
+    for (const lane of this.#lanes.values()) {
+      const resting = lane.resting.shift()
+      if (resting) return resting.quit(this.#options.timeouts.quitMs)
+    }
+  }
+
+  #free(lane: Lane): void {
+    this.#count(lane, -1)
+    this.#feed(lane)
+    this.#dropIfEmpty(lane)
+    if (this.#total === 0) this.#onEmpty?.()
+  }
+
+  #count(lane: Lane, change: number): void {
+    this.#total += change
+    const count = (this.#byHost.get(lane.host) ?? 0) + change
+    if (count > 0) this.#byHost.set(lane.host, count)
+    else this.#byHost.delete(lane.host)
+    this.#options.onConnections?.(lane.host, count)
+  }
+
+  /** From half full on, the fuller the house the fewer each gets: hosts that hang must leave room for one that does not. */
+  #limitOf({ ceiling, ceilingUntil }: Lane): number {
+    const { perHostMax, totalMax } = this.#options
+    const free = (totalMax - this.#total) / totalMax
+    const limit = Math.min(perHostMax, Math.max(1, Math.ceil(perHostMax * 2 * free)))
+    return ceilingUntil > this.#now() ? Math.min(ceiling, limit) : limit
+  }
+
+  #laneOf({ key, host }: Hop): Lane {
+    const existing = this.#lanes.get(key)
+    if (existing) return existing
+    const lane = newLane(key, host)
+    this.#lanes.set(key, lane)
+    return lane
+  }
+
+  #dropIfEmpty(lane: Lane): void {
+    if (countOf(lane) > 0 || lane.waiting.length > 0) return
+    this.#lanes.delete(lane.key)
+    this.#hungry.delete(lane)
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime()
+  }
+}
+
+/** It says something about the host, whoever asks and whatever they demand. */
+const isHostFailure = ({ phase }: Failure): boolean => phase === 'dns' || phase === 'connect' || phase === 'greeting'

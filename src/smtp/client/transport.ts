@@ -1,0 +1,291 @@
+// The way out: given a destination domain and a message for recipients there, finds the next hop, talks SMTP to it and
+// answers one outcome per recipient. Knows nothing of queues, tenants or retries.
+import assert from 'node:assert/strict'
+import { isIP, isIPv6 } from 'node:net'
+import { systemClock, type Clock } from '../../platform/clock.ts'
+import type { SmtpRoute } from '../../platform/config.ts'
+import type { CidrList } from '../../platform/net/cidr.ts'
+import { mayConnect } from '../../platform/net/address-guard.ts'
+import type { Connection } from './connection.ts'
+import { MailDns } from './mail-dns.ts'
+import { fetchPolicyText } from './mta-sts-fetch.ts'
+import { StsPolicies } from './mta-sts.ts'
+import { inOrder, NextHops, type Hop } from './next-hops.ts'
+import { openSession, type SessionSettings } from './open-session.ts'
+import {
+  DEFAULT_TIMEOUTS,
+  Failure,
+  LineTooLong,
+  outcomeOf,
+  type Crowded,
+  type Envelope,
+  type GatedEnvelope,
+  type Outcome,
+  type SendResult,
+  type Timeouts,
+} from './outcome.ts'
+import { Penalties } from './penalties.ts'
+import { Pool } from './pool.ts'
+import { TlsPolicies } from './tls-policies.ts'
+import type { TlsPolicy } from './tls-policy.ts'
+import { STALE, transact } from './transaction.ts'
+
+export type { Envelope, Outcome, Phase, Timeouts } from './outcome.ts'
+
+export interface TransportOptions {
+  helloName: string
+  routes: readonly SmtpRoute[]
+  /** Empty: the system's. Named ones are trusted to validate DNSSEC, which turns DANE on. */
+  dnsServers: readonly string[]
+  allowPrivate: CidrList
+  connectionsPerHostMax?: number
+  connectionsMax?: number
+  messagesPerConnectionMax?: number
+  idleMs?: number
+  /** How long mail waits for a connection at the most. */
+  lineMs?: number
+  timeouts?: Partial<Timeouts>
+  /** Told of every change, for metrics. */
+  onConnections?: (host: string, count: number) => void
+  clock?: Clock
+  /** Certificates (PEM) to trust besides the usual authorities, where a policy demands verification. */
+  trustedCertificates?: readonly string[]
+  /** Where MX hosts and policy hosts listen; other ports are for tests. */
+  mxPort?: number
+  mtaStsPort?: number
+}
+
+/** Receivers commonly allow ten to fifty connections of one sender; Postfix opens twenty. */
+const CONNECTIONS_PER_HOST_MAX = 20
+const CONNECTIONS_MAX = 500
+/** The usual limit of large receivers. Opening costs about as much as four messages, so it is 4 % of the work. */
+const MESSAGES_PER_CONNECTION_MAX = 100
+/** Bridges the gap between two claimed batches; receivers close after 10 s to 5 min. */
+const IDLE_MS = 5_000
+/** Those who wait here cannot be put in another order any more. */
+const LINE_MS = 5_000
+/** What every receiver must take (RFC 5321 §4.5.3.1.8); more than that goes in several transactions. */
+const RECIPIENTS_PER_TRANSACTION_MAX = 100
+/** Of a host with many addresses, so many of each family are tried. */
+const ADDRESSES_PER_FAMILY_MAX = 2
+
+export class Transport {
+  readonly #settings: SessionSettings
+  readonly #allowPrivate: CidrList
+  readonly #penalties: Penalties
+  readonly #dns: MailDns
+  readonly #nextHops: NextHops
+  readonly #tlsPolicies: TlsPolicies
+  readonly #pool: Pool
+  /** Every socket there is, those of connections being opened included. */
+  readonly #sockets = new Set<Connection>()
+
+  constructor(options: TransportOptions) {
+    const { routes, dnsServers, helloName, clock = systemClock(), trustedCertificates: trusted = [] } = options
+    const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
+    this.#settings = { helloName, timeouts, clock, trusted }
+    this.#allowPrivate = options.allowPrivate
+    this.#penalties = new Penalties(clock)
+    const dns = new MailDns({ servers: dnsServers, timeoutMs: timeouts.dnsMs, clock })
+    this.#dns = dns
+    const fetching = {
+      addressesOf: (name: string) => dns.addresses(name),
+      mayConnect: (address: string) => mayConnect(address, options.allowPrivate),
+      port: options.mtaStsPort ?? 443,
+      timeoutMs: timeouts.policyMs,
+      trusted,
+    }
+    const fetchText = (domain: string): Promise<string> => fetchPolicyText(domain, fetching)
+    const sts = new StsPolicies({ clock, txt: name => dns.txt(name), fetchText })
+    this.#nextHops = new NextHops({ routes, mxPort: options.mxPort ?? 25, clock, dns, sts })
+    this.#tlsPolicies = new TlsPolicies({ clock, dns, isDaneTrusted: dnsServers.length > 0 })
+    this.#pool = new Pool({
+      perHostMax: options.connectionsPerHostMax ?? CONNECTIONS_PER_HOST_MAX,
+      totalMax: options.connectionsMax ?? CONNECTIONS_MAX,
+      usesMax: options.messagesPerConnectionMax ?? MESSAGES_PER_CONNECTION_MAX,
+      idleMs: options.idleMs ?? IDLE_MS,
+      lineMs: options.lineMs ?? LINE_MS,
+      timeouts,
+      clock,
+      onConnections: options.onConnections,
+    })
+  }
+
+  /**
+   * One outcome per recipient, in their order. Rejects only when the signal ends the waiting for a connection (a
+   * transaction that has begun is finished), when the transport is closed, or for a mistake of ours.
+   */
+  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<(Outcome | Crowded)[]> {
+    return this.#send(domain, envelope, signal) as Promise<(Outcome | Crowded)[]>
+  }
+
+  /** As above, with a last question before each transaction begins. */
+  sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]> {
+    return this.#send(domain, envelope, signal)
+  }
+
+  #send(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
+    const isOneTransaction = envelope.recipients.length <= RECIPIENTS_PER_TRANSACTION_MAX
+    return isOneTransaction ? this.#deliver(domain, envelope, signal) : this.#deliverInParts(domain, envelope, signal)
+  }
+
+  connectionsByHost(): Map<string, number> {
+    return this.#pool.countByHost()
+  }
+
+  /** No new sends, waiting ones reject, running transactions get a while to end. */
+  async close(): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(() => {
+      for (const connection of this.#sockets) connection.destroy('the transport is closed')
+      resolve()
+    }, this.#settings.timeouts.closeMs)
+    await Promise.race([this.#pool.close(), late])
+    clearTimeout(timer)
+  }
+
+  async #deliverInParts(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
+    const outcomes: SendResult[] = []
+    for (let start = 0; start < envelope.recipients.length; start += RECIPIENTS_PER_TRANSACTION_MAX) {
+      const recipients = envelope.recipients.slice(start, start + RECIPIENTS_PER_TRANSACTION_MAX)
+      for (const outcome of await this.#deliver(domain, { ...envelope, recipients }, signal)) outcomes.push(outcome)
+    }
+    return outcomes
+  }
+
+  async #deliver(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
+    signal?.throwIfAborted()
+    const route = await this.#nextHops.routeFor(domain)
+    if (route.kind === 'none') return toAll(envelope, outcomeOf(route.failure, null))
+    let failed: { failure: Failure; hop: Hop } | null = null
+    let turnedAway: SendResult[] | null = null
+    for (const hop of inOrder(route.hops, this.#penalties)) {
+      signal?.throwIfAborted()
+      try {
+        const demands = { mustVerify: route.mustVerify, requireTls: envelope.requireTls }
+        const policy = await this.#tlsPolicies.policyFor(hop, demands)
+        const results = await this.#converseInParts(hop, policy, envelope, signal)
+        if (!results.every(isTurnedAway)) return results
+        // It hung up, or was about to, before it had the message: another host may take it.
+        this.#penalties.add(hop.key)
+        turnedAway = results
+      } catch (failure) {
+        if (failure instanceof LineTooLong) return toAll(envelope, { kind: 'crowded' })
+        if (!(failure instanceof Failure)) throw failure
+        if (failure.phase === 'connect' || failure.phase === 'greeting') this.#penalties.add(hop.key)
+        // As long as one host may do better later, the mail is not lost.
+        if (!failed || (failed.failure.isPermanent && !failure.isPermanent)) failed = { failure, hop }
+      }
+    }
+    return turnedAway ?? toAll(envelope, outcomeOf(failed!.failure, failed!.hop.host))
+  }
+
+  /** A receiver that takes fewer recipients at a time than it was offered gets the others next (RFC 5321 §4.5.3.1.10). */
+  async #converseInParts(
+    hop: Hop,
+    policy: TlsPolicy,
+    envelope: MaybeGated,
+    signal: AbortSignal | undefined,
+  ): Promise<SendResult[]> {
+    const results = await this.#converse(hop, policy, envelope, signal)
+    for (let last = results; last.some(({ kind }) => kind === 'delivered');) {
+      const rest = [...results.keys()].filter(index => isTooMany(results[index]!))
+      if (rest.length === 0) break
+      const recipients = rest.map(index => envelope.recipients[index]!)
+      // Whatever keeps the others from being sent now, those who have the message must not get it again.
+      last = await this.#converse(hop, policy, { ...envelope, recipients }, signal).catch(() => [])
+      if (last.length === 0) break
+      for (const [at, index] of rest.entries()) results[index] = last[at]!
+    }
+    return results
+  }
+
+  async #converse(hop: Hop, policy: TlsPolicy, envelope: MaybeGated, signal?: AbortSignal): Promise<SendResult[]> {
+    const acquire = (isFresh: boolean): Promise<Connection> =>
+      this.#pool.acquire({ hop, policy, open: () => this.#open(hop, policy), signal, isFresh })
+    for (const isFresh of [false, true]) {
+      const connection = (isFresh ? null : this.#pool.takeReady(hop, policy)) ?? (await acquire(isFresh))
+      // Asked again for a fresh connection: it may have taken half a minute to open.
+      if (envelope.mayBegin && !(await this.#isAllowed(hop, connection, envelope.mayBegin))) {
+        return envelope.recipients.map(() => ({ kind: 'withheld' }))
+      }
+      const outcomes = await transact(connection, envelope, this.#settings.timeouts)
+      this.#pool.release(hop, connection)
+      if (outcomes !== STALE) return outcomes
+    }
+    assert.fail('a fresh connection is not stale')
+  }
+
+  /** The connection goes back untouched when the answer is no, or when there is none. */
+  async #isAllowed(hop: Hop, connection: Connection, mayBegin: () => Promise<boolean>): Promise<boolean> {
+    let isAllowed = false
+    try {
+      isAllowed = await mayBegin()
+      return isAllowed
+    } finally {
+      if (!isAllowed) this.#pool.release(hop, connection)
+    }
+  }
+
+  async #open(hop: Hop, policy: TlsPolicy): Promise<Connection> {
+    const mayReach = (address: string): boolean => hop.isStatic || mayConnect(address, this.#allowPrivate)
+    const ipv6Key = `ipv6 ${hop.key}`
+    const target = {
+      host: hop.host,
+      port: hop.port,
+      addresses: await this.#addressesOf(hop, mayReach, { isIpv4First: this.#penalties.has(ipv6Key) }),
+      policy,
+      auth: hop.auth,
+      mayConnect: mayReach,
+      onConnectFailed: (address: string) => {
+        if (isIPv6(address)) this.#penalties.add(ipv6Key)
+      },
+      onSocket: (connection: Connection) => {
+        this.#sockets.add(connection)
+        void connection.closed.finally(() => this.#sockets.delete(connection))
+      },
+    }
+    return await openSession(target, this.#settings)
+  }
+
+  async #addressesOf(
+    hop: Hop,
+    mayReach: (address: string) => boolean,
+    { isIpv4First }: { isIpv4First: boolean },
+  ): Promise<string[]> {
+    if (hop.isStatic && isIP(hop.host) !== 0) return [hop.host]
+    let answer = await this.#dns.addresses(hop.host)
+    if (hop.isStatic && answer.kind !== 'found') answer = await this.#dns.systemAddresses(hop.host)
+    if (answer.kind === 'failed') throw new Failure({ phase: 'dns', reason: answer.reason })
+    // A name that the operator gave is the operator's to mend; no message may bounce for it.
+    if (answer.kind === 'none' && hop.isStatic) throw new Failure({ phase: 'dns', reason: 'has no address' })
+    if (answer.kind === 'none') {
+      throw new Failure({ phase: 'dns', reason: 'has no address', isPermanent: true, code: '5.4.4' })
+    }
+    const reachable = answer.value.filter(mayReach)
+    if (reachable.length === 0) {
+      const reason = 'has only addresses that mail must not be sent to'
+      throw new Failure({ phase: 'dns', reason, isPermanent: true, code: '5.4.4' })
+    }
+    const six = reachable.filter(isIPv6).slice(0, ADDRESSES_PER_FAMILY_MAX)
+    const four = reachable.filter(address => !isIPv6(address)).slice(0, ADDRESSES_PER_FAMILY_MAX)
+    return isIpv4First ? [...four, ...six] : [...six, ...four]
+  }
+}
+
+/** Without the question nothing is ever withheld. */
+type MaybeGated = Envelope & Partial<GatedEnvelope>
+
+/** Nothing was said about the message or its recipients. */
+const isTurnedAway = (result: SendResult): boolean =>
+  (result.kind === 'fault' && !result.isPermanent && result.phase !== 'content') ||
+  (result.kind === 'refused' && result.reply.code === 421 && result.phase !== 'content')
+
+const isTooMany = (result: SendResult): boolean =>
+  result.kind === 'refused' &&
+  result.phase === 'rcpt' &&
+  (/^[45]\.5\.3$/.test(result.reply.enhanced ?? '') || TOO_MANY.test(result.reply.text))
+
+const TOO_MANY = /too many recipients/i
+
+const toAll = <R extends SendResult>({ recipients }: Envelope, result: R): R[] => recipients.map(() => result)

@@ -1,0 +1,292 @@
+// An SMTP port under clients that are broken, slow and hostile.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { TestClient } from './client.fixture.ts'
+import { networkOf } from './listener.ts'
+import { LOGIN, openPort, takesPassword, until } from './port.fixture.ts'
+
+test('commands out of order are refused', async t => {
+  const { port } = await openPort(t)
+  for (const [before, line, reply] of [
+    [[], 'MAIL FROM:<a@x.example>', /^503 5\.5\.1/],
+    [['EHLO x'], 'RCPT TO:<a@x.example>', /^503 5\.5\.1/],
+    [['EHLO x'], 'DATA', /^503 5\.5\.1/],
+    [['EHLO x', 'MAIL FROM:<>'], 'MAIL FROM:<>', /^503 5\.5\.1/],
+    [['EHLO x', 'MAIL FROM:<>'], 'DATA', /^554 5\.5\.1/],
+    [['EHLO x', 'MAIL FROM:<>', 'RCPT TO:<a@x.example>', 'RSET'], 'DATA', /^503 5\.5\.1/],
+    [['EHLO x', 'MAIL FROM:<>', 'RCPT TO:<a@x.example>', 'EHLO x'], 'DATA', /^503 5\.5\.1/],
+    [['EHLO x', 'MAIL FROM:<>'], 'STARTTLS', /^503 5\.5\.1/],
+    [['EHLO x'], 'AUTH PLAIN', /^502 5\.5\.1/],
+    [['EHLO x'], 'HELP', /^502 5\.5\.1/],
+    [['EHLO x'], 'EXPN list', /^502 5\.5\.1/],
+    [['EHLO x'], 'VRFY someone', /^252 2\.1\.5/],
+    [[], 'EHLO', /^501 5\.5\.4/],
+    [[], 'HELO a b', /^501 5\.5\.4/],
+    [['HELO x'], 'MAIL FROM:<>', /^250 2\.1\.0/],
+  ] as [string[], string, RegExp][]) {
+    const client = await TestClient.open(t, port)
+    await client.reply()
+    for (const earlier of before) await client.say(earlier)
+    assert.match(await client.say(line), reply, [...before, line].join(', '))
+  }
+})
+
+test('a message that is refused half-way is read to its end, and none of it is taken for a command', async t => {
+  const { port, received } = await openPort(t, { sizeMax: 1_000 })
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  const commands = 'MAIL FROM:<>\r\nRCPT TO:<a@x.example>\r\nDATA\r\nsecond\r\n'
+  for (const [first, reply] of [
+    ['bare\nline\n.\n', /^550 5\.6\.0/],
+    ['bare\r.\r', /^550 5\.6\.0/],
+    [`${'x'.repeat(1_001)}\r\n`, /^552 5\.3\.4/],
+  ] as [string, RegExp][]) {
+    client.write('MAIL FROM:<>\r\nRCPT TO:<a@x.example>\r\nDATA\r\n')
+    await client.replies(3)
+    for (const piece of [first, ...commands.split(/(?=\n)/), '\r\n', '.', '\r', '\n']) await client.writeAlone(piece)
+    assert.match(await client.reply(), reply)
+    assert.match(await client.say('NOOP'), /^250/)
+    assert.equal(client.unread, '')
+  }
+  assert.equal(received.length, 0)
+})
+
+test('a client that sends without end is cut', async t => {
+  const { port } = await openPort(t, { sizeMax: 1_000 })
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  await client.say('MAIL FROM:<>')
+  await client.say('RCPT TO:<a@x.example>')
+  await client.say('DATA')
+  client.write('x'.repeat(2_001))
+  assert.match(await client.reply(), /^552 5\.3\.4/)
+  client.end()
+  await client.closed()
+})
+
+test('five bad commands end the session', async t => {
+  const { port } = await openPort(t)
+  const client = await TestClient.open(t, port)
+  await client.reply()
+  for (const line of ['GET / HTTP/1.1', 'Host: x', '', 'RCPT TO:<x>']) assert.match(await client.say(line), /^50[023]/)
+  assert.match(await client.say('FOO'), /^502/)
+  assert.match(await client.reply(), /^421 4\.7\.0/)
+  client.end()
+  await client.closed()
+})
+
+test('a line may have 512 bytes, 2048 with AUTH or SMTPUTF8, and one without end is cut', async t => {
+  const { port } = await openPort(t)
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  assert.match(await client.say(`NOOP ${'x'.repeat(505)}`), /^250/)
+  assert.match(await client.say(`NOOP ${'x'.repeat(506)}`), /^500 5\.5\.2/)
+  assert.match(await client.say(`MAIL FROM:<> SMTPUTF8${' '.repeat(600)}`), /^250/)
+  client.write('x'.repeat(2_100))
+  assert.match(await client.reply(), /^500 5\.5\.2/)
+  client.end()
+  await client.closed()
+})
+
+test('a bare CR, a bare LF or a NUL in a command ends the session, and nothing behind it is obeyed', async t => {
+  const { port, received } = await openPort(t)
+  const rest = 'MAIL FROM:<>\r\nRCPT TO:<a@x.example>\r\nDATA\r\n.\r\n'
+  for (const bad of ['NOOP\n', 'NOOP\rx\r\n', 'NOOP\0\r\n', '\n', `NOOP x\n${rest}`, 'NO\nOP\r\n']) {
+    const client = await TestClient.open(t, port)
+    await client.hello()
+    client.write(`${bad}${rest}`)
+    assert.match(await client.reply(), /^550 5\.6\.0/, JSON.stringify(bad))
+    client.end()
+    await client.closed()
+    assert.equal(client.unread, '')
+  }
+  assert.equal(received.length, 0)
+})
+
+test('what is no text is no command', async t => {
+  const { port } = await openPort(t)
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  client.write(Buffer.from('NOOP \xff\xfe\r\n', 'latin1'))
+  assert.match(await client.reply(), /^500 5\.5\.2/)
+  client.write('NOOP \u0007\r\n')
+  assert.match(await client.reply(), /^500 5\.5\.2/)
+  assert.match(await client.say('BDAT 5 LAST'), /^502 5\.5\.1/)
+  client.end()
+  await client.closed()
+})
+
+test('a second handshake within the connection is refused, so that a message cannot turn into commands', async t => {
+  const { port, received } = await openPort(t)
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  await client.say('STARTTLS')
+  await client.secure({ maxVersion: 'TLSv1.2' })
+  await client.say('EHLO client.example')
+  await client.say('MAIL FROM:<me@acme.example>')
+  await client.say('RCPT TO:<you@example.com>')
+  await client.say('DATA')
+  await client.writeAlone('Subject: half\r\n\r\n')
+
+  assert.equal(await client.renegotiate(), 'refused')
+
+  assert.equal(client.unread, '')
+  assert.deepEqual(received, [])
+})
+
+test('STARTTLS is taken once: what is pipelined behind it is dropped, and later it is refused', async t => {
+  const { port } = await openPort(t)
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  client.write('STARTTLS\r\nSTARTTLS\r\n')
+  assert.match(await client.reply(), /^220/)
+  await client.secure()
+  assert.equal(client.unread, '')
+
+  client.write('EHLO client.example\r\nSTARTTLS\r\nSTARTTLS\r\nNOOP\r\n')
+  const [, ...replies] = await client.replies(4)
+
+  assert.deepEqual(
+    replies.map(reply => reply.slice(0, 3)),
+    ['503', '503', '250'],
+  )
+})
+
+test('what was said in the clear behind STARTTLS is not obeyed', async t => {
+  const { port, received } = await openPort(t)
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  client.write('STARTTLS\r\nEHLO evil.example\r\nMAIL FROM:<evil@x.example>\r\nRCPT TO:<a@x.example>\r\n')
+  assert.match(await client.reply(), /^220/)
+  await client.secure()
+  assert.match(await client.say('RCPT TO:<a@x.example>'), /^503/)
+  assert.equal(client.unread, '')
+  assert.equal(received.length, 0)
+})
+
+test('a handshake that does not come, or is none, ends the connection', async t => {
+  const { port } = await openPort(t, {}, { handshakeMs: 30 })
+  const silent = await TestClient.open(t, port)
+  await silent.hello()
+  await silent.say('STARTTLS')
+  await silent.closed()
+  const rude = await TestClient.open(t, port)
+  await rude.hello()
+  await rude.say('STARTTLS')
+  rude.write('MAIL FROM:<>\r\n')
+  await rude.closed()
+})
+
+test('connections beyond the limit of an address or of all are turned away, and counted down again', async t => {
+  for (const limits of [{ connectionsPerAddressMax: 2 }, { connectionsMax: 2 }]) {
+    const { port, listener } = await openPort(t, {}, limits)
+    const [first, second] = [await TestClient.open(t, port), await TestClient.open(t, port)]
+    await first.hello()
+    await second.hello()
+    const third = await TestClient.open(t, port)
+    assert.match(await third.reply(), /^421 4\.7\.0/)
+    await third.closed()
+    await first.say('QUIT')
+    first.end()
+    await until(() => listener.connections === 1)
+    const fourth = await TestClient.open(t, port)
+    assert.match(await fourth.reply(), /^220/)
+    assert.equal(listener.connections, 2)
+  }
+})
+
+test('an address in IPv6 counts with its /64', () => {
+  assert.equal(networkOf('10.0.0.1'), '10.0.0.1')
+  assert.equal(networkOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2')
+  assert.equal(networkOf('2001:db8:1:2::9'), networkOf('2001:db8:1:2:ffff::'))
+  assert.equal(networkOf('2001:db8::1'), '2001:db8:0:0')
+  assert.equal(networkOf('::1'), '0:0:0:0')
+})
+
+test('silence, a trickle and a stalled message are cut', async t => {
+  const silent = await openPort(t, {}, { commandMs: 40 })
+  const quiet = await TestClient.open(t, silent.port)
+  await quiet.hello()
+  assert.match(await quiet.reply(), /^421 4\.4\.2/)
+
+  const slow = await openPort(t, {}, { slowWindowMs: 40 })
+  const stalled = await TestClient.open(t, slow.port)
+  await stalled.hello()
+  await stalled.say('MAIL FROM:<>')
+  await stalled.say('RCPT TO:<a@x.example>')
+  await stalled.say('DATA')
+  stalled.write('A: b\r\n')
+  assert.match(await stalled.reply(), /^421 4\.4\.2/)
+
+  const long = await openPort(t, {}, { dataMs: 40 })
+  const endless = await TestClient.open(t, long.port)
+  await endless.hello()
+  await endless.say('MAIL FROM:<>')
+  await endless.say('RCPT TO:<a@x.example>')
+  await endless.say('DATA')
+  endless.write('x'.repeat(200_000))
+  assert.match(await endless.reply(), /^421 4\.4\.2/)
+  assert.equal([...silent.received, ...slow.received, ...long.received].length, 0)
+})
+
+test('a client that does not read its replies is not read either, and cut in the end', async t => {
+  let asked = 0
+  const admit = () => {
+    asked += 1
+    return { kind: 'refused', reply: `550 5.1.1 ${'x'.repeat(400)}` } as const
+  }
+  const { port, listener } = await openPort(t, { admit }, { commandMs: 200, farewellMs: 10 })
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  await client.say('MAIL FROM:<>')
+  client.deafen()
+  const lines = 400_000
+  client.write('RCPT TO:<a@x.example>\r\n'.repeat(lines))
+  await until(() => listener.connections === 0)
+  assert.ok(asked < lines / 2, `${asked} of ${lines} were answered although nobody read the answers`)
+})
+
+test('a message that breaks off is no message', async t => {
+  const { port, listener, received } = await openPort(t)
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  client.write('MAIL FROM:<>\r\nRCPT TO:<a@x.example>\r\nDATA\r\nA: b\r\n\r\nhalf')
+  await client.replies(3)
+  client.end()
+  await client.closed()
+  await until(() => listener.connections === 0)
+  assert.equal(received.length, 0)
+})
+
+test('no bytes from outside stop the port', async t => {
+  const { port, listener, faults } = await openPort(t, takesPassword, { connectionsPerAddressMax: 500 })
+  const words = [
+    'EHLO x',
+    'AUTH PLAIN',
+    'AUTH LOGIN',
+    'MAIL FROM:<>',
+    'RCPT TO:<a@b>',
+    'DATA',
+    'STARTTLS',
+    '.',
+    '*',
+    'RSET',
+  ]
+  const piece = fc.oneof(
+    fc.constantFrom(...words.flatMap(word => [`${word}\r\n`, `${word}\n`, word])).map(text => Buffer.from(text)),
+    fc.constantFrom(Buffer.from('\r\n'), Buffer.from('\r\n.\r\n'), Buffer.from(`AUTH PLAIN AHVzZXIAcmlnaHQ=\r\n`)),
+    fc.uint8Array({ maxLength: 40 }).map(bytes => Buffer.from(bytes)),
+  )
+  for (const pieces of fc.sample(fc.array(piece, { maxLength: 30 }), 100)) {
+    const client = await TestClient.open(t, port)
+    for (const bytes of pieces) client.write(bytes)
+    client.end()
+  }
+  await until(() => listener.connections === 0)
+  assert.deepEqual(faults, [])
+  const client = await TestClient.open(t, port)
+  await client.hello(LOGIN)
+  assert.match(await client.send('A: b\r\n\r\n'), /^250/)
+})

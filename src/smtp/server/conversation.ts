@@ -1,0 +1,225 @@
+// What an SMTP client may say and what it is answered (RFC 5321), without any socket: a line comes in, a turn goes out.
+// One transaction is one message; whatever ends a transaction leaves nothing of it behind.
+
+import { parseCommand, parseMail, parseRcpt } from './command.ts'
+import type { DataOutcome } from './data.ts'
+import type { Admission, SmtpClient, SmtpDoor } from './door.ts'
+import { beginLogin, type LoginStep } from './login.ts'
+
+/** A reply, and what happens once it is out. */
+export interface Turn {
+  /** Without its last line break. */
+  reply: string
+  next?: 'data' | 'starttls' | 'close'
+}
+
+interface Transaction<Recipient> {
+  from: string
+  smtputf8: boolean
+  recipients: Recipient[]
+}
+
+const BAD_COMMANDS_MAX = 5
+const LOGIN_FAILURES_MAX = 3
+const LINE_BYTES_MAX = 512 // with CRLF, RFC 5321 §4.5.3.1.4
+export const LONG_LINE_BYTES_MAX = 2_048 // where a password or an address in UTF-8 may stand
+
+export class SmtpConversation<Login, Recipient> {
+  readonly #door: SmtpDoor<Login, Recipient>
+  readonly #client: SmtpClient
+  #login: Login | null = null
+  #transaction: Transaction<Recipient> | null = null
+  #askedForLogin: ((line: string) => LoginStep) | null = null
+  #badCommands = 0
+  #loginFailures = 0
+
+  constructor(door: SmtpDoor<Login, Recipient>, client: SmtpClient) {
+    this.#door = door
+    this.#client = client
+  }
+
+  /** Whether the client is between two messages. */
+  get isIdle(): boolean {
+    return this.#transaction === null && this.#askedForLogin === null
+  }
+
+  greeting(): string {
+    return `220 ${this.#door.host} ESMTP`
+  }
+
+  /** RFC 3207 §4.2: after the handshake both sides begin anew, and nothing that was said in the clear counts. */
+  forget(): void {
+    this.#client.helo = ''
+    this.#login = null
+    this.#transaction = null
+  }
+
+  /** A whole line without its CRLF. `bytes` is its length as it came, line break included. */
+  hear(line: string, bytes: number): Turn | Promise<Turn> {
+    if (this.#askedForLogin) return this.#takeStep(this.#askedForLogin(line))
+    const { verb, argument } = parseCommand(line)
+    const mayBeLong = verb === 'AUTH' || this.#transaction?.smtputf8 || / SMTPUTF8\b/i.test(argument)
+    if (bytes > LINE_BYTES_MAX && !mayBeLong) return this.bad('500 5.5.2 The line is too long')
+    switch (verb) {
+      case 'EHLO':
+      case 'HELO':
+        return this.#hello(verb, argument)
+      case 'STARTTLS':
+        return this.#startTls(argument)
+      case 'AUTH':
+        return this.#auth(argument)
+      case 'MAIL':
+        return this.#mail(argument)
+      case 'RCPT':
+        return this.#rcpt(argument)
+      case 'DATA':
+        return this.#data(argument)
+      case 'RSET':
+        this.#transaction = null
+        return { reply: '250 2.0.0 Forgotten' }
+      case 'NOOP':
+        return { reply: '250 2.0.0 Ok' }
+      case 'VRFY':
+        // RFC 5321 §3.5.3: whether an address exists is nobody's business.
+        return { reply: '252 2.1.5 Send some mail and see' }
+      case 'QUIT':
+        return { reply: '221 2.0.0 Bye', next: 'close' }
+      case 'BDAT':
+        // Not offered. What follows is a message, and must not be taken for commands.
+        return { reply: '502 5.5.1 BDAT is not offered', next: 'close' }
+      default:
+        return this.bad('502 5.5.1 No such command')
+    }
+  }
+
+  /** The answer to something that breaks the protocol. After a few of these nobody sensible is at the other end. */
+  bad(reply: string): Turn {
+    this.#badCommands += 1
+    if (this.#badCommands < BAD_COMMANDS_MAX) return { reply }
+    return { reply: `${reply}\r\n421 4.7.0 Too many bad commands`, next: 'close' }
+  }
+
+  /** Ends the transaction with the message, or with why there is none. */
+  async deliver(outcome: DataOutcome): Promise<Turn> {
+    const transaction = this.#transaction!
+    try {
+      if (outcome.kind === 'malformed') return { reply: '550 5.6.0 The message holds a bare CR, a bare LF or a NUL' }
+      if (outcome.kind === 'too_large') return { reply: tooLarge(this.#door) }
+      const { takeSource } = outcome
+      const reply = await this.#door.receive({ client: this.#client, login: this.#login, ...transaction, takeSource })
+      if (reply.startsWith('2')) this.#badCommands = 0
+      // RFC 5321 §3.8: after 421 the server closes.
+      return reply.startsWith('421') ? { reply, next: 'close' } : { reply }
+    } catch (error) {
+      return this.#fault(error)
+    } finally {
+      this.#transaction = null
+    }
+  }
+
+  #hello(verb: 'EHLO' | 'HELO', argument: string): Turn {
+    if (!/^[!-~]{1,255}$/.test(argument)) return this.bad(`501 5.5.4 Syntax: ${verb} name`)
+    this.#client.helo = argument
+    this.#transaction = null
+    if (verb === 'HELO') return { reply: `250 ${this.#door.host}` }
+    const lines = [
+      `${this.#door.host} greets you`,
+      'PIPELINING',
+      `SIZE ${this.#door.sizeMax}`,
+      '8BITMIME',
+      'SMTPUTF8',
+      'ENHANCEDSTATUSCODES',
+      ...(this.#client.isSecure ? [] : ['STARTTLS']),
+      ...(this.#door.authenticate && this.#mayLogIn ? ['AUTH PLAIN LOGIN'] : []),
+    ]
+    return { reply: lines.map((line, index) => `250${index < lines.length - 1 ? '-' : ' '}${line}`).join('\r\n') }
+  }
+
+  get #mayLogIn(): boolean {
+    return this.#client.isSecure || this.#door.trustsClearText(this.#client.ip)
+  }
+
+  #startTls(argument: string): Turn {
+    if (argument !== '') return this.bad('501 5.5.4 STARTTLS takes no argument')
+    if (this.#client.isSecure) return this.bad('503 5.5.1 TLS is already on')
+    if (this.#transaction) return this.bad('503 5.5.1 Not during a transaction')
+    return { reply: '220 2.0.0 Go ahead', next: 'starttls' }
+  }
+
+  #auth(argument: string): Turn | Promise<Turn> {
+    if (!this.#door.authenticate) return this.bad('502 5.5.1 AUTH is not offered')
+    if (this.#client.helo === '' || this.#login !== null || this.#transaction) {
+      return this.bad('503 5.5.1 AUTH comes once, after EHLO and before MAIL')
+    }
+    if (!this.#mayLogIn) return this.bad('538 5.7.11 Say STARTTLS first')
+    return this.#takeStep(beginLogin(argument))
+  }
+
+  #takeStep(step: LoginStep): Turn | Promise<Turn> {
+    this.#askedForLogin = step.kind === 'ask' ? step.next : null
+    if (step.kind === 'ask') return { reply: step.reply }
+    if (step.kind === 'refused') return this.bad(step.reply)
+    return this.#door.authenticate!(step.attempt, this.#client)
+      .catch(error => this.#fault(error).reply)
+      .then(result => {
+        if (typeof result === 'string') return this.#loginFailed(result)
+        this.#login = result.login
+        return { reply: '235 2.7.0 Welcome' }
+      })
+  }
+
+  #loginFailed(reply: string): Turn {
+    // RFC 5321 §3.8: after 421 the server closes.
+    if (reply.startsWith('421')) return { reply, next: 'close' }
+    this.#loginFailures += 1
+    if (this.#loginFailures < LOGIN_FAILURES_MAX) return { reply }
+    return { reply: `${reply}\r\n421 4.7.0 Too many failed logins`, next: 'close' }
+  }
+
+  #mail(argument: string): Turn {
+    if (this.#client.helo === '') return this.bad('503 5.5.1 Say EHLO first')
+    if (this.#door.authenticate && this.#login === null) return this.bad('530 5.7.0 Log in first')
+    if (this.#transaction) return this.bad('503 5.5.1 A transaction is already open')
+    const mail = parseMail(argument)
+    if (mail.kind === 'refused') return this.bad(mail.reply)
+    const { path, size, smtputf8 } = mail.value
+    if (size !== null && size > this.#door.sizeMax) return { reply: tooLarge(this.#door) }
+    const refusal = this.#door.mayBegin?.(this.#client) ?? null
+    if (refusal) return { reply: refusal }
+    this.#transaction = { from: path, smtputf8, recipients: [] }
+    return { reply: '250 2.1.0 Ok' }
+  }
+
+  #rcpt(argument: string): Turn | Promise<Turn> {
+    const transaction = this.#transaction
+    if (!transaction) return this.bad('503 5.5.1 Say MAIL first')
+    const rcpt = parseRcpt(argument, transaction)
+    if (rcpt.kind === 'refused') return this.bad(rcpt.reply)
+    if (transaction.recipients.length >= this.#door.recipientsMax) {
+      return { reply: '452 4.5.3 Too many recipients; send the rest in another transaction' }
+    }
+    const take = (admission: Admission<Recipient>): Turn => {
+      if (admission.kind === 'refused') return { reply: admission.reply }
+      transaction.recipients.push(admission.recipient)
+      return { reply: '250 2.1.5 Ok' }
+    }
+    const admission = this.#door.admit(rcpt.value, this.#client)
+    if (!(admission instanceof Promise)) return take(admission)
+    return admission.then(take).catch(error => this.#fault(error))
+  }
+
+  #data(argument: string): Turn {
+    if (argument !== '') return this.bad('501 5.5.4 DATA takes no argument')
+    if (!this.#transaction) return this.bad('503 5.5.1 Say MAIL first')
+    // Not a bad command: with PIPELINING it is on its way before the client knows that all recipients were refused.
+    if (this.#transaction.recipients.length === 0) return { reply: '554 5.5.1 No valid recipients' }
+    return { reply: '354 End with a dot on a line of its own', next: 'data' }
+  }
+
+  #fault(error: unknown): Turn {
+    this.#door.onFault(error, this.#client)
+    return { reply: '451 4.3.0 Something went wrong here; try again later' }
+  }
+}
+
+const tooLarge = ({ sizeMax }: { sizeMax: number }): string => `552 5.3.4 A message may have ${sizeMax} bytes`

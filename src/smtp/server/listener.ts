@@ -1,0 +1,189 @@
+// An SMTP port: takes connections within its limits, looks at the time for all of them, and closes without cutting a
+// message that is under way.
+
+import { constants } from 'node:crypto'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import { SMTP_LIMITS, type SmtpDoor, type SmtpLimits } from './door.ts'
+import { SmtpSession } from './session.ts'
+import { InflowBudget } from '../../platform/inflow-budget.ts'
+
+export class SmtpListener<Login, Recipient> {
+  readonly #door: SmtpDoor<Login, Recipient>
+  readonly #limits: SmtpLimits
+  readonly #memory: InflowBudget
+  readonly #secureContext: SecureContext
+  readonly #server: Server
+  readonly #sessions = new Set<SmtpSession<Login, Recipient>>()
+  /** Of those, the ones that could log in and have not; the oldest first. */
+  readonly #strangers = new Set<SmtpSession<Login, Recipient>>()
+  readonly #perAddress = new Tally()
+  readonly #perAccount = new Tally()
+  readonly #accounts = new Map<SmtpSession<Login, Recipient>, string>()
+  #sweeper: NodeJS.Timeout | null = null
+  #whenEmpty: (() => void) | null = null
+
+  constructor(door: SmtpDoor<Login, Recipient>, limits: Partial<SmtpLimits> = {}) {
+    this.#door = door
+    this.#limits = { ...SMTP_LIMITS, ...limits }
+    this.#memory = new InflowBudget(this.#limits.memoryBytesMax)
+    this.#secureContext = createSecureContext({
+      ...door.tls,
+      minVersion: 'TLSv1.2',
+      // One handshake per connection: in another one, certificates and keys change under a conversation that goes on.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    })
+    // A client that has said its last word still gets our replies.
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, socket => this.#accept(socket))
+  }
+
+  get connections(): number {
+    return this.#sessions.size
+  }
+
+  /** Answers with the port, which matters where any free one was asked for. */
+  async listen({ port, host }: { port: number; host: string }): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen({ port, host }, () => {
+        this.#server.off('error', reject)
+        resolve()
+      })
+    })
+    // Such as no more file descriptors: the connection is lost, the port stays.
+    this.#server.on('error', error => this.#door.onFault(error, { id: '', ip: '', helo: '', isSecure: false }))
+    this.#sweeper = setInterval(() => this.#sweep(), this.#limits.sweepMs)
+    const address = this.#server.address()
+    return address !== null && typeof address === 'object' ? address.port : port
+  }
+
+  /** No new connections; idle clients are told at once, others when their message has ended, for a bounded time. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
+    const empty = new Promise<void>(resolve => (this.#whenEmpty = resolve))
+    for (const session of this.#sessions) session.drain()
+    const cut = setTimeout(() => {
+      for (const session of this.#sessions) session.destroy()
+    }, this.#limits.closeMs)
+    if (this.#sessions.size > 0) await empty
+    clearTimeout(cut)
+    if (this.#sweeper) clearInterval(this.#sweeper)
+    await closed
+  }
+
+  #accept(socket: Socket): void {
+    socket.on('error', () => socket.destroy())
+    const ip = plainAddress(socket.remoteAddress ?? '')
+    const network = networkOf(ip)
+    if (this.#perAddress.of(network) >= this.#limits.connectionsPerAddressMax || this.#whenEmpty || !this.#makeRoom()) {
+      socket.end(`${TOO_MANY}\r\n`, () => socket.destroy())
+      return
+    }
+    const { authenticate } = this.#door
+    const door: SmtpDoor<Login, Recipient> = authenticate
+      ? {
+          ...this.#door,
+          authenticate: async (attempt, client) => {
+            const result = await authenticate(attempt, client)
+            return typeof result === 'string' ? result : (this.#welcome(session, result.login) ?? result)
+          },
+        }
+      : this.#door
+    const options = { socket, ip, owner: network, door, limits: this.#limits, memory: this.#memory }
+    const session = new SmtpSession({ ...options, secureContext: this.#secureContext })
+    this.#sessions.add(session)
+    if (authenticate) this.#strangers.add(session)
+    this.#perAddress.add(network)
+    socket.once('close', () => this.#remove(session, network))
+  }
+
+  /**
+   * Where clients log in, those who have not may take what is not reserved. When that is used up, the one who has waited
+   * longest goes: a customer logs in at once, and somebody who only holds connections open keeps no customer out.
+   */
+  #makeRoom(): boolean {
+    const { connectionsMax, connectionsReserved } = this.#limits
+    if (!this.#door.authenticate) return this.#sessions.size < connectionsMax
+    if (this.#strangers.size < connectionsMax - connectionsReserved && this.#sessions.size < connectionsMax) return true
+    const [oldest] = this.#strangers
+    if (!oldest) return false
+    // It counts no longer, or as many could be on their way out as there are places.
+    this.#strangers.delete(oldest)
+    this.#sessions.delete(oldest)
+    oldest.dismiss(TOO_MANY)
+    return true
+  }
+
+  /** Null, or the reply where the account has too many connections. */
+  #welcome(session: SmtpSession<Login, Recipient>, login: Login): string | null {
+    // Its connection ended while the login was looked up.
+    if (!this.#sessions.has(session)) return TOO_MANY
+    const account = this.#door.ownerOf?.(login)
+    if (account !== undefined) {
+      // A login before STARTTLS is forgotten, and may come again.
+      this.#forgetAccount(session)
+      if (this.#perAccount.of(account) >= this.#limits.connectionsPerAccountMax) {
+        return '421 4.7.0 Too many connections of this account; try again later'
+      }
+      this.#perAccount.add(account)
+      this.#accounts.set(session, account)
+      session.owner = account
+    }
+    this.#strangers.delete(session)
+    return null
+  }
+
+  #remove(session: SmtpSession<Login, Recipient>, network: string): void {
+    this.#sessions.delete(session)
+    this.#strangers.delete(session)
+    this.#perAddress.remove(network)
+    this.#forgetAccount(session)
+    if (this.#sessions.size === 0) this.#whenEmpty?.()
+  }
+
+  #forgetAccount(session: SmtpSession<Login, Recipient>): void {
+    const account = this.#accounts.get(session)
+    if (account === undefined) return
+    this.#accounts.delete(session)
+    this.#perAccount.remove(account)
+  }
+
+  #sweep(): void {
+    const now = performance.now()
+    for (const session of this.#sessions) session.sweep(now)
+  }
+}
+
+const TOO_MANY = '421 4.7.0 Too many connections; try again later'
+
+/** How many of each there are. */
+class Tally {
+  readonly #counts = new Map<string, number>()
+
+  of(key: string): number {
+    return this.#counts.get(key) ?? 0
+  }
+
+  add(key: string): void {
+    this.#counts.set(key, this.of(key) + 1)
+  }
+
+  remove(key: string): void {
+    const left = this.of(key) - 1
+    if (left > 0) this.#counts.set(key, left)
+    else this.#counts.delete(key)
+  }
+}
+
+/** A dual-stack socket reports IPv4 peers as ::ffff:1.2.3.4. */
+const plainAddress = (ip: string): string => ip.replace(/^::ffff:(?=\d+\.)/i, '')
+
+/** What counts as one address: in IPv6 a customer has a whole /64 to draw from. */
+export function networkOf(ip: string): string {
+  if (!ip.includes(':')) return ip
+  const [head = '', tail] = ip.split('%')[0]!.split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const rest = tail ? tail.split(':') : []
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - rest.length)
+  return [...groups, ...Array<string>(zeros).fill('0'), ...rest].slice(0, 4).join(':')
+}
