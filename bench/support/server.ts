@@ -25,6 +25,7 @@ export async function startServer(environment: Record<string, string> = {}): Pro
   const env = {
     ...process.env,
     MALLOC_ARENA_MAX: '2',
+    MALLOC_MMAP_THRESHOLD_: '1048576',
     DATA_DIR: dataDir,
     PORT: String(port),
     SMTP_PORT: '0',

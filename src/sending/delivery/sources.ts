@@ -25,7 +25,7 @@ export interface SigningKeys {
 }
 
 /** Of bodies too large for a claim, in memory at once. */
-const LARGE_BYTES_MAX = 160 * 1024 * 1024
+const LARGE_BYTES_MAX = 112 * 1024 * 1024
 
 export interface ReadyMessage {
   source: Buffer
