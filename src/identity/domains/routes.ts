@@ -1,7 +1,6 @@
 // Handlers of /v1/domains.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
-import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
-import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { readPage } from '../../platform/http/paging.ts'
 import { Dns } from '../../platform/net/dns.ts'
 import type { World } from '../../platform/world.ts'
 import { requireTenantInReach } from '../tenants/find.ts'
@@ -26,13 +25,11 @@ export function domainRoutes(world: World): Route[] {
       reply(201, await createDomain(world, by, { reach: caller.reach, tenantId: params.id, name: body.name })),
     ),
     route(listDomainsEndpoint, async ({ caller, query }) => {
-      const limit = query.limit ?? LIMIT_DEFAULT
-      const after = readIdCursor(world.secrets, 'domains', query.cursor)
-      if (query.tenant_id) await requireTenantInReach(world.db, caller.reach, query.tenant_id)
-      const wanted = { tenantId: query.tenant_id ?? null, after, limit: limit + 1 }
-      const page = pageOf(await listDomains(world.db.lists, caller.reach, wanted), limit)
-      const domains = page.rows.map(domain => presentDomain(world.config, domain))
-      return reply(200, { domains, next_cursor: nextIdCursor(world.secrets, 'domains', page) })
+      const { rows, next_cursor } = await readPage(world.secrets, 'domains', query, async keyset => {
+        if (query.tenant_id) await requireTenantInReach(world.db, caller.reach, query.tenant_id)
+        return listDomains(world.db.lists, caller.reach, { tenantId: query.tenant_id ?? null, ...keyset })
+      })
+      return reply(200, { domains: rows.map(domain => presentDomain(world.config, domain)), next_cursor })
     }),
     route(verifyDomainEndpoint, async ({ by, caller, params }) =>
       reply(200, await verifyDomain(world, dns, by, { reach: caller.reach, id: params.id })),
