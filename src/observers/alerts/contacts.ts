@@ -1,6 +1,6 @@
 // Adding and removing those who are told of alerts.
 import { parseAddressOnly } from '../../mail/address/address.ts'
-import { lockAccountForCap } from '../../platform/account-cap.ts'
+import { lockAccountForCap } from '../../identity/accounts/cap.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Dns } from '../../platform/net/dns.ts'

@@ -1,6 +1,6 @@
 // Handler of /v1/events.
 import { normaliseAddress } from '../../mail/address/address.ts'
-import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readRows } from '../../platform/http/paging.ts'
 import { idBefore } from '../../platform/http/schemas.ts'
@@ -14,7 +14,7 @@ export const eventRoutes = (world: World): Route[] => [
     if (query.before_id !== undefined && query.after_id !== undefined) {
       throw refuse('invalid_request', 'before_id and after_id cannot be used together.')
     }
-    if (query.tenant_id !== undefined) await requireTenantWithin(world.db, caller.reach, query.tenant_id)
+    if (query.tenant_id !== undefined) await requireTenantInReach(world.db, caller.reach, query.tenant_id)
     const filter = {
       type: query.type ?? null,
       tenantId: query.tenant_id ?? null,

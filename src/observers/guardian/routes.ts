@@ -1,5 +1,5 @@
 // Handlers of /v1/rules.
-import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage, type Keyset } from '../../platform/http/paging.ts'
 import type { Reach } from '../../platform/principal.ts'
@@ -12,7 +12,7 @@ import { deleteRule, saveRule } from './save.ts'
 
 export const guardianRoutes = (world: World): Route[] => [
   route(listRulesEndpoint, async ({ caller: { reach }, query }) => {
-    if (query.tenant_id) await requireTenantWithin(world.db, reach, query.tenant_id)
+    if (query.tenant_id) await requireTenantInReach(world.db, reach, query.tenant_id)
     const { rows, next_cursor } = await readPage(world.secrets, 'rules', query, keyset =>
       listRules(world, reach, query.tenant_id ?? reach.tenantId, keyset),
     )

@@ -1,6 +1,6 @@
 // Creating a webhook.
-import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
-import { lockAccountForCap } from '../../platform/account-cap.ts'
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
+import { lockAccountForCap } from '../../identity/accounts/cap.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Dns } from '../../platform/net/dns.ts'
@@ -25,7 +25,7 @@ export async function createWebhook(
   })
   return world.db.transact(by, async tx => {
     const tenantId = wanted.tenant_id ?? null
-    if (tenantId !== null) await requireTenantWithin(tx, reach, tenantId)
+    if (tenantId !== null) await requireTenantInReach(tx, reach, tenantId)
     // Each event of an account makes a row per webhook; this bounds what one event can cost.
     const { webhooks_max: max } = await lockAccountForCap(tx, accountId)
     if ((await countWebhooks(tx, accountId)) >= max) {
