@@ -8,7 +8,7 @@ interface Waiting {
   hasGivenUp: boolean
 }
 
-export interface FairSemaphoreOptions {
+interface FairSemaphoreOptions {
   places: number
   perOwner: number
   waitMsMax: number

@@ -24,7 +24,7 @@ export interface PauseFacts {
   recipientDomain: string
 }
 
-/** Broadest first: the order in which a hold names its scope (DECISIONS §4). */
+/** Broadest first: the order in which a hold names its scope. */
 export const BREADTH: readonly string[] = ['account', 'tenant', 'domain', 'sender', 'credential', 'api_key', 'rule']
 
 export const scopeName = (pause: PauseScope): string => `${pause.scope_type}:${pause.scope_value}`

@@ -1,4 +1,4 @@
-// The guardian looks every ten seconds (DECISIONS §6).
+// The guardian looks every ten seconds.
 import type { Loop } from '../../platform/loops/loop.ts'
 import { evaluate } from './evaluate.ts'
 import { HourCache } from './hour-cache.ts'

@@ -23,7 +23,7 @@ import {
   type Room,
 } from './work-queries.ts'
 
-/** A worker that dies gives its pushes back within 35 s (RELIABILITY P20); the heartbeat keeps those of one that lives. */
+/** A worker that dies gives its pushes back within 35 s; the heartbeat keeps those of one that lives. */
 const LEASE_MS = 30_000
 /**
  * Claimed at a time, and how often, while others wait for what this process does as well: pushes have time. Whatever is held:

@@ -89,7 +89,7 @@ const store = (world: World, tried: readonly Tried[]): Promise<Tried[]> =>
     return failures
   })
 
-/** 410 says that it is gone for good; one that only failed for five days is not worth more tries (DECISIONS §5). */
+/** 410 says that it is gone for good; one that only failed for five days is not worth more tries. */
 async function stopHopeless(world: World, failed: readonly Tried[]): Promise<void> {
   const stopped = await world.db.transact(by, async tx => {
     const webhooks = await disableHopeless(tx, {

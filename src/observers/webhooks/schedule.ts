@@ -1,4 +1,4 @@
-// When to try again, and when to give up (DECISIONS §5).
+// When to try again, and when to give up.
 import { randomInt } from 'node:crypto'
 
 const SECOND_MS = 1_000

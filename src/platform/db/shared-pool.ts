@@ -11,7 +11,7 @@ export interface PoolOptions {
   onError: (error: Error) => void
 }
 
-/** A statement without an answer for this long fails, and its connection is destroyed (RELIABILITY, database loss). */
+/** A statement without an answer for this long fails, and its connection is destroyed. */
 const STATEMENT_MS_MAX = 10_000
 /** For a connection, and before that for a place among those who may have one. */
 const CONNECT_MS_MAX = 5_000

@@ -13,7 +13,7 @@ export interface Every {
 }
 
 /** Takes due work until there is none, then waits for a hint or its next poll. */
-export interface Work {
+interface Work {
   kind: 'work'
   name: string
   wakeOn: Topic

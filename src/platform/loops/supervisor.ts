@@ -7,7 +7,7 @@ import { advanceTail, readTailOnce } from './tail.ts'
 
 const TAIL_POLL_SECONDS = 1
 const FAILURE_PAUSE_MS_MAX = 10_000
-/** SIGTERM drains within 30 s in all (RELIABILITY P20); the rest is for the servers and the database. */
+/** SIGTERM drains within 30 s in all; the rest is for the servers and the database. */
 const STOP_MS_MAX = 20_000
 
 export class Supervisor {

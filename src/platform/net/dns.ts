@@ -14,7 +14,7 @@ export interface DnsOptions {
   timeoutMs?: number
 }
 
-/** For one question, all servers and tries together (RELIABILITY, Timeouts). */
+/** For one question, all servers and tries together. */
 const TIMEOUT_MS = 10_000
 
 export class Dns {

@@ -1,4 +1,4 @@
-// When to try again, and when to give up (DECISIONS §3).
+// When to try again, and when to give up.
 import { randomInt } from 'node:crypto'
 
 const MINUTE_MS = 60_000
