@@ -21,8 +21,11 @@ import { createHttpServer } from './platform/http/server.ts'
 import { tailLag } from './platform/loops/lag.ts'
 import type { Loop } from './platform/loops/loop.ts'
 import { Supervisor } from './platform/loops/supervisor.ts'
+import { Dns } from './platform/net/dns.ts'
+import { GuardedHttp } from './platform/net/guarded-http.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
+import { ThreadPool } from './platform/threads/thread-pool.ts'
 import { loadTlsIdentity } from './platform/tls.ts'
 import type { Secrets } from './platform/secrets.ts'
 import type { UntilAvailable } from './platform/db/wait.ts'
@@ -98,6 +101,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await features.close()
       await gatekeeper.flush()
       clockKeeper.stop()
+      await world.threads.close()
       await world.wakeups.close()
       await world.db.close()
     },
@@ -132,7 +136,9 @@ function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): W
     for (const [state, count] of Object.entries(db.connections)) gauge.set({ state }, count)
   })
   metrics.gauge('sluice_tail_lag_events', 'Events a tail has not read yet', ['tail'], gauge => tailLag(db, gauge))
-  return { config, clock, secrets, db, wakeups, log, metrics }
+  const dns = new Dns({ servers: config.DNS_SERVERS, clock })
+  const http = new GuardedHttp({ dns, allowed: config.WEBHOOK_ALLOW_CIDRS })
+  return { config, clock, secrets, db, wakeups, log, metrics, threads: new ThreadPool(), dns, http }
 }
 
 /** The SMTP ports of this process. Their certificate is read, or made, when they open. */
