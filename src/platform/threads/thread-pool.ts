@@ -51,6 +51,8 @@ interface Waiting {
 interface Thread {
   worker: Worker
   isReady: boolean
+  /** Modules that it has loaded, or is loading. */
+  loaded: Set<string>
   job: Waiting | null
   timer: NodeJS.Timeout
 }
@@ -139,9 +141,17 @@ export class ThreadPool {
 
   #start(thread: Thread, job: Waiting): void {
     thread.job = job
-    thread.timer = setTimeout(() => void this.#replace(thread, 'timeout'), job.work.timeoutMs)
+    // The first job of its kind begins with loading the module, which is not held against it.
+    if (thread.loaded.has(job.order.module)) this.#limit(thread, job.work.timeoutMs)
+    else this.#limit(thread, STARTUP_MS_MAX)
+    thread.loaded.add(job.order.module)
     thread.worker.ref()
     thread.worker.postMessage(job.order, job.transfer)
+  }
+
+  #limit(thread: Thread, milliseconds: number): void {
+    clearTimeout(thread.timer)
+    thread.timer = setTimeout(() => void this.#replace(thread, 'timeout'), milliseconds)
   }
 
   #spawn(): void {
@@ -152,7 +162,7 @@ export class ThreadPool {
       resourceLimits: { maxOldGenerationSizeMb: this.#heapMbMax, maxYoungGenerationSizeMb: 16 },
     })
     const timer = setTimeout(() => void this.#replace(thread, 'crashed'), STARTUP_MS_MAX)
-    const thread: Thread = { worker, isReady: false, job: null, timer }
+    const thread: Thread = { worker, isReady: false, loaded: new Set(), job: null, timer }
     this.#threads.add(thread)
     worker.on('message', (message: unknown) => this.#answer(thread, message))
     worker.on('error', (error: NodeJS.ErrnoException) => {
@@ -162,6 +172,7 @@ export class ThreadPool {
   }
 
   #answer(thread: Thread, message: unknown): void {
+    if (message === 'loaded') return thread.job ? this.#limit(thread, thread.job.work.timeoutMs) : undefined
     clearTimeout(thread.timer)
     if (message === 'ready') thread.isReady = true
     else thread.job?.resolve(message)

@@ -30,9 +30,14 @@ const COLLECT_BYTES_MIN = 1024 * 1024
 const port = parentPort
 if (!port) throw new Error('thread-start.ts runs as a worker thread')
 
+const modules = new Set<string>()
+
 giveWay()
 port.on('message', async ({ module, input }: ThreadOrder) => {
+  const isFirst = !modules.has(module)
   const { work } = (await import(module)) as { work: Work<unknown, unknown> }
+  if (isFirst) port.postMessage('loaded')
+  modules.add(module)
   const { output, transfer = [], bytes } = await work(input)
   port.postMessage(output, transfer)
   if (bytes > COLLECT_BYTES_MIN) setImmediate(collectGarbage)

@@ -64,7 +64,7 @@ const asked = ({ mustVerify, requireTls }: Demands): TlsPolicy =>
   mustVerify ? VERIFIED : requireTls ? REQUIRED : OPPORTUNISTIC
 
 /** The resolver itself, which is trusted, does not serve this type. */
-const NO_TLSA_CODES = new Set(['ENOTIMP', 'EREFUSED', 'EFORMERR'])
+const NO_TLSA_CODES = new Set(['NOTIMP', 'REFUSED', 'FORMERR'])
 
 function policyOf(records: readonly Tlsa[]): TlsPolicy {
   const usable = records.filter(isUsable)
