@@ -233,7 +233,9 @@ CREATE INDEX events_by_tenant ON ONLY public.events USING btree (tenant_id, id) 
 
 create table guardian_pass (
   id integer not null,
-  evaluated_at timestamp with time zone not null,
+  evaluated_at timestamp with time zone,
+  lease_token uuid,
+  lease_until timestamp with time zone,
   constraint guardian_pass_id_check CHECK ((id = 1)),
   constraint guardian_pass_pkey PRIMARY KEY (id)
 );

@@ -1,23 +1,39 @@
-// The composition root: builds the World, the servers and the features, and starts and stops them.
+// The composition root: builds the World, lists the features, and starts and stops them.
 import type { FastifyInstance } from 'fastify'
+import { feature as feedback } from './control/feedback/feature.ts'
 import { PauseBoard } from './control/suspensions/board.ts'
+import { feature as suspensions } from './control/suspensions/feature.ts'
 import { Gatekeeper } from './identity/access/authenticate.ts'
-import { SmtpGatekeeper } from './identity/smtp-credentials/authenticate.ts'
-import { MxServer } from './mailbox/inbound/server.ts'
-import type { Gate } from './sending/messages/gate.ts'
-import { SubmissionServer } from './sending/submission/server.ts'
+import { feature as accounts } from './identity/accounts/feature.ts'
+import { feature as apiKeys } from './identity/api-keys/feature.ts'
+import { feature as domains } from './identity/domains/feature.ts'
+import { feature as smtpCredentials } from './identity/smtp-credentials/feature.ts'
+import { feature as tenants } from './identity/tenants/feature.ts'
+import { feature as inbound } from './mailbox/inbound/feature.ts'
+import { feature as alerts } from './observers/alerts/feature.ts'
 import { contentMac } from './observers/audit/chain.ts'
+import { feature as audit } from './observers/audit/feature.ts'
+import { feature as events } from './observers/events/feature.ts'
+import { feature as guardian } from './observers/guardian/feature.ts'
+import { feature as metrics } from './observers/metrics/feature.ts'
+import { feature as overview } from './observers/overview/feature.ts'
+import { feature as queue } from './observers/queue/feature.ts'
+import { feature as reputation } from './observers/reputation/feature.ts'
+import { feature as webhooks } from './observers/webhooks/feature.ts'
+import { operatorMail } from './operator-mail.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import { ClockKeeper } from './platform/db/clock-keeper.ts'
 import { Database } from './platform/db/database.ts'
 import { claimInstallation, warnOfSuperuser } from './platform/db/installation.ts'
 import { pendingMigrations, readMigrations } from './platform/db/migrate.ts'
+import type { Feature, SmtpDoor } from './platform/feature.ts'
 import type { Contract } from './platform/http/contract.ts'
 import { docsRoutes, mountReference } from './platform/http/docs.ts'
 import { databaseChecks, healthRoutes, type ReadinessCheck } from './platform/http/health.ts'
 import { openApiDocument } from './platform/http/openapi.ts'
 import { createHttpServer } from './platform/http/server.ts'
+import { journalLoops } from './platform/journal/partitions.ts'
 import { tailLag } from './platform/loops/lag.ts'
 import type { Loop } from './platform/loops/loop.ts'
 import { Supervisor } from './platform/loops/supervisor.ts'
@@ -26,12 +42,64 @@ import { GuardedHttp } from './platform/net/guarded-http.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
 import { ThreadPool } from './platform/threads/thread-pool.ts'
-import { loadTlsIdentity } from './platform/tls.ts'
 import type { Secrets } from './platform/secrets.ts'
+import { loadTlsIdentity } from './platform/tls.ts'
 import type { UntilAvailable } from './platform/db/wait.ts'
 import { Wakeups } from './platform/db/wakeups.ts'
 import type { World } from './platform/world.ts'
-import { buildFeatures } from './features.ts'
+import { complain } from './sending/delivery/complain.ts'
+import { feature as delivery } from './sending/delivery/feature.ts'
+import { moveAll } from './sending/delivery/hand-over.ts'
+import { moveSome } from './sending/delivery/move-held.ts'
+import { settleStragglers } from './sending/delivery/park-late.ts'
+import { feature as messages } from './sending/messages/feature.ts'
+import { Gate } from './sending/messages/gate.ts'
+import { feature as setAside } from './sending/set-aside/feature.ts'
+import { feature as submission } from './sending/submission/feature.ts'
+import { feature as unsubscribe } from './sending/unsubscribe/feature.ts'
+import { feature as usage } from './sending/usage/feature.ts'
+
+/** One line per feature. The order is that of the API's documentation. */
+const FEATURES: readonly ((world: World, shared: Shared) => Feature)[] = [
+  () => ({ loops: journalLoops }),
+  accounts,
+  tenants,
+  apiKeys,
+  domains,
+  smtpCredentials,
+  messages,
+  usage,
+  unsubscribe,
+  feedback,
+  suspensions,
+  queue,
+  setAside,
+  webhooks,
+  events,
+  metrics,
+  reputation,
+  overview,
+  audit,
+  guardian,
+  alerts,
+  delivery,
+  submission,
+  inbound,
+]
+
+type Shared = ReturnType<typeof buildShared>
+
+/** What lives beside the World and is used by several features; and what a lower floor is lent by a higher one. */
+function buildShared(world: World, publicUrl: () => string) {
+  const gate = new Gate(world)
+  return {
+    gate,
+    publicUrl,
+    sendMail: operatorMail(world, gate),
+    complain,
+    movers: { some: moveSome, all: moveAll, late: settleStragglers },
+  }
+}
 
 export interface AppOptions {
   config: Config
@@ -64,10 +132,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const clockKeeper = new ClockKeeper(world.db, world.clock)
   const state = { isStopping: false }
   const checks = await readinessChecks(world, board, state)
-  const features = buildFeatures(world, { publicUrl: () => config.PUBLIC_URL ?? app.url ?? '' })
+  const shared = buildShared(world, () => config.PUBLIC_URL ?? app.url ?? '')
+  const features = FEATURES.map(feature => feature(world, shared))
+  const loops = features.flatMap(feature => feature.loops ?? [])
   let document = ''
   const routes = [
-    ...features.routes,
+    ...features.flatMap(feature => feature.routes ?? []),
     ...healthRoutes(checks),
     ...docsRoutes(world, { document: () => document, adminToken }),
   ]
@@ -76,11 +146,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const http = createHttpServer(world, { routes, identify: credentials => gatekeeper.identify(credentials) })
   await mountReference(http)
 
-  const smtp = smtpDoors(world, features.gate)
+  const doors = features.flatMap(feature => feature.smtp ?? [])
   const app: App = {
     world,
     contracts,
-    loops: features.loops,
+    loops,
     url: null,
     ports: { submission: null, mx: null },
     start: async (untilAvailable = step => step()) => {
@@ -89,16 +159,16 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await untilAvailable(() => clockKeeper.start())
       world.wakeups.listen(databaseUrl)
       board.start()
-      await smtp.listen(app.ports)
+      await openDoors(world, doors, app.ports)
       // Last: whoever finds us ready finds every door open.
       if (config.ROLES.has('api')) app.url = await listen(http, config)
-      if (config.ROLES.has('worker')) supervisor.start(features.loops)
+      if (config.ROLES.has('worker')) supervisor.start(loops)
     },
     stop: async () => {
       state.isStopping = true
-      await Promise.all([http.close(), smtp.close()])
+      await Promise.all([http.close(), ...doors.map(door => door.close())])
       await Promise.all([supervisor.stop(), board.stop()])
-      await features.close()
+      await Promise.all(features.map(async feature => feature.close?.()))
       await gatekeeper.flush()
       clockKeeper.stop()
       await world.threads.close()
@@ -142,29 +212,11 @@ function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): W
 }
 
 /** The SMTP ports of this process. Their certificate is read, or made, when they open. */
-function smtpDoors(world: World, gate: Gate) {
-  const { config, clock } = world
-  const gatekeeper = new SmtpGatekeeper(world)
-  let submission: SubmissionServer | null = null
-  let mx: MxServer | null = null
-  return {
-    listen: async (ports: App['ports']): Promise<void> => {
-      if (!config.ROLES.has('submission') && !config.ROLES.has('mx')) return
-      const tls = await loadTlsIdentity(config, clock)
-      if (config.ROLES.has('submission')) {
-        submission = new SubmissionServer({ world, gate, gatekeeper, tls })
-        ports.submission = await submission.listen()
-      }
-      if (config.ROLES.has('mx')) {
-        mx = new MxServer({ world, tls })
-        ports.mx = await mx.listen()
-      }
-    },
-    close: async (): Promise<void> => {
-      await Promise.all([submission?.close(), mx?.close()])
-      await gatekeeper.flush()
-    },
-  }
+async function openDoors({ config, clock }: World, all: readonly SmtpDoor[], ports: App['ports']): Promise<void> {
+  const doors = all.filter(({ role }) => config.ROLES.has(role))
+  if (doors.length === 0) return
+  const tls = await loadTlsIdentity(config, clock)
+  for (const door of doors) ports[door.role] = await door.listen(tls)
 }
 
 async function readinessChecks(

@@ -3,8 +3,7 @@ import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
-import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
-import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { readPage } from '../../platform/http/paging.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
@@ -35,12 +34,10 @@ export const suspensionRoutes = (world: World, movers: Movers): Route[] => [
 
 const readRoutes = (world: World): Route[] => [
   route(listSuspensionsEndpoint, async ({ caller, query }) => {
-    const limit = query.limit ?? LIMIT_DEFAULT
-    const after = readIdCursor(world.secrets, 'suspensions', query.cursor)
-    const filter = { status: query.status ?? null, after, limit: limit + 1 }
-    const page = pageOf(await listSuspensions(world.db.lists, caller.reach, filter), limit)
-    const suspensions = page.rows.map(row => seenBy(caller.reach, row))
-    return reply(200, { suspensions, next_cursor: nextIdCursor(world.secrets, 'suspensions', page) })
+    const { rows, next_cursor } = await readPage(world.secrets, 'suspensions', query, keyset =>
+      listSuspensions(world.db.lists, caller.reach, { status: query.status ?? null, ...keyset }),
+    )
+    return reply(200, { suspensions: rows.map(row => seenBy(caller.reach, row)), next_cursor })
   }),
   route(getSuspensionEndpoint, async ({ caller, params }) => {
     const suspension = await findSuspension(world.db, caller.reach, params.id)

@@ -1,7 +1,6 @@
 // Handlers of /v1/account and /admin/v1/accounts.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
-import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
-import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { readPage } from '../../platform/http/paging.ts'
 import type { World } from '../../platform/world.ts'
 import {
   createAccountEndpoint,
@@ -17,10 +16,10 @@ import { updateAccount } from './update.ts'
 export const accountRoutes = (world: World): Route[] => [
   route(createAccountEndpoint, async ({ by, body }) => reply(201, await createAccount(world, by, body))),
   route(listAccountsEndpoint, async ({ query }) => {
-    const limit = query.limit ?? LIMIT_DEFAULT
-    const after = readIdCursor(world.secrets, 'accounts', query.cursor)
-    const page = pageOf(await listAccountsAnywhere(world.db.lists, { after, limit: limit + 1 }), limit)
-    return reply(200, { accounts: page.rows, next_cursor: nextIdCursor(world.secrets, 'accounts', page) })
+    const { rows, next_cursor } = await readPage(world.secrets, 'accounts', query, keyset =>
+      listAccountsAnywhere(world.db.lists, keyset),
+    )
+    return reply(200, { accounts: rows, next_cursor })
   }),
   route(updateAccountAsOperatorEndpoint, async ({ by, params, body }) =>
     reply(200, await updateAccount(world, by, params.id, body)),

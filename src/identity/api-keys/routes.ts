@@ -1,7 +1,6 @@
 // Handlers of /v1/api-keys.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
-import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
-import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { readPage } from '../../platform/http/paging.ts'
 import type { World } from '../../platform/world.ts'
 import { createKeyEndpoint, listKeysEndpoint, revokeKeyEndpoint, rotateKeyEndpoint } from './contract.ts'
 import { createKey } from './create.ts'
@@ -12,12 +11,11 @@ import { requireTenantInReach } from '../tenants/find.ts'
 export const apiKeyRoutes = (world: World): Route[] => [
   route(createKeyEndpoint, async ({ by, caller, body }) => reply(201, await createKey(world, by, caller.reach, body))),
   route(listKeysEndpoint, async ({ caller, query }) => {
-    const limit = query.limit ?? LIMIT_DEFAULT
-    const after = readIdCursor(world.secrets, 'api-keys', query.cursor)
-    if (query.tenant_id) await requireTenantInReach(world.db, caller.reach, query.tenant_id)
-    const rows = await listKeys(world.db, caller.reach, { tenantId: query.tenant_id ?? null, after, limit: limit + 1 })
-    const page = pageOf(rows, limit)
-    return reply(200, { keys: page.rows, next_cursor: nextIdCursor(world.secrets, 'api-keys', page) })
+    const { rows, next_cursor } = await readPage(world.secrets, 'api-keys', query, async keyset => {
+      if (query.tenant_id) await requireTenantInReach(world.db, caller.reach, query.tenant_id)
+      return listKeys(world.db, caller.reach, { tenantId: query.tenant_id ?? null, ...keyset })
+    })
+    return reply(200, { keys: rows, next_cursor })
   }),
   route(revokeKeyEndpoint, async ({ by, caller, params }) => {
     await revokeKey(world, by, caller.reach, params.id)

@@ -1,8 +1,9 @@
 // Registering a domain: its name, its DKIM key pair, and for names of the installation itself the verification.
-import { generateDkimKey } from '../../mail/dkim/sign.ts'
+import { generateDkimKey, type DkimKey } from '../../mail/dkim/sign.ts'
 import { normaliseDomain } from '../../mail/address/address.ts'
 import type { Config } from '../../platform/config.ts'
 import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import { isUniqueViolation } from '../../platform/db/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Reach } from '../../platform/principal.ts'
@@ -24,36 +25,38 @@ export interface DomainOrder {
   isOwn?: boolean
 }
 
-export async function createDomain(
-  world: World,
-  by: Actor,
-  { reach, tenantId, name, isOwn = false }: DomainOrder,
-): Promise<Domain> {
-  const ascii = readName(world.config, name, isOwn)
-  const { accountId } = reach
-  await requireTenantInReach(world.db, reach, tenantId)
-  const { privateKeyPem, publicKeyBase64 } = await generateDkimKey()
+export async function createDomain(world: World, by: Actor, order: DomainOrder): Promise<Domain> {
+  const name = readName(world.config, order)
+  await requireTenantInReach(world.db, order.reach, order.tenantId)
+  const key = await generateDkimKey()
   try {
-    return await world.db.transact(by, async tx => {
-      const draft = draftOf(world.config, { accountId, tenantId, name: ascii, publicKeyBase64, now: tx.now })
-      // What lies under another tenant's name would pass for it.
-      if (draft.is_platform && (await findNameAboveAnywhere(tx, ascii, tenantId))) throw taken()
-      const dkim_private_key = world.secrets.seal(keyPlace(draft.id), privateKeyPem)
-      const domain = await insertDomain(tx, { ...draft, dkim_private_key })
-      if (!domain) throw refuse('conflict', 'The tenant has this domain already.')
-      tx.audit({
-        action: 'domain.create',
-        accountId,
-        tenantId,
-        target: { type: 'domain', id: domain.id },
-        after: summariseDomain(world.config, domain),
-      })
-      return presentDomain(world.config, domain)
-    })
+    return await world.db.transact(by, tx => createDomainIn(tx, world, { ...order, name, key }))
   } catch (error) {
     if (!isUniqueViolation(error, 'domains_verified')) throw error
     throw taken()
   }
+}
+
+/** As part of a larger transaction. The name is one of the installation's own, or was checked. */
+export async function createDomainIn(
+  tx: Tx,
+  { config, secrets }: World,
+  { reach: { accountId }, tenantId, name, key }: DomainOrder & { key: DkimKey },
+): Promise<Domain> {
+  const draft = draftOf(config, { accountId, tenantId, name, publicKeyBase64: key.publicKeyBase64, now: tx.now })
+  // What lies under another tenant's name would pass for it.
+  if (draft.is_platform && (await findNameAboveAnywhere(tx, name, tenantId))) throw taken()
+  const dkim_private_key = secrets.seal(keyPlace(draft.id), key.privateKeyPem)
+  const domain = await insertDomain(tx, { ...draft, dkim_private_key })
+  if (!domain) throw refuse('conflict', 'The tenant has this domain already.')
+  tx.audit({
+    action: 'domain.create',
+    accountId,
+    tenantId,
+    target: { type: 'domain', id: domain.id },
+    after: summariseDomain(config, domain),
+  })
+  return presentDomain(config, domain)
 }
 
 const taken = () => refuse('conflict', 'This name is taken. Choose another one.')
@@ -61,7 +64,7 @@ const taken = () => refuse('conflict', 'This name is taken. Choose another one.'
 /** With our longest label before it, `sluice-01234567._domainkey.`, a name must still fit into DNS (RFC 1035 §3.1). */
 const NAME_CHARS_MAX = 253 - 27
 
-function readName(config: Config, name: string, isOwn: boolean): string {
+function readName(config: Config, { name, isOwn = false }: DomainOrder): string {
   const ascii = normaliseDomain(name)
   if (ascii === null) throw refuse('invalid_request', 'name must be a domain name, such as mail.example.com.')
   if (ascii.length > NAME_CHARS_MAX) {

@@ -1,7 +1,2 @@
-// Finding a tenant named in somebody's request: 404 when it is not within the caller's reach.
-import type { Db } from '../../platform/db/database.ts'
-import type { Reach } from '../../platform/principal.ts'
-import type { Tenant } from './contract.ts'
-import { requireTenant } from './queries.ts'
-
-export const requireTenantInReach = (db: Db, reach: Reach, id: string): Promise<Tenant> => requireTenant(db, reach, id)
+// Finding a tenant named in somebody's request: 404 when it is not within the caller's reach, whether it exists or not.
+export { requireTenant as requireTenantInReach } from './queries.ts'

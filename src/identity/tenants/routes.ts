@@ -1,7 +1,6 @@
 // Handlers of /v1/tenants.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
-import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
-import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { readPage } from '../../platform/http/paging.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { createTenantEndpoint, getTenantEndpoint, listTenantsEndpoint, updateTenantEndpoint } from './contract.ts'
@@ -16,15 +15,10 @@ export function tenantRoutes(world: World): Route[] {
       reply(201, await createTenant(world, by, caller.reach, body)),
     ),
     route(listTenantsEndpoint, async ({ caller, query }) => {
-      const limit = query.limit ?? LIMIT_DEFAULT
-      const after = readIdCursor(world.secrets, 'tenants', query.cursor)
-      const rows = await listTenants(world.db.lists, caller.reach, {
-        externalId: query.external_id ?? null,
-        after,
-        limit: limit + 1,
-      })
-      const page = pageOf(rows, limit)
-      return reply(200, { tenants: page.rows, next_cursor: nextIdCursor(world.secrets, 'tenants', page) })
+      const { rows, next_cursor } = await readPage(world.secrets, 'tenants', query, keyset =>
+        listTenants(world.db.lists, caller.reach, { externalId: query.external_id ?? null, ...keyset }),
+      )
+      return reply(200, { tenants: rows, next_cursor })
     }),
     route(getTenantEndpoint, async ({ caller, params }) => {
       const tenant = await tenants.submit({ reach: caller.reach, id: params.id })

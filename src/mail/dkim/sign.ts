@@ -58,8 +58,13 @@ export async function signDkim(signing: DkimSigning): Promise<string> {
   return `${field}${foldBase64(signature.toString('base64'))}\r\n`
 }
 
+export interface DkimKey {
+  privateKeyPem: string
+  publicKeyBase64: string
+}
+
 /** A new key pair of 2048 bits, what RFC 8301 §3.2 recommends and a DNS record can still hold. */
-export async function generateDkimKey(): Promise<{ privateKeyPem: string; publicKeyBase64: string }> {
+export async function generateDkimKey(): Promise<DkimKey> {
   const key = await generateRsaKey()
   return {
     privateKeyPem: key.export({ type: 'pkcs8', format: 'pem' }).toString(),

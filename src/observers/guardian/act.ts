@@ -3,6 +3,7 @@
 import { pause } from '../../control/suspensions/pause.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
+import { isLost, isUnavailable } from '../../platform/db/errors.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import type { World } from '../../platform/world.ts'
 import { findEvidence, findOwner } from './evidence-queries.ts'
@@ -24,7 +25,7 @@ export interface Plan {
 
 const by = system('guardian')
 const HOUR_SECONDS = 3600
-/** The pass waits in its transaction, which may be idle for 30 s. */
+/** Half of the lease of the pass. */
 const ACT_MS_MAX = 15_000
 
 /** Answers the accounts for which something failed, or had no time left, and is to be tried again. */
@@ -42,6 +43,8 @@ export async function act(world: World, plans: readonly Plan[]): Promise<Set<str
       const paused = await world.db.transact(by, tx => actFor(tx, own))
       if (paused > 0) world.wakeups.hint('suspensions')
     } catch (err) {
+      // What was said before may be undone by its crash: the next pass sees what is there.
+      if (isUnavailable(err) && isLost((err as Error).cause)) throw err
       failed.add(accountId)
       world.log.error({ err, account_id: accountId }, 'the guardian could not act and will try again')
     }

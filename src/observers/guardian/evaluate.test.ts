@@ -459,6 +459,38 @@ test('a pass that is cut off in the middle leaves all of it to the next one', as
   }
 })
 
+test('while a pass acts no other begins, and one that has outlived its lease leaves the pass to the next', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const { world, pass, alerts, pauses, advance, count: add } = await aWatchedAccount({ box })
+  await add({ delivered: 180, hard_bounces: 20 })
+  const database = await aClient(box.databaseUrl)
+  await database.query('begin')
+  await database.query('lock table guardian_states in exclusive mode')
+  const slow = evaluate(world)
+  await eventually('the pass acts', async () => {
+    const { rows } = await database.query('select 1 from guardian_pass where lease_until is not null')
+    return rows.length > 0
+  })
+
+  assert.equal(await evaluate(world), null)
+  advance(31)
+  const next = evaluate(world)
+  await eventually('the next one acts as well', async () => {
+    const { rows } = await database.query(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rows.length === 2
+  })
+  await database.query('rollback')
+  await database.end()
+
+  assert.ok(await slow)
+  assert.ok(await next)
+  await pass()
+  assert.equal((await pauses()).length, 1)
+  assert.equal((await alerts()).length, 2)
+})
+
 async function aClient(connectionString: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString })
   await client.connect()

@@ -1,6 +1,8 @@
-// One pass of the guardian: look at the scopes in which something happened, decide, act, remember. One process at a time;
-// what a pass did is known by its states, so that a process that dies half-way leaves the rest to the next pass and
-// nothing is said twice.
+// One pass of the guardian: look at the scopes in which something happened and decide, in one transaction; act, in one for
+// each account; remember, in a last one. One process at a time: a lock while it looks, a lease while it acts. What a pass
+// did is known by its states, so that a process that dies half-way leaves the rest to the next pass and nothing is said
+// twice.
+import { randomUUID } from 'node:crypto'
 import { avoidCompiling } from '../../platform/db/planner.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
@@ -14,6 +16,7 @@ import { RuleBook, scopeKey, type Scope } from './rule.ts'
 import { NO_TENANT } from '../metrics/counters.ts'
 import {
   deleteCalmThrottles,
+  deleteLease,
   deleteStates,
   findLastPass,
   listOperatorAccountsAnywhere,
@@ -22,7 +25,8 @@ import {
   tryGuardianLock,
   updateStatesOver,
   updateThrottleOwners,
-  upsertLastPass,
+  updateLastPass,
+  upsertLease,
   type Standing,
   type State,
 } from './state-queries.ts'
@@ -41,7 +45,9 @@ const MINUTE_MS = 60_000
 const SETTLED_MS = 3_000
 /** A minute less is a tenth of these at the most. */
 const SHORT_WINDOW_SECONDS = 600
-/** So that a pass ends while its lock holds. The rest is found by the next one. */
+/** Acting takes half of it at the most, and one statement more. */
+const LEASE_MS = 30_000
+/** So that a pass ends while its lease holds. The rest is found by the next one. */
 const PLANS_MAX = 500
 /** Each reads up to ten thousand events for its evidence. */
 const PLANS_PER_ACCOUNT_MAX = 100
@@ -55,35 +61,59 @@ export interface Pass {
 }
 
 /** Null when another process is at it. */
-export function evaluate(world: World, cache: HourCache = new HourCache()): Promise<Pass | null> {
-  return world.db.transact(by, async tx => {
+export async function evaluate(world: World, cache: HourCache = new HourCache()): Promise<Pass | null> {
+  const token = randomUUID()
+  const seen = await world.db.transact(by, async tx => {
     if (!(await tryGuardianLock(tx))) return null
-    avoidCompiling(tx)
-    const overrides = await listOverridesAnywhere(tx)
-    const book = new RuleBook(overrides)
-    const states = await listStatesAnywhere(tx)
-    const last = await findLastPass(tx)
-    const active = await listActiveScopesAnywhere(tx, sinceLastPass(tx, last), { overrides, perAccount: SCOPES_MAX })
-    const scopes = withStates(active.scopes, states)
-    cache.beginPass()
-    const look = new Look(tx, tx.now, cache)
-    const running = await withoutResumed(tx, look, await look.findOver(book, scopes))
-    const minutes = await findInWholeMinutes(tx, { book, scopes, cache, last, running })
-    const findings = [...running, ...minutes.findings]
-    const exempt = new Set(await listOperatorAccountsAnywhere(tx))
-    const plans = await planAll({ look, now: tx.now, findings, states, exempt })
-    const share = { max: PLANS_MAX, perOwnerMax: PLANS_PER_ACCOUNT_MAX }
-    const { taken, cut } = takeInTurn(plans, plan => plan.finding.scope.account_id, share)
-    const failed = await act(world, taken)
-    await remember(tx, book, { look, findings, states })
-    // The next pass looks at all of their scopes again, and for the others goes on from here.
-    await upsertRuleChanges(
-      tx,
-      new Set([...active.cut, ...look.cutAccounts, ...minutes.cutAccounts, ...cut, ...failed]),
-    )
-    await upsertLastPass(tx)
-    return { scopes: scopes.length, findings: findings.length, plans: plans.length }
+    const found = await lookAndPlan(tx, cache)
+    await upsertLease(tx, { token, until: new Date(world.clock.now().getTime() + LEASE_MS) })
+    return found
   })
+  if (!seen) return null
+  try {
+    const failed = await act(world, seen.taken)
+    await world.db.transact(by, async tx => {
+      if (await updateLastPass(tx, token, seen.now)) await remember(tx, seen, failed)
+    })
+  } catch (error) {
+    await world.db.transact(by, tx => deleteLease(tx, token)).catch(() => {})
+    throw error
+  }
+  return { scopes: seen.scopes, findings: seen.findings.length, plans: seen.plans }
+}
+
+interface Seen {
+  now: Date
+  scopes: number
+  plans: number
+  book: RuleBook
+  look: Look
+  findings: readonly Judged[]
+  states: readonly State[]
+  taken: readonly Plan[]
+  /** Accounts that this pass had no room for. */
+  cut: ReadonlySet<string>
+}
+
+async function lookAndPlan(tx: Tx, cache: HourCache): Promise<Seen> {
+  avoidCompiling(tx)
+  const overrides = await listOverridesAnywhere(tx)
+  const book = new RuleBook(overrides)
+  const states = await listStatesAnywhere(tx)
+  const last = await findLastPass(tx)
+  const active = await listActiveScopesAnywhere(tx, sinceLastPass(tx, last), { overrides, perAccount: SCOPES_MAX })
+  const scopes = withStates(active.scopes, states)
+  cache.beginPass()
+  const look = new Look(tx, tx.now, cache)
+  const running = await withoutResumed(tx, look, await look.findOver(book, scopes))
+  const minutes = await findInWholeMinutes(tx, { book, scopes, cache, last, running })
+  const findings = [...running, ...minutes.findings]
+  const exempt = new Set(await listOperatorAccountsAnywhere(tx))
+  const plans = await planAll({ look, now: tx.now, findings, states, exempt })
+  const share = { max: PLANS_MAX, perOwnerMax: PLANS_PER_ACCOUNT_MAX }
+  const { taken, cut } = takeInTurn(plans, plan => plan.finding.scope.account_id, share)
+  const leftOut = new Set([...active.cut, ...look.cutAccounts, ...minutes.cutAccounts, ...cut])
+  return { now: tx.now, scopes: scopes.length, plans: plans.length, book, look, findings, states, taken, cut: leftOut }
 }
 
 function sinceLastPass(tx: Tx, last: Date | null): { since: Date; longSince: Date; now: Date } {
@@ -199,9 +229,12 @@ async function isDueAgain(look: Look, finding: Judged, { acked_at }: State): Pro
 
 async function remember(
   tx: Tx,
-  book: RuleBook,
-  { look, findings, states }: { look: Look; findings: readonly Judged[]; states: readonly State[] },
+  { book, look, findings, states, cut }: Seen,
+  failed: ReadonlySet<string>,
 ): Promise<void> {
+  avoidCompiling(tx)
+  // The next pass looks at all of their scopes again, and for the others goes on from here.
+  await upsertRuleChanges(tx, new Set([...cut, ...failed]))
   const over = new Map(findings.map(finding => [stateKey(finding.rule.name, finding.scope), finding]))
   const calm = states.filter(state => {
     if (over.has(stateKey(state.rule_name, state))) return false

@@ -1,6 +1,6 @@
 // Trying a rule out over what was counted: when it would have fired, and for which scopes. Reads only.
 import { normaliseAddress, normaliseDomain } from '../../mail/address/address.ts'
-import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
@@ -30,7 +30,7 @@ export async function replayRule(world: World, reach: Reach, wanted: RuleTest): 
   if (to.getTime() - from.getTime() > PERIOD_MS_MAX)
     throw refuse('invalid_request', 'to is more than 31 days after from.')
   const tenantId = wanted.tenant_id ?? reach.tenantId
-  if (tenantId !== null) await requireTenantWithin(world.db, reach, tenantId)
+  if (tenantId !== null) await requireTenantInReach(world.db, reach, tenantId)
   const rule: Rule = { id: NO_TENANT, ...withDefaults({ name: 'test', action: 'alert', ...wanted }) }
   const steps = await listSteps(world.db.lists, rule, {
     accountId: reach.accountId,

@@ -1,8 +1,7 @@
 // Handlers of /v1/rules.
-import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
-import { nextIdCursor, pageOf, readIdCursor, type Page } from '../../platform/http/paging.ts'
-import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { readPage, type Keyset } from '../../platform/http/paging.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { deleteRuleEndpoint, listRulesEndpoint, saveRuleEndpoint, testRuleEndpoint } from './contract.ts'
@@ -13,9 +12,11 @@ import { deleteRule, saveRule } from './save.ts'
 
 export const guardianRoutes = (world: World): Route[] => [
   route(listRulesEndpoint, async ({ caller: { reach }, query }) => {
-    if (query.tenant_id) await requireTenantWithin(world.db, reach, query.tenant_id)
-    const page = await listRules(world, reach, { ...query, tenantId: query.tenant_id ?? reach.tenantId })
-    return reply(200, { rules: page.rows.map(toApi), next_cursor: nextIdCursor(world.secrets, 'rules', page) })
+    if (query.tenant_id) await requireTenantInReach(world.db, reach, query.tenant_id)
+    const { rows, next_cursor } = await readPage(world.secrets, 'rules', query, keyset =>
+      listRules(world, reach, query.tenant_id ?? reach.tenantId, keyset),
+    )
+    return reply(200, { rules: rows.map(toApi), next_cursor })
   }),
   route(saveRuleEndpoint, async ({ by, caller, body }) => reply(200, await saveRule(world, by, caller.reach, body))),
   route(deleteRuleEndpoint, async ({ by, caller, params }) => {
@@ -29,14 +30,14 @@ export const guardianRoutes = (world: World): Route[] => [
 async function listRules(
   world: World,
   reach: Reach,
-  { tenantId, cursor, limit = LIMIT_DEFAULT }: { tenantId: string | null; cursor?: string; limit?: number },
-): Promise<Page<Rule | StoredRule>> {
-  const last = readIdCursor(world.secrets, 'rules', cursor)
+  tenantId: string | null,
+  { after: last, limit }: Keyset<string>,
+): Promise<(Rule | StoredRule)[]> {
   const inForce = effectiveRules(await listRulesOf(world.db, reach.accountId, tenantId), tenantId)
   const lastAt = inForce.findIndex(rule => rule.id === last)
   const isPast = last !== null && lastAt === -1
-  const rows = isPast ? [] : inForce.slice(lastAt + 1, lastAt + 2 + limit)
-  if (tenantId !== null || rows.length > limit) return pageOf(rows, limit)
-  const page = { after: isPast ? last : null, limit: limit + 1 - rows.length }
-  return pageOf([...rows, ...(await listTenantRules(world.db, reach, page))], limit)
+  const rows = isPast ? [] : inForce.slice(lastAt + 1, lastAt + 1 + limit)
+  if (tenantId !== null || rows.length === limit) return rows
+  const rest = { after: isPast ? last : null, limit: limit - rows.length }
+  return [...rows, ...(await listTenantRules(world.db, reach, rest))]
 }

@@ -1,5 +1,5 @@
 // Saving and deleting rules of an account's own.
-import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Reach } from '../../platform/principal.ts'
@@ -23,7 +23,7 @@ export function saveRule(world: World, by: Actor, reach: Reach, wanted: RuleInpu
   return world.db.transact(by, async tx => {
     const { accountId } = reach
     const tenantId = wanted.tenant_id ?? null
-    if (tenantId !== null) await requireTenantWithin(tx, reach, tenantId)
+    if (tenantId !== null) await requireTenantInReach(tx, reach, tenantId)
     await upsertRuleChange(tx, accountId)
     const known = await findRuleNamed(tx, accountId, { tenantId, name: wanted.name })
     const rule = {

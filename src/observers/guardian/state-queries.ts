@@ -12,18 +12,37 @@ export interface State extends Scope {
   is_throttled: boolean
 }
 
-/** False when another process is evaluating. */
-export const tryGuardianLock = async (tx: Tx): Promise<boolean> =>
-  (await tx.one<{ taken: boolean }>(prepared`select pg_try_advisory_xact_lock(${locks.guardian}) as taken`)).taken
+/** False when another process looks or acts. */
+export async function tryGuardianLock(tx: Tx): Promise<boolean> {
+  const { taken } = await tx.one<{ taken: boolean }>(
+    prepared`select pg_try_advisory_xact_lock(${locks.guardian}) as taken`,
+  )
+  return taken && !(await tx.maybe(prepared`select 1 from guardian_pass where lease_until > ${tx.now}`))
+}
 
 export const findLastPass = async (db: Db): Promise<Date | null> =>
-  (await db.maybe<{ evaluated_at: Date }>(prepared`select evaluated_at from guardian_pass where id = 1`))
+  (await db.maybe<{ evaluated_at: Date | null }>(prepared`select evaluated_at from guardian_pass where id = 1`))
     ?.evaluated_at ?? null
 
-export const upsertLastPass = (tx: Tx): Promise<number> =>
+export interface Lease {
+  token: string
+  until: Date
+}
+
+/** Under the guardian's lock. */
+export const upsertLease = (tx: Tx, { token, until }: Lease): Promise<number> =>
   tx.run(prepared`
-    insert into guardian_pass (id, evaluated_at) values (1, ${tx.now})
-    on conflict (id) do update set evaluated_at = excluded.evaluated_at`)
+    insert into guardian_pass (id, lease_token, lease_until) values (1, ${token}, ${until})
+    on conflict (id) do update set lease_token = excluded.lease_token, lease_until = excluded.lease_until`)
+
+/** False when the lease has lapsed and another process has begun a pass. */
+export const updateLastPass = async (tx: Tx, token: string, evaluatedAt: Date): Promise<boolean> =>
+  (await tx.run(prepared`
+    update guardian_pass set evaluated_at = ${evaluatedAt}, lease_token = null, lease_until = null
+    where lease_token = ${token}`)) > 0
+
+export const deleteLease = (tx: Tx, token: string): Promise<number> =>
+  tx.run(prepared`update guardian_pass set lease_token = null, lease_until = null where lease_token = ${token}`)
 
 export const listStatesAnywhere = (db: Db): Promise<State[]> =>
   db.many<State>(prepared`

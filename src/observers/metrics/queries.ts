@@ -56,11 +56,6 @@ interface Owned {
   tenant_id: string | null
 }
 
-export const findTenantScope = (db: Db, reach: Reach, id: string): Promise<Owned | null> =>
-  db.maybe<Owned>(
-    sql`select id, id as tenant_id from tenants where id = ${id} and ${within(reach, { tenant: sql`id` })}`,
-  )
-
 export const findCredentialScope = (db: Db, reach: Reach, id: string): Promise<Owned | null> =>
   db.maybe<Owned>(sql`select id, tenant_id from smtp_credentials where id = ${id} and ${within(reach)}`)
 

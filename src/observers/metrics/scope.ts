@@ -1,4 +1,5 @@
 // What is to be counted: the scope that the caller named, as the roll-ups name it, if it is within reach.
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import { normaliseDomain, parseAddressOnly } from '../../mail/address/address.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { isUuid } from '../../platform/ids.ts'
@@ -6,7 +7,7 @@ import type { Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { MetricsQuery } from './contract.ts'
 import { NO_TENANT } from './counters.ts'
-import { findApiKeyScope, findCredentialScope, findTenantScope } from './queries.ts'
+import { findApiKeyScope, findCredentialScope } from './queries.ts'
 
 export interface MetricScope {
   type: 'account' | 'tenant' | 'domain' | 'sender' | 'credential' | 'api_key'
@@ -34,12 +35,14 @@ export async function requireScope(db: Db, reach: Reach, query: MetricsQuery): P
         value: named(parseAddressOnly(value)?.address.toLowerCase(), 'an address'),
         tenantId: reach.tenantId,
       }
-    case 'tenant':
+    case 'tenant': {
+      const { id } = await requireTenantInReach(db, reach, requireId(value, 'tenant'))
+      return { type, value: id, tenantId: id }
+    }
     case 'credential':
     case 'api_key': {
       const { find, noun } = finders[type]
-      if (!isUuid(value)) throw refuse('invalid_request', `scope_value must be the id of a ${noun}.`)
-      const found = await find(db, reach, value)
+      const found = await find(db, reach, requireId(value, noun))
       if (!found) throw notFound(noun)
       return { type, value: found.id, tenantId: found.tenant_id }
     }
@@ -52,9 +55,13 @@ const widestScope = ({ accountId, tenantId }: Reach): MetricScope =>
     : { type: 'tenant', value: tenantId, tenantId }
 
 const finders = {
-  tenant: { find: findTenantScope, noun: 'tenant' },
   credential: { find: findCredentialScope, noun: 'credential' },
   api_key: { find: findApiKeyScope, noun: 'key' },
+}
+
+function requireId(value: string, noun: string): string {
+  if (!isUuid(value)) throw refuse('invalid_request', `scope_value must be the id of a ${noun}.`)
+  return value
 }
 
 function named(value: string | null | undefined, what: string): string {

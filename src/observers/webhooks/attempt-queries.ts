@@ -33,7 +33,7 @@ const attemptId = (webhookId: string, eventId: number): string => {
 
 export interface AttemptFilter {
   status: WebhookAttempt['status'] | null
-  beforeEventId: number | null
+  after: number | null
   limit: number
 }
 
@@ -41,12 +41,12 @@ export interface AttemptFilter {
 export async function listAttempts(
   db: Pick<Db, 'many'>,
   webhookId: string,
-  { status, beforeEventId, limit }: AttemptFilter,
+  { status, after, limit }: AttemptFilter,
 ): Promise<WebhookAttempt[]> {
   const condition = all([
     sql`webhook_id = ${webhookId}`,
     status !== null && statusIs(status),
-    beforeEventId !== null && sql`event_id < ${beforeEventId}`,
+    after !== null && sql`event_id < ${after}`,
   ])
   const rows = await db.many<Row>(sql`
     select ${columns} from webhook_attempts where ${condition} order by event_id desc limit ${limit}`)

@@ -1,9 +1,8 @@
 // Creating a webhook.
-import { requireTenantWithin } from '../../platform/tenant-in-reach.ts'
-import { lockAccountForCap } from '../../platform/account-cap.ts'
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
+import { lockAccountForCap } from '../../identity/accounts/cap.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Dns } from '../../platform/net/dns.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
@@ -15,17 +14,17 @@ import { requireTarget } from '../../platform/net/http-target.ts'
 export async function createWebhook(
   world: World,
   by: Actor,
-  { reach, wanted, dns }: { reach: Reach; wanted: WebhookCreate; dns: Dns },
+  { reach, wanted }: { reach: Reach; wanted: WebhookCreate },
 ): Promise<WebhookWithSecret> {
   const { accountId } = reach
   const url = await requireTarget(wanted.url, {
     field: 'url',
-    dns,
+    dns: world.dns,
     allowed: world.config.WEBHOOK_ALLOW_CIDRS,
   })
   return world.db.transact(by, async tx => {
     const tenantId = wanted.tenant_id ?? null
-    if (tenantId !== null) await requireTenantWithin(tx, reach, tenantId)
+    if (tenantId !== null) await requireTenantInReach(tx, reach, tenantId)
     // Each event of an account makes a row per webhook; this bounds what one event can cost.
     const { webhooks_max: max } = await lockAccountForCap(tx, accountId)
     if ((await countWebhooks(tx, accountId)) >= max) {

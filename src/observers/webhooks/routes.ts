@@ -1,32 +1,27 @@
 // Handlers of /v1/webhooks, and the gauge of what waits for Prometheus.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
-import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
-import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
-import type { Dns } from '../../platform/net/dns.ts'
-import { refuse } from '../../platform/refusal.ts'
-import type { Secrets } from '../../platform/secrets.ts'
+import { readPage, readPageBy } from '../../platform/http/paging.ts'
 import { seldom } from '../../platform/seldom.ts'
 import type { World } from '../../platform/world.ts'
 import { countWaitingAnywhere, listAttempts } from './attempt-queries.ts'
 import { deleteWebhook, rotateSecret, setWebhookStatus } from './change.ts'
 import * as contract from './contract.ts'
 import { createWebhook } from './create.ts'
-import type { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import { listWebhooks, requireWebhook } from './queries.ts'
 import { replay } from './replay.ts'
 import { tryOut } from './try-out.ts'
 
-export function webhookRoutes(world: World, { http, dns }: { http: GuardedHttp; dns: Dns }): Route[] {
+export function webhookRoutes(world: World): Route[] {
   observeWaiting(world)
   return [
     route(contract.createWebhookEndpoint, async ({ by, caller, body }) =>
-      reply(201, await createWebhook(world, by, { reach: caller.reach, wanted: body, dns })),
+      reply(201, await createWebhook(world, by, { reach: caller.reach, wanted: body })),
     ),
     route(contract.listWebhooksEndpoint, async ({ caller, query }) => {
-      const limit = query.limit ?? LIMIT_DEFAULT
-      const after = readIdCursor(world.secrets, 'webhooks', query.cursor)
-      const page = pageOf(await listWebhooks(world.db.lists, caller.reach, { after, limit: limit + 1 }), limit)
-      return reply(200, { webhooks: page.rows, next_cursor: nextIdCursor(world.secrets, 'webhooks', page) })
+      const { rows, next_cursor } = await readPage(world.secrets, 'webhooks', query, keyset =>
+        listWebhooks(world.db.lists, caller.reach, keyset),
+      )
+      return reply(200, { webhooks: rows, next_cursor })
     }),
     route(contract.updateWebhookEndpoint, async ({ by, caller, params, body }) => {
       await setWebhookStatus(world, by, { reach: caller.reach, id: params.id }, body.status)
@@ -41,7 +36,7 @@ export function webhookRoutes(world: World, { http, dns }: { http: GuardedHttp; 
       reply(200, await rotateSecret(world, by, { reach: caller.reach, id: params.id })),
     ),
     route(contract.testWebhookEndpoint, async ({ by, caller, params }) => {
-      const result = await tryOut(world, by, { reach: caller.reach, id: params.id, client: http })
+      const result = await tryOut(world, by, { reach: caller.reach, id: params.id, client: world.http })
       return reply(200, {
         delivered: result.error === null,
         response_status: result.responseStatus,
@@ -54,14 +49,12 @@ export function webhookRoutes(world: World, { http, dns }: { http: GuardedHttp; 
 
 const attemptRoutes = (world: World): Route[] => [
   route(contract.listAttemptsEndpoint, async ({ caller, params, query }) => {
-    const limit = query.limit ?? LIMIT_DEFAULT
     const list = `webhook-attempts/${params.id}`
-    const beforeEventId = readEventCursor(world.secrets, list, query.cursor)
-    await requireWebhook(world.db, caller.reach, params.id)
-    const filter = { status: query.status ?? null, beforeEventId, limit: limit + 1 }
-    const { rows, hasMore } = pageOf(await listAttempts(world.db.lists, params.id, filter), limit)
-    const next = hasMore ? world.secrets.signCursor(list, rows.at(-1)!.event_id) : null
-    return reply(200, { attempts: rows, next_cursor: next })
+    const { rows, next_cursor } = await readPageBy(BY_EVENT, world.secrets, list, query, async keyset => {
+      await requireWebhook(world.db, caller.reach, params.id)
+      return listAttempts(world.db.lists, params.id, { status: query.status ?? null, ...keyset })
+    })
+    return reply(200, { attempts: rows, next_cursor })
   }),
   route(contract.replayEndpoint, async ({ by, caller, params, query }) => {
     const since = query.since === undefined ? null : new Date(query.since)
@@ -69,11 +62,9 @@ const attemptRoutes = (world: World): Route[] => [
   }),
 ]
 
-function readEventCursor(secrets: Secrets, list: string, cursor: string | undefined): number | null {
-  if (cursor === undefined) return null
-  const position = secrets.readCursor(list, cursor)
-  if (typeof position !== 'number') throw refuse('invalid_request', 'cursor is not one that this list gave out.')
-  return position
+const BY_EVENT = {
+  isPosition: (value: unknown): value is number => typeof value === 'number',
+  positionOf: (attempt: contract.WebhookAttempt) => attempt.event_id,
 }
 
 /** A scrape must answer while the database is away. */

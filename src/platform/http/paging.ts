@@ -1,25 +1,63 @@
 // Keyset paging: a query asks for one row more than the page, and the cursor says where the page ended.
+import { isUuid } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import type { Secrets } from '../secrets.ts'
-import { isUuid } from '../ids.ts'
+import { LIMIT_DEFAULT } from './schemas.ts'
 
-export interface Page<Row> {
+interface Asked {
+  limit?: number
+  cursor?: string
+}
+
+export interface Keyset<Position> {
+  /** The position of the last row of the page before; null on the first page. */
+  after: Position | null
+  /** Rows to read: one more than the page, which tells whether there is another page. */
+  limit: number
+}
+
+interface Page<Row> {
   rows: Row[]
-  hasMore: boolean
+  next_cursor: string | null
 }
 
-export const pageOf = <Row>(rows: Row[], limit: number): Page<Row> => ({
-  rows: rows.slice(0, limit),
-  hasMore: rows.length > limit,
-})
+/** One page of a list ordered by a UUIDv7, newest first. The name of the list keeps its cursors from other lists. */
+export const readPage = <Row extends { id: string }>(
+  secrets: Secrets,
+  list: string,
+  asked: Asked,
+  read: (keyset: Keyset<string>) => Promise<Row[]>,
+): Promise<Page<Row>> => readPageBy({ isPosition: isUuid, positionOf: row => row.id }, secrets, list, asked, read)
 
-/** For lists ordered by a UUIDv7, newest first. A cursor that was not made by us for this list is 400. */
-export function readIdCursor(secrets: Secrets, list: string, cursor: string | undefined): string | null {
-  if (cursor === undefined) return null
-  const position = secrets.readCursor(list, cursor)
-  if (!isUuid(position)) throw refuse('invalid_request', 'cursor is not one that this list gave out.')
-  return position
+interface Order<Row, Position> {
+  isPosition(value: unknown): value is Position
+  positionOf(row: Row): Position
 }
 
-export const nextIdCursor = (secrets: Secrets, list: string, page: Page<{ id: string }>): string | null =>
-  page.hasMore ? secrets.signCursor(list, page.rows.at(-1)!.id) : null
+/** One page of a list in another order. A cursor that was not made by us for this list is 400. */
+export async function readPageBy<Row, Position>(
+  { isPosition, positionOf }: Order<Row, Position>,
+  secrets: Secrets,
+  list: string,
+  { limit, cursor }: Asked,
+  read: (keyset: Keyset<Position>) => Promise<Row[]>,
+): Promise<Page<Row>> {
+  let after: Position | null = null
+  if (cursor !== undefined) {
+    const position = secrets.readCursor(list, cursor)
+    if (!isPosition(position)) throw refuse('invalid_request', 'cursor is not one that this list gave out.')
+    after = position
+  }
+  const { rows, last } = await readRows(limit, each => read({ after, limit: each }))
+  return { rows, next_cursor: last ? secrets.signCursor(list, positionOf(last)) : null }
+}
+
+/** For lists whose callers name the position themselves. `last` is the page's last row where another page follows. */
+export async function readRows<Row>(
+  limit: number = LIMIT_DEFAULT,
+  read: (limit: number) => Promise<Row[]>,
+): Promise<{ rows: Row[]; last: Row | null }> {
+  const found = await read(limit + 1)
+  const rows = found.slice(0, limit)
+  return { rows, last: found.length > limit ? rows.at(-1)! : null }
+}

@@ -14,8 +14,9 @@ export interface EventDraft {
   data?: object
 }
 
-/** Something that somebody changed. The actor comes from the transaction, the action from the contract or from here. */
+/** Something that somebody changed. The actor comes from the transaction. */
 export interface AuditDraft {
+  /** What it is called when no endpoint does it. An endpoint's entry always has the action of its contract. */
   action?: string
   accountId: string | null
   tenantId?: string | null
@@ -111,7 +112,7 @@ const messagesOf = (events: readonly EventDraft[]): string => bareArray(events.m
 const recipientsOf = (events: readonly EventDraft[]): (string | null)[] => events.map(event => event.recipient ?? null)
 
 function auditRow(entry: AuditDraft, by: Actor) {
-  const action = entry.action ?? by.action
+  const action = by.action ?? entry.action
   if (!action) throw new Error(`an audit entry about a ${entry.target.type} needs an action`)
   return {
     accountId: entry.accountId,

@@ -51,6 +51,24 @@ test('a reader following 16 concurrent writers loses nothing and sees ids only g
   assert.equal(new Set(seen.map(event => JSON.stringify(event.data))).size, written)
 })
 
+test('an entry has the action of the endpoint, whatever it says itself, and its own where no endpoint acts', async () => {
+  const { db } = (await theBox()).app.world
+  const target = { type: 'test', id: randomUUID() }
+  for (const action of ['tenant.update', null]) {
+    await db.transact({ ...system('test'), action }, async tx => {
+      tx.audit({ action: 'test.write', accountId: null, target })
+    })
+  }
+  const entries = await db.many<{ action: string }>(sql`
+    select action from audit_entries where target_id = ${target.id} order by id`)
+  assert.deepEqual(
+    entries.map(entry => entry.action),
+    ['tenant.update', 'test.write'],
+  )
+  const nameless = db.transact(system('test'), async tx => tx.audit({ accountId: null, target }))
+  await assert.rejects(nameless, /needs an action/)
+})
+
 test('several processes reading one tail handle every event once, in order', async () => {
   const box = await aBox({ environment: { ROLES: 'api' } })
   const other = await aBox({ environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })

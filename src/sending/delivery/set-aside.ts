@@ -86,7 +86,6 @@ function decide(
 ): Decided {
   const decided = { id, message_id, tenant_id, recipient, ...state }
   tx.audit({
-    action: state.status === 'cancelled' ? 'set_aside.cancel' : 'set_aside.release',
     accountId,
     tenantId: tenant_id,
     target: { type: 'delivery', id },

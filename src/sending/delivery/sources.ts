@@ -1,7 +1,7 @@
 // The bytes that go on the wire: the stored source, the recipient's own unsubscribe link, and the DKIM signature over
 // the final result. Large bodies are fetched when their turn comes, and few at a time.
 import assert from 'node:assert/strict'
-import type { KeyObject } from 'node:crypto'
+import type { SigningKeys as DomainKeys } from '../../identity/domains/signing-keys.ts'
 import { signDkim } from '../../mail/dkim/sign.ts'
 import { Signers } from './signers.ts'
 import { prependLines } from '../../mail/mime/headers.ts'
@@ -12,17 +12,7 @@ import { personalise } from '../messages/unsubscribe-link.ts'
 import { LARGE_SOURCE_BYTES, LargeSources } from './large-sources.ts'
 import { findBodyPart, type MessageToSend } from './queries.ts'
 
-export interface SigningKey {
-  domain: string
-  selector: string
-  key: KeyObject
-  /** The return path under the sender's own domain is published. */
-  returnPathOk: boolean
-}
-
-export interface SigningKeys {
-  keyOf(domainId: string): Promise<SigningKey | null>
-}
+export type SigningKeys = Pick<DomainKeys, 'keyOf'>
 
 /** Of bodies too large for a claim, in memory at once. */
 const LARGE_BYTES_MAX = 112 * 1024 * 1024

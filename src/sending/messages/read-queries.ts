@@ -16,7 +16,7 @@ export interface MessageFilter {
   since: Date | null
   until: Date | null
   before: Date | null
-  afterId: string | null
+  after: string | null
   limit: number
 }
 
@@ -45,7 +45,7 @@ const toMessage = ({ from_header, created_at, ...row }: Row): Message => ({
 })
 
 export async function listMessages(db: Pick<Db, 'many'>, reach: Reach, filter: MessageFilter): Promise<Message[]> {
-  const { tenantId, recipient, from, status, since, until, before, afterId, limit } = filter
+  const { tenantId, recipient, from, status, since, until, before, after, limit } = filter
   // Times are compared through the time-ordered id, which the partitions and every index are ordered by.
   const rows = await db.many<Row>(sql`
     select ${columns}, ${counts}
@@ -57,7 +57,7 @@ export async function listMessages(db: Pick<Db, 'many'>, reach: Reach, filter: M
       since !== null && sql`m.id >= ${firstIdAt(since)}`,
       until !== null && sql`m.id < ${firstIdAt(new Date(until.getTime() + 1))}`,
       before !== null && sql`m.id < ${firstIdAt(before)}`,
-      afterId !== null && sql`m.id < ${afterId}`,
+      after !== null && sql`m.id < ${after}`,
       recipient !== null && hasRecipient(recipient, status, reach),
       recipient === null && status !== null && hasStatus(status, reach),
     ])}

@@ -1,7 +1,6 @@
 // Handlers of /v1/messages.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
-import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
-import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { readPage } from '../../platform/http/paging.ts'
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
@@ -82,8 +81,7 @@ const isSmall = (body: SendRequest): boolean =>
 const readRoutes = (world: World): Route[] => [
   route(listMessagesEndpoint, async ({ caller, query }) => {
     if (query.tenant_id !== undefined) await requireTenantInReach(world.db, caller.reach, query.tenant_id)
-    const limit = query.limit ?? LIMIT_DEFAULT
-    const rows = await listMessages(world.db.lists, caller.reach, {
+    const filter = {
       tenantId: query.tenant_id ?? null,
       recipient: normalised(query.recipient),
       from: normalised(query.from),
@@ -91,11 +89,11 @@ const readRoutes = (world: World): Route[] => [
       since: dateOf(query.since),
       until: dateOf(query.until),
       before: dateOf(query.before),
-      afterId: readIdCursor(world.secrets, 'messages', query.cursor),
-      limit: limit + 1,
-    })
-    const page = pageOf(rows, limit)
-    return reply(200, { messages: page.rows, next_cursor: nextIdCursor(world.secrets, 'messages', page) })
+    }
+    const { rows, next_cursor } = await readPage(world.secrets, 'messages', query, keyset =>
+      listMessages(world.db.lists, caller.reach, { ...filter, ...keyset }),
+    )
+    return reply(200, { messages: rows, next_cursor })
   }),
   route(getMessageEndpoint, async ({ caller, params }) =>
     reply(200, await requireMessage(world.db, caller.reach, params.id)),

@@ -1,23 +1,19 @@
 // Handlers of /v1/set-aside.
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
-import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
-import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import { readPage } from '../../platform/http/paging.ts'
 import type { World } from '../../platform/world.ts'
 import { cancelSetAside, releaseSetAside } from '../delivery/set-aside.ts'
 import { cancelSetAsideEndpoint, listSetAsideEndpoint, releaseSetAsideEndpoint } from './contract.ts'
 import { listSetAside } from './queries.ts'
 
-const LIST = 'set-aside'
-
 export const setAsideRoutes = (world: World): Route[] => [
   route(listSetAsideEndpoint, async ({ caller, query }) => {
-    const limit = query.limit ?? LIMIT_DEFAULT
-    const after = readIdCursor(world.secrets, LIST, query.cursor)
-    if (query.tenant_id) await requireTenantInReach(world.db, caller.reach, query.tenant_id)
-    const filter = { tenantId: query.tenant_id ?? null, after, limit: limit + 1 }
-    const page = pageOf(await listSetAside(world.db.lists, caller.reach, filter), limit)
-    return reply(200, { deliveries: page.rows, next_cursor: nextIdCursor(world.secrets, LIST, page) })
+    const { rows, next_cursor } = await readPage(world.secrets, 'set-aside', query, async keyset => {
+      if (query.tenant_id) await requireTenantInReach(world.db, caller.reach, query.tenant_id)
+      return listSetAside(world.db.lists, caller.reach, { tenantId: query.tenant_id ?? null, ...keyset })
+    })
+    return reply(200, { deliveries: rows, next_cursor })
   }),
   route(releaseSetAsideEndpoint, async ({ by, caller, params }) => {
     const { accountId } = caller.reach

@@ -1,7 +1,7 @@
 // How many things of a kind an account may have is counted under this lock: two who create the last one at once would
 // otherwise both find room.
-import type { Tx } from './db/database.ts'
-import { sql } from './db/sql.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { sql } from '../../platform/db/sql.ts'
 
 /** Keeps nobody waiting who only refers to the account, such as an acceptance. */
 export const lockAccountForCap = (tx: Tx, accountId: string): Promise<{ webhooks_max: number }> =>

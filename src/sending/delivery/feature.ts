@@ -1,0 +1,35 @@
+// Delivery: the courier, and the connections over which it hands mail to receivers.
+import { SigningKeys } from '../../identity/domains/signing-keys.ts'
+import { DRAIN_MS_MAX, type Feature } from '../../platform/feature.ts'
+import type { World } from '../../platform/world.ts'
+import { Transport } from '../../smtp/client/transport.ts'
+import type { Gate } from '../messages/gate.ts'
+import { Courier } from './courier.ts'
+import { deliveryLoops } from './loops.ts'
+
+export function feature(world: World, { gate }: { gate: Gate }): Feature {
+  const transport = openTransport(world)
+  const courier = new Courier(world, { transport, keys: new SigningKeys(world), mustYield: () => gate.isCrowded })
+  return {
+    loops: deliveryLoops(courier),
+    close: async () => {
+      await courier.drain(DRAIN_MS_MAX)
+      await transport.close()
+    },
+  }
+}
+
+function openTransport({ config, clock, dns, metrics }: World): Transport {
+  const transport = new Transport({
+    helloName: config.MX_HOST,
+    routes: config.SMTP_ROUTES,
+    dns,
+    allowPrivate: config.DELIVERY_ALLOW_CIDRS,
+    clock,
+  })
+  metrics.gauge('sluice_smtp_connections', 'Connections to receivers', ['host'], gauge => {
+    gauge.reset()
+    for (const [host, count] of transport.connectionsByHost()) gauge.set({ host }, count)
+  })
+  return transport
+}
