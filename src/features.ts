@@ -12,9 +12,10 @@ import { tenantRoutes } from './identity/tenants/routes.ts'
 import { complain } from './sending/delivery/complain.ts'
 import { Courier } from './sending/delivery/courier.ts'
 import { deliveryLoops } from './sending/delivery/loops.ts'
-import { moveAll } from './sending/delivery/hand-over.ts'
-import { moveSome } from './sending/delivery/move-held.ts'
-import { settleStragglers } from './sending/delivery/park-late.ts'
+import { moveAll } from './sending/holds/hand-over.ts'
+import { moveSome } from './sending/holds/move-held.ts'
+import { settleStragglers } from './sending/holds/park-late.ts'
+import { holdLoops } from './sending/holds/loops.ts'
 import { Transport } from './smtp/client/transport.ts'
 import { Gate } from './sending/messages/gate.ts'
 import { messageLoops } from './sending/messages/loops.ts'
@@ -91,6 +92,7 @@ export function buildFeatures(world: World, { publicUrl }: { publicUrl: () => st
       ...smtpCredentialLoops,
       ...messageLoops,
       ...deliveryLoops(courier),
+      ...holdLoops,
       ...metricLoops,
       ...webhookLoops(messenger),
       ...guardianLoops(),

@@ -4,7 +4,7 @@ import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
 import type { World } from '../../platform/world.ts'
-import { cancelSetAside, releaseSetAside } from '../delivery/set-aside.ts'
+import { cancelSetAside, releaseSetAside } from './decide.ts'
 import { cancelSetAsideEndpoint, listSetAsideEndpoint, releaseSetAsideEndpoint } from './contract.ts'
 import { listSetAside } from './queries.ts'
 

@@ -5,7 +5,7 @@ import { lockWhileActive, withOverdue, type Expiring } from '../../control/suspe
 import { system } from '../../platform/db/actor.ts'
 import { inBatches } from '../../platform/loops/in-batches.ts'
 import type { World } from '../../platform/world.ts'
-import { lockHeldBefore, lockSetAsideOverdue, recordUnsent } from './hold-queries.ts'
+import { lockHeldBefore, lockSetAsideOverdue, recordUnsent } from '../queue/held.ts'
 
 const BATCH_MAX = 1_000
 

@@ -23,7 +23,7 @@ import {
   type HeldRow,
   type LockedRow,
   type WalkedRow,
-} from './hold-queries.ts'
+} from '../queue/held.ts'
 import { InTurns, Turns } from './lanes.ts'
 
 /** As in parking: the journal's lock is held while the events of a batch are appended. */

@@ -1,6 +1,6 @@
 // Which rows of the queue pauses match, as a condition in SQL: what `applies` in control/suspensions says, for many pauses at
 // once.
-import type { PauseScope } from '../../control/suspensions/match.ts'
+import type { PauseScope } from './match.ts'
 import { any, sql, type Sql } from '../../platform/db/sql.ts'
 
 const TAG = 'tag:'

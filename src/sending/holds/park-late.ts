@@ -13,7 +13,7 @@ import {
   listPausesWithStragglersAnywhere,
   listStragglers,
   updateStragglersHeld,
-} from './straggler-queries.ts'
+} from '../queue/stragglers.ts'
 
 type Pause = PauseScope & { account_id: string }
 

@@ -14,7 +14,7 @@ import {
   type QueuePosition,
   type Stretch,
   type Walk,
-} from './hold-queries.ts'
+} from '../queue/held.ts'
 import { InTurns, Turns } from './lanes.ts'
 
 /** One batch holds the journal's lock while its events are appended: small enough that nobody notices the wait. */

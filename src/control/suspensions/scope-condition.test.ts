@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { theBox } from '../../../test/support/box.ts'
-import { applies, type PauseFacts, type PauseScope } from '../../control/suspensions/match.ts'
+import { applies, type PauseFacts, type PauseScope } from './match.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { matchesAny } from './scope-condition.ts'
 
