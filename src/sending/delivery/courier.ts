@@ -1,7 +1,7 @@
 // The life of a queued mail, downward: claim what is next, look at the pauses, make the final bytes, talk to the
 // receiver, decide, record. The network is never touched inside a transaction; a lease says who holds what.
 import { randomUUID } from 'node:crypto'
-import { scopeName, type PauseFacts } from '../../control/suspensions/match.ts'
+import { scopeName, type PauseFacts } from '../../control/suspensions/scopes.ts'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import type { World } from '../../platform/world.ts'

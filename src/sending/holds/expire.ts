@@ -1,6 +1,6 @@
 // Mail held for longer than its account allows is given up: expired, with an event for each recipient.
 import { countHolds } from '../../control/suspensions/holds.ts'
-import { scopeName } from '../../control/suspensions/match.ts'
+import { scopeName } from '../../control/suspensions/scopes.ts'
 import { lockWhileActive, withOverdue, type Expiring } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
 import { inBatches } from '../../platform/loops/in-batches.ts'

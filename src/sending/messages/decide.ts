@@ -1,7 +1,7 @@
 // What becomes of one submission: accepted with so many queued, held and suppressed, a duplicate, or refused. Pure
 // but for the counters of the batch, which each decision moves on for the next.
 import type { PausesByAccount } from '../../control/suspensions/active.ts'
-import { scopeName } from '../../control/suspensions/match.ts'
+import { scopeName } from '../../control/suspensions/scopes.ts'
 import { timeOfId } from '../../platform/ids.ts'
 import type { AuditDraft, EventDraft } from '../../platform/journal/append.ts'
 import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'

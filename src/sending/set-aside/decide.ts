@@ -1,7 +1,7 @@
 // What becomes of mail that was set aside: released into the queue with a clean sheet, or cancelled. A person decides.
 import { activePauses } from '../../control/suspensions/active.ts'
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
-import { scopeName } from '../../control/suspensions/match.ts'
+import { scopeName } from '../../control/suspensions/scopes.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { notFound } from '../../platform/refusal.ts'
