@@ -49,9 +49,10 @@ import { Wakeups } from './platform/db/wakeups.ts'
 import type { World } from './platform/world.ts'
 import { complain } from './sending/delivery/complain.ts'
 import { feature as delivery } from './sending/delivery/feature.ts'
-import { moveAll } from './sending/delivery/hand-over.ts'
-import { moveSome } from './sending/delivery/move-held.ts'
-import { settleStragglers } from './sending/delivery/park-late.ts'
+import { moveAll } from './sending/holds/hand-over.ts'
+import { moveSome } from './sending/holds/move-held.ts'
+import { settleStragglers } from './sending/holds/park-late.ts'
+import { feature as holds } from './sending/holds/feature.ts'
 import { feature as messages } from './sending/messages/feature.ts'
 import { Gate } from './sending/messages/gate.ts'
 import { feature as setAside } from './sending/set-aside/feature.ts'
@@ -83,6 +84,7 @@ const FEATURES: readonly ((world: World, shared: Shared) => Feature)[] = [
   guardian,
   alerts,
   delivery,
+  holds,
   submission,
   inbound,
 ]

@@ -2,7 +2,7 @@
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Reach } from '../../platform/principal.ts'
-import { scopeName } from './match.ts'
+import { scopeName } from './scopes.ts'
 import type { ScopeType, Suspension } from './contract.ts'
 
 export interface ActiveSuspension {

@@ -10,7 +10,7 @@ import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { Courier } from './courier.ts'
 import { Flight } from './flight.ts'
-import type { Claimed } from './queries.ts'
+import type { Claimed } from '../queue/attempts.ts'
 import type { SendResult } from '../../smtp/client/outcome.ts'
 
 const NO_KEYS = { keyOf: async () => null }

@@ -10,7 +10,7 @@ import { anAccount, eventually } from '../../../test/support/factories.ts'
 import { aSink } from '../../../test/support/sink.ts'
 import { Courier, type Transport } from './courier.ts'
 import { Crowds } from './crowds.ts'
-import { claimDue } from './queries.ts'
+import { claimDue } from '../queue/attempts.ts'
 
 const closing: (() => unknown)[] = []
 after(() => Promise.all(closing.map(close => close())))

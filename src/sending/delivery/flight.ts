@@ -2,8 +2,9 @@
 // more. Mail that waits for a slow destination holds its place there, not the place of others.
 import { availableParallelism } from 'node:os'
 import { Crowds } from './crowds.ts'
-import type { AttemptLease } from './holder-queries.ts'
-import type { Claimed, Key } from './queries.ts'
+import type { Claimed } from '../queue/attempts.ts'
+import type { Key } from '../queue/keys.ts'
+import type { AttemptLease } from '../queue/leases.ts'
 
 /** Enough to keep the connections busy; what was claimed goes before a newcomer of another tenant, so not more. */
 const IN_FLIGHT_MAX = 600

@@ -10,7 +10,7 @@ import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { Courier, type Transport } from './courier.ts'
 import { Holder } from './holder.ts'
-import { claimDue } from './queries.ts'
+import { claimDue } from '../queue/attempts.ts'
 import { reclaim } from './reclaim.ts'
 
 const { signal } = new AbortController()

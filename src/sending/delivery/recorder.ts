@@ -18,12 +18,11 @@ import {
   releaseLeases,
   updatePutOff,
   type Claimed,
-  type DeliveryKey,
-  type Lease,
   type Parked,
   type PutOff,
-} from './queries.ts'
-import type { Verdict } from './verdict.ts'
+  type Verdict,
+} from '../queue/attempts.ts'
+import type { DeliveryKey, Lease } from '../queue/keys.ts'
 
 export type Result =
   | { kind: 'attempted'; delivery: Claimed; leaseToken: string; verdict: Verdict }

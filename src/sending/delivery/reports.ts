@@ -13,7 +13,7 @@ import {
   updateStatuses,
   type DeliveryRef,
   type StatusChange,
-} from './report-queries.ts'
+} from '../queue/late-reports.ts'
 import { clip } from './verdict.ts'
 
 /** Whom a report is about. */

@@ -3,26 +3,13 @@
 import { classifyReply, type BounceClass } from '../../mail/reports/bounce-classes.ts'
 import type { SmtpReply } from '../../mail/reports/smtp-reply.ts'
 import type { Outcome, Phase } from '../../smtp/client/outcome.ts'
+import type { Verdict } from '../queue/attempts.ts'
 import { isTooOld, pauseAfter } from './schedule.ts'
 
 export interface Attempted {
   attempt: number
   acceptedAt: Date
   recipient: string
-}
-
-export type FinalStatus = 'delivered' | 'bounced' | 'blocked' | 'expired'
-
-export interface Verdict {
-  status: FinalStatus | 'deferred'
-  dueAt: Date | null
-  smtpCode: number | null
-  enhancedCode: string | null
-  response: string | null
-  mxHost: string | null
-  bounceType: 'hard' | 'soft' | null
-  /** What the event says beyond the above. */
-  data: Record<string, unknown>
 }
 
 /** Responses are kept for people; a hostile server's megabytes are not. Half a character would not be stored. */

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { applies, BREADTH, covers, mayOverlap, type PauseFacts, type PlacedScope } from './match.ts'
+import { covers, mayOverlap, type PlacedScope } from './overlap.ts'
+import { applies, breadthOf, type PauseFacts } from './scopes.ts'
 import { PauseIndex } from './pause-index.ts'
 
 const TENANTS = ['t1', 't2']
@@ -81,7 +82,7 @@ test('the index finds the broadest pause that applies, and among equals the firs
   fc.assert(
     fc.property(fc.array(scope, { maxLength: 12 }), facts, (pauses, of) => {
       const applying = pauses.filter(pause => applies(pause, of))
-      const broadest = applying.toSorted((a, b) => BREADTH.indexOf(a.scope_type) - BREADTH.indexOf(b.scope_type))[0]
+      const broadest = applying.toSorted((a, b) => breadthOf(a) - breadthOf(b))[0]
       const found = new PauseIndex(pauses).broadest(of)
       assert.deepEqual(found, broadest ?? null)
     }),

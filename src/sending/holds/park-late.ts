@@ -1,7 +1,7 @@
 // What a pause matched while it was being sent comes back to the queue when the attempt failed, or was not made for want of
 // a connection. It is held then, without waiting for its next turn: a purge takes all that waits.
 import { activePauses } from '../../control/suspensions/active.ts'
-import type { PauseScope } from '../../control/suspensions/match.ts'
+import type { PauseScope } from '../../control/suspensions/scopes.ts'
 import { lockWhileActive } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
@@ -13,7 +13,7 @@ import {
   listPausesWithStragglersAnywhere,
   listStragglers,
   updateStragglersHeld,
-} from './straggler-queries.ts'
+} from '../queue/stragglers.ts'
 
 type Pause = PauseScope & { account_id: string }
 

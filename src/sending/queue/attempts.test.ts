@@ -6,8 +6,7 @@ import type { Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount } from '../../../test/support/factories.ts'
-import { claimDue, recordDeferred, recordFinal, type Decided } from './queries.ts'
-import type { Verdict } from './verdict.ts'
+import { claimDue, recordDeferred, recordFinal, type Decided, type Verdict } from './attempts.ts'
 
 const VERDICT: Verdict = {
   status: 'delivered',

@@ -1,7 +1,7 @@
 // Parking: what waited in the queue when a pause came is marked held, in batches behind the answer. The gate stops the
 // mail from the first moment on; parking makes the queue say so. A walk that a kill ends is begun again.
 import { countHolds } from '../../control/suspensions/holds.ts'
-import { scopeName, type PauseScope } from '../../control/suspensions/match.ts'
+import { scopeName, type PauseScope } from '../../control/suspensions/scopes.ts'
 import { lockWhileActive, noteParked, toPark, type Unfinished } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
@@ -14,7 +14,7 @@ import {
   type QueuePosition,
   type Stretch,
   type Walk,
-} from './hold-queries.ts'
+} from '../queue/held.ts'
 import { InTurns, Turns } from './lanes.ts'
 
 /** One batch holds the journal's lock while its events are appended: small enough that nobody notices the wait. */

@@ -1,8 +1,8 @@
 // The SQL of stragglers: what a pause matched while it was being sent.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
-import { keysOf, type HeldRow } from './hold-queries.ts'
-import { isSameRow, type Key } from './queries.ts'
+import { keysOf, type HeldRow } from './held.ts'
+import { isSameRow, type Key } from './keys.ts'
 
 export const listPausesWithStragglersAnywhere = (db: Db): Promise<{ suspension_id: string; account_id: string }[]> =>
   db.many(prepared`select distinct suspension_id, account_id from suspension_stragglers limit 1000`)

@@ -1,15 +1,15 @@
 // What becomes of mail that was set aside: released into the queue with a clean sheet, or cancelled. A person decides.
 import { activePauses } from '../../control/suspensions/active.ts'
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
-import { scopeName } from '../../control/suspensions/match.ts'
+import { scopeName } from '../../control/suspensions/scopes.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { takePlaces } from '../messages/ranks.ts'
-import { recordUnsent, updateReleased } from './hold-queries.ts'
-import { moveTo, stoppedBy } from './let-go.ts'
-import { findTenantOfSetAside, forgetSetAside, lockSetAside, type SetAsideRow } from './set-aside-queries.ts'
+import { recordUnsent, updateReleased } from '../queue/held.ts'
+import { moveTo, stoppedBy } from '../holds/release.ts'
+import { findTenantOfSetAside, forgetSetAside, lockSetAside, type SetAsideRow } from '../queue/set-aside.ts'
 
 /** One delivery that was set aside. */
 export interface SetAsideName {

@@ -2,7 +2,7 @@
 // event.
 import { countHolds } from '../../control/suspensions/holds.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { updateAllMoved } from './hold-queries.ts'
+import { updateAllMoved } from '../queue/held.ts'
 
 const BATCH_MAX = 2_000
 

@@ -3,8 +3,8 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { isSameRow, keyColumns, type DeliveryKey, type Key } from './queries.ts'
-import type { FinalStatus } from './verdict.ts'
+import { isSameRow, keyColumns, type DeliveryKey, type Key } from './keys.ts'
+import type { FinalStatus } from './attempts.ts'
 
 export interface DeliveryRef extends Key {
   recipient: string

@@ -3,8 +3,8 @@ import type { ActiveSuspension } from '../../control/suspensions/active.ts'
 import { countHolds } from '../../control/suspensions/holds.ts'
 import { noteHeldSince } from '../../control/suspensions/unfinished.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { listHeldMatching } from './hold-queries.ts'
-import { moveTo, stoppedBy } from './let-go.ts'
+import { listHeldMatching } from '../queue/held.ts'
+import { moveTo, stoppedBy } from './release.ts'
 
 /** Rows that are looked at by one statement, of which some or none are moved. */
 const BATCH_MAX = 5_000

@@ -1,10 +1,9 @@
 // The SQL of held mail: parking what waits, releasing, cancelling, expiring, moving from one pause to another.
-import type { PauseFacts, PauseScope } from '../../control/suspensions/match.ts'
+import { matchesAny, type PauseFacts, type PauseScope } from '../../control/suspensions/scopes.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
-import { isSameRow, type Key } from './queries.ts'
-import { matchesAny } from './scope-condition.ts'
+import { isSameRow, type Key } from './keys.ts'
 
 /** What an event says of it: a million rows are told, so no more is read. */
 export interface HeldRow {

@@ -1,11 +1,11 @@
 // Mail held for longer than its account allows is given up: expired, with an event for each recipient.
 import { countHolds } from '../../control/suspensions/holds.ts'
-import { scopeName } from '../../control/suspensions/match.ts'
+import { scopeName } from '../../control/suspensions/scopes.ts'
 import { lockWhileActive, withOverdue, type Expiring } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
 import { inBatches } from '../../platform/loops/in-batches.ts'
 import type { World } from '../../platform/world.ts'
-import { lockHeldBefore, lockSetAsideOverdue, recordUnsent } from './hold-queries.ts'
+import { lockHeldBefore, lockSetAsideOverdue, recordUnsent } from '../queue/held.ts'
 
 const BATCH_MAX = 1_000
 

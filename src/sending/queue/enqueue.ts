@@ -1,6 +1,12 @@
-// The SQL of enqueueing: multi-row, one statement per table.
+// Putting accepted recipients on record and into the queue, inside the transaction that accepts the message: many rows, one
+// statement per table.
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared } from '../../platform/db/sql.ts'
+
+export function enqueue(tx: Tx, deliveries: readonly DeliveryRow[], queue: readonly QueueRow[]): void {
+  insertDeliveries(tx, deliveries)
+  if (queue.length > 0) insertQueue(tx, queue)
+}
 
 export interface DeliveryRow {
   message_id: string
@@ -12,7 +18,7 @@ export interface DeliveryRow {
   status: 'open' | 'suppressed'
 }
 
-export const insertDeliveries = (tx: Tx, rows: readonly DeliveryRow[]): void =>
+const insertDeliveries = (tx: Tx, rows: readonly DeliveryRow[]): void =>
   tx.send(prepared`
     insert into deliveries (message_id, n, account_id, tenant_id, recipient, kind, status, updated_at)
     select message_id, n, account_id, tenant_id, recipient, kind, status, ${tx.now}
@@ -31,7 +37,7 @@ export interface QueueRow {
   suspension_id: string | null
 }
 
-export const insertQueue = (tx: Tx, rows: readonly QueueRow[]): void =>
+const insertQueue = (tx: Tx, rows: readonly QueueRow[]): void =>
   tx.send(prepared`
     insert into queue (message_id, n, account_id, tenant_id, recipient, recipient_domain, status, rank, suspension_id,
       held_at, accepted_at, updated_at)

@@ -5,7 +5,7 @@
 import { setImmediate as sockets } from 'node:timers/promises'
 import { activePauses, PausesByAccount, type ActiveSuspension } from '../../control/suspensions/active.ts'
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
-import type { PauseFacts } from '../../control/suspensions/match.ts'
+import type { PauseFacts } from '../../control/suspensions/scopes.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'

@@ -1,8 +1,8 @@
 // The SQL of mail that was set aside: held by no pause, until somebody releases or cancels it, or it expires.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
-import { isSameRow, keyColumns, type Key } from './queries.ts'
-import type { LockedRow, WalkedRow } from './hold-queries.ts'
+import { isSameRow, keyColumns, type Key } from './keys.ts'
+import type { LockedRow, WalkedRow } from './held.ts'
 
 export const updateSetAside = (tx: Tx, rows: readonly (Key & { set_aside_id: string })[]): Promise<number> =>
   tx.run(sql`

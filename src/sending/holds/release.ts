@@ -3,7 +3,8 @@
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
 import { countHeld, countHolds } from '../../control/suspensions/holds.ts'
-import { mayOverlap, scopeName } from '../../control/suspensions/match.ts'
+import { mayOverlap } from '../../control/suspensions/overlap.ts'
+import { scopeName } from '../../control/suspensions/scopes.ts'
 import { PauseIndex } from '../../control/suspensions/pause-index.ts'
 import { noteDrained, toDrain, whereItGoes, type Unfinished } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
@@ -23,7 +24,7 @@ import {
   type HeldRow,
   type LockedRow,
   type WalkedRow,
-} from './hold-queries.ts'
+} from '../queue/held.ts'
 import { InTurns, Turns } from './lanes.ts'
 
 /** As in parking: the journal's lock is held while the events of a batch are appended. */
