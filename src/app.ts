@@ -18,9 +18,9 @@ import { docsRoutes, mountReference } from './platform/http/docs.ts'
 import { databaseChecks, healthRoutes, type ReadinessCheck } from './platform/http/health.ts'
 import { openApiDocument } from './platform/http/openapi.ts'
 import { createHttpServer } from './platform/http/server.ts'
-import { tailLag } from './platform/loops/lag.ts'
-import type { Loop } from './platform/loops/loop.ts'
-import { Supervisor } from './platform/loops/supervisor.ts'
+import { tailLag } from './platform/work/tail-lag.ts'
+import type { Worker } from './platform/work/worker.ts'
+import { Supervisor } from './platform/work/supervisor.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
 import { loadTlsIdentity } from './platform/tls.ts'
@@ -42,7 +42,7 @@ export interface AppOptions {
 export interface App {
   world: World
   contracts: readonly Contract[]
-  loops: readonly Loop[]
+  loops: readonly Worker[]
   /** Where the API listens; null without the role. */
   url: string | null
   /** Where SMTP listens; null without the role. */

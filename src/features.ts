@@ -40,7 +40,7 @@ import { Messenger } from './observers/webhooks/messenger.ts'
 import { webhookRoutes } from './observers/webhooks/routes.ts'
 import type { Route } from './platform/http/contract.ts'
 import { journalLoops } from './platform/journal/partitions.ts'
-import type { Loop } from './platform/loops/loop.ts'
+import type { Worker } from './platform/work/worker.ts'
 import { cidrList } from './platform/net/cidr.ts'
 import { Dns } from './platform/net/dns.ts'
 import type { World } from './platform/world.ts'
@@ -53,7 +53,7 @@ export interface Features {
   gate: Gate
   routes: Route[]
   /** Every loop of the service; the worker role runs them. */
-  loops: Loop[]
+  loops: Worker[]
   /** Lets what is under way end, for a while. */
   close(): Promise<void>
 }

@@ -9,7 +9,7 @@ import { Notifier } from '../../src/observers/alerts/notify.ts'
 import { system } from '../../src/platform/db/actor.ts'
 import { sql } from '../../src/platform/db/sql.ts'
 import { raise } from '../../src/platform/journal/anomaly.ts'
-import { readTailOnce } from '../../src/platform/loops/tail.ts'
+import { readTailOnce } from '../../src/platform/work/tail.ts'
 import { Dns } from '../../src/platform/net/dns.ts'
 import { GuardedHttp } from '../../src/platform/net/guarded-http.ts'
 import { Gate } from '../../src/sending/messages/gate.ts'
@@ -197,7 +197,7 @@ test('an account has at most 100 alert mails a day, whatever number of workers r
   await alarm(account, 'domain:a.example', 50)
   await alarm(other)
   const tail = quiet.app.loops.find(loop => loop.name === 'alerts')!
-  assert.ok(tail.kind === 'range-tail')
+  assert.ok(tail.kind === 'tail')
   await readTailOnce(world, tail)
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
   const ways = { sendMail: operatorMail(world, new Gate(world)), http, paging: http }

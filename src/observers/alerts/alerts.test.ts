@@ -10,7 +10,7 @@ import { anAccount, eventually, type TestAccount } from '../../../test/support/f
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { raise, type Severity } from '../../platform/journal/anomaly.ts'
-import { advanceTail, readTailOnce } from '../../platform/loops/tail.ts'
+import { advanceTail, readTailOnce } from '../../platform/work/tail.ts'
 import { cidrList } from '../../platform/net/cidr.ts'
 import { Dns } from '../../platform/net/dns.ts'
 import { GuardedHttp } from '../../platform/net/guarded-http.ts'

@@ -2,7 +2,7 @@
 // thread that exceeds them is replaced, and accounts take turns. Threads start when first needed; an idle pool does not
 // keep the process alive.
 import { Worker, type Transferable } from 'node:worker_threads'
-import { FairQueue } from '../fair-queue.ts'
+import { RoundRobin } from '../fairness/round-robin.ts'
 
 export interface ThreadPoolOptions {
   /** The module that the thread runs. It posts `ready`, then one answer for each job that it is sent. */
@@ -48,7 +48,7 @@ export class ThreadPool<In, Out> {
   readonly #options: ThreadPoolOptions
   readonly #threads = new Set<Thread<In, Out>>()
   /** By owner, in the order of their turns. */
-  readonly #waiting = new Map<string, FairQueue<Job<In, Out>>>()
+  readonly #waiting = new Map<string, RoundRobin<Job<In, Out>>>()
   #waitingCount = 0
   #isClosed = false
 
@@ -59,7 +59,7 @@ export class ThreadPool<In, Out> {
   /** Rejects with a `ThreadFailure`. */
   run(input: In, owner: string, transfer: readonly Transferable[] = []): Promise<Out> {
     if (this.#isClosed) return Promise.reject(new ThreadFailure('closed'))
-    const queue = this.#waiting.get(owner) ?? new FairQueue<Job<In, Out>>()
+    const queue = this.#waiting.get(owner) ?? new RoundRobin<Job<In, Out>>()
     if (queue.length >= this.#options.queueMax) return Promise.reject(new ThreadFailure('busy'))
     return new Promise((resolve, reject) => {
       queue.push({ owner, input, transfer, resolve, reject }, [])

@@ -125,7 +125,7 @@ test('a heartbeat is due at once when the database was lost', async () => {
   const site = await aSite(['a@one.example'])
   const { box, courier, world } = site
   const loop = deliveryLoops(courier).find(each => each.name === 'delivery-heartbeat')!
-  assert.ok(loop.kind === 'every' && loop.seconds <= 1)
+  assert.ok(loop.kind === 'periodic' && loop.seconds <= 1)
   const beatAt = async () =>
     (await world.db.one<{ at: Date }>(sql`select max(beat_at) as at from holders`)).at.getTime()
   const first = await beatAt()
