@@ -18,6 +18,7 @@ import { docsRoutes, mountReference } from './platform/http/docs.ts'
 import { databaseChecks, healthRoutes, type ReadinessCheck } from './platform/http/health.ts'
 import { openApiDocument } from './platform/http/openapi.ts'
 import { createHttpServer } from './platform/http/server.ts'
+import { LoadShedder } from './platform/work/load-shedder.ts'
 import { tailLag } from './platform/work/tail-lag.ts'
 import type { Worker } from './platform/work/worker.ts'
 import { Supervisor } from './platform/work/supervisor.ts'
@@ -132,7 +133,7 @@ function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): W
     for (const [state, count] of Object.entries(db.connections)) gauge.set({ state }, count)
   })
   metrics.gauge('sluice_tail_lag_events', 'Events a tail has not read yet', ['tail'], gauge => tailLag(db, gauge))
-  return { config, clock, secrets, db, wakeups, log, metrics }
+  return { config, clock, secrets, db, wakeups, log, metrics, load: new LoadShedder() }
 }
 
 /** The SMTP ports of this process. Their certificate is read, or made, when they open. */

@@ -23,6 +23,7 @@ import { setAsideRoutes } from './sending/set-aside/routes.ts'
 import { unsubscribeRoutes } from './sending/unsubscribe/routes.ts'
 import { usageRoutes } from './sending/usage/routes.ts'
 import { alertLoops } from './observers/alerts/loops.ts'
+import { notificationWorker } from './observers/alerts/notification-worker.ts'
 import { alertRoutes } from './observers/alerts/routes.ts'
 import { auditLoops } from './observers/audit/loops.ts'
 import { auditRoutes } from './observers/audit/routes.ts'
@@ -36,7 +37,7 @@ import { queueRoutes } from './observers/queue/routes.ts'
 import { reputationRoutes } from './observers/reputation/routes.ts'
 import { GuardedHttp } from './platform/net/guarded-http.ts'
 import { webhookLoops } from './observers/webhooks/loops.ts'
-import { Messenger } from './observers/webhooks/messenger.ts'
+import { pushWorker } from './observers/webhooks/push-worker.ts'
 import { webhookRoutes } from './observers/webhooks/routes.ts'
 import type { Route } from './platform/http/contract.ts'
 import { journalLoops } from './platform/journal/partitions.ts'
@@ -60,22 +61,19 @@ export interface Features {
 
 /** Attempts under way get this long to end when the process is asked to; the leases of the others give them back. */
 const DRAIN_MS_MAX = 8_000
-/** The last part of it is for recording the pushes that are cut then. */
+/** The last part of it is for recording the requests that are cut then. */
 const RECORD_MS_MAX = 2_000
 
 export function buildFeatures(world: World, { publicUrl }: { publicUrl: () => string }): Features {
   const { config } = world
   const gate = new Gate(world)
   const transport = openTransport(world)
-  const courier = new Courier(world, {
-    transport,
-    keys: new SigningKeys(world),
-    mustYield: () => gate.isCrowded,
-  })
+  const courier = new Courier(world, { transport, keys: new SigningKeys(world) })
   const dns = new Dns({ servers: config.DNS_SERVERS })
   const http = new GuardedHttp({ dns, allowed: config.WEBHOOK_ALLOW_CIDRS })
   const paging = new GuardedHttp({ dns, allowed: cidrList(['0.0.0.0/0', '::/0']) })
-  const messenger = new Messenger(world, http, () => gate.isCrowded)
+  const pushes = pushWorker(world, http)
+  const notifications = notificationWorker(world, { sendMail: operatorMail(world, gate), http, paging })
   return {
     gate,
     routes: routesOf(world, {
@@ -92,18 +90,19 @@ export function buildFeatures(world: World, { publicUrl }: { publicUrl: () => st
       ...messageLoops,
       ...deliveryLoops(courier),
       ...metricLoops,
-      ...webhookLoops(messenger),
+      ...webhookLoops(pushes),
       ...guardianLoops(),
-      ...alertLoops({ sendMail: operatorMail(world, gate), http, paging }),
+      ...alertLoops(notifications),
     ],
     close: async () => {
-      const pushesEnd = async (): Promise<void> => {
-        await messenger.drain(DRAIN_MS_MAX - RECORD_MS_MAX)
-        await http.close()
-        await messenger.close(RECORD_MS_MAX)
+      const requestsEnd = async (): Promise<void> => {
+        const workers = [pushes, notifications]
+        await Promise.all(workers.map(worker => worker.drain(DRAIN_MS_MAX - RECORD_MS_MAX)))
+        await Promise.all([http.close(), paging.close()])
+        await Promise.all(workers.map(worker => worker.close(RECORD_MS_MAX)))
       }
-      await Promise.all([courier.drain(DRAIN_MS_MAX), pushesEnd()])
-      await Promise.all([transport.close(), paging.close()])
+      await Promise.all([courier.drain(DRAIN_MS_MAX), requestsEnd()])
+      await transport.close()
     },
   }
 }

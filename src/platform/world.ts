@@ -1,4 +1,4 @@
-// The World: what the recipes may touch besides their arguments. Seven fields, built once in app.ts.
+// The World: what the recipes may touch besides their arguments. Eight fields, built once in app.ts.
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
@@ -6,6 +6,7 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { Secrets } from './secrets.ts'
 import type { Wakeups } from './db/wakeups.ts'
+import type { LoadShedder } from './work/load-shedder.ts'
 
 export interface World {
   config: Config
@@ -15,4 +16,5 @@ export interface World {
   wakeups: Wakeups
   log: Log
   metrics: Metrics
+  load: LoadShedder
 }

@@ -3,10 +3,9 @@ import { system } from '../../platform/db/actor.ts'
 import { inBatches } from '../../platform/work/in-batches.ts'
 import type { Worker } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
-import type { Ways } from './channels.ts'
 import { deleteOldNotifications } from './notification-queries.ts'
 import { deleteOldMailDays } from './mail-queries.ts'
-import { Notifier } from './notify.ts'
+import type { NotificationWorker } from './notification-worker.ts'
 import { deleteOldAlerts } from './queries.ts'
 import { sealClearTargets } from './seal-targets.ts'
 import { alertTail } from './take-alerts.ts'
@@ -15,15 +14,9 @@ const NOTIFICATION_KEPT_MS = 30 * 86_400_000
 const MAIL_DAYS_KEPT_MS = 7 * 86_400_000
 const BATCH_MAX = 10_000
 
-export const alertLoops = (ways: Ways, notifier = new Notifier(ways)): Worker[] => [
+export const alertLoops = (notifications: NotificationWorker): Worker[] => [
   alertTail,
-  {
-    kind: 'due',
-    name: 'alert-notifications',
-    wakeOn: 'alerts',
-    pollSeconds: 2,
-    run: (world, signal) => notifier.run(world, signal),
-  },
+  ...notifications.workers,
   {
     kind: 'periodic',
     name: 'alert-targets',

@@ -1,11 +1,10 @@
-// The loops of webhooks. The messenger lives in the worker process; the loops drive it.
-import { retryWhileUnavailable } from '../../platform/db/retry.ts'
+// The workers of webhooks: fanning events out, pushing, forgetting.
 import type { Worker } from '../../platform/work/worker.ts'
 import { BacklogReader, fanOut } from './fan-out.ts'
-import type { Messenger } from './messenger.ts'
+import type { PushWorker } from './push-worker.ts'
 import { removeOldAttempts } from './retention.ts'
 
-export const webhookLoops = (messenger: Messenger, backlog = new BacklogReader()): Worker[] => [
+export const webhookLoops = (pushes: PushWorker, backlog = new BacklogReader()): Worker[] => [
   fanOut(),
   {
     kind: 'due',
@@ -14,13 +13,7 @@ export const webhookLoops = (messenger: Messenger, backlog = new BacklogReader()
     pollSeconds: 1,
     run: (world, signal) => backlog.takeSlice(world, signal),
   },
-  { kind: 'due', name: 'webhooks', wakeOn: 'attempts', pollSeconds: 1, run: () => messenger.takeNext() },
-  {
-    kind: 'periodic',
-    name: 'webhook-heartbeat',
-    seconds: 10,
-    run: (_world, signal) => retryWhileUnavailable(() => messenger.heartbeat(), signal),
-  },
+  ...pushes.workers,
   {
     kind: 'periodic',
     name: 'webhook-retention',

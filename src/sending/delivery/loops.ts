@@ -2,7 +2,7 @@
 import { compactHolds } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
 import { retryWhileUnavailable } from '../../platform/db/retry.ts'
-import type { Worker } from '../../platform/work/worker.ts'
+import type { Due, Worker } from '../../platform/work/worker.ts'
 import type { Courier } from './courier.ts'
 import { expireHeld } from './expire-held.ts'
 import { letGoNext } from './let-go.ts'
@@ -34,9 +34,9 @@ export const deliveryLoops = (courier: Courier): Worker[] => [
   },
   { kind: 'periodic', name: 'delivery-lapsed-leases', seconds: 4, run: world => reclaim(world, courier.holder) },
   { kind: 'periodic', name: 'delivery-old-holders', seconds: 3600, run: forgetHolders },
-  { kind: 'due', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: parkNext },
+  { kind: 'due', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: leavingRoomFor(parkNext) },
   { kind: 'periodic', name: 'parking-late', seconds: 5, run: parkLate },
-  { kind: 'due', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: letGoNext },
+  { kind: 'due', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: leavingRoomFor(letGoNext) },
   { kind: 'periodic', name: 'hold-expiry', seconds: 60, run: expireHeld },
   {
     kind: 'periodic',
@@ -48,3 +48,9 @@ export const deliveryLoops = (courier: Courier): Worker[] => [
   },
   { kind: 'periodic', name: 'message-partitions', seconds: 3600, run: keepWeekPartitions },
 ]
+
+/** Delivery leaves room for whoever moves much of the same queue. */
+const leavingRoomFor =
+  (run: Due['run']): Due['run'] =>
+  (world, signal) =>
+    world.load.yieldDuring(() => run(world, signal))

@@ -41,7 +41,7 @@ async function aSite(to: string[], db: (real: Database) => Database = real => re
       return recipients.map(await answered)
     },
   }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null }, mustYield: () => false })
+  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
   await courier.heartbeat()
   assert.equal(await courier.takeNext(signal), to.length)
   await eventually('it is being sent', async () => sent.length === to.length)
