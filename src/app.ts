@@ -34,11 +34,12 @@ import { databaseChecks, healthRoutes, type ReadinessCheck } from './platform/ht
 import { openApiDocument } from './platform/http/openapi.ts'
 import { createHttpServer } from './platform/http/server.ts'
 import { journalLoops } from './platform/journal/partitions.ts'
-import { tailLag } from './platform/loops/lag.ts'
-import type { Loop } from './platform/loops/loop.ts'
-import { Supervisor } from './platform/loops/supervisor.ts'
 import { Dns } from './platform/net/dns.ts'
 import { GuardedHttp } from './platform/net/guarded-http.ts'
+import { LoadShedder } from './platform/work/load-shedder.ts'
+import { Supervisor } from './platform/work/supervisor.ts'
+import { tailLag } from './platform/work/tail-lag.ts'
+import type { Worker } from './platform/work/worker.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
 import { ThreadPool } from './platform/threads/thread-pool.ts'
@@ -115,7 +116,7 @@ export interface AppOptions {
 export interface App {
   world: World
   contracts: readonly Contract[]
-  loops: readonly Loop[]
+  loops: readonly Worker[]
   /** Where the API listens; null without the role. */
   url: string | null
   /** Where SMTP listens; null without the role. */
@@ -170,7 +171,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
       state.isStopping = true
       await Promise.all([http.close(), ...doors.map(door => door.close())])
       await Promise.all([supervisor.stop(), board.stop()])
-      await Promise.all(features.map(async feature => feature.close?.()))
+      const drained = Promise.all(features.map(async feature => feature.drain?.()))
+      const requestsEnd = drained.then(() => world.http.close())
+      await Promise.all([requestsEnd, ...features.map(async feature => feature.close?.(requestsEnd))])
       await gatekeeper.flush()
       clockKeeper.stop()
       await world.threads.close()
@@ -210,7 +213,8 @@ function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): W
   metrics.gauge('sluice_tail_lag_events', 'Events a tail has not read yet', ['tail'], gauge => tailLag(db, gauge))
   const dns = new Dns({ servers: config.DNS_SERVERS, clock })
   const http = new GuardedHttp({ dns, allowed: config.WEBHOOK_ALLOW_CIDRS })
-  return { config, clock, secrets, db, wakeups, log, metrics, threads: new ThreadPool(), dns, http }
+  const [threads, load] = [new ThreadPool(), new LoadShedder()]
+  return { config, clock, secrets, db, wakeups, log, metrics, threads, load, dns, http }
 }
 
 /** The SMTP ports of this process. Their certificate is read, or made, when they open. */

@@ -1,4 +1,4 @@
-// The World: what the recipes may touch besides their arguments. Ten fields, built once in app.ts.
+// The World: what the recipes may touch besides their arguments. Eleven fields, built once in app.ts.
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
@@ -9,6 +9,7 @@ import type { GuardedHttp } from './net/guarded-http.ts'
 import type { Secrets } from './secrets.ts'
 import type { ThreadPool } from './threads/thread-pool.ts'
 import type { Wakeups } from './db/wakeups.ts'
+import type { LoadShedder } from './work/load-shedder.ts'
 
 export interface World {
   config: Config
@@ -22,4 +23,5 @@ export interface World {
   dns: Dns
   /** For addresses that customers choose. */
   http: GuardedHttp
+  load: LoadShedder
 }

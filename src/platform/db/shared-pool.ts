@@ -1,7 +1,7 @@
 // The connections of this process to one database, shared between accounts: one that asks for a thousand lists at once
 // waits for its own lists, and nobody else does.
 import pg from 'pg'
-import { FairSemaphore } from '../fair-semaphore.ts'
+import { Semaphore } from '../fairness/semaphore.ts'
 import { currentOwner } from '../owner.ts'
 import { isAway, unavailable } from './errors.ts'
 import type { Sql } from './sql.ts'
@@ -29,12 +29,12 @@ export interface Connection {
 
 export class SharedPool {
   readonly #pool: pg.Pool
-  readonly #places: FairSemaphore
+  readonly #places: Semaphore
 
   constructor(url: string, options: PoolOptions) {
     const { connectionsMax } = options
     this.#pool = openPool(url, options)
-    this.#places = new FairSemaphore({
+    this.#places = new Semaphore({
       places: connectionsMax,
       perOwner: Math.max(1, Math.floor(connectionsMax * OWNER_SHARE)),
       waitMsMax: CONNECT_MS_MAX,

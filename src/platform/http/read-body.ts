@@ -1,7 +1,7 @@
 // Reads the body of a request: no larger than its endpoint takes, charged to the caller's account as it arrives, and not
 // slower than anybody sending in earnest. A body that finds no room waits unread.
 import type { Readable } from 'node:stream'
-import { InflowBudget, type Inflow } from '../inflow-budget.ts'
+import { InflowBudget, type Inflow } from '../fairness/inflow-budget.ts'
 import { refuse, type Refusal } from '../refusal.ts'
 
 /** A body costs about four times its size until it is answered (bytes, text, values, what is made of them). */

@@ -3,7 +3,7 @@
 // megabytes, and hardly ever are all kinds busy. Threads start when first needed; an idle pool does not keep the process
 // alive.
 import { Worker, type Transferable } from 'node:worker_threads'
-import { FairQueue } from '../fair-queue.ts'
+import { RoundRobin } from '../fairness/round-robin.ts'
 import type { ThreadOrder } from './thread-start.ts'
 
 export interface ThreadPoolOptions {
@@ -69,7 +69,7 @@ export class ThreadPool {
   readonly #heapMbMax: number
   readonly #threads = new Set<Thread>()
   /** By owner, in the order of their turns. */
-  readonly #waiting = new Map<string, FairQueue<Waiting>>()
+  readonly #waiting = new Map<string, RoundRobin<Waiting>>()
   /** By owner and kind of work. */
   readonly #waitingCounts = new Map<string, number>()
   #waitingCount = 0
@@ -87,7 +87,7 @@ export class ThreadPool {
     const count = this.#waitingCounts.get(key) ?? 0
     if (count >= work.queueMax) return Promise.reject(new ThreadFailure('busy'))
     return new Promise<Out>((resolve, reject) => {
-      const queue = this.#waiting.get(owner) ?? new FairQueue<Waiting>()
+      const queue = this.#waiting.get(owner) ?? new RoundRobin<Waiting>()
       const order = { module: work.module.href, input }
       queue.push({ owner, work, order, transfer, resolve: resolve as Waiting['resolve'], reject }, [])
       this.#waiting.set(owner, queue)

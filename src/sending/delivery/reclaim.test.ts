@@ -61,7 +61,7 @@ function aDyingCourier(world: World, hanging: RegExp): { courier: Courier; begun
   }
   const keys = { keyOf: async () => null }
   return {
-    courier: new Courier({ ...world, metrics: createMetrics() }, { transport, keys, mustYield: () => false }),
+    courier: new Courier({ ...world, metrics: createMetrics() }, { transport, keys }),
     begun,
   }
 }
@@ -149,7 +149,7 @@ test('an attempt that is recorded clears the mail of every suspicion', async () 
       { kind: 'fault', phase: 'connect', reason: 'nobody there', host: null, isPermanent: false },
     ],
   }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null }, mustYield: () => false })
+  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
   await courier.takeNext(signal)
   await eventually('it is deferred', async () => (await rowsOf(box))[0]!.status === 'deferred')
   assert.deepEqual(await rowsOf(box), [

@@ -5,7 +5,7 @@ import type { SigningKeys as DomainKeys } from '../../identity/domains/signing-k
 import { signDkim } from '../../mail/dkim/sign.ts'
 import { Signers } from './signers.ts'
 import { prependLines } from '../../mail/mime/headers.ts'
-import { ByteBudget } from '../../platform/byte-budget.ts'
+import { ByteBudget } from '../../platform/fairness/byte-budget.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
 import { personalise } from '../messages/unsubscribe-link.ts'

@@ -4,7 +4,7 @@ import { classifyReply, type BounceClass } from '../../mail/reports/bounce-class
 import type { SmtpReply } from '../../mail/reports/smtp-reply.ts'
 import type { Outcome, Phase } from '../../smtp/client/outcome.ts'
 import type { Verdict } from '../queue/attempts.ts'
-import { isTooOld, pauseAfter } from './schedule.ts'
+import { isTooOld, retryDelayAfter } from './schedule.ts'
 
 export interface Attempted {
   attempt: number
@@ -37,7 +37,7 @@ export function verdictOf(outcome: Outcome, { attempt, acceptedAt, recipient }: 
     case 'block':
       return { ...facts, status: 'blocked', data }
     case 'transient': {
-      const dueAt = new Date(now.getTime() + pauseAfter(attempt))
+      const dueAt = new Date(now.getTime() + retryDelayAfter(attempt))
       if (isTooOld(acceptedAt, now)) return { ...facts, status: 'expired', data }
       return { ...facts, status: 'deferred', dueAt, data: { ...data, next_attempt_at: dueAt.toISOString() } }
     }

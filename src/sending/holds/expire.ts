@@ -3,7 +3,7 @@ import { countHolds } from '../../control/suspensions/holds.ts'
 import { scopeName } from '../../control/suspensions/scopes.ts'
 import { lockWhileActive, withOverdue, type Expiring } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
-import { inBatches } from '../../platform/loops/in-batches.ts'
+import { inBatches } from '../../platform/work/in-batches.ts'
 import type { World } from '../../platform/world.ts'
 import { lockHeldBefore, lockSetAsideOverdue, recordUnsent } from '../queue/held.ts'
 

@@ -315,7 +315,7 @@ test('mail that was being sent when the pause came is held when it comes back, a
   sink.hangUp()
   const late = box.app.loops.find(loop => loop.name === 'parking-late')!
   await eventually('they are held', async () => {
-    if (late.kind === 'every') await late.run(box.app.world, new AbortController().signal)
+    if (late.kind === 'periodic') await late.run(box.app.world, new AbortController().signal)
     return (await heldCount(account, paused.id)) === 2
   })
   assert.equal(await stragglers(), 0)
@@ -405,8 +405,8 @@ test('mail held for longer than the account allows expires', async () => {
   const paused = await pause(account, 'tenant', account.tenant.id)
   const old = await send(account, `a@${name}`)
   const expire = box.app.loops.find(loop => loop.name === 'hold-expiry')!
-  assert.equal(expire.kind, 'every')
-  const run = () => (expire.kind === 'every' ? expire.run(box.app.world, new AbortController().signal) : null)
+  assert.equal(expire.kind, 'periodic')
+  const run = () => (expire.kind === 'periodic' ? expire.run(box.app.world, new AbortController().signal) : null)
   box.clock.advance(3_590_000)
   const young = await send(account, `a@${name}`)
   await run()

@@ -1,7 +1,7 @@
 // The loops of held mail: the queue follows what pauses and resumes have answered.
 import { compactHolds } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
-import type { Loop } from '../../platform/loops/loop.ts'
+import type { Due, Worker } from '../../platform/work/worker.ts'
 import { expireHeld } from './expire.ts'
 import { parkLate } from './park-late.ts'
 import { parkNext } from './park.ts'
@@ -10,13 +10,19 @@ import { letGoNext } from './release.ts'
 /** Fewer changes of a pause's count than this are quickly added up by whoever asks. */
 const HOLD_ROWS_MIN = 50
 
-export const holdLoops: Loop[] = [
-  { kind: 'work', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: parkNext },
-  { kind: 'every', name: 'parking-late', seconds: 5, run: parkLate },
-  { kind: 'work', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: letGoNext },
-  { kind: 'every', name: 'hold-expiry', seconds: 60, run: expireHeld },
+/** Delivery leaves room for work on much of the same queue. */
+const leavingRoomFor =
+  (run: Due['run']): Due['run'] =>
+  (world, signal) =>
+    world.load.yieldDuring(() => run(world, signal))
+
+export const holdLoops: Worker[] = [
+  { kind: 'due', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: leavingRoomFor(parkNext) },
+  { kind: 'periodic', name: 'parking-late', seconds: 5, run: parkLate },
+  { kind: 'due', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: leavingRoomFor(letGoNext) },
+  { kind: 'periodic', name: 'hold-expiry', seconds: 60, run: expireHeld },
   {
-    kind: 'every',
+    kind: 'periodic',
     name: 'hold-counts',
     seconds: 30,
     run: async world => {

@@ -5,6 +5,7 @@ import { scopeName, type PauseScope } from '../../control/suspensions/scopes.ts'
 import { lockWhileActive, noteParked, toPark, type Unfinished } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
+import { Mutex } from '../../platform/fairness/mutex.ts'
 import type { World } from '../../platform/world.ts'
 import {
   findStretchEnd,
@@ -15,7 +16,7 @@ import {
   type Stretch,
   type Walk,
 } from '../queue/held.ts'
-import { InTurns, Turns } from './lanes.ts'
+import { InTurns } from './lanes.ts'
 
 /** One batch holds the journal's lock while its events are appended: small enough that nobody notices the wait. */
 const BATCH_MAX = 2_000
@@ -61,7 +62,7 @@ export function noteHeld(tx: Tx, pause: PauseScope & { account_id: string }, hel
 /** The account's or tenant's queue, stretch by stretch. Lanes that ask at once get neighbouring ones. */
 class Stretches {
   readonly #walk: Omit<Walk, 'after'>
-  readonly #turns = new Turns()
+  readonly #mutex = new Mutex()
   #after: QueuePosition | null = null
   #isOver = false
 
@@ -72,7 +73,7 @@ class Stretches {
   }
 
   next(tx: Tx): Promise<(Stretch & { count: number }) | null> {
-    return this.#turns.take(async () => {
+    return this.#mutex.run(async () => {
       if (this.#isOver) return null
       const walk = { ...this.#walk, after: this.#after }
       const end = await findStretchEnd(tx, walk)

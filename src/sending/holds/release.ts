@@ -9,6 +9,7 @@ import { PauseIndex } from '../../control/suspensions/pause-index.ts'
 import { noteDrained, toDrain, whereItGoes, type Unfinished } from '../../control/suspensions/unfinished.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
+import { Mutex } from '../../platform/fairness/mutex.ts'
 import type { World } from '../../platform/world.ts'
 import { placeAfter, takePlaces } from '../messages/ranks.ts'
 import { moveBatch } from './hand-over.ts'
@@ -25,7 +26,7 @@ import {
   type LockedRow,
   type WalkedRow,
 } from '../queue/held.ts'
-import { InTurns, Turns } from './lanes.ts'
+import { InTurns } from './lanes.ts'
 
 /** As in parking: the journal's lock is held while the events of a batch are appended. */
 const BATCH_MAX = 2_000
@@ -179,7 +180,7 @@ function record(
 /** What the pause holds, in order. Lanes that ask at once get neighbouring rows; rows already passed are not met again. */
 class HeldWalk {
   readonly #suspensionId: string
-  readonly #turns = new Turns()
+  readonly #mutex = new Mutex()
   #after: { message_id: string; n: number } | null = null
 
   constructor(suspensionId: string) {
@@ -187,7 +188,7 @@ class HeldWalk {
   }
 
   next<Row extends LockedRow>(tx: Tx, lock: (tx: Tx, page: HeldPage) => Promise<Row[]>): Promise<Row[]> {
-    return this.#turns.take(async () => {
+    return this.#mutex.run(async () => {
       const rows = await lock(tx, { suspensionId: this.#suspensionId, after: this.#after, limit: BATCH_MAX })
       this.#after = rows.at(-1) ?? this.#after
       return rows

@@ -3,7 +3,7 @@
 // senders of other tenants do not wait with it.
 import { Batcher } from '../../platform/batcher.ts'
 import { unavailable } from '../../platform/db/errors.ts'
-import { FairSemaphore } from '../../platform/fair-semaphore.ts'
+import { Semaphore } from '../../platform/fairness/semaphore.ts'
 import type { Submission } from './submission.ts'
 
 /** A waiting batch keeps a connection: few of all, and no account takes more than half of these. */
@@ -27,7 +27,7 @@ interface Lane<Result> {
 export class ContendedTenants<Result> {
   readonly #options: ContendedOptions<Result>
   readonly #lanes = new Map<string, Lane<Result>>()
-  readonly #semaphore = new FairSemaphore({
+  readonly #semaphore = new Semaphore({
     places: WAITING_MAX,
     perOwner: WAITING_PER_ACCOUNT_MAX,
     waitMsMax: WAIT_MS_MAX,

@@ -6,7 +6,7 @@ import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { normaliseAddress } from '../../mail/address/address.ts'
-import { FairSemaphore } from '../../platform/fair-semaphore.ts'
+import { Semaphore } from '../../platform/fairness/semaphore.ts'
 import { runAtOnce, Slices } from '../../platform/slices.ts'
 import { getMessageEndpoint, listMessagesEndpoint, sendEndpoint, type SendRequest } from './contract.ts'
 import type { Gate } from './gate.ts'
@@ -28,7 +28,7 @@ const LARGE_AT_ONCE = { places: 6, perOwner: 2, waitMsMax: 100_000 }
 const RECIPIENTS_UNASKED_MAX = 100
 
 export const messageRoutes = (world: World, gate: Gate, publicUrl: () => string): Route[] => {
-  const sending = { gate, publicUrl, slices: new Slices(), largeAtOnce: new FairSemaphore(LARGE_AT_ONCE) }
+  const sending = { gate, publicUrl, slices: new Slices(), largeAtOnce: new Semaphore(LARGE_AT_ONCE) }
   return [sendRoute(world, sending), ...readRoutes(world)]
 }
 
@@ -36,7 +36,7 @@ interface Sending {
   gate: Gate
   publicUrl: () => string
   slices: Slices
-  largeAtOnce: FairSemaphore
+  largeAtOnce: Semaphore
 }
 
 const sendRoute = (world: World, { gate, publicUrl, slices, largeAtOnce }: Sending): Route =>

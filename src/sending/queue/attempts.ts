@@ -141,12 +141,12 @@ export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<number>
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}`)
 
-export interface PutOff extends Lease {
+export interface Deferral extends Lease {
   due_at: Date
 }
 
 /** As above for mail whose destination is not to be tried before its turn comes. */
-export const updatePutOff = (tx: Tx, rows: readonly PutOff[]): void =>
+export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): void =>
   tx.send(prepared`
     update queue q
     set status = case when attempts > 1 then 'deferred' else 'queued' end, due_at = o.due_at, lease_token = null,

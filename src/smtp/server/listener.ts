@@ -6,7 +6,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { SMTP_LIMITS, type SmtpDoor, type SmtpLimits } from './door.ts'
 import { SmtpSession } from './session.ts'
-import { InflowBudget } from '../../platform/inflow-budget.ts'
+import { InflowBudget } from '../../platform/fairness/inflow-budget.ts'
 import { networkOf } from '../../platform/net/cidr.ts'
 
 export class SmtpListener<Login, Recipient> {

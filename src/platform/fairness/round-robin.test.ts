@@ -1,18 +1,18 @@
 // Turns: among accounts, among the tenants of one, and among slices of long work.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Batcher } from './batcher.ts'
-import { FairQueue } from './fair-queue.ts'
-import { runAtOnce, Slices } from './slices.ts'
+import { Batcher } from '../batcher.ts'
+import { RoundRobin } from './round-robin.ts'
+import { runAtOnce, Slices } from '../slices.ts'
 
-const drain = <T>(queue: FairQueue<T>): T[] => {
+const drain = <T>(queue: RoundRobin<T>): T[] => {
   const taken: T[] = []
   for (let item = queue.take(); item !== undefined; item = queue.take()) taken.push(item)
   return taken
 }
 
 test('accounts take turns, and so do the tenants of one account', () => {
-  const queue = new FairQueue<string>()
+  const queue = new RoundRobin<string>()
   for (const item of ['a1', 'a2', 'a3']) queue.push(item, ['a', 't1'])
   queue.push('a4', ['a', 't2'])
   queue.push('b1', ['b', 't'])
@@ -24,7 +24,7 @@ test('accounts take turns, and so do the tenants of one account', () => {
 })
 
 test('without a path it is first come, first served', () => {
-  const queue = new FairQueue<number>()
+  const queue = new RoundRobin<number>()
   for (let item = 0; item < 100; item++) queue.push(item, [])
   assert.deepEqual(
     drain(queue),
@@ -33,7 +33,7 @@ test('without a path it is first come, first served', () => {
 })
 
 test('an item that is not accepted stays next, whatever comes meanwhile', () => {
-  const queue = new FairQueue<string>()
+  const queue = new RoundRobin<string>()
   queue.push('heavy', ['a'])
   assert.equal(
     queue.take(() => false),

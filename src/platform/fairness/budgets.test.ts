@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ByteBudget } from './byte-budget.ts'
-import { FairSemaphore } from './fair-semaphore.ts'
+import { Semaphore } from './semaphore.ts'
 import { InflowBudget } from './inflow-budget.ts'
 
 const settled = async (promise: Promise<unknown>): Promise<boolean> => {
@@ -174,7 +174,7 @@ test('whatever is sent, memory is bounded and every body ends', () => {
 const tooLate = (): Error => new Error('too late')
 
 test('an owner has a part of the places; the service itself may have all', () => {
-  const places = new FairSemaphore({ places: 4, perOwner: 2, waitMsMax: 1_000 })
+  const places = new Semaphore({ places: 4, perOwner: 2, waitMsMax: 1_000 })
   assert.equal(places.enter('a', tooLate), null)
   assert.equal(places.enter('a', tooLate), null)
   assert.notEqual(places.enter('a', tooLate), null)
@@ -185,7 +185,7 @@ test('an owner has a part of the places; the service itself may have all', () =>
 })
 
 test('those who wait for a place take turns, and the work of the service goes first', async () => {
-  const places = new FairSemaphore({ places: 1, perOwner: 1, waitMsMax: 1_000 })
+  const places = new Semaphore({ places: 1, perOwner: 1, waitMsMax: 1_000 })
   places.enter('x', tooLate)
   const order: (string | null)[] = []
   const all = ['a', 'a', 'b', null].map(async owner => {
@@ -199,7 +199,7 @@ test('those who wait for a place take turns, and the work of the service goes fi
 })
 
 test('a place that does not come in time is given up, and is not lost for others', async () => {
-  const places = new FairSemaphore({ places: 1, perOwner: 1, waitMsMax: 20 })
+  const places = new Semaphore({ places: 1, perOwner: 1, waitMsMax: 20 })
   places.enter('a', tooLate)
   await assert.rejects(places.enter('b', tooLate)!, /too late/)
   places.leave('a')

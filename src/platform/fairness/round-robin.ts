@@ -1,11 +1,11 @@
 // A queue that serves its callers in turns: accounts in turns, and within an account its tenants. A caller with a
 // thousand items waiting delays another by one item per turn, not by a thousand.
 
-export class FairQueue<Item> {
+export class RoundRobin<Item> {
   readonly #items: (Item | undefined)[] = []
   #head = 0
   /** By the next part of the path. A Map keeps its order of insertion: the first is served, then goes to the end. */
-  readonly #branches = new Map<string, FairQueue<Item>>()
+  readonly #branches = new Map<string, RoundRobin<Item>>()
   #length = 0
 
   get length(): number {
@@ -19,7 +19,7 @@ export class FairQueue<Item> {
     if (key === undefined) return void this.#items.push(item)
     let branch = this.#branches.get(key)
     if (!branch) {
-      branch = new FairQueue<Item>()
+      branch = new RoundRobin<Item>()
       this.#branches.set(key, branch)
     }
     branch.push(item, path, depth + 1)

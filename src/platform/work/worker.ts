@@ -1,20 +1,20 @@
-// The kinds of loop, declared as data by the features and run by the supervisor.
-import type { Tx } from '../db/database.ts'
-import type { JournalEvent } from '../journal/read.ts'
+// The kinds of background worker, declared as data by the features and run by the supervisor. Leased work
+// (`leased-worker.ts`) is made of the first two.
 import type { Topic } from '../db/wakeups.ts'
+import type { Tx } from '../db/database.ts'
 import type { World } from '../world.ts'
 
 /** Does something at intervals, whether or not anything happened. */
-export interface Every {
-  kind: 'every'
+export interface Periodic {
+  kind: 'periodic'
   name: string
   seconds: number
   run(world: World, signal: AbortSignal): Promise<void>
 }
 
 /** Takes due work until there is none, then waits for a hint or its next poll. */
-export interface Work {
-  kind: 'work'
+export interface Due {
+  kind: 'due'
   name: string
   wakeOn: Topic
   pollSeconds: number
@@ -22,17 +22,12 @@ export interface Work {
   run(world: World, signal: AbortSignal): Promise<number>
 }
 
-/** Reads the journal exactly once, in order: what it writes and how far it has come are one transaction. */
+/**
+ * Reads the journal exactly once, in order: what it writes and how far it has come are one transaction. It is told which
+ * ids are next, not what they say, because it does its work in the database.
+ */
 export interface Tail {
   kind: 'tail'
-  name: string
-  batchMax: number
-  read(world: World, tx: Tx, events: JournalEvent[]): Promise<void>
-}
-
-/** As a tail, for readers that do their work in the database: they are told which ids are next, not what they say. */
-export interface RangeTail {
-  kind: 'range-tail'
   name: string
   batchMax: number
   /**
@@ -41,8 +36,8 @@ export interface RangeTail {
    */
   restMs?(): number
   read(world: World, tx: Tx, range: { after: number; upTo: number }): Promise<void>
-  /** Told after each commit: a hint to others must not come before what it is about. */
+  /** Called after each commit: a hint to others must not come before what it is about. */
   committed?(world: World): void
 }
 
-export type Loop = Every | Work | Tail | RangeTail
+export type Worker = Periodic | Due | Tail

@@ -5,11 +5,11 @@ import { after, test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { createMetrics } from '../../platform/metrics.ts'
+import { Throttle } from '../../platform/work/throttle.ts'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount, eventually } from '../../../test/support/factories.ts'
 import { aSink } from '../../../test/support/sink.ts'
 import { Courier, type Transport } from './courier.ts'
-import { Crowds } from './crowds.ts'
 import { claimDue } from '../queue/attempts.ts'
 
 const closing: (() => unknown)[] = []
@@ -75,7 +75,7 @@ test('what is turned away waits in the queue as if it had not been tried, and is
       ),
   }
   const world = { ...box.app.world, metrics: createMetrics() }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null }, mustYield: () => false })
+  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
   const { signal } = new AbortController()
   const delivery = async () => {
     const { body } = await account.api.get(`/v1/messages/${sent.message_id}`)
@@ -83,7 +83,7 @@ test('what is turned away waits in the queue as if it had not been tried, and is
   }
 
   assert.equal(await courier.takeNext(signal), 1)
-  await eventually('it is put off', async () => (await delivery()).status === 'queued')
+  await eventually('it is deferred', async () => (await delivery()).status === 'queued')
   assert.equal((await delivery()).attempts, 0)
   isCrowded = false
   assert.equal(await courier.takeNext(signal), 0)
@@ -107,7 +107,7 @@ test('mail that a throttled destination never took expires by its age', async ()
   })
   const transport: Transport = { sendIfAllowed: async () => [{ kind: 'crowded' }] }
   const world = { ...box.app.world, metrics: createMetrics() }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null }, mustYield: () => false })
+  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
   const message = async () => (await account.api.get(`/v1/messages/${body.message_id}`)).body
   const round = async (status: string) => {
     await courier.takeNext(new AbortController().signal)
@@ -125,24 +125,24 @@ test('mail that a throttled destination never took expires by its age', async ()
   assert.match((await message()).deliveries[0].response, /No attempt could be made/)
 })
 
-test('a crowd is put off by its length and pace, keeps a share, and is forgotten when it has drained', () => {
-  const crowds = new Crowds()
-  crowds.begin('slow.test', 20)
-  assert.equal(crowds.putOff('slow.test', 1), null, 'many, but nobody has waited too long')
-  crowds.note('slow.test')
-  const waits = [1, 100, 1_000_000].map(count => crowds.putOff('slow.test', count)!)
+test('a slow key is deferred by its length and pace, keeps a share, and is forgotten when it has drained', () => {
+  const throttle = new Throttle()
+  throttle.begin('slow.test', 20)
+  assert.equal(throttle.deferMs('slow.test', 1), null, 'many, but nobody has waited too long')
+  throttle.markSlow('slow.test')
+  const waits = [1, 100, 1_000_000].map(count => throttle.deferMs('slow.test', count)!)
   assert.deepEqual(
     waits,
     waits.toSorted((a, b) => a - b),
   )
   assert.equal(waits[0], 5_000)
   assert.equal(waits[2], 600_000)
-  assert.equal(crowds.size, 20)
-  assert.equal(crowds.putOff('other.test', 1), null)
-  crowds.end('slow.test', 1)
-  assert.equal(crowds.putOff('slow.test', 1), null, 'a share goes on being tried')
-  crowds.end('slow.test', 10)
-  assert.equal(crowds.size, 0)
+  assert.equal(throttle.size, 20)
+  assert.equal(throttle.deferMs('other.test', 1), null)
+  throttle.end('slow.test', 1)
+  assert.equal(throttle.deferMs('slow.test', 1), null, 'a share goes on being tried')
+  throttle.end('slow.test', 10)
+  assert.equal(throttle.size, 0)
 })
 
 test('new mail and mail that is due again are claimed in turns', async () => {

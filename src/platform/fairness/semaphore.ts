@@ -1,6 +1,6 @@
 // A number of places that owners (accounts) share: each may have a part of them, and those who wait take turns. Work of the
 // service itself has no owner; it may take any place and goes first.
-import { FairQueue } from './fair-queue.ts'
+import { RoundRobin } from './round-robin.ts'
 
 interface Waiting {
   owner: string | null
@@ -8,21 +8,21 @@ interface Waiting {
   hasGivenUp: boolean
 }
 
-export interface FairSemaphoreOptions {
+export interface SemaphoreOptions {
   places: number
   perOwner: number
   waitMsMax: number
 }
 
-export class FairSemaphore {
-  readonly #options: FairSemaphoreOptions
+export class Semaphore {
+  readonly #options: SemaphoreOptions
   #taken = 0
   readonly #takenBy = new Map<string, number>()
-  readonly #ownWork = new FairQueue<Waiting>()
+  readonly #ownWork = new RoundRobin<Waiting>()
   /** In the order of their turns: the first is looked at first, and goes to the end when it was served. */
-  readonly #waiting = new Map<string, FairQueue<Waiting>>()
+  readonly #waiting = new Map<string, RoundRobin<Waiting>>()
 
-  constructor(options: FairSemaphoreOptions) {
+  constructor(options: SemaphoreOptions) {
     this.#options = options
   }
 
@@ -85,9 +85,9 @@ export class FairSemaphore {
     if (owner !== null) this.#takenBy.set(owner, (this.#takenBy.get(owner) ?? 0) + 1)
   }
 
-  #queueOf(owner: string | null): FairQueue<Waiting> {
+  #queueOf(owner: string | null): RoundRobin<Waiting> {
     if (owner === null) return this.#ownWork
-    const queue = this.#waiting.get(owner) ?? new FairQueue<Waiting>()
+    const queue = this.#waiting.get(owner) ?? new RoundRobin<Waiting>()
     this.#waiting.set(owner, queue)
     return queue
   }
@@ -107,7 +107,7 @@ export class FairSemaphore {
   }
 }
 
-function firstThatWaits(queue: FairQueue<Waiting>): Waiting | null {
+function firstThatWaits(queue: RoundRobin<Waiting>): Waiting | null {
   for (let next = queue.take(); next; next = queue.take()) if (!next.hasGivenUp) return next
   return null
 }

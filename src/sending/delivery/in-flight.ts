@@ -1,7 +1,8 @@
-// What this process holds of the queue: the leases, how much of it costs us anything right now, and whether there is room for
-// more. Mail that waits for a slow destination holds its place there, not the place of others.
+// What this process has leased of the queue, how much of it costs us anything right now, and how much more may be claimed.
+// Mail that waits for a slow destination takes its place there, not the place of others.
 import { availableParallelism } from 'node:os'
-import { Crowds } from './crowds.ts'
+import type { LoadShedder } from '../../platform/work/load-shedder.ts'
+import { Throttle } from '../../platform/work/throttle.ts'
 import type { Claimed } from '../queue/attempts.ts'
 import type { Key } from '../queue/keys.ts'
 import type { AttemptLease } from '../queue/leases.ts'
@@ -9,32 +10,32 @@ import type { AttemptLease } from '../queue/leases.ts'
 /** Enough to keep the connections busy; what was claimed goes before a newcomer of another tenant, so not more. */
 const IN_FLIGHT_MAX = 600
 /** With what waits for slow destinations: bounds the memory. */
-const HELD_MAX = 2_000
+const LEASED_MAX = 2_000
 const CLAIM_MAX = 300
 /**
  * Being prepared or recorded while others wait for what this process does as well, and how often more is claimed then: mail
  * goes on being delivered, but what they wait for goes first. Few at a time and all the time would cost three times as much
  * a mail.
  */
-const ACTIVE_MAX_YIELDING = 16 * Math.max(1, availableParallelism() - 1)
-const CLAIM_EVERY_MS_YIELDING = 100
+const ACTIVE_MAX_WHILE_BUSY = 16 * Math.max(1, availableParallelism() - 1)
+const CLAIM_EVERY_MS_WHILE_BUSY = 100
 /** So long under way, and its destination counts as slow. */
 const SLOW_MS = 5_000
 const LOOK_AGAIN_MS = 500
 
-export class Flight {
-  readonly crowds = new Crowds()
+export class InFlight {
+  readonly destinations = new Throttle()
   /** Null once the mail is on its way back to the queue: that lease must not be taken again. */
   readonly #leases = new Map<string, AttemptLease | null>()
   /** When the conversation about it began, by the same key; the oldest first. */
   readonly #talking = new Map<string, { domain: string; since: number }>()
-  readonly #mustYield: () => boolean
+  readonly #load: LoadShedder
   #idle = 0
   #onRoom: (() => void) | null = null
   #claimedAt = 0
 
-  constructor(mustYield: () => boolean) {
-    this.#mustYield = mustYield
+  constructor(load: LoadShedder) {
+    this.#load = load
   }
 
   get size(): number {
@@ -48,20 +49,20 @@ export class Flight {
   begin(claimed: readonly Claimed[], leaseToken: string): void {
     for (const delivery of claimed) {
       this.#leases.set(keyOf(delivery, leaseToken), leaseOf(delivery, leaseToken))
-      this.crowds.begin(delivery.recipient_domain, 1)
+      this.destinations.begin(delivery.recipient_domain, 1)
     }
   }
 
   end(deliveries: readonly Claimed[], leaseToken: string): void {
     for (const delivery of deliveries) {
       if (!this.#leases.delete(keyOf(delivery, leaseToken))) continue
-      this.crowds.end(delivery.recipient_domain, 1)
+      this.destinations.end(delivery.recipient_domain, 1)
     }
     this.#onRoom?.()
   }
 
-  /** It is still in flight until this is on record, but no longer ours to keep. */
-  giveBack(deliveries: readonly Claimed[], leaseToken: string): void {
+  /** It is still in flight until its return to the queue is on record, but its lease is no longer ours to keep. */
+  release(deliveries: readonly Claimed[], leaseToken: string): void {
     for (const delivery of deliveries) {
       const key = keyOf(delivery, leaseToken)
       if (this.#leases.has(key)) this.#leases.set(key, null)
@@ -93,36 +94,36 @@ export class Flight {
     }
   }
 
-  /** Waits until there is room, and answers how much may be claimed; 0 when the signal says so. */
-  async room(signal: AbortSignal): Promise<number> {
+  /** Waits until more may be claimed, and answers how much; 0 when the signal says so. */
+  async claimLimit(signal: AbortSignal): Promise<number> {
     for (;;) {
       if (signal.aborted) return 0
-      const room = Math.min(this.#mustYield() ? this.#roomYielding() : this.#room(), HELD_MAX - this.size)
+      const room = Math.min(this.#load.isBusy ? this.#roomWhileBusy() : this.#room(), LEASED_MAX - this.size)
       if (room > 0) {
         this.#claimedAt = performance.now()
         return Math.min(CLAIM_MAX, room)
       }
       await this.#change(signal)
-      this.#noteSlow()
+      this.#markSlow()
     }
   }
 
   /** None until half of it is free: claims are made in batches. */
   #room(): number {
-    const room = IN_FLIGHT_MAX - (this.size - this.crowds.size)
+    const room = IN_FLIGHT_MAX - (this.size - this.destinations.size)
     return room >= IN_FLIGHT_MAX / 2 ? room : 0
   }
 
-  #roomYielding(): number {
-    if (performance.now() - this.#claimedAt < CLAIM_EVERY_MS_YIELDING) return 0
-    const room = ACTIVE_MAX_YIELDING - (this.size - this.#talking.size - this.#idle)
-    return room >= ACTIVE_MAX_YIELDING / 2 ? room : 0
+  #roomWhileBusy(): number {
+    if (performance.now() - this.#claimedAt < CLAIM_EVERY_MS_WHILE_BUSY) return 0
+    const room = ACTIVE_MAX_WHILE_BUSY - (this.size - this.#talking.size - this.#idle)
+    return room >= ACTIVE_MAX_WHILE_BUSY / 2 ? room : 0
   }
 
   /** Until something ends, or it is time to look whether something will not. */
   async #change(signal: AbortSignal): Promise<void> {
     await new Promise<void>(resolve => {
-      const timer = setTimeout(resolve, this.#mustYield() ? CLAIM_EVERY_MS_YIELDING : LOOK_AGAIN_MS)
+      const timer = setTimeout(resolve, this.#load.isBusy ? CLAIM_EVERY_MS_WHILE_BUSY : LOOK_AGAIN_MS)
       this.#onRoom = () => {
         clearTimeout(timer)
         resolve()
@@ -132,11 +133,11 @@ export class Flight {
     this.#onRoom = null
   }
 
-  #noteSlow(): void {
+  #markSlow(): void {
     const before = performance.now() - SLOW_MS
     for (const { domain, since } of this.#talking.values()) {
       if (since > before) return
-      this.crowds.note(domain)
+      this.destinations.markSlow(domain)
     }
   }
 }
