@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { describeApi } from '../src/app.ts'
 import { describedApp } from '../src/describe.ts'
 import { readConfig } from '../src/platform/config.ts'
-import { describeSchema } from '../src/platform/db/schema-text.ts'
+import { describeSchema } from './schema-text.ts'
 import { databaseIn, startCluster } from '../test/support/cluster.ts'
 
 const read = readConfig({})

@@ -104,13 +104,15 @@ function buildShared(world: World, publicUrl: () => string) {
   }
 }
 
-export interface AppOptions {
+interface AppOptions {
   config: Config
   clock: Clock
   log: Log
   databaseUrl: string
   adminToken: string
   secrets: Secrets
+  /** In tests: a transaction that is opened inside another one fails. */
+  forbidsNesting?: boolean
 }
 
 export interface App {
@@ -192,13 +194,14 @@ export const describeApi = (contracts: readonly Contract[]) =>
     license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
   })
 
-function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): World {
+function buildWorld({ config, clock, log, databaseUrl, secrets, forbidsNesting = false }: AppOptions): World {
   const metrics = createMetrics()
   const wakeups = new Wakeups()
   const db = new Database({
     url: databaseUrl,
     replicaUrl: config.DATABASE_REPLICA_URL,
     connectionsMax: config.DATABASE_POOL,
+    forbidsNesting,
     clock,
     auditMac: content => contentMac(secrets, content),
     onAppend: ({ hasEvents, hasEntries }) => {

@@ -14,7 +14,7 @@ import type { Gate } from './sending/messages/gate.ts'
 import { runAtOnce } from './platform/slices.ts'
 import { prepareSubmission } from './sending/messages/prepare.ts'
 
-export interface OperatorMail {
+interface OperatorMail {
   to: string
   subject: string
   text: string

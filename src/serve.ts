@@ -14,7 +14,7 @@ import { createLog, type Log } from './platform/log.ts'
 import { Secrets } from './platform/secrets.ts'
 import { welcome } from './welcome.ts'
 
-/** SIGTERM drains within 30 s (RELIABILITY P20); what hangs longer is cut. */
+/** SIGTERM drains within 30 s; what hangs longer is cut. */
 const STOP_MS_MAX = 29_000
 
 /** What was opened before a start was called off gets this long to close. */
@@ -83,7 +83,7 @@ async function start(config: Config, { log, wait, opened }: Starting): Promise<A
   return app
 }
 
-export interface Prepared {
+interface Prepared {
   app: App
   isNewInstallation: boolean
   close: () => Promise<void>
@@ -114,7 +114,7 @@ export async function prepare(config: Config, { log, wait }: Omit<Starting, 'ope
   }
 }
 
-export interface OpenDatabase {
+interface OpenDatabase {
   url: string
   isNew: boolean
   close: () => Promise<void>

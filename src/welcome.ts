@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Demo } from './demo.ts'
 import type { Config } from './platform/config.ts'
 
-export interface SmtpPorts {
+interface SmtpPorts {
   submission: number | null
   mx: number | null
 }

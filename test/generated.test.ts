@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { describeApi } from '../src/app.ts'
 import { variables } from '../src/platform/config.ts'
-import { describeSchema } from '../src/platform/db/schema-text.ts'
+import { describeSchema } from '../scripts/schema-text.ts'
 import { aDatabase, theBox } from './support/box.ts'
 
 const committed = (name: string) => readFile(new URL(`../${name}`, import.meta.url), 'utf8')

@@ -3,7 +3,7 @@
 import { RoundRobin } from './fairness/round-robin.ts'
 import { runForNobody } from './owner.ts'
 
-export interface BatcherOptions<Item, Result> {
+interface BatcherOptions<Item, Result> {
   /** Does the work for all items at once; answers in the same order. A rejection rejects every caller of the batch. */
   run: (items: Item[]) => Promise<Result[]>
   itemsMax: number

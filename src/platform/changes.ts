@@ -1,7 +1,7 @@
 // What a PATCH really changes: only fields that were given and differ. Null when nothing does, so that a repeated PATCH
 // writes nothing and leaves no audit entry.
 
-export interface Changes<T> {
+interface Changes<T> {
   before: Partial<T>
   after: Partial<T>
 }

@@ -3,10 +3,10 @@
 import { resolve } from 'node:path'
 import { cidrList, parseCidr, type CidrList } from './net/cidr.ts'
 
-export const ROLES = ['api', 'submission', 'mx', 'worker'] as const
-export type Role = (typeof ROLES)[number]
+const ROLES = ['api', 'submission', 'mx', 'worker'] as const
+type Role = (typeof ROLES)[number]
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** A next hop that is used instead of an MX look-up. `domain` is `*` for all. */

@@ -13,7 +13,7 @@ import {
 } from 'node:crypto'
 
 /** Each use has its own key, so that a token of one kind can never be passed off as another. */
-export type Purpose =
+type Purpose =
   | 'seal'
   | 'cursor'
   | 'audit-mac'

@@ -12,7 +12,7 @@ interface Entry<T> {
   until: number
 }
 
-export interface SharedCacheOptions<T> {
+interface SharedCacheOptions<T> {
   clock: Clock
   entriesMax: number
   load: (key: string) => Promise<Loaded<T>>

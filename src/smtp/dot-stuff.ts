@@ -9,7 +9,7 @@ const LF = 10
 const DOT = 46
 
 /** A message as it goes over the wire. */
-export interface WireForm {
+interface WireForm {
   /** The source with its leading dots doubled. The same buffer when, as almost always, no line begins with a dot. */
   content: Buffer
   /** Such a message must not be sent: it may look like two. */

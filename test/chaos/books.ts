@@ -79,13 +79,13 @@ function checkCopies(
   const lost = [...load.acknowledged.keys()].filter(each => !copies.has(each) && !purged.has(each))
   expect('acknowledged but never received', lost.length, 0)
   const extra = site.sink.received.length - copies.size
-  console.log(`${extra} extra copies after ${kills} kills (P4 allows those whose result could not be recorded)`)
+  console.log(`${extra} extra copies after ${kills} kills (those whose result could not be recorded may be)`)
   if (extra > kills * 600) faults.push(`${extra} extra copies are more than what was in flight at ${kills} kills`)
   const ids = new Set(site.sink.received.map(mail => /^Message-ID: (.+)$/m.exec(mail.source)?.[1]))
   expect('Message-IDs, one for all copies of a message', ids.size, copies.size)
 }
 
-/** Held = released + cancelled, for each delivery and in all (P6); nothing is held any more. */
+/** Held = released + cancelled, for each delivery and in all; nothing is held any more. */
 async function checkHolds(one: Count, expect: Expect): Promise<void> {
   const held = await one(`select count(*) from events where type = 'held'`)
   console.log(`${held} times held`)
@@ -122,7 +122,7 @@ async function checkTails({ accountId }: Books, one: Count, expect: Expect): Pro
   }
 }
 
-/** Every event since the webhook was created has reached it (P10). */
+/** Every event since the webhook was created has reached it. */
 async function checkWebhook({ receiver, accountId }: Books, client: pg.Client, expect: Expect): Promise<void> {
   const open = `select count(*) from webhook_attempts where status in ('pending', 'failed')`
   await until(async () => Number((await client.query(open)).rows[0].count) === 0)

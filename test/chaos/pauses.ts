@@ -1,5 +1,5 @@
 // Pauses against eight workers, each a process: after a pause call has answered, no SMTP transaction that it matches begins
-// (P5), by the clock of the sink, and nothing is lost or doubled (P6).
+// by the clock of the sink, and nothing is lost or doubled.
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Chaos } from './run.ts'

@@ -1,5 +1,5 @@
 // `npm run chaos [-- kills|pauses|outages] [--rounds N] [--seed S]`: the service broken on purpose, and the books checked afterwards.
-// kills: servers and PostgreSQL under load, killed at random moments. pauses: pauses against eight workers (P5).
+// kills: servers and PostgreSQL under load, killed at random moments. pauses: pauses against eight workers.
 // outages: the database away for seconds under two servers, with no process dying.
 import { createHash } from 'node:crypto'
 import { parseArgs } from 'node:util'

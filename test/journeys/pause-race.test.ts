@@ -1,5 +1,5 @@
-// After a pause call has answered no SMTP transaction that it matches begins, whoever is at work (RELIABILITY P5), and
-// nothing is lost or doubled by pausing and resuming in the middle of a send (P6).
+// After a pause call has answered no SMTP transaction that it matches begins, whoever is at work, and
+// nothing is lost or doubled by pausing and resuming in the middle of a send.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'

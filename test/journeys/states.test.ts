@@ -1,5 +1,5 @@
-// Whatever is done to it, a delivery goes through its states as DECISIONS §3 draws them, one event for each change, and ends
-// in one that it never leaves (RELIABILITY P3). A seeded muddle of pauses, purges, complaints and time.
+// Whatever is done to it, a delivery goes through its states one after the other, one event for each change, and ends
+// in one that it never leaves. A seeded muddle of pauses, purges, complaints and time.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

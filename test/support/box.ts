@@ -95,6 +95,7 @@ export async function aBox(options: { environment?: Environment; databaseUrl?: s
     databaseUrl,
     adminToken: ADMIN_TOKEN,
     secrets: new Secrets(SECRET_KEY),
+    forbidsNesting: true,
   })
   await app.start()
   const baseUrl = app.url ?? ''

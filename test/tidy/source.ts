@@ -14,12 +14,14 @@ export interface SourceFile {
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Everything under src but tests and what only tests use. */
-export function sourceFiles(): SourceFile[] {
-  return globSync('src/**/*.ts', { cwd: ROOT })
-    .filter(path => !/\.(test|fixture)\.ts$/.test(path))
-    .toSorted()
-    .map(readSource)
-}
+export const sourceFiles = (): SourceFile[] =>
+  readAll('src/**/*.ts').filter(({ path }) => !/\.(test|fixture)\.ts$/.test(path))
+
+/** All code there is: the sources, their tests, benchmarks and scripts. */
+export const allFiles = (): SourceFile[] =>
+  ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'scripts/*.{ts,mjs}'].flatMap(readAll)
+
+const readAll = (pattern: string): SourceFile[] => globSync(pattern, { cwd: ROOT }).toSorted().map(readSource)
 
 function readSource(path: string): SourceFile {
   const text = readFileSync(join(ROOT, path), 'utf8')

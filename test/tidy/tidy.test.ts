@@ -56,10 +56,12 @@ test('mail is pure', () => {
   assert.deepEqual(found, [])
 })
 
+const PRIVATE = /\/(contract|routes|loops|feature|(?:[\w-]+-)?queries)\.ts$/
+
 test('contract, routes, queries and loops are private to their folder; the root alone asks for features', () => {
   const found = objections(({ path, imports }) =>
     imports
-      .filter(({ from, isRelative }) => isRelative && /\/(contract|routes|queries|loops|feature)\.ts$/.test(from))
+      .filter(({ from, isRelative }) => isRelative && PRIVATE.test(from))
       .filter(({ from }) => !from.startsWith('src/platform/') && folderOf(from) !== folderOf(path))
       .filter(({ from }) => !(path === 'src/app.ts' && from.endsWith('/feature.ts')))
       .map(({ from }) => `must not import ${from}`),
@@ -74,13 +76,37 @@ test('each library is known in one place', () => {
     ajv: /^src\/platform\/http\//,
     pino: /^src\/platform\/log\.ts/,
     'postal-mime': /^src\/mail\//,
+    undici: /^src\/platform\/net\//,
+    selfsigned: /^src\/platform\/tls\.ts/,
+    'prom-client': /^src\/platform\//,
+    '@scalar': /^src\/platform\/http\//,
   }
+  const used = new Set(files.flatMap(({ imports }) => imports.map(({ from }) => from.split('/')[0]!)))
+  assert.deepEqual(
+    Object.keys(homes).filter(library => !used.has(library)),
+    [],
+    'nothing imports these any more',
+  )
   const found = objections(({ path, imports }) =>
     imports
       .filter(
         ({ from, isRelative }) => !isRelative && homes[from.split('/')[0]!] && !homes[from.split('/')[0]!]!.test(path),
       )
       .map(({ from }) => `must not import ${from}`),
+  )
+  assert.deepEqual(found, [])
+})
+
+test('no transaction is opened inside a transaction', () => {
+  const opens = /\.transact(?:Lightly)?\(/
+  const found = objections(({ lines }) =>
+    lines.flatMap((line, start) => {
+      if (!opens.test(line)) return []
+      const indent = line.search(/\S/)
+      const end = lines.findIndex((each, index) => index > start && each.search(/\S/) <= indent && each !== '')
+      const inner = lines.slice(start + 1, end).findIndex(each => opens.test(each))
+      return inner === -1 ? [] : [`line ${start + inner + 2} is inside the transaction of line ${start + 1}`]
+    }),
   )
   assert.deepEqual(found, [])
 })
@@ -172,6 +198,18 @@ function longFunctions(lines: string[]): string[] {
     return end - start > 60 ? [`${head[2] ?? head[3]} has ${end - start + 1} lines`] : []
   })
 }
+
+const FOLDER_FILES_MAX = 25
+/** Folders that are still too large; these numbers only go down. */
+const LARGE_FOLDERS: Record<string, number> = { 'src/sending/delivery': 42 }
+
+test('no folder holds more files than one can survey', () => {
+  const folders = Map.groupBy(files, ({ path }) => folderOf(path))
+  const found = [...folders]
+    .filter(([folder, own]) => own.length > (LARGE_FOLDERS[folder] ?? FOLDER_FILES_MAX))
+    .map(([folder, own]) => `${folder}: ${own.length} files`)
+  assert.deepEqual(found, [])
+})
 
 test('every file begins by saying what it is for', () => {
   const found = objections(({ lines }) =>

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { component, DateTime, Int64, Limit, Nullable, Uuid } from '../../platform/http/schemas.ts'
 
-export const REASONS = ['hard_bounce', 'complaint', 'unsubscribe', 'manual'] as const
+const REASONS = ['hard_bounce', 'complaint', 'unsubscribe', 'manual'] as const
 
 export const SuppressionEntry = component(
   'SuppressionEntry',

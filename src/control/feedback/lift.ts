@@ -3,7 +3,7 @@ import type { Tx } from '../../platform/db/database.ts'
 import { listedAddress } from './listed-address.ts'
 import { deleteOldBounce } from './queries.ts'
 
-export interface OldBounce {
+interface OldBounce {
   accountId: string
   tenantId: string
   address: string

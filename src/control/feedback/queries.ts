@@ -43,7 +43,7 @@ const columns = sql`id, tenant_id, address, reason, detail, created_at`
 
 const toEntry = (row: Row): SuppressionEntry => ({ ...row, created_at: row.created_at.toISOString() })
 
-export interface SuppressionFilter {
+interface SuppressionFilter {
   tenantId: string | null
   reason: string | null
   part: string | null

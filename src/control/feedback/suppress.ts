@@ -4,7 +4,7 @@ import { newId } from '../../platform/ids.ts'
 import { listedAddress } from './listed-address.ts'
 import { insertSuppressions } from './queries.ts'
 
-export type SuppressionReason = 'hard_bounce' | 'complaint' | 'unsubscribe' | 'manual'
+type SuppressionReason = 'hard_bounce' | 'complaint' | 'unsubscribe' | 'manual'
 
 export interface Suppression {
   accountId: string

@@ -3,7 +3,7 @@
 import { breadthOf, kindOf, SCOPE_KINDS, type PauseFacts, type PauseScope, type ScopeKind } from './scopes.ts'
 
 /** What a pause can be about, but for the recipient: the same for all recipients of a message. */
-export type MessageFacts = Omit<PauseFacts, 'recipientDomain'>
+type MessageFacts = Omit<PauseFacts, 'recipientDomain'>
 
 interface Indexed<P> {
   pause: P

@@ -11,7 +11,7 @@ import { countActive, findActive, insertSuspension } from './queries.ts'
 /** Each is looked at whenever mail of the account is accepted or attempted. */
 const ACTIVE_MAX = 1_000
 
-export interface NewPause {
+interface NewPause {
   accountId: string
   tenantId: string | null
   scopeType: ScopeType

@@ -14,7 +14,7 @@ const NETWORKS_PER_SUBJECT_MAX = 20
 /** About 5 MB. Beyond it the one that began the longest ago is told and forgotten. */
 const ENTRIES_MAX = 10_000
 
-export interface AuthFailure {
+interface AuthFailure {
   /** What was guessed at: a key, or a credential and the way in which it failed. */
   subject: string
   accountId: string

@@ -20,7 +20,7 @@ import { FailureLimit } from './failure-limit.ts'
 import { listKeysByPrefixAnywhere, type KeyRow } from './queries.ts'
 import { updateLastUsed } from '../api-keys/last-used.ts'
 
-export interface Credentials {
+interface Credentials {
   access: Access
   authorization: string | undefined
   adminToken: string | undefined

@@ -4,7 +4,7 @@ import { isWithin } from '../../platform/net/cidr.ts'
 import type { KeyPrincipal } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 
-export interface Renewable {
+interface Renewable {
   allowed_cidrs: readonly string[]
   /** Null: never. */
   expires_at: string | null

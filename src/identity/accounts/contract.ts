@@ -40,7 +40,7 @@ export const Account = component(
 export type Account = Static<typeof Account>
 
 /** What a tenant's or an inbox's key may know of the account. */
-export const AccountSummary = component('AccountSummary', Type.Object(publicFields))
+const AccountSummary = component('AccountSummary', Type.Object(publicFields))
 
 const AccountUpdate = component('AccountUpdate', Type.Partial(Type.Object(settings)))
 export type AccountUpdate = Static<typeof AccountUpdate>

@@ -8,7 +8,7 @@ import type { ApiKeyWithSecret } from '../api-keys/key-schema.ts'
 import type { Account, AccountCreate } from './contract.ts'
 import { insertAccount } from './queries.ts'
 
-export interface NewAccount {
+interface NewAccount {
   account: Account
   api_key: ApiKeyWithSecret
 }

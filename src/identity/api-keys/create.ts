@@ -10,7 +10,7 @@ import type { ApiKeyWithSecret } from './key-schema.ts'
 import { issueKey } from './issue.ts'
 import { requireInboxTenant } from './queries.ts'
 
-/** `suspend` and `admin` need an account-wide key; feedback concerns more than one inbox (DECISIONS §2). */
+/** `suspend` and `admin` need an account-wide key; feedback concerns more than one inbox. */
 const SCOPES_OF_LEVEL: Record<Level, readonly Scope[]> = {
   account: ['send', 'read', 'feedback', 'suspend', 'admin'],
   tenant: ['send', 'read', 'feedback'],

@@ -6,7 +6,7 @@ import { mintApiKey } from '../../platform/secrets.ts'
 import type { ApiKeyWithSecret } from './key-schema.ts'
 import { insertKey } from './queries.ts'
 
-export interface KeyOrder {
+interface KeyOrder {
   accountId: string
   tenantId: string | null
   inboxId: string | null

@@ -24,7 +24,7 @@ const toKey = (row: Row): ApiKey => ({
   last_used_at: row.last_used_at?.toISOString() ?? null,
 })
 
-export interface NewKey {
+interface NewKey {
   id: string
   accountId: string
   tenantId: string | null

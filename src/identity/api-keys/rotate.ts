@@ -12,7 +12,7 @@ import { requireKeyForUpdate, updateKeyRevoked, updateKeySecret } from './querie
 export function rotateKey(world: World, by: Actor, caller: KeyPrincipal, id: string): Promise<ApiKeyWithSecret> {
   return world.db.transact(by, async tx => {
     const current = await requireKeyForUpdate(tx, caller.reach, id)
-    // A tenant's key may renew its equals, never one that can do more than itself (DECISIONS §2, tenant_admin).
+    // A tenant's key may renew its equals, never one that can do more than itself.
     if (caller.level !== 'account' && !current.scopes.every(scope => caller.scopes.has(scope))) {
       throw refuse('forbidden', 'This key holds scopes that yours does not.')
     }

@@ -17,7 +17,7 @@ import { findNameAboveAnywhere, insertDomain } from './queries.ts'
 import { isReservedName } from './reserved-names.ts'
 import { keyPlace, type StoredDomain } from './stored-domain.ts'
 
-export interface DomainOrder {
+interface DomainOrder {
   reach: Reach
   tenantId: string
   name: string

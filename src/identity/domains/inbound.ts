@@ -7,7 +7,7 @@ import type { Domain } from './contract.ts'
 import { presentDomain } from './present.ts'
 import { requireDomainForUpdate, updateDomainInbound } from './queries.ts'
 
-export interface InboundChange {
+interface InboundChange {
   reach: Reach
   id: string
   isEnabled: boolean

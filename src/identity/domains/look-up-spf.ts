@@ -5,7 +5,7 @@ import { judgeSpf, spfReferences, type Verdict } from './judge.ts'
 /** A receiver asks no further either (RFC 7208 §4.6.4). */
 const LOOK_UPS_MAX = 10
 
-export type SpfLook = { verdict: Verdict } | { failure: string }
+type SpfLook = { verdict: Verdict } | { failure: string }
 
 export async function lookUpSpf(dns: Dns, name: string, host: string): Promise<SpfLook> {
   const answer = await dns.txt(name)

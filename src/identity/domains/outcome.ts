@@ -5,13 +5,13 @@ import type { Finding, Findings, Purpose, StoredDomain } from './stored-domain.t
 /** The part of a domain that a check may change. */
 export type Checked = Pick<StoredDomain, 'findings' | 'verified_at' | 'mx_verified_at' | 'failing_since'>
 
-export interface Check {
+interface Check {
   records: Record<Purpose, Finding>
   now: Date
 }
 
-/** A verified domain loses that after so many daily checks in a row (DECISIONS §3). */
-export const FAILURES_MAX = 3
+/** A verified domain loses that after so many daily checks in a row: a record may be missing for a while. */
+const FAILURES_MAX = 3
 
 /** Somebody asked for it: the answer is the truth of this moment. */
 export function outcomeOfVerify(domain: StoredDomain, { records, now }: Check, isTaken: boolean): Checked {
@@ -38,7 +38,7 @@ export function outcomeOfRecheck(domain: StoredDomain, { records, now }: Check):
   return { findings: { records, failures }, verified_at, mx_verified_at, failing_since }
 }
 
-/** What makes a domain verified (SPEC, Domains). */
+/** What makes a domain verified. */
 export const DECISIVE = ['spf', 'dkim'] as const satisfies readonly Purpose[]
 
 const isInPlace = (records: Record<Purpose, Finding>): boolean =>

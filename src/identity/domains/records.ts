@@ -3,7 +3,7 @@ import { dkimRecord } from '../../mail/dkim/sign.ts'
 import type { Config } from '../../platform/config.ts'
 import type { Purpose, StoredDomain } from './stored-domain.ts'
 
-export interface WantedRecord {
+interface WantedRecord {
   purpose: Purpose
   type: 'TXT' | 'CNAME' | 'MX'
   name: string

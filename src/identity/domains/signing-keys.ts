@@ -6,7 +6,7 @@ import type { World } from '../../platform/world.ts'
 import { listSealedKeysAnywhere, type SealedKey } from './queries.ts'
 import { keyPlace } from './stored-domain.ts'
 
-export interface SigningKey {
+interface SigningKey {
   domain: string
   selector: string
   key: KeyObject

@@ -12,7 +12,7 @@ import { presentDomain } from './present.ts'
 import { requireDomain, requireDomainForUpdate, updateDomainChecked } from './queries.ts'
 import type { StoredDomain } from './stored-domain.ts'
 
-export interface DomainOfCaller {
+interface DomainOfCaller {
   reach: Reach
   id: string
 }

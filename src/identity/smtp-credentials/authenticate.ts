@@ -13,7 +13,7 @@ import { FailureLimit } from '../access/failure-limit.ts'
 import { LoginAddresses } from './login-addresses.ts'
 import { listCredentialsByUsernameAnywhere, type CredentialToCheck, updateCredentialsLastUsed } from './queries.ts'
 
-export interface SmtpLogin {
+interface SmtpLogin {
   username: string
   password: string
   ip: string

@@ -10,7 +10,7 @@ import { requireTenantInReach } from '../tenants/find.ts'
 import type { SmtpCredentialCreate, SmtpCredentialWithPassword } from './contract.ts'
 import { insertCredential } from './queries.ts'
 
-export interface CredentialOrder {
+interface CredentialOrder {
   reach: Reach
   tenantId: string
   wanted: SmtpCredentialCreate
@@ -29,7 +29,7 @@ export function createCredential(
       accountId: reach.accountId,
       tenantId,
       username: wanted.username ?? mintUsername(),
-      // 256 random bits need no slow hash (DECISIONS §2).
+      // 256 random bits need no slow hash.
       passwordHash: sha256(password),
       allowedCidrs: wanted.allowed_cidrs ?? [],
     })

@@ -20,7 +20,7 @@ const toCredential = (row: Row): SmtpCredential => ({
   last_used_at: row.last_used_at?.toISOString() ?? null,
 })
 
-export interface NewCredential {
+interface NewCredential {
   id: string
   accountId: string
   tenantId: string

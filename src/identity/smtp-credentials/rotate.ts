@@ -15,7 +15,7 @@ export function rotateCredential(
   caller: KeyPrincipal,
   id: string,
 ): Promise<SmtpCredentialWithPassword> {
-  // A tenant's key may renew what lets in to no more than itself (DECISIONS §2, tenant_admin). Asked before the
+  // A tenant's key may renew what lets in to no more than itself. Asked before the
   // credential is looked for, so that a key without the scope cannot learn which ids exist.
   if (!mayAct(caller, 'send')) throw refuse('insufficient_scope', 'This needs a key with the scope send.')
   return world.db.transact(by, async tx => {

@@ -8,7 +8,7 @@ import type { World } from '../../platform/world.ts'
 import type { Tenant, TenantCreate } from './contract.ts'
 import { insertTenant } from './queries.ts'
 
-/** Recipients of one message when the tenant has no other limit (DECISIONS §3). */
+/** Recipients of one message when the tenant has no other limit. */
 const RECIPIENTS_MAX_DEFAULT = 1000
 
 export const createTenant = (

@@ -6,7 +6,7 @@ import type { World } from '../../platform/world.ts'
 import type { Tenant, TenantUpdate } from './contract.ts'
 import { requireTenantForUpdate, updateTenantRow } from './queries.ts'
 
-export interface TenantChange {
+interface TenantChange {
   reach: Reach
   id: string
   patch: TenantUpdate

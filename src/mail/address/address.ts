@@ -46,11 +46,6 @@ export function formatAddress({ name, address }: Pick<Address, 'name' | 'address
   return safeName ? `${formatName(safeName)} <${address}>` : address
 }
 
-/** The domain of an address written as text, normalised; null when there is none. */
-export function domainOf(address: string): string | null {
-  return normaliseDomain(address.slice(address.lastIndexOf('@') + 1))
-}
-
 /** A domain name in lower-case ASCII, or null if mail cannot be addressed to it: no dot, an IP address, a bad label. */
 export function normaliseDomain(name: string): string | null {
   const ascii = ASCII_HOST.test(name) ? name.toLowerCase() : toAsciiDomain(name)

@@ -3,7 +3,7 @@
 
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 
-export type Token = {
+type Token = {
   /** What the address is for, one lower-case letter: `b` for bounces, `c` for complaints. It is under the code too. */
   kind: string
   /** A UUID as its 16 bytes. */

@@ -33,7 +33,7 @@ const OVERSIGNED_FIELDS = [
 /** Signed as often as they occur. */
 const SIGNED_FIELDS = ['In-Reply-To', 'References']
 
-export type DkimSigning = {
+type DkimSigning = {
   source: Buffer
   domain: string
   selector: string

@@ -12,9 +12,7 @@ const LINE_BYTES_MAX = 998 // RFC 5321 §4.5.3.1.6, the line break not counted
 const QUOTED_LINE_CHARS = 75 // 76 with the `=` of a soft line break, RFC 2045 §6.7 (5)
 const BASE64_LINE_BYTES = 57 // 76 characters, RFC 2045 §6.8
 
-export type EncodedText =
-  | { encoding: '7bit' | 'quoted-printable'; content: Buffer }
-  | { encoding: 'base64'; raw: Buffer }
+type EncodedText = { encoding: '7bit' | 'quoted-printable'; content: Buffer } | { encoding: 'base64'; raw: Buffer }
 
 /** Bytes encoded in one slice: a millisecond or two. */
 const SLICE_BYTES = 256 * BASE64_LINE_BYTES * 10

@@ -83,11 +83,6 @@ export function displayValue(value: string): string {
     .trim()
 }
 
-/** How many servers have passed the message on: the guard against loops (RFC 5321 §6.3). */
-export function countReceived(source: Buffer): number {
-  return readHeader(source).filter(field => field.lowerName === 'received').length
-}
-
 /** The source without the fields whose lower-case name matches. The same buffer when there are none. */
 export function removeFields(source: Buffer, matches: (lowerName: string) => boolean): Buffer {
   if (isHeaderTooLarge(source)) throw new RangeError('a message with so large a header is refused, not edited')
@@ -109,7 +104,7 @@ export function prependLines(source: Buffer, lines: string): Buffer {
 }
 
 /** A field from its first character to the one after its last line break; `colon` equals `start` if it has none. */
-export type FieldSpan = { start: number; colon: number; end: number }
+type FieldSpan = { start: number; colon: number; end: number }
 
 /** Where the fields of a header block lie. A line that begins with a blank belongs to the field above it. */
 export function fieldSpans(block: string): FieldSpan[] {

@@ -29,7 +29,7 @@ import { REPLY_CHARS_MAX, type SmtpReply } from './smtp-reply.ts'
 
 export type BounceClass = 'hard' | 'soft' | 'block' | 'transient'
 
-export type BounceRule = {
+type BounceRule = {
   id: string
   when: {
     codes?: readonly number[]

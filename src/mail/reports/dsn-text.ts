@@ -104,7 +104,7 @@ function failedRecipients(mail: ParsedMail): string[] {
   return named.map(name => name.trim()).filter(name => parseAddressOnly(name) !== null)
 }
 
-export interface Section {
+interface Section {
   address: string
   /** What the notice says of it. */
   text: string

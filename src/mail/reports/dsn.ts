@@ -9,7 +9,7 @@ import type { ParsedMail } from '../mime/parsed-mail.ts'
 import { reportedAddress, textsOfParts } from './report-parts.ts'
 import { parseReply, type SmtpReply } from './smtp-reply.ts'
 
-export type DsnAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
+type DsnAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
 
 /** What became of one recipient. */
 export type DsnReport = {

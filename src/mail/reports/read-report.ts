@@ -20,7 +20,7 @@ export interface Verdict {
 }
 
 /** The original's header may be long; of it only the marks of ours are kept. */
-export interface Complaint extends Omit<ArfReport, 'originalHeader'> {
+interface Complaint extends Omit<ArfReport, 'originalHeader'> {
   /** Local parts that look like tokens of ours. Whether they are is for the holder of the key to say. */
   tokens: string[]
 }

@@ -2,7 +2,7 @@
 // ask, of the sender, of themselves.
 
 /** `first`: it opens the answer, so what follows is said of it. `later`: somewhere in a sentence. */
-export type Naming = 'first' | 'later' | null
+type Naming = 'first' | 'later' | null
 
 /** RFC 2142, and what else people are told to write to. As a recipient it cannot be told from such advice. */
 const ROLES =

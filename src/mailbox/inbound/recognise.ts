@@ -12,7 +12,7 @@ export type Recognised =
   /** An address that every mail host must have (RFC 2142). */
   | { kind: 'role'; name: string }
 
-export interface Here {
+interface Here {
   secrets: Secrets
   clock: Clock
   config: Pick<Config, 'MX_HOST' | 'RETURN_PATH_HOST' | 'PLATFORM_DOMAIN'>

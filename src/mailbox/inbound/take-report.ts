@@ -9,7 +9,7 @@ import type { Recognised } from './recognise.ts'
 /** A mail may have many recipients of ours, and a report may name many: so many deliveries does one mail touch at most. */
 const FINDINGS_MAX = 100
 
-export interface Taken {
+interface Taken {
   /** How many deliveries it is about, as far as it is understood. None: it says nothing final, or nothing at all. */
   findings: number
   changes: Change[]

@@ -9,7 +9,7 @@ import { mailTextOf, subjectOf } from './mail-wording.ts'
 import type { ClaimedNotification } from './notification-queries.ts'
 import { openTarget } from './target.ts'
 
-export interface AlertMail {
+interface AlertMail {
   to: string
   subject: string
   text: string

@@ -13,7 +13,7 @@ import {
 } from '../../platform/http/schemas.ts'
 
 export const SEVERITIES = ['info', 'warning', 'critical'] as const
-export const CHANNELS = ['email', 'webhook', 'chat', 'paging'] as const
+const CHANNELS = ['email', 'webhook', 'chat', 'paging'] as const
 
 export const Alert = component(
   'Alert',

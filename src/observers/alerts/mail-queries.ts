@@ -2,7 +2,7 @@
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
 
-export interface MailShare {
+interface MailShare {
   accountId: string
   /** `2026-06-01`, UTC. */
   day: string

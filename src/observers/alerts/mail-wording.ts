@@ -4,7 +4,7 @@
 import { isRate, METRICS } from '../guardian/metric.ts'
 import type { Alert } from './contract.ts'
 
-export interface Worded {
+interface Worded {
   alert_id: string
   kind: string
   severity: Alert['severity']

@@ -29,7 +29,7 @@ export interface ClaimedNotification extends StoredTarget {
   created_at: Date
 }
 
-export interface RoomToTell {
+interface RoomToTell {
   leaseToken: string
   leaseUntil: Date
   /** What is being told; an account occurs as often as it has contacts among them. */

@@ -113,7 +113,7 @@ const toContact = (secrets: Secrets, { target, sealed_target, ...row }: ContactR
   last_failed_at: row.last_failed_at?.toISOString() ?? null,
 })
 
-export interface NewContact {
+interface NewContact {
   id: string
   accountId: string
   channel: string

@@ -103,7 +103,7 @@ interface ListRow extends Omit<AuditEntry, 'created_at' | 'actor' | 'target'> {
   target_id: string
 }
 
-export interface AuditFilter {
+interface AuditFilter {
   action: string | null
   beforeId: number | null
   limit: number

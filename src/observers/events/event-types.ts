@@ -1,4 +1,4 @@
-// The types of events there are (SPEC, Events).
+// The types of events there are.
 
 export const EVENT_TYPES = [
   'accepted',

@@ -6,7 +6,7 @@ import { within, type Reach } from '../../platform/principal.ts'
 import type { Event } from './contract.ts'
 import { presentEvent } from './present.ts'
 
-export interface EventFilter {
+interface EventFilter {
   type: string | null
   tenantId: string | null
   messageId: string | null

@@ -143,7 +143,7 @@ const factsOf = ({ rule, value, volume, limit, baseline }: Finding) => ({
 })
 
 /** One sentence: "Hard bounce rate of tenant 0190… is 9.2 % over the last hour (limit 8 %)." */
-export function titleOf({ rule, scope, value, limit }: Finding): string {
+function titleOf({ rule, scope, value, limit }: Finding): string {
   const metric = rule.metric.replaceAll('_', ' ')
   const name = metric.charAt(0).toUpperCase() + metric.slice(1)
   const write = (amount: number): string =>

@@ -15,7 +15,7 @@ import {
 import { METRICS } from './metric.ts'
 import { ACTIONS, SCOPE_TYPES } from './rule.ts'
 
-export const SEVERITIES = ['info', 'warning', 'critical'] as const
+const SEVERITIES = ['info', 'warning', 'critical'] as const
 
 /** Numbers up to here are exact; nobody counts further. */
 const NUMBER_MAX = 1e15

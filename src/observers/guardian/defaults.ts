@@ -1,4 +1,4 @@
-// The platform's own rules (DECISIONS §6), as data. Their ids are fixed; an account replaces one by saving a rule of the
+// The platform's own rules, as data. Their ids are fixed; an account replaces one by saving a rule of the
 // same name.
 import type { Rule } from './rule.ts'
 

@@ -38,7 +38,7 @@ const by = system('guardian')
 const WINDOW_MS_MAX = 604_800_000
 /** What was counted before a pass may be committed after it; longer than any transaction may take. */
 const OVERLAP_MS = 60_000
-/** SPEC, Limits: resume grace. */
+/** What a person resumed is not paused again for so long. */
 const GRACE_MS = 900_000
 const MINUTE_MS = 60_000
 /** Longer than roll-ups are behind under load. */

@@ -12,7 +12,7 @@ const SAMPLE_MAX = 5
 const DOMAINS_MAX = 5
 const ADDRESSES_MAX = 20
 
-export interface SampleEvent {
+interface SampleEvent {
   event_id: number
   type: string
   message_id: string | null
@@ -21,7 +21,7 @@ export interface SampleEvent {
   ip?: string
 }
 
-export interface Evidence {
+interface Evidence {
   sample: SampleEvent[]
   top_recipient_domains: { domain: string; count: number }[]
   /** Of distinct_ips: where the logins came from. */
@@ -115,7 +115,7 @@ const listAddresses = async (db: Db, scope: Scope, period: Period): Promise<stri
   return rows.map(row => row.address)
 }
 
-export interface Owner {
+interface Owner {
   suspend_mode: 'hold' | 'reject'
   /** Null where the scope lies in no single tenant. */
   tenant_id: string | null

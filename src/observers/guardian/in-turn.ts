@@ -1,6 +1,6 @@
 // A share of a pass for each account: who has much to look at gets what the others leave, and the rest at the next pass. Pure.
 
-export interface Taken<Item> {
+interface Taken<Item> {
   taken: Item[]
   /** Owners of what was left out. */
   cut: Set<string>

@@ -1,4 +1,4 @@
-// The guardian looks every ten seconds (DECISIONS §6).
+// The guardian looks every ten seconds.
 import type { Worker } from '../../platform/work/worker.ts'
 import { evaluate } from './evaluate.ts'
 import { HourCache } from './hour-cache.ts'

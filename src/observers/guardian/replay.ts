@@ -19,7 +19,7 @@ const ROWS_MAX = 50_000
 const FIRINGS_MAX = 1_000
 const HOUR_MS = 3_600_000
 
-export interface Replay {
+interface Replay {
   firings: Firing[]
   evaluated: number
 }

@@ -8,7 +8,7 @@ export const SCOPE_TYPES = ['tenant', 'domain', 'sender', 'credential', 'api_key
 export type ScopeType = (typeof SCOPE_TYPES)[number]
 
 export const ACTIONS = ['alert', 'throttle', 'suspend'] as const
-export type Action = (typeof ACTIONS)[number]
+type Action = (typeof ACTIONS)[number]
 
 export interface Rule {
   id: string

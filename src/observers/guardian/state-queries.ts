@@ -24,7 +24,7 @@ export const findLastPass = async (db: Db): Promise<Date | null> =>
   (await db.maybe<{ evaluated_at: Date | null }>(prepared`select evaluated_at from guardian_pass where id = 1`))
     ?.evaluated_at ?? null
 
-export interface Lease {
+interface Lease {
   token: string
   until: Date
 }
@@ -110,7 +110,7 @@ export const listStandings = (db: Db, scopes: readonly Scope[]): Promise<Standin
       where p.account_id = w.account_id and p.scope_type = w.scope_type and p.scope_value = w.scope_value) s
     order by w.n`)
 
-export interface Throttle {
+interface Throttle {
   tenant_id: string
   account_id: string
   rate_per_minute: number

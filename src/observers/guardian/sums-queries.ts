@@ -8,7 +8,7 @@ import { NO_TENANT } from '../metrics/counters.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
-/** The time that a baseline looks back (SPEC, Rule). */
+/** The time that a baseline looks back. */
 export const BASELINE_MS = 7 * 24 * HOUR_MS
 
 export interface Period {
@@ -188,7 +188,7 @@ export async function listAddressHistories(
   return histories
 }
 
-export interface Active {
+interface Active {
   /** Counted, or logged in, not before this. */
   since: Date
   /** Of accounts whose rules changed not before `since`: counted not before this. */
@@ -196,7 +196,7 @@ export interface Active {
   now: Date
 }
 
-export interface ActiveScopes {
+interface ActiveScopes {
   scopes: Scope[]
   /** Accounts that have more of them. */
   cut: Set<string>

@@ -74,7 +74,7 @@ export interface Span {
   sign: 1 | -1
 }
 
-export type TenantSum = Counters & { tenant_id: string }
+type TenantSum = Counters & { tenant_id: string }
 export type DomainSum = TenantSum & { scope_value: string }
 
 /** One row for the account (of no tenant), or one per tenant. Grouping by text as well took a fifth longer. */

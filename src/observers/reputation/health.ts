@@ -8,8 +8,8 @@ import type { Counters } from '../metrics/counters.ts'
 
 const Rate = (description: string) => Type.Number({ minimum: 0, maximum: 1, description })
 
-export const Health = component('Health', Type.Enum(['ok', 'warning', 'critical']))
-export type Health = Static<typeof Health>
+const Health = component('Health', Type.Enum(['ok', 'warning', 'critical']))
+type Health = Static<typeof Health>
 
 export const standingFields = {
   recipients_24h: Int64({ description: 'Accepted in the last 24 hours' }),

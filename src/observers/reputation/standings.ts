@@ -11,7 +11,7 @@ import { listDomainNames, listTenantNames } from './queries.ts'
 const TENANTS_MAX = 10_000
 const DOMAINS_MAX = 50_000
 
-export interface TenantStanding extends Standing {
+interface TenantStanding extends Standing {
   tenant_id: string
   name: string
 }

@@ -31,7 +31,7 @@ const attemptId = (webhookId: string, eventId: number): string => {
   return `${number.slice(0, 8)}-${number.slice(8)}-8000-${webhookId.slice(19)}`
 }
 
-export interface AttemptFilter {
+interface AttemptFilter {
   status: WebhookAttempt['status'] | null
   after: number | null
   limit: number

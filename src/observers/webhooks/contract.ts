@@ -15,7 +15,7 @@ import {
 import { EVENT_TYPES } from '../events/event-types.ts'
 
 const STATUSES = ['active', 'disabled'] as const
-export const ATTEMPT_STATUSES = ['pending', 'failed', 'delivered', 'dead'] as const
+const ATTEMPT_STATUSES = ['pending', 'failed', 'delivered', 'dead'] as const
 
 const EventTypes = Type.Array(Type.Enum([...EVENT_TYPES]), {
   maxItems: 100,

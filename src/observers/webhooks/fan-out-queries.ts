@@ -62,7 +62,7 @@ export const insertAttempts = (
     ), fanned as (${insertMatching(tx)})
     ${updateLanesOfFanned(tx)}`)
 
-export interface Slice {
+interface Slice {
   /** Null where there was no event. */
   last: number | null
   /** There may be more. */
@@ -135,7 +135,7 @@ export const deleteSettledBacklogs = (tx: Tx, after: number): Promise<number> =>
     delete from webhook_backlogs where account_id in (
       select account_id from webhook_backlogs where cursor >= ${after} for update skip locked)`)
 
-export interface Backlog {
+interface Backlog {
   account_id: string
   cursor: number
   up_to: number

@@ -1,8 +1,8 @@
-// The headers of a push (SPEC, Webhook delivery).
+// The headers of a push.
 import type { KeyObject } from 'node:crypto'
 import { sign } from './signature.ts'
 
-export interface PushFacts {
+interface PushFacts {
   type: string
   id: number
   /** 1 is the first. */

@@ -34,7 +34,7 @@ const LIMITS = {
 }
 
 /** An attempt, and where it goes once that has been looked up. */
-export interface Push extends ClaimedRow {
+interface Push extends ClaimedRow {
   target?: Target
 }
 

@@ -23,7 +23,7 @@ const toWebhook = (row: Row): Webhook => ({
 /** The newest id that was handed out. What commits after this statement has a greater one. */
 const newestEventId = sql`(select case when is_called then last_value else 0 end from events_id_seq)`
 
-export interface NewWebhook {
+interface NewWebhook {
   id: string
   accountId: string
   tenantId: string | null

@@ -10,7 +10,7 @@ const rowOf = (webhookId: string): string => `webhooks/${webhookId}/secret`
 export const sealSigningSecret = (secrets: Secrets, webhookId: string, secret: string): string =>
   secrets.seal(rowOf(webhookId), secret)
 
-export interface SealedSecrets {
+interface SealedSecrets {
   id: string
   secret: string
   old_secret: string | null

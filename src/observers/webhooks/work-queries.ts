@@ -4,7 +4,7 @@ import { prepared } from '../../platform/db/sql.ts'
 import type { JournalEvent } from '../../platform/journal/read.ts'
 import type { KeysAsked } from '../../platform/work/leased-work.ts'
 
-export interface DueLane {
+interface DueLane {
   webhook_id: string
   account_id: string
 }
@@ -25,12 +25,12 @@ export const lockDueLanes = (
       and (not (w.account_id = any(${exceptAccounts}::uuid[])) or l.webhook_id = any(${known}::uuid[]))
     order by l.due_at limit ${limit} for update of l skip locked`)
 
-export interface Room {
+interface Room {
   webhookId: string
   room: number
 }
 
-export interface Claim {
+interface Claim {
   lanes: readonly Room[]
   leaseToken: string
   leaseUntil: Date
@@ -96,7 +96,7 @@ export const updateLanes = (tx: Tx, webhookIds: readonly string[]): Promise<numb
       order by a.due_at limit 1)
     where l.webhook_id = any(${webhookIds}::uuid[])`)
 
-export type Lease = Pick<ClaimedRow, 'webhook_id' | 'event_id'> & { leaseToken: string }
+type Lease = Pick<ClaimedRow, 'webhook_id' | 'event_id'> & { leaseToken: string }
 
 export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
   tx.run(prepared`

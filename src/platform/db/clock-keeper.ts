@@ -1,4 +1,4 @@
-// Keeps the clock of this process at the database's time (RELIABILITY, Time).
+// Keeps the clock of this process at the database's time, so that the leases of all processes are of one length.
 import type { Clock } from '../clock.ts'
 import type { Database } from './database.ts'
 

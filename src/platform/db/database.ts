@@ -9,6 +9,7 @@ import type { Actor } from './actor.ts'
 import { Continuity } from './continuity.ts'
 import { isAway, isCollision, unavailable } from './errors.ts'
 import { locks } from './locks.ts'
+import { NestingGuard } from './nesting.ts'
 import { SharedPool } from './shared-pool.ts'
 import { sql, type Sql } from './sql.ts'
 
@@ -31,7 +32,7 @@ export interface Tx extends Db {
   audit(entry: AuditDraft): void
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   url: string
   replicaUrl: string | null
   connectionsMax: number
@@ -41,6 +42,8 @@ export interface DatabaseOptions {
   /** Called after a commit that appended to the journal, with what it appended. */
   onAppend: (appended: { hasEvents: boolean; hasEntries: boolean }) => void
   onError: (error: Error) => void
+  /** In tests: a transaction that is opened inside another one fails. */
+  forbidsNesting?: boolean
 }
 
 const COLLISION_TRIES_MAX = 4
@@ -49,10 +52,12 @@ export class Database implements Db {
   readonly #options: DatabaseOptions
   readonly #pool: SharedPool
   readonly #replica: SharedPool | null
+  readonly #nesting: NestingGuard | null
   readonly continuity = new Continuity()
 
   constructor(options: DatabaseOptions) {
     this.#options = options
+    this.#nesting = options.forbidsNesting ? new NestingGuard() : null
     const { connectionsMax, onError } = options
     const onLost = (error: Error): void => {
       this.continuity.noteLost()
@@ -103,7 +108,12 @@ export class Database implements Db {
     return this.#transactWith('begin; set local synchronous_commit = off', by, recipe)
   }
 
-  async #transactWith<T>(begin: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
+  #transactWith<T>(begin: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
+    const transact = () => this.#transactRepeatedly(begin, by, recipe)
+    return this.#nesting ? this.#nesting.run(by, transact) : transact()
+  }
+
+  async #transactRepeatedly<T>(begin: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.continuity.watch(this.#transactOnce(begin, by, recipe))

@@ -6,12 +6,12 @@ import { currentOwner } from '../owner.ts'
 import { isAway, unavailable } from './errors.ts'
 import type { Sql } from './sql.ts'
 
-export interface PoolOptions {
+interface PoolOptions {
   connectionsMax: number
   onError: (error: Error) => void
 }
 
-/** A statement without an answer for this long fails, and its connection is destroyed (RELIABILITY, database loss). */
+/** A statement without an answer for this long fails, and its connection is destroyed. */
 const STATEMENT_MS_MAX = 10_000
 /** For a connection, and before that for a place among those who may have one. */
 const CONNECT_MS_MAX = 5_000
@@ -21,7 +21,7 @@ const OWNER_SHARE = 0.4
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 pg.types.setTypeParser(pg.types.builtins.DATE, String)
 
-export interface Connection {
+interface Connection {
   client: pg.PoolClient
   /** Once; with the failure when the connection must not be used again. */
   release: (failure?: Error) => void

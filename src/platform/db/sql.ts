@@ -25,8 +25,6 @@ export const sql = (strings: TemplateStringsArray, ...values: unknown[]): Sql =>
 /** For statements that run all the time: saves parsing and planning at every call. */
 export const prepared = (strings: TemplateStringsArray, ...values: unknown[]): Sql => build(strings, values, true)
 
-export const empty: Sql = new Sql([''], [], false)
-
 /** Conditions that all hold; nothing given means no restriction. */
 export function all(conditions: readonly (Sql | null | false)[]): Sql {
   const given = conditions.filter(condition => condition instanceof Sql)

@@ -14,7 +14,7 @@ export type Account =
   | { readonly kind: 'other'; readonly uid: number; readonly gid: number }
   | { readonly kind: 'namespace'; readonly uid: number; readonly gid: number }
 
-export interface Command {
+interface Command {
   readonly file: string
   readonly args: string[]
   readonly uid?: number

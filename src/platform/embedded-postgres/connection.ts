@@ -8,7 +8,7 @@ import { PORT } from './settings.ts'
 const DATABASE = 'sluice'
 const CONNECT_TIMEOUT_MS = 5_000
 
-export interface Address {
+interface Address {
   readonly socketFolder: string
   /** The superuser's. */
   readonly password: string

@@ -14,7 +14,7 @@ export type Sighting =
   | { readonly kind: 'remains'; readonly socketFolder: string | null; readonly blocks: boolean }
   | RunningServer
 
-export interface RunningServer {
+interface RunningServer {
   readonly kind: 'running'
   readonly server: ProcessIdentity
   readonly status: 'starting' | 'ready' | 'stopping'

@@ -8,7 +8,7 @@ interface Waiting {
   hasGivenUp: boolean
 }
 
-export interface SemaphoreOptions {
+interface SemaphoreOptions {
   places: number
   perOwner: number
   waitMsMax: number

@@ -12,17 +12,14 @@ export type Access =
       kind: 'key'
       scope: Scope
       levels: readonly Level[]
-      /**
-       * Lets a tenant-bound key in whatever its scopes; the recipe decides what it may do (DECISIONS §2,
-       * tenant_admin).
-       */
+      /** Lets a tenant-bound key in whatever its scopes; the recipe decides what it may do. */
       tenantAdmin: boolean
     }
 
 export const anyone: Access & { kind: 'public' } = { kind: 'public' }
 export const operator: Access & { kind: 'operator' } = { kind: 'operator' }
 
-/** `suspend` and `admin` need an account-wide key (SPEC, Authentication 4); inbox keys get in only where named. */
+/** `suspend` and `admin` need an account-wide key; inbox keys get in only where named. */
 export const key = (
   scope: Scope,
   options: { levels?: readonly Level[]; tenantAdmin?: boolean } = {},
@@ -69,7 +66,7 @@ export interface Contract {
 export const endpoint = <const C extends Contract>(contract: C): C => contract
 
 /** What a handler is given. Its types say who may be calling. */
-export interface Call<C extends Contract> {
+interface Call<C extends Contract> {
   params: Record<PathNames<C['path']>, string>
   query: C['query'] extends TSchema ? Static<C['query']> : Record<string, never>
   headers: C['headers'] extends TSchema ? Static<C['headers']> : Record<string, never>
@@ -92,7 +89,7 @@ type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${in
 
 type BodyOf<S> = S extends TSchema ? Static<S> : S extends { raw: string } ? string | Buffer : null
 
-export type Reply<C extends Contract> = {
+type Reply<C extends Contract> = {
   [Status in keyof C['replies']]: {
     status: Status
     body: BodyOf<C['replies'][Status]>

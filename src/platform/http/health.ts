@@ -12,13 +12,13 @@ export interface ReadinessCheck {
   run(): Promise<string | null>
 }
 
-/** More, and windows, leases and schedules of several machines would no longer agree (ARCHITECTURE, Time). */
+/** More, and windows, leases and schedules of several machines would no longer agree. */
 const SKEW_MS_MAX = 5_000
 /** Probes come from several sides at once; they share one look. */
 const REMEMBER_MS = 500
 const CHECK_MS_MAX = 3_000
 
-export const healthzEndpoint = endpoint({
+const healthzEndpoint = endpoint({
   method: 'GET',
   path: '/healthz',
   summary: 'The process is alive',
@@ -29,7 +29,7 @@ export const healthzEndpoint = endpoint({
 
 const Checks = Type.Record(Type.String(), Type.String())
 
-export const readyzEndpoint = endpoint({
+const readyzEndpoint = endpoint({
   method: 'GET',
   path: '/readyz',
   summary: 'The process may take traffic',

@@ -38,7 +38,7 @@ export class LargeBodies {
   }
 }
 
-export interface LargeBodyOptions {
+interface LargeBodyOptions {
   /** As text, for the thread. */
   schema: string
   textRefusal: RefusalCode | undefined

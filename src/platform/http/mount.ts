@@ -32,7 +32,7 @@ export const pageTurns = (): Semaphore => new Semaphore(PAGES_AT_ONCE)
 const tooManyPages = () =>
   refuse('unavailable', 'Too many lists of this account are being read. Try again shortly.', { retryAfterSeconds: 5 })
 
-export interface Mounting {
+interface Mounting {
   identify: Identify
   pages: Semaphore
 }

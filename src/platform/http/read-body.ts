@@ -15,7 +15,7 @@ const SWEEP_MS = 1_000
 /** Most bodies fit into what their first chunk makes room for. */
 const BELIEVED_BYTES_MAX = 64 * 1024
 
-export interface BodyOptions {
+interface BodyOptions {
   stream: Readable
   bytesMax: number
   /** Null when it is not announced (chunked). */
@@ -25,7 +25,7 @@ export interface BodyOptions {
 }
 
 /** What was read, and its room, which the caller gives back when nothing of the body is in memory any more. */
-export interface ReadBody {
+interface ReadBody {
   bytes: Buffer
   release: () => void
 }

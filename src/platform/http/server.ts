@@ -22,7 +22,7 @@ import {
 import { BodyReader } from './read-body.ts'
 import { isForwardedByStranger, sourceAddress } from './source-address.ts'
 
-export interface HttpOptions {
+interface HttpOptions {
   routes: readonly Route[]
   /** Throws the 401 or 403; answers null for what needs no credentials. */
   identify(request: {

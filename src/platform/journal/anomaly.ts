@@ -5,7 +5,7 @@ import { newId } from '../ids.ts'
 
 export type Severity = 'info' | 'warning' | 'critical'
 
-export interface Anomaly {
+interface Anomaly {
   /** What sort of thing it is: `rule`, `domain_unverified`, `webhook_disabled`, `message_set_aside`. */
   kind: string
   severity: Severity

@@ -27,7 +27,7 @@ export interface AuditDraft {
   by?: Actor
 }
 
-export interface Appended {
+interface Appended {
   events: readonly EventDraft[]
   entries: readonly AuditDraft[]
   by: Actor

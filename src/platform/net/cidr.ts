@@ -6,7 +6,7 @@ export interface CidrList {
   contains(address: string): boolean
 }
 
-export interface Cidr {
+interface Cidr {
   address: string
   bits: number
   family: 'ipv4' | 'ipv6'

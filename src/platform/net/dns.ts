@@ -28,7 +28,7 @@ export interface Tlsa {
   data: Buffer
 }
 
-export interface DnsOptions {
+interface DnsOptions {
   /** `ip` or `ip:port`; none means those of the system. Named ones are trusted to validate DNSSEC. */
   servers: readonly string[]
   timeoutMs?: number

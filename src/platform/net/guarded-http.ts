@@ -7,7 +7,7 @@ import type { CidrList } from './cidr.ts'
 import type { Dns } from './dns.ts'
 import { locate, type Location } from './http-target.ts'
 
-/** Connecting, headers and body together (RELIABILITY, Timeouts). */
+/** Connecting, headers and body together. */
 const TIMEOUT_MS = 15_000
 /** What lies beyond in an answer is not read: the connection is cut, and the status counts. */
 const ANSWER_BYTES_MAX = 64 * 1024
@@ -23,7 +23,7 @@ export interface GuardedHttpOptions {
   trusted?: string[]
 }
 
-export interface Push {
+interface Push {
   url: URL
   headers: Record<string, string>
   body: string

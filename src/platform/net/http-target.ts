@@ -1,5 +1,5 @@
 // Where a URL that a customer chose points, and whether it may. Asked when it is given, and again of every connection, because
-// names change where they lead (RELIABILITY P15).
+// names change where they lead.
 import { isIP } from 'node:net'
 import { mayConnect } from './address-guard.ts'
 import type { CidrList } from './cidr.ts'

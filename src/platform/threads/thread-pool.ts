@@ -6,7 +6,7 @@ import { Worker, type Transferable } from 'node:worker_threads'
 import { RoundRobin } from '../fairness/round-robin.ts'
 import type { ThreadOrder } from './thread-start.ts'
 
-export interface ThreadPoolOptions {
+interface ThreadPoolOptions {
   threads?: number
   heapMbMax?: number
 }
@@ -20,14 +20,14 @@ export interface ThreadWork {
   timeoutMs: number
 }
 
-export interface ThreadJob<In> {
+interface ThreadJob<In> {
   input: In
   /** Whose turn it is. */
   owner: string
   transfer?: readonly Transferable[]
 }
 
-export type ThreadFailureReason = 'busy' | 'timeout' | 'out_of_memory' | 'crashed' | 'closed'
+type ThreadFailureReason = 'busy' | 'timeout' | 'out_of_memory' | 'crashed' | 'closed'
 
 export class ThreadFailure extends Error {
   readonly reason: ThreadFailureReason

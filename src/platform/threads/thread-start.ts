@@ -14,7 +14,7 @@ export interface ThreadOrder {
 /** What a module of work exports as `work`. */
 export type Work<In, Out> = (input: In) => Done<Out> | Promise<Done<Out>>
 
-export interface Done<Out> {
+interface Done<Out> {
   output: Out
   /** Memory that is given away with it. */
   transfer?: readonly Transferable[]

@@ -38,7 +38,7 @@ export interface Claim<Item> {
   roomsFor(due: readonly KeyOf[]): number[]
 }
 
-export interface WorkLimits {
+interface WorkLimits {
   /** Items leased at once, in all and by the standing of their keys. */
   inFlight: ShareLimits
   perKey: KeyLimits

@@ -7,7 +7,7 @@ import { retryWhileUnavailable } from '../db/retry.ts'
 
 const BATCH_MAX = 500
 
-export interface RecorderOptions<Entry, Answer> {
+interface RecorderOptions<Entry, Answer> {
   /** How many batches may be under way at once. */
   slots: number
   /**

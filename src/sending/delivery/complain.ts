@@ -7,7 +7,7 @@ import type { World } from '../../platform/world.ts'
 import { findDeliveryNumber, listDeliveriesForUpdateAnywhere } from '../queue/late-reports.ts'
 import { markComplained } from './reports.ts'
 
-export interface ComplaintOrder {
+interface ComplaintOrder {
   message_id: string
   recipient: string
   detail?: string

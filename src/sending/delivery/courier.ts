@@ -38,7 +38,7 @@ interface Job {
   leaseToken: string
 }
 
-export interface CourierOptions {
+interface CourierOptions {
   transport: Transport
   keys: SigningKeys
 }

@@ -23,7 +23,7 @@ import {
 } from '../queue/attempts.ts'
 import type { DeliveryKey, Lease } from '../queue/keys.ts'
 
-export type Result =
+type Result =
   | { kind: 'attempted'; delivery: Claimed; leaseToken: string; verdict: Verdict }
   | { kind: 'held'; delivery: Claimed; leaseToken: string; suspensionId: string; scope: string }
 

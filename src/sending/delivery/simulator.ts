@@ -1,4 +1,4 @@
-// The sandbox: nothing leaves the machine, and the recipient's local part chooses what happens (DECISIONS §3).
+// The sandbox: nothing leaves the machine, and the recipient's local part chooses what happens.
 import type { SmtpReply } from '../../mail/reports/smtp-reply.ts'
 import type { Outcome } from '../../smtp/client/outcome.ts'
 
@@ -18,7 +18,7 @@ const refused = (code: number, enhanced: string, text: string): Outcome => ({
   reply: reply(code, enhanced, text),
 })
 
-export interface Simulated {
+interface Simulated {
   outcome: Outcome
   /** The recipient complains right after delivery. */
   complains: boolean

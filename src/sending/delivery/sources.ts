@@ -17,7 +17,7 @@ export type SigningKeys = Pick<DomainKeys, 'keyOf'>
 /** Of bodies too large for a claim, in memory at once. */
 const LARGE_BYTES_MAX = 112 * 1024 * 1024
 
-export interface ReadyMessage {
+interface ReadyMessage {
   source: Buffer
   returnPathDomain: string
 }

@@ -4,7 +4,7 @@
 const LANES = 2
 
 /** Runs batches until one answers false in each lane, or the process is asked to end. */
-export async function inLanes(signal: AbortSignal, batch: () => Promise<boolean>): Promise<void> {
+async function inLanes(signal: AbortSignal, batch: () => Promise<boolean>): Promise<void> {
   const lane = async (): Promise<void> => {
     while (!signal.aborted && (await batch()));
   }

@@ -1,4 +1,4 @@
-// The last look before an attempt (RELIABILITY, Pause gate): a short transaction takes the account's lock shared and
+// The last look before an attempt: a short transaction takes the account's lock shared and
 // then, in a second statement with a new snapshot, reads the pauses. Those who may begin do so before it ends: a pause
 // takes the same lock exclusively, so when it has answered, whatever it did not stop has begun. One transaction serves
 // everybody who waits.
@@ -10,7 +10,7 @@ import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
 
-export interface Waiting {
+interface Waiting {
   accountId: string
   facts: PauseFacts
 }

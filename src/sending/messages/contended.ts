@@ -12,7 +12,7 @@ const WAITING_PER_ACCOUNT_MAX = 2
 /** As long as for a connection. */
 const WAIT_MS_MAX = 5_000
 
-export interface ContendedOptions<Result> {
+interface ContendedOptions<Result> {
   run: (submissions: Submission[]) => Promise<Result[]>
   itemsMax: number
   weightMax: number

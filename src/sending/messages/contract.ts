@@ -73,7 +73,7 @@ export const SendResponse = component(
 )
 export type SendResponse = Static<typeof SendResponse>
 
-export const DELIVERY_STATUSES = [
+const DELIVERY_STATUSES = [
   'queued',
   'sending',
   'deferred',

@@ -43,7 +43,7 @@ export type Decision =
       newKey: NewKey | null
     }
 
-/** In the order of DECISIONS §3: tenant, validation, idempotency, reject-pauses, quota and rate, suppression, holds. */
+/** In this order: tenant, validation, idempotency, reject-pauses, quota and rate, suppression, holds. */
 export function decide(submission: Submission, known: Known, now: Date): Decision {
   const tenant = known.tenants.get(submission.tenantId)
   if (!tenant || tenant.account_id !== submission.accountId) return refused(notFound('tenant'))

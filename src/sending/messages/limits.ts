@@ -1,6 +1,6 @@
-// Limits of a message (DECISIONS §3).
+// Limits of a message.
 
-/** Decoded, of all attachments together (SPEC, Limits). */
+/** Decoded, of all attachments together. */
 export const ATTACHMENT_BYTES_MAX = 26_214_400
 /** RFC 5322 §2.1.1: no header line may be longer; a subject is one. */
 export const SUBJECT_BYTES_MAX = 998

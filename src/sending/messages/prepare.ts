@@ -17,7 +17,7 @@ import * as limits from './limits.ts'
 import type { Recipient, RecipientKind, Submission } from './submission.ts'
 import { unsubscribeHeaders } from './unsubscribe-link.ts'
 
-export interface SendOrder {
+interface SendOrder {
   body: SendRequest
   accountId: string
   tenantId: string
@@ -81,12 +81,12 @@ export function* prepareSubmission(order: SendOrder): Generator<void, Submission
   }
 }
 
-export function needsSmtputf8(addresses: readonly Address[]): boolean {
+function needsSmtputf8(addresses: readonly Address[]): boolean {
   return addresses.some(address => address.smtputf8)
 }
 
 /** Who receives it, each once; the most visible mention of an address counts. */
-export function withoutDuplicates(addressed: Record<RecipientKind, readonly Address[]>): Recipient[] {
+function withoutDuplicates(addressed: Record<RecipientKind, readonly Address[]>): Recipient[] {
   const recipients = new Map<string, Recipient>()
   for (const kind of ['to', 'cc', 'bcc'] as const) {
     for (const { address, domain } of addressed[kind]) {

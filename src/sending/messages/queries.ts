@@ -122,7 +122,7 @@ export const addUsage = (tx: Tx, rows: readonly UsageRow[]): void =>
     on conflict (tenant_id, day) do update
     set recipients = u.recipients + excluded.recipients, messages = u.messages + excluded.messages`)
 
-export interface SenderDomain {
+interface SenderDomain {
   id: string
   tenant_id: string
   name: string

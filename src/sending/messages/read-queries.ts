@@ -8,7 +8,7 @@ import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { Delivery, DeliveryStatus, Message, MessageDetail } from './contract.ts'
 
-export interface MessageFilter {
+interface MessageFilter {
   tenantId: string | null
   recipient: string | null
   from: string | null

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { firstIdAt } from '../../platform/ids.ts'
 
-export interface Retention {
+interface Retention {
   account_id: string
   body_retention_days: number
   metadata_retention_days: number

@@ -101,7 +101,7 @@ const readRoutes = (world: World): Route[] => [
 ]
 
 /**
- * That a tenant cannot send at all is said before what is wrong with the message (DECISIONS §3). The gate asks it of all that
+ * That a tenant cannot send at all is said before what is wrong with the message. The gate asks it of all that
  * gets there; what does not is asked here.
  */
 async function afterTenant<T>(

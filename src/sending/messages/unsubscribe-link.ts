@@ -11,7 +11,7 @@ export const unsubscribeHeaders = (publicUrl: string): [string, string][] => [
   ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
 ]
 
-export interface DeliveryRef {
+interface DeliveryRef {
   messageId: string
   n: number
 }

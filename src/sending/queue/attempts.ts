@@ -15,7 +15,7 @@ export interface Claimed extends Key {
   is_suspect: boolean
 }
 
-export interface Claim {
+interface Claim {
   holderId: string
   leaseToken: string
   leaseUntil: Date

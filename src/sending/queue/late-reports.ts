@@ -13,7 +13,7 @@ export interface DeliveryRef extends Key {
   envelope: number | null
 }
 
-export interface Asked {
+interface Asked {
   /** Of recipients that are known by their number. */
   numbered: readonly DeliveryKey[]
   /** Of recipients that are known by their address. */

@@ -45,7 +45,7 @@ export interface Lapsed extends Key {
   status: 'queued' | 'held'
 }
 
-export interface Reclaim {
+interface Reclaim {
   crashesMax: number
   /** A holder without a heartbeat since then is gone. */
   goneBefore: Date

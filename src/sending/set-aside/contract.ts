@@ -30,7 +30,7 @@ const SetAsideDecided = component(
     suspension_id: Nullable(Uuid({ description: 'The pause that holds it now' })),
   }),
 )
-export type SetAsideDecided = Static<typeof SetAsideDecided>
+type SetAsideDecided = Static<typeof SetAsideDecided>
 
 export const listSetAsideEndpoint = endpoint({
   method: 'GET',

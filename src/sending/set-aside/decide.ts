@@ -12,12 +12,12 @@ import { moveTo, stoppedBy } from '../holds/release.ts'
 import { findTenantOfSetAside, forgetSetAside, lockSetAside, type SetAsideRow } from '../queue/set-aside.ts'
 
 /** One delivery that was set aside. */
-export interface SetAsideName {
+interface SetAsideName {
   accountId: string
   id: string
 }
 
-export interface Decided {
+interface Decided {
   id: string
   message_id: string
   tenant_id: string

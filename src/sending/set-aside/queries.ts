@@ -4,7 +4,7 @@ import { all, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { SetAside } from './contract.ts'
 
-export interface SetAsideFilter {
+interface SetAsideFilter {
   tenantId: string | null
   after: string | null
   limit: number

@@ -27,7 +27,7 @@ const LIST_CHARS_MAX = 131_072
 // A comment may hold an escaped bracket. One within another is read by nobody alike, and ends the reading.
 const PIECES = /"(?:[^"\\]|\\.)*"|<[^<>]*>|\((?:[^()\\]|\\.)*\)|[,:;]|[^",:;<(]+/guy
 
-export interface AddressList {
+interface AddressList {
   mailboxes: Address[]
   /** With their brackets. */
   comments: string[]

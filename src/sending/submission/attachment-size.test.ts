@@ -90,7 +90,7 @@ test('more than 25 MB of attachments are refused over SMTP as they are over HTTP
   assert.match(refusalOf(mail(26_214_401)), /^552 5\.3\.4 /)
   const header = `${FROM}\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n`
   for (const source of [largest, Buffer.from(`${header}${'\r\n--c'.repeat(6_000_000)}`)]) {
-    assert.ok(quickest(() => attachmentBytes(source)) < 250, 'RELIABILITY P19: 250 ms of main thread')
+    assert.ok(quickest(() => attachmentBytes(source)) < 250, '250 ms of the main thread at the most')
   }
 })
 

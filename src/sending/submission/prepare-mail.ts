@@ -44,7 +44,7 @@ export interface MailOrder extends Omit<ReceivedMail<unknown, Address>, 'login' 
   now: Date
 }
 
-const RECEIVED_MAX = 30 // DECISIONS §3: more is a loop
+const RECEIVED_MAX = 30 // more is a loop
 const SUBJECT_CHARS_MAX = 998 // RFC 5322 §2.1.1
 
 export function prepareMail(order: MailOrder): Submission {

@@ -37,7 +37,7 @@ export interface SubmissionOptions {
 }
 
 /** 35 MiB: attachments of 25 MB in base64 with their line breaks, and the text. */
-export const SUBMISSION_BYTES_MAX = 36_700_160
+const SUBMISSION_BYTES_MAX = 36_700_160
 const RECIPIENTS_MAX = 1_000
 
 /** A login with what it was made from, so that it can be looked at again. */

@@ -4,7 +4,7 @@ import { decodeWords } from '../../mail/mime/encoded-words.ts'
 import { valuesOf, type HeaderField } from '../../mail/mime/headers.ts'
 import { checkMetadata, checkTags, invalid } from '../messages/prepare.ts'
 
-export interface ServiceHeaders {
+interface ServiceHeaders {
   tags: string[]
   metadata: Record<string, string>
   idempotencyKey: string | null

@@ -14,7 +14,7 @@ export function isUsable({ usage, selector, matching, data }: Tlsa): boolean {
   return lengths[matching] === undefined || lengths[matching] === data.length
 }
 
-export interface Presented {
+interface Presented {
   /** The host's certificate first, each followed by its issuer as far as the host has sent them. */
   chain: readonly X509Certificate[]
   host: string

@@ -5,7 +5,7 @@ import { request } from 'node:https'
 import { checkServerIdentity, rootCertificates, type PeerCertificate } from 'node:tls'
 import type { DnsAnswer } from '../../platform/net/dns.ts'
 
-export interface PolicyFetch {
+interface PolicyFetch {
   addressesOf: (name: string) => DnsAnswer<string> | Promise<DnsAnswer<string>>
   mayConnect: (address: string) => boolean
   port: number

@@ -11,7 +11,7 @@ interface Known {
   until: number
 }
 
-export interface StsOptions {
+interface StsOptions {
   clock: Clock
   txt: (name: string) => DnsAnswer<string> | Promise<DnsAnswer<string>>
   fetchText: (domain: string) => Promise<string>

@@ -21,11 +21,11 @@ export interface Hop {
   preference: number
 }
 
-export type Route =
+type Route =
   /** `mustVerify`: the domain demands valid certificates (MTA-STS). */
   { kind: 'hops'; hops: readonly Hop[]; mustVerify: boolean } | { kind: 'none'; failure: Failure }
 
-export interface NextHopsOptions {
+interface NextHopsOptions {
   routes: readonly SmtpRoute[]
   mxPort: number
   clock: Clock

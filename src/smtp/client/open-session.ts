@@ -13,7 +13,7 @@ import { Failure, type Phase, type Timeouts } from './outcome.ts'
 import type { RawReply } from './reply-reader.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
-export interface SessionTarget {
+interface SessionTarget {
   host: string
   port: number
   addresses: readonly string[]

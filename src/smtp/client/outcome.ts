@@ -24,7 +24,7 @@ export interface GatedEnvelope extends Envelope {
 }
 
 /** `mayBegin` said no. */
-export interface Withheld {
+interface Withheld {
   kind: 'withheld'
 }
 

@@ -8,7 +8,7 @@ import { countOf, isServed, newLane, takeResting, type Lane, type Waiter, type W
 import { Failure, LineTooLong, type Timeouts } from './outcome.ts'
 import { satisfies, type TlsPolicy } from './tls-policy.ts'
 
-export interface PoolOptions {
+interface PoolOptions {
   perHostMax: number
   totalMax: number
   usesMax: number

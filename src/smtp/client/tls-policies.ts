@@ -9,13 +9,13 @@ import { Failure } from './outcome.ts'
 import { SharedCache, type Loaded } from '../../platform/shared-cache.ts'
 import { OPPORTUNISTIC, REQUIRED, VERIFIED, type TlsPolicy } from './tls-policy.ts'
 
-export interface TlsPoliciesOptions {
+interface TlsPoliciesOptions {
   clock: Clock
   dns: Pick<Dns, 'tlsa' | 'isValidating'>
   /** The resolvers were named by the operator, so that they can be trusted to validate (see `dane.ts`). */
 }
 
-export interface Demands {
+interface Demands {
   /** Of the domain: MTA-STS in force. */
   mustVerify: boolean
   /** Of the sender. */

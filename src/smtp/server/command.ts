@@ -2,7 +2,7 @@
 // server that guesses sees another message than the one in front of it. A blank after the colon of MAIL FROM: and
 // RCPT TO: is let through; old devices send it, and it leaves no doubt.
 
-export interface Command {
+interface Command {
   verb: string
   argument: string
 }
@@ -13,7 +13,7 @@ export function parseCommand(line: string): Command {
   return { verb: line.slice(0, blank).toUpperCase(), argument: line.slice(blank + 1).trimEnd() }
 }
 
-export interface MailOrder {
+interface MailOrder {
   /** Empty for the null sender. */
   path: string
   /** The size that the client announces, RFC 1870. */
@@ -21,7 +21,7 @@ export interface MailOrder {
   smtputf8: boolean
 }
 
-export type Parsed<T> = { kind: 'ok'; value: T } | { kind: 'refused'; reply: string }
+type Parsed<T> = { kind: 'ok'; value: T } | { kind: 'refused'; reply: string }
 
 const PATH_BYTES_MAX = 254 // a path is 256 with its angle brackets, RFC 5321 §4.5.3.1.3
 

@@ -1,4 +1,4 @@
-// One SMTP transaction is one message, however its bytes are cut (RELIABILITY P16).
+// One SMTP transaction is one message, however its bytes are cut.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

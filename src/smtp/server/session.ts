@@ -11,7 +11,7 @@ import { readableLine } from './line.ts'
 import type { SmtpClient, SmtpDoor, SmtpLimits } from './door.ts'
 import type { Inflow, InflowBudget } from '../../platform/fairness/inflow-budget.ts'
 
-export interface SessionOptions<Login, Recipient> {
+interface SessionOptions<Login, Recipient> {
   socket: Socket
   ip: string
   door: SmtpDoor<Login, Recipient>
