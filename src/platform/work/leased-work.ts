@@ -34,7 +34,10 @@ export interface Claim<Item> {
   limit: number
   inFlight: ReadonlySet<Leased<Item>>
   asked: KeysAsked
-  /** How many of each of these keys may be taken, so that they share the limit; in the same order. */
+  /**
+   * How many of each of these keys may be taken, so that they share the limit; in the same order. For tables that know their
+   * due keys. What others claim beyond the room of a key or an account is released at once.
+   */
   roomsFor(due: readonly KeyOf[]): number[]
 }
 
