@@ -47,9 +47,7 @@ const STARTUP_MS_MAX = 30_000
 export class ThreadPool<In, Out> {
   readonly #options: ThreadPoolOptions
   readonly #threads = new Set<Thread<In, Out>>()
-  /** By owner, in the order of their turns. */
-  readonly #waiting = new Map<string, RoundRobin<Job<In, Out>>>()
-  #waitingCount = 0
+  readonly #waiting = new RoundRobin<Job<In, Out>>()
   #isClosed = false
 
   constructor(options: ThreadPoolOptions) {
@@ -59,12 +57,9 @@ export class ThreadPool<In, Out> {
   /** Rejects with a `ThreadFailure`. */
   run(input: In, owner: string, transfer: readonly Transferable[] = []): Promise<Out> {
     if (this.#isClosed) return Promise.reject(new ThreadFailure('closed'))
-    const queue = this.#waiting.get(owner) ?? new RoundRobin<Job<In, Out>>()
-    if (queue.length >= this.#options.queueMax) return Promise.reject(new ThreadFailure('busy'))
+    if (this.#waiting.lengthOf(owner) >= this.#options.queueMax) return Promise.reject(new ThreadFailure('busy'))
     return new Promise((resolve, reject) => {
-      queue.push({ owner, input, transfer, resolve, reject }, [])
-      this.#waiting.set(owner, queue)
-      this.#waitingCount += 1
+      this.#waiting.push({ owner, input, transfer, resolve, reject }, [owner])
       this.#dispatch()
     })
   }
@@ -72,19 +67,20 @@ export class ThreadPool<In, Out> {
   /** Stops every thread. Jobs that wait or run fail as `closed`. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (let job = this.#next(); job; job = this.#next()) job.reject(new ThreadFailure('closed'))
+    for (let job = this.#waiting.take(); job; job = this.#waiting.take()) job.reject(new ThreadFailure('closed'))
     await Promise.all([...this.#threads].map(thread => this.#replace(thread, 'closed')))
   }
 
   #dispatch(): void {
     for (const thread of this.#threads) {
       if (!thread.isReady || thread.job) continue
-      const job = this.#next(this.#busyOwners())
+      const busy = this.#busyOwners()
+      const job = this.#waiting.take(undefined, owner => !busy.has(owner))
       if (!job) break
       this.#start(thread, job)
     }
     const starting = [...this.#threads].filter(thread => !thread.isReady).length
-    if (this.#waitingCount > starting && this.#threads.size < this.#options.threads && !this.#isClosed) this.#spawn()
+    if (this.#waiting.length > starting && this.#threads.size < this.#options.threads && !this.#isClosed) this.#spawn()
   }
 
   /** Owners that have as many threads as one may have: the last one is for somebody else. */
@@ -93,18 +89,6 @@ export class ThreadPool<In, Out> {
     for (const { job } of this.#threads) if (job) counts.set(job.owner, (counts.get(job.owner) ?? 0) + 1)
     const ownMax = Math.max(1, this.#options.threads - 1)
     return new Set([...counts].filter(([, count]) => count >= ownMax).map(([owner]) => owner))
-  }
-
-  #next(except: ReadonlySet<string> = new Set()): Job<In, Out> | null {
-    for (const [owner, queue] of this.#waiting) {
-      if (except.has(owner)) continue
-      const job = queue.take()!
-      this.#waitingCount -= 1
-      this.#waiting.delete(owner)
-      if (queue.length > 0) this.#waiting.set(owner, queue)
-      return job
-    }
-    return null
   }
 
   #start(thread: Thread<In, Out>, job: Job<In, Out>): void {
@@ -146,7 +130,7 @@ export class ThreadPool<In, Out> {
     if (!this.#threads.delete(thread)) return
     clearTimeout(thread.timer)
     // A thread that never came up takes one job with it, so that a broken start cannot be tried for ever.
-    const job = thread.job ?? (thread.isReady ? null : this.#next())
+    const job = thread.job ?? (thread.isReady ? null : this.#waiting.take())
     job?.reject(new ThreadFailure(reason, cause))
     this.#dispatch()
     await thread.worker.terminate()
