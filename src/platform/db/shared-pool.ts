@@ -13,7 +13,7 @@ interface PoolOptions {
 
 /** A statement without an answer for this long fails, and its connection is destroyed. */
 const STATEMENT_MS_MAX = 10_000
-/** For a connection, and before that for a place among those who may have one. */
+/** For a connection, and before that for a permit to have one. */
 const CONNECT_MS_MAX = 5_000
 /** Of all connections, what the requests of one account may use at a time. */
 const OWNER_SHARE = 0.4
@@ -29,13 +29,13 @@ interface Connection {
 
 export class SharedPool {
   readonly #pool: pg.Pool
-  readonly #places: Semaphore
+  readonly #permits: Semaphore
 
   constructor(url: string, options: PoolOptions) {
     const { connectionsMax } = options
     this.#pool = openPool(url, options)
-    this.#places = new Semaphore({
-      places: connectionsMax,
+    this.#permits = new Semaphore({
+      permits: connectionsMax,
       perOwner: Math.max(1, Math.floor(connectionsMax * OWNER_SHARE)),
       waitMsMax: CONNECT_MS_MAX,
     })
@@ -43,33 +43,33 @@ export class SharedPool {
 
   async rows<Row>(query: Sql): Promise<Row[]> {
     const owner = currentOwner()
-    const place = this.#places.enter(owner, noPlace)
-    if (place) await place
+    const wait = this.#permits.acquire(owner, noPermit)
+    if (wait) await wait
     try {
       const result = await this.#pool.query(query.toQuery())
       return result.rows as Row[]
     } catch (error) {
       throw isAway(error) ? unavailable(error) : error
     } finally {
-      this.#places.leave(owner)
+      this.#permits.release(owner)
     }
   }
 
   async connect(): Promise<Connection> {
     const owner = currentOwner()
-    const place = this.#places.enter(owner, noPlace)
-    if (place) await place
+    const wait = this.#permits.acquire(owner, noPermit)
+    if (wait) await wait
     try {
       const client = await this.#pool.connect()
       return {
         client,
         release: failure => {
           client.release(failure)
-          this.#places.leave(owner)
+          this.#permits.release(owner)
         },
       }
     } catch (error) {
-      this.#places.leave(owner)
+      this.#permits.release(owner)
       throw error
     }
   }
@@ -83,7 +83,7 @@ export class SharedPool {
   }
 }
 
-const noPlace = (): Error => unavailable(new Error('no connection was free in time'))
+const noPermit = (): Error => unavailable(new Error('no connection was free in time'))
 
 function openPool(url: string, { connectionsMax, onError }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({

@@ -173,35 +173,35 @@ test('whatever is sent, memory is bounded and every body ends', () => {
 
 const tooLate = (): Error => new Error('too late')
 
-test('an owner has a part of the places; the service itself may have all', () => {
-  const places = new Semaphore({ places: 4, perOwner: 2, waitMsMax: 1_000 })
-  assert.equal(places.enter('a', tooLate), null)
-  assert.equal(places.enter('a', tooLate), null)
-  assert.notEqual(places.enter('a', tooLate), null)
-  assert.equal(places.enter(null, tooLate), null)
-  assert.equal(places.enter('b', tooLate), null)
-  assert.notEqual(places.enter(null, tooLate), null)
-  for (const owner of ['a', 'a', null, 'b']) places.leave(owner)
+test('an owner has a part of the permits; the service itself may have all', () => {
+  const permits = new Semaphore({ permits: 4, perOwner: 2, waitMsMax: 1_000 })
+  assert.equal(permits.acquire('a', tooLate), null)
+  assert.equal(permits.acquire('a', tooLate), null)
+  assert.notEqual(permits.acquire('a', tooLate), null)
+  assert.equal(permits.acquire(null, tooLate), null)
+  assert.equal(permits.acquire('b', tooLate), null)
+  assert.notEqual(permits.acquire(null, tooLate), null)
+  for (const owner of ['a', 'a', null, 'b']) permits.release(owner)
 })
 
-test('those who wait for a place take turns, and the work of the service goes first', async () => {
-  const places = new Semaphore({ places: 1, perOwner: 1, waitMsMax: 1_000 })
-  places.enter('x', tooLate)
+test('those who wait for a permit take turns, and the work of the service goes first', async () => {
+  const permits = new Semaphore({ permits: 1, perOwner: 1, waitMsMax: 1_000 })
+  permits.acquire('x', tooLate)
   const order: (string | null)[] = []
   const all = ['a', 'a', 'b', null].map(async owner => {
-    await places.enter(owner, tooLate)
+    await permits.acquire(owner, tooLate)
     order.push(owner)
-    places.leave(owner)
+    permits.release(owner)
   })
-  places.leave('x')
+  permits.release('x')
   await Promise.all(all)
   assert.deepEqual(order, [null, 'a', 'b', 'a'])
 })
 
-test('a place that does not come in time is given up, and is not lost for others', async () => {
-  const places = new Semaphore({ places: 1, perOwner: 1, waitMsMax: 20 })
-  places.enter('a', tooLate)
-  await assert.rejects(places.enter('b', tooLate)!, /too late/)
-  places.leave('a')
-  assert.equal(places.enter('c', tooLate), null)
+test('a permit that does not come in time is given up, and is not lost for others', async () => {
+  const permits = new Semaphore({ permits: 1, perOwner: 1, waitMsMax: 20 })
+  permits.acquire('a', tooLate)
+  await assert.rejects(permits.acquire('b', tooLate)!, /too late/)
+  permits.release('a')
+  assert.equal(permits.acquire('c', tooLate), null)
 })

@@ -25,9 +25,20 @@ export class RoundRobin<Item> {
     branch.push(item, path, depth + 1)
   }
 
-  /** The item whose turn it is, removed. Undefined when there is none, or when `accepts` says no: it then stays next. */
-  take(accepts: (item: Item) => boolean = () => true): Item | undefined {
-    const item = this.#head < this.#items.length ? this.#takeOwn(accepts) : this.#takeFromBranch(accepts)
+  /** How many wait under the path, which may be the beginning of theirs. */
+  lengthOf([key, ...rest]: readonly string[]): number {
+    return key === undefined ? this.#length : (this.#branches.get(key)?.lengthOf(rest) ?? 0)
+  }
+
+  /**
+   * The item whose turn it is, removed. Undefined when there is none, or when `accepts` says no: it then stays next. Those
+   * that `mayServe` denies, by the first part of their path, keep their turn and are passed over.
+   */
+  take(
+    accepts: (item: Item) => boolean = () => true,
+    mayServe: (key: string) => boolean = () => true,
+  ): Item | undefined {
+    const item = this.#head < this.#items.length ? this.#takeOwn(accepts) : this.#takeFromBranch(accepts, mayServe)
     if (item !== undefined) this.#length -= 1
     return item
   }
@@ -46,14 +57,15 @@ export class RoundRobin<Item> {
     return item
   }
 
-  #takeFromBranch(accepts: (item: Item) => boolean): Item | undefined {
-    const first = this.#branches.entries().next()
-    if (first.done) return undefined
-    const [key, branch] = first.value
-    const item = branch.take(accepts)
-    if (item === undefined) return undefined
-    this.#branches.delete(key)
-    if (branch.length > 0) this.#branches.set(key, branch)
-    return item
+  #takeFromBranch(accepts: (item: Item) => boolean, mayServe: (key: string) => boolean): Item | undefined {
+    for (const [key, branch] of this.#branches) {
+      if (!mayServe(key)) continue
+      const item = branch.take(accepts)
+      if (item === undefined) return undefined
+      this.#branches.delete(key)
+      if (branch.length > 0) this.#branches.set(key, branch)
+      return item
+    }
+    return undefined
   }
 }

@@ -1,5 +1,5 @@
-// A number of places that owners (accounts) share: each may have a part of them, and those who wait take turns. Work of the
-// service itself has no owner; it may take any place and goes first.
+// A number of permits that owners (accounts) share: each may have a part of them, and those who wait take turns. Work of the
+// service itself has no owner; it may have any permit and goes first.
 import { RoundRobin } from './round-robin.ts'
 
 interface Waiting {
@@ -9,7 +9,7 @@ interface Waiting {
 }
 
 interface SemaphoreOptions {
-  places: number
+  permits: number
   perOwner: number
   waitMsMax: number
 }
@@ -18,20 +18,18 @@ export class Semaphore {
   readonly #options: SemaphoreOptions
   #taken = 0
   readonly #takenBy = new Map<string, number>()
-  readonly #ownWork = new RoundRobin<Waiting>()
-  /** In the order of their turns: the first is looked at first, and goes to the end when it was served. */
-  readonly #waiting = new Map<string, RoundRobin<Waiting>>()
+  readonly #waiting = new RoundRobin<Waiting>()
 
   constructor(options: SemaphoreOptions) {
     this.#options = options
   }
 
   /**
-   * Null when there is a place at once, which is the common case; otherwise a promise of one, which is rejected with what
+   * Null when there is a permit at once, which is the common case; otherwise a promise of one, which is rejected with what
    * `onTimeout` makes when none comes in time.
    */
-  enter(owner: string | null, onTimeout: () => Error): Promise<void> | null {
-    if (this.#mayEnter(owner)) {
+  acquire(owner: string | null, onTimeout: () => Error): Promise<void> | null {
+    if (this.#mayHave(owner)) {
       this.#take(owner)
       return null
     }
@@ -48,21 +46,21 @@ export class Semaphore {
           resolve()
         },
       }
-      this.#queueOf(owner).push(waiting, [])
+      this.#waiting.push(waiting, owner === null ? [] : [owner])
     })
   }
 
-  /** Acts in a place of the owner's, when there is one. */
+  /** Acts with a permit of the owner's, when there is one. */
   async run<T>(owner: string | null, onTimeout: () => Error, act: () => Promise<T>): Promise<T> {
-    await this.enter(owner, onTimeout)
+    await this.acquire(owner, onTimeout)
     try {
       return await act()
     } finally {
-      this.leave(owner)
+      this.release(owner)
     }
   }
 
-  leave(owner: string | null): void {
+  release(owner: string | null): void {
     this.#taken -= 1
     if (owner !== null) {
       const left = this.#takenBy.get(owner)! - 1
@@ -75,9 +73,9 @@ export class Semaphore {
     }
   }
 
-  #mayEnter(owner: string | null): boolean {
-    const { places, perOwner } = this.#options
-    return this.#taken < places && (owner === null || (this.#takenBy.get(owner) ?? 0) < perOwner)
+  #mayHave(owner: string | null): boolean {
+    const { permits, perOwner } = this.#options
+    return this.#taken < permits && (owner === null || (this.#takenBy.get(owner) ?? 0) < perOwner)
   }
 
   #take(owner: string | null): void {
@@ -85,29 +83,11 @@ export class Semaphore {
     if (owner !== null) this.#takenBy.set(owner, (this.#takenBy.get(owner) ?? 0) + 1)
   }
 
-  #queueOf(owner: string | null): RoundRobin<Waiting> {
-    if (owner === null) return this.#ownWork
-    const queue = this.#waiting.get(owner) ?? new RoundRobin<Waiting>()
-    this.#waiting.set(owner, queue)
-    return queue
-  }
-
-  #next(): Waiting | null {
-    if (this.#taken >= this.#options.places) return null
-    const own = firstThatWaits(this.#ownWork)
-    if (own) return own
-    for (const [owner, queue] of this.#waiting) {
-      if (!this.#mayEnter(owner)) continue
-      const next = firstThatWaits(queue)
-      this.#waiting.delete(owner)
-      if (queue.length > 0) this.#waiting.set(owner, queue)
-      if (next) return next
+  #next(): Waiting | undefined {
+    if (this.#taken >= this.#options.permits) return undefined
+    for (;;) {
+      const next = this.#waiting.take(undefined, owner => this.#mayHave(owner))
+      if (!next?.hasGivenUp) return next
     }
-    return null
   }
-}
-
-function firstThatWaits(queue: RoundRobin<Waiting>): Waiting | null {
-  for (let next = queue.take(); next; next = queue.take()) if (!next.hasGivenUp) return next
-  return null
 }

@@ -25,7 +25,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  * Pages of lists being read and written at once: rows, objects and text of a page take milliseconds of the main thread, and
  * a request of somebody else waits behind each that is under way.
  */
-const PAGES_AT_ONCE = { places: 8, perOwner: 2, waitMsMax: 20_000 }
+const PAGES_AT_ONCE = { permits: 8, perOwner: 2, waitMsMax: 20_000 }
 
 export const pageTurns = (): Semaphore => new Semaphore(PAGES_AT_ONCE)
 

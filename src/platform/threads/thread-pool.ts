@@ -68,11 +68,7 @@ export class ThreadPool {
   readonly #threadsMax: number
   readonly #heapMbMax: number
   readonly #threads = new Set<Thread>()
-  /** By owner, in the order of their turns. */
-  readonly #waiting = new Map<string, RoundRobin<Waiting>>()
-  /** By owner and kind of work. */
-  readonly #waitingCounts = new Map<string, number>()
-  #waitingCount = 0
+  readonly #waiting = new RoundRobin<Waiting>()
   #isClosed = false
 
   constructor({ threads = THREADS, heapMbMax = HEAP_MB_MAX }: ThreadPoolOptions = {}) {
@@ -83,16 +79,11 @@ export class ThreadPool {
   /** Rejects with a `ThreadFailure`. */
   run<In, Out>(work: ThreadWork, { input, owner, transfer = [] }: ThreadJob<In>): Promise<Out> {
     if (this.#isClosed) return Promise.reject(new ThreadFailure('closed'))
-    const key = countKey(owner, work)
-    const count = this.#waitingCounts.get(key) ?? 0
-    if (count >= work.queueMax) return Promise.reject(new ThreadFailure('busy'))
+    const path = [owner, work.module.href]
+    if (this.#waiting.lengthOf(path) >= work.queueMax) return Promise.reject(new ThreadFailure('busy'))
     return new Promise<Out>((resolve, reject) => {
-      const queue = this.#waiting.get(owner) ?? new RoundRobin<Waiting>()
       const order = { module: work.module.href, input }
-      queue.push({ owner, work, order, transfer, resolve: resolve as Waiting['resolve'], reject }, [])
-      this.#waiting.set(owner, queue)
-      this.#waitingCounts.set(key, count + 1)
-      this.#waitingCount += 1
+      this.#waiting.push({ owner, work, order, transfer, resolve: resolve as Waiting['resolve'], reject }, path)
       this.#dispatch()
     })
   }
@@ -100,19 +91,20 @@ export class ThreadPool {
   /** Stops every thread. Jobs that wait or run fail as `closed`. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (let job = this.#next(); job; job = this.#next()) job.reject(new ThreadFailure('closed'))
+    for (let job = this.#waiting.take(); job; job = this.#waiting.take()) job.reject(new ThreadFailure('closed'))
     await Promise.all([...this.#threads].map(thread => this.#replace(thread, 'closed')))
   }
 
   #dispatch(): void {
     for (const thread of this.#threads) {
       if (!thread.isReady || thread.job) continue
-      const job = this.#next(this.#busyOwners())
+      const busy = this.#busyOwners()
+      const job = this.#waiting.take(undefined, owner => !busy.has(owner))
       if (!job) break
       this.#start(thread, job)
     }
     const starting = [...this.#threads].filter(thread => !thread.isReady).length
-    if (this.#waitingCount > starting && this.#threads.size < this.#threadsMax && !this.#isClosed) this.#spawn()
+    if (this.#waiting.length > starting && this.#threads.size < this.#threadsMax && !this.#isClosed) this.#spawn()
   }
 
   /** Owners that have as many threads as one may have: the last one is for somebody else. */
@@ -121,22 +113,6 @@ export class ThreadPool {
     for (const { job } of this.#threads) if (job) counts.set(job.owner, (counts.get(job.owner) ?? 0) + 1)
     const ownMax = Math.max(1, this.#threadsMax - 1)
     return new Set([...counts].filter(([, count]) => count >= ownMax).map(([owner]) => owner))
-  }
-
-  #next(except: ReadonlySet<string> = new Set()): Waiting | null {
-    for (const [owner, queue] of this.#waiting) {
-      if (except.has(owner)) continue
-      const job = queue.take()!
-      this.#waitingCount -= 1
-      const key = countKey(owner, job.work)
-      const left = this.#waitingCounts.get(key)! - 1
-      if (left > 0) this.#waitingCounts.set(key, left)
-      else this.#waitingCounts.delete(key)
-      this.#waiting.delete(owner)
-      if (queue.length > 0) this.#waiting.set(owner, queue)
-      return job
-    }
-    return null
   }
 
   #start(thread: Thread, job: Waiting): void {
@@ -186,14 +162,12 @@ export class ThreadPool {
     if (!this.#threads.delete(thread)) return
     clearTimeout(thread.timer)
     // A thread that never came up takes one job with it, so that a broken start cannot be tried for ever.
-    const job = thread.job ?? (thread.isReady ? null : this.#next())
+    const job = thread.job ?? (thread.isReady ? null : this.#waiting.take())
     job?.reject(new ThreadFailure(reason, cause))
     this.#dispatch()
     await thread.worker.terminate()
   }
 }
-
-const countKey = (owner: string, { module }: ThreadWork): string => `${owner} ${module.href}`
 
 /** Between threads a Buffer becomes a plain array of bytes; its memory is already the receiver's. */
 export const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>

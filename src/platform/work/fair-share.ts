@@ -10,7 +10,7 @@ export const ROOM_MIN = 32
 type Part = 'all' | 'new' | 'slow'
 
 export interface ShareLimits extends Record<Part, number> {
-  /** Where a dynamic share would be too much for one account. */
+  /** A fixed share of an account, instead of as many as are free. */
   perAccount?: number
 }
 
@@ -50,7 +50,9 @@ export class FairShare {
   #share(part: Part, accountId: string): number {
     const own = this.#byAccount.get(accountId)?.[part] ?? 0
     const free = this.#limits[part] - this.#taken[part]
-    const room = Math.min(Math.floor((free - own) / 2), (this.#limits.perAccount ?? Infinity) - own)
+    const { perAccount } = this.#limits
+    if (perAccount !== undefined) return Math.max(0, Math.min(free, perAccount - own))
+    const room = Math.floor((free - own) / 2)
     return room <= 0 || (own >= ROOM_MIN && room < ROOM_MIN) ? 0 : room
   }
 

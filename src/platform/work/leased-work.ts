@@ -34,11 +34,14 @@ export interface Claim<Item> {
   limit: number
   inFlight: ReadonlySet<Leased<Item>>
   asked: KeysAsked
-  /** How many of each of these keys may be taken, so that they share the limit; in the same order. */
+  /**
+   * How many of each of these keys may be taken, so that they share the limit; in the same order. For tables that know their
+   * due keys. What others claim beyond the room of a key or an account is released at once.
+   */
   roomsFor(due: readonly KeyOf[]): number[]
 }
 
-interface WorkLimits {
+export interface WorkLimits {
   /** Items leased at once, in all and by the standing of their keys. */
   inFlight: ShareLimits
   perKey: KeyLimits

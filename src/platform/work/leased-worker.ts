@@ -70,7 +70,7 @@ export class LeasedWorker<Item extends object, Result> {
     ]
   }
 
-  /** Claims what is due and starts it; answers how much. */
+  /** Claims what is due and starts it; answers how much was started or waits here. */
   async takeNext(): Promise<number> {
     await this.#recheck()
     const now = performance.now()
@@ -85,6 +85,7 @@ export class LeasedWorker<Item extends object, Result> {
     if (limit === 0 || this.#stopping.signal.aborted) return 0
     this.#claimedAt = performance.now()
     const leaseToken = randomUUID()
+    let isShared = false
     const items = await this.#transact(tx =>
       this.#work.claim(tx, {
         leaseToken,
@@ -92,11 +93,16 @@ export class LeasedWorker<Item extends object, Result> {
         limit,
         inFlight: this.#inFlight,
         asked: this.#keysToAsk(share, full),
-        roomsFor: due => this.#roomsFor(due, limit, share),
+        roomsFor: due => {
+          isShared = true
+          return this.#roomsFor(due, limit, share)
+        },
       }),
     )
-    await this.#start(items.map(item => ({ ...item, leaseToken })))
-    return items.length
+    return this.#start(
+      items.map(item => ({ ...item, leaseToken })),
+      isShared ? null : share,
+    )
   }
 
   /** Keeps the leases of what is in flight, with what waits to be recorded. */
@@ -171,16 +177,21 @@ export class LeasedWorker<Item extends object, Result> {
     return queue
   }
 
-  async #start(claimed: readonly Leased<Item>[]): Promise<void> {
-    if (claimed.length === 0) return
+  /** A claim that did not share its limit out releases what its keys and accounts have no room for. */
+  async #start(claimed: readonly Leased<Item>[], share: FairShare | null): Promise<number> {
+    if (claimed.length === 0) return 0
     for (const item of claimed) this.#inFlight.add(item)
-    const wanted = new Set((await this.#work.prepare?.(claimed)) ?? claimed)
+    const wanted = (await this.#work.prepare?.(claimed)) ?? claimed
+    const taken = new Set<Leased<Item>>()
     for (const item of wanted) {
       const queue = this.#queueOf(this.#work.keyOf(item))
+      if (share && (queue.room === 0 || share.take(queue.standing, queue.accountId, 1) === 0)) continue
+      taken.add(item)
       queue.waiting.push(item)
       this.#pump(queue)
     }
-    await this.#release(claimed.filter(item => !wanted.has(item)))
+    await this.#release(claimed.filter(item => !taken.has(item)))
+    return taken.size
   }
 
   /** What waits here and is no longer wanted goes back. */

@@ -28,7 +28,7 @@ export class ContendedTenants<Result> {
   readonly #options: ContendedOptions<Result>
   readonly #lanes = new Map<string, Lane<Result>>()
   readonly #semaphore = new Semaphore({
-    places: WAITING_MAX,
+    permits: WAITING_MAX,
     perOwner: WAITING_PER_ACCOUNT_MAX,
     waitMsMax: WAIT_MS_MAX,
   })

@@ -23,7 +23,7 @@ const SMALL_TEXT_CHARS_MAX = 256 * 1024
  * Large messages between their preparation and their commit: each costs several times its size there, and those that wait
  * cost what was sent. More would not be accepted sooner, for the gate takes them one batch after the other.
  */
-const LARGE_AT_ONCE = { places: 6, perOwner: 2, waitMsMax: 100_000 }
+const LARGE_AT_ONCE = { permits: 6, perOwner: 2, waitMsMax: 100_000 }
 /** So few are parsed in the time that asking for the tenant's limit takes. */
 const RECIPIENTS_UNASKED_MAX = 100
 
