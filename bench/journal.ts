@@ -7,12 +7,13 @@ import { buildApp } from '../src/app.ts'
 import { systemClock } from '../src/platform/clock.ts'
 import { readConfig } from '../src/platform/config.ts'
 import { system } from '../src/platform/db/actor.ts'
+import { sql } from '../src/platform/db/sql.ts'
 import { migrate, readMigrations } from '../src/platform/db/migrate.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
 import { newId } from '../src/platform/ids.ts'
 import { createLog } from '../src/platform/log.ts'
-import { advanceTail, readTailOnce } from '../src/platform/loops/tail.ts'
-import type { Tail } from '../src/platform/loops/loop.ts'
+import { advanceTail, readTailOnce } from '../src/platform/work/tail.ts'
+import type { Tail } from '../src/platform/work/worker.ts'
 import { Secrets } from '../src/platform/secrets.ts'
 import { count, heading, median, report } from './support/report.ts'
 
@@ -41,7 +42,12 @@ export async function benchJournal(): Promise<void> {
     kind: 'tail',
     name: 'bench',
     batchMax: 5_000,
-    read: async (_world, _tx, events) => void lags.push(Date.now() - events[0]!.created_at.getTime()),
+    read: async (_world, tx, { after, upTo }) => {
+      const events = await tx.many<{ created_at: Date }>(sql`
+        select id, type, account_id, tenant_id, message_id, recipient, created_at, data
+        from events where id > ${after} and id <= ${upTo} order by id`)
+      lags.push(Date.now() - events[0]!.created_at.getTime())
+    },
   }
   await readTailOnce(world, tail)
   let written = 0

@@ -34,13 +34,15 @@ import { databaseChecks, healthRoutes, type ReadinessCheck } from './platform/ht
 import { openApiDocument } from './platform/http/openapi.ts'
 import { createHttpServer } from './platform/http/server.ts'
 import { journalLoops } from './platform/journal/partitions.ts'
-import { tailLag } from './platform/loops/lag.ts'
-import type { Loop } from './platform/loops/loop.ts'
-import { Supervisor } from './platform/loops/supervisor.ts'
-import type { Log } from './platform/log.ts'
-import { createMetrics } from './platform/metrics.ts'
 import { Dns } from './platform/net/dns.ts'
 import { GuardedHttp } from './platform/net/guarded-http.ts'
+import { LoadShedder } from './platform/work/load-shedder.ts'
+import { Supervisor } from './platform/work/supervisor.ts'
+import { tailLag } from './platform/work/tail-lag.ts'
+import type { Worker } from './platform/work/worker.ts'
+import type { Log } from './platform/log.ts'
+import { createMetrics } from './platform/metrics.ts'
+import { ThreadPool } from './platform/threads/thread-pool.ts'
 import type { Secrets } from './platform/secrets.ts'
 import { loadTlsIdentity } from './platform/tls.ts'
 import type { UntilAvailable } from './platform/db/wait.ts'
@@ -48,9 +50,10 @@ import { Wakeups } from './platform/db/wakeups.ts'
 import type { World } from './platform/world.ts'
 import { complain } from './sending/delivery/complain.ts'
 import { feature as delivery } from './sending/delivery/feature.ts'
-import { moveAll } from './sending/delivery/hand-over.ts'
-import { moveSome } from './sending/delivery/move-held.ts'
-import { settleStragglers } from './sending/delivery/park-late.ts'
+import { moveAll } from './sending/holds/hand-over.ts'
+import { moveSome } from './sending/holds/move-held.ts'
+import { settleStragglers } from './sending/holds/park-late.ts'
+import { feature as holds } from './sending/holds/feature.ts'
 import { feature as messages } from './sending/messages/feature.ts'
 import { Gate } from './sending/messages/gate.ts'
 import { feature as setAside } from './sending/set-aside/feature.ts'
@@ -82,26 +85,19 @@ const FEATURES: readonly ((world: World, shared: Shared) => Feature)[] = [
   guardian,
   alerts,
   delivery,
+  holds,
   submission,
   inbound,
 ]
 
 type Shared = ReturnType<typeof buildShared>
 
-/** Somebody waits for the answer; a name that cannot be looked up by then is judged at the first request to it. */
-const QUICK_LOOK_UP_MS_MAX = 3_000
-
 /** What lives beside the World and is used by several features; and what a lower floor is lent by a higher one. */
 function buildShared(world: World, publicUrl: () => string) {
-  const { DNS_SERVERS: servers, WEBHOOK_ALLOW_CIDRS: allowed } = world.config
   const gate = new Gate(world)
-  const dns = new Dns({ servers })
   return {
     gate,
     publicUrl,
-    dns,
-    quickDns: new Dns({ servers, timeoutMs: QUICK_LOOK_UP_MS_MAX }),
-    http: new GuardedHttp({ dns, allowed }),
     sendMail: operatorMail(world, gate),
     complain,
     movers: { some: moveSome, all: moveAll, late: settleStragglers },
@@ -122,7 +118,7 @@ interface AppOptions {
 export interface App {
   world: World
   contracts: readonly Contract[]
-  loops: readonly Loop[]
+  loops: readonly Worker[]
   /** Where the API listens; null without the role. */
   url: string | null
   /** Where SMTP listens; null without the role. */
@@ -177,9 +173,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
       state.isStopping = true
       await Promise.all([http.close(), ...doors.map(door => door.close())])
       await Promise.all([supervisor.stop(), board.stop()])
-      await Promise.all(features.map(async feature => feature.close?.()))
+      const drained = Promise.all(features.map(async feature => feature.drain?.()))
+      const requestsEnd = drained.then(() => world.http.close())
+      await Promise.all([requestsEnd, ...features.map(async feature => feature.close?.(requestsEnd))])
       await gatekeeper.flush()
       clockKeeper.stop()
+      await world.threads.close()
       await world.wakeups.close()
       await world.db.close()
     },
@@ -215,7 +214,10 @@ function buildWorld({ config, clock, log, databaseUrl, secrets, forbidsNesting =
     for (const [state, count] of Object.entries(db.connections)) gauge.set({ state }, count)
   })
   metrics.gauge('sluice_tail_lag_events', 'Events a tail has not read yet', ['tail'], gauge => tailLag(db, gauge))
-  return { config, clock, secrets, db, wakeups, log, metrics }
+  const dns = new Dns({ servers: config.DNS_SERVERS, clock })
+  const http = new GuardedHttp({ dns, allowed: config.WEBHOOK_ALLOW_CIDRS })
+  const [threads, load] = [new ThreadPool(), new LoadShedder()]
+  return { config, clock, secrets, db, wakeups, log, metrics, threads, load, dns, http }
 }
 
 /** The SMTP ports of this process. Their certificate is read, or made, when they open. */

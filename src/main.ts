@@ -11,7 +11,7 @@ const COMMANDS: Record<string, { help: string; run(config: Config): Promise<numb
   migrate: { help: 'bring the schema of the database up to date, then end', run: migrateOnly },
   'verify-audit': { help: 'check the audit log; exit code 1 when it has been tampered with', run: verifyOnly },
   openapi: { help: 'print the OpenAPI document', run: printOpenApi },
-  loops: { help: 'list the background loops', run: printLoops },
+  loops: { help: 'list the background workers', run: printLoops },
   help: { help: 'print this', run: printHelp },
 }
 
@@ -55,7 +55,7 @@ async function printOpenApi(config: Config): Promise<number> {
 }
 
 async function printLoops(config: Config): Promise<number> {
-  for (const loop of (await describedApp(config)).loops) console.log(`${loop.kind.padEnd(6)} ${loop.name}`)
+  for (const { kind, name } of (await describedApp(config)).loops) console.log(`${kind.padEnd(8)} ${name}`)
   return 0
 }
 

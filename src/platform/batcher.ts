@@ -1,9 +1,9 @@
 // Gathers concurrent callers into one piece of work (group commit, group look-up). There is no timer: a batch starts as
 // soon as a slot is free, so at low load it holds one item and costs no waiting, and under load it grows by itself.
-import { FairQueue } from './fair-queue.ts'
+import { RoundRobin } from './fairness/round-robin.ts'
 import { runForNobody } from './owner.ts'
 
-export interface BatcherOptions<Item, Result> {
+interface BatcherOptions<Item, Result> {
   /** Does the work for all items at once; answers in the same order. A rejection rejects every caller of the batch. */
   run: (items: Item[]) => Promise<Result[]>
   itemsMax: number
@@ -37,7 +37,7 @@ const CROWDED_MS = 100
 
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
-  readonly #waiting = new FairQueue<Waiting<Item, Result>>()
+  readonly #waiting = new RoundRobin<Waiting<Item, Result>>()
   #running = 0
   #scheduled = false
   #crowdedUntil = 0

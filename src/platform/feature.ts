@@ -1,15 +1,20 @@
 // What a feature folder gives to the composition root: endpoints, background loops, a port for SMTP, and its end.
 import type { Route } from './http/contract.ts'
-import type { Loop } from './loops/loop.ts'
 import type { TlsIdentity } from './tls.ts'
+import type { Worker } from './work/worker.ts'
 
 export interface Feature {
   routes?: readonly Route[]
   /** Run by processes with the role `worker`. */
-  loops?: readonly Loop[]
+  loops?: readonly Worker[]
   smtp?: SmtpDoor
-  /** Lets what is under way end, for DRAIN_MS_MAX at the most. The doors are closed and the loops have ended by then. */
-  close?(): Promise<void>
+  /** Lets requests over `world.http` end, for REQUEST_MS_MAX at the most; then those that are left are cut. */
+  drain?(): Promise<void>
+  /**
+   * Lets what is under way end, for DRAIN_MS_MAX at the most. The doors are closed and the workers have ended by then.
+   * `requestsEnd` is when no request is left.
+   */
+  close?(requestsEnd: Promise<void>): Promise<void>
 }
 
 export interface SmtpDoor {
@@ -22,3 +27,6 @@ export interface SmtpDoor {
 
 /** Attempts under way get this long to end when the process is asked to; the leases of the others give them back. */
 export const DRAIN_MS_MAX = 8_000
+/** The last part of it is for recording the requests that are cut then. */
+export const RECORD_MS_MAX = 2_000
+export const REQUEST_MS_MAX = DRAIN_MS_MAX - RECORD_MS_MAX

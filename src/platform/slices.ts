@@ -1,14 +1,14 @@
 // Long work on the main thread, in slices: a generator yields where others may have their turn. One slice runs per turn of
 // the event loop, whatever number of callers have one ready, and accounts take turns; so nobody waits for more than a
 // slice or two of others.
-import { FairQueue } from './fair-queue.ts'
+import { RoundRobin } from './fairness/round-robin.ts'
 
 interface Waiting {
   run: () => void
 }
 
 export class Slices {
-  readonly #waiting = new FairQueue<Waiting>()
+  readonly #waiting = new RoundRobin<Waiting>()
   #isScheduled = false
 
   /** Runs the generator to its end, a slice at a time. `path` says whose turn it is, broadest first. */

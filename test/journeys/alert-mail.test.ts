@@ -5,11 +5,12 @@ import { after, before, test } from 'node:test'
 import { operatorMail } from '../../src/operator-mail.ts'
 import { count } from '../../src/observers/guardian/guardian.fixture.ts'
 import { evaluate } from '../../src/observers/guardian/evaluate.ts'
-import { Notifier } from '../../src/observers/alerts/notify.ts'
+import { notificationWorker } from '../../src/observers/alerts/notification-worker.ts'
 import { system } from '../../src/platform/db/actor.ts'
 import { sql } from '../../src/platform/db/sql.ts'
 import { raise } from '../../src/platform/journal/anomaly.ts'
-import { readTailOnce } from '../../src/platform/loops/tail.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { readTailOnce } from '../../src/platform/work/tail.ts'
 import { Dns } from '../../src/platform/net/dns.ts'
 import { GuardedHttp } from '../../src/platform/net/guarded-http.ts'
 import { Gate } from '../../src/sending/messages/gate.ts'
@@ -197,15 +198,17 @@ test('an account has at most 100 alert mails a day, whatever number of workers r
   await alarm(account, 'domain:a.example', 50)
   await alarm(other)
   const tail = quiet.app.loops.find(loop => loop.name === 'alerts')!
-  assert.ok(tail.kind === 'range-tail')
+  assert.ok(tail.kind === 'tail')
   await readTailOnce(world, tail)
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
   const ways = { sendMail: operatorMail(world, new Gate(world)), http, paging: http }
-  const notifiers = Array.from({ length: 4 }, () => new Notifier(ways))
-  const { signal } = new AbortController()
+  const workers = Array.from({ length: 4 }, () => notificationWorker({ ...world, metrics: createMetrics() }, ways))
+  const tellOne = async (): Promise<void> => {
+    await Promise.all(workers.map(each => each.takeNext()))
+    await Promise.all(workers.map(each => each.idle(30_000)))
+  }
   await eventually('all are decided', async () => {
-    await Promise.all(notifiers.map(each => each.run(world, signal)))
-    await Promise.all(notifiers.map(each => each.idle()))
+    await tellOne()
     return !('pending' in (await statusesOf(account)))
   })
 
@@ -217,8 +220,7 @@ test('an account has at most 100 alert mails a day, whatever number of workers r
   quiet.clock.advance(24 * 3_600_000)
   await alarm(account)
   await readTailOnce(world, tail)
-  for (const notifier of notifiers) await notifier.run(world, signal)
-  await Promise.all(notifiers.map(each => each.idle()))
+  await tellOne()
   assert.deepEqual(await statusesOf(account), { sent: 103, dead: 50 }, 'the next day is another one')
   await http.close()
 })

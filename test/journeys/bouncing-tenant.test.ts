@@ -32,7 +32,7 @@ const people = (kind: string, count: number): string[] =>
 
 async function pass({ app }: Box): Promise<void> {
   const guardian = app.loops.find(loop => loop.name === 'guardian')!
-  assert.ok(guardian.kind === 'every')
+  assert.ok(guardian.kind === 'periodic')
   await guardian.run(app.world, new AbortController().signal)
 }
 

@@ -77,7 +77,7 @@ test('addresses are forgotten after eight days', async () => {
   const box = await aBox({ environment: { ROLES: 'api' } })
   const { world } = box.app
   const loop = box.app.loops.find(each => each.name === 'login-addresses-retention')
-  assert.ok(loop?.kind === 'every')
+  assert.ok(loop?.kind === 'periodic')
   await world.db.transact(system('test'), tx =>
     tx.run(sql`
       insert into credential_addresses (credential_id, minute, address, account_id, tenant_id)

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
 import { component, Cursor, DateTime, Int64, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
 
-const SCOPE_TYPES = ['account', 'tenant', 'domain', 'sender', 'credential', 'api_key', 'rule'] as const
+export const SCOPE_TYPES = ['account', 'tenant', 'domain', 'sender', 'credential', 'api_key', 'rule'] as const
 export type ScopeType = (typeof SCOPE_TYPES)[number]
 
 const QueueAction = () =>

@@ -2,7 +2,7 @@
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Reach } from '../../platform/principal.ts'
-import { scopeName } from './match.ts'
+import { scopeName } from './scopes.ts'
 import type { ScopeType, Suspension } from './contract.ts'
 
 export interface ActiveSuspension {
@@ -48,7 +48,7 @@ const toSuspension = (row: Row): Suspension => ({
   resumed_at: row.resumed_at?.toISOString() ?? null,
 })
 
-export interface NewSuspension {
+interface NewSuspension {
   id: string
   accountId: string
   tenantId: string | null
@@ -73,7 +73,7 @@ export const insertSuspension = async (tx: Tx, wanted: NewSuspension): Promise<S
       returning ${columns}`),
   )
 
-export interface ScopeOf {
+interface ScopeOf {
   accountId: string
   scopeType: ScopeType
   scopeValue: string
@@ -125,7 +125,7 @@ export const listSuspensions = async (
   return rows.map(toSuspension)
 }
 
-export interface Resumption {
+interface Resumption {
   id: string
   action: 'release' | 'purge'
   note: string | null

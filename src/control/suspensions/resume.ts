@@ -5,7 +5,7 @@ import { refuse } from '../../platform/refusal.ts'
 import { lockAccountExclusively, lockPauseExclusively, lockResumes } from './locks.ts'
 import type { ResumeOrder, Suspension } from './contract.ts'
 import { nameOf } from './pause.ts'
-import { covers, mayOverlap } from './match.ts'
+import { covers, mayOverlap } from './overlap.ts'
 import { updateHeldSince } from './progress-queries.ts'
 import {
   listActiveOfAccounts,

@@ -4,9 +4,10 @@ import type { Db } from '../../platform/db/database.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { ScopeType } from './contract.ts'
+import { lowerCase } from './scopes.ts'
 import { findOwnerOfDomain, findOwnerOfId } from './scope-queries.ts'
 
-export interface Scope {
+interface Scope {
   scopeType: ScopeType
   scopeValue: string
   /** The tenant that it lies in, when it lies in one. */
@@ -36,7 +37,7 @@ export async function requireScope(
       if (!address) throw refuse('invalid_request', 'scope_value is not an email address.')
       return requireDomain(db, accountId, {
         scopeType,
-        scopeValue: address.address.toLowerCase(),
+        scopeValue: lowerCase(address.address),
         domain: address.domain,
       })
     }

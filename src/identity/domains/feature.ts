@@ -1,11 +1,10 @@
 // Domains that tenants send from: their keys, and the records that prove them.
 import type { Feature } from '../../platform/feature.ts'
-import type { Dns } from '../../platform/net/dns.ts'
 import type { World } from '../../platform/world.ts'
 import { domainLoops } from './loops.ts'
 import { domainRoutes } from './routes.ts'
 
-export const feature = (world: World, { dns }: { dns: Dns }): Feature => ({
-  routes: domainRoutes(world, dns),
+export const feature = (world: World): Feature => ({
+  routes: domainRoutes(world),
   loops: domainLoops,
 })

@@ -1,10 +1,10 @@
 // The daily check, looked for every hour: a domain is due a day after its last check, whatever the hour.
-import type { Loop } from '../../platform/loops/loop.ts'
+import type { Worker } from '../../platform/work/worker.ts'
 import { recheckDomains } from './recheck.ts'
 
-export const domainLoops: Loop[] = [
+export const domainLoops: Worker[] = [
   {
-    kind: 'every',
+    kind: 'periodic',
     name: 'domain-recheck',
     seconds: 3600,
     run: async (world, signal) => {

@@ -1,7 +1,6 @@
 // Handlers of /v1/domains.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
-import type { Dns } from '../../platform/net/dns.ts'
 import type { World } from '../../platform/world.ts'
 import { requireTenantInReach } from '../tenants/find.ts'
 import {
@@ -18,7 +17,7 @@ import { presentDomain } from './present.ts'
 import { listDomains } from './queries.ts'
 import { verifyDomain } from './verify.ts'
 
-export const domainRoutes = (world: World, dns: Dns): Route[] => [
+export const domainRoutes = (world: World): Route[] => [
   route(createDomainEndpoint, async ({ by, caller, params, body }) =>
     reply(201, await createDomain(world, by, { reach: caller.reach, tenantId: params.id, name: body.name })),
   ),
@@ -30,7 +29,7 @@ export const domainRoutes = (world: World, dns: Dns): Route[] => [
     return reply(200, { domains: rows.map(domain => presentDomain(world.config, domain)), next_cursor })
   }),
   route(verifyDomainEndpoint, async ({ by, caller, params }) =>
-    reply(200, await verifyDomain(world, dns, by, { reach: caller.reach, id: params.id })),
+    reply(200, await verifyDomain(world, world.dns, by, { reach: caller.reach, id: params.id })),
   ),
   route(setInboundEndpoint, async ({ by, caller, params, body }) =>
     reply(200, await setInbound(world, by, { reach: caller.reach, id: params.id, isEnabled: body.enabled })),

@@ -1,14 +1,14 @@
 // Where credentials were used from is kept for eight days: a week to compare with, and the day that is compared.
 import { system } from '../../platform/db/actor.ts'
-import type { Loop } from '../../platform/loops/loop.ts'
+import type { Worker } from '../../platform/work/worker.ts'
 import { deleteCredentialAddresses } from './queries.ts'
 
 const KEPT_MS = 8 * 86_400_000
 const BATCH = 10_000
 
-export const smtpCredentialLoops: Loop[] = [
+export const smtpCredentialLoops: Worker[] = [
   {
-    kind: 'every',
+    kind: 'periodic',
     name: 'login-addresses-retention',
     seconds: 3600,
     run: async (world, signal) => {

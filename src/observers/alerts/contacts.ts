@@ -3,7 +3,6 @@ import { parseAddressOnly } from '../../mail/address/address.ts'
 import { lockAccountForCap } from '../../identity/accounts/cap.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Dns } from '../../platform/net/dns.ts'
 import { requireTarget } from '../../platform/net/http-target.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
@@ -21,9 +20,9 @@ export const secretRow = (contactId: string): string => `alert_contacts.secret:$
 export async function createContact(
   world: World,
   by: Actor,
-  { reach: { accountId }, wanted, dns }: { reach: Reach; wanted: AlertContactCreate; dns: Dns },
+  { reach: { accountId }, wanted }: { reach: Reach; wanted: AlertContactCreate },
 ): Promise<AlertContactWithSecret> {
-  const target = await checkedTarget(world, dns, wanted)
+  const target = await checkedTarget(world, wanted)
   return world.db.transact(by, async tx => {
     await lockAccountForCap(tx, accountId)
     if ((await countContacts(tx, accountId)) >= CONTACTS_MAX) {
@@ -52,7 +51,7 @@ export function deleteContact(world: World, by: Actor, reach: Reach, id: string)
   })
 }
 
-async function checkedTarget({ config }: World, dns: Dns, { channel, target }: AlertContactCreate): Promise<string> {
+async function checkedTarget({ config, dns }: World, { channel, target }: AlertContactCreate): Promise<string> {
   switch (channel) {
     case 'email': {
       const address = parseAddressOnly(target)?.address

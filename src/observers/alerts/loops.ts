@@ -1,12 +1,11 @@
 // Making alerts from the journal, telling contacts of them, and forgetting what was told long ago.
 import { system } from '../../platform/db/actor.ts'
-import { inBatches } from '../../platform/loops/in-batches.ts'
-import type { Loop } from '../../platform/loops/loop.ts'
+import { inBatches } from '../../platform/work/in-batches.ts'
+import type { Worker } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
-import type { Ways } from './channels.ts'
 import { deleteOldNotifications } from './notification-queries.ts'
 import { deleteOldMailDays } from './mail-queries.ts'
-import { Notifier } from './notify.ts'
+import type { NotificationWorker } from './notification-worker.ts'
 import { deleteOldAlerts } from './queries.ts'
 import { sealClearTargets } from './seal-targets.ts'
 import { alertTail } from './take-alerts.ts'
@@ -15,24 +14,18 @@ const NOTIFICATION_KEPT_MS = 30 * 86_400_000
 const MAIL_DAYS_KEPT_MS = 7 * 86_400_000
 const BATCH_MAX = 10_000
 
-export const alertLoops = (ways: Ways, notifier = new Notifier(ways)): Loop[] => [
+export const alertLoops = (notifications: NotificationWorker): Worker[] => [
   alertTail,
+  ...notifications.workers,
   {
-    kind: 'work',
-    name: 'alert-notifications',
-    wakeOn: 'alerts',
-    pollSeconds: 2,
-    run: (world, signal) => notifier.run(world, signal),
-  },
-  {
-    kind: 'every',
+    kind: 'periodic',
     name: 'alert-targets',
     seconds: 600,
     run: async (world, signal) => {
       await sealClearTargets(world, signal)
     },
   },
-  { kind: 'every', name: 'alert-retention', seconds: 3600, run: forgetOldAlerts },
+  { kind: 'periodic', name: 'alert-retention', seconds: 3600, run: forgetOldAlerts },
 ]
 
 export async function forgetOldAlerts({ db }: World, signal: AbortSignal): Promise<void> {

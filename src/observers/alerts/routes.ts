@@ -1,7 +1,6 @@
 // Handlers of /v1/alerts and /v1/alert-contacts.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
-import type { Dns } from '../../platform/net/dns.ts'
 import type { World } from '../../platform/world.ts'
 import { ackAlert } from './ack.ts'
 import { createContact, deleteContact } from './contacts.ts'
@@ -14,7 +13,7 @@ import {
 } from './contract.ts'
 import { listAlerts, listContacts } from './queries.ts'
 
-export const alertRoutes = (world: World, dns: Dns): Route[] => [
+export const alertRoutes = (world: World): Route[] => [
   route(listAlertsEndpoint, async ({ caller, query }) => {
     const { rows, next_cursor } = await readPage(world.secrets, 'alerts', query, keyset =>
       listAlerts(world.db.lists, caller.reach, { isUnacked: query.unacked === '1', ...keyset }),
@@ -32,7 +31,7 @@ export const alertRoutes = (world: World, dns: Dns): Route[] => [
     return reply(200, { contacts: rows, next_cursor })
   }),
   route(createContactEndpoint, async ({ by, caller, body }) =>
-    reply(201, await createContact(world, by, { reach: caller.reach, wanted: body, dns })),
+    reply(201, await createContact(world, by, { reach: caller.reach, wanted: body })),
   ),
   route(deleteContactEndpoint, async ({ by, caller, params }) => {
     await deleteContact(world, by, caller.reach, params.id)

@@ -1,6 +1,6 @@
 // Sealing the targets that earlier versions stored in clear, in bounded batches.
 import { system } from '../../platform/db/actor.ts'
-import { inBatches } from '../../platform/loops/in-batches.ts'
+import { inBatches } from '../../platform/work/in-batches.ts'
 import type { World } from '../../platform/world.ts'
 import { lockClearTargets, updateSealedTargets } from './queries.ts'
 import { sealTarget } from './target.ts'

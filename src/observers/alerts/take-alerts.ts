@@ -3,7 +3,7 @@
 // one transaction.
 import type { Tx } from '../../platform/db/database.ts'
 import { isUuid } from '../../platform/ids.ts'
-import type { RangeTail } from '../../platform/loops/loop.ts'
+import type { Tail } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
 import { SEVERITIES } from './contract.ts'
 import { followMails } from './mail-outcome.ts'
@@ -13,8 +13,8 @@ import { insertAlerts, insertNotifications, listAnomalies, type AnomalyEvent, ty
  * Told which ids are next, so that the millions of other events stay in the database, and twice a second at the most: a round
  * for every append would cost the senders more than an alert is in a hurry.
  */
-export const alertTail: RangeTail = {
-  kind: 'range-tail',
+export const alertTail: Tail = {
+  kind: 'tail',
   name: 'alerts',
   batchMax: 10_000,
   restMs: () => 500,

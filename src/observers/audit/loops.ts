@@ -1,14 +1,14 @@
 // The sealing loop.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Loop } from '../../platform/loops/loop.ts'
+import type { Worker } from '../../platform/work/worker.ts'
 import { sealNext } from './seal.ts'
 
 /** Bounds the number of signed heads under load to five a second; entries wait that long for their seal at most. */
 const ROUND_PAUSE_MS = 200
 
-export const auditLoops: Loop[] = [
+export const auditLoops: Worker[] = [
   {
-    kind: 'work',
+    kind: 'due',
     name: 'audit-seal',
     wakeOn: 'audit',
     pollSeconds: 2,

@@ -1,11 +1,11 @@
 // The guardian looks every ten seconds.
-import type { Loop } from '../../platform/loops/loop.ts'
+import type { Worker } from '../../platform/work/worker.ts'
 import { evaluate } from './evaluate.ts'
 import { HourCache } from './hour-cache.ts'
 
-export const guardianLoops = (cache = new HourCache()): Loop[] => [
+export const guardianLoops = (cache = new HourCache()): Worker[] => [
   {
-    kind: 'every',
+    kind: 'periodic',
     name: 'guardian',
     seconds: 10,
     run: async world => {

@@ -1,7 +1,7 @@
 // For tests of what is counted: reading the journal to its end, and things that happened.
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
-import { readTailOnce } from '../../platform/loops/tail.ts'
+import { readTailOnce } from '../../platform/work/tail.ts'
 import { eventually, type TestAccount } from '../../../test/support/factories.ts'
 import type { Box } from '../../../test/support/box.ts'
 import { NOTHING, type Counters } from './counters.ts'

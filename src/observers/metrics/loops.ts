@@ -1,11 +1,11 @@
 // The roll-up follows the journal; old roll-ups leave once an hour.
 import { avoidCompiling } from '../../platform/db/planner.ts'
-import type { Every, RangeTail } from '../../platform/loops/loop.ts'
+import type { Periodic, Tail } from '../../platform/work/worker.ts'
 import { forgetOldMetrics } from './retention.ts'
 import { countEvents } from './roll-up-queries.ts'
 
-export const metricsTail: RangeTail = {
-  kind: 'range-tail',
+export const metricsTail: Tail = {
+  kind: 'tail',
   name: 'metrics',
   batchMax: 10_000,
   // Events that come within a second are mostly of the same tenants and senders: one row is written instead of many.
@@ -16,8 +16,8 @@ export const metricsTail: RangeTail = {
   },
 }
 
-const metricsRetention: Every = {
-  kind: 'every',
+const metricsRetention: Periodic = {
+  kind: 'periodic',
   name: 'metrics-retention',
   seconds: 3600,
   run: async (world, signal) => {

@@ -2,12 +2,12 @@
 // batches, each a transaction, so that nothing waits long for it and a kill loses nothing.
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { inBatches } from '../../platform/loops/in-batches.ts'
+import { inBatches } from '../../platform/work/in-batches.ts'
 import type { World } from '../../platform/world.ts'
 import { deleteOldActivity, deleteOldHours, deleteOldMinutes } from './roll-up-queries.ts'
 
-export const MINUTE_DAYS = 32
-export const HOUR_DAYS = 400
+const MINUTE_DAYS = 32
+const HOUR_DAYS = 400
 const BATCH = 5_000
 const DAY_MS = 86_400_000
 

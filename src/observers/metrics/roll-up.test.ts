@@ -4,8 +4,8 @@ import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
-import type { RangeTail } from '../../platform/loops/loop.ts'
-import { readTailOnce } from '../../platform/loops/tail.ts'
+import type { Tail } from '../../platform/work/worker.ts'
+import { readTailOnce } from '../../platform/work/tail.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { counted, happen, send } from './counted.fixture.ts'
@@ -95,7 +95,7 @@ test('a reader that dies midway, or whose connection does, has counted nothing; 
   const messages = await Promise.all([1, 2, 3].map(n => send(account, { from: `a${n}@d${n}.example` })))
   for (let n = 0; n < 20; n++) await anything(account, messages)
   const { world } = box.app
-  const dying = (death: RangeTail['read']): RangeTail => ({
+  const dying = (death: Tail['read']): Tail => ({
     ...metricsTail,
     read: async (...given) => {
       await metricsTail.read(...given)
@@ -125,7 +125,7 @@ test('two processes that count while others write miss nothing and double nothin
       send(account, { tenantId: account.tenants[n % 3]!.id, from: `a${n}@d${n % 4}.example` }),
     ),
   )
-  const small: RangeTail = {
+  const small: Tail = {
     ...metricsTail,
     batchMax: 37,
     read: async (...given) => {

@@ -3,7 +3,6 @@ import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import { lockAccountForCap } from '../../identity/accounts/cap.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Dns } from '../../platform/net/dns.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
@@ -15,12 +14,12 @@ import { requireTarget } from '../../platform/net/http-target.ts'
 export async function createWebhook(
   world: World,
   by: Actor,
-  { reach, wanted, dns }: { reach: Reach; wanted: WebhookCreate; dns: Dns },
+  { reach, wanted }: { reach: Reach; wanted: WebhookCreate },
 ): Promise<WebhookWithSecret> {
   const { accountId } = reach
   const url = await requireTarget(wanted.url, {
     field: 'url',
-    dns,
+    dns: world.dns,
     allowed: world.config.WEBHOOK_ALLOW_CIDRS,
   })
   return world.db.transact(by, async tx => {

@@ -303,7 +303,7 @@ test('a worker that dies gives its attempts back within 35 s, and what it record
   await box.app.world.db.transact(system('test'), async tx => {
     await tx.run(sql`update webhooks set status = 'active' where id = ${id}`)
     await tx.run(sql`update webhook_lanes set due_at = ${tx.now} where webhook_id = ${id}`)
-    const lanes = await lockDueLanes(tx, { only: null, except: [], limit: 10 })
+    const lanes = await lockDueLanes(tx, { only: null, except: [], exceptAccounts: [], known: [], limit: 10 })
     assert.ok(lanes.some(lane => lane.webhook_id === id))
     const leaseUntil = new Date(tx.now.getTime() + 30 * SECOND_MS)
     const claimed = await claimAttempts(tx, { lanes: [{ webhookId: id, room: 5 }], leaseToken, leaseUntil })
@@ -326,8 +326,8 @@ test('a worker that dies gives its attempts back within 35 s, and what it record
   const late = await box.app.world.db.transact(system('test'), tx =>
     recordTried(tx, [
       {
-        webhookId: id,
-        eventId: attempt!.event_id,
+        webhook_id: id,
+        event_id: attempt!.event_id,
         leaseToken,
         status: 'dead',
         tries: 1,

@@ -6,7 +6,7 @@ import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
-import { advanceTail, readTailOnce } from '../../platform/loops/tail.ts'
+import { advanceTail, readTailOnce } from '../../platform/work/tail.ts'
 import { aReceiver } from '../../platform/net/receiver.fixture.ts'
 import { BacklogReader, fanOut, RowLimit } from './fan-out.ts'
 

@@ -4,7 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import type { RangeTail } from '../../platform/loops/loop.ts'
+import type { Tail } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
 import {
   claimBacklog,
@@ -37,13 +37,13 @@ const IDLE_REST_MS = 250
 /** Between two slices, at the most; it is as long as the slice took, so that others have half of the database at least. */
 const SLICE_REST_MS_MAX = 250
 
-export function fanOut(): RangeTail {
+export function fanOut(): Tail {
   let hasWebhooks = false
   let hasNews = false
   let hasBacklog = false
   const rows = new RowLimit()
   return {
-    kind: 'range-tail',
+    kind: 'tail',
     name: FAN_OUT,
     batchMax: EVENTS_MAX,
     restMs: () => (hasWebhooks ? REST_MS : IDLE_REST_MS),

@@ -1,31 +1,19 @@
 // Webhooks: events pushed to customers' endpoints.
-import { DRAIN_MS_MAX, type Feature } from '../../platform/feature.ts'
-import type { Dns } from '../../platform/net/dns.ts'
-import type { GuardedHttp } from '../../platform/net/guarded-http.ts'
+import { RECORD_MS_MAX, REQUEST_MS_MAX, type Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import { webhookLoops } from './loops.ts'
-import { Messenger } from './messenger.ts'
+import { pushWorker } from './push-worker.ts'
 import { webhookRoutes } from './routes.ts'
 
-/** The last part of the drain is for recording the pushes that are cut then. */
-const RECORD_MS_MAX = 2_000
-
-interface Shared {
-  http: GuardedHttp
-  quickDns: Dns
-  /** While many messages wait to be accepted, pushes give way. */
-  gate: { isCrowded: boolean }
-}
-
-export function feature(world: World, { http, quickDns, gate }: Shared): Feature {
-  const messenger = new Messenger(world, http, () => gate.isCrowded)
+export function feature(world: World): Feature {
+  const pushes = pushWorker(world, world.http)
   return {
-    routes: webhookRoutes(world, { http, dns: quickDns }),
-    loops: webhookLoops(messenger),
-    close: async () => {
-      await messenger.drain(DRAIN_MS_MAX - RECORD_MS_MAX)
-      await http.close()
-      await messenger.close(RECORD_MS_MAX)
+    routes: webhookRoutes(world),
+    loops: webhookLoops(pushes),
+    drain: () => pushes.drain(REQUEST_MS_MAX),
+    close: async requestsEnd => {
+      await requestsEnd
+      await pushes.close(RECORD_MS_MAX)
     },
   }
 }

@@ -9,12 +9,20 @@ import { sql } from '../../platform/db/sql.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import { Dns } from '../../platform/net/dns.ts'
 import { GuardedHttp } from '../../platform/net/guarded-http.ts'
+import { LoadShedder } from '../../platform/work/load-shedder.ts'
 import { aReceiver } from '../../platform/net/receiver.fixture.ts'
-import { Messenger } from './messenger.ts'
 import { insertAttempts } from './fan-out-queries.ts'
+import { paceOf, pushWorker } from './push-worker.ts'
 import { claimAttempts, lockDueLanes, updateLanes } from './work-queries.ts'
 
+const ANY = { only: null, except: [], exceptAccounts: [], known: [] }
 const EVERYTHING = { after: 0, upTo: Number.MAX_SAFE_INTEGER }
+
+function whileCallersWait(): LoadShedder {
+  const load = new LoadShedder()
+  load.yieldWhile(() => true)
+  return load
+}
 
 test('an event that is fanned out while a claim holds the lane is due when the claim is done', async () => {
   // Without a worker: the test does its steps, one at a time.
@@ -31,7 +39,7 @@ test('an event that is fanned out while a claim holds the lane is due when the c
   const fanOuts: Promise<number>[] = []
   const leaseUntil = new Date(box.clock.now().getTime() + 30_000)
   await db.transact(by, async tx => {
-    assert.equal((await lockDueLanes(tx, { only: null, except: [], limit: 10 })).length, 1)
+    assert.equal((await lockDueLanes(tx, { ...ANY, limit: 10 })).length, 1)
     const lanes = [{ webhookId: webhook.id as string, room: 5 }]
     assert.equal((await claimAttempts(tx, { lanes, leaseToken: randomUUID(), leaseUntil })).length, 1)
     fanOuts.push(db.transact(by, other => insertAttempts(other, EVERYTHING)))
@@ -60,12 +68,22 @@ test('a claim may ask for certain webhooks only, past those that have waited lon
     box.clock.advance(1_000)
   }
   const due = (only: string[] | null, except: string[] = []) =>
-    db.transact(by, async tx => (await lockDueLanes(tx, { only, except, limit: 1 })).map(lane => lane.webhook_id))
+    db.transact(by, async tx =>
+      (await lockDueLanes(tx, { ...ANY, only, except, limit: 1 })).map(lane => lane.webhook_id),
+    )
 
   assert.deepEqual(await due(null), [ids[0]])
   assert.deepEqual(await due(null, [ids[0]!]), [ids[1]])
   assert.deepEqual(await due([ids[2]!]), [ids[2]])
   assert.deepEqual(await due([]), [])
+})
+
+test('an answer is quick when it is complete within a second, and slow when it is late or breaks off', () => {
+  const result = { responseStatus: 500, isComplete: true, error: 'Answered 500.', latencyMs: 1_000 }
+  assert.equal(paceOf(result), 'quick', 'whatever it says')
+  assert.equal(paceOf({ ...result, latencyMs: 1_001 }), 'slow')
+  assert.equal(paceOf({ ...result, isComplete: false, latencyMs: 5 }), 'slow')
+  assert.equal(paceOf({ ...result, responseStatus: null, isComplete: false }), 'unanswered')
 })
 
 test('while there is something more urgent to do few are pushed at a time, and all of them in the end', async t => {
@@ -83,14 +101,14 @@ test('while there is something more urgent to do few are pushed at a time, and a
     for (let n = 0; n < 200; n++) tx.record({ type: 'accepted', accountId: account.id, data: { n } })
   })
   await world.db.transact(system('test'), tx => insertAttempts(tx, EVERYTHING))
-  const messenger = new Messenger({ ...world, metrics: createMetrics() }, http, () => true)
+  const pushes = pushWorker({ ...world, metrics: createMetrics(), load: whileCallersWait() }, http)
 
-  const first = await messenger.takeNext()
+  const first = await pushes.takeNext()
   assert.ok(first > 0 && first <= 64, `${first} at once`)
-  assert.equal(await messenger.takeNext(), 0, 'not again at once')
-  await eventually('the next are taken a little later', async () => (await messenger.takeNext()) > 0)
+  assert.equal(await pushes.takeNext(), 0, 'not again at once')
+  await eventually('the next are taken a little later', async () => (await pushes.takeNext()) > 0)
   await eventually('all are pushed', async () => {
-    await messenger.takeNext()
+    await pushes.takeNext()
     return receiver.of(path).length === 200
   })
 })
@@ -116,9 +134,9 @@ test('many webhooks that answered and then hang keep a quick one of another acco
     const { newest } = await world.db.one<{ newest: number }>(sql`select max(id) as newest from events`)
     after = newest
   }
-  const messenger = new Messenger({ ...world, metrics: createMetrics() }, http)
+  const pushes = pushWorker({ ...world, metrics: createMetrics() }, http)
   const takeAll = async (): Promise<void> => {
-    while ((await messenger.takeNext()) > 0);
+    while ((await pushes.takeNext()) > 0);
   }
   await happen(crowd.id, 4)
   await eventually('all have answered', async () => {
@@ -155,9 +173,9 @@ test('an account with much due at many webhooks is served in turn with others, a
     for (let n = 0; n < 40; n++) tx.record({ type: 'accepted', accountId: crowd.id })
   })
   await world.db.transact(system('test'), tx => insertAttempts(tx, EVERYTHING))
-  const messenger = new Messenger({ ...world, metrics: createMetrics() }, http, () => true)
+  const pushes = pushWorker({ ...world, metrics: createMetrics(), load: whileCallersWait() }, http)
   await eventually('the crowd is served', async () => {
-    await messenger.takeNext()
+    await pushes.takeNext()
     return receiver.received.length >= 400
   })
   const { newest } = await world.db.one<{ newest: number }>(sql`select max(id) as newest from events`)
@@ -167,12 +185,12 @@ test('an account with much due at many webhooks is served in turn with others, a
 
   await eventually('the other is served', async () => {
     box.clock.advance(1)
-    await messenger.takeNext()
+    await pushes.takeNext()
     return quick.received.length === 1
   })
 
   assert.ok(receiver.received.length < 2_000, `after ${receiver.received.length} of the crowd's 10,000`)
-  await messenger.drain(5_000)
+  await pushes.drain(5_000)
 })
 
 test('a hundred webhooks of one account that never answer leave places for new ones of another', async t => {
@@ -191,14 +209,14 @@ test('a hundred webhooks of one account that never answer leave places for new o
     for (let n = 0; n < 5; n++) tx.record({ type: 'accepted', accountId: crowd.id })
   })
   await world.db.transact(system('test'), tx => insertAttempts(tx, EVERYTHING))
-  const messenger = new Messenger({ ...world, metrics: createMetrics() }, http)
-  while ((await messenger.takeNext()) > 0);
+  const pushes = pushWorker({ ...world, metrics: createMetrics() }, http)
+  while ((await pushes.takeNext()) > 0);
   assert.ok(silent.received.length <= 1_000, `${silent.received.length} of one account`)
   const { newest } = await world.db.one<{ newest: number }>(sql`select max(id) as newest from events`)
   await world.db.transact(system('test'), async tx => tx.record({ type: 'accepted', accountId: other.id }))
   await world.db.transact(system('test'), tx => insertAttempts(tx, { ...EVERYTHING, after: newest }))
 
-  await messenger.takeNext()
+  await pushes.takeNext()
 
   await eventually('the others are served', async () => quick.received.length === 20, 5_000)
 })

@@ -1,28 +1,21 @@
-// The loops of webhooks. The messenger lives in the worker process; the loops drive it.
-import { retryWhileUnavailable } from '../../platform/db/retry.ts'
-import type { Loop } from '../../platform/loops/loop.ts'
+// The workers of webhooks: fanning events out, pushing, forgetting.
+import type { Worker } from '../../platform/work/worker.ts'
 import { BacklogReader, fanOut } from './fan-out.ts'
-import type { Messenger } from './messenger.ts'
+import type { PushWorker } from './push-worker.ts'
 import { removeOldAttempts } from './retention.ts'
 
-export const webhookLoops = (messenger: Messenger, backlog = new BacklogReader()): Loop[] => [
+export const webhookLoops = (pushes: PushWorker, backlog = new BacklogReader()): Worker[] => [
   fanOut(),
   {
-    kind: 'work',
+    kind: 'due',
     name: 'webhook-backlogs',
     wakeOn: 'backlogs',
     pollSeconds: 1,
     run: (world, signal) => backlog.takeSlice(world, signal),
   },
-  { kind: 'work', name: 'webhooks', wakeOn: 'attempts', pollSeconds: 1, run: () => messenger.takeNext() },
+  ...pushes.workers,
   {
-    kind: 'every',
-    name: 'webhook-heartbeat',
-    seconds: 10,
-    run: (_world, signal) => retryWhileUnavailable(() => messenger.heartbeat(), signal),
-  },
-  {
-    kind: 'every',
+    kind: 'periodic',
     name: 'webhook-retention',
     seconds: 600,
     run: async (world, signal) => {

@@ -1,7 +1,7 @@
 // What is removed: attempts that were delivered or given up, after a while, and what deleted webhooks left behind. In
 // bounded batches, each a transaction, so that nobody waits for it and a kill loses nothing.
 import { system } from '../../platform/db/actor.ts'
-import { inBatches } from '../../platform/loops/in-batches.ts'
+import { inBatches } from '../../platform/work/in-batches.ts'
 import type { World } from '../../platform/world.ts'
 import { deleteAttemptsOf, deleteDecided, deleteLeaving, listLeavings } from './attempt-queries.ts'
 

@@ -1,23 +1,21 @@
 // Handlers of /v1/webhooks, and the gauge of what waits for Prometheus.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage, readPageBy } from '../../platform/http/paging.ts'
-import type { Dns } from '../../platform/net/dns.ts'
 import { seldom } from '../../platform/seldom.ts'
 import type { World } from '../../platform/world.ts'
 import { countWaitingAnywhere, listAttempts } from './attempt-queries.ts'
 import { deleteWebhook, rotateSecret, setWebhookStatus } from './change.ts'
 import * as contract from './contract.ts'
 import { createWebhook } from './create.ts'
-import type { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import { listWebhooks, requireWebhook } from './queries.ts'
 import { replay } from './replay.ts'
 import { tryOut } from './try-out.ts'
 
-export function webhookRoutes(world: World, { http, dns }: { http: GuardedHttp; dns: Dns }): Route[] {
+export function webhookRoutes(world: World): Route[] {
   observeWaiting(world)
   return [
     route(contract.createWebhookEndpoint, async ({ by, caller, body }) =>
-      reply(201, await createWebhook(world, by, { reach: caller.reach, wanted: body, dns })),
+      reply(201, await createWebhook(world, by, { reach: caller.reach, wanted: body })),
     ),
     route(contract.listWebhooksEndpoint, async ({ caller, query }) => {
       const { rows, next_cursor } = await readPage(world.secrets, 'webhooks', query, keyset =>
@@ -38,7 +36,7 @@ export function webhookRoutes(world: World, { http, dns }: { http: GuardedHttp; 
       reply(200, await rotateSecret(world, by, { reach: caller.reach, id: params.id })),
     ),
     route(contract.testWebhookEndpoint, async ({ by, caller, params }) => {
-      const result = await tryOut(world, by, { reach: caller.reach, id: params.id, client: http })
+      const result = await tryOut(world, by, { reach: caller.reach, id: params.id, client: world.http })
       return reply(200, {
         delivered: result.error === null,
         response_status: result.responseStatus,

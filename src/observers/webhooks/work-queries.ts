@@ -2,17 +2,9 @@
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared } from '../../platform/db/sql.ts'
 import type { JournalEvent } from '../../platform/journal/read.ts'
+import type { KeysAsked } from '../../platform/work/leased-work.ts'
 
-export interface LanesAsked {
-  /** Null: any but those excepted. */
-  only: readonly string[] | null
-  except: readonly string[]
-  /** Accounts that have their share: of these only the `known`. */
-  exceptAccounts?: readonly string[]
-  known?: readonly string[]
-}
-
-export interface DueLane {
+interface DueLane {
   webhook_id: string
   account_id: string
 }
@@ -24,7 +16,7 @@ export interface DueLane {
  */
 export const lockDueLanes = (
   tx: Tx,
-  { only, except, exceptAccounts = [], known = [], limit }: LanesAsked & { limit: number },
+  { only, except, exceptAccounts, known, limit }: KeysAsked & { limit: number },
 ): Promise<DueLane[]> =>
   tx.many<DueLane>(prepared`
     select l.webhook_id, w.account_id from webhook_lanes l join webhooks w on w.id = l.webhook_id
@@ -33,12 +25,12 @@ export const lockDueLanes = (
       and (not (w.account_id = any(${exceptAccounts}::uuid[])) or l.webhook_id = any(${known}::uuid[]))
     order by l.due_at limit ${limit} for update of l skip locked`)
 
-export interface Room {
+interface Room {
   webhookId: string
   room: number
 }
 
-export interface Claim {
+interface Claim {
   lanes: readonly Room[]
   leaseToken: string
   leaseUntil: Date
@@ -46,6 +38,8 @@ export interface Claim {
 
 export interface ClaimedRow {
   webhook_id: string
+  /** The account whose webhook it is. */
+  owner_id: string
   event_id: number
   event_type: string
   attempt: number
@@ -62,12 +56,12 @@ type FlatRow = Omit<ClaimedRow, 'event'> & { [Name in keyof JournalEvent]: Journ
 export async function claimAttempts(tx: Tx, { lanes, leaseToken, leaseUntil }: Claim): Promise<ClaimedRow[]> {
   const rows = await tx.many<FlatRow>(prepared`
     with lane as (
-      select lane.webhook_id, lane.room
+      select lane.webhook_id, lane.room, w.account_id as owner_id
       from unnest(${lanes.map(lane => lane.webhookId)}::uuid[], ${lanes.map(lane => lane.room)}::integer[])
         as lane (webhook_id, room)
       join webhooks w on w.id = lane.webhook_id and w.status = 'active'
     ), next as (
-      select waiting.* from lane cross join lateral (
+      select waiting.*, lane.owner_id from lane cross join lateral (
         select webhook_id, event_id, due_at from webhook_attempts a
         where a.webhook_id = lane.webhook_id and a.status in ('pending', 'failed') and a.due_at <= ${tx.now}
         order by a.due_at, a.event_id limit lane.room for update skip locked
@@ -75,7 +69,8 @@ export async function claimAttempts(tx: Tx, { lanes, leaseToken, leaseUntil }: C
     ), taken as (
       update webhook_attempts a set lease_token = ${leaseToken}, due_at = ${leaseUntil}
       from next where a.webhook_id = next.webhook_id and a.event_id = next.event_id
-      returning a.webhook_id, a.event_id, a.event_type, a.attempt, a.round_tries, next.due_at as was_due_at
+      returning a.webhook_id, a.event_id, a.event_type, a.attempt, a.round_tries, next.owner_id,
+        next.due_at as was_due_at
     )
     select taken.*, e.id, e.type, e.account_id, e.tenant_id, e.message_id, e.recipient, e.created_at, e.data
     from taken left join events e on e.id = taken.event_id
@@ -101,26 +96,22 @@ export const updateLanes = (tx: Tx, webhookIds: readonly string[]): Promise<numb
       order by a.due_at limit 1)
     where l.webhook_id = any(${webhookIds}::uuid[])`)
 
-export interface Lease {
-  webhookId: string
-  eventId: number
-  leaseToken: string
-}
+type Lease = Pick<ClaimedRow, 'webhook_id' | 'event_id'> & { leaseToken: string }
 
 export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
   tx.run(prepared`
     update webhook_attempts a set due_at = ${leaseUntil}
-    from unnest(${leases.map(each => each.webhookId)}::uuid[], ${leases.map(each => each.eventId)}::bigint[],
+    from unnest(${leases.map(each => each.webhook_id)}::uuid[], ${leases.map(each => each.event_id)}::bigint[],
       ${leases.map(each => each.leaseToken)}::uuid[]) as o (webhook_id, event_id, lease_token)
     where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token`)
 
 /** Gives back what was claimed and not tried, to where it stood in the order. */
-export const releaseLeases = (tx: Tx, leases: readonly (Lease & { wasDueAt: Date })[]): Promise<number> =>
+export const releaseLeases = (tx: Tx, leases: readonly (Lease & Pick<ClaimedRow, 'was_due_at'>)[]): Promise<number> =>
   tx.run(prepared`
     with released as (
       update webhook_attempts a set due_at = o.due_at, lease_token = null
-      from unnest(${leases.map(each => each.webhookId)}::uuid[], ${leases.map(each => each.eventId)}::bigint[],
-        ${leases.map(each => each.leaseToken)}::uuid[], ${leases.map(each => each.wasDueAt)}::timestamptz[])
+      from unnest(${leases.map(each => each.webhook_id)}::uuid[], ${leases.map(each => each.event_id)}::bigint[],
+        ${leases.map(each => each.leaseToken)}::uuid[], ${leases.map(each => each.was_due_at)}::timestamptz[])
         as o (webhook_id, event_id, lease_token, due_at)
       where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token
       returning a.webhook_id, a.due_at
@@ -129,7 +120,7 @@ export const releaseLeases = (tx: Tx, leases: readonly (Lease & { wasDueAt: Date
     from (select webhook_id, min(due_at) as due_at from released group by webhook_id) r
     where l.webhook_id = r.webhook_id`)
 
-export interface Tried extends Lease {
+export type Tried = Lease & {
   status: 'delivered' | 'failed' | 'dead'
   /** 0 where there was nothing left to push. */
   tries: 0 | 1
@@ -147,7 +138,7 @@ export const recordTried = (tx: Tx, tried: readonly Tried[]): Promise<{ webhook_
       set status = o.status, due_at = o.due_at, lease_token = null, attempt = attempt + o.tries,
         round_tries = round_tries + o.tries, response_status = o.response_status, error = o.error,
         latency_ms = o.latency_ms, updated_at = ${tx.now}
-      from unnest(${tried.map(each => each.webhookId)}::uuid[], ${tried.map(each => each.eventId)}::bigint[],
+      from unnest(${tried.map(each => each.webhook_id)}::uuid[], ${tried.map(each => each.event_id)}::bigint[],
         ${tried.map(each => each.leaseToken)}::uuid[], ${tried.map(each => each.status)}::text[],
         ${tried.map(each => each.dueAt)}::timestamptz[], ${tried.map(each => each.responseStatus)}::smallint[],
         ${tried.map(each => each.error)}::text[], ${tried.map(each => each.latencyMs)}::integer[],

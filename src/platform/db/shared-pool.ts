@@ -1,19 +1,19 @@
 // The connections of this process to one database, shared between accounts: one that asks for a thousand lists at once
 // waits for its own lists, and nobody else does.
 import pg from 'pg'
-import { FairSemaphore } from '../fair-semaphore.ts'
+import { Semaphore } from '../fairness/semaphore.ts'
 import { currentOwner } from '../owner.ts'
 import { isAway, unavailable } from './errors.ts'
 import type { Sql } from './sql.ts'
 
-export interface PoolOptions {
+interface PoolOptions {
   connectionsMax: number
   onError: (error: Error) => void
 }
 
 /** A statement without an answer for this long fails, and its connection is destroyed. */
 const STATEMENT_MS_MAX = 10_000
-/** For a connection, and before that for a place among those who may have one. */
+/** For a connection, and before that for a permit to have one. */
 const CONNECT_MS_MAX = 5_000
 /** Of all connections, what the requests of one account may use at a time. */
 const OWNER_SHARE = 0.4
@@ -21,7 +21,7 @@ const OWNER_SHARE = 0.4
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 pg.types.setTypeParser(pg.types.builtins.DATE, String)
 
-export interface Connection {
+interface Connection {
   client: pg.PoolClient
   /** Once; with the failure when the connection must not be used again. */
   release: (failure?: Error) => void
@@ -29,13 +29,13 @@ export interface Connection {
 
 export class SharedPool {
   readonly #pool: pg.Pool
-  readonly #places: FairSemaphore
+  readonly #permits: Semaphore
 
   constructor(url: string, options: PoolOptions) {
     const { connectionsMax } = options
     this.#pool = openPool(url, options)
-    this.#places = new FairSemaphore({
-      places: connectionsMax,
+    this.#permits = new Semaphore({
+      permits: connectionsMax,
       perOwner: Math.max(1, Math.floor(connectionsMax * OWNER_SHARE)),
       waitMsMax: CONNECT_MS_MAX,
     })
@@ -43,33 +43,33 @@ export class SharedPool {
 
   async rows<Row>(query: Sql): Promise<Row[]> {
     const owner = currentOwner()
-    const place = this.#places.enter(owner, noPlace)
-    if (place) await place
+    const wait = this.#permits.acquire(owner, noPermit)
+    if (wait) await wait
     try {
       const result = await this.#pool.query(query.toQuery())
       return result.rows as Row[]
     } catch (error) {
       throw isAway(error) ? unavailable(error) : error
     } finally {
-      this.#places.leave(owner)
+      this.#permits.release(owner)
     }
   }
 
   async connect(): Promise<Connection> {
     const owner = currentOwner()
-    const place = this.#places.enter(owner, noPlace)
-    if (place) await place
+    const wait = this.#permits.acquire(owner, noPermit)
+    if (wait) await wait
     try {
       const client = await this.#pool.connect()
       return {
         client,
         release: failure => {
           client.release(failure)
-          this.#places.leave(owner)
+          this.#permits.release(owner)
         },
       }
     } catch (error) {
-      this.#places.leave(owner)
+      this.#permits.release(owner)
       throw error
     }
   }
@@ -83,7 +83,7 @@ export class SharedPool {
   }
 }
 
-const noPlace = (): Error => unavailable(new Error('no connection was free in time'))
+const noPermit = (): Error => unavailable(new Error('no connection was free in time'))
 
 function openPool(url: string, { connectionsMax, onError }: PoolOptions): pg.Pool {
   const pool = new pg.Pool({

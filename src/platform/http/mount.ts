@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import type { Actor } from '../db/actor.ts'
-import { FairSemaphore } from '../fair-semaphore.ts'
+import { Semaphore } from '../fairness/semaphore.ts'
 import { isUuid } from '../ids.ts'
 import { runFor } from '../owner.ts'
 import type { Principal } from '../principal.ts'
@@ -25,16 +25,16 @@ const JSON_TYPE = 'application/json; charset=utf-8'
  * Pages of lists being read and written at once: rows, objects and text of a page take milliseconds of the main thread, and
  * a request of somebody else waits behind each that is under way.
  */
-const PAGES_AT_ONCE = { places: 8, perOwner: 2, waitMsMax: 20_000 }
+const PAGES_AT_ONCE = { permits: 8, perOwner: 2, waitMsMax: 20_000 }
 
-export const pageTurns = (): FairSemaphore => new FairSemaphore(PAGES_AT_ONCE)
+export const pageTurns = (): Semaphore => new Semaphore(PAGES_AT_ONCE)
 
 const tooManyPages = () =>
   refuse('unavailable', 'Too many lists of this account are being read. Try again shortly.', { retryAfterSeconds: 5 })
 
-export interface Mounting {
+interface Mounting {
   identify: Identify
-  pages: FairSemaphore
+  pages: Semaphore
 }
 
 export function mount(

@@ -1,7 +1,7 @@
 // Reads the body of a request: no larger than its endpoint takes, charged to the caller's account as it arrives, and not
 // slower than anybody sending in earnest. A body that finds no room waits unread.
 import type { Readable } from 'node:stream'
-import { InflowBudget, type Inflow } from '../inflow-budget.ts'
+import { InflowBudget, type Inflow } from '../fairness/inflow-budget.ts'
 import { refuse, type Refusal } from '../refusal.ts'
 
 /** A body costs about four times its size until it is answered (bytes, text, values, what is made of them). */
@@ -15,7 +15,7 @@ const SWEEP_MS = 1_000
 /** Most bodies fit into what their first chunk makes room for. */
 const BELIEVED_BYTES_MAX = 64 * 1024
 
-export interface BodyOptions {
+interface BodyOptions {
   stream: Readable
   bytesMax: number
   /** Null when it is not announced (chunked). */
@@ -25,7 +25,7 @@ export interface BodyOptions {
 }
 
 /** What was read, and its room, which the caller gives back when nothing of the body is in memory any more. */
-export interface ReadBody {
+interface ReadBody {
   bytes: Buffer
   release: () => void
 }

@@ -8,9 +8,8 @@ import { anAccount, eventually } from '../../../test/support/factories.ts'
 import { dropOldEventPartitions } from './partitions.ts'
 import { system } from '../db/actor.ts'
 import { sql } from '../db/sql.ts'
-import type { Tail } from '../loops/loop.ts'
-import { readTailOnce } from '../loops/tail.ts'
-import { listEventsAfter } from './read.ts'
+import type { Tail } from '../work/worker.ts'
+import { readTailOnce } from '../work/tail.ts'
 
 const WRITERS = 16
 const ROUNDS = 40
@@ -37,7 +36,9 @@ test('a reader following 16 concurrent writers loses nothing and sees ids only g
   void done.then(() => (isDone = true))
   for (;;) {
     const wasDone = isDone
-    const events = await listEventsAfter(db, { cursor: seen.at(-1)?.id ?? 0, limit: 50 })
+    const events = await db.many<(typeof seen)[0]>(
+      sql`select id, data from events where id > ${seen.at(-1)?.id ?? 0} order by id limit 50`,
+    )
     seen.push(...events)
     if (events.length === 0) {
       if (wasDone) break
@@ -79,8 +80,9 @@ test('several processes reading one tail handle every event once, in order', asy
     kind: 'tail',
     name: 'test-tail',
     batchMax: 7,
-    read: async (_world, tx, events) => {
-      for (const event of events) await tx.run(sql`insert into seen (event_id) values (${event.id})`)
+    read: async (_world, tx, { after, upTo }) => {
+      await tx.run(sql`insert into seen (event_id)
+        select id from events where id > ${after} and id <= ${upTo} order by id`)
       if (randomInt(0, 5) === 0) throw new Error('a reader that fails now and then')
     },
   }

@@ -2,15 +2,15 @@
 import { system } from '../db/actor.ts'
 import { dropEmptyPartitions } from '../db/partitions.ts'
 import { sql } from '../db/sql.ts'
-import type { Loop } from '../loops/loop.ts'
+import type { Worker } from '../work/worker.ts'
 import type { World } from '../world.ts'
 
 /** At 30,000 events a second one partition of 5 million lasts 160 s: two ahead outlast several missed rounds. */
 const PARTITIONS_AHEAD = 2
 
-export const journalLoops: Loop[] = [
+export const journalLoops: Worker[] = [
   {
-    kind: 'every',
+    kind: 'periodic',
     name: 'journal-partitions',
     seconds: 60,
     run: async world => {
@@ -19,7 +19,7 @@ export const journalLoops: Loop[] = [
       )
     },
   },
-  { kind: 'every', name: 'journal-old-partitions', seconds: 3600, run: dropOldEventPartitions },
+  { kind: 'periodic', name: 'journal-old-partitions', seconds: 3600, run: dropOldEventPartitions },
 ]
 
 /** Those before the one that is written to now. */

@@ -13,14 +13,6 @@ export interface JournalEvent {
   data: Record<string, unknown>
 }
 
-export const listEventsAfter = (
-  db: Db,
-  { cursor, limit }: { cursor: number; limit: number },
-): Promise<JournalEvent[]> =>
-  db.many<JournalEvent>(prepared`
-    select id, type, account_id, tenant_id, message_id, recipient, created_at, data
-    from events where id > ${cursor} order by id limit ${limit}`)
-
 /**
  * How far the next events go, at most so many ids on; null when there are none. Ids that were never committed count as well,
  * so that nothing has to be counted.

@@ -4,10 +4,10 @@ import type { Actor } from '../../platform/db/actor.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import { findDeliveryNumber, listDeliveriesForUpdateAnywhere } from './report-queries.ts'
+import { findDeliveryNumber, listDeliveriesForUpdateAnywhere } from '../queue/late-reports.ts'
 import { markComplained } from './reports.ts'
 
-export interface ComplaintOrder {
+interface ComplaintOrder {
   message_id: string
   recipient: string
   detail?: string

@@ -9,8 +9,9 @@ import type { World } from '../../platform/world.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { Courier } from './courier.ts'
-import { Flight } from './flight.ts'
-import type { Claimed } from './queries.ts'
+import { LoadShedder } from '../../platform/work/load-shedder.ts'
+import { InFlight } from './in-flight.ts'
+import type { Claimed } from '../queue/attempts.ts'
 import type { SendResult } from '../../smtp/client/outcome.ts'
 
 const NO_KEYS = { keyOf: async () => null }
@@ -51,7 +52,7 @@ function aCourier(
       return recipients.map(answer)
     },
   }
-  return { courier: new Courier(world, { transport, keys: NO_KEYS, mustYield: () => false }), sent }
+  return { courier: new Courier(world, { transport, keys: NO_KEYS }), sent }
 }
 
 const delivered = (text: string, host = 'mx.example'): SendResult => ({
@@ -187,17 +188,17 @@ test('an outcome that cannot be stored sends its own mail again, and that of no 
 })
 
 test('mail that lapsed and was claimed again by the same process is counted for both attempts', () => {
-  const flight = new Flight(() => false)
+  const inFlight = new InFlight(new LoadShedder())
   const claimed = Array.from(
     { length: 30 },
     (_, n) => ({ message_id: 'm', n, recipient_domain: 'slow.test' }) as Claimed,
   )
-  flight.begin(claimed, 'first')
-  flight.begin(claimed, 'second')
-  assert.equal(flight.size, 60)
-  flight.end(claimed, 'first')
-  flight.end(claimed, 'second')
-  assert.equal(flight.size, 0)
-  flight.crowds.note('slow.test')
-  assert.equal(flight.crowds.putOff('slow.test', 1), null)
+  inFlight.begin(claimed, 'first')
+  inFlight.begin(claimed, 'second')
+  assert.equal(inFlight.size, 60)
+  inFlight.end(claimed, 'first')
+  inFlight.end(claimed, 'second')
+  assert.equal(inFlight.size, 0)
+  inFlight.destinations.markSlow('slow.test')
+  assert.equal(inFlight.destinations.deferMs('slow.test', 1), null)
 })

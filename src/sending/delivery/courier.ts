@@ -1,17 +1,18 @@
 // The life of a queued mail, downward: claim what is next, look at the pauses, make the final bytes, talk to the
 // receiver, decide, record. The network is never touched inside a transaction; a lease says who holds what.
 import { randomUUID } from 'node:crypto'
-import { scopeName, type PauseFacts } from '../../control/suspensions/match.ts'
+import { scopeName, type PauseFacts } from '../../control/suspensions/scopes.ts'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
+import { untilDrained } from '../../platform/work/recorder.ts'
 import type { World } from '../../platform/world.ts'
-import { Flight, leaseOf } from './flight.ts'
+import { InFlight, leaseOf } from './in-flight.ts'
 import { Holder, leaseEnd } from './holder.ts'
-import { isMovingQueue } from './lanes.ts'
 import { LargeMail, type Attempted } from './large-mail.ts'
-import { GateQuestion, PauseGate } from './pause-gate.ts'
-import { claimDue, listMessagesToSend, releaseLeases, type Claimed, type MessageToSend } from './queries.ts'
-import { Recorder } from './recorder.ts'
+import { GateQuestion, PauseGate } from '../holds/pause-gate.ts'
+import { claimDue, releaseLeases, type Claimed } from '../queue/attempts.ts'
+import { listMessagesToSend, type MessageToSend } from './queries.ts'
+import { OutcomeRecorder } from './recorder.ts'
 import { recordComplaintReport } from './reports.ts'
 import { returnPath, type OnEnvelope } from './return-path.ts'
 import { isTooOld } from './schedule.ts'
@@ -26,7 +27,7 @@ export interface Transport {
 }
 
 /** After an attempt that failed on our side. */
-const FAILED_PUT_OFF_MS = 60_000
+const FAILED_DEFER_MS = 60_000
 /** Larger bodies are fetched one at a time, when their turn comes. */
 const BODY_BYTES_IN_CLAIM = 64 * 1024
 
@@ -37,11 +38,9 @@ interface Job {
   leaseToken: string
 }
 
-export interface CourierOptions {
+interface CourierOptions {
   transport: Transport
   keys: SigningKeys
-  /** Whether there is something more urgent to do than to deliver. */
-  mustYield: () => boolean
 }
 
 export class Courier {
@@ -51,46 +50,45 @@ export class Courier {
   readonly #sources: Sources
   readonly #large: LargeMail
   readonly #gate: PauseGate
-  readonly #recorder: Recorder
-  readonly #flight: Flight
+  readonly #recorder: OutcomeRecorder
+  readonly #inFlight: InFlight
 
-  constructor(world: World, { transport, keys, mustYield }: CourierOptions) {
+  constructor(world: World, { transport, keys }: CourierOptions) {
     this.#world = world
     this.holder = new Holder(world)
-    this.#flight = new Flight(() => mustYield() || isMovingQueue())
+    this.#inFlight = new InFlight(world.load)
     this.#transport = transport
     this.#sources = new Sources(world, keys)
-    this.#large = new LargeMail(this.#sources, this.#flight)
+    this.#large = new LargeMail(this.#sources, this.#inFlight)
     this.#gate = new PauseGate(world)
-    this.#recorder = new Recorder(world, this.holder)
+    this.#recorder = new OutcomeRecorder(world, this.holder)
     world.metrics.gauge('sluice_deliveries_in_flight', 'Deliveries this process is attempting', [], gauge => {
-      gauge.set(this.#flight.size)
+      gauge.set(this.#inFlight.size)
     })
   }
 
   /** Claims what is next and starts it; answers how much. Waits while there is no room for more. */
   async takeNext(signal: AbortSignal): Promise<number> {
-    const limit = await this.#flight.room(signal)
+    const limit = await this.#inFlight.claimLimit(signal)
     if (limit === 0 || !this.holder.mayClaim) return 0
     const leaseToken = randomUUID()
     const claimed = await this.#world.db.transactLightly(system('delivery'), tx =>
       claimDue(tx, { holderId: this.holder.id, leaseToken, leaseUntil: leaseEnd(tx), limit }),
     )
     if (claimed.length === 0) return 0
-    this.#flight.begin(claimed, leaseToken)
+    this.#inFlight.begin(claimed, leaseToken)
     for (const job of await this.#jobsOrNone(claimed, leaseToken)) void this.#run(job, signal)
     return claimed.length
   }
 
   /** Keeps the leases of what is under way, with what waits to be recorded. */
   heartbeat(): Promise<void> {
-    return this.holder.beat(() => this.#flight.leases)
+    return this.holder.beat(() => this.#inFlight.leases)
   }
 
   /** Waits for what is under way to end and to be recorded; what does not end in time is given back by its lease. */
   async drain(timeoutMs: number): Promise<void> {
-    const deadline = performance.now() + timeoutMs
-    while (this.#flight.size > 0 && performance.now() < deadline) await new Promise(resolve => setTimeout(resolve, 20))
+    await untilDrained(this.#inFlight, timeoutMs)
     const outcomes = this.#recorder.giveUp()
     if (outcomes > 0) {
       this.#world.log.error({ outcomes }, 'known outcomes are lost with this process: their mail will be sent again')
@@ -104,7 +102,7 @@ export class Courier {
       return await this.#jobsOf(claimed, leaseToken)
     } catch (error) {
       await this.#giveBack(claimed, leaseToken)
-      this.#flight.end(claimed, leaseToken)
+      this.#inFlight.end(claimed, leaseToken)
       throw error
     }
   }
@@ -126,7 +124,7 @@ export class Courier {
     } catch (error) {
       await this.#abandon(job, error, signal)
     } finally {
-      this.#flight.end(job.deliveries, job.leaseToken)
+      this.#inFlight.end(job.deliveries, job.leaseToken)
     }
   }
 
@@ -139,29 +137,29 @@ export class Courier {
     const isOver =
       signal.aborted || isUnavailable(err)
         ? this.#release(deliveries, leaseToken)
-        : this.#putOff(deliveries, leaseToken, FAILED_PUT_OFF_MS)
+        : this.#defer(deliveries, leaseToken, FAILED_DEFER_MS)
     await isOver.catch(() => {})
   }
 
   async #attempt(job: Job, signal: AbortSignal): Promise<void> {
     const { message, deliveries, leaseToken } = job
-    const { crowds } = this.#flight
+    const { destinations } = this.#inFlight
     const domain = deliveries[0]!.recipient_domain
-    const putOffMs = message.is_sandbox ? null : crowds.putOff(domain, deliveries.length)
-    if (putOffMs !== null) return this.#putOff(deliveries, leaseToken, putOffMs)
+    const deferMs = message.is_sandbox ? null : destinations.deferMs(domain, deliveries.length)
+    if (deferMs !== null) return this.#defer(deliveries, leaseToken, deferMs)
     const gate = new GateQuestion(this.#gate, {
       accountId: message.account_id,
       facts: factsOf(message, deliveries[0]!),
     })
     const attempted = await this.#attemptWithRoom(job, gate, signal)
-    if (attempted.kind === 'no_room') return this.#putOff(deliveries, leaseToken, attempted.retryDelayMs)
+    if (attempted.kind === 'no_room') return this.#defer(deliveries, leaseToken, attempted.retryDelayMs)
     const ends = attempted.result
-    const turnedAway = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'crowded')
-    crowds.serve(domain, deliveries.length - turnedAway.length)
+    const refused = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'crowded')
+    destinations.countServed(domain, deliveries.length - refused.length)
     await this.#recordAll(job, ends, gate, signal)
-    if (turnedAway.length > 0) {
-      crowds.note(domain)
-      await this.#putOff(turnedAway, leaseToken, crowds.waitAtTheEnd(domain, turnedAway.length))
+    if (refused.length > 0) {
+      destinations.markSlow(domain)
+      await this.#defer(refused, leaseToken, destinations.deferRefusedMs(domain, refused.length))
     }
   }
 
@@ -183,7 +181,7 @@ export class Courier {
         if (outcome.kind === 'crowded') return
         if (outcome.kind === 'withheld') {
           const pause = gate.pause!
-          this.#flight.giveBack([delivery], leaseToken)
+          this.#inFlight.release([delivery], leaseToken)
           return this.#recorder.record({
             kind: 'held',
             delivery,
@@ -227,25 +225,25 @@ export class Courier {
         return gate.isOpen()
       },
     }
-    const outcomes = await this.#flight.talk(deliveries, leaseToken, () =>
+    const outcomes = await this.#inFlight.talk(deliveries, leaseToken, () =>
       this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),
     )
     return outcomes.map(outcome => ({ outcome, complains: false }))
   }
 
   async #release(deliveries: readonly Claimed[], leaseToken: string): Promise<void> {
-    this.#flight.giveBack(deliveries, leaseToken)
+    this.#inFlight.release(deliveries, leaseToken)
     await Promise.all(deliveries.map(delivery => this.#recorder.release(leaseOf(delivery, leaseToken))))
   }
 
-  async #putOff(deliveries: readonly Claimed[], leaseToken: string, milliseconds: number): Promise<void> {
+  async #defer(deliveries: readonly Claimed[], leaseToken: string, milliseconds: number): Promise<void> {
     const now = this.#world.clock.now()
     const due_at = new Date(now.getTime() + milliseconds)
     await Promise.all(
       deliveries.map(delivery => {
         if (!isTooOld(delivery.accepted_at, now)) {
-          this.#flight.giveBack([delivery], leaseToken)
-          return this.#recorder.putOff({ ...leaseOf(delivery, leaseToken), due_at })
+          this.#inFlight.release([delivery], leaseToken)
+          return this.#recorder.defer({ ...leaseOf(delivery, leaseToken), due_at })
         }
         // Deferred again and again without an attempt, it would stay in the queue for ever.
         const verdict = verdictOf(NOT_ATTEMPTED, attemptedOn(delivery), now)
@@ -256,7 +254,7 @@ export class Courier {
 
   async #giveBack(deliveries: readonly Claimed[], leaseToken: string): Promise<void> {
     const leases = deliveries.map(delivery => leaseOf(delivery, leaseToken))
-    this.#flight.giveBack(deliveries, leaseToken)
+    this.#inFlight.release(deliveries, leaseToken)
     await this.#world.db.transact(system('delivery'), tx => releaseLeases(tx, leases)).catch(() => {})
   }
 }

@@ -3,13 +3,12 @@ import { SigningKeys } from '../../identity/domains/signing-keys.ts'
 import { DRAIN_MS_MAX, type Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import { Transport } from '../../smtp/client/transport.ts'
-import type { Gate } from '../messages/gate.ts'
 import { Courier } from './courier.ts'
 import { deliveryLoops } from './loops.ts'
 
-export function feature(world: World, { gate }: { gate: Gate }): Feature {
+export function feature(world: World): Feature {
   const transport = openTransport(world)
-  const courier = new Courier(world, { transport, keys: new SigningKeys(world), mustYield: () => gate.isCrowded })
+  const courier = new Courier(world, { transport, keys: new SigningKeys(world) })
   return {
     loops: deliveryLoops(courier),
     close: async () => {
@@ -19,11 +18,11 @@ export function feature(world: World, { gate }: { gate: Gate }): Feature {
   }
 }
 
-function openTransport({ config, clock, metrics }: World): Transport {
+function openTransport({ config, clock, dns, metrics }: World): Transport {
   const transport = new Transport({
     helloName: config.MX_HOST,
     routes: config.SMTP_ROUTES,
-    dnsServers: config.DNS_SERVERS,
+    dns,
     allowPrivate: config.DELIVERY_ALLOW_CIDRS,
     clock,
   })

@@ -4,8 +4,9 @@ import { randomUUID } from 'node:crypto'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
-import { beat, isSteady, retakeLeases, updateBegun, updateLeft, type AttemptLease } from './holder-queries.ts'
-import { extendLeases, type Lease } from './queries.ts'
+import type { Lease } from '../queue/keys.ts'
+import { extendLeases, retakeLeases, updateBegun, type AttemptLease } from '../queue/leases.ts'
+import { beat, isSteady, updateLeft } from './holder-queries.ts'
 
 /** A worker that dies gives its mail back within 35 s: this, and the round that looks for lapsed leases. */
 export const LEASE_MS = 30_000

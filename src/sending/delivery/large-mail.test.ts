@@ -8,7 +8,8 @@ import type { World } from '../../platform/world.ts'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { Courier, type Transport } from './courier.ts'
-import { Flight } from './flight.ts'
+import { LoadShedder } from '../../platform/work/load-shedder.ts'
+import { InFlight } from './in-flight.ts'
 import { LargeMail } from './large-mail.ts'
 import type { MessageToSend } from './queries.ts'
 import { Sources } from './sources.ts'
@@ -40,11 +41,11 @@ test('large mail of one account that waits for memory does not stop the mail of 
     },
   }
   const world = { ...box.app.world, metrics: createMetrics() }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null }, mustYield: () => false })
+  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
   await send(bulk, { to: Array.from({ length: 620 }, (_, n) => `bulk@d${n}.example`), text: 'x', unsubscribe: true })
   await world.db.transact(system('test'), async tx => {
     // Each takes all that one account may have.
-    await tx.run(sql`update messages set size = ${40 * MEGABYTE}`)
+    await tx.run(sql`update messages set size = ${28 * MEGABYTE}`)
     // A worker died while it held them, before any of them was begun.
     await tx.run(sql`update queue set is_suspect = true`)
   })
@@ -80,16 +81,16 @@ const aLargeMessage = (fields: object) =>
   ({
     id: crypto.randomUUID(),
     source: null,
-    size: 70 * MEGABYTE,
+    size: 50 * MEGABYTE,
     account_id: 'a',
     ...fields,
   }) as unknown as MessageToSend
 
-/** Over a budget of 160 MB: one message of 70 MB takes nearly all of it. Nothing of it gets as far as the database. */
+/** Over a budget of 112 MB: one message of 50 MB takes nearly all of it. Nothing of it gets as far as the database. */
 function aLargeMail(): { large: LargeMail; sources: Sources } {
   const keys = { keyOf: () => Promise.reject(new Error('the key cannot be opened')) }
   const sources = new Sources({ config: {} } as World, keys)
-  return { large: new LargeMail(sources, new Flight(() => false)), sources }
+  return { large: new LargeMail(sources, new InFlight(new LoadShedder())), sources }
 }
 
 test('a few of an account wait for memory, the others are told when to come back', async () => {

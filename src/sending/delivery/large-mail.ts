@@ -1,7 +1,7 @@
 // Mail with a body too large for a claim: it needs memory before it is sent. Few deliveries wait for that with us; the rest
 // goes back to the queue with a due time, because what waits here takes the place of other accounts' mail.
-import { Crowds } from './crowds.ts'
-import type { Flight } from './flight.ts'
+import { Throttle } from '../../platform/work/throttle.ts'
+import type { InFlight } from './in-flight.ts'
 import type { MessageToSend } from './queries.ts'
 import type { Room, Sources } from './sources.ts'
 
@@ -14,15 +14,15 @@ export type Attempted<T> = { kind: 'attempted'; result: T } | { kind: 'no_room';
 
 export class LargeMail {
   readonly #sources: Sources
-  readonly #flight: Flight
+  readonly #inFlight: InFlight
   /** By account, not by destination: how much of its large mail is under way, and at what pace it goes. */
-  readonly #accounts = new Crowds()
+  readonly #accounts = new Throttle()
   readonly #waiting = new Map<string, number>()
   #waitingCount = 0
 
-  constructor(sources: Sources, flight: Flight) {
+  constructor(sources: Sources, inFlight: InFlight) {
     this.#sources = sources
-    this.#flight = flight
+    this.#inFlight = inFlight
   }
 
   /** Makes an attempt for so many recipients of the message, with memory reserved for its body. */
@@ -36,14 +36,14 @@ export class LargeMail {
     try {
       const room = this.#sources.tryReserve(message) ?? (await this.#wait(message, recipients, signal))
       if (!room) {
-        this.#accounts.note(account)
-        return { kind: 'no_room', retryDelayMs: this.#accounts.waitAtTheEnd(account, recipients) }
+        this.#accounts.markSlow(account)
+        return { kind: 'no_room', retryDelayMs: this.#accounts.deferRefusedMs(account, recipients) }
       }
       try {
         return { kind: 'attempted', result: await send() }
       } finally {
         room.release()
-        this.#accounts.serve(account, recipients)
+        this.#accounts.countServed(account, recipients)
       }
     } finally {
       this.#accounts.end(account, recipients)
@@ -58,7 +58,7 @@ export class LargeMail {
     if (this.#waitingCount + recipients > WAITING_MAX) return null
     this.#count(account, recipients)
     try {
-      return await this.#flight.idle(recipients, () => this.#sources.reserve(message, signal))
+      return await this.#inFlight.idle(recipients, () => this.#sources.reserve(message, signal))
     } finally {
       this.#count(account, -recipients)
     }

@@ -10,7 +10,7 @@ import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { Courier, type Transport } from './courier.ts'
 import { Holder } from './holder.ts'
-import { claimDue } from './queries.ts'
+import { claimDue } from '../queue/attempts.ts'
 import { reclaim } from './reclaim.ts'
 
 const { signal } = new AbortController()
@@ -61,7 +61,7 @@ function aDyingCourier(world: World, hanging: RegExp): { courier: Courier; begun
   }
   const keys = { keyOf: async () => null }
   return {
-    courier: new Courier({ ...world, metrics: createMetrics() }, { transport, keys, mustYield: () => false }),
+    courier: new Courier({ ...world, metrics: createMetrics() }, { transport, keys }),
     begun,
   }
 }
@@ -149,7 +149,7 @@ test('an attempt that is recorded clears the mail of every suspicion', async () 
       { kind: 'fault', phase: 'connect', reason: 'nobody there', host: null, isPermanent: false },
     ],
   }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null }, mustYield: () => false })
+  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
   await courier.takeNext(signal)
   await eventually('it is deferred', async () => (await rowsOf(box))[0]!.status === 'deferred')
   assert.deepEqual(await rowsOf(box), [

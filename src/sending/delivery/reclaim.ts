@@ -4,9 +4,10 @@ import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import type { World } from '../../platform/world.ts'
-import { deleteOldHolders, reclaimLapsed, type Lapsed } from './holder-queries.ts'
+import { reclaimLapsed, type Lapsed } from '../queue/leases.ts'
+import { deleteOldHolders } from './holder-queries.ts'
 import { LEASE_MS, type Holder } from './holder.ts'
-import { updateSetAside } from './set-aside-queries.ts'
+import { updateSetAside } from '../queue/set-aside.ts'
 
 /** Three workers that died of the same mail did not die by chance. */
 const CRASHES_MAX = 3

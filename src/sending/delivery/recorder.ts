@@ -3,55 +3,50 @@
 import { suppress } from '../../control/feedback/suppress.ts'
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import { countHeld } from '../../control/suspensions/holds.ts'
-import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { retryWhileUnavailable } from '../../platform/db/retry.ts'
+import { Recorder } from '../../platform/work/recorder.ts'
 import type { World } from '../../platform/world.ts'
-import { leaseOf } from './flight.ts'
+import { leaseOf } from './in-flight.ts'
 import type { Holder } from './holder.ts'
 import {
   recordDeferred,
   recordFinal,
   recordHeld,
   releaseLeases,
-  updatePutOff,
+  updateDeferrals,
   type Claimed,
-  type DeliveryKey,
-  type Lease,
   type Parked,
-  type PutOff,
-} from './queries.ts'
-import type { Verdict } from './verdict.ts'
+  type Deferral,
+  type Verdict,
+} from '../queue/attempts.ts'
+import type { DeliveryKey, Lease } from '../queue/keys.ts'
 
-export type Result =
+type Result =
   | { kind: 'attempted'; delivery: Claimed; leaseToken: string; verdict: Verdict }
   | { kind: 'held'; delivery: Claimed; leaseToken: string; suspensionId: string; scope: string }
 
-/**
- * What is handed in here is kept until it is recorded, however long the database is away. It is never more than what the
- * process has in flight, because a delivery stays in flight until its outcome is on record.
- */
-export class Recorder {
+export class OutcomeRecorder {
+  readonly #world: World
+  readonly #holder: Holder
   /** Each is answered with what went wrong with it, or null. */
-  readonly #batcher: Batcher<Result, unknown>
-  readonly #putOffs: Batcher<PutOff, void>
-  readonly #releases: Batcher<Lease, void>
-  readonly #givingUp = new AbortController()
-  #outcomes = 0
+  readonly #results: Recorder<Result, unknown>
+  readonly #deferrals: Recorder<Deferral, void>
+  readonly #releases: Recorder<Lease, void>
 
   constructor(world: World, holder: Holder) {
-    const { signal } = this.#givingUp
+    this.#world = world
+    this.#holder = holder
     const outcomes = world.metrics.counter('sluice_attempts_total', 'Delivery attempts by what they came to', [
       'outcome',
     ])
-    this.#batcher = new Batcher<Result, unknown>({
-      itemsMax: 500,
+    this.#results = new Recorder<Result, unknown>({
       slots: 1,
-      run: async results => {
-        const records = new Records(world, holder)
-        const failures = await retryWhileUnavailable(() => records.store(results), signal)
+      isResult: result => result.kind === 'attempted',
+      store: async (results, { isRepeated }) => {
+        // Had an earlier try been committed without our hearing of it, its rows are no longer under our lease.
+        const failures = await this.#store(results, { mustRetake: isRepeated })
         for (const [index, result] of results.entries()) {
           if (failures[index] !== null) continue
           outcomes.inc({
@@ -61,73 +56,51 @@ export class Recorder {
         return failures
       },
     })
-    const lightly = <Row>(write: (tx: Tx, rows: Row[]) => Promise<unknown>) =>
-      new Batcher<Row, void>({
-        itemsMax: 500,
-        slots: 1,
-        run: async rows => {
-          const store = async () => {
-            await holder.proven
-            return world.db.transactLightly(system('delivery'), tx => write(tx, rows))
-          }
-          await retryWhileUnavailable(store, signal)
-          return rows.map(() => undefined)
-        },
-      })
-    this.#putOffs = lightly(async (tx, rows: PutOff[]) => updatePutOff(tx, rows))
-    this.#releases = lightly((tx, rows: Lease[]) => releaseLeases(tx, rows))
+    this.#deferrals = this.#lightly(async (tx, rows) => updateDeferrals(tx, rows))
+    this.#releases = this.#lightly((tx, rows) => releaseLeases(tx, rows))
   }
 
   async record(result: Result): Promise<void> {
-    if (result.kind === 'attempted') this.#outcomes += 1
-    try {
-      const failure = await this.#batcher.submit(result)
-      if (failure !== null) throw failure
-    } finally {
-      if (result.kind === 'attempted') this.#outcomes -= 1
-    }
+    const failure = await this.#results.record(result)
+    if (failure !== null) throw failure
   }
 
   /** Back into the queue until then, as if it had not been claimed. Nothing happened, so there is no event. */
-  putOff(row: PutOff): Promise<void> {
-    return this.#putOffs.submit(row)
+  defer(row: Deferral): Promise<void> {
+    return this.#deferrals.record(row)
   }
 
-  /** As above, to be claimed again at once. */
+  /** Back into the queue, to be claimed again at once. */
   release(lease: Lease): Promise<void> {
-    return this.#releases.submit(lease)
+    return this.#releases.record(lease)
   }
 
   /** What is not recorded by now is not kept any longer; answers how many known outcomes that are. */
   giveUp(): number {
-    this.#givingUp.abort()
-    return this.#outcomes
+    for (const recorder of [this.#deferrals, this.#releases]) recorder.giveUp()
+    return this.#results.giveUp()
   }
-}
 
-/** Storing one batch, if need be several times. */
-class Records {
-  readonly #world: World
-  readonly #holder: Holder
-  #isRepeated = false
-
-  constructor(world: World, holder: Holder) {
-    this.#world = world
-    this.#holder = holder
+  #lightly<Row>(write: (tx: Tx, rows: readonly Row[]) => Promise<unknown>): Recorder<Row, void> {
+    return new Recorder<Row, void>({
+      slots: 1,
+      store: async rows => {
+        await this.#holder.proven
+        await this.#world.db.transactLightly(system('delivery'), tx => write(tx, rows))
+        return rows.map(() => undefined)
+      },
+    })
   }
 
   /**
    * Together; where one of them cannot be stored, each by itself. The others' mail has been delivered and would be sent again
    * if that were forgotten.
    */
-  async store(results: readonly Result[]): Promise<unknown[]> {
-    // Had an earlier try been committed without our hearing of it, its rows are no longer under our lease.
-    const mustRetake = this.#isRepeated
-    this.#isRepeated = true
+  async #store(results: readonly Result[], options: { mustRetake: boolean }): Promise<unknown[]> {
     // Mail that a pause stopped may go back to the queue.
     await this.#holder.proven
     try {
-      await this.#transact(results, { mustRetake })
+      await this.#transact(results, options)
       return results.map(() => null)
     } catch (error) {
       if (isUnavailable(error)) throw error
@@ -139,24 +112,19 @@ class Records {
 
   /** What a receiver said must not keep its mail from being recorded: if need be, without its words. */
   async #storeOne(result: Result): Promise<unknown> {
-    try {
-      await this.#transact([result], { mustRetake: true })
-      return null
-    } catch (error) {
-      if (isUnavailable(error)) throw error
-      if (result.kind === 'held') return error
-      const { message_id, n } = result.delivery
-      this.#world.log.error({ err: error, message_id, n }, 'an outcome is recorded without the words of the receiver')
-      return this.#storeBare(result)
-    }
-  }
-
-  async #storeBare(result: Result & { kind: 'attempted' }): Promise<unknown> {
+    const error = await this.#failureOf(result)
+    if (error === null || result.kind === 'held') return error
+    const { message_id, n } = result.delivery
+    this.#world.log.error({ err: error, message_id, n }, 'an outcome is recorded without the words of the receiver')
     const { verdict } = result
     const data = { attempt: verdict.data['attempt'] }
     const bare = { ...verdict, enhancedCode: null, response: null, mxHost: null, data }
+    return this.#failureOf({ ...result, verdict: bare })
+  }
+
+  async #failureOf(result: Result): Promise<unknown> {
     try {
-      await this.#transact([{ ...result, verdict: bare }], { mustRetake: true })
+      await this.#transact([result], { mustRetake: true })
       return null
     } catch (error) {
       if (isUnavailable(error)) throw error

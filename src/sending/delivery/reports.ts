@@ -13,11 +13,11 @@ import {
   updateStatuses,
   type DeliveryRef,
   type StatusChange,
-} from './report-queries.ts'
+} from '../queue/late-reports.ts'
 import { clip } from './verdict.ts'
 
 /** Whom a report is about. */
-export type Reported =
+type Reported =
   /** The return path was this recipient's own. */
   | { messageId: string; n: number }
   /**
@@ -26,20 +26,20 @@ export type Reported =
    */
   | { messageId: string; recipient: string; envelope: number | null }
 
-export interface LateVerdict {
+interface LateVerdict {
   class: BounceClass
   rule: string
   reply: SmtpReply
 }
 
-export interface BounceFinding {
+interface BounceFinding {
   kind: 'bounce'
   about: Reported
   /** What the report says of this address, if anything. */
   verdictOn: (recipient: string) => LateVerdict | null
 }
 
-export interface FeedbackFinding {
+interface FeedbackFinding {
   kind: 'complaint' | 'opt-out'
   about: Reported
   detail: string | null

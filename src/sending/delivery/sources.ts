@@ -5,7 +5,7 @@ import type { SigningKeys as DomainKeys } from '../../identity/domains/signing-k
 import { signDkim } from '../../mail/dkim/sign.ts'
 import { Signers } from './signers.ts'
 import { prependLines } from '../../mail/mime/headers.ts'
-import { ByteBudget } from '../../platform/byte-budget.ts'
+import { ByteBudget } from '../../platform/fairness/byte-budget.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
 import { personalise } from '../messages/unsubscribe-link.ts'
@@ -17,7 +17,7 @@ export type SigningKeys = Pick<DomainKeys, 'keyOf'>
 /** Of bodies too large for a claim, in memory at once. */
 const LARGE_BYTES_MAX = 112 * 1024 * 1024
 
-export interface ReadyMessage {
+interface ReadyMessage {
   source: Buffer
   returnPathDomain: string
 }
@@ -40,7 +40,7 @@ export class Sources {
   readonly #world: World
   readonly #keys: SigningKeys
   readonly #signers = new Signers()
-  readonly #largeSources = new LargeSources()
+  readonly #largeSources: LargeSources
   readonly #large = new ByteBudget(LARGE_BYTES_MAX)
   /** Large messages that are being sent, or that wait for room. */
   readonly #shared = new WeakMap<MessageToSend, Shared>()
@@ -50,10 +50,11 @@ export class Sources {
   constructor(world: World, keys: SigningKeys) {
     this.#world = world
     this.#keys = keys
+    this.#largeSources = new LargeSources(world.threads)
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#signers.close(), this.#largeSources.close()])
+    await this.#signers.close()
   }
 
   /** Room for a large message, or null when there is none now. */

@@ -1,7 +1,8 @@
 // Who shares an SMTP transaction. Each recipient has one of its own, so that its return path is its own and nobody can report
 // on another. Only a crowd at one destination shares.
 import { randomInt } from 'node:crypto'
-import type { Claimed, MessageToSend } from './queries.ts'
+import type { Claimed } from '../queue/attempts.ts'
+import type { MessageToSend } from './queries.ts'
 
 /** From here on a transaction for each would cost the receiver more than their return paths are worth. */
 const ALONE_MAX = 20

@@ -41,7 +41,7 @@ async function aSite(to: string[], db: (real: Database) => Database = real => re
       return recipients.map(await answered)
     },
   }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null }, mustYield: () => false })
+  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
   await courier.heartbeat()
   assert.equal(await courier.takeNext(signal), to.length)
   await eventually('it is being sent', async () => sent.length === to.length)
@@ -125,7 +125,7 @@ test('a heartbeat is due at once when the database was lost', async () => {
   const site = await aSite(['a@one.example'])
   const { box, courier, world } = site
   const loop = deliveryLoops(courier).find(each => each.name === 'delivery-heartbeat')!
-  assert.ok(loop.kind === 'every' && loop.seconds <= 1)
+  assert.ok(loop.kind === 'periodic' && loop.seconds <= 1)
   const beatAt = async () =>
     (await world.db.one<{ at: Date }>(sql`select max(beat_at) as at from holders`)).at.getTime()
   const first = await beatAt()

@@ -3,26 +3,13 @@
 import { classifyReply, type BounceClass } from '../../mail/reports/bounce-classes.ts'
 import type { SmtpReply } from '../../mail/reports/smtp-reply.ts'
 import type { Outcome, Phase } from '../../smtp/client/outcome.ts'
-import { isTooOld, pauseAfter } from './schedule.ts'
+import type { Verdict } from '../queue/attempts.ts'
+import { isTooOld, retryDelayAfter } from './schedule.ts'
 
 export interface Attempted {
   attempt: number
   acceptedAt: Date
   recipient: string
-}
-
-export type FinalStatus = 'delivered' | 'bounced' | 'blocked' | 'expired'
-
-export interface Verdict {
-  status: FinalStatus | 'deferred'
-  dueAt: Date | null
-  smtpCode: number | null
-  enhancedCode: string | null
-  response: string | null
-  mxHost: string | null
-  bounceType: 'hard' | 'soft' | null
-  /** What the event says beyond the above. */
-  data: Record<string, unknown>
 }
 
 /** Responses are kept for people; a hostile server's megabytes are not. Half a character would not be stored. */
@@ -50,7 +37,7 @@ export function verdictOf(outcome: Outcome, { attempt, acceptedAt, recipient }: 
     case 'block':
       return { ...facts, status: 'blocked', data }
     case 'transient': {
-      const dueAt = new Date(now.getTime() + pauseAfter(attempt))
+      const dueAt = new Date(now.getTime() + retryDelayAfter(attempt))
       if (isTooOld(acceptedAt, now)) return { ...facts, status: 'expired', data }
       return { ...facts, status: 'deferred', dueAt, data: { ...data, next_attempt_at: dueAt.toISOString() } }
     }

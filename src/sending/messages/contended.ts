@@ -3,7 +3,7 @@
 // senders of other tenants do not wait with it.
 import { Batcher } from '../../platform/batcher.ts'
 import { unavailable } from '../../platform/db/errors.ts'
-import { FairSemaphore } from '../../platform/fair-semaphore.ts'
+import { Semaphore } from '../../platform/fairness/semaphore.ts'
 import type { Submission } from './submission.ts'
 
 /** A waiting batch keeps a connection: few of all, and no account takes more than half of these. */
@@ -12,7 +12,7 @@ const WAITING_PER_ACCOUNT_MAX = 2
 /** As long as for a connection. */
 const WAIT_MS_MAX = 5_000
 
-export interface ContendedOptions<Result> {
+interface ContendedOptions<Result> {
   run: (submissions: Submission[]) => Promise<Result[]>
   itemsMax: number
   weightMax: number
@@ -27,8 +27,8 @@ interface Lane<Result> {
 export class ContendedTenants<Result> {
   readonly #options: ContendedOptions<Result>
   readonly #lanes = new Map<string, Lane<Result>>()
-  readonly #semaphore = new FairSemaphore({
-    places: WAITING_MAX,
+  readonly #semaphore = new Semaphore({
+    permits: WAITING_MAX,
     perOwner: WAITING_PER_ACCOUNT_MAX,
     waitMsMax: WAIT_MS_MAX,
   })

@@ -1,13 +1,13 @@
 // What becomes of one submission: accepted with so many queued, held and suppressed, a duplicate, or refused. Pure
 // but for the counters of the batch, which each decision moves on for the next.
 import type { PausesByAccount } from '../../control/suspensions/active.ts'
-import { scopeName } from '../../control/suspensions/match.ts'
+import { scopeName } from '../../control/suspensions/scopes.ts'
 import { timeOfId } from '../../platform/ids.ts'
 import type { AuditDraft, EventDraft } from '../../platform/journal/append.ts'
 import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
 import { sameBytes } from '../../platform/secrets.ts'
 import type { SendResponse } from './contract.ts'
-import type { DeliveryRow, QueueRow } from '../delivery/enqueue.ts'
+import type { DeliveryRow, QueueRow } from '../queue/enqueue.ts'
 import { RANK_STEP_MS, RECIPIENTS_MAX } from './limits.ts'
 import type { KnownKey, MessageRow, NewKey, TenantRow, UsageRow } from './queries.ts'
 import type { Recipient, Submission } from './submission.ts'

@@ -60,6 +60,7 @@ export class Gate {
       (submissions: Submission[]): Promise<Result[]> =>
         this.#acceptAll(submissions, lane)
     this.#small = new Batcher({ ...common, ...fair, run: runAs('small'), takesHalf: true })
+    world.load.yieldWhile(() => this.#small.isCrowded)
     this.#contended = new ContendedTenants({ ...common, run: runAs('contended') })
     this.#large = new Batcher({
       ...common,
@@ -67,11 +68,6 @@ export class Gate {
       run: runAs('large'),
       weightOf: weightWithin(LARGE_BATCH_RECIPIENTS_MAX),
     })
-  }
-
-  /** Whether many senders wait to be answered. */
-  get isCrowded(): boolean {
-    return this.#small.isCrowded
   }
 
   /** Answers when every recipient is durably stored; throws the refusal otherwise. */

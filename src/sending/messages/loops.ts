@@ -1,10 +1,10 @@
 // The retention loop. Hourly; several processes at it do the same harmless work.
-import type { Loop } from '../../platform/loops/loop.ts'
+import type { Worker } from '../../platform/work/worker.ts'
 import { enforceRetention } from './retention.ts'
 
-export const messageLoops: Loop[] = [
+export const messageLoops: Worker[] = [
   {
-    kind: 'every',
+    kind: 'periodic',
     name: 'retention',
     seconds: 3600,
     run: async (world, signal) => {

@@ -3,9 +3,9 @@
 // nothing.
 import { system } from '../../platform/db/actor.ts'
 import { deleteOldEvents } from '../../platform/journal/forget.ts'
-import { inBatches } from '../../platform/loops/in-batches.ts'
+import { inBatches } from '../../platform/work/in-batches.ts'
 import type { World } from '../../platform/world.ts'
-import { forgetDeliveries } from '../delivery/forget.ts'
+import { forgetDeliveries } from '../queue/forget.ts'
 import { IDEMPOTENCY_MS } from './limits.ts'
 import * as queries from './retention-queries.ts'
 

@@ -6,7 +6,7 @@ import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { normaliseAddress } from '../../mail/address/address.ts'
-import { FairSemaphore } from '../../platform/fair-semaphore.ts'
+import { Semaphore } from '../../platform/fairness/semaphore.ts'
 import { runAtOnce, Slices } from '../../platform/slices.ts'
 import { getMessageEndpoint, listMessagesEndpoint, sendEndpoint, type SendRequest } from './contract.ts'
 import type { Gate } from './gate.ts'
@@ -23,12 +23,12 @@ const SMALL_TEXT_CHARS_MAX = 256 * 1024
  * Large messages between their preparation and their commit: each costs several times its size there, and those that wait
  * cost what was sent. More would not be accepted sooner, for the gate takes them one batch after the other.
  */
-const LARGE_AT_ONCE = { places: 6, perOwner: 2, waitMsMax: 100_000 }
+const LARGE_AT_ONCE = { permits: 6, perOwner: 2, waitMsMax: 100_000 }
 /** So few are parsed in the time that asking for the tenant's limit takes. */
 const RECIPIENTS_UNASKED_MAX = 100
 
 export const messageRoutes = (world: World, gate: Gate, publicUrl: () => string): Route[] => {
-  const sending = { gate, publicUrl, slices: new Slices(), largeAtOnce: new FairSemaphore(LARGE_AT_ONCE) }
+  const sending = { gate, publicUrl, slices: new Slices(), largeAtOnce: new Semaphore(LARGE_AT_ONCE) }
   return [sendRoute(world, sending), ...readRoutes(world)]
 }
 
@@ -36,7 +36,7 @@ interface Sending {
   gate: Gate
   publicUrl: () => string
   slices: Slices
-  largeAtOnce: FairSemaphore
+  largeAtOnce: Semaphore
 }
 
 const sendRoute = (world: World, { gate, publicUrl, slices, largeAtOnce }: Sending): Route =>

@@ -3,7 +3,7 @@ import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
 import type { World } from '../../platform/world.ts'
-import { cancelSetAside, releaseSetAside } from '../delivery/set-aside.ts'
+import { cancelSetAside, releaseSetAside } from './decide.ts'
 import { cancelSetAsideEndpoint, listSetAsideEndpoint, releaseSetAsideEndpoint } from './contract.ts'
 import { listSetAside } from './queries.ts'
 

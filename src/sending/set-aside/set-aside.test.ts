@@ -100,7 +100,7 @@ test('a released delivery is sent, with its crashes forgotten, once', async () =
     select crashes, is_suspect, set_aside_id, suspension_id, held_at from queue where message_id = ${messageId}`)
   assert.deepEqual(row, { crashes: 0, is_suspect: false, set_aside_id: null, suspension_id: null, held_at: null })
   const transport = { sendIfAllowed: () => Promise.reject(new Error('sandbox')) }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null }, mustYield: () => false })
+  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
   await courier.takeNext(new AbortController().signal)
   await eventually('it is delivered', async () => (await deliveryOf(account, messageId)).status === 'delivered')
   assert.deepEqual(await eventTypes(account, messageId), [

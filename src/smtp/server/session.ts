@@ -9,9 +9,9 @@ import { DataReader } from './data.ts'
 import { DataRate } from './data-rate.ts'
 import { readableLine } from './line.ts'
 import type { SmtpClient, SmtpDoor, SmtpLimits } from './door.ts'
-import type { Inflow, InflowBudget } from '../../platform/inflow-budget.ts'
+import type { Inflow, InflowBudget } from '../../platform/fairness/inflow-budget.ts'
 
-export interface SessionOptions<Login, Recipient> {
+interface SessionOptions<Login, Recipient> {
   socket: Socket
   ip: string
   door: SmtpDoor<Login, Recipient>

@@ -1,0 +1,91 @@
+// Which pauses meet: over all scopes and messages of a small world.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { covers, mayOverlap, type PlacedScope } from './overlap.ts'
+import { applies, breadthOf, type PauseFacts } from './scopes.ts'
+import { PauseIndex } from './pause-index.ts'
+
+const TENANTS = ['t1', 't2']
+
+/** Every credential and key belongs to the tenant in its name, but for a key of the whole account. */
+const scope: fc.Arbitrary<PlacedScope> = fc
+  .oneof(
+    fc.constant(['account', 'a', null] as const),
+    fc.constantFrom(...TENANTS).map(tenant => ['tenant', tenant, tenant] as const),
+    fc.constantFrom('x.test', 'y.test').map(domain => ['domain', domain, 't1'] as const),
+    fc.constantFrom('me@x.test', 'Me@x.test', 'you@y.test').map(sender => ['sender', sender, 't1'] as const),
+    fc.constantFrom(...TENANTS).map(tenant => ['credential', `c-${tenant}`, tenant] as const),
+    fc.constantFrom('t1', 't2', null).map(tenant => ['api_key', `k-${tenant}`, tenant] as const),
+    fc
+      .constantFrom('tag:a', 'tag:b', 'recipient_domain:r.test', 'recipient_domain:s.test')
+      .map(rule => ['rule', rule, null] as const),
+  )
+  .map(([scope_type, scope_value, tenant_id]) => ({
+    id: 'id',
+    scope_type,
+    scope_value,
+    tenant_id,
+    queue_action: 'hold' as const,
+  }))
+
+const facts: fc.Arbitrary<PauseFacts> = fc
+  .record({
+    tenantId: fc.constantFrom(...TENANTS),
+    sender: fc.constantFrom('me@x.test', 'ME@x.test', 'you@y.test'),
+    door: fc.constantFrom('credential', 'own key', 'account key'),
+    tags: fc.subarray(['a', 'b']),
+    recipientDomain: fc.constantFrom('r.test', 's.test'),
+  })
+  .map(({ door, ...rest }) => ({
+    ...rest,
+    senderDomain: rest.sender.split('@')[1]!,
+    credentialId: door === 'credential' ? `c-${rest.tenantId}` : null,
+    apiKeyId: door === 'own key' ? `k-${rest.tenantId}` : door === 'account key' ? 'k-null' : null,
+  }))
+
+test('two pauses that stop the same recipient may overlap', () => {
+  fc.assert(
+    fc.property(scope, scope, facts, (one, other, of) => {
+      if (applies(one, of) && applies(other, of)) assert.ok(mayOverlap(one, other))
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+test('a pause that covers another stops all that the other stops', () => {
+  fc.assert(
+    fc.property(scope, scope, facts, (broad, narrow, of) => {
+      if (covers(broad, narrow) && applies(narrow, of)) assert.ok(applies(broad, of))
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+test('pauses of two tenants do not meet; an account covers everything, a tenant its own', () => {
+  const of = (scope_type: string, scope_value: string, tenant_id: string | null = null): PlacedScope => ({
+    id: scope_value,
+    scope_type,
+    scope_value,
+    tenant_id,
+    queue_action: 'hold',
+  })
+  assert.equal(mayOverlap(of('tenant', 't1', 't1'), of('tenant', 't2', 't2')), false)
+  assert.equal(mayOverlap(of('tenant', 't1', 't1'), of('credential', 'c', 't2')), false)
+  assert.equal(mayOverlap(of('tenant', 't1', 't1'), of('rule', 'tag:a')), true)
+  assert.equal(covers(of('account', 'a'), of('rule', 'tag:a')), true)
+  assert.equal(covers(of('tenant', 't1', 't1'), of('credential', 'c', 't1')), true)
+  assert.equal(covers(of('tenant', 't1', 't1'), of('domain', 'x.test', 't1')), false)
+})
+
+test('the index finds the broadest pause that applies, and among equals the first', () => {
+  fc.assert(
+    fc.property(fc.array(scope, { maxLength: 12 }), facts, (pauses, of) => {
+      const applying = pauses.filter(pause => applies(pause, of))
+      const broadest = applying.toSorted((a, b) => breadthOf(a) - breadthOf(b))[0]
+      const found = new PauseIndex(pauses).broadest(of)
+      assert.deepEqual(found, broadest ?? null)
+    }),
+    { numRuns: 5_000 },
+  )
+})

@@ -1,0 +1,29 @@
+// Which pauses can meet, judged by their scopes alone.
+import { lowerCase, type PauseScope } from './scopes.ts'
+
+export interface PlacedScope extends PauseScope {
+  /** Of a credential or key: the tenant that it belongs to, if it belongs to one. */
+  tenant_id: string | null
+}
+
+/** False when no recipient can be stopped by both. */
+export function mayOverlap(one: PlacedScope, other: PlacedScope): boolean {
+  const tenants = [tenantOf(one), tenantOf(other)]
+  if (!tenants.includes(null) && tenants[0] !== tenants[1]) return false
+  if (one.scope_type !== other.scope_type) return true
+  const values = [lowerCase(one.scope_value), lowerCase(other.scope_value)]
+  // A message has many tags, and one of everything else.
+  return values[0] === values[1] || values.some(value => value.startsWith('tag:'))
+}
+
+/** Whether everything that the narrow one stops is stopped by the broad one too. */
+export const covers = (broad: PlacedScope, narrow: PlacedScope): boolean =>
+  broad.scope_type === 'account' ||
+  (broad.scope_type === narrow.scope_type && broad.scope_value === narrow.scope_value) ||
+  (broad.scope_type === 'tenant' && broad.scope_value === tenantOf(narrow))
+
+/** The one tenant whose mail it can stop. Of a domain or sender there is none: several tenants may send from it. */
+function tenantOf({ scope_type, scope_value, tenant_id }: PlacedScope): string | null {
+  if (scope_type === 'tenant') return scope_value
+  return scope_type === 'credential' || scope_type === 'api_key' ? tenant_id : null
+}

@@ -1,0 +1,93 @@
+// A number of permits that owners (accounts) share: each may have a part of them, and those who wait take turns. Work of the
+// service itself has no owner; it may have any permit and goes first.
+import { RoundRobin } from './round-robin.ts'
+
+interface Waiting {
+  owner: string | null
+  begin: () => void
+  hasGivenUp: boolean
+}
+
+interface SemaphoreOptions {
+  permits: number
+  perOwner: number
+  waitMsMax: number
+}
+
+export class Semaphore {
+  readonly #options: SemaphoreOptions
+  #taken = 0
+  readonly #takenBy = new Map<string, number>()
+  readonly #waiting = new RoundRobin<Waiting>()
+
+  constructor(options: SemaphoreOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Null when there is a permit at once, which is the common case; otherwise a promise of one, which is rejected with what
+   * `onTimeout` makes when none comes in time.
+   */
+  acquire(owner: string | null, onTimeout: () => Error): Promise<void> | null {
+    if (this.#mayHave(owner)) {
+      this.#take(owner)
+      return null
+    }
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.hasGivenUp = true
+        reject(onTimeout())
+      }, this.#options.waitMsMax)
+      const waiting: Waiting = {
+        owner,
+        hasGivenUp: false,
+        begin: () => {
+          clearTimeout(timer)
+          resolve()
+        },
+      }
+      this.#waiting.push(waiting, owner === null ? [] : [owner])
+    })
+  }
+
+  /** Acts with a permit of the owner's, when there is one. */
+  async run<T>(owner: string | null, onTimeout: () => Error, act: () => Promise<T>): Promise<T> {
+    await this.acquire(owner, onTimeout)
+    try {
+      return await act()
+    } finally {
+      this.release(owner)
+    }
+  }
+
+  release(owner: string | null): void {
+    this.#taken -= 1
+    if (owner !== null) {
+      const left = this.#takenBy.get(owner)! - 1
+      if (left > 0) this.#takenBy.set(owner, left)
+      else this.#takenBy.delete(owner)
+    }
+    for (let next = this.#next(); next; next = this.#next()) {
+      this.#take(next.owner)
+      next.begin()
+    }
+  }
+
+  #mayHave(owner: string | null): boolean {
+    const { permits, perOwner } = this.#options
+    return this.#taken < permits && (owner === null || (this.#takenBy.get(owner) ?? 0) < perOwner)
+  }
+
+  #take(owner: string | null): void {
+    this.#taken += 1
+    if (owner !== null) this.#takenBy.set(owner, (this.#takenBy.get(owner) ?? 0) + 1)
+  }
+
+  #next(): Waiting | undefined {
+    if (this.#taken >= this.#options.permits) return undefined
+    for (;;) {
+      const next = this.#waiting.take(undefined, owner => this.#mayHave(owner))
+      if (!next?.hasGivenUp) return next
+    }
+  }
+}

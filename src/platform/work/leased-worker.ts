@@ -1,0 +1,268 @@
+// The one machine for leased work: claims what is due as far as keys and accounts have room, attempts it outside any
+// transaction, records results in batches, keeps the leases of what is in flight, and drains when the process ends.
+// A lease that lapses gives its item back, so a worker that dies loses nothing.
+import { randomUUID } from 'node:crypto'
+import { system, type Actor } from '../db/actor.ts'
+import type { Tx } from '../db/database.ts'
+import { retryWhileUnavailable } from '../db/retry.ts'
+import type { World } from '../world.ts'
+import { FairShare, ROOM_MIN } from './fair-share.ts'
+import { KeyQueue, type Pace } from './key-queue.ts'
+import type { Ended, KeyOf, KeysAsked, Leased, LeasedWork } from './leased-work.ts'
+import { Recorder, untilDrained } from './recorder.ts'
+import type { Worker } from './worker.ts'
+
+/** A third of the shortest lease: one heartbeat may be lost. */
+const HEARTBEAT_SECONDS = 10
+/** Items that are no longer wanted are noticed within this time, also when claims are few. */
+const RECHECK_MS = 500
+/** Idle keys are kept for what they have taught, up to here. */
+const KEYS_KEPT_MAX = 20_000
+
+export class LeasedWorker<Item extends object, Result> {
+  readonly #world: World
+  readonly #work: LeasedWork<Item, Result>
+  readonly #by: Actor
+  readonly #recorder: Recorder<Ended<Item, Result>, void>
+  readonly #queues = new Map<string, KeyQueue<Leased<Item>>>()
+  readonly #inFlight = new Set<Leased<Item>>()
+  readonly #stopping = new AbortController()
+  #recheckedAt = 0
+  #claimedAt = 0
+  /** The last claim left something out: for want of room in all, or of an account that has its share. */
+  #isShort = false
+  #endedWhileShort = 0
+
+  constructor(world: World, work: LeasedWork<Item, Result>) {
+    this.#world = world
+    this.#work = work
+    this.#by = system(work.name)
+    const outcomes = world.metrics.counter(
+      `sluice_${work.metric}_total`,
+      `Attempts of ${work.name} by what came of it`,
+      ['outcome'],
+    )
+    world.metrics.gauge(`sluice_${work.metric}_in_flight`, `What ${work.name} has leased here`, [], gauge => {
+      gauge.set(this.#inFlight.size)
+    })
+    this.#recorder = new Recorder<Ended<Item, Result>, void>({
+      slots: 2,
+      store: async ended => {
+        const recorded = await this.#transact(tx => work.record(tx, ended))
+        if (work.recorded && recorded.length > 0) await this.#recorder.keepTrying(() => work.recorded!(recorded))
+        for (const each of ended) outcomes.inc({ outcome: work.outcomeOf(each) })
+        return ended.map(() => undefined)
+      },
+    })
+  }
+
+  /** What the supervisor runs. */
+  get workers(): Worker[] {
+    const { name, wakeOn, pollSeconds } = this.#work
+    return [
+      { kind: 'due', name, wakeOn, pollSeconds, run: () => this.takeNext() },
+      {
+        kind: 'periodic',
+        name: `${name}-heartbeat`,
+        seconds: HEARTBEAT_SECONDS,
+        run: (_world, signal) => retryWhileUnavailable(() => this.heartbeat(), signal),
+      },
+    ]
+  }
+
+  /** Claims what is due and starts it; answers how much was started or waits here. */
+  async takeNext(): Promise<number> {
+    await this.#recheck()
+    const now = performance.now()
+    await this.#release(
+      [...this.#queues.values()].filter(queue => queue.isLate(now)).flatMap(queue => queue.slowDown()),
+    )
+    const limit = this.#claimLimit()
+    const share = new FairShare(this.#work.limits.inFlight, this.#queues.values())
+    const full = share.fullAccounts()
+    this.#isShort = limit === 0 || full.size > 0
+    this.#endedWhileShort = 0
+    if (limit === 0 || this.#stopping.signal.aborted) return 0
+    this.#claimedAt = performance.now()
+    const leaseToken = randomUUID()
+    let isShared = false
+    const items = await this.#transact(tx =>
+      this.#work.claim(tx, {
+        leaseToken,
+        leaseUntil: this.#leaseEnd(tx),
+        limit,
+        inFlight: this.#inFlight,
+        asked: this.#keysToAsk(share, full),
+        roomsFor: due => {
+          isShared = true
+          return this.#roomsFor(due, limit, share)
+        },
+      }),
+    )
+    return this.#start(
+      items.map(item => ({ ...item, leaseToken })),
+      isShared ? null : share,
+    )
+  }
+
+  /** Keeps the leases of what is in flight, with what waits to be recorded. */
+  async heartbeat(): Promise<void> {
+    if (this.#inFlight.size === 0) return
+    await this.#world.db.transactLightly(this.#by, tx => this.#work.extend(tx, [...this.#inFlight], this.#leaseEnd(tx)))
+  }
+
+  /** Releases what waits, and gives what is under way so long to end. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#stopping.abort()
+    await this.#release([...this.#queues.values()].flatMap(queue => queue.waiting.splice(0)))
+    await this.idle(timeoutMs)
+  }
+
+  /** Waits until nothing is in flight, for so long at the most. */
+  idle(timeoutMs: number): Promise<void> {
+    return untilDrained(this.#inFlight, timeoutMs)
+  }
+
+  /**
+   * After `drain`, once the network is closed: attempts that this cut have a result now, which gets so long to be recorded.
+   * What is not recorded is given back by its lease.
+   */
+  async close(timeoutMs: number): Promise<void> {
+    await this.idle(timeoutMs)
+    const results = this.#recorder.giveUp()
+    if (results > 0)
+      this.#world.log.error({ worker: this.#work.name, results }, 'known results are lost with this process')
+  }
+
+  #transact<T>(recipe: (tx: Tx) => Promise<T>): Promise<T> {
+    const { db } = this.#world
+    return this.#work.transactions === 'light' ? db.transactLightly(this.#by, recipe) : db.transact(this.#by, recipe)
+  }
+
+  #leaseEnd(tx: Tx): Date {
+    return new Date(tx.now.getTime() + this.#work.leaseMs)
+  }
+
+  #claimLimit(): number {
+    const { inFlight, whileCallersWait } = this.#work.limits
+    const room = Math.max(0, inFlight.all - this.#inFlight.size)
+    if (!whileCallersWait || !this.#world.load.callersWait) return room
+    const isEarly = performance.now() - this.#claimedAt < whileCallersWait.everyMs
+    return isEarly ? 0 : Math.min(room, whileCallersWait.claimMax)
+  }
+
+  /** Keys that this process does not know are new. Without room for such, only known ones are worth asking for. */
+  #keysToAsk(share: FairShare, full: ReadonlySet<string>): KeysAsked {
+    const isWorthIt = (queue: KeyQueue<unknown>): boolean =>
+      queue.isHungry && share.roomFor(queue.standing, queue.accountId) > 0
+    const keysOf = (queues: KeyQueue<unknown>[]): string[] => queues.map(queue => queue.key)
+    const worthy = Map.groupBy(this.#queues.values(), isWorthIt)
+    const [good, rest] = [worthy.get(true) ?? [], worthy.get(false) ?? []]
+    if (!share.hasRoomForStrangers) return { only: keysOf(good), except: [], exceptAccounts: [], known: [] }
+    const known = keysOf(good.filter(queue => full.has(queue.accountId)))
+    return { only: null, except: keysOf(rest), exceptAccounts: [...full], known }
+  }
+
+  #roomsFor(due: readonly KeyOf[], limit: number, share: FairShare): number[] {
+    const each = Math.max(1, Math.floor(limit / due.length))
+    return due.map(of => {
+      const queue = this.#queueOf(of)
+      return share.take(queue.standing, of.accountId, Math.min(each, queue.room))
+    })
+  }
+
+  #queueOf(of: KeyOf): KeyQueue<Leased<Item>> {
+    let queue = this.#queues.get(of.key)
+    if (!queue) this.#queues.set(of.key, (queue = new KeyQueue<Leased<Item>>(of, this.#work.limits.perKey)))
+    return queue
+  }
+
+  /** A claim that did not share its limit out releases what its keys and accounts have no room for. */
+  async #start(claimed: readonly Leased<Item>[], share: FairShare | null): Promise<number> {
+    if (claimed.length === 0) return 0
+    for (const item of claimed) this.#inFlight.add(item)
+    const wanted = (await this.#work.prepare?.(claimed)) ?? claimed
+    const taken = new Set<Leased<Item>>()
+    for (const item of wanted) {
+      const queue = this.#queueOf(this.#work.keyOf(item))
+      if (share && (queue.room === 0 || share.take(queue.standing, queue.accountId, 1) === 0)) continue
+      taken.add(item)
+      queue.waiting.push(item)
+      this.#pump(queue)
+    }
+    await this.#release(claimed.filter(item => !taken.has(item)))
+    return taken.size
+  }
+
+  /** What waits here and is no longer wanted goes back. */
+  async #recheck(): Promise<void> {
+    if (!this.#work.prepare || performance.now() - this.#recheckedAt < RECHECK_MS) return
+    this.#recheckedAt = performance.now()
+    const queues = [...this.#queues.values()].filter(queue => queue.waiting.length > 0)
+    if (queues.length === 0) return
+    const wanted = new Set(await this.#work.prepare(queues.flatMap(queue => queue.waiting)))
+    const unwanted = queues.flatMap(queue => {
+      const waiting = queue.waiting.splice(0)
+      for (const item of waiting) if (wanted.has(item)) queue.waiting.push(item)
+      return waiting.filter(item => !wanted.has(item))
+    })
+    await this.#release(unwanted)
+  }
+
+  #pump(queue: KeyQueue<Leased<Item>>): void {
+    while (queue.mayStart && !this.#stopping.signal.aborted) void this.#run(queue, queue.start(performance.now()))
+  }
+
+  async #run(queue: KeyQueue<Leased<Item>>, item: Leased<Item>): Promise<void> {
+    const wasHungry = queue.isHungry
+    const { result, pace } = await this.#attempt(item)
+    void this.#release(queue.end(item, pace))
+    this.#pump(queue)
+    // Before the result is on record: a quick key would run dry meanwhile. With one at a time there is nothing to claim yet.
+    const claimsAhead = this.#work.limits.perKey.aheadMax > 1
+    if (claimsAhead && ((!wasHungry && queue.isHungry) || this.#isRoomAgain())) this.#wake()
+    try {
+      if (result !== null) await this.#recorder.record({ item, result: result.value })
+    } catch (err) {
+      // The lease gives it back. It may be done twice: better than never.
+      this.#world.log.error({ err, worker: this.#work.name, key: queue.key }, 'a result could not be recorded')
+    } finally {
+      this.#inFlight.delete(item)
+      if (this.#queues.size > KEYS_KEPT_MAX && queue.size === 0) this.#queues.delete(queue.key)
+      const wakes = result !== null && (this.#work.wakesAfter?.(result.value) ?? true)
+      if (wakes || (!claimsAhead && this.#isShort)) this.#wake()
+    }
+  }
+
+  /** Null: the attempt says nothing that could be recorded. */
+  async #attempt(item: Leased<Item>): Promise<{ result: { value: Result } | null; pace: Pace }> {
+    const work = this.#work
+    const began = performance.now()
+    try {
+      const value = await work.attempt(item, this.#stopping.signal)
+      const isQuick = performance.now() - began <= work.limits.perKey.quickMs
+      return { result: { value }, pace: work.paceOf?.(value) ?? (isQuick ? 'quick' : 'slow') }
+    } catch (err) {
+      if (work.failed) return { result: { value: work.failed(item, err) }, pace: 'unanswered' }
+      this.#world.log.error({ err, worker: work.name, key: work.keyOf(item).key }, 'an attempt could not be made')
+      return { result: null, pace: 'unanswered' }
+    }
+  }
+
+  #isRoomAgain(): boolean {
+    if (!this.#isShort) return false
+    this.#endedWhileShort += 1
+    return this.#endedWhileShort % ROOM_MIN === 0 || this.#inFlight.size < ROOM_MIN
+  }
+
+  #wake(): void {
+    this.#world.wakeups.nudge(this.#work.wakeOn)
+  }
+
+  async #release(items: readonly Leased<Item>[]): Promise<void> {
+    if (items.length === 0) return
+    // Where the database is away, the leases lapse.
+    await this.#world.db.transactLightly(this.#by, tx => this.#work.release(tx, items)).catch(() => {})
+    for (const item of items) this.#inFlight.delete(item)
+  }
+}

@@ -1,0 +1,31 @@
+// Says when background work must leave room for what is more urgent. One instance per process, in the World: those who have
+// something urgent say so here, and workers look before each claim.
+
+export class LoadShedder {
+  readonly #signs: (() => boolean)[] = []
+  #bulkWork = 0
+
+  /** Callers wait for an answer while this says so: all leased work yields. */
+  yieldWhile(callersWait: () => boolean): void {
+    this.#signs.push(callersWait)
+  }
+
+  /** Until the act has ended, work on the same queue yields to it. */
+  async yieldDuring<T>(bulkWork: () => Promise<T>): Promise<T> {
+    this.#bulkWork += 1
+    try {
+      return await bulkWork()
+    } finally {
+      this.#bulkWork -= 1
+    }
+  }
+
+  get callersWait(): boolean {
+    return this.#signs.some(isBusy => isBusy())
+  }
+
+  /** Callers wait, or a long queue is being moved. */
+  get isBusy(): boolean {
+    return this.#bulkWork > 0 || this.callersWait
+  }
+}

@@ -1,0 +1,131 @@
+// Keeps the workers running: starts them, wakes them, restarts them after a failure with backoff, and stops them within
+// bounds when the process is asked to end.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Topic } from '../db/wakeups.ts'
+import type { World } from '../world.ts'
+import type { Worker } from './worker.ts'
+import { advanceTail, readTailOnce } from './tail.ts'
+
+const TAIL_POLL_SECONDS = 1
+const BACKOFF_MS_MAX = 10_000
+/** SIGTERM drains within 30 s in all; the rest is for the servers and the database. */
+const STOP_MS_MAX = 20_000
+
+export class Supervisor {
+  readonly #world: World
+  readonly #stopping = new AbortController()
+  readonly #running: Promise<void>[] = []
+  readonly #failures
+  readonly #rounds
+
+  constructor(world: World) {
+    this.#world = world
+    this.#failures = world.metrics.counter('sluice_loop_failures_total', 'Rounds of a loop that failed', ['loop'])
+    this.#rounds = world.metrics.counter('sluice_loop_rounds_total', 'Rounds of a loop that succeeded', ['loop'])
+  }
+
+  start(workers: readonly Worker[]): void {
+    for (const worker of workers) this.#running.push(this.#drive(worker))
+  }
+
+  /** Asks every worker to end its round, and waits for that within bounds. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    const all = Promise.all(this.#running)
+    const late = delay(STOP_MS_MAX, 'late', { ref: false })
+    if ((await Promise.race([all, late])) === 'late') this.#world.log.warn('workers did not end in time')
+  }
+
+  async #drive(worker: Worker): Promise<void> {
+    const { signal } = this.#stopping
+    const nap = new Nap(signal)
+    const { round, napMs, wakeOn } = roundsOf(this.#world, worker)
+    const forget = wakeOn && this.#world.wakeups.on(wakeOn, () => nap.end())
+    let failures = 0
+    while (!signal.aborted) {
+      try {
+        const worked = await round(signal)
+        failures = 0
+        this.#rounds.inc({ loop: worker.name })
+        if (worked === 0) await nap.begin(napMs)
+        else await rest(worker, worked, signal)
+      } catch (err) {
+        if (signal.aborted) break
+        failures += 1
+        this.#failures.inc({ loop: worker.name })
+        this.#world.log.error({ err, loop: worker.name, failures }, 'a worker failed and will be tried again')
+        await nap.begin(Math.min(100 * 2 ** failures, BACKOFF_MS_MAX))
+      }
+    }
+    forget?.()
+  }
+}
+
+interface Rounds {
+  /** Answers how much was done; 0 lets the worker nap. */
+  round: (signal: AbortSignal) => Promise<number>
+  napMs: number
+  wakeOn: Topic | null
+}
+
+function roundsOf(world: World, worker: Worker): Rounds {
+  switch (worker.kind) {
+    case 'periodic':
+      return {
+        round: signal => worker.run(world, signal).then(() => 0),
+        napMs: worker.seconds * 1000,
+        wakeOn: null,
+      }
+    case 'due':
+      return { round: signal => worker.run(world, signal), napMs: worker.pollSeconds * 1000, wakeOn: worker.wakeOn }
+    case 'tail': {
+      let step = readTailOnce
+      const round = async (): Promise<number> => {
+        const read = await step(world, worker)
+        step = advanceTail
+        return read
+      }
+      return { round, napMs: TAIL_POLL_SECONDS * 1000, wakeOn: 'journal' }
+    }
+  }
+}
+
+/**
+ * Unlike a nap, no hint ends it. Every round of a tail is a transaction; at many appends a second, one for each would cost
+ * more than what it does.
+ */
+async function rest(worker: Worker, worked: number, signal: AbortSignal): Promise<void> {
+  if (worker.kind !== 'tail' || !worker.restMs || worked >= worker.batchMax) return
+  await delay(worker.restMs(), null, { signal }).catch(() => {})
+}
+
+/** A pause that a hint ends early. A hint that comes before the pause is not lost: the pause then is none. */
+class Nap {
+  readonly #signal: AbortSignal
+  #hinted = false
+  #wake: (() => void) | null = null
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal
+    signal.addEventListener('abort', () => this.end(), { once: true })
+  }
+
+  end(): void {
+    this.#hinted = true
+    this.#wake?.()
+  }
+
+  async begin(milliseconds: number): Promise<void> {
+    if (!this.#hinted && !this.#signal.aborted) {
+      await new Promise<void>(resolve => {
+        const timer = setTimeout(resolve, milliseconds)
+        this.#wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      this.#wake = null
+    }
+    this.#hinted = false
+  }
+}

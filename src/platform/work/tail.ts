@@ -1,0 +1,34 @@
+// One step of a tail: the next ids, what its reader makes of them, and the new cursor, in one transaction. The cursor's row
+// lock lets one process read at a time; the others skip.
+import { system } from '../db/actor.ts'
+import { prepared, sql } from '../db/sql.ts'
+import { findIdAhead } from '../journal/read.ts'
+import type { World } from '../world.ts'
+import type { Tail } from './worker.ts'
+
+export async function readTailOnce(world: World, tail: Tail): Promise<number> {
+  await world.db.transact(system(tail.name), tx =>
+    tx.run(
+      sql`insert into tails (name, cursor, updated_at) values (${tail.name}, 0, ${tx.now}) on conflict do nothing`,
+    ),
+  )
+  return advanceTail(world, tail)
+}
+
+/** For a tail whose cursor exists. Answers how far it came, 0 when nothing was new. */
+export async function advanceTail(world: World, tail: Tail): Promise<number> {
+  const read = await world.db.transact(system(tail.name), async tx => {
+    const position = await tx.maybe<{ cursor: number }>(
+      prepared`select cursor from tails where name = ${tail.name} for update skip locked`,
+    )
+    if (!position) return 0
+    const { cursor: after } = position
+    const upTo = await findIdAhead(tx, { cursor: after, limit: tail.batchMax })
+    if (upTo === null) return 0
+    await tail.read(world, tx, { after, upTo })
+    await tx.run(prepared`update tails set cursor = ${upTo}, updated_at = ${tx.now} where name = ${tail.name}`)
+    return upTo - after
+  })
+  if (read > 0) tail.committed?.(world)
+  return read
+}

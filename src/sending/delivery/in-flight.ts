@@ -1,0 +1,159 @@
+// What this process has leased of the queue, how much of it costs us anything right now, and how much more may be claimed.
+// Mail that waits for a slow destination takes its place there, not the place of others.
+import { availableParallelism } from 'node:os'
+import type { LoadShedder } from '../../platform/work/load-shedder.ts'
+import { Throttle } from '../../platform/work/throttle.ts'
+import type { Claimed } from '../queue/attempts.ts'
+import type { Key } from '../queue/keys.ts'
+import type { AttemptLease } from '../queue/leases.ts'
+
+/** Enough to keep the connections busy; what was claimed goes before a newcomer of another tenant, so not more. */
+const IN_FLIGHT_MAX = 600
+/** With what waits for slow destinations: bounds the memory. */
+const LEASED_MAX = 2_000
+const CLAIM_MAX = 300
+/**
+ * Being prepared or recorded while others wait for what this process does as well, and how often more is claimed then: mail
+ * goes on being delivered, but what they wait for goes first. Few at a time and all the time would cost three times as much
+ * a mail.
+ */
+const ACTIVE_MAX_WHILE_BUSY = 16 * Math.max(1, availableParallelism() - 1)
+const CLAIM_EVERY_MS_WHILE_BUSY = 100
+/** So long under way, and its destination counts as slow. */
+const SLOW_MS = 5_000
+const LOOK_AGAIN_MS = 500
+
+export class InFlight {
+  readonly destinations = new Throttle()
+  /** Null once the mail is on its way back to the queue: that lease must not be taken again. */
+  readonly #leases = new Map<string, AttemptLease | null>()
+  /** When the conversation about it began, by the same key; the oldest first. */
+  readonly #talking = new Map<string, { domain: string; since: number }>()
+  readonly #load: LoadShedder
+  #idle = 0
+  #onRoom: (() => void) | null = null
+  #claimedAt = 0
+
+  constructor(load: LoadShedder) {
+    this.#load = load
+  }
+
+  get size(): number {
+    return this.#leases.size
+  }
+
+  get leases(): AttemptLease[] {
+    return [...this.#leases.values()].filter(lease => lease !== null)
+  }
+
+  begin(claimed: readonly Claimed[], leaseToken: string): void {
+    for (const delivery of claimed) {
+      this.#leases.set(keyOf(delivery, leaseToken), leaseOf(delivery, leaseToken))
+      this.destinations.begin(delivery.recipient_domain, 1)
+    }
+  }
+
+  end(deliveries: readonly Claimed[], leaseToken: string): void {
+    for (const delivery of deliveries) {
+      if (!this.#leases.delete(keyOf(delivery, leaseToken))) continue
+      this.destinations.end(delivery.recipient_domain, 1)
+    }
+    this.#onRoom?.()
+  }
+
+  /** It is still in flight until its return to the queue is on record, but its lease is no longer ours to keep. */
+  release(deliveries: readonly Claimed[], leaseToken: string): void {
+    for (const delivery of deliveries) {
+      const key = keyOf(delivery, leaseToken)
+      if (this.#leases.has(key)) this.#leases.set(key, null)
+    }
+  }
+
+  /** While a receiver is talked to, or waited for, the mail costs nothing here. */
+  async talk<T>(deliveries: readonly Claimed[], leaseToken: string, conversation: () => Promise<T>): Promise<T> {
+    const since = performance.now()
+    for (const delivery of deliveries) {
+      this.#talking.set(keyOf(delivery, leaseToken), { domain: delivery.recipient_domain, since })
+    }
+    this.#onRoom?.()
+    try {
+      return await conversation()
+    } finally {
+      for (const delivery of deliveries) this.#talking.delete(keyOf(delivery, leaseToken))
+    }
+  }
+
+  /** While it waits for memory the mail costs no work: others are claimed although this process must yield. */
+  async idle<T>(count: number, wait: () => Promise<T>): Promise<T> {
+    this.#idle += count
+    this.#onRoom?.()
+    try {
+      return await wait()
+    } finally {
+      this.#idle -= count
+    }
+  }
+
+  /** Waits until more may be claimed, and answers how much; 0 when the signal says so. */
+  async claimLimit(signal: AbortSignal): Promise<number> {
+    for (;;) {
+      if (signal.aborted) return 0
+      const room = Math.min(this.#load.isBusy ? this.#roomWhileBusy() : this.#room(), LEASED_MAX - this.size)
+      if (room > 0) {
+        this.#claimedAt = performance.now()
+        return Math.min(CLAIM_MAX, room)
+      }
+      await this.#change(signal)
+      this.#markSlow()
+    }
+  }
+
+  /** None until half of it is free: claims are made in batches. */
+  #room(): number {
+    const room = IN_FLIGHT_MAX - (this.size - this.destinations.size)
+    return room >= IN_FLIGHT_MAX / 2 ? room : 0
+  }
+
+  #roomWhileBusy(): number {
+    if (performance.now() - this.#claimedAt < CLAIM_EVERY_MS_WHILE_BUSY) return 0
+    const room = ACTIVE_MAX_WHILE_BUSY - (this.size - this.#talking.size - this.#idle)
+    return room >= ACTIVE_MAX_WHILE_BUSY / 2 ? room : 0
+  }
+
+  /** Until something ends, or it is time to look whether something will not. */
+  async #change(signal: AbortSignal): Promise<void> {
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, this.#load.isBusy ? CLAIM_EVERY_MS_WHILE_BUSY : LOOK_AGAIN_MS)
+      this.#onRoom = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      if (signal.aborted) this.#onRoom()
+    })
+    this.#onRoom = null
+  }
+
+  #markSlow(): void {
+    const before = performance.now() - SLOW_MS
+    for (const { domain, since } of this.#talking.values()) {
+      if (since > before) return
+      this.destinations.markSlow(domain)
+    }
+  }
+}
+
+export const leaseOf = (
+  { account_id, tenant_id, message_id, n, attempts }: Claimed,
+  leaseToken: string,
+): AttemptLease => ({
+  account_id,
+  tenant_id,
+  message_id,
+  n,
+  attempts,
+  lease_token: leaseToken,
+})
+
+/** With the lease: what has lapsed and was claimed again by this process is here twice, until both have ended. */
+const keyOf = ({ message_id, n }: Pick<Key, 'message_id' | 'n'>, leaseToken: string): string =>
+  `${message_id} ${n} ${leaseToken}`

@@ -1,0 +1,166 @@
+// A destination that is slow has its own mail waiting, and nobody else's.
+import assert from 'node:assert/strict'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { after, test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
+import { sql } from '../../platform/db/sql.ts'
+import { createMetrics } from '../../platform/metrics.ts'
+import { Throttle } from '../../platform/work/throttle.ts'
+import { aBox } from '../../../test/support/box.ts'
+import { anAccount, eventually } from '../../../test/support/factories.ts'
+import { aSink } from '../../../test/support/sink.ts'
+import { Courier, type Transport } from './courier.ts'
+import { claimDue } from '../queue/attempts.ts'
+
+const closing: (() => unknown)[] = []
+after(() => Promise.all(closing.map(close => close())))
+
+/** Takes connections and says nothing. */
+async function aSilentServer(): Promise<{ port: number; connections: Set<Socket>; close: () => void }> {
+  const connections = new Set<Socket>()
+  const server: Server = createServer(socket => {
+    connections.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => connections.delete(socket))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const close = (): void => {
+    for (const socket of connections) socket.destroy()
+    server.close()
+  }
+  return { port: (server.address() as AddressInfo).port, connections, close }
+}
+
+test('a thousand recipients at a destination that hangs do not delay a mail to another', async t => {
+  const silent = await aSilentServer()
+  t.after(silent.close)
+  const sink = await aSink()
+  closing.push(() => sink.close())
+  const box = await aBox({
+    environment: { SMTP_ROUTES: `slow.test=127.0.0.1:${silent.port},*=127.0.0.1:${sink.port}` },
+  })
+  const account = await anAccount({ box })
+  await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: 'acme.sluice.test' })
+  const send = (to: string[]) =>
+    account.api.post('/v1/messages', { tenant_id: account.tenant.id, from: 'a@acme.sluice.test', to, text: 'x' })
+  const slow = Array.from({ length: 1_000 }, (_, n) => `user${n}@slow.test`)
+  for (let n = 0; n < 2; n++) assert.equal((await send(slow)).status, 202)
+  await eventually('the slow destination is tried', async () => silent.connections.size > 0)
+
+  const began = performance.now()
+  const { body } = await send(['someone@example.com'])
+  await eventually('the other is delivered', async () => {
+    const found = await account.api.get(`/v1/messages/${body.message_id}`)
+    return found.body.counts.delivered === 1
+  })
+  assert.ok(performance.now() - began < 10_000)
+})
+
+test('what is turned away waits in the queue as if it had not been tried, and is sent when its time has come', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const account = await anAccount({ box })
+  await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: 'acme.sluice.test' })
+  const { body: sent } = await account.api.post('/v1/messages', {
+    tenant_id: account.tenant.id,
+    from: 'a@acme.sluice.test',
+    to: ['u@slow.test'],
+    text: 'x',
+  })
+  let isCrowded = true
+  const reply = { code: 250, enhanced: null, text: 'ok' }
+  const transport: Transport = {
+    sendIfAllowed: async (_domain, { recipients }) =>
+      recipients.map(() =>
+        isCrowded ? { kind: 'crowded' } : { kind: 'delivered', reply, host: 'mx.slow.test', tls: false },
+      ),
+  }
+  const world = { ...box.app.world, metrics: createMetrics() }
+  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
+  const { signal } = new AbortController()
+  const delivery = async () => {
+    const { body } = await account.api.get(`/v1/messages/${sent.message_id}`)
+    return body.deliveries[0]
+  }
+
+  assert.equal(await courier.takeNext(signal), 1)
+  await eventually('it is deferred', async () => (await delivery()).status === 'queued')
+  assert.equal((await delivery()).attempts, 0)
+  isCrowded = false
+  assert.equal(await courier.takeNext(signal), 0)
+  box.clock.advance(6_000)
+  assert.equal(await courier.takeNext(signal), 1)
+  await eventually('it is sent', async () => (await delivery()).status === 'delivered')
+  assert.equal((await delivery()).attempts, 1)
+  const { body } = await account.api.get(`/v1/events?message_id=${sent.message_id}`)
+  assert.deepEqual(body.events.map((event: { type: string }) => event.type).toSorted(), ['accepted', 'delivered'])
+})
+
+test('mail that a throttled destination never took expires by its age', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const account = await anAccount({ box })
+  await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: 'old.sluice.test' })
+  const { body } = await account.api.post('/v1/messages', {
+    tenant_id: account.tenant.id,
+    from: 'a@old.sluice.test',
+    to: ['x@slow.test'],
+    text: 'Hi',
+  })
+  const transport: Transport = { sendIfAllowed: async () => [{ kind: 'crowded' }] }
+  const world = { ...box.app.world, metrics: createMetrics() }
+  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
+  const message = async () => (await account.api.get(`/v1/messages/${body.message_id}`)).body
+  const round = async (status: string) => {
+    await courier.takeNext(new AbortController().signal)
+    await eventually(status, async () => (await message()).deliveries[0].status === status)
+  }
+
+  await round('queued')
+  box.clock.advance(71 * 3_600_000)
+  await round('queued')
+  box.clock.advance(2 * 3_600_000)
+  await round('expired')
+
+  const events = (await account.api.get(`/v1/events?message_id=${body.message_id}`)).body.events
+  assert.equal(events.filter((event: { type: string }) => event.type === 'expired').length, 1)
+  assert.match((await message()).deliveries[0].response, /No attempt could be made/)
+})
+
+test('a slow key is deferred by its length and pace, keeps a share, and is forgotten when it has drained', () => {
+  const throttle = new Throttle()
+  throttle.begin('slow.test', 20)
+  assert.equal(throttle.deferMs('slow.test', 1), null, 'many, but nobody has waited too long')
+  throttle.markSlow('slow.test')
+  const waits = [1, 100, 1_000_000].map(count => throttle.deferMs('slow.test', count)!)
+  assert.deepEqual(
+    waits,
+    waits.toSorted((a, b) => a - b),
+  )
+  assert.equal(waits[0], 5_000)
+  assert.equal(waits[2], 600_000)
+  assert.equal(throttle.size, 20)
+  assert.equal(throttle.deferMs('other.test', 1), null)
+  throttle.end('slow.test', 1)
+  assert.equal(throttle.deferMs('slow.test', 1), null, 'a share goes on being tried')
+  throttle.end('slow.test', 10)
+  assert.equal(throttle.size, 0)
+})
+
+test('new mail and mail that is due again are claimed in turns', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const account = await anAccount({ sandbox: true, box })
+  const recipients = Array.from({ length: 40 }, (_, n) => `user${n}@example.com`)
+  await account.api.post('/v1/messages', { tenant_id: account.tenant.id, from: 'a@b.test', to: recipients, text: 'x' })
+  const { db } = box.app.world
+  await db.transact(system('test'), tx =>
+    tx.run(sql`update queue set status = 'deferred', due_at = ${tx.now}, attempts = 1 where n >= 20`),
+  )
+  const claimed = await db.transact(system('test'), tx =>
+    claimDue(tx, {
+      holderId: crypto.randomUUID(),
+      leaseToken: crypto.randomUUID(),
+      leaseUntil: new Date(tx.now.getTime() + 30_000),
+      limit: 10,
+    }),
+  )
+  assert.deepEqual(claimed.map(row => row.attempts).toSorted(), [1, 1, 1, 1, 1, 2, 2, 2, 2, 2])
+})

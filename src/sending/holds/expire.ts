@@ -1,0 +1,43 @@
+// Mail held for longer than its account allows is given up: expired, with an event for each recipient.
+import { countHolds } from '../../control/suspensions/holds.ts'
+import { scopeName } from '../../control/suspensions/scopes.ts'
+import { lockWhileActive, withOverdue, type Expiring } from '../../control/suspensions/unfinished.ts'
+import { system } from '../../platform/db/actor.ts'
+import { inBatches } from '../../platform/work/in-batches.ts'
+import type { World } from '../../platform/world.ts'
+import { lockHeldBefore, lockSetAsideOverdue, recordUnsent } from '../queue/held.ts'
+
+const BATCH_MAX = 1_000
+
+export async function expireHeld(world: World, signal: AbortSignal): Promise<void> {
+  await inBatches(signal, BATCH_MAX, () => expireSetAside(world))
+  for (const pause of await withOverdue(world.db, world.clock.now())) {
+    await inBatches(signal, BATCH_MAX, () => expireBatch(world, pause))
+  }
+}
+
+const expireSetAside = (world: World): Promise<number> =>
+  world.db.transact(system('hold-expiry'), async tx => {
+    const rows = await lockSetAsideOverdue(tx, BATCH_MAX)
+    if (rows.length > 0) recordUnsent(tx, rows, 'expired')
+    for (const { account_id: accountId, tenant_id: tenantId, message_id: messageId, recipient } of rows) {
+      tx.record({ type: 'expired', accountId, tenantId, messageId, recipient, data: { reason: 'set_aside' } })
+    }
+    return rows.length
+  })
+
+const expireBatch = (world: World, pause: Expiring): Promise<number> =>
+  world.db.transact(system('hold-expiry'), async tx => {
+    // A resume has fixed how many it affects: what it lets go is no longer ours to give up.
+    if (!(await lockWhileActive(tx, pause.id))) return 0
+    const rows = await lockHeldBefore(tx, { suspensionId: pause.id, limit: BATCH_MAX }, pause.held_before)
+    if (rows.length === 0) return 0
+    recordUnsent(tx, rows, 'expired')
+    countHolds(tx, pause.id, -rows.length)
+    const data = { reason: 'held_too_long', suspension_id: pause.id, scope: scopeName(pause) }
+    const { account_id: accountId } = pause
+    for (const { tenant_id: tenantId, message_id: messageId, recipient } of rows) {
+      tx.record({ type: 'expired', accountId, tenantId, messageId, recipient, data })
+    }
+    return rows.length
+  })

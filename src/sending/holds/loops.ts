@@ -1,0 +1,32 @@
+// The loops of held mail: the queue follows what pauses and resumes have answered.
+import { compactHolds } from '../../control/suspensions/unfinished.ts'
+import { system } from '../../platform/db/actor.ts'
+import type { Due, Worker } from '../../platform/work/worker.ts'
+import { expireHeld } from './expire.ts'
+import { parkLate } from './park-late.ts'
+import { parkNext } from './park.ts'
+import { letGoNext } from './release.ts'
+
+/** Fewer changes of a pause's count than this are quickly added up by whoever asks. */
+const HOLD_ROWS_MIN = 50
+
+/** Delivery leaves room for work on much of the same queue. */
+const leavingRoomFor =
+  (run: Due['run']): Due['run'] =>
+  (world, signal) =>
+    world.load.yieldDuring(() => run(world, signal))
+
+export const holdLoops: Worker[] = [
+  { kind: 'due', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: leavingRoomFor(parkNext) },
+  { kind: 'periodic', name: 'parking-late', seconds: 5, run: parkLate },
+  { kind: 'due', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: leavingRoomFor(letGoNext) },
+  { kind: 'periodic', name: 'hold-expiry', seconds: 60, run: expireHeld },
+  {
+    kind: 'periodic',
+    name: 'hold-counts',
+    seconds: 30,
+    run: async world => {
+      await world.db.transact(system('hold-counts'), tx => compactHolds(tx, HOLD_ROWS_MIN))
+    },
+  },
+]

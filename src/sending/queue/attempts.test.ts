@@ -1,0 +1,79 @@
+// What statements over the queue read: the rows they are about, however long it is and however much is under way.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { sql } from '../../platform/db/sql.ts'
+import { aBox } from '../../../test/support/box.ts'
+import { anAccount } from '../../../test/support/factories.ts'
+import { claimDue, recordDeferred, recordFinal, type Decided, type Verdict } from './attempts.ts'
+
+const VERDICT: Verdict = {
+  status: 'delivered',
+  dueAt: null,
+  smtpCode: 250,
+  enhancedCode: null,
+  response: 'OK',
+  mxHost: null,
+  bounceType: null,
+  data: {},
+}
+
+/** So far; what the same connection read before may be in it. */
+const rowsRead = async (tx: Tx): Promise<number> => {
+  const { rows } = await tx.one<{ rows: number }>(sql`
+    select (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as rows from pg_stat_xact_user_tables where relname = 'queue'`)
+  return rows
+}
+
+test('recording a few outcomes reads only their rows of all that is under way', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const account = await anAccount({ sandbox: true, box })
+  const recipients = Array.from({ length: 800 }, (_, n) => `user${n}@example.com`)
+  await account.api.post('/v1/messages', { tenant_id: account.tenant.id, from: 'a@b.test', to: recipients, text: 'x' })
+  const { db } = box.app.world
+  const leaseToken = crypto.randomUUID()
+  const claimed = await db.transact(system('test'), tx =>
+    claimDue(tx, {
+      holderId: crypto.randomUUID(),
+      leaseToken,
+      leaseUntil: new Date(tx.now.getTime() + 30_000),
+      limit: 600,
+    }),
+  )
+  assert.equal(claimed.length, 600)
+  const decided = claimed.map((row): Decided => ({ ...row, lease_token: leaseToken, verdict: VERDICT }))
+  const later: Verdict = { ...VERDICT, status: 'deferred', dueAt: new Date('2030-01-01T00:00:00Z') }
+  await db.transact(system('test'), async tx => {
+    const before = await rowsRead(tx)
+    assert.equal((await recordFinal(tx, decided.slice(0, 5))).length, 5)
+    const between = await rowsRead(tx)
+    assert.ok(between - before <= 10, `read ${between - before} rows to end five`)
+    const deferred = decided.slice(5, 10).map(row => ({ ...row, verdict: later }))
+    assert.equal((await recordDeferred(tx, deferred)).length, 5)
+    const read = (await rowsRead(tx)) - between
+    assert.ok(read <= 10, `read ${read} rows to put off five`)
+  })
+})
+
+test('what is not under our lease is left alone', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const account = await anAccount({ sandbox: true, box })
+  const to = ['a@example.com', 'b@example.com']
+  await account.api.post('/v1/messages', { tenant_id: account.tenant.id, from: 'a@b.test', to, text: 'x' })
+  const { db } = box.app.world
+  const leaseToken = crypto.randomUUID()
+  await db.transact(system('test'), async tx => {
+    const [first] = await claimDue(tx, {
+      holderId: crypto.randomUUID(),
+      leaseToken,
+      leaseUntil: new Date(tx.now.getTime() + 30_000),
+      limit: 1,
+    })
+    const stranger = { ...first!, lease_token: crypto.randomUUID(), verdict: VERDICT }
+    assert.deepEqual(await recordFinal(tx, [stranger]), [])
+    const unclaimed = { ...first!, n: 1 - first!.n, lease_token: leaseToken, verdict: VERDICT }
+    assert.deepEqual(await recordFinal(tx, [unclaimed]), [])
+    assert.equal((await recordFinal(tx, [{ ...first!, lease_token: leaseToken, verdict: VERDICT }])).length, 1)
+  })
+})

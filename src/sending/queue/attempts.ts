@@ -1,0 +1,155 @@
+// The SQL of attempts: claiming, recording outcomes, giving back what is not attempted. The lease is the fence.
+import type { Tx } from '../../platform/db/database.ts'
+import { followIndexes } from '../../platform/db/planner.ts'
+import { prepared } from '../../platform/db/sql.ts'
+import { isOurs, isSameRow, keyColumns, type DeliveryKey, type Key, type Lease } from './keys.ts'
+
+export interface Claimed extends Key {
+  recipient: string
+  recipient_domain: string
+  attempts: number
+  accepted_at: Date
+  /** Says which transaction it is, where recipients share one. */
+  envelope?: number
+  /** A worker died holding it. */
+  is_suspect: boolean
+}
+
+interface Claim {
+  holderId: string
+  leaseToken: string
+  leaseUntil: Date
+  limit: number
+}
+
+/**
+ * What is next in rank and what is due again, in turns, leased to this worker. Skips rows that other workers are taking.
+ */
+export const claimDue = (tx: Tx, { holderId, leaseToken, leaseUntil, limit }: Claim): Promise<Claimed[]> =>
+  tx.many<Claimed>(prepared`
+    with fresh as (
+      select account_id, tenant_id, message_id, n from queue where status = 'queued' and due_at is null
+      order by rank limit ${limit} for update skip locked
+    ), again as (
+      select account_id, tenant_id, message_id, n from queue
+      where status in ('queued', 'deferred') and due_at <= ${tx.now}
+      order by due_at limit ${limit} for update skip locked
+    )
+    update queue q
+    set status = 'sending', holder_id = ${holderId}, lease_token = ${leaseToken}, lease_until = ${leaseUntil},
+      is_begun = false, attempts = attempts + 1, updated_at = ${tx.now}
+    from (
+      select * from (
+        select *, row_number() over () as turn from fresh union all select *, row_number() over () from again
+      ) due order by turn limit ${limit}
+    ) o
+    where ${isSameRow}
+    returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.recipient_domain, q.attempts, q.accepted_at,
+      q.is_suspect`)
+
+export type FinalStatus = 'delivered' | 'bounced' | 'blocked' | 'expired'
+
+/** What an attempt came to. */
+export interface Verdict {
+  status: FinalStatus | 'deferred'
+  dueAt: Date | null
+  smtpCode: number | null
+  enhancedCode: string | null
+  response: string | null
+  mxHost: string | null
+  bounceType: 'hard' | 'soft' | null
+  /** What the event says beyond the above. */
+  data: Record<string, unknown>
+}
+
+export interface Decided extends Key {
+  lease_token: string
+  envelope?: number
+  verdict: Verdict
+}
+
+/** Only rows whose lease is still ours change, and only those are answered: a late worker records nothing. */
+export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> => {
+  followIndexes(tx)
+  return tx.many<DeliveryKey>(prepared`
+    with done as (
+      delete from queue q
+      using json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (${keyColumns}, lease_token uuid, status text,
+        smtp_code smallint, enhanced_code text, response text, mx_host text, bounce_type text, envelope integer)
+      where ${isOurs}
+      returning q.attempts, o.*
+    )
+    update deliveries d
+    set status = o.status, attempts = o.attempts, smtp_code = o.smtp_code, enhanced_code = o.enhanced_code,
+      response = o.response, mx_host = o.mx_host, bounce_type = o.bounce_type, envelope = o.envelope,
+      updated_at = ${tx.now}
+    from done o
+    where d.message_id = o.message_id and d.n = o.n
+    returning d.message_id, d.n`)
+}
+
+/** An attempt that came to an end killed nobody: what was suspected of it is forgotten. */
+export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> => {
+  followIndexes(tx)
+  return tx.many<DeliveryKey>(prepared`
+    update queue q
+    set status = 'deferred', due_at = o.due_at, lease_token = null, lease_until = null, crashes = 0, is_suspect = false,
+      smtp_code = o.smtp_code, enhanced_code = o.enhanced_code, response = o.response, mx_host = o.mx_host,
+      updated_at = ${tx.now}
+    from json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (${keyColumns}, lease_token uuid,
+      due_at timestamptz, smtp_code smallint, enhanced_code text, response text, mx_host text)
+    where ${isOurs}
+    returning q.message_id, q.n`)
+}
+
+const flat = ({ account_id, tenant_id, message_id, n, lease_token, envelope, verdict }: Decided) => ({
+  account_id,
+  tenant_id,
+  message_id,
+  n,
+  lease_token,
+  status: verdict.status,
+  due_at: verdict.dueAt,
+  smtp_code: verdict.smtpCode,
+  enhanced_code: verdict.enhancedCode,
+  response: verdict.response,
+  mx_host: verdict.mxHost,
+  bounce_type: verdict.bounceType,
+  envelope: envelope ?? null,
+})
+
+export interface Parked extends Key {
+  lease_token: string
+  suspension_id: string
+}
+
+/** Found paused just before its attempt: held if it still is, and the attempt that did not happen is not counted. */
+export const recordHeld = (tx: Tx, parked: readonly Parked[]): Promise<(DeliveryKey & { suspension_id: string })[]> =>
+  tx.many<DeliveryKey & { suspension_id: string }>(prepared`
+    update queue q
+    set status = 'held', suspension_id = o.suspension_id, held_at = ${tx.now}, lease_token = null, lease_until = null,
+      attempts = attempts - 1, updated_at = ${tx.now}
+    from json_to_recordset(${JSON.stringify(parked)}::json) as o (${keyColumns}, lease_token uuid,
+      suspension_id uuid) join suspensions s on s.id = o.suspension_id and s.status = 'active'
+    where ${isOurs}
+    returning q.message_id, q.n, q.suspension_id`)
+
+/** Gives back what a worker holds and will not attempt. */
+export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<number> =>
+  tx.run(prepared`
+    update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
+    from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
+    where ${isOurs}`)
+
+export interface Deferral extends Lease {
+  due_at: Date
+}
+
+/** As above for mail whose destination is not to be tried before its turn comes. */
+export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): void =>
+  tx.send(prepared`
+    update queue q
+    set status = case when attempts > 1 then 'deferred' else 'queued' end, due_at = o.due_at, lease_token = null,
+      lease_until = null, attempts = attempts - 1, updated_at = ${tx.now}
+    from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, lease_token uuid, due_at timestamptz)
+    where ${isOurs}`)

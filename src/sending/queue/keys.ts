@@ -1,0 +1,28 @@
+// What a row of the queue is found by.
+import { sql } from '../../platform/db/sql.ts'
+
+/** Of a row in the queue. It begins as the queue is walked, so that one index does for both. */
+export interface Key {
+  account_id: string
+  tenant_id: string
+  message_id: string
+  n: number
+}
+
+/** What a delivery is found by once it is out of the queue. */
+export type DeliveryKey = Pick<Key, 'message_id' | 'n'>
+
+/** Between the queue as `q` and others as `o`. */
+export const isSameRow = sql`(q.account_id, q.tenant_id, q.message_id, q.n) = (o.account_id, o.tenant_id, o.message_id, o.n)`
+
+/**
+ * As above, and under our lease: what is not being sent has none. That it is being sent is not asked, or the planner would
+ * read all that is under way instead of the rows that are named.
+ */
+export const isOurs = sql`${isSameRow} and q.lease_token = o.lease_token`
+
+export const keyColumns = sql`account_id uuid, tenant_id uuid, message_id uuid, n integer`
+
+export interface Lease extends Key {
+  lease_token: string
+}

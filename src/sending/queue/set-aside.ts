@@ -1,0 +1,40 @@
+// The SQL of mail that was set aside: held by no pause, until somebody releases or cancels it, or it expires.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { sql } from '../../platform/db/sql.ts'
+import { isSameRow, keyColumns, type Key } from './keys.ts'
+import type { LockedRow, WalkedRow } from './held.ts'
+
+export const updateSetAside = (tx: Tx, rows: readonly (Key & { set_aside_id: string })[]): Promise<number> =>
+  tx.run(sql`
+    update queue q set set_aside_id = o.set_aside_id
+    from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, set_aside_id uuid)
+    where ${isSameRow}`)
+
+export interface SetAsideRow extends WalkedRow, LockedRow {
+  crashes: number
+  held_at: Date
+}
+
+export const findTenantOfSetAside = async (
+  db: Db,
+  { accountId, id }: { accountId: string; id: string },
+): Promise<string | null> => {
+  const row = await db.maybe<{ tenant_id: string }>(sql`
+    select tenant_id from queue where account_id = ${accountId} and set_aside_id = ${id}`)
+  return row && row.tenant_id
+}
+
+export const lockSetAside = (
+  tx: Tx,
+  { accountId, id }: { accountId: string; id: string },
+): Promise<SetAsideRow | null> =>
+  tx.maybe<SetAsideRow>(sql`
+    select account_id, tenant_id, message_id, n, recipient, recipient_domain, crashes, held_at, ctid::text as place
+    from queue where account_id = ${accountId} and set_aside_id = ${id} for update`)
+
+/** It starts again with a clean sheet, wherever it goes. */
+export const forgetSetAside = (tx: Tx, { accountId, id }: { accountId: string; id: string }): Promise<LockedRow> =>
+  tx.one<LockedRow>(sql`
+    update queue set set_aside_id = null, crashes = 0, is_suspect = false
+    where account_id = ${accountId} and set_aside_id = ${id}
+    returning tenant_id, message_id, n, recipient, ctid::text as place`)

@@ -1,0 +1,96 @@
+// What becomes of mail that was set aside: released into the queue with a clean sheet, or cancelled. A person decides.
+import { activePauses } from '../../control/suspensions/active.ts'
+import { lockAccountsShared } from '../../control/suspensions/locks.ts'
+import { scopeName } from '../../control/suspensions/scopes.ts'
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { takePlaces } from '../messages/ranks.ts'
+import { recordUnsent, updateReleased } from '../queue/held.ts'
+import { moveTo, stoppedBy } from '../holds/release.ts'
+import { findTenantOfSetAside, forgetSetAside, lockSetAside, type SetAsideRow } from '../queue/set-aside.ts'
+
+/** One delivery that was set aside. */
+interface SetAsideName {
+  accountId: string
+  id: string
+}
+
+interface Decided {
+  id: string
+  message_id: string
+  tenant_id: string
+  recipient: string
+  status: 'queued' | 'held' | 'cancelled'
+  suspension_id: string | null
+}
+
+/**
+ * Its place in the queue is taken before the transaction begins: within it that would take a second connection, and as many
+ * releases as an account has connections would all wait for one more.
+ */
+export async function releaseSetAside(world: World, by: Actor, name: SetAsideName): Promise<Decided> {
+  const tenantId = await findTenantOfSetAside(world.db, name)
+  if (tenantId === null) throw notFound('delivery')
+  const rank = (await takePlaces(world, new Map([[tenantId, 1]]))).get(tenantId) ?? world.clock.now()
+  return world.db.transact(by, tx => release(tx, name, rank))
+}
+
+/** A pause that matches it holds it from now on: the account's lock keeps that pause from being resumed meanwhile. */
+async function release(tx: Tx, name: SetAsideName, rank: Date): Promise<Decided> {
+  const { accountId } = name
+  await lockAccountsShared(tx, [accountId])
+  const row = await requireSetAside(tx, name)
+  tx.record(eventOf('released', row, { reason: 'set_aside' }))
+  const placed = await forgetSetAside(tx, name)
+  const pauses = (await activePauses(tx, [accountId])).get(accountId) ?? []
+  const stopped = await stoppedBy(tx, [row], pauses)
+  const pause = stopped.get(row)
+  if (pause) {
+    moveTo(tx, stopped, tx.now)
+    tx.record(eventOf('held', row, { suspension_id: pause.id, scope: scopeName(pause) }))
+  } else {
+    updateReleased(tx, [{ place: placed.place, rank }])
+  }
+  return decide(tx, row, name, { status: pause ? 'held' : 'queued', suspension_id: pause?.id ?? null })
+}
+
+export async function cancelSetAside(tx: Tx, name: SetAsideName): Promise<Decided> {
+  const row = await requireSetAside(tx, name)
+  recordUnsent(tx, [row], 'cancelled')
+  tx.record(eventOf('cancelled', row, { reason: 'set_aside' }))
+  return decide(tx, row, name, { status: 'cancelled', suspension_id: null })
+}
+
+async function requireSetAside(tx: Tx, name: SetAsideName): Promise<SetAsideRow> {
+  const row = await lockSetAside(tx, name)
+  if (!row) throw notFound('delivery')
+  return row
+}
+
+const eventOf = (type: 'released' | 'held' | 'cancelled', row: SetAsideRow, data: object) => ({
+  type,
+  accountId: row.account_id,
+  tenantId: row.tenant_id,
+  messageId: row.message_id,
+  recipient: row.recipient,
+  data: { ...data },
+})
+
+function decide(
+  tx: Tx,
+  { message_id, tenant_id, recipient, crashes, held_at }: SetAsideRow,
+  { accountId, id }: SetAsideName,
+  state: Pick<Decided, 'status' | 'suspension_id'>,
+): Decided {
+  const decided = { id, message_id, tenant_id, recipient, ...state }
+  tx.audit({
+    accountId,
+    tenantId: tenant_id,
+    target: { type: 'delivery', id },
+    before: { status: 'held', crashes, set_aside_at: held_at.toISOString() },
+    after: decided,
+  })
+  return decided
+}
