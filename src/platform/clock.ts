@@ -19,33 +19,12 @@ export interface Skew {
 /** Less is not worth a step. */
 const STEP_MS_MIN = 50
 
-export function systemClock(): Clock {
+export function systemClock(machineMs: () => number = Date.now): Clock {
   let offset = 0
   return {
-    now: () => new Date(Date.now() + offset),
-    machine: () => new Date(),
+    now: () => new Date(machineMs() + offset),
+    machine: () => new Date(machineMs()),
     follow: skew => void (offset = followed(offset, skew)),
-  }
-}
-
-export interface SteerableClock extends Clock {
-  advance(milliseconds: number): void
-  set(time: Date): void
-  /** Pretends that the machine's clock is off by this much. */
-  skew(milliseconds: number): void
-}
-
-export function steerableClock(start?: Date): SteerableClock {
-  let steered = start ? start.getTime() - Date.now() : 0
-  let skewed = 0
-  let offset = 0
-  return {
-    now: () => new Date(Date.now() + skewed + offset + steered),
-    machine: () => new Date(Date.now() + skewed),
-    follow: skew => void (offset = followed(offset, skew)),
-    advance: milliseconds => void (steered += milliseconds),
-    set: time => void (steered = time.getTime() - Date.now()),
-    skew: milliseconds => void (skewed = milliseconds),
   }
 }
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { createSecureContext } from 'node:tls'
-import { steerableClock } from './clock.ts'
+import { steerableClock } from '../../test/support/clock.ts'
 import { loadTlsIdentity } from './tls.ts'
 
 const folders: string[] = []

@@ -1,10 +1,11 @@
 // Domains that tenants send from: their keys, and the records that prove them.
 import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
-import { domainLoops } from './loops.ts'
+import { recheckDomains } from './recheck.ts'
 import { domainRoutes } from './routes.ts'
 
 export const feature = (world: World): Feature => ({
   routes: domainRoutes(world),
-  loops: domainLoops,
+  // Hourly: a domain is due a day after its last check, whatever the hour.
+  loops: [{ kind: 'periodic', name: 'domain-recheck', seconds: 3600, run: recheckDomains }],
 })

@@ -17,14 +17,7 @@ const BATCH_MAX = 10_000
 export const alertLoops = (notifications: NotificationWorker): Worker[] => [
   alertTail,
   ...notifications.workers,
-  {
-    kind: 'periodic',
-    name: 'alert-targets',
-    seconds: 600,
-    run: async (world, signal) => {
-      await sealClearTargets(world, signal)
-    },
-  },
+  { kind: 'periodic', name: 'alert-targets', seconds: 600, run: sealClearTargets },
   { kind: 'periodic', name: 'alert-retention', seconds: 3600, run: forgetOldAlerts },
 ]
 

@@ -315,7 +315,7 @@ test('time never goes back from one entry to the next, although a transaction th
   const { db, clock } = { db: box.app.world.db, clock: box.clock }
   const target = { type: 'test', id: 'one' }
   const audit = (tx: Tx) => tx.audit({ action: 'test.write', accountId: null, target })
-  await db.transact(system('slow'), async slow => {
+  await db.transact(system('test'), async slow => {
     clock.advance(60_000)
     await db.transact(system('quick'), async quick => audit(quick))
     audit(slow)

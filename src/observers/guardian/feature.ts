@@ -1,7 +1,14 @@
 // The guardian: rules that watch over senders, and pause or slow them.
 import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
-import { guardianLoops } from './loops.ts'
+import { evaluate } from './evaluate.ts'
+import { HourCache } from './hour-cache.ts'
 import { guardianRoutes } from './routes.ts'
 
-export const feature = (world: World): Feature => ({ routes: guardianRoutes(world), loops: guardianLoops() })
+export function feature(world: World): Feature {
+  const cache = new HourCache()
+  return {
+    routes: guardianRoutes(world),
+    loops: [{ kind: 'periodic', name: 'guardian', seconds: 10, run: () => evaluate(world, cache) }],
+  }
+}

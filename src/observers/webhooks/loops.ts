@@ -14,12 +14,5 @@ export const webhookLoops = (pushes: PushWorker, backlog = new BacklogReader()):
     run: (world, signal) => backlog.takeSlice(world, signal),
   },
   ...pushes.workers,
-  {
-    kind: 'periodic',
-    name: 'webhook-retention',
-    seconds: 600,
-    run: async (world, signal) => {
-      await removeOldAttempts(world, signal)
-    },
-  },
+  { kind: 'periodic', name: 'webhook-retention', seconds: 600, run: removeOldAttempts },
 ]

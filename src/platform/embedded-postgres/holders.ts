@@ -4,13 +4,13 @@
  * folder.
  */
 import { randomBytes } from 'node:crypto'
-import { chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
 import { renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { type Account, fileOwner } from './account.ts'
 import { lookForServer, socketFiles } from './lock-file.ts'
-import { identify, isAlive } from './processes.ts'
+import { identify, isAlive, readOrEmpty } from './processes.ts'
 import type { Site } from './site.ts'
 
 const SOCKET_FOLDER_PREFIX = 'sluice-'
@@ -113,12 +113,4 @@ function isOurs(path: string, account: Account): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false })
   const uid = fileOwner(account)?.uid ?? process.getuid?.()
   return found !== undefined && found.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0
-}
-
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
 }

@@ -67,11 +67,11 @@ function ps(pid: number, ...columns: string[]): string {
   }).stdout
 }
 
-function readOrEmpty(path: string): string {
+export function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    // No such process, or one of another user that /proc hides: in neither case one of ours.
+    // No such file or process, or one of another user that /proc hides: in neither case one of ours.
     return ''
   }
 }

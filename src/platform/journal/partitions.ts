@@ -13,11 +13,8 @@ export const journalLoops: Worker[] = [
     kind: 'periodic',
     name: 'journal-partitions',
     seconds: 60,
-    run: async world => {
-      await world.db.transact(system('journal-partitions'), tx =>
-        tx.run(sql`select create_event_partitions(${PARTITIONS_AHEAD})`),
-      )
-    },
+    run: ({ db }) =>
+      db.transact(system('journal-partitions'), tx => tx.run(sql`select create_event_partitions(${PARTITIONS_AHEAD})`)),
   },
   { kind: 'periodic', name: 'journal-old-partitions', seconds: 3600, run: dropOldEventPartitions },
 ]

@@ -9,7 +9,7 @@ export interface Periodic {
   kind: 'periodic'
   name: string
   seconds: number
-  run(world: World, signal: AbortSignal): Promise<void>
+  run(world: World, signal: AbortSignal): Promise<unknown>
 }
 
 /** Takes due work until there is none, then waits for a hint or its next poll. */

@@ -2,10 +2,20 @@
 import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from './gate.ts'
-import { messageLoops } from './loops.ts'
+import { enforceRetention } from './retention.ts'
 import { messageRoutes } from './routes.ts'
 
 export const feature = (world: World, { gate, publicUrl }: { gate: Gate; publicUrl: () => string }): Feature => ({
   routes: messageRoutes(world, gate, publicUrl),
-  loops: messageLoops,
+  loops: [
+    {
+      kind: 'periodic',
+      name: 'retention',
+      seconds: 3600,
+      run: async (_world, signal) => {
+        const done = await enforceRetention(world, signal)
+        if (done.bodies + done.messages > 0) world.log.info(done, 'retention')
+      },
+    },
+  ],
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash, X509Certificate } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
-import { steerableClock } from '../../platform/clock.ts'
+import { steerableClock } from '../../../test/support/clock.ts'
 import { aCertificate, anAuthority, anImpostor, type Certified } from './certificates.fixture.ts'
 import type { Tlsa } from '../../platform/net/dns.ts'
 import { isUsable, isVouchedFor } from './dane.ts'

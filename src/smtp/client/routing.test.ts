@@ -1,7 +1,7 @@
 // Which host a message goes to, and what DNS can say about a domain.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { steerableClock } from '../../platform/clock.ts'
+import { steerableClock } from '../../../test/support/clock.ts'
 import { cidrList } from '../../platform/net/cidr.ts'
 import { aZone, type Name } from './fake-dns.fixture.ts'
 import { aServer, type Answer, type FakeServer } from './fake-smtp.fixture.ts'
