@@ -27,7 +27,7 @@ export class ByteBudget {
     return this.#releaseOf(wanted, owner)
   }
 
-  /** As above, when there is room. Rejects when the signal says so: the wait has no other limit. */
+  /** Waits for room. Rejects when the signal says so: the wait has no other limit. */
   async acquire(bytes: number, owner: string, signal?: AbortSignal): Promise<() => void> {
     const release = this.tryAcquire(bytes, owner)
     if (release) return release
