@@ -101,22 +101,20 @@ async function rest(worker: Worker, worked: number, signal: AbortSignal): Promis
 
 /** A pause that a hint ends early. A hint that comes before the pause is not lost: the pause then is none. */
 class Nap {
-  readonly #signal: AbortSignal
   #hinted = false
-  #wake: (() => void) | null = null
+  #wake = (): void => {}
 
   constructor(signal: AbortSignal) {
-    this.#signal = signal
     signal.addEventListener('abort', () => this.end(), { once: true })
   }
 
   end(): void {
     this.#hinted = true
-    this.#wake?.()
+    this.#wake()
   }
 
   async begin(milliseconds: number): Promise<void> {
-    if (!this.#hinted && !this.#signal.aborted) {
+    if (!this.#hinted) {
       await new Promise<void>(resolve => {
         const timer = setTimeout(resolve, milliseconds)
         this.#wake = () => {
@@ -124,7 +122,6 @@ class Nap {
           resolve()
         }
       })
-      this.#wake = null
     }
     this.#hinted = false
   }
