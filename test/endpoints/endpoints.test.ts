@@ -141,6 +141,11 @@ test('every mutation leaves exactly one audit entry, with its action, and every 
   }
 })
 
+test('one mutation is open to anybody, and its own test looks at its audit entry', async () => {
+  const open = box.app.contracts.filter(({ access, audit }) => access.kind === 'public' && audit !== null)
+  assert.deepEqual(open.map(named), ['POST /unsubscribe/{token}'])
+})
+
 /** Questions too long for a URL. */
 const READS_BY_POST = new Set(['POST /v1/rules/test'])
 

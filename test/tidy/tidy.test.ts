@@ -200,13 +200,11 @@ function longFunctions(lines: string[]): string[] {
 }
 
 const FOLDER_FILES_MAX = 25
-/** Folders that are still too large; these numbers only go down. */
-const LARGE_FOLDERS: Record<string, number> = { 'src/sending/delivery': 42 }
 
 test('no folder holds more files than one can survey', () => {
   const folders = Map.groupBy(files, ({ path }) => folderOf(path))
   const found = [...folders]
-    .filter(([folder, own]) => own.length > (LARGE_FOLDERS[folder] ?? FOLDER_FILES_MAX))
+    .filter(([, own]) => own.length > FOLDER_FILES_MAX)
     .map(([folder, own]) => `${folder}: ${own.length} files`)
   assert.deepEqual(found, [])
 })

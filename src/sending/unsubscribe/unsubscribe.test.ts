@@ -40,6 +40,8 @@ test('each recipient has a link of its own: GET asks, POST unsubscribes that rec
   ]
   assert.equal(done.status, 200)
   assert.equal(again.status, 200)
+  const { body: audit } = await account.api.get('/v1/audit?action=suppression.unsubscribe')
+  assert.equal(audit.entries.length, 1, 'the second time changes nothing')
   const { body: list } = await account.api.get('/v1/suppressions')
   assert.deepEqual(
     list.entries.map((entry: { address: string; reason: string; tenant_id: string }) => [
