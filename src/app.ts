@@ -165,7 +165,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       world.wakeups.listen(databaseUrl)
       board.start()
       await openDoors(world, doors, app.ports)
-      // Last: whoever finds us ready finds every door open.
+      // Last: a caller that finds us ready finds every door open.
       if (config.ROLES.has('api')) app.url = await listen(http, config)
       if (config.ROLES.has('worker')) supervisor.start(loops)
     },

@@ -1,9 +1,9 @@
 // Questions that cost more the more there is: asked anew only after twenty times as long as the last answer took, so that
-// whoever asks all the time takes a twentieth of a core at the most.
+// a caller that asks all the time takes a twentieth of a core at the most.
 
 const REST = 20
 
-/** Those who ask meanwhile share the answer. A failure is not kept. */
+/** Concurrent callers share the answer. A failure is not kept. */
 export function seldom<T>(ask: () => Promise<T>): () => Promise<T> {
   let answer: Promise<T> | null = null
   let isFreshUntil = Infinity

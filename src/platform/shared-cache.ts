@@ -1,4 +1,4 @@
-// A bounded cache in front of a slow question. Those who ask the same while it is being answered share the answer.
+// A bounded cache in front of a slow question. Callers with the same question share the answer that is under way.
 import type { Clock } from './clock.ts'
 
 export interface Loaded<T> {

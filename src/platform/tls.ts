@@ -16,7 +16,7 @@ export interface TlsIdentity {
 
 const KEPT_FILE = 'smtp-tls.pem'
 const DAY_MS = 24 * 3_600_000
-/** Nobody renews it by hand, and whoever trusts it has pinned it. */
+/** Nobody renews it by hand, and a client that trusts it has pinned it. */
 const VALID_DAYS = 3_650
 /** Made anew before it ends: a process may run for a month without a restart. */
 const RENEW_DAYS = 30

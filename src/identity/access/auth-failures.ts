@@ -3,6 +3,7 @@
 // otherwise fill its owner's journal with a thousand events a second.
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
+import { Tally } from '../../platform/fairness/tally.ts'
 import { networkOf } from '../../platform/net/cidr.ts'
 import type { World } from '../../platform/world.ts'
 
@@ -43,7 +44,7 @@ export class AuthFailures {
   readonly #batcher: Batcher<Told, void>
   /** By subject and network, the one that began the longest ago first. */
   readonly #entries = new Map<string, Entry>()
-  readonly #networks = new Map<string, number>()
+  readonly #networks = new Tally()
   #timer: NodeJS.Timeout | null = null
 
   constructor(world: World, actor: string) {
@@ -90,13 +91,13 @@ export class AuthFailures {
 
   #keyOf({ subject, ip }: AuthFailure): string {
     const key = `${subject} ${networkOf(ip)}`
-    const isFull = (this.#networks.get(subject) ?? 0) >= NETWORKS_PER_SUBJECT_MAX
+    const isFull = this.#networks.of(subject) >= NETWORKS_PER_SUBJECT_MAX
     return isFull && !this.#entries.has(key) ? `${subject} ${MANY}` : key
   }
 
   #add(key: string, entry: Entry): void {
     this.#entries.set(key, entry)
-    this.#networks.set(entry.subject, (this.#networks.get(entry.subject) ?? 0) + 1)
+    this.#networks.add(entry.subject)
     this.#schedule()
     if (this.#entries.size <= ENTRIES_MAX) return
     for (const [oldest, old] of this.#entries) {
@@ -108,9 +109,7 @@ export class AuthFailures {
 
   #remove(key: string, { subject }: Entry): void {
     this.#entries.delete(key)
-    const left = this.#networks.get(subject)! - 1
-    if (left > 0) this.#networks.set(subject, left)
-    else this.#networks.delete(subject)
+    this.#networks.add(subject, -1)
   }
 
   #schedule(): void {

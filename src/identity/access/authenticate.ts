@@ -86,7 +86,7 @@ export class Gatekeeper {
   }
 
   /**
-   * Asked only after the secret was found wrong: whoever has the right one gets in, however much is guessed from the same
+   * Asked only after the secret was found wrong: a caller with the right one gets in, however much is guessed from the same
    * address. All guesses are counted, those beyond the limit too.
    */
   async #refuseGuess(key: KeyRow, ip: string): Promise<Refusal> {

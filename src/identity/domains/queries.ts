@@ -32,7 +32,7 @@ export async function requireDomain(db: Db, reach: Reach, id: string): Promise<S
   return domain
 }
 
-/** As above, and nobody else changes the domain until the transaction ends. */
+/** Finds and locks: no other transaction changes the domain until this one ends. */
 export async function requireDomainForUpdate(tx: Tx, reach: Reach, id: string): Promise<StoredDomain> {
   const domain = await tx.maybe<StoredDomain>(sql`
     select ${columns} from domains where id = ${id} and ${within(reach)} for update`)

@@ -8,7 +8,7 @@ import { insertCredentialAddresses, type CredentialAddress } from './queries.ts'
 
 const WRITE_EVERY_MS = 1_500
 const MINUTE_MS = 60_000
-/** What may wait while the database is away. Whoever comes from more places than this is found by the first of them. */
+/** What may wait while the database is away. A credential used from more addresses than this is found by the first of them. */
 const WAITING_MAX = 50_000
 
 export class LoginAddresses {

@@ -29,7 +29,7 @@ interface NewCredential {
   allowedCidrs: string[]
 }
 
-/** Null when the username is taken, whoever has it. */
+/** Null when the username is taken, by any account. */
 export async function insertCredential(tx: Tx, credential: NewCredential): Promise<SmtpCredential | null> {
   const row = await tx.maybe<Row>(sql`
     insert into smtp_credentials (id, account_id, tenant_id, username, password_hash, allowed_cidrs, created_at)

@@ -53,7 +53,7 @@ export async function requireTenant(db: Db, reach: Reach, id: string): Promise<T
   return toTenant(row)
 }
 
-/** As above, and nobody else changes the tenant until the transaction ends. */
+/** Finds and locks: no other transaction changes the tenant until this one ends. */
 export async function requireTenantForUpdate(tx: Tx, reach: Reach, id: string): Promise<Tenant> {
   const row = await tx.maybe<Row>(sql`
     select ${columns} from tenants where id = ${id} and ${reachable(reach)} for update`)

@@ -134,7 +134,7 @@ export const BOUNCE_RULES: readonly BounceRule[] = [
 
   { id: 'storage', when: { codes: [552, 523] }, class: 'soft', isVague: true },
   { id: 'not-local', when: { codes: [551] }, class: 'hard' },
-  // RFC 7504: 556 speaks of the domain. 521 speaks of the host, and many say it to those whom they do not want.
+  // RFC 7504: 556 speaks of the domain. 521 speaks of the host, and many say it to senders that they do not want.
   { id: 'domain-takes-no-mail', when: { codes: [556] }, class: 'hard' },
   { id: 'host-takes-no-mail', when: { codes: [521] }, class: 'block', isVague: true },
   { id: 'rejected-by-recipient', when: { codes: [541, 571] }, class: 'block' },

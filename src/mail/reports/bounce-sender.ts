@@ -6,7 +6,7 @@ import { classifyReply, isPlain } from './bounce-classes.ts'
 import { valueOf } from '../mime/headers.ts'
 import type { ParsedMail } from '../mime/parsed-mail.ts'
 
-/** Who writes bounces: mail systems and those who run them. */
+/** Who writes bounces: mail systems and their postmasters. */
 const DAEMON = anyOf(
   /^(?:mailer[-_.]?daemon|post[-_.]?master|mdaemon|noreply-?bounce|bounces?|mmdf|smtp|daemon)(?:@|$)/,
   /^(?:mail[-_.]?(?:daemon|delivery[\w.-]*|system|admin)|microsoftexchange\w*|system[-_.]?administrator)(?:@|$)/,

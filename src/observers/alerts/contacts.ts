@@ -1,4 +1,4 @@
-// Adding and removing those who are told of alerts.
+// Adding and removing the contacts that are told of alerts.
 import { parseAddressOnly } from '../../mail/address/address.ts'
 import { lockAccountForCap } from '../../identity/accounts/cap.ts'
 import type { Actor } from '../../platform/db/actor.ts'

@@ -9,7 +9,7 @@ interface MailShare {
   mailsMax: number
 }
 
-/** False when the account has had its mails of this day. Those who ask at once wait for each other. */
+/** False when the account has had its mails of this day. Concurrent callers wait for each other. */
 export const countMail = async (tx: Tx, { accountId, day, mailsMax }: MailShare): Promise<boolean> =>
   (await tx.run(prepared`
     insert into alert_mail_days as d (account_id, day, mails) values (${accountId}, ${day}, 1)

@@ -1,4 +1,4 @@
-// Alerts are made from the journal: one from every `anomaly_detected` event, whoever recorded it, and a notification for
+// Alerts are made from the journal: one from every `anomaly_detected` event, of any feature, and a notification for
 // every contact that wants to hear of it. The same tail follows what becomes of alert mails. Its cursor and these rows are
 // one transaction.
 import type { Tx } from '../../platform/db/database.ts'

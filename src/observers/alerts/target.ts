@@ -1,4 +1,4 @@
-// What an alert is sent to, sealed in its row: a chat URL or a routing key lets whoever reads it speak in our place.
+// What an alert is sent to, sealed in its row: a chat URL or a routing key lets any reader speak in our place.
 import type { Secrets } from '../../platform/secrets.ts'
 
 export interface StoredTarget {

@@ -1,4 +1,4 @@
-// Signed heads outside the database: one JSON line per sealing, in DATA_DIR/audit-heads.jsonl. Whoever rewrites the
+// Signed heads outside the database: one JSON line per sealing, in DATA_DIR/audit-heads.jsonl. An attacker who rewrites the
 // whole database still meets these.
 import { createReadStream } from 'node:fs'
 import { appendFile, stat } from 'node:fs/promises'

@@ -32,7 +32,7 @@ const ACT_MS_MAX = 15_000
 export async function act(world: World, plans: readonly Plan[]): Promise<Set<string>> {
   const failed = new Set<string>()
   const deadline = performance.now() + ACT_MS_MAX
-  // Who has little to do does not wait for those who have much.
+  // An account with little to do does not wait for one with much.
   const accounts = [...Map.groupBy(plans, plan => plan.finding.scope.account_id)]
   for (const [accountId, own] of accounts.toSorted(([, left], [, right]) => left.length - right.length)) {
     if (performance.now() > deadline) {

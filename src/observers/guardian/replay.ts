@@ -2,6 +2,7 @@
 import { normaliseAddress, normaliseDomain } from '../../mail/address/address.ts'
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { Db } from '../../platform/db/database.ts'
+import { Tally } from '../../platform/fairness/tally.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
@@ -156,21 +157,17 @@ function historyBefore(hours: readonly CountedRow[], until: number): History | n
 
 class SlidingWindow {
   readonly counters: Counters = { ...NOTHING }
-  readonly #addresses = new Map<string, number>()
+  readonly #addresses = new Tally()
 
   add({ counters, addresses }: Minute): void {
     addTo(this.counters, counters, 1)
-    for (const address of addresses) this.#addresses.set(address, (this.#addresses.get(address) ?? 0) + 1)
+    for (const address of addresses) this.#addresses.add(address)
     this.counters.distinct_ips = this.#addresses.size
   }
 
   remove({ counters, addresses }: Minute): void {
     addTo(this.counters, counters, -1)
-    for (const address of addresses) {
-      const left = this.#addresses.get(address)! - 1
-      if (left > 0) this.#addresses.set(address, left)
-      else this.#addresses.delete(address)
-    }
+    for (const address of addresses) this.#addresses.add(address, -1)
     this.counters.distinct_ips = this.#addresses.size
   }
 }

@@ -164,7 +164,7 @@ export async function listHistories(
   return histories
 }
 
-/** As above for logins: the sum over windows of the addresses in each. */
+/** The same for logins: the sum over windows of the addresses in each. */
 export async function listAddressHistories(
   db: Db,
   scopeType: ScopeType,

@@ -1,4 +1,4 @@
-// How deep the queue is, for whoever shows it.
+// How deep the queue is, for the endpoint and the metrics that show it.
 import Type, { type Static } from 'typebox'
 import { component, DateTime, Int64, Nullable } from '../../platform/http/schemas.ts'
 import type { Reach } from '../../platform/principal.ts'

@@ -70,7 +70,7 @@ interface Slice {
 }
 
 /**
- * As above for the next events of one account: as many as write so many rows, and one at least. What can match is counted,
+ * Fans out the next events of one account: as many as write so many rows, and one at least. What can match is counted,
  * not the webhooks: a hundred for one tenant each would otherwise make slices a hundred times too small.
  */
 export const insertSliceOfAttempts = (

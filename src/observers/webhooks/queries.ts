@@ -69,7 +69,7 @@ export async function requireWebhook(db: Db, reach: Reach, id: string): Promise<
   return toWebhook(row)
 }
 
-/** As above, and nobody else changes it until the transaction ends. */
+/** Finds and locks: no other transaction changes it until this one ends. */
 export async function requireWebhookForUpdate(tx: Tx, reach: Reach, id: string): Promise<Webhook> {
   const row = await tx.maybe<Row>(sql`select ${columns} from webhooks where id = ${id} and ${within(reach)} for update`)
   if (!row) throw notFound('webhook')

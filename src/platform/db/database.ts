@@ -101,7 +101,7 @@ export class Database implements Db {
   }
 
   /**
-   * As above, but a crash of the database may undo it although it was answered: for what is done again anyway, such as
+   * Without waiting for the disk: a crash of the database may undo it although it was answered. For what is done again anyway, such as
    * taking a lease. The commit then waits for no disk, and nobody who does wait stands behind it.
    */
   transactLightly<T>(by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {

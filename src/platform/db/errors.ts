@@ -55,7 +55,7 @@ export function isAway(error: unknown): boolean {
 /** It answers, but not to this statement: nothing that was committed before can be in doubt. */
 const BUSY_CODES = new Set(['57014', '25P03', '53000', '53300', '53100', '53200'])
 
-/** As above, and the connection or the server behind it is gone: what it had not yet written to disk may be, too. */
+/** Unavailable, and the connection or the server behind it is gone: what it had not yet written to disk may be, too. */
 export const isLost = (error: unknown): boolean =>
   isAway(error) && !BUSY_CODES.has((error as DatabaseError).code ?? '') && !isShutPool(error)
 
@@ -84,5 +84,5 @@ export const unavailable = (cause: unknown): Refusal =>
 /** What a transaction throws while the database is away; anything else is the statement's own fault. */
 export const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable'
 
-/** As above because this process has closed its connections: the same call never succeeds again. */
+/** Unavailable because this process has closed its connections: the same call never succeeds again. */
 export const isClosed = (error: unknown): boolean => isUnavailable(error) && isShutPool((error as Refusal).cause)

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isClosed, isUnavailable } from './errors.ts'
 
-/** Short, so that whoever holds something proves it before others take it for lost. */
+/** Short, so that a holder of leases proves it before others take them for lost. */
 const RETRY_MS = 500
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Who uses the server: one small file for each, named after the process, holding when that process began and where it
- * expects the socket. The last one to leave shuts the server down, and those who are there agree on one socket
+ * expects the socket. The last one to leave shuts the server down, and the processes that are there agree on one socket
  * folder.
  */
 import { randomBytes } from 'node:crypto'

@@ -1,5 +1,6 @@
 // A budget of bytes for things that are large while they last, such as message sources. A caller that finds it used up
 // waits or comes back later; memory stays bounded. Owners (accounts) take turns, and one owner has at most half.
+import { Tally } from './tally.ts'
 
 interface Waiting {
   bytes: number
@@ -10,8 +11,7 @@ interface Waiting {
 
 export class ByteBudget {
   readonly #bytesMax: number
-  #used = 0
-  readonly #usedBy = new Map<string, number>()
+  readonly #used = new Tally()
   /** In the order of their turns: the first is looked at first, and goes to the end when it was served. */
   readonly #waiting = new Map<string, Waiting[]>()
 
@@ -27,7 +27,7 @@ export class ByteBudget {
     return this.#releaseOf(wanted, owner)
   }
 
-  /** As above, when there is room. Rejects when the signal says so: the wait has no other limit. */
+  /** Waits for room. Rejects when the signal says so: the wait has no other limit. */
   async acquire(bytes: number, owner: string, signal?: AbortSignal): Promise<() => void> {
     const release = this.tryAcquire(bytes, owner)
     if (release) return release
@@ -60,34 +60,26 @@ export class ByteBudget {
     return () => {
       if (!isReserved) return
       isReserved = false
-      this.#giveBack(bytes, owner)
+      this.#used.add(owner, -bytes)
       this.#admit()
     }
   }
 
   #fits(bytes: number, owner: string): boolean {
-    return this.#used + bytes <= this.#bytesMax && this.#isWithinShare(bytes, owner)
+    return this.#used.total + bytes <= this.#bytesMax && this.#isWithinShare(bytes, owner)
   }
 
   /** The first thing of an owner may take more than half, or it could never begin. */
   #isWithinShare(bytes: number, owner: string): boolean {
-    const own = this.#usedBy.get(owner) ?? 0
+    const own = this.#used.of(owner)
     return own === 0 || own + bytes <= this.#bytesMax / 2
   }
 
   #take(bytes: number, owner: string): void {
-    this.#used += bytes
-    this.#usedBy.set(owner, (this.#usedBy.get(owner) ?? 0) + bytes)
+    this.#used.add(owner, bytes)
     for (const [other, [first]] of this.#waiting) {
       if (this.#isWithinShare(first!.bytes, other)) first!.overtakenBytes += bytes
     }
-  }
-
-  #giveBack(bytes: number, owner: string): void {
-    this.#used -= bytes
-    const left = this.#usedBy.get(owner)! - bytes
-    if (left > 0) this.#usedBy.set(owner, left)
-    else this.#usedBy.delete(owner)
   }
 
   #admit(): void {

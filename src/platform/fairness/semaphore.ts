@@ -1,6 +1,7 @@
 // A number of permits that owners (accounts) share: each may have a part of them, and those who wait take turns. Work of the
 // service itself has no owner; it may have any permit and goes first.
 import { RoundRobin } from './round-robin.ts'
+import { Tally } from './tally.ts'
 
 interface Waiting {
   owner: string | null
@@ -17,7 +18,7 @@ interface SemaphoreOptions {
 export class Semaphore {
   readonly #options: SemaphoreOptions
   #taken = 0
-  readonly #takenBy = new Map<string, number>()
+  readonly #takenBy = new Tally()
   readonly #waiting = new RoundRobin<Waiting>()
 
   constructor(options: SemaphoreOptions) {
@@ -62,11 +63,7 @@ export class Semaphore {
 
   release(owner: string | null): void {
     this.#taken -= 1
-    if (owner !== null) {
-      const left = this.#takenBy.get(owner)! - 1
-      if (left > 0) this.#takenBy.set(owner, left)
-      else this.#takenBy.delete(owner)
-    }
+    if (owner !== null) this.#takenBy.add(owner, -1)
     for (let next = this.#next(); next; next = this.#next()) {
       this.#take(next.owner)
       next.begin()
@@ -75,12 +72,12 @@ export class Semaphore {
 
   #mayHave(owner: string | null): boolean {
     const { permits, perOwner } = this.#options
-    return this.#taken < permits && (owner === null || (this.#takenBy.get(owner) ?? 0) < perOwner)
+    return this.#taken < permits && (owner === null || this.#takenBy.of(owner) < perOwner)
   }
 
   #take(owner: string | null): void {
     this.#taken += 1
-    if (owner !== null) this.#takenBy.set(owner, (this.#takenBy.get(owner) ?? 0) + 1)
+    if (owner !== null) this.#takenBy.add(owner)
   }
 
   #next(): Waiting | undefined {

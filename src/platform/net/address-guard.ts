@@ -104,7 +104,7 @@ function networks(cidrs: string[]): BlockList {
 /** An IPv4 address in its mapped form, in either spelling, as the IPv4 address that the kernel would connect to. */
 const plainForm = (address: string): string => embeddedIpv4(address, '::ffff') ?? address
 
-/** As above for NAT64 (RFC 6052), where the network connects to the IPv4 address in the end. */
+/** The same for NAT64 (RFC 6052), where the network connects to the IPv4 address in the end. */
 const translatedForm = (address: string): string => embeddedIpv4(address, '64:ff9b:') ?? plainForm(address)
 
 function embeddedIpv4(address: string, prefix: '::ffff' | '64:ff9b:'): string | null {

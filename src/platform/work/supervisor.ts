@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Topic } from '../db/wakeups.ts'
 import type { World } from '../world.ts'
 import type { Worker } from './worker.ts'
+import { Nap } from './nap.ts'
 import { advanceTail, readTailOnce } from './tail.ts'
 
 const TAIL_POLL_SECONDS = 1
@@ -38,7 +39,8 @@ export class Supervisor {
 
   async #drive(worker: Worker): Promise<void> {
     const { signal } = this.#stopping
-    const nap = new Nap(signal)
+    const nap = new Nap()
+    signal.addEventListener('abort', () => nap.end(), { once: true })
     const { round, napMs, wakeOn } = roundsOf(this.#world, worker)
     const forget = wakeOn && this.#world.wakeups.on(wakeOn, () => nap.end())
     let failures = 0
@@ -97,35 +99,4 @@ function roundsOf(world: World, worker: Worker): Rounds {
 async function rest(worker: Worker, worked: number, signal: AbortSignal): Promise<void> {
   if (worker.kind !== 'tail' || !worker.restMs || worked >= worker.batchMax) return
   await delay(worker.restMs(), null, { signal }).catch(() => {})
-}
-
-/** A pause that a hint ends early. A hint that comes before the pause is not lost: the pause then is none. */
-class Nap {
-  readonly #signal: AbortSignal
-  #hinted = false
-  #wake: (() => void) | null = null
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal
-    signal.addEventListener('abort', () => this.end(), { once: true })
-  }
-
-  end(): void {
-    this.#hinted = true
-    this.#wake?.()
-  }
-
-  async begin(milliseconds: number): Promise<void> {
-    if (!this.#hinted && !this.#signal.aborted) {
-      await new Promise<void>(resolve => {
-        const timer = setTimeout(resolve, milliseconds)
-        this.#wake = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-      this.#wake = null
-    }
-    this.#hinted = false
-  }
 }

@@ -1,5 +1,6 @@
 // Keys (destinations, accounts) that are served more slowly than work for them arrives. Their work waits in the database and
 // not in the process, where it would take the place of everybody else's.
+import { Tally } from '../fairness/tally.ts'
 
 /** Of a slow key this much is in flight in this process: enough to notice when it recovers. */
 const SHARE = 20
@@ -14,18 +15,15 @@ interface SlowKey {
 }
 
 export class Throttle {
-  readonly #inFlight = new Map<string, number>()
+  readonly #inFlight = new Tally()
   readonly #slow = new Map<string, SlowKey>()
 
   begin(key: string, count: number): void {
-    this.#inFlight.set(key, this.#countOf(key) + count)
+    this.#inFlight.add(key, count)
   }
 
   end(key: string, count: number): void {
-    const left = this.#countOf(key) - count
-    if (left > 0) this.#inFlight.set(key, left)
-    else this.#inFlight.delete(key)
-    if (left < SHARE / 2) this.#slow.delete(key)
+    if (this.#inFlight.add(key, -count) < SHARE / 2) this.#slow.delete(key)
   }
 
   /** Work for it has waited for too long. */
@@ -43,7 +41,7 @@ export class Throttle {
    * late. Null when it may go.
    */
   deferMs(key: string, count: number): number | null {
-    if (!this.#slow.has(key) || this.#countOf(key) < SHARE) return null
+    if (!this.#slow.has(key) || this.#inFlight.of(key) < SHARE) return null
     return this.deferRefusedMs(key, count)
   }
 
@@ -60,11 +58,7 @@ export class Throttle {
   /** How much is in flight for slow keys. */
   get size(): number {
     let size = 0
-    for (const key of this.#slow.keys()) size += this.#countOf(key)
+    for (const key of this.#slow.keys()) size += this.#inFlight.of(key)
     return size
-  }
-
-  #countOf(key: string): number {
-    return this.#inFlight.get(key) ?? 0
   }
 }

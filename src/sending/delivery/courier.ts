@@ -10,7 +10,7 @@ import { InFlight, leaseOf } from './in-flight.ts'
 import { Holder, leaseEnd } from './holder.ts'
 import { LargeMail, type Attempted } from './large-mail.ts'
 import { GateQuestion, PauseGate } from '../holds/pause-gate.ts'
-import { claimDue, releaseLeases, type Claimed } from '../queue/attempts.ts'
+import { claimDue, type Claimed } from '../queue/attempts.ts'
 import { listMessagesToSend, type MessageToSend } from './queries.ts'
 import { OutcomeRecorder } from './recorder.ts'
 import { recordComplaintReport } from './reports.ts'
@@ -101,8 +101,8 @@ export class Courier {
     try {
       return await this.#jobsOf(claimed, leaseToken)
     } catch (error) {
-      await this.#giveBack(claimed, leaseToken)
-      this.#inFlight.end(claimed, leaseToken)
+      const isOver = this.#release(claimed, leaseToken).catch(() => {})
+      void isOver.finally(() => this.#inFlight.end(claimed, leaseToken))
       throw error
     }
   }
@@ -250,12 +250,6 @@ export class Courier {
         return this.#recorder.record({ kind: 'attempted', delivery, leaseToken, verdict })
       }),
     )
-  }
-
-  async #giveBack(deliveries: readonly Claimed[], leaseToken: string): Promise<void> {
-    const leases = deliveries.map(delivery => leaseOf(delivery, leaseToken))
-    this.#inFlight.release(deliveries, leaseToken)
-    await this.#world.db.transact(system('delivery'), tx => releaseLeases(tx, leases)).catch(() => {})
   }
 }
 

@@ -2,6 +2,7 @@
 // Mail that waits for a slow destination takes its place there, not the place of others.
 import { availableParallelism } from 'node:os'
 import type { LoadShedder } from '../../platform/work/load-shedder.ts'
+import { Nap } from '../../platform/work/nap.ts'
 import { Throttle } from '../../platform/work/throttle.ts'
 import type { Claimed } from '../queue/attempts.ts'
 import type { Key } from '../queue/keys.ts'
@@ -31,7 +32,7 @@ export class InFlight {
   readonly #talking = new Map<string, { domain: string; since: number }>()
   readonly #load: LoadShedder
   #idle = 0
-  #onRoom: (() => void) | null = null
+  readonly #nap = new Nap()
   #claimedAt = 0
 
   constructor(load: LoadShedder) {
@@ -58,7 +59,7 @@ export class InFlight {
       if (!this.#leases.delete(keyOf(delivery, leaseToken))) continue
       this.destinations.end(delivery.recipient_domain, 1)
     }
-    this.#onRoom?.()
+    this.#nap.end()
   }
 
   /** It is still in flight until its return to the queue is on record, but its lease is no longer ours to keep. */
@@ -75,7 +76,7 @@ export class InFlight {
     for (const delivery of deliveries) {
       this.#talking.set(keyOf(delivery, leaseToken), { domain: delivery.recipient_domain, since })
     }
-    this.#onRoom?.()
+    this.#nap.end()
     try {
       return await conversation()
     } finally {
@@ -86,7 +87,7 @@ export class InFlight {
   /** While it waits for memory the mail costs no work: others are claimed although this process must yield. */
   async idle<T>(count: number, wait: () => Promise<T>): Promise<T> {
     this.#idle += count
-    this.#onRoom?.()
+    this.#nap.end()
     try {
       return await wait()
     } finally {
@@ -103,7 +104,8 @@ export class InFlight {
         this.#claimedAt = performance.now()
         return Math.min(CLAIM_MAX, room)
       }
-      await this.#change(signal)
+      // Until something ends, or it is time to look whether something will not.
+      await this.#nap.begin(this.#load.isBusy ? CLAIM_EVERY_MS_WHILE_BUSY : LOOK_AGAIN_MS)
       this.#markSlow()
     }
   }
@@ -118,19 +120,6 @@ export class InFlight {
     if (performance.now() - this.#claimedAt < CLAIM_EVERY_MS_WHILE_BUSY) return 0
     const room = ACTIVE_MAX_WHILE_BUSY - (this.size - this.#talking.size - this.#idle)
     return room >= ACTIVE_MAX_WHILE_BUSY / 2 ? room : 0
-  }
-
-  /** Until something ends, or it is time to look whether something will not. */
-  async #change(signal: AbortSignal): Promise<void> {
-    await new Promise<void>(resolve => {
-      const timer = setTimeout(resolve, this.#load.isBusy ? CLAIM_EVERY_MS_WHILE_BUSY : LOOK_AGAIN_MS)
-      this.#onRoom = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-      if (signal.aborted) this.#onRoom()
-    })
-    this.#onRoom = null
   }
 
   #markSlow(): void {

@@ -1,5 +1,6 @@
 // Mail with a body too large for a claim: it needs memory before it is sent. Few deliveries wait for that with us; the rest
 // goes back to the queue with a due time, because what waits here takes the place of other accounts' mail.
+import { Tally } from '../../platform/fairness/tally.ts'
 import { Throttle } from '../../platform/work/throttle.ts'
 import type { InFlight } from './in-flight.ts'
 import type { MessageToSend } from './queries.ts'
@@ -17,8 +18,7 @@ export class LargeMail {
   readonly #inFlight: InFlight
   /** By account, not by destination: how much of its large mail is under way, and at what pace it goes. */
   readonly #accounts = new Throttle()
-  readonly #waiting = new Map<string, number>()
-  #waitingCount = 0
+  readonly #waiting = new Tally()
 
   constructor(sources: Sources, inFlight: InFlight) {
     this.#sources = sources
@@ -53,21 +53,14 @@ export class LargeMail {
   /** Null when too many wait already. */
   async #wait(message: MessageToSend, recipients: number, signal: AbortSignal): Promise<Room | null> {
     const { account_id: account } = message
-    const ofAccount = this.#waiting.get(account) ?? 0
+    const ofAccount = this.#waiting.of(account)
     if (ofAccount > 0 && ofAccount + recipients > WAITING_PER_ACCOUNT_MAX) return null
-    if (this.#waitingCount + recipients > WAITING_MAX) return null
-    this.#count(account, recipients)
+    if (this.#waiting.total + recipients > WAITING_MAX) return null
+    this.#waiting.add(account, recipients)
     try {
       return await this.#inFlight.idle(recipients, () => this.#sources.reserve(message, signal))
     } finally {
-      this.#count(account, -recipients)
+      this.#waiting.add(account, -recipients)
     }
-  }
-
-  #count(account: string, change: number): void {
-    this.#waitingCount += change
-    const count = (this.#waiting.get(account) ?? 0) + change
-    if (count > 0) this.#waiting.set(account, count)
-    else this.#waiting.delete(account)
   }
 }

@@ -72,7 +72,7 @@ export class Sources {
     return this.#use(message, first)
   }
 
-  /** As above, when there is room. Rejects when the signal says so. */
+  /** Waits for room for a large message. Rejects when the signal says so. */
   async reserve(message: MessageToSend, signal: AbortSignal): Promise<Room> {
     const acquire = () => this.#large.acquire(bytesOf(message), message.account_id, signal)
     if (message.has_unsubscribe) return { release: await acquire() }

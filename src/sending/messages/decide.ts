@@ -24,7 +24,7 @@ export interface Known {
   domains: ReadonlyMap<string, string>
   keys: Map<string, KnownKey>
   pauses: PausesByAccount
-  /** `tenant address` of those who must not be written to. */
+  /** `tenant address` of suppressed recipients. */
   suppressed: ReadonlySet<string>
 }
 
@@ -129,7 +129,7 @@ function count(known: Known, tenant: TenantRow, { recipients, day }: { recipient
 interface Circumstances {
   tenant: TenantRow
   domainId: string | null
-  /** Those who are not suppressed. */
+  /** Recipients that are not suppressed. */
   wanted: ReadonlySet<Recipient>
   firstRank: number
   known: Known

@@ -32,12 +32,12 @@ export const lockTenants = (tx: Tx, tenantIds: readonly string[]): Promise<Tenan
   tx.many<TenantRow>(prepared`
     ${withCounters} where t.id = any(${tenantIds}::uuid[]) order by t.id for no key update of c`)
 
-/** As above, without those that another transaction has locked. */
+/** Locks tenants with their counters, without those that another transaction has locked. */
 export const lockFreeTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
   tx.many<TenantRow>(prepared`
     ${withCounters} where t.id = any(${tenantIds}::uuid[]) order by t.id for no key update of c skip locked`)
 
-/** As above without the lock, and without the counts, which nobody may decide by then. */
+/** Tenants without a lock, and without the counts, by which nothing may be decided then. */
 export const listTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
   tx.many<TenantRow>(prepared`
     select ${tenantColumns},

@@ -1,5 +1,5 @@
 // Quota and rate windows of a tenant: fixed windows on the UTC clock, counted in recipients. Pure; the row behind it is
-// locked by whoever counts, so that the limits hold whatever number of processes race.
+// locked by the transaction that counts, so that the limits hold whatever number of processes race.
 import { refuse, type Refusal } from '../../platform/refusal.ts'
 
 export interface Counters {

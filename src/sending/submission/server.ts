@@ -22,7 +22,7 @@ import { replyFor } from './reply.ts'
 /** Who decides about logins, counts the failed ones and limits them. */
 export interface LoginKeeper {
   authenticate(attempt: { username: string; password: string; ip: string }): Promise<SmtpLogin>
-  /** As above, for a session that is logged in. */
+  /** For a session that is logged in. */
   authenticateAgain(attempt: { username: string; password: string; ip: string }): Promise<SmtpLogin>
 }
 

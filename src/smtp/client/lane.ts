@@ -1,4 +1,4 @@
-// The connections to one next hop and those who wait for one.
+// The connections to one next hop, and the messages that wait for one.
 import type { Connection } from './connection.ts'
 import type { Hop } from './next-hops.ts'
 import { satisfies, type TlsPolicy } from './tls-policy.ts'

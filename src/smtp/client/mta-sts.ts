@@ -1,4 +1,4 @@
-// MTA-STS (RFC 8461): what a domain demands of those who send to it, learned over HTTPS and remembered for as long as
+// MTA-STS (RFC 8461): what a domain demands of its senders, learned over HTTPS and remembered for as long as
 // the domain asked, so that someone who later tampers with DNS cannot take it back.
 import type { Clock } from '../../platform/clock.ts'
 import type { DnsAnswer } from '../../platform/net/dns.ts'

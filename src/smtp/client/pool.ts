@@ -1,5 +1,5 @@
-// Open connections, per next hop and in all. Whoever wants one gets one that is resting, or room to open one, or
-// waits in line behind those who want the same host. A slow host fills its own lane and no other.
+// Open connections, per next hop and in all. A message gets one that is idle, or room to open one, or
+// waits in line for the same host. A slow host keeps its own messages waiting and no others.
 import type { Clock } from '../../platform/clock.ts'
 import { AbortHub } from './abort-hub.ts'
 import type { Connection } from './connection.ts'
@@ -264,5 +264,5 @@ export class Pool {
   }
 }
 
-/** It says something about the host, whoever asks and whatever they demand. */
+/** It says something about the host, whatever a message demands. */
 const isHostFailure = ({ phase }: Failure): boolean => phase === 'dns' || phase === 'connect' || phase === 'greeting'

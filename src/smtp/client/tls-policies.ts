@@ -54,7 +54,7 @@ export class TlsPolicies {
     const answer = await this.#options.dns.tlsa(name)
     if (answer.kind === 'found') return { value: policyOf(answer.values), ttlMs: RECORD_TTL_MS }
     if (answer.kind === 'none' || NO_TLSA_CODES.has(answer.code)) return { value: null, ttlMs: NEGATIVE_TTL_MS }
-    // Whoever can suppress the records could else strip the encryption off: wait (RFC 7672 §2.1.2).
+    // An attacker who can suppress the records could else strip the encryption off: wait (RFC 7672 §2.1.2).
     const failure = new Failure({ phase: 'dns', reason: `its TLSA records cannot be had: ${answer.reason}` })
     return { value: failure, ttlMs: NEGATIVE_TTL_MS }
   }

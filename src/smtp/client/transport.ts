@@ -62,7 +62,7 @@ const CONNECTIONS_MAX = 500
 const MESSAGES_PER_CONNECTION_MAX = 100
 /** Bridges the gap between two claimed batches; receivers close after 10 s to 5 min. */
 const IDLE_MS = 5_000
-/** Those who wait here cannot be put in another order any more. */
+/** Messages that wait here cannot be put in another order any more. */
 const LINE_MS = 5_000
 /** What every receiver must take (RFC 5321 §4.5.3.1.8); more than that goes in several transactions. */
 const RECIPIENTS_PER_TRANSACTION_MAX = 100
@@ -118,7 +118,7 @@ export class Transport {
     return this.#send(domain, envelope, signal) as Promise<(Outcome | Crowded)[]>
   }
 
-  /** As above, with a last question before each transaction begins. */
+  /** Sends, with a last question before each transaction begins. */
   sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]> {
     return this.#send(domain, envelope, signal)
   }
@@ -191,7 +191,7 @@ export class Transport {
       const rest = [...results.keys()].filter(index => isTooMany(results[index]!))
       if (rest.length === 0) break
       const recipients = rest.map(index => envelope.recipients[index]!)
-      // Whatever keeps the others from being sent now, those who have the message must not get it again.
+      // Whatever keeps the others from being sent now, recipients that have the message must not get it again.
       last = await this.#converse(hop, policy, { ...envelope, recipients }, signal).catch(() => [])
       if (last.length === 0) break
       for (const [at, index] of rest.entries()) results[index] = last[at]!

@@ -8,6 +8,7 @@ import { SMTP_LIMITS, type SmtpDoor, type SmtpLimits } from './door.ts'
 import { SmtpSession } from './session.ts'
 import { InflowBudget } from '../../platform/fairness/inflow-budget.ts'
 import { networkOf } from '../../platform/net/cidr.ts'
+import { Tally } from '../../platform/fairness/tally.ts'
 
 export class SmtpListener<Login, Recipient> {
   readonly #door: SmtpDoor<Login, Recipient>
@@ -99,7 +100,7 @@ export class SmtpListener<Login, Recipient> {
   }
 
   /**
-   * Where clients log in, those who have not may take what is not reserved. When that is used up, the one who has waited
+   * Where clients log in, connections without a login may take what is not reserved. When that is used up, the one that has waited
    * longest goes: a customer logs in at once, and somebody who only holds connections open keeps no customer out.
    */
   #makeRoom(): boolean {
@@ -137,7 +138,7 @@ export class SmtpListener<Login, Recipient> {
   #remove(session: SmtpSession<Login, Recipient>, network: string): void {
     this.#sessions.delete(session)
     this.#strangers.delete(session)
-    this.#perAddress.remove(network)
+    this.#perAddress.add(network, -1)
     this.#forgetAccount(session)
     if (this.#sessions.size === 0) this.#whenEmpty?.()
   }
@@ -146,7 +147,7 @@ export class SmtpListener<Login, Recipient> {
     const account = this.#accounts.get(session)
     if (account === undefined) return
     this.#accounts.delete(session)
-    this.#perAccount.remove(account)
+    this.#perAccount.add(account, -1)
   }
 
   #sweep(): void {
@@ -156,25 +157,6 @@ export class SmtpListener<Login, Recipient> {
 }
 
 const TOO_MANY = '421 4.7.0 Too many connections; try again later'
-
-/** How many of each there are. */
-class Tally {
-  readonly #counts = new Map<string, number>()
-
-  of(key: string): number {
-    return this.#counts.get(key) ?? 0
-  }
-
-  add(key: string): void {
-    this.#counts.set(key, this.of(key) + 1)
-  }
-
-  remove(key: string): void {
-    const left = this.of(key) - 1
-    if (left > 0) this.#counts.set(key, left)
-    else this.#counts.delete(key)
-  }
-}
 
 /** A dual-stack socket reports IPv4 peers as ::ffff:1.2.3.4. */
 const plainAddress = (ip: string): string => ip.replace(/^::ffff:(?=\d+\.)/i, '')
