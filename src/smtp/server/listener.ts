@@ -100,8 +100,8 @@ export class SmtpListener<Login, Recipient> {
   }
 
   /**
-   * Where clients log in, connections without a login may take what is not reserved. When that is used up, the one that has waited
-   * longest goes: a customer logs in at once, and somebody who only holds connections open keeps no customer out.
+   * Where clients log in, connections without a login may take what is not reserved. When that is used up, the one that has
+   * waited longest goes: a customer logs in at once, and somebody who only holds connections open keeps no customer out.
    */
   #makeRoom(): boolean {
     const { connectionsMax, connectionsReserved } = this.#limits
