@@ -1,6 +1,6 @@
 // The composition root: builds the World, the servers and the features, and starts and stops them.
 import type { FastifyInstance } from 'fastify'
-import { PauseBoard } from './control/suspensions/board.ts'
+import { activePauses } from './control/suspensions/active.ts'
 import { Gatekeeper } from './identity/access/authenticate.ts'
 import { SmtpGatekeeper } from './identity/smtp-credentials/authenticate.ts'
 import { MxServer } from './mailbox/inbound/server.ts'
@@ -56,11 +56,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { config, databaseUrl, adminToken } = options
   const world = buildWorld(options)
   const gatekeeper = new Gatekeeper(world, adminToken)
-  const board = new PauseBoard(world)
   const supervisor = new Supervisor(world)
   const clockKeeper = new ClockKeeper(world.db, world.clock)
   const state = { isStopping: false }
-  const checks = await readinessChecks(world, board, state)
+  const checks = await readinessChecks(world, state)
   const features = buildFeatures(world, { publicUrl: () => config.PUBLIC_URL ?? app.url ?? '' })
   let document = ''
   const routes = [
@@ -85,7 +84,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await untilAvailable(() => warnOfSuperuser(world.db, world.log))
       await untilAvailable(() => clockKeeper.start())
       world.wakeups.listen(databaseUrl)
-      board.start()
       await smtp.listen(app.ports)
       // Last: whoever finds us ready finds every door open.
       if (config.ROLES.has('api')) app.url = await listen(http, config)
@@ -94,7 +92,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     stop: async () => {
       state.isStopping = true
       await Promise.all([http.close(), smtp.close()])
-      await Promise.all([supervisor.stop(), board.stop()])
+      await supervisor.stop()
       await features.close()
       await gatekeeper.flush()
       clockKeeper.stop()
@@ -161,11 +159,7 @@ function smtpDoors(world: World, gate: Gate) {
   }
 }
 
-async function readinessChecks(
-  world: World,
-  board: PauseBoard,
-  state: { isStopping: boolean },
-): Promise<ReadinessCheck[]> {
+async function readinessChecks(world: World, state: { isStopping: boolean }): Promise<ReadinessCheck[]> {
   const migrations = await readMigrations()
   return [
     ...databaseChecks(world),
@@ -176,7 +170,7 @@ async function readinessChecks(
         return pending.length > 0 ? `pending: ${pending.join(', ')}` : null
       },
     },
-    { name: 'pauses', run: async () => (board.isLoaded ? null : 'not loaded') },
+    { name: 'pauses', run: async () => (await activePauses(world.db, [])) && null },
     { name: 'shutdown', run: async () => (state.isStopping ? 'stopping' : null) },
   ]
 }

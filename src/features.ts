@@ -12,9 +12,6 @@ import { tenantRoutes } from './identity/tenants/routes.ts'
 import { complain } from './sending/delivery/complain.ts'
 import { Courier } from './sending/delivery/courier.ts'
 import { deliveryLoops } from './sending/delivery/loops.ts'
-import { moveAll } from './sending/holds/hand-over.ts'
-import { moveSome } from './sending/holds/move-held.ts'
-import { settleStragglers } from './sending/holds/park-late.ts'
 import { holdLoops } from './sending/holds/loops.ts'
 import { Transport } from './smtp/client/transport.ts'
 import { Gate } from './sending/messages/gate.ts'
@@ -128,7 +125,7 @@ const routesOf = (world: World, { gate, publicUrl, http, dns }: Shared): Route[]
   ...usageRoutes(world),
   ...unsubscribeRoutes(world),
   ...feedbackRoutes(world, complain),
-  ...suspensionRoutes(world, { some: moveSome, all: moveAll, late: settleStragglers }),
+  ...suspensionRoutes(world),
   ...queueRoutes(world),
   ...setAsideRoutes(world),
   ...webhookRoutes(world, { http, dns }),

@@ -1,8 +1,6 @@
 // Recording what attempts came to: many outcomes in one transaction, with their events, and with the suppressions
 // that hard bounces bring. The lease is the fence: what another worker has taken over meanwhile is left alone.
 import { suppress } from '../../control/feedback/suppress.ts'
-import { lockAccountsShared } from '../../control/suspensions/locks.ts'
-import { countHeld } from '../../control/suspensions/holds.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
@@ -11,22 +9,24 @@ import { retryWhileUnavailable } from '../../platform/db/retry.ts'
 import type { World } from '../../platform/world.ts'
 import { leaseOf } from './flight.ts'
 import type { Holder } from './holder.ts'
+import { requeue } from '../holds/requeue.ts'
 import {
   recordDeferred,
   recordFinal,
-  recordHeld,
   releaseLeases,
   updatePutOff,
   type Claimed,
-  type Parked,
   type PutOff,
+  type Returned,
   type Verdict,
 } from '../queue/attempts.ts'
-import type { DeliveryKey, Lease } from '../queue/keys.ts'
+import type { Lease } from '../queue/keys.ts'
 
-export type Result =
-  | { kind: 'attempted'; delivery: Claimed; leaseToken: string; verdict: Verdict }
-  | { kind: 'held'; delivery: Claimed; leaseToken: string; suspensionId: string; scope: string }
+export interface Result {
+  delivery: Claimed
+  leaseToken: string
+  verdict: Verdict
+}
 
 /**
  * What is handed in here is kept until it is recorded, however long the database is away. It is never more than what the
@@ -53,41 +53,40 @@ export class Recorder {
         const failures = await retryWhileUnavailable(() => records.store(results), signal)
         for (const [index, result] of results.entries()) {
           if (failures[index] !== null) continue
-          outcomes.inc({
-            outcome: result.kind === 'held' ? 'held' : (result.verdict.bounceType ?? result.verdict.status),
-          })
+          outcomes.inc({ outcome: result.verdict.bounceType ?? result.verdict.status })
         }
         return failures
       },
     })
-    const lightly = <Row>(write: (tx: Tx, rows: Row[]) => Promise<unknown>) =>
+    const returning = <Row>(write: (tx: Tx, rows: Row[]) => Promise<Returned[]>) =>
       new Batcher<Row, void>({
         itemsMax: 500,
         slots: 1,
         run: async rows => {
           const store = async () => {
             await holder.proven
-            return world.db.transactLightly(system('delivery'), tx => write(tx, rows))
+            return world.db.transactLightly(system('delivery'), async tx => requeue(tx, await write(tx, rows)))
           }
-          await retryWhileUnavailable(store, signal)
+          const held = await retryWhileUnavailable(store, signal)
+          outcomes.inc({ outcome: 'held' }, held.size)
           return rows.map(() => undefined)
         },
       })
-    this.#putOffs = lightly(async (tx, rows: PutOff[]) => updatePutOff(tx, rows))
-    this.#releases = lightly((tx, rows: Lease[]) => releaseLeases(tx, rows))
+    this.#putOffs = returning<PutOff>(updatePutOff)
+    this.#releases = returning<Lease>(releaseLeases)
   }
 
   async record(result: Result): Promise<void> {
-    if (result.kind === 'attempted') this.#outcomes += 1
+    this.#outcomes += 1
     try {
       const failure = await this.#batcher.submit(result)
       if (failure !== null) throw failure
     } finally {
-      if (result.kind === 'attempted') this.#outcomes -= 1
+      this.#outcomes -= 1
     }
   }
 
-  /** Back into the queue until then, as if it had not been claimed. Nothing happened, so there is no event. */
+  /** Back into the queue until then, as if it had not been claimed: no event, unless a pause holds it. */
   putOff(row: PutOff): Promise<void> {
     return this.#putOffs.submit(row)
   }
@@ -123,7 +122,7 @@ class Records {
     // Had an earlier try been committed without our hearing of it, its rows are no longer under our lease.
     const mustRetake = this.#isRepeated
     this.#isRepeated = true
-    // Mail that a pause stopped may go back to the queue.
+    // What is deferred goes back to the queue.
     await this.#holder.proven
     try {
       await this.#transact(results, { mustRetake })
@@ -143,14 +142,13 @@ class Records {
       return null
     } catch (error) {
       if (isUnavailable(error)) throw error
-      if (result.kind === 'held') return error
       const { message_id, n } = result.delivery
       this.#world.log.error({ err: error, message_id, n }, 'an outcome is recorded without the words of the receiver')
       return this.#storeBare(result)
     }
   }
 
-  async #storeBare(result: Result & { kind: 'attempted' }): Promise<unknown> {
+  async #storeBare(result: Result): Promise<unknown> {
     const { verdict } = result
     const data = { attempt: verdict.data['attempt'] }
     const bare = { ...verdict, enhancedCode: null, response: null, mxHost: null, data }
@@ -178,72 +176,46 @@ class Records {
 const leaseOfResult = ({ delivery, leaseToken }: Result) => leaseOf(delivery, leaseToken)
 
 async function record(tx: Tx, results: readonly Result[]): Promise<void> {
-  const attempted = results.filter(result => result.kind === 'attempted')
-  const decided = attempted.map(({ delivery, leaseToken, verdict }) => ({
+  const decided = results.map(({ delivery, leaseToken, verdict }) => ({
     ...delivery,
     lease_token: leaseToken,
     verdict,
   }))
-  const parked = results
-    .filter(result => result.kind === 'held')
-    .map(({ delivery, leaseToken, suspensionId }) => ({
-      ...delivery,
-      lease_token: leaseToken,
-      suspension_id: suspensionId,
-    }))
   const final = decided.filter(each => each.verdict.status !== 'deferred')
   const deferred = decided.filter(each => each.verdict.status === 'deferred')
   const changed = await Promise.all([
     final.length > 0 ? recordFinal(tx, final) : [],
     deferred.length > 0 ? recordDeferred(tx, deferred) : [],
-    parked.length > 0 ? hold(tx, parked) : [],
   ])
   const keys = new Set(changed.flat().map(({ message_id, n }) => `${message_id} ${n}`))
   const ours = results.filter(({ delivery }) => keys.has(`${delivery.message_id} ${delivery.n}`))
   for (const result of ours) tx.record(eventOf(result))
-  const hard = ours.flatMap(result =>
-    result.kind === 'attempted' && result.verdict.bounceType === 'hard' ? [result] : [],
+  await requeue(
+    tx,
+    ours.flatMap(({ delivery, verdict }) => (verdict.status === 'deferred' ? delivery : [])),
   )
   await suppress(
     tx,
-    hard.map(({ delivery, verdict }) => ({
-      accountId: delivery.account_id,
-      tenantId: delivery.tenant_id,
-      address: delivery.recipient,
-      reason: 'hard_bounce' as const,
-      detail: verdict.response,
-      messageId: delivery.message_id,
-    })),
+    ours.flatMap(({ delivery, verdict }) => (verdict.bounceType === 'hard' ? suppressionOf(delivery, verdict) : [])),
   )
 }
 
-/**
- * Held by a pause that is still active: the account's lock keeps it so until we have committed. Where it has been
- * resumed meanwhile, the mail goes back to the queue as if it had not been claimed.
- */
-async function hold(tx: Tx, parked: readonly Parked[]): Promise<DeliveryKey[]> {
-  await lockAccountsShared(tx, [...new Set(parked.map(each => each.account_id))].toSorted())
-  const held = await recordHeld(tx, parked)
-  countHeld(
-    tx,
-    held.map(row => row.suspension_id),
-  )
-  if (held.length < parked.length) await releaseLeases(tx, parked)
-  return held
-}
+const suppressionOf = (delivery: Claimed, { response }: Verdict) => ({
+  accountId: delivery.account_id,
+  tenantId: delivery.tenant_id,
+  address: delivery.recipient,
+  reason: 'hard_bounce' as const,
+  detail: response,
+  messageId: delivery.message_id,
+})
 
-function eventOf(result: Result) {
-  const { delivery } = result
+function eventOf({ delivery, verdict }: Result) {
   const about = {
     accountId: delivery.account_id,
     tenantId: delivery.tenant_id,
     messageId: delivery.message_id,
     recipient: delivery.recipient,
   }
-  if (result.kind === 'held') {
-    return { type: 'held', ...about, data: { suspension_id: result.suspensionId, scope: result.scope } }
-  }
-  const { verdict } = result
   return {
     type: verdict.status,
     ...about,
