@@ -575,17 +575,6 @@ create table suspension_holds (
 );
 CREATE INDEX suspension_holds_by_suspension ON public.suspension_holds USING btree (suspension_id);
 
--- What a pause matched and could not hold, because it was being sent: it is held when it comes back to the queue.
-create table suspension_stragglers (
-  suspension_id uuid not null,
-  account_id uuid not null,
-  tenant_id uuid not null,
-  message_id uuid not null,
-  n integer not null,
-  constraint suspension_stragglers_suspension_id_fkey FOREIGN KEY (suspension_id) REFERENCES suspensions(id) ON DELETE CASCADE,
-  constraint suspension_stragglers_pkey PRIMARY KEY (suspension_id, message_id, n)
-);
-
 create table suspensions (
   id uuid not null,
   account_id uuid not null,
@@ -614,22 +603,19 @@ create table suspensions (
   held_since timestamp with time zone not null default now(),
   -- Exact, fixed when it was resumed.
   affected_deliveries bigint,
-  -- Resumed while a broader pause stands: all that it held is the other one's from that moment, and moved behind the answer.
-  moved_to uuid,
+  kept_by uuid[] not null default '{}'::uuid[],
   constraint suspensions_queue_action_check CHECK ((queue_action = ANY (ARRAY['hold'::text, 'reject'::text]))),
   constraint suspensions_resume_action_check CHECK ((resume_action = ANY (ARRAY['release'::text, 'purge'::text]))),
   constraint suspensions_scope_type_check CHECK ((scope_type = ANY (ARRAY['account'::text, 'tenant'::text, 'domain'::text, 'sender'::text, 'credential'::text, 'api_key'::text, 'rule'::text]))),
   constraint suspensions_source_check CHECK ((source = ANY (ARRAY['api'::text, 'guardian'::text, 'operator'::text]))),
   constraint suspensions_status_check CHECK ((status = ANY (ARRAY['active'::text, 'resumed'::text]))),
   constraint suspensions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
-  constraint suspensions_moved_to_fkey FOREIGN KEY (moved_to) REFERENCES suspensions(id),
   constraint suspensions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint suspensions_pkey PRIMARY KEY (id)
 );
 CREATE INDEX suspensions_by_account ON public.suspensions USING btree (account_id, id DESC);
 -- When a scope was last resumed.
 CREATE INDEX suspensions_by_scope ON public.suspensions USING btree (account_id, scope_type, scope_value, resumed_at);
-CREATE INDEX suspensions_moving ON public.suspensions USING btree (moved_to) WHERE ((moved_to IS NOT NULL) AND (drained_at IS NULL));
 CREATE INDEX suspensions_to_drain ON public.suspensions USING btree (resumed_at) WHERE ((status = 'resumed'::text) AND (drained_at IS NULL));
 CREATE INDEX suspensions_to_park ON public.suspensions USING btree (created_at) WHERE ((status = 'active'::text) AND (parked_at IS NULL));
 -- Also one active pause per scope, but the operator's stands beside the account's own: either may end without the other.

@@ -1,7 +1,7 @@
 // The composition root: builds the World, lists the features, and starts and stops them.
 import type { FastifyInstance } from 'fastify'
 import { feature as feedback } from './control/feedback/feature.ts'
-import { PauseBoard } from './control/suspensions/board.ts'
+import { activePauses } from './control/suspensions/active.ts'
 import { feature as suspensions } from './control/suspensions/feature.ts'
 import { Gatekeeper } from './identity/access/authenticate.ts'
 import { feature as accounts } from './identity/accounts/feature.ts'
@@ -50,9 +50,6 @@ import { Wakeups } from './platform/db/wakeups.ts'
 import type { World } from './platform/world.ts'
 import { complain } from './sending/delivery/complain.ts'
 import { feature as delivery } from './sending/delivery/feature.ts'
-import { moveAll } from './sending/holds/hand-over.ts'
-import { moveSome } from './sending/holds/move-held.ts'
-import { settleStragglers } from './sending/holds/park-late.ts'
 import { feature as holds } from './sending/holds/feature.ts'
 import { feature as messages } from './sending/messages/feature.ts'
 import { Gate } from './sending/messages/gate.ts'
@@ -100,7 +97,6 @@ function buildShared(world: World, publicUrl: () => string) {
     publicUrl,
     sendMail: operatorMail(world, gate),
     complain,
-    movers: { some: moveSome, all: moveAll, late: settleStragglers },
   }
 }
 
@@ -132,11 +128,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { config, databaseUrl, adminToken } = options
   const world = buildWorld(options)
   const gatekeeper = new Gatekeeper(world, adminToken)
-  const board = new PauseBoard(world)
   const supervisor = new Supervisor(world)
   const clockKeeper = new ClockKeeper(world.db, world.clock)
   const state = { isStopping: false }
-  const checks = await readinessChecks(world, board, state)
+  const checks = await readinessChecks(world, state)
   const shared = buildShared(world, () => config.PUBLIC_URL ?? app.url ?? '')
   const features = FEATURES.map(feature => feature(world, shared))
   const loops = features.flatMap(feature => feature.loops ?? [])
@@ -163,7 +158,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await untilAvailable(() => warnOfSuperuser(world.db, world.log))
       await untilAvailable(() => clockKeeper.start())
       world.wakeups.listen(databaseUrl)
-      board.start()
       await openDoors(world, doors, app.ports)
       // Last: a caller that finds us ready finds every door open.
       if (config.ROLES.has('api')) app.url = await listen(http, config)
@@ -172,7 +166,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     stop: async () => {
       state.isStopping = true
       await Promise.all([http.close(), ...doors.map(door => door.close())])
-      await Promise.all([supervisor.stop(), board.stop()])
+      await supervisor.stop()
       const drained = Promise.all(features.map(async feature => feature.drain?.()))
       const requestsEnd = drained.then(() => world.http.close())
       await Promise.all([requestsEnd, ...features.map(async feature => feature.close?.(requestsEnd))])
@@ -228,11 +222,7 @@ async function openDoors({ config, clock }: World, all: readonly SmtpDoor[], por
   for (const door of doors) ports[door.role] = await door.listen(tls)
 }
 
-async function readinessChecks(
-  world: World,
-  board: PauseBoard,
-  state: { isStopping: boolean },
-): Promise<ReadinessCheck[]> {
+async function readinessChecks(world: World, state: { isStopping: boolean }): Promise<ReadinessCheck[]> {
   const migrations = await readMigrations()
   return [
     ...databaseChecks(world),
@@ -243,7 +233,7 @@ async function readinessChecks(
         return pending.length > 0 ? `pending: ${pending.join(', ')}` : null
       },
     },
-    { name: 'pauses', run: async () => (board.isLoaded ? null : 'not loaded') },
+    { name: 'pauses', run: async () => (await activePauses(world.db, [])) && null },
     { name: 'shutdown', run: async () => (state.isStopping ? 'stopping' : null) },
   ]
 }

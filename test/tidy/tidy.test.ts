@@ -149,7 +149,6 @@ test('finders without reach say so, and these are all of them', () => {
     'listKeysByPrefixAnywhere',
     'listOperatorAccountsAnywhere',
     'listOverridesAnywhere',
-    'listPausesWithStragglersAnywhere',
     'listRetentionAnywhere',
     'listSealedKeysAnywhere',
     'listStatesAnywhere',

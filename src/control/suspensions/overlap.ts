@@ -1,5 +1,5 @@
 // Which pauses can meet, judged by their scopes alone.
-import { lowerCase, type PauseScope } from './scopes.ts'
+import { breadthOf, lowerCase, type PauseScope } from './scopes.ts'
 
 export interface PlacedScope extends PauseScope {
   /** Of a credential or key: the tenant that it belongs to, if it belongs to one. */
@@ -21,6 +21,12 @@ export const covers = (broad: PlacedScope, narrow: PlacedScope): boolean =>
   broad.scope_type === 'account' ||
   (broad.scope_type === narrow.scope_type && broad.scope_value === narrow.scope_value) ||
   (broad.scope_type === 'tenant' && broad.scope_value === tenantOf(narrow))
+
+/** The pause that is the broadest match of all that the narrow one stops; null where that is not the same for all of it. */
+export function coverOf<P extends PlacedScope>(pauses: readonly P[], narrow: PlacedScope): P | null {
+  const [broadest] = pauses.toSorted((a, b) => breadthOf(a) - breadthOf(b))
+  return broadest && covers(broadest, narrow) ? broadest : null
+}
 
 /** The one tenant whose mail it can stop. Of a domain or sender there is none: several tenants may send from it. */
 function tenantOf({ scope_type, scope_value, tenant_id }: PlacedScope): string | null {

@@ -14,11 +14,6 @@ export interface ActiveSuspension {
   queue_action: 'hold' | 'reject'
 }
 
-export const areSuspensionsReadable = async (db: Db): Promise<boolean> => {
-  await db.maybe(sql`select from suspensions limit 1`)
-  return true
-}
-
 /** Under the account's lock, so that two calls cannot both take the last place. */
 export const countActive = async (tx: Tx, accountId: string): Promise<number> => {
   const { count } = await tx.one<{ count: number }>(sql`
@@ -101,18 +96,6 @@ export const findSuspension = async (db: Db, reach: Reach, id: string): Promise<
   return row && toSuspension(row)
 }
 
-/** Nobody parks for it, drains it or resumes it until the transaction ends. */
-export const lockSuspension = async (
-  tx: Tx,
-  accountId: string,
-  id: string,
-): Promise<(Suspension & { affected_deliveries: number | null }) | null> => {
-  await tx.many(sql`select from suspensions where id = ${id} and account_id = ${accountId} for update`)
-  const row = await tx.maybe<Row & { affected_deliveries: number | null }>(sql`
-    select ${columns}, affected_deliveries from suspensions where id = ${id} and account_id = ${accountId}`)
-  return row && { ...toSuspension(row), affected_deliveries: row.affected_deliveries }
-}
-
 export const listSuspensions = async (
   db: Pick<Db, 'many'>,
   reach: Reach,
@@ -130,37 +113,50 @@ interface Resumption {
   action: 'release' | 'purge'
   note: string | null
   resumedBy: string
-  /** The pause that keeps all of it. */
-  movedTo: string | null
-  /** Pauses resumed before whose mail meets the same end. */
-  joined: readonly string[]
+  /** The pauses that keep what they match of it. */
+  keptBy: readonly string[]
+  affected: number
 }
 
-/** Fixes how many are affected: all that it holds at this moment, or none when another one keeps them. */
+/** What the others keep has been held since earlier than they know: whoever looks for what is overdue has to look there. */
 export const updateResumed = async (
   tx: Tx,
-  { id, action, note, resumedBy, movedTo, joined }: Resumption,
+  { id, action, note, resumedBy, keptBy, affected }: Resumption,
 ): Promise<Suspension & { affected_deliveries: number }> => {
+  if (keptBy.length > 0) {
+    await tx.run(sql`
+      update suspensions s set held_since = least(s.held_since, earlier.held_since)
+      from suspensions earlier where s.id = any(${keptBy}::uuid[]) and earlier.id = ${id}`)
+  }
   const row = await tx.one<Row & { affected_deliveries: number }>(sql`
     update suspensions set status = 'resumed', resumed_at = ${tx.now}, resumed_by = ${resumedBy}, resume_note = ${note},
-      resume_action = ${action}, moved_to = ${movedTo}, affected_deliveries = case when ${movedTo === null} then
-        (select coalesce(sum(held), 0) from suspension_holds h where h.suspension_id = any(${[id, ...joined]}::uuid[]))
-        else 0 end
+      resume_action = ${action}, kept_by = ${keptBy}::uuid[], affected_deliveries = ${affected}
     where id = ${id}
     returning ${columns}, affected_deliveries`)
   return { ...toSuspension(row), affected_deliveries: row.affected_deliveries }
 }
 
-/** Pauses resumed before whose mail is on its way to this one. */
-export const listMovingTo = async (tx: Tx, id: string): Promise<string[]> => {
-  const rows = await tx.many<{ id: string }>(sql`
-    select id from suspensions where moved_to = ${id} and drained_at is null order by id`)
-  return rows.map(row => row.id)
-}
+/** How much they hold; and a fingerprint that is another one after every change. */
+export const sumHeld = (tx: Tx, ids: readonly string[]): Promise<{ held: number; fingerprint: string }> =>
+  tx.one<{ held: number; fingerprint: string }>(sql`
+    select coalesce(sum(held), 0)::bigint as held, coalesce(sum(hashtext(ctid::text || xmin::text)), 0)::text as fingerprint
+    from suspension_holds where suspension_id = any(${ids}::uuid[])`)
 
-/** They do not go anywhere any more but are let go where they are. */
-export const updateOwnEnd = (tx: Tx, ids: readonly string[], action: 'release' | 'purge'): Promise<number> =>
-  tx.run(sql`update suspensions set moved_to = null, resume_action = ${action} where id = any(${ids}::uuid[])`)
+/** Pauses resumed before that still hold mail which this one may keep. */
+export const listMovingTo = (
+  tx: Tx,
+  { id, account_id: accountId }: ActiveSuspension,
+): Promise<(ActiveSuspension & { kept_by: string[] })[]> =>
+  tx.many<ActiveSuspension & { kept_by: string[] }>(sql`
+    select id, account_id, tenant_id, scope_type, scope_value, queue_action, kept_by from suspensions s
+    where status = 'resumed' and drained_at is null and account_id = ${accountId} and ${id} = any(kept_by)
+      and (select sum(held) from suspension_holds h where h.suspension_id = s.id) > 0
+    order by id`)
 
-export const updateMovedTo = (tx: Tx, ids: readonly string[], movedTo: string): Promise<number> =>
-  tx.run(sql`update suspensions set moved_to = ${movedTo} where id = any(${ids}::uuid[])`)
+/** All that they still hold was this pause's, and ends as its own mail does. */
+export const updateJoined = (
+  tx: Tx,
+  { ids, action, keptBy }: { ids: readonly string[]; action: 'release' | 'purge'; keptBy: readonly string[] },
+): Promise<number> =>
+  tx.run(sql`
+    update suspensions set resume_action = ${action}, kept_by = ${keptBy}::uuid[] where id = any(${ids}::uuid[])`)

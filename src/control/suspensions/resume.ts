@@ -1,125 +1,154 @@
-// Ending a pause. What it holds is released or cancelled behind the answer; how many that are is certain at once, for
-// nobody can add to a pause while the account's lock is held, nor after.
+// Ending a pause. What it holds is released, reassigned or cancelled behind the answer; how many are released or cancelled
+// is certain at once, for nobody can add to a pause while the account's lock is held, nor after.
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { refuse } from '../../platform/refusal.ts'
-import { lockAccountExclusively, lockPauseExclusively, lockResumes } from './locks.ts'
+import type { World } from '../../platform/world.ts'
+import { lockAccountExclusively } from './locks.ts'
 import type { ResumeOrder, Suspension } from './contract.ts'
+import { countHeldBefore, countKept } from './overlap-queries.ts'
+import { coverOf, covers, mayOverlap } from './overlap.ts'
 import { nameOf } from './pause.ts'
-import { covers, mayOverlap } from './overlap.ts'
-import { updateHeldSince } from './progress-queries.ts'
+import { isAnyOverdue } from './progress.ts'
 import {
   listActiveOfAccounts,
   listMovingTo,
-  lockSuspension,
-  updateMovedTo,
-  updateOwnEnd,
+  sumHeld,
+  updateJoined,
   updateResumed,
   type ActiveSuspension,
 } from './queries.ts'
 
-/** Moves held mail between pauses. The queue belongs to a floor above; the composition root hands this in. */
-export interface Movers {
-  /** What a pause holds and another one matches as well, to that other one. */
-  some(tx: Tx, from: ActiveSuspension, others: readonly ActiveSuspension[], heldSince: Date | null): Promise<void>
-  /** All that a pause holds. */
-  all(tx: Tx, fromId: string, toId: string): Promise<void>
-  /** To a pause what it matched while it was being sent, and what waits again by now. */
-  late(tx: Tx, to: ActiveSuspension): Promise<void>
-}
-
-/** Clocks of processes differ, and a transaction is older than its commit. */
-const MARGIN_MS = 60_000
-/** A pause made during a walk has a walk of its own before the account is locked; one made after so many, with the lock. */
-const WALKS_MAX = 3
-
-export interface Resume {
+interface Resume {
   accountId: string
-  id: string
+  /** Throws when there is nothing to resume. */
+  find: (tx: Tx) => Promise<Suspension>
   order: ResumeOrder
   isOperator: boolean
-  movers: Movers
 }
 
-export type Resumed = Suspension & { affected_deliveries: number }
+type Resumed = Suspension & { affected_deliveries: number }
 
-/** Null when there is no such pause. One that was resumed before is answered as it is, with nothing affected. */
-export async function resume(tx: Tx, { accountId, id, order, isOperator, movers }: Resume): Promise<Resumed | null> {
-  await lockResumes(tx, accountId)
-  await lockPauseExclusively(tx, id)
-  const suspension = await lockSuspension(tx, accountId, id)
-  if (!suspension) return null
+/** What it was to be decided by has changed: to be tried again. */
+const CHANGED = Symbol('changed')
+const RETRY_DELAY_MS = 50
+/** An earlier resume hands over 150,000 recipients in about this time. */
+const WAIT_MS_MAX = 8_000
+
+/** One that was resumed before is answered as it is, with nothing affected. */
+export async function resume(world: World, by: Actor, wanted: Resume): Promise<Resumed> {
+  const deadline = performance.now() + WAIT_MS_MAX
+  do {
+    const resumed = await world.db.transact(by, tx => tryToResume(tx, wanted))
+    if (resumed !== CHANGED) {
+      world.wakeups.hint('suspensions')
+      return resumed
+    }
+    await delay(RETRY_DELAY_MS)
+  } while (performance.now() < deadline)
+  throw refuse('unavailable', 'An earlier resume is still handing mail to this pause. Try again in a moment.')
+}
+
+async function tryToResume(tx: Tx, { accountId, find, order, isOperator }: Resume): Promise<Resumed | typeof CHANGED> {
+  const suspension = await find(tx)
   if (suspension.status === 'resumed') return { ...suspension, affected_deliveries: 0 }
   if (suspension.source === 'operator' && !isOperator) {
     throw refuse('forbidden', 'The operator paused this account; only the operator can resume it.')
   }
   const action = order.action ?? 'release'
   const from = { ...suspension, account_id: accountId }
-  const others = async (): Promise<ActiveSuspension[]> => {
-    if (action === 'purge') return []
-    return (await listActiveOfAccounts(tx, [accountId])).filter(each => each.id !== id && mayOverlap(from, each))
-  }
-  const keeperOf = (pauses: readonly ActiveSuspension[]): string | null =>
-    pauses.find(other => covers(other, from))?.id ?? null
-  // The long walks first, while mail goes on; then, with the lock, only what came in between. Where another one keeps it all,
-  // none of it is touched before the answer.
-  const walked = new Set<string>()
-  const unwalked = (pauses: readonly ActiveSuspension[]) => pauses.filter(pause => !walked.has(pause.id))
-  for (let round = 1; round <= WALKS_MAX; round++) {
-    const before = await others()
-    const fresh = unwalked(before)
-    if (fresh.length === 0 || keeperOf(before)) break
-    await movers.some(tx, from, fresh, null)
-    for (const pause of fresh) walked.add(pause.id)
-  }
+  // The long count first, while mail goes on; then, with the lock, only what came in between.
+  const before = await planOf(tx, from, action)
+  const early = before === CHANGED ? null : await countEarly(tx, before)
   await lockAccountExclusively(tx, accountId)
-  await movers.late(tx, from)
-  const now = await others()
-  const keeper = keeperOf(now)
-  const joined = await settleMoving(tx, { id, keeper, action, isAlone: now.length === 0 }, movers)
-  // Here and not with each batch that is handed over: those hold the account's lock shared and must not wait for this row.
-  if (keeper) await updateHeldSince(tx, keeper, id)
-  if (now.length > 0 && !keeper) {
-    await movers.some(tx, from, now, new Date(tx.now.getTime() - MARGIN_MS))
-    const fresh = unwalked(now)
-    if (fresh.length > 0) await movers.some(tx, from, fresh, null)
+  const plan = await planOf(tx, from, action)
+  if (before === CHANGED || plan === CHANGED || namesOf(plan) !== namesOf(before)) return CHANGED
+  const affected = await countAffected(tx, plan, early)
+  const { id } = suspension
+  const keptBy = plan.others.map(other => other.id)
+  if (plan.sources.length > 1) await updateJoined(tx, { ids: plan.sources.slice(1), action, keptBy })
+  const resumedBy = nameOf(tx.by)
+  const resumed = await updateResumed(tx, { id, action, note: order.note ?? null, resumedBy, keptBy, affected })
+  noteResumed(tx, accountId, resumed)
+  return resumed
+}
+
+interface Plan {
+  from: ActiveSuspension
+  /** The pause itself, and those resumed before whose mail has become its own but was not moved yet. */
+  sources: string[]
+  /** The active pauses that may keep a part. */
+  others: ActiveSuspension[]
+}
+
+const namesOf = ({ sources, others }: Plan): string => [...sources, ...others.map(other => other.id)].join()
+
+/**
+ * Of an earlier resume that hands over a part of its mail to this pause it is not known yet how much that is: it has to be
+ * waited for.
+ */
+async function planOf(tx: Tx, from: ActiveSuspension, action: 'release' | 'purge'): Promise<Plan | typeof CHANGED> {
+  const active = await listActiveOfAccounts(tx, [from.account_id])
+  if (!active.some(pause => pause.id === from.id)) return CHANGED
+  const moving = await listMovingTo(tx, from)
+  for (const each of moving) {
+    const keepers = active.filter(pause => each.kept_by.includes(pause.id))
+    if (coverOf(keepers, each)?.id !== from.id) return CHANGED
   }
-  const resumed = await updateResumed(tx, {
-    id,
-    action,
-    note: order.note ?? null,
-    resumedBy: nameOf(tx.by),
-    movedTo: keeper,
-    joined,
-  })
-  const { scope, tenant_id: tenantId, affected_deliveries } = resumed
+  const others = active.filter(pause => pause.id !== from.id && mayOverlap(from, pause))
+  return { from, sources: [from.id, ...moving.map(each => each.id)], others: action === 'purge' ? [] : others }
+}
+
+interface Early {
+  /** Of the counts of the pauses, before their mail was counted. */
+  fingerprint: string
+  split: Date
+  /** Held before that moment, and how much of it others keep. */
+  held: number
+  kept: number
+  /** What others keep of the mail held since. */
+  keptRecent: number
+}
+
+/** What comes to be held while we count is younger than this, or all is counted again: transactions take time to commit. */
+const RECENT_MS = 1_000
+
+const isPartial = ({ from, others }: Plan): boolean => others.length > 0 && !others.some(other => covers(other, from))
+
+/** Not where mail is being given up meanwhile: only where none goes is as much as before the same as before. */
+async function countEarly(tx: Tx, plan: Plan): Promise<Early | null> {
+  if (!isPartial(plan) || (await isAnyOverdue(tx, plan.sources))) return null
+  const split = new Date(tx.now.getTime() - RECENT_MS)
+  const { fingerprint } = await sumHeld(tx, plan.sources)
+  return {
+    fingerprint,
+    split,
+    held: await countHeldBefore(tx, plan.sources, split),
+    kept: await countKept(tx, { ...plan, held: { before: split } }),
+    keptRecent: await countKept(tx, { ...plan, held: { since: split } }),
+  }
+}
+
+/** All that it holds, but for what others keep. */
+async function countAffected(tx: Tx, plan: Plan, early: Early | null): Promise<number> {
+  const { held, fingerprint } = await sumHeld(tx, plan.sources)
+  if (!isPartial(plan)) return plan.others.length === 0 ? held : 0
+  if (early?.fingerprint === fingerprint) return held - early.kept - early.keptRecent
+  if (early && (await countHeldBefore(tx, plan.sources, early.split)) === early.held) {
+    return held - early.kept - (await countKept(tx, { ...plan, held: { since: early.split } }))
+  }
+  return held - (await countKept(tx, { ...plan, held: 'ever' }))
+}
+
+function noteResumed(tx: Tx, accountId: string, resumed: Resumed): void {
+  const { id, scope, tenant_id: tenantId, resume_action: action, resume_note: note, affected_deliveries } = resumed
   tx.record({ type: 'resumed', accountId, tenantId, data: { suspension_id: id, scope, action, affected_deliveries } })
   tx.audit({
     accountId,
     tenantId,
     target: { type: 'suspension', id },
     before: { status: 'active', scope },
-    after: { status: 'resumed', scope, action, note: order.note ?? null, affected_deliveries },
+    after: { status: 'resumed', scope, action, note, affected_deliveries },
   })
-  return resumed
-}
-
-interface Settling {
-  id: string
-  keeper: string | null
-  action: 'release' | 'purge'
-  /** No other pause has a say. */
-  isAlone: boolean
-}
-
-/**
- * What others were to hand to this pause goes to whom it goes itself, or meets the same end where it is: then it is answered
- * which those are, to be counted with it. Only where other pauses may keep a part is it taken in first.
- */
-async function settleMoving(tx: Tx, { id, keeper, action, isAlone }: Settling, movers: Movers): Promise<string[]> {
-  const moving = await listMovingTo(tx, id)
-  if (moving.length === 0) return []
-  if (keeper) await updateMovedTo(tx, moving, keeper)
-  else if (isAlone) await updateOwnEnd(tx, moving, action)
-  else for (const fromId of moving) await movers.all(tx, fromId, id)
-  return isAlone && !keeper ? moving : []
 }

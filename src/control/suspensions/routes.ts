@@ -7,7 +7,6 @@ import { readPage } from '../../platform/http/paging.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import { lockResumes } from './locks.ts'
 import {
   createSuspensionEndpoint,
   getSuspensionEndpoint,
@@ -22,14 +21,14 @@ import {
 } from './contract.ts'
 import { pause } from './pause.ts'
 import { findActive, findSuspension, listSuspensions } from './queries.ts'
-import { resume, type Movers, type Resume, type Resumed } from './resume.ts'
+import { resume } from './resume.ts'
 import { requireScope } from './scope.ts'
 import { findSuspendMode } from './scope-queries.ts'
 
-export const suspensionRoutes = (world: World, movers: Movers): Route[] => [
+export const suspensionRoutes = (world: World): Route[] => [
   ...readRoutes(world),
   ...pauseRoutes(world),
-  ...resumeRoutes(world, movers),
+  ...resumeRoutes(world),
 ]
 
 const readRoutes = (world: World): Route[] => [
@@ -41,8 +40,7 @@ const readRoutes = (world: World): Route[] => [
   }),
   route(getSuspensionEndpoint, async ({ caller, params }) => {
     const suspension = await findSuspension(world.db, caller.reach, params.id)
-    if (!suspension) throw notFound('suspension')
-    return reply(200, seenBy(caller.reach, suspension))
+    return reply(200, seenBy(caller.reach, required(suspension, 'suspension')))
   }),
 ]
 
@@ -97,44 +95,33 @@ const pauseRoutes = (world: World): Route[] => [
   }),
 ]
 
-const resumeRoutes = (world: World, movers: Movers): Route[] => [
+const resumeRoutes = (world: World): Route[] => [
   route(resumeSuspensionEndpoint, async ({ by, caller, params, body }) => {
+    const find = async (tx: Tx) => required(await findSuspension(tx, caller.reach, params.id), 'suspension')
     const { accountId } = caller.reach
-    const order = { accountId, id: params.id, order: body ?? {}, isOperator: false, movers }
-    return reply(200, await change(world, by, tx => required(resume(tx, order), 'suspension')))
+    return reply(200, await resume(world, by, { accountId, find, order: body ?? {}, isOperator: false }))
   }),
   route(resumeTenantEndpoint, async ({ by, caller, params, body }) => {
     const { accountId } = caller.reach
-    const resumed = await change(world, by, async tx => {
+    const find = async (tx: Tx) => {
       const { id } = await requireTenantInReach(tx, caller.reach, params.id)
-      await lockResumes(tx, accountId)
-      const known = await findActive(tx, { accountId, scopeType: 'tenant', scopeValue: id }, false)
-      return resumeActive(tx, known, { accountId, order: body ?? {}, isOperator: false, movers })
-    })
-    return reply(200, resumed)
+      return required(await findActive(tx, { accountId, scopeType: 'tenant', scopeValue: id }, false), 'pause')
+    }
+    return reply(200, await resume(world, by, { accountId, find, order: body ?? {}, isOperator: false }))
   }),
   route(resumeAccountEndpoint, async ({ by, params, body }) => {
     const scope = { accountId: params.id, scopeType: 'account' as const, scopeValue: params.id }
-    const resumed = await change(world, by, async tx => {
-      await lockResumes(tx, params.id)
-      // The operator's own pause first; the operator may also lift the account's.
-      const known = (await findActive(tx, scope, true)) ?? (await findActive(tx, scope, false))
-      return resumeActive(tx, known, { accountId: params.id, order: body ?? {}, isOperator: true, movers })
-    })
-    return reply(200, resumed)
+    // The operator's own pause first; the operator may also lift the account's.
+    const find = async (tx: Tx) =>
+      required((await findActive(tx, scope, true)) ?? (await findActive(tx, scope, false)), 'pause')
+    return reply(200, await resume(world, by, { accountId: params.id, find, order: body ?? {}, isOperator: true }))
   }),
 ]
 
-/** 404 when the tenant or account is not paused. The caller has locked, so nobody else has just resumed it. */
-async function resumeActive(tx: Tx, known: Suspension | null, order: Omit<Resume, 'id'>): Promise<Resumed> {
-  if (!known) throw notFound('pause')
-  return required(resume(tx, { ...order, id: known.id }), 'pause')
-}
-
-async function required<T>(found: Promise<T | null>, noun: string): Promise<T> {
-  const value = await found
-  if (value === null) throw notFound(noun)
-  return value
+/** 404 when the account has no such suspension, or when the tenant or account is not paused. */
+function required<T>(found: T | null, noun: string): T {
+  if (found === null) throw notFound(noun)
+  return found
 }
 
 /** Whoever waits for changes of pauses looks at once. */

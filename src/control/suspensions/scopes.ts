@@ -151,7 +151,7 @@ export function matchesAny(pauses: readonly PauseScope[]): Sql {
 }
 
 /** One condition per kind of scope, by the table that it is about. */
-function conditionsOf(pauses: readonly PauseScope[]): { ofRow: Sql[]; ofMessage: Sql[] } {
+export function conditionsOf(pauses: readonly PauseScope[]): { ofRow: Sql[]; ofMessage: Sql[] } {
   const byKind = Map.groupBy(
     pauses.flatMap(pause => kindOf(pause) ?? []),
     found => found.kind,

@@ -1,7 +1,7 @@
 // The life of a queued mail, downward: claim what is next, look at the pauses, make the final bytes, talk to the
 // receiver, decide, record. The network is never touched inside a transaction; a lease says who holds what.
 import { randomUUID } from 'node:crypto'
-import { scopeName, type PauseFacts } from '../../control/suspensions/scopes.ts'
+import type { PauseFacts } from '../../control/suspensions/scopes.ts'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import { untilDrained } from '../../platform/work/recorder.ts'
@@ -9,7 +9,7 @@ import type { World } from '../../platform/world.ts'
 import { InFlight, leaseOf } from './in-flight.ts'
 import { Holder, leaseEnd } from './holder.ts'
 import { LargeMail, type Attempted } from './large-mail.ts'
-import { GateQuestion, PauseGate } from '../holds/pause-gate.ts'
+import { PauseGate } from '../holds/pause-gate.ts'
 import { claimDue, type Claimed } from '../queue/attempts.ts'
 import { listMessagesToSend, type MessageToSend } from './queries.ts'
 import { OutcomeRecorder } from './recorder.ts'
@@ -147,51 +147,37 @@ export class Courier {
     const domain = deliveries[0]!.recipient_domain
     const deferMs = message.is_sandbox ? null : destinations.deferMs(domain, deliveries.length)
     if (deferMs !== null) return this.#defer(deliveries, leaseToken, deferMs)
-    const gate = new GateQuestion(this.#gate, {
-      accountId: message.account_id,
-      facts: factsOf(message, deliveries[0]!),
-    })
-    const attempted = await this.#attemptWithRoom(job, gate, signal)
+    const attempted = await this.#attemptWithRoom(job, signal)
     if (attempted.kind === 'no_room') return this.#defer(deliveries, leaseToken, attempted.retryDelayMs)
     const ends = attempted.result
     const refused = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'crowded')
     destinations.countServed(domain, deliveries.length - refused.length)
-    await this.#recordAll(job, ends, gate, signal)
+    await this.#recordAll(job, ends, signal)
     if (refused.length > 0) {
       destinations.markSlow(domain)
       await this.#defer(refused, leaseToken, destinations.deferRefusedMs(domain, refused.length))
     }
   }
 
-  async #attemptWithRoom(job: Job, gate: GateQuestion, signal: AbortSignal): Promise<Attempted<End[]>> {
+  async #attemptWithRoom(job: Job, signal: AbortSignal): Promise<Attempted<End[]>> {
     const { message, deliveries } = job
-    if (message.is_sandbox) return { kind: 'attempted', result: await simulated(deliveries, gate) }
-    const send = () => this.#send(job, gate, signal)
+    if (message.is_sandbox) return { kind: 'attempted', result: simulated(deliveries, await this.#mayBegin(job)) }
+    const send = () => this.#send(job, signal)
     if (message.source) return { kind: 'attempted', result: await send() }
     return this.#large.attempt(message, { recipients: deliveries.length, signal }, send)
   }
 
   /** Each for itself: what was delivered must not be sent again because another's outcome could not be stored. */
-  async #recordAll(job: Job, ends: readonly End[], gate: GateQuestion, signal: AbortSignal): Promise<void> {
+  async #recordAll(job: Job, ends: readonly End[], signal: AbortSignal): Promise<void> {
     const { message, deliveries, leaseToken } = job
     const now = this.#world.clock.now()
     const recorded = await Promise.allSettled(
       deliveries.map(async (delivery, index) => {
         const { outcome, complains } = ends[index]!
         if (outcome.kind === 'crowded') return
-        if (outcome.kind === 'withheld') {
-          const pause = gate.pause!
-          this.#inFlight.release([delivery], leaseToken)
-          return this.#recorder.record({
-            kind: 'held',
-            delivery,
-            leaseToken,
-            suspensionId: pause.id,
-            scope: scopeName(pause),
-          })
-        }
+        if (outcome.kind === 'withheld') return this.#release([delivery], leaseToken)
         const verdict = verdictOf(outcome, attemptedOn(delivery), now)
-        await this.#recorder.record({ kind: 'attempted', delivery, leaseToken, verdict })
+        await this.#recorder.record({ delivery, leaseToken, verdict })
         if (complains) {
           const { message_id: messageId, n } = delivery
           await recordComplaintReport(this.#world, { messageId, n, detail: 'sandbox' })
@@ -206,7 +192,8 @@ export class Courier {
     )
   }
 
-  async #send({ message, deliveries, leaseToken }: Job, gate: GateQuestion, signal: AbortSignal): Promise<End[]> {
+  async #send(job: Job, signal: AbortSignal): Promise<End[]> {
+    const { message, deliveries, leaseToken } = job
     const suspects = deliveries.filter(each => each.is_suspect).map(each => leaseOf(each, leaseToken))
     const mark = (isBegun: boolean) => (suspects.length > 0 ? this.holder.markBegun(suspects, isBegun) : null)
     await mark(true)
@@ -222,13 +209,17 @@ export class Courier {
       requireTls: message.require_tls,
       mayBegin: async () => {
         await mark(true)
-        return gate.isOpen()
+        return this.#mayBegin(job)
       },
     }
     const outcomes = await this.#inFlight.talk(deliveries, leaseToken, () =>
       this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),
     )
     return outcomes.map(outcome => ({ outcome, complains: false }))
+  }
+
+  #mayBegin({ message, deliveries }: Job): Promise<boolean> {
+    return this.#gate.mayBegin({ accountId: message.account_id, facts: factsOf(message, deliveries[0]!) })
   }
 
   async #release(deliveries: readonly Claimed[], leaseToken: string): Promise<void> {
@@ -247,7 +238,7 @@ export class Courier {
         }
         // Deferred again and again without an attempt, it would stay in the queue for ever.
         const verdict = verdictOf(NOT_ATTEMPTED, attemptedOn(delivery), now)
-        return this.#recorder.record({ kind: 'attempted', delivery, leaseToken, verdict })
+        return this.#recorder.record({ delivery, leaseToken, verdict })
       }),
     )
   }
@@ -263,8 +254,8 @@ interface End {
   complains: boolean
 }
 
-async function simulated(deliveries: readonly Claimed[], gate: GateQuestion): Promise<End[]> {
-  if (await gate.isOpen()) return deliveries.map(({ recipient, attempts }) => simulate(recipient, attempts))
+function simulated(deliveries: readonly Claimed[], mayBegin: boolean): End[] {
+  if (mayBegin) return deliveries.map(({ recipient, attempts }) => simulate(recipient, attempts))
   return deliveries.map(() => ({ outcome: { kind: 'withheld' }, complains: false }))
 }
 

@@ -5,6 +5,7 @@ import { newId } from '../../platform/ids.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import type { World } from '../../platform/world.ts'
 import { reclaimLapsed, type Lapsed } from '../queue/leases.ts'
+import { requeue } from '../holds/requeue.ts'
 import { deleteOldHolders } from './holder-queries.ts'
 import { LEASE_MS, type Holder } from './holder.ts'
 import { updateSetAside } from '../queue/set-aside.ts'
@@ -25,10 +26,9 @@ export async function reclaim(world: World, holder: Holder): Promise<void> {
       mayJudge: await holder.mayJudge(tx),
       limit: RECLAIM_MAX,
     })
-    await setAside(
-      tx,
-      rows.filter(row => row.status === 'held'),
-    )
+    const { held = [], queued = [] } = Object.groupBy(rows, row => row.status)
+    await setAside(tx, held)
+    await requeue(tx, queued)
     return rows
   })
   if (lapsed.length > 0) world.wakeups.hint('deliveries')

@@ -1,8 +1,6 @@
 // Recording what attempts came to: many outcomes in one transaction, with their events, and with the suppressions
 // that hard bounces bring. The lease is the fence: what another worker has taken over meanwhile is left alone.
 import { suppress } from '../../control/feedback/suppress.ts'
-import { lockAccountsShared } from '../../control/suspensions/locks.ts'
-import { countHeld } from '../../control/suspensions/holds.ts'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import type { Tx } from '../../platform/db/database.ts'
@@ -10,22 +8,24 @@ import { Recorder } from '../../platform/work/recorder.ts'
 import type { World } from '../../platform/world.ts'
 import { leaseOf } from './in-flight.ts'
 import type { Holder } from './holder.ts'
+import { requeue } from '../holds/requeue.ts'
 import {
   recordDeferred,
   recordFinal,
-  recordHeld,
   releaseLeases,
   updateDeferrals,
   type Claimed,
-  type Parked,
   type Deferral,
+  type Returned,
   type Verdict,
 } from '../queue/attempts.ts'
-import type { DeliveryKey, Lease } from '../queue/keys.ts'
+import type { Lease } from '../queue/keys.ts'
 
-type Result =
-  | { kind: 'attempted'; delivery: Claimed; leaseToken: string; verdict: Verdict }
-  | { kind: 'held'; delivery: Claimed; leaseToken: string; suspensionId: string; scope: string }
+interface Result {
+  delivery: Claimed
+  leaseToken: string
+  verdict: Verdict
+}
 
 export class OutcomeRecorder {
   readonly #world: World
@@ -43,21 +43,30 @@ export class OutcomeRecorder {
     ])
     this.#results = new Recorder<Result, unknown>({
       slots: 1,
-      isResult: result => result.kind === 'attempted',
       store: async (results, { isRepeated }) => {
         // Had an earlier try been committed without our hearing of it, its rows are no longer under our lease.
         const failures = await this.#store(results, { mustRetake: isRepeated })
         for (const [index, result] of results.entries()) {
           if (failures[index] !== null) continue
-          outcomes.inc({
-            outcome: result.kind === 'held' ? 'held' : (result.verdict.bounceType ?? result.verdict.status),
-          })
+          outcomes.inc({ outcome: result.verdict.bounceType ?? result.verdict.status })
         }
         return failures
       },
     })
-    this.#deferrals = this.#lightly(async (tx, rows) => updateDeferrals(tx, rows))
-    this.#releases = this.#lightly((tx, rows) => releaseLeases(tx, rows))
+    const returning = <Row>(write: (tx: Tx, rows: readonly Row[]) => Promise<Returned[]>) =>
+      new Recorder<Row, void>({
+        slots: 1,
+        store: async rows => {
+          await holder.proven
+          const held = await world.db.transactLightly(system('delivery'), async tx =>
+            requeue(tx, await write(tx, rows)),
+          )
+          outcomes.inc({ outcome: 'held' }, held.size)
+          return rows.map(() => undefined)
+        },
+      })
+    this.#deferrals = returning(updateDeferrals)
+    this.#releases = returning(releaseLeases)
   }
 
   async record(result: Result): Promise<void> {
@@ -65,7 +74,7 @@ export class OutcomeRecorder {
     if (failure !== null) throw failure
   }
 
-  /** Back into the queue until then, as if it had not been claimed. Nothing happened, so there is no event. */
+  /** Back into the queue until then, as if it had not been claimed: no event, unless a pause holds it. */
   defer(row: Deferral): Promise<void> {
     return this.#deferrals.record(row)
   }
@@ -81,23 +90,12 @@ export class OutcomeRecorder {
     return this.#results.giveUp()
   }
 
-  #lightly<Row>(write: (tx: Tx, rows: readonly Row[]) => Promise<unknown>): Recorder<Row, void> {
-    return new Recorder<Row, void>({
-      slots: 1,
-      store: async rows => {
-        await this.#holder.proven
-        await this.#world.db.transactLightly(system('delivery'), tx => write(tx, rows))
-        return rows.map(() => undefined)
-      },
-    })
-  }
-
   /**
    * Together; where one of them cannot be stored, each by itself. The others' mail has been delivered and would be sent again
    * if that were forgotten.
    */
   async #store(results: readonly Result[], options: { mustRetake: boolean }): Promise<unknown[]> {
-    // Mail that a pause stopped may go back to the queue.
+    // Deferred mail goes back to the queue.
     await this.#holder.proven
     try {
       await this.#transact(results, options)
@@ -113,7 +111,7 @@ export class OutcomeRecorder {
   /** What a receiver said must not keep its mail from being recorded: if need be, without its words. */
   async #storeOne(result: Result): Promise<unknown> {
     const error = await this.#failureOf(result)
-    if (error === null || result.kind === 'held') return error
+    if (error === null) return error
     const { message_id, n } = result.delivery
     this.#world.log.error({ err: error, message_id, n }, 'an outcome is recorded without the words of the receiver')
     const { verdict } = result
@@ -147,72 +145,46 @@ export class OutcomeRecorder {
 const leaseOfResult = ({ delivery, leaseToken }: Result) => leaseOf(delivery, leaseToken)
 
 async function record(tx: Tx, results: readonly Result[]): Promise<void> {
-  const attempted = results.filter(result => result.kind === 'attempted')
-  const decided = attempted.map(({ delivery, leaseToken, verdict }) => ({
+  const decided = results.map(({ delivery, leaseToken, verdict }) => ({
     ...delivery,
     lease_token: leaseToken,
     verdict,
   }))
-  const parked = results
-    .filter(result => result.kind === 'held')
-    .map(({ delivery, leaseToken, suspensionId }) => ({
-      ...delivery,
-      lease_token: leaseToken,
-      suspension_id: suspensionId,
-    }))
   const final = decided.filter(each => each.verdict.status !== 'deferred')
   const deferred = decided.filter(each => each.verdict.status === 'deferred')
   const changed = await Promise.all([
     final.length > 0 ? recordFinal(tx, final) : [],
     deferred.length > 0 ? recordDeferred(tx, deferred) : [],
-    parked.length > 0 ? hold(tx, parked) : [],
   ])
   const keys = new Set(changed.flat().map(({ message_id, n }) => `${message_id} ${n}`))
   const ours = results.filter(({ delivery }) => keys.has(`${delivery.message_id} ${delivery.n}`))
   for (const result of ours) tx.record(eventOf(result))
-  const hard = ours.flatMap(result =>
-    result.kind === 'attempted' && result.verdict.bounceType === 'hard' ? [result] : [],
+  await requeue(
+    tx,
+    ours.flatMap(({ delivery, verdict }) => (verdict.status === 'deferred' ? delivery : [])),
   )
   await suppress(
     tx,
-    hard.map(({ delivery, verdict }) => ({
-      accountId: delivery.account_id,
-      tenantId: delivery.tenant_id,
-      address: delivery.recipient,
-      reason: 'hard_bounce' as const,
-      detail: verdict.response,
-      messageId: delivery.message_id,
-    })),
+    ours.flatMap(({ delivery, verdict }) => (verdict.bounceType === 'hard' ? suppressionOf(delivery, verdict) : [])),
   )
 }
 
-/**
- * Held by a pause that is still active: the account's lock keeps it so until we have committed. Where it has been
- * resumed meanwhile, the mail goes back to the queue as if it had not been claimed.
- */
-async function hold(tx: Tx, parked: readonly Parked[]): Promise<DeliveryKey[]> {
-  await lockAccountsShared(tx, [...new Set(parked.map(each => each.account_id))].toSorted())
-  const held = await recordHeld(tx, parked)
-  countHeld(
-    tx,
-    held.map(row => row.suspension_id),
-  )
-  if (held.length < parked.length) await releaseLeases(tx, parked)
-  return held
-}
+const suppressionOf = (delivery: Claimed, { response }: Verdict) => ({
+  accountId: delivery.account_id,
+  tenantId: delivery.tenant_id,
+  address: delivery.recipient,
+  reason: 'hard_bounce' as const,
+  detail: response,
+  messageId: delivery.message_id,
+})
 
-function eventOf(result: Result) {
-  const { delivery } = result
+function eventOf({ delivery, verdict }: Result) {
   const about = {
     accountId: delivery.account_id,
     tenantId: delivery.tenant_id,
     messageId: delivery.message_id,
     recipient: delivery.recipient,
   }
-  if (result.kind === 'held') {
-    return { type: 'held', ...about, data: { suspension_id: result.suspensionId, scope: result.scope } }
-  }
-  const { verdict } = result
   return {
     type: verdict.status,
     ...about,

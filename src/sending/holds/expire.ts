@@ -1,17 +1,21 @@
 // Mail held for longer than its account allows is given up: expired, with an event for each recipient.
-import { countHolds } from '../../control/suspensions/holds.ts'
-import { scopeName } from '../../control/suspensions/scopes.ts'
-import { lockWhileActive, withOverdue, type Expiring } from '../../control/suspensions/unfinished.ts'
+import {
+  countHolds,
+  listWithOverdueAnywhere,
+  lockWhileActive,
+  type Expiring,
+} from '../../control/suspensions/progress.ts'
 import { system } from '../../platform/db/actor.ts'
 import { inBatches } from '../../platform/work/in-batches.ts'
 import type { World } from '../../platform/world.ts'
+import { recordEvents } from './events.ts'
 import { lockHeldBefore, lockSetAsideOverdue, recordUnsent } from '../queue/held.ts'
 
 const BATCH_MAX = 1_000
 
 export async function expireHeld(world: World, signal: AbortSignal): Promise<void> {
   await inBatches(signal, BATCH_MAX, () => expireSetAside(world))
-  for (const pause of await withOverdue(world.db, world.clock.now())) {
+  for (const pause of await listWithOverdueAnywhere(world.db, world.clock.now())) {
     await inBatches(signal, BATCH_MAX, () => expireBatch(world, pause))
   }
 }
@@ -28,16 +32,12 @@ const expireSetAside = (world: World): Promise<number> =>
 
 const expireBatch = (world: World, pause: Expiring): Promise<number> =>
   world.db.transact(system('hold-expiry'), async tx => {
-    // A resume has fixed how many it affects: what it lets go is no longer ours to give up.
-    if (!(await lockWhileActive(tx, pause.id))) return 0
+    // A resume has fixed how many it affects: what it releases is no longer ours to give up.
+    if (!(await lockWhileActive(tx, pause))) return 0
     const rows = await lockHeldBefore(tx, { suspensionId: pause.id, limit: BATCH_MAX }, pause.held_before)
     if (rows.length === 0) return 0
     recordUnsent(tx, rows, 'expired')
     countHolds(tx, pause.id, -rows.length)
-    const data = { reason: 'held_too_long', suspension_id: pause.id, scope: scopeName(pause) }
-    const { account_id: accountId } = pause
-    for (const { tenant_id: tenantId, message_id: messageId, recipient } of rows) {
-      tx.record({ type: 'expired', accountId, tenantId, messageId, recipient, data })
-    }
+    recordEvents(tx, 'expired', rows, pause)
     return rows.length
   })

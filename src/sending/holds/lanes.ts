@@ -21,7 +21,7 @@ export interface LongWork<Job extends { id: string }, Walk> {
   /** Answers whether there may be more. */
   batch(job: Job, walk: Walk): Promise<boolean>
   /** The walk is over; answers whether that was worth it, or the job is to be looked at later. */
-  end(job: Job): Promise<boolean>
+  end(job: Job, walk: Walk): Promise<boolean>
 }
 
 export class InTurns<Job extends { id: string }, Walk> {
@@ -38,7 +38,7 @@ export class InTurns<Job extends { id: string }, Walk> {
       this.#walks.delete(job.id)
       const isCut = await this.#turn(work, { job, walk }, signal)
       if (isCut) this.#walks.set(job.id, walk)
-      if (isCut || (!signal.aborted && (await work.end(job)))) worth += 1
+      if (isCut || (!signal.aborted && (await work.end(job, walk)))) worth += 1
     }
     return worth
   }

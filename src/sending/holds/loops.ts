@@ -1,11 +1,10 @@
 // The loops of held mail: the queue follows what pauses and resumes have answered.
-import { compactHolds } from '../../control/suspensions/unfinished.ts'
+import { compactHoldsAnywhere } from '../../control/suspensions/progress.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Due, Worker } from '../../platform/work/worker.ts'
 import { expireHeld } from './expire.ts'
-import { parkLate } from './park-late.ts'
 import { parkNext } from './park.ts'
-import { letGoNext } from './release.ts'
+import { releaseNext } from './release.ts'
 
 /** Fewer changes of a pause's count than this are quickly added up by whoever asks. */
 const HOLD_ROWS_MIN = 50
@@ -18,15 +17,14 @@ const leavingRoomFor =
 
 export const holdLoops: Worker[] = [
   { kind: 'due', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: leavingRoomFor(parkNext) },
-  { kind: 'periodic', name: 'parking-late', seconds: 5, run: parkLate },
-  { kind: 'due', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: leavingRoomFor(letGoNext) },
+  { kind: 'due', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: leavingRoomFor(releaseNext) },
   { kind: 'periodic', name: 'hold-expiry', seconds: 60, run: expireHeld },
   {
     kind: 'periodic',
     name: 'hold-counts',
     seconds: 30,
     run: async world => {
-      await world.db.transact(system('hold-counts'), tx => compactHolds(tx, HOLD_ROWS_MIN))
+      await world.db.transact(system('hold-counts'), tx => compactHoldsAnywhere(tx, HOLD_ROWS_MIN))
     },
   },
 ]

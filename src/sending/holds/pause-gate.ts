@@ -3,7 +3,7 @@
 // takes the same lock exclusively, so when it has answered, whatever it did not stop has begun. One transaction serves
 // everybody who waits.
 import { setImmediate as sockets } from 'node:timers/promises'
-import { activePauses, PausesByAccount, type ActiveSuspension } from '../../control/suspensions/active.ts'
+import { activePauses, PausesByAccount } from '../../control/suspensions/active.ts'
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import type { PauseFacts } from '../../control/suspensions/scopes.ts'
 import { Batcher } from '../../platform/batcher.ts'
@@ -16,7 +16,7 @@ interface Waiting {
 }
 
 interface Asking extends Waiting {
-  answer: (pause: ActiveSuspension | null) => void
+  answer: (mayBegin: boolean) => void
 }
 
 export class PauseGate {
@@ -31,7 +31,7 @@ export class PauseGate {
           const accounts = [...new Set(asking.map(each => each.accountId))].toSorted()
           await lockAccountsShared(tx, accounts)
           const pauses = new PausesByAccount(await activePauses(tx, accounts))
-          for (const { accountId, facts, answer } of asking) answer(pauses.of(accountId)?.broadest(facts) ?? null)
+          for (const { accountId, facts, answer } of asking) answer(!pauses.of(accountId)?.broadest(facts))
           await sockets()
         })
         return asking.map(() => undefined)
@@ -40,29 +40,12 @@ export class PauseGate {
   }
 
   /**
-   * The pause that stops this attempt, or null when it may begin. It must begin at once, without waiting for anything
-   * else: the gate stays open until the sockets have had their turn.
+   * Whether no pause stops this attempt. It must begin at once, without waiting for anything else: the gate stays open until
+   * the sockets have had their turn.
    */
-  pauseFor(waiting: Waiting): Promise<ActiveSuspension | null> {
+  mayBegin(waiting: Waiting): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#batcher.submit({ ...waiting, answer: resolve }).catch(reject)
     })
-  }
-}
-
-/** Asks the pause gate and remembers which pause it was. */
-export class GateQuestion {
-  readonly #gate: PauseGate
-  readonly #waiting: Waiting
-  pause: ActiveSuspension | null = null
-
-  constructor(gate: PauseGate, waiting: Waiting) {
-    this.#gate = gate
-    this.#waiting = waiting
-  }
-
-  async isOpen(): Promise<boolean> {
-    this.pause = await this.#gate.pauseFor(this.#waiting)
-    return this.pause === null
   }
 }

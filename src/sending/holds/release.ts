@@ -1,197 +1,194 @@
-// What a resumed pause held is let go in batches behind the answer: released into the queue, or cancelled. Each batch is
-// one transaction, so that a kill leaves every recipient either held or let go, and counted once.
-import { lockAccountsShared } from '../../control/suspensions/locks.ts'
+// What a resumed pause held follows behind the answer, in batches. First what other pauses keep is moved to them; then the
+// rest is released into the queue, or cancelled. Each batch is one transaction with its events and its count, so that a kill
+// leaves every recipient either held or not, and counted once.
 import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
-import { countHeld, countHolds } from '../../control/suspensions/holds.ts'
-import { mayOverlap } from '../../control/suspensions/overlap.ts'
-import { scopeName } from '../../control/suspensions/scopes.ts'
-import { PauseIndex } from '../../control/suspensions/pause-index.ts'
-import { noteDrained, toDrain, whereItGoes, type Unfinished } from '../../control/suspensions/unfinished.ts'
+import { coverOf, mayOverlap } from '../../control/suspensions/overlap.ts'
+import {
+  countHeld,
+  countHolds,
+  listToDrainAnywhere,
+  lockWhileUnchanged,
+  updateDrained,
+  updateReassigned,
+  type Unfinished,
+} from '../../control/suspensions/progress.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { Mutex } from '../../platform/fairness/mutex.ts'
 import type { World } from '../../platform/world.ts'
 import { placeAfter, takePlaces } from '../messages/ranks.ts'
-import { moveBatch } from './hand-over.ts'
 import {
-  factsOfMessages,
   holdsAnything,
+  listHeldByTenant,
+  listHeldMatching,
   lockHeld,
   lockHeldWhole,
   recordUnsent,
+  updateAllMoved,
   updateMoved,
   updateReleased,
   type HeldPage,
-  type HeldRow,
+  type HeldPosition,
   type LockedRow,
-  type WalkedRow,
 } from '../queue/held.ts'
+import { recordEvents } from './events.ts'
 import { InTurns } from './lanes.ts'
+import { requeue, stoppedBy } from './requeue.ts'
 
-/** As in parking: the journal's lock is held while the events of a batch are appended. */
+/** One batch holds the journal's lock while its events are appended: small enough that nobody notices the wait. */
 const BATCH_MAX = 2_000
+/** Moving has no events. Of the rows that one statement looks at, some or none are moved. */
+const MOVE_BATCH_MAX = 5_000
 
+const by = system('resuming')
 const turns = new InTurns<Unfinished, HeldWalk>()
 
 /** Answers how many pauses it worked on; one that is not done, because others work on it too, is looked at again. */
-export const letGoNext = (world: World, signal: AbortSignal): Promise<number> =>
+export const releaseNext = (world: World, signal: AbortSignal): Promise<number> =>
   turns.next(
     {
-      list: () => toDrain(world.db),
-      begin: pause => new HeldWalk(pause.id),
-      batch: (pause, walk) => letGo(world, pause, walk),
-      end: pause =>
-        world.db.transact(system('resuming'), async tx => {
-          if (await holdsAnything(tx, pause.id)) return false
-          await noteDrained(tx, pause.id)
-          return true
-        }),
+      list: () => listToDrainAnywhere(world.db),
+      begin: pause => new HeldWalk(pause),
+      batch: (_, walk) =>
+        // A crash of the database may undo the last batches: they are held again then, and end the same way again.
+        walk.pause.kept_by.length > 0
+          ? world.db.transactLightly(by, tx => reassignBatch(tx, walk))
+          : endBatch(world, walk),
+      end: (_, walk) => world.db.transact(by, tx => noteEnd(tx, walk)),
     },
     signal,
   )
 
-async function letGo(world: World, pause: Unfinished, walk: HeldWalk): Promise<boolean> {
-  // A crash of the database may undo the last batches: they are held again then, and let go again.
-  const count = await world.db.transactLightly(system('resuming'), tx =>
-    pause.moved_to ? handOver(tx, pause) : letGoBatch(world, tx, pause, walk),
-  )
-  if (count > 0 && pause.resume_action === 'release' && !pause.moved_to) world.wakeups.hint('deliveries')
-  return count > 0
-}
-
-/** To the pause that keeps it. The account's lock keeps that one from being resumed until we have committed. */
-async function handOver(tx: Tx, { id, account_id: accountId }: Unfinished): Promise<number> {
-  await lockAccountsShared(tx, [accountId])
-  const keeper = await whereItGoes(tx, id)
-  return keeper ? moveBatch(tx, id, keeper) : 0
-}
-
-async function letGoBatch(world: World, tx: Tx, pause: Unfinished, walk: HeldWalk): Promise<number> {
-  const { account_id: accountId } = pause
-  // Sent without waiting for one another: the server takes them in their order, the lock first.
-  const [, pauses] = await Promise.all([lockAccountsShared(tx, [accountId]), activePauses(tx, [accountId])])
-  if (pause.resume_action === 'purge') return purge(tx, pause, walk)
-  const others = (pauses.get(accountId) ?? []).filter(other => mayOverlap(pause, other))
-  if (others.length > 0) return releaseAmong(world, tx, { pause, walk, others })
-  const rows = await walk.next(tx, lockHeld)
-  if (rows.length === 0) return 0
-  letGoAs('released', tx, pause, rows)
-  await requeue(world, tx, rows)
-  return rows.length
-}
-
-async function purge(tx: Tx, pause: Unfinished, walk: HeldWalk): Promise<number> {
-  const rows = await walk.next(tx, lockHeldWhole)
-  if (rows.length === 0) return 0
-  letGoAs('cancelled', tx, pause, rows)
-  recordUnsent(tx, rows, 'cancelled')
-  return rows.length
-}
-
-/** With pauses that came after the resume: they may stop some of it again. */
-async function releaseAmong(
-  world: World,
-  tx: Tx,
-  { pause, walk, others }: { pause: Unfinished; walk: HeldWalk; others: readonly ActiveSuspension[] },
-): Promise<number> {
-  const rows = await walk.next(tx, lockHeldWhole)
-  if (rows.length === 0) return 0
-  letGoAs('released', tx, pause, rows)
-  const stopped = await stoppedBy(tx, rows, others)
-  for (const [row, by] of stopped) record(tx, 'held', [row], by)
-  moveTo(tx, stopped, tx.now)
-  await requeue(
-    world,
-    tx,
-    rows.filter(row => !stopped.has(row)),
-  )
-  return rows.length
-}
-
-function letGoAs(type: 'released' | 'cancelled', tx: Tx, pause: Unfinished, rows: readonly HeldRow[]): void {
-  countHolds(tx, pause.id, -rows.length)
-  record(tx, type, rows, pause)
-}
-
-/** Into the queue, each at the end of its tenant's line. */
-async function requeue(world: World, tx: Tx, rows: readonly LockedRow[]): Promise<void> {
-  if (rows.length === 0) return
-  const places = new Map<string, number>()
-  const placed = rows.map(row => {
-    const place = places.get(row.tenant_id) ?? 0
-    places.set(row.tenant_id, place + 1)
-    return { row, place }
+/** Held before, held after: no event. The account's lock keeps the keepers from being resumed until we commit. */
+async function reassignBatch(tx: Tx, walk: HeldWalk): Promise<boolean> {
+  const { pause } = walk
+  if (!(await lockWhileUnchanged(tx, pause))) return false
+  const keepers = await keepersOf(tx, pause)
+  const cover = coverOf(keepers, pause)
+  if (cover) return moveAll(tx, pause.id, cover.id)
+  const rows = await walk.next(async (after, end) => {
+    const found = await listHeldMatching(tx, { suspensionId: pause.id, after, limit: MOVE_BATCH_MAX }, keepers)
+    end(found.end)
+    return found.rows
   })
-  const firsts = await takePlaces(world, places)
-  updateReleased(
-    tx,
-    placed.map(({ row, place }) => ({
-      place: row.place,
-      rank: placeAfter(firsts.get(row.tenant_id) ?? tx.now, place),
-    })),
-  )
+  if (rows === null) return false
+  const stopped = await stoppedBy(tx, rows, new Map([[pause.account_id, keepers]]))
+  const moves = [...stopped].map(([row, keeper]) => ({ ...row, suspension_id: keeper.id }))
+  const takers = moves.length > 0 ? await updateMoved(tx, pause.id, moves) : []
+  countHolds(tx, pause.id, -takers.length)
+  countHeld(tx, takers)
+  return true
 }
 
-/** For each row that some pause matches, the broadest. */
-export async function stoppedBy<Row extends WalkedRow>(
+async function keepersOf(tx: Tx, { account_id: accountId, kept_by: ids }: Unfinished): Promise<ActiveSuspension[]> {
+  const active = (await activePauses(tx, [accountId])).get(accountId) ?? []
+  return active.filter(pause => ids.includes(pause.id))
+}
+
+async function moveAll(tx: Tx, fromId: string, toId: string): Promise<boolean> {
+  const moved = await updateAllMoved(tx, { fromId, toId, limit: BATCH_MAX })
+  countHolds(tx, fromId, -moved)
+  countHolds(tx, toId, moved)
+  return moved > 0
+}
+
+async function endBatch(world: World, walk: HeldWalk): Promise<boolean> {
+  const { pause } = walk
+  const page = await walk.next(async (after, end) => {
+    const asked = { suspensionId: pause.id, after, limit: BATCH_MAX }
+    const tenants = await listHeldByTenant(world.db, asked)
+    const [last] = tenants
+    end(last ?? null)
+    return last && { ...asked, end: last, places: new Map(tenants.map(each => [each.tenant_id, each.count])) }
+  })
+  if (!page) return false
+  if (pause.resume_action === 'purge') return world.db.transactLightly(by, tx => purge(tx, pause, page))
+  // Before the transaction: within it that would take a second connection, while the account's lock is shared.
+  const firsts = await takePlaces(world, page.places)
+  const isReleased = await world.db.transactLightly(by, tx => release(tx, pause, { ...page, firsts }))
+  if (isReleased) world.wakeups.hint('deliveries')
+  return isReleased
+}
+
+type EndPage = HeldPage & { end: HeldPosition }
+
+async function purge(tx: Tx, pause: Unfinished, page: EndPage): Promise<boolean> {
+  if (!(await lockWhileUnchanged(tx, pause))) return false
+  const rows = await lockHeldWhole(tx, page)
+  if (rows.length === 0) return true
+  countHolds(tx, pause.id, -rows.length)
+  recordEvents(tx, 'cancelled', rows, pause)
+  recordUnsent(tx, rows, 'cancelled')
+  return true
+}
+
+/** Into the queue, each at the end of its tenant's line. Pauses that came after the resume may hold some of it again. */
+async function release(
   tx: Tx,
-  rows: readonly Row[],
-  pauses: readonly ActiveSuspension[],
-): Promise<ReadonlyMap<Row, ActiveSuspension>> {
-  const facts = await factsOfMessages(tx, rows)
-  const index = new PauseIndex(pauses)
-  const stopped = new Map<Row, ActiveSuspension>()
-  for (const row of rows) {
-    const ofMessage = facts.get(row.message_id)
-    const pause =
-      ofMessage && index.broadest({ ...ofMessage, tenantId: row.tenant_id, recipientDomain: row.recipient_domain })
-    if (pause) stopped.set(row, pause)
-  }
-  return stopped
-}
-
-/** Held, now by those: since the time given, or as long as before. */
-export function moveTo(tx: Tx, stopped: ReadonlyMap<WalkedRow, ActiveSuspension>, heldAt: Date | null): void {
-  if (stopped.size === 0) return
-  updateMoved(
-    tx,
-    [...stopped].map(([row, pause]) => ({ ...row, suspension_id: pause.id })),
-    heldAt,
-  )
-  countHeld(
-    tx,
-    [...stopped.values()].map(pause => pause.id),
-  )
-}
-
-function record(
-  tx: Tx,
-  type: 'released' | 'cancelled' | 'held',
-  rows: readonly HeldRow[],
-  pause: ActiveSuspension,
-): void {
-  const data = { suspension_id: pause.id, scope: scopeName(pause) }
+  pause: Unfinished,
+  { firsts, ...page }: EndPage & { firsts: ReadonlyMap<string, Date> },
+): Promise<boolean> {
   const { account_id: accountId } = pause
-  for (const { tenant_id: tenantId, message_id: messageId, recipient } of rows) {
-    tx.record({ type, accountId, tenantId, messageId, recipient, data })
-  }
+  const [isUnchanged, active] = await Promise.all([lockWhileUnchanged(tx, pause), activePauses(tx, [accountId])])
+  if (!isUnchanged) return false
+  // Where no pause has a say, rows are read without what only a pause would ask: that is a tenth of the work.
+  const isAsked = active.get(accountId)?.some(other => mayOverlap(pause, other)) ?? false
+  const whole = isAsked ? await lockHeldWhole(tx, page) : []
+  const rows = isAsked ? whole : await lockHeld(tx, page)
+  if (rows.length === 0) return true
+  countHolds(tx, pause.id, -rows.length)
+  recordEvents(tx, 'released', rows, pause)
+  updateReleased(tx, ranked(tx, rows, firsts))
+  await requeue(tx, whole)
+  return true
 }
 
-/** What the pause holds, in order. Lanes that ask at once get neighbouring rows; rows already passed are not met again. */
-class HeldWalk {
-  readonly #suspensionId: string
-  readonly #mutex = new Mutex()
-  #after: { message_id: string; n: number } | null = null
+function ranked(
+  tx: Tx,
+  rows: readonly LockedRow[],
+  firsts: ReadonlyMap<string, Date>,
+): { place: string; rank: Date }[] {
+  const taken = new Map<string, number>()
+  return rows.map(({ tenant_id: tenantId, place }) => {
+    const count = taken.get(tenantId) ?? 0
+    taken.set(tenantId, count + 1)
+    return { place, rank: placeAfter(firsts.get(tenantId) ?? tx.now, count) }
+  })
+}
 
-  constructor(suspensionId: string) {
-    this.#suspensionId = suspensionId
+/** Answers whether something was brought to an end: what others are still at is looked at later. */
+async function noteEnd(tx: Tx, { pause }: HeldWalk): Promise<boolean> {
+  if (!(await lockWhileUnchanged(tx, pause))) return false
+  const isKept = pause.kept_by.length > 0
+  // A walk that moves what is matched waits for the rows of others. One that moves all, or releases, skips them.
+  const isPartial = isKept && !coverOf(await keepersOf(tx, pause), pause)
+  if (!isPartial && (await holdsAnything(tx, pause.id))) return false
+  await (isKept ? updateReassigned(tx, pause.id) : updateDrained(tx, pause.id))
+  return true
+}
+
+/** What the pause holds, in order. Lanes that ask at once get neighbouring pages; rows already passed are not met again. */
+class HeldWalk {
+  /** As it was when the walk began: when its end has changed since, the walk is over. */
+  readonly pause: Unfinished
+  readonly #mutex = new Mutex()
+  #after: HeldPosition | null = null
+  #isOver = false
+
+  constructor(pause: Unfinished) {
+    this.pause = pause
   }
 
-  next<Row extends LockedRow>(tx: Tx, lock: (tx: Tx, page: HeldPage) => Promise<Row[]>): Promise<Row[]> {
+  /** `read` says where the page ends, null when it was the last one. Null when there is no page any more. */
+  next<Page>(
+    read: (after: HeldPosition | null, end: (position: HeldPosition | null) => void) => Promise<Page>,
+  ): Promise<Page | null> {
     return this.#mutex.run(async () => {
-      const rows = await lock(tx, { suspensionId: this.#suspensionId, after: this.#after, limit: BATCH_MAX })
-      this.#after = rows.at(-1) ?? this.#after
-      return rows
+      if (this.#isOver) return null
+      return read(this.#after, position => {
+        this.#isOver = position === null
+        this.#after = position
+      })
     })
   }
 }

@@ -1,6 +1,6 @@
 // Storing what was accepted: the writes of a batch, in the order in which their locks may be held.
 import { setImmediate as turnOfTheEventLoop } from 'node:timers/promises'
-import { countHeld } from '../../control/suspensions/holds.ts'
+import { countHeld } from '../../control/suspensions/progress.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { collision } from '../../platform/db/errors.ts'
 import { locks } from '../../platform/db/locks.ts'

@@ -1,7 +1,7 @@
 // The SQL of attempts: claiming, recording outcomes, giving back what is not attempted. The lease is the fence.
 import type { Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
-import { prepared } from '../../platform/db/sql.ts'
+import { prepared, sql } from '../../platform/db/sql.ts'
 import { isOurs, isSameRow, keyColumns, type DeliveryKey, type Key, type Lease } from './keys.ts'
 
 export interface Claimed extends Key {
@@ -118,38 +118,32 @@ const flat = ({ account_id, tenant_id, message_id, n, lease_token, envelope, ver
   envelope: envelope ?? null,
 })
 
-export interface Parked extends Key {
-  lease_token: string
-  suspension_id: string
+/** What is under our lease and returns to the queue. */
+export interface Returned extends Key {
+  recipient: string
+  recipient_domain: string
 }
 
-/** Found paused just before its attempt: held if it still is, and the attempt that did not happen is not counted. */
-export const recordHeld = (tx: Tx, parked: readonly Parked[]): Promise<(DeliveryKey & { suspension_id: string })[]> =>
-  tx.many<DeliveryKey & { suspension_id: string }>(prepared`
-    update queue q
-    set status = 'held', suspension_id = o.suspension_id, held_at = ${tx.now}, lease_token = null, lease_until = null,
-      attempts = attempts - 1, updated_at = ${tx.now}
-    from json_to_recordset(${JSON.stringify(parked)}::json) as o (${keyColumns}, lease_token uuid,
-      suspension_id uuid) join suspensions s on s.id = o.suspension_id and s.status = 'active'
-    where ${isOurs}
-    returning q.message_id, q.n, q.suspension_id`)
+const returned = sql`q.account_id, q.tenant_id, q.message_id, q.n, q.recipient, q.recipient_domain`
 
 /** Gives back what a worker holds and will not attempt. */
-export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<number> =>
-  tx.run(prepared`
+export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<Returned[]> =>
+  tx.many<Returned>(prepared`
     update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
-    where ${isOurs}`)
+    where ${isOurs}
+    returning ${returned}`)
 
 export interface Deferral extends Lease {
   due_at: Date
 }
 
 /** As above for mail whose destination is not to be tried before its turn comes. */
-export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): void =>
-  tx.send(prepared`
+export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): Promise<Returned[]> =>
+  tx.many<Returned>(prepared`
     update queue q
     set status = case when attempts > 1 then 'deferred' else 'queued' end, due_at = o.due_at, lease_token = null,
       lease_until = null, attempts = attempts - 1, updated_at = ${tx.now}
     from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, lease_token uuid, due_at timestamptz)
-    where ${isOurs}`)
+    where ${isOurs}
+    returning ${returned}`)

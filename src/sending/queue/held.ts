@@ -1,6 +1,6 @@
 // The SQL of held mail: parking what waits, releasing, cancelling, expiring, moving from one pause to another.
 import { matchesAny, type PauseFacts, type PauseScope } from '../../control/suspensions/scopes.ts'
-import type { Tx } from '../../platform/db/database.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { isSameRow, type Key } from './keys.ts'
@@ -73,8 +73,8 @@ const valueOf = (tenantId: string | null, { tenant_id, message_id, n }: QueuePos
     : sql`(${message_id}::uuid, ${n}::integer)`
 
 /**
- * Holds what waits in the stretch and the pause matches. Rows that a worker is taking are left to the gate. By the place of
- * the rows: joined by their keys, the planner takes a stretch of a fast-growing table for a large part of it, and reads it
+ * Holds what waits in the stretch and the pause matches. Rows that a worker is taking are left out. By the place of the
+ * rows: joined by their keys, the planner takes a stretch of a fast-growing table for a large part of it, and reads it
  * all.
  */
 export const parkStretch = (tx: Tx, pause: PauseScope, stretch: Stretch): Promise<HeldRow[]> =>
@@ -87,20 +87,25 @@ export const parkStretch = (tx: Tx, pause: PauseScope, stretch: Stretch): Promis
       for update of q skip locked))
     returning q.message_id, q.tenant_id, q.recipient`)
 
-/** What the pause matches in the stretch and did not get, because it is being sent or taken. */
-export const insertStragglers = (tx: Tx, pause: PauseScope, stretch: Stretch): void =>
-  tx.send(sql`
-    insert into suspension_stragglers (suspension_id, account_id, tenant_id, message_id, n)
-    select ${pause.id}, account_id, tenant_id, message_id, n from queue q
-    where ${inStretch(stretch)} and q.status in ('queued', 'deferred', 'sending') and ${matchesAny([pause])}
-    on conflict do nothing`)
+/** Whether the pause matches something in the stretch that still waits: claims lock more rows than they take. */
+export const isAnyWaiting = async (tx: Tx, pause: PauseScope, stretch: Stretch): Promise<boolean> => {
+  const row = await tx.maybe(sql`
+    select from queue q
+    where ${inStretch(stretch)} and q.status in ('queued', 'deferred') and ${matchesAny([pause])} limit 1`)
+  return row !== null
+}
 
 const inStretch = ({ walk, end }: Stretch): Sql =>
   sql`${stretchAfter(walk)} and ${keyOf(walk.tenantId)} <= ${valueOf(walk.tenantId, end)}`
 
+export interface HeldPosition {
+  message_id: string
+  n: number
+}
+
 export interface HeldPage {
   suspensionId: string
-  after: { message_id: string; n: number } | null
+  after: HeldPosition | null
   limit: number
 }
 
@@ -116,38 +121,48 @@ export interface LockedRow extends HeldRow {
   place: string
 }
 
-const lockedHeld = (columns: Sql, page: HeldPage): Sql => sql`
-  select ${columns} from queue where ${heldAfter(page)}
-  order by message_id, n limit ${page.limit} for update skip locked`
+/** The next rows that a pause holds, without a lock: how many of each tenant, and the last of them. */
+export const listHeldByTenant = (
+  db: Db,
+  page: HeldPage,
+): Promise<(HeldPosition & { tenant_id: string; count: number })[]> =>
+  db.many(prepared`
+    with page as materialized (
+      select tenant_id, message_id, n from queue where ${heldAfter(page)} order by message_id, n limit ${page.limit})
+    select tenant_id, count(*) as count, last.message_id, last.n
+    from page, (select message_id, n from page order by message_id desc, n desc limit 1) last
+    group by tenant_id, last.message_id, last.n`)
 
-/** The next rows that a pause holds, locked; what another process is letting go is skipped. */
-export const lockHeld = (tx: Tx, page: HeldPage): Promise<LockedRow[]> =>
+/** Those of them that are still held, locked; what another process is releasing is skipped. */
+export const lockHeld = (tx: Tx, page: HeldPage & { end: HeldPosition }): Promise<LockedRow[]> =>
   tx.many<LockedRow>(lockedHeld(sql`tenant_id, message_id, n, recipient, ctid::text as place`, page))
 
-/** As above, with all that can be asked about them: it costs a tenth of letting them go. */
-export const lockHeldWhole = (tx: Tx, page: HeldPage): Promise<(LockedRow & WalkedRow)[]> =>
+/** As above, with all that can be asked about them. */
+export const lockHeldWhole = (tx: Tx, page: HeldPage & { end: HeldPosition }): Promise<(LockedRow & WalkedRow)[]> =>
   tx.many<LockedRow & WalkedRow>(
     lockedHeld(sql`account_id, tenant_id, message_id, n, recipient, recipient_domain, ctid::text as place`, page),
   )
 
+const lockedHeld = (columns: Sql, { end, ...page }: HeldPage & { end: HeldPosition }): Sql => sql`
+  select ${columns} from queue
+  where ${heldAfter(page)} and (message_id, n) <= (${end.message_id}::uuid, ${end.n}::integer)
+  order by message_id, n limit ${page.limit} for update skip locked`
+
 /**
  * The next rows that a pause holds, without a lock: those that one of the others matches, and where the page ends, null after
  * the last one. The page bounds what is read and not what is found, so that a statement stays short where nothing is found.
- * `since` leaves out what was held before. The caller holds the pause's own lock.
  */
 export async function listHeldMatching(
   tx: Tx,
   page: HeldPage,
-  { others, since }: { others: readonly PauseScope[]; since: Date | null },
-): Promise<{ rows: WalkedRow[]; end: HeldPage['after'] }> {
-  // A boolean column and not a condition: it is evaluated from left to right, the cheap part first.
-  const matched = all([since && sql`q.held_at >= ${since}`, matchesAny(others)])
+  others: readonly PauseScope[],
+): Promise<{ rows: WalkedRow[]; end: HeldPosition | null }> {
   const found = await tx.many<WalkedRow & { is_match: boolean; is_end: boolean }>(sql`
     with page as materialized (
-      select account_id, tenant_id, message_id, n, recipient, recipient_domain, held_at from queue
+      select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue
       where ${heldAfter(page)} order by message_id, n limit ${page.limit}
     ), judged as materialized (
-      select account_id, tenant_id, message_id, n, recipient, recipient_domain, ${matched} as is_match,
+      select account_id, tenant_id, message_id, n, recipient, recipient_domain, ${matchesAny(others)} as is_match,
         row_number() over (order by message_id, n) = ${page.limit} as is_end
       from page q
     )
@@ -172,7 +187,7 @@ export const lockSetAsideOverdue = (tx: Tx, limit: number): Promise<WalkedRow[]>
       and q.held_at < ${tx.now}::timestamptz - a.hold_ttl_seconds * interval '1 second'
     limit ${limit} for update of q skip locked`)
 
-export const keysOf = (rows: readonly Key[]): Sql =>
+const keysOf = (rows: readonly Key[]): Sql =>
   sql`${bareArray(rows.map(row => row.account_id))}::uuid[], ${bareArray(rows.map(row => row.tenant_id))}::uuid[],
     ${bareArray(rows.map(row => row.message_id))}::uuid[], ${bareArray(rows.map(row => row.n))}::integer[]`
 
@@ -195,11 +210,27 @@ export const updateReleased = (tx: Tx, rows: readonly { place: string; rank: Dat
 
 const quoted = (places: readonly string[]): string => `{"${places.join('","')}"}`
 
-export const updateMoved = (tx: Tx, rows: readonly (Key & { suspension_id: string })[], heldAt: Date | null): void =>
+/** From a pause to others, held as long as before. Answers to which: what another process has moved is left alone. */
+export const updateMoved = async (
+  tx: Tx,
+  fromId: string,
+  rows: readonly (Key & { suspension_id: string })[],
+): Promise<string[]> => {
+  const moved = await tx.many<{ suspension_id: string }>(prepared`
+    update queue q set suspension_id = o.suspension_id, updated_at = ${tx.now}
+    from unnest(${keysOf(rows)}, ${bareArray(rows.map(row => row.suspension_id))}::uuid[])
+      as o (account_id, tenant_id, message_id, n, suspension_id)
+    where ${isSameRow} and q.suspension_id = ${fromId}
+    returning q.suspension_id`)
+  return moved.map(row => row.suspension_id)
+}
+
+/** Waiting rows that this transaction has locked, to the pauses that hold them from now on. */
+export const updateHeld = (tx: Tx, rows: readonly (Key & { suspension_id: string })[]): void =>
   tx.send(prepared`
-    update queue q set suspension_id = o.suspension_id, held_at = coalesce(${heldAt}::timestamptz, q.held_at),
-      accepted_at = q.accepted_at + (coalesce(${heldAt}::timestamptz, q.held_at) - q.held_at), updated_at = ${tx.now}
-    from unnest(${keysOf(rows)}, ${rows.map(row => row.suspension_id)}::uuid[])
+    update queue q
+    set status = 'held', suspension_id = o.suspension_id, held_at = ${tx.now}, due_at = null, updated_at = ${tx.now}
+    from unnest(${keysOf(rows)}, ${bareArray(rows.map(row => row.suspension_id))}::uuid[])
       as o (account_id, tenant_id, message_id, n, suspension_id)
     where ${isSameRow}`)
 
@@ -233,7 +264,7 @@ interface FactsRow {
   tags: string[]
 }
 
-/** By message id. */
+/** What pauses may ask of the messages, by id. */
 export async function factsOfMessages(
   tx: Tx,
   rows: readonly WalkedRow[],

@@ -41,6 +41,7 @@ export const updateBegun = (tx: Tx, leases: readonly Lease[], isBegun: boolean):
 
 export interface Lapsed extends Key {
   recipient: string
+  recipient_domain: string
   crashes: number
   status: 'queued' | 'held'
 }
@@ -77,4 +78,5 @@ export const reclaimLapsed = (tx: Tx, { crashesMax, goneBefore, mayJudge, limit 
       held_at = case when o.crashes >= ${crashesMax} then ${tx.now}::timestamptz end, lease_token = null,
       lease_until = null, updated_at = ${tx.now}
     from lapsed o where ${isSameRow}
-    returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.crashes, q.status`)
+    returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.recipient_domain,
+      q.crashes, q.status`)

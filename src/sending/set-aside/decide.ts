@@ -1,14 +1,12 @@
 // What becomes of mail that was set aside: released into the queue with a clean sheet, or cancelled. A person decides.
-import { activePauses } from '../../control/suspensions/active.ts'
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
-import { scopeName } from '../../control/suspensions/scopes.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { takePlaces } from '../messages/ranks.ts'
 import { recordUnsent, updateReleased } from '../queue/held.ts'
-import { moveTo, stoppedBy } from '../holds/release.ts'
+import { requeue } from '../holds/requeue.ts'
 import { findTenantOfSetAside, forgetSetAside, lockSetAside, type SetAsideRow } from '../queue/set-aside.ts'
 
 /** One delivery that was set aside. */
@@ -43,16 +41,9 @@ async function release(tx: Tx, name: SetAsideName, rank: Date): Promise<Decided>
   await lockAccountsShared(tx, [accountId])
   const row = await requireSetAside(tx, name)
   tx.record(eventOf('released', row, { reason: 'set_aside' }))
-  const placed = await forgetSetAside(tx, name)
-  const pauses = (await activePauses(tx, [accountId])).get(accountId) ?? []
-  const stopped = await stoppedBy(tx, [row], pauses)
-  const pause = stopped.get(row)
-  if (pause) {
-    moveTo(tx, stopped, tx.now)
-    tx.record(eventOf('held', row, { suspension_id: pause.id, scope: scopeName(pause) }))
-  } else {
-    updateReleased(tx, [{ place: placed.place, rank }])
-  }
+  const { place } = await forgetSetAside(tx, name)
+  updateReleased(tx, [{ place, rank }])
+  const pause = (await requeue(tx, [row])).get(row)
   return decide(tx, row, name, { status: pause ? 'held' : 'queued', suspension_id: pause?.id ?? null })
 }
 
@@ -69,7 +60,7 @@ async function requireSetAside(tx: Tx, name: SetAsideName): Promise<SetAsideRow>
   return row
 }
 
-const eventOf = (type: 'released' | 'held' | 'cancelled', row: SetAsideRow, data: object) => ({
+const eventOf = (type: 'released' | 'cancelled', row: SetAsideRow, data: object) => ({
   type,
   accountId: row.account_id,
   tenantId: row.tenant_id,
