@@ -4,12 +4,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Actor } from './actor.ts'
 
-/** Whose transactions may stand inside others, by the name of the actor. */
-const EXCEPTIONS = new Set([
-  // Places in a tenant's queue: every acceptance of the tenant waits for this row, so that it is not kept until the end of a
-  // batch of thousands. Places that are taken and not used do no harm.
-  'ranks',
-])
 /** A test that holds a transaction open plays another process. */
 const PLAYS_ANOTHER = 'test'
 
@@ -19,7 +13,7 @@ export class NestingGuard {
   /** What the recipe leaves behind when it has ended, such as a send that it began, is not inside it any more. */
   async run<T>({ name }: Actor, transaction: () => Promise<T>): Promise<T> {
     const outer = this.#open.getStore()
-    if (outer?.isOpen && outer.name !== PLAYS_ANOTHER && !EXCEPTIONS.has(name)) {
+    if (outer?.isOpen && outer.name !== PLAYS_ANOTHER) {
       throw new Error(`a transaction of ${name} was opened inside one of ${outer.name}`)
     }
     const own = { name, isOpen: true }

@@ -59,7 +59,7 @@ type Counted = Stretch & { count: number; visits: number }
 /** A claim locks rows for milliseconds. What is locked for longer the pause gate holds, when it is attempted. */
 const VISITS_MAX = 100
 
-/** The account's or tenant's queue, stretch by stretch. Lanes that ask at once get neighbouring ones. */
+/** The account's or tenant's queue, range by range. Lanes that ask at once get neighbouring ones. */
 class Stretches {
   readonly #walk: Omit<Walk, 'after'>
   readonly #mutex = new Mutex()
