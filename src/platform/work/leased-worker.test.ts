@@ -227,6 +227,23 @@ test('when the process ends, what was not begun is free, and a result that canno
   assert.equal((await rows()).filter(row => row.is_leased).length, 2, 'their leases give them back')
 })
 
+test('what was claimed and could not be prepared is free for others', async () => {
+  const { world, add, rows, worker } = await aSite()
+  await add('a', 2)
+  const prepare = () => Promise.reject(new Error('the database was lost'))
+  const unprepared = new LeasedWorker(
+    { ...world, metrics: createMetrics() },
+    { ...scheduledJobs(async () => {}), prepare },
+  )
+  await assert.rejects(unprepared.takeNext(), /was lost/)
+  assert.ok((await rows()).every(row => !row.is_leased && row.attempts === 0))
+  await workUntil(
+    'another does them',
+    worker(async () => {}),
+    async () => (await rows()).every(row => row.status === 'done'),
+  )
+})
+
 test('a key that hangs has two under way and keeps nobody else waiting', async () => {
   const { add, worker } = await aSite()
   await add('slow', 150)
