@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { classifyReply } from '../src/mail/reports/bounce-classes.ts'
 import { prependLines } from '../src/mail/mime/headers.ts'
+import { ThreadPool } from '../src/platform/threads/thread-pool.ts'
 import { MimeReader } from '../src/mailbox/inbound/mime-reader.ts'
 import { verdictOn, type Reading, type Verdict } from '../src/mail/reports/read-report.ts'
 import { parseReply } from '../src/mail/reports/smtp-reply.ts'
@@ -29,11 +30,12 @@ export async function benchReports(): Promise<void> {
     note('The collection is not here, so nothing was measured. CORPORA_DIR says where it is.')
     return
   }
-  const reader = new MimeReader()
+  const threads = new ThreadPool()
+  const reader = new MimeReader(threads)
   show('bounces (DSN and in words)', await judgeBounces(reader))
   show('complaints (ARF)', await judgeComplaints(reader))
   show('SMTP replies', await judgeReplies())
-  await reader.close()
+  await threads.close()
 }
 
 function show(what: string, judged: readonly Judged[]): void {

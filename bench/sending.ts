@@ -4,6 +4,7 @@ import { sign } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { generateRsaKey } from '../src/mail/dkim/rsa-key.ts'
+import { cpuMilliseconds } from './support/cpu.ts'
 import { hasOpenDkim, startOpenDkim } from './support/opendkim.ts'
 import { apiFetch, httpPostLoad } from './support/post-load.ts'
 import { hasPostfix, smtpSource, startPostfix, startSink, type Postfix, type Sink } from './support/postfix.ts'
@@ -31,16 +32,20 @@ export async function benchSending(): Promise<void> {
   const account = await aSendingAccount(server)
   const rounds: { theirs: Round; signing: Round | null; ours: Round }[] = []
   let memory = 0
+  const cpu: number[] = []
   await ourRound(server, account.signed, sink, WARM_UP_MESSAGES)
   // The first round is not counted, so that both begin alike.
   for (let round = 0; round <= ROUNDS; round++) {
     const theirs = await postfixRound(postfix, MESSAGES)
     const signed = signing && (await postfixRound(signing, MESSAGES))
+    const cpuBefore = cpuMilliseconds(server)
     const ours = await ourRound(server, account.signed, sink, MESSAGES)
+    if (round > 0) cpu.push((cpuMilliseconds(server) - cpuBefore) / MESSAGES)
     memory = Math.max(memory, await residentMegabytes(server.pid))
     if (round > 0) rounds.push({ theirs, signing: signed, ours })
   }
   await server.stop()
+  const cpuAccepted = await cpuPerAcceptance()
   await postfix.stop()
   await signing?.stop()
   await sink.stop()
@@ -67,6 +72,9 @@ export async function benchSending(): Promise<void> {
       3,
     )
   }
+  const cpuDelivered = median(cpu) - cpuAccepted
+  cpuReport('CPU per accepted message, all threads and PostgreSQL', cpuAccepted, 0.85)
+  cpuReport('CPU per delivered message, signature included', cpuDelivered, 2.9)
   report({
     name: 'what the cores could sign and do nothing else, messages/s',
     value: count(await signaturesPerSecond()),
@@ -81,6 +89,24 @@ export async function benchSending(): Promise<void> {
 
 const ratio = (name: string, value: number, target: number): void =>
   report({ name, value: value.toFixed(2), target: `>= ${target}`, isMet: value >= target })
+
+const cpuReport = (name: string, ms: number, target: number): void =>
+  report({ name, value: `${ms.toFixed(2)} ms`, target: `<= ${target} ms`, isMet: ms <= target })
+
+/** On a server that delivers nothing, warmed up. */
+async function cpuPerAcceptance(): Promise<number> {
+  const server = await startServer({ ROLES: 'api' })
+  const { signed } = await aSendingAccount(server)
+  await postMessages(server, signed, WARM_UP_MESSAGES)
+  const rounds: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const before = cpuMilliseconds(server)
+    await postMessages(server, signed, MESSAGES)
+    rounds.push((cpuMilliseconds(server) - before) / MESSAGES)
+  }
+  await server.stop()
+  return median(rounds)
+}
 
 async function startSigningPostfix(sinkPort: number): Promise<Postfix | null> {
   if (!hasOpenDkim()) return null
@@ -131,7 +157,13 @@ async function aSendingAccount(server: BenchServer): Promise<{ signed: Sending }
 async function ourRound(server: BenchServer, sending: Sending, sink: Sink, messages: number): Promise<Round> {
   const before = sink.count()
   const began = performance.now()
-  const seconds = await httpPostLoad({
+  const seconds = await postMessages(server, sending, messages)
+  while (sink.count() - before < messages) await delay(20)
+  return { accepted: messages / seconds, delivered: messages / ((performance.now() - began) / 1000) }
+}
+
+const postMessages = (server: BenchServer, sending: Sending, messages: number): Promise<number> =>
+  httpPostLoad({
     url: `${server.url}/v1/messages`,
     bearer: sending.bearer,
     connections: CONNECTIONS,
@@ -144,6 +176,3 @@ async function ourRound(server: BenchServer, sending: Sending, sink: Sink, messa
       text: `${'abcdefghi '.repeat(7)}\n`.repeat(55),
     },
   })
-  while (sink.count() - before < messages) await delay(20)
-  return { accepted: messages / seconds, delivered: messages / ((performance.now() - began) / 1000) }
-}

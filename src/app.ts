@@ -22,8 +22,11 @@ import { LoadShedder } from './platform/work/load-shedder.ts'
 import { tailLag } from './platform/work/tail-lag.ts'
 import type { Worker } from './platform/work/worker.ts'
 import { Supervisor } from './platform/work/supervisor.ts'
+import { Dns } from './platform/net/dns.ts'
+import { GuardedHttp } from './platform/net/guarded-http.ts'
 import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
+import { ThreadPool } from './platform/threads/thread-pool.ts'
 import { loadTlsIdentity } from './platform/tls.ts'
 import type { Secrets } from './platform/secrets.ts'
 import type { UntilAvailable } from './platform/db/wait.ts'
@@ -99,6 +102,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await features.close()
       await gatekeeper.flush()
       clockKeeper.stop()
+      await world.threads.close()
       await world.wakeups.close()
       await world.db.close()
     },
@@ -133,7 +137,10 @@ function buildWorld({ config, clock, log, databaseUrl, secrets }: AppOptions): W
     for (const [state, count] of Object.entries(db.connections)) gauge.set({ state }, count)
   })
   metrics.gauge('sluice_tail_lag_events', 'Events a tail has not read yet', ['tail'], gauge => tailLag(db, gauge))
-  return { config, clock, secrets, db, wakeups, log, metrics, load: new LoadShedder() }
+  const dns = new Dns({ servers: config.DNS_SERVERS, clock })
+  const http = new GuardedHttp({ dns, allowed: config.WEBHOOK_ALLOW_CIDRS })
+  const load = new LoadShedder()
+  return { config, clock, secrets, db, wakeups, log, metrics, load, threads: new ThreadPool(), dns, http }
 }
 
 /** The SMTP ports of this process. Their certificate is read, or made, when they open. */

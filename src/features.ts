@@ -43,12 +43,8 @@ import type { Route } from './platform/http/contract.ts'
 import { journalLoops } from './platform/journal/partitions.ts'
 import type { Worker } from './platform/work/worker.ts'
 import { cidrList } from './platform/net/cidr.ts'
-import { Dns } from './platform/net/dns.ts'
 import type { World } from './platform/world.ts'
 import { operatorMail } from './operator-mail.ts'
-
-/** Somebody waits for the answer; a name that cannot be looked up by then is judged at the first request to it. */
-const LOOK_UP_MS_MAX = 3_000
 
 export interface Features {
   gate: Gate
@@ -65,23 +61,16 @@ const DRAIN_MS_MAX = 8_000
 const RECORD_MS_MAX = 2_000
 
 export function buildFeatures(world: World, { publicUrl }: { publicUrl: () => string }): Features {
-  const { config } = world
   const gate = new Gate(world)
   const transport = openTransport(world)
   const courier = new Courier(world, { transport, keys: new SigningKeys(world) })
-  const dns = new Dns({ servers: config.DNS_SERVERS })
-  const http = new GuardedHttp({ dns, allowed: config.WEBHOOK_ALLOW_CIDRS })
+  const { dns, http } = world
   const paging = new GuardedHttp({ dns, allowed: cidrList(['0.0.0.0/0', '::/0']) })
   const pushes = pushWorker(world, http)
   const notifications = notificationWorker(world, { sendMail: operatorMail(world, gate), http, paging })
   return {
     gate,
-    routes: routesOf(world, {
-      gate,
-      publicUrl,
-      http,
-      dns: new Dns({ servers: config.DNS_SERVERS, timeoutMs: LOOK_UP_MS_MAX }),
-    }),
+    routes: routesOf(world, { gate, publicUrl }),
     loops: [
       ...journalLoops,
       ...auditLoops,
@@ -110,12 +99,9 @@ export function buildFeatures(world: World, { publicUrl }: { publicUrl: () => st
 interface Shared {
   gate: Gate
   publicUrl: () => string
-  http: GuardedHttp
-  /** For callers who wait for the answer. */
-  dns: Dns
 }
 
-const routesOf = (world: World, { gate, publicUrl, http, dns }: Shared): Route[] => [
+const routesOf = (world: World, { gate, publicUrl }: Shared): Route[] => [
   ...accountRoutes(world),
   ...tenantRoutes(world),
   ...apiKeyRoutes(world),
@@ -128,21 +114,21 @@ const routesOf = (world: World, { gate, publicUrl, http, dns }: Shared): Route[]
   ...suspensionRoutes(world, { some: moveSome, all: moveAll, late: settleStragglers }),
   ...queueRoutes(world),
   ...setAsideRoutes(world),
-  ...webhookRoutes(world, { http, dns }),
+  ...webhookRoutes(world, world),
   ...eventRoutes(world),
   ...metricRoutes(world),
   ...reputationRoutes(world),
   ...overviewRoutes(world),
   ...auditRoutes(world),
   ...guardianRoutes(world),
-  ...alertRoutes(world, dns),
+  ...alertRoutes(world, world.dns),
 ]
 
-function openTransport({ config, clock, metrics }: World): Transport {
+function openTransport({ config, clock, dns, metrics }: World): Transport {
   const transport = new Transport({
     helloName: config.MX_HOST,
     routes: config.SMTP_ROUTES,
-    dnsServers: config.DNS_SERVERS,
+    dns,
     allowPrivate: config.DELIVERY_ALLOW_CIDRS,
     clock,
   })

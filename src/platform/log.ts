@@ -8,7 +8,7 @@ export type Log = Logger
 const SECRET_FIELDS = new Set(['authorization', 'secret', 'password', 'token', 'x-admin-token', 'cookie', 'bearer'])
 
 /** Lines are gathered into writes of this size, or once a second: a write per line costs more than the line. */
-const WRITE_BYTES_MIN = 4096
+const WRITE_BYTES_MIN = 12 * 1024
 const WRITE_EVERY_MS = 1_000
 
 export function createLog(level: LogLevel, destination: DestinationStream = standardOutput()): Log {

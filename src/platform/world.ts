@@ -1,10 +1,13 @@
-// The World: what the recipes may touch besides their arguments. Eight fields, built once in app.ts.
+// The World: what the recipes may touch besides their arguments. Eleven fields, built once in app.ts.
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
+import type { Dns } from './net/dns.ts'
+import type { GuardedHttp } from './net/guarded-http.ts'
 import type { Secrets } from './secrets.ts'
+import type { ThreadPool } from './threads/thread-pool.ts'
 import type { Wakeups } from './db/wakeups.ts'
 import type { LoadShedder } from './work/load-shedder.ts'
 
@@ -17,4 +20,8 @@ export interface World {
   log: Log
   metrics: Metrics
   load: LoadShedder
+  threads: ThreadPool
+  dns: Dns
+  /** For addresses that customers choose. */
+  http: GuardedHttp
 }

@@ -1,7 +1,7 @@
 // The daily check of verified domains. Claimed by moving `checked_at`, so that several processes share the work; a
 // process that dies in between costs its claimed domains one day's check and nothing else.
 import { system } from '../../platform/db/actor.ts'
-import { Dns } from '../../platform/net/dns.ts'
+import type { Dns } from '../../platform/net/dns.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import type { World } from '../../platform/world.ts'
 import { findingsOf, lookUp, type Look } from './look-up.ts'
@@ -18,11 +18,7 @@ const CONCURRENCY = 10
 const by = system('domain-recheck')
 
 /** Checks everything that is due, batch by batch, and answers how many domains that were. */
-export async function recheckDomains(
-  world: World,
-  signal: AbortSignal,
-  dns: Dns = new Dns({ servers: world.config.DNS_SERVERS }),
-): Promise<number> {
+export async function recheckDomains(world: World, signal: AbortSignal, dns: Dns = world.dns): Promise<number> {
   let checked = 0
   while (!signal.aborted) {
     const domains = await claimDue(world)

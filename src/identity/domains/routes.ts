@@ -2,7 +2,6 @@
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { nextIdCursor, pageOf, readIdCursor } from '../../platform/http/paging.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
-import { Dns } from '../../platform/net/dns.ts'
 import type { World } from '../../platform/world.ts'
 import { requireTenantInReach } from '../tenants/find.ts'
 import {
@@ -20,7 +19,7 @@ import { listDomains } from './queries.ts'
 import { verifyDomain } from './verify.ts'
 
 export function domainRoutes(world: World): Route[] {
-  const dns = new Dns({ servers: world.config.DNS_SERVERS })
+  const { dns } = world
   return [
     route(createDomainEndpoint, async ({ by, caller, params, body }) =>
       reply(201, await createDomain(world, by, { reach: caller.reach, tenantId: params.id, name: body.name })),

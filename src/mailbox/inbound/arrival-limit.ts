@@ -1,6 +1,6 @@
 // How much one address may bring in a minute. In the memory of this process: the bound keeps a flood from taking all
 // others' time, and needs no exactness.
-import { networkOf } from '../../smtp/server/listener.ts'
+import { networkOf } from '../../platform/net/cidr.ts'
 import type { Clock } from '../../platform/clock.ts'
 
 const WINDOW_MS = 60_000

@@ -349,7 +349,7 @@ test('while the database is away, or the reader busy, the report is to come agai
   const away = await anMx(t, { world: { ...world, db: Object.assign(Object.create(world.db), { transact }) } })
   assert.match(await away.report(sent.bounceAddress(), dsn(failed('jane@example.com'))), /^451 4\.3\.0/)
   const { MimeReader } = await import('./mime-reader.ts')
-  const busy = await anMx(t, { reader: new MimeReader({ queueMax: 0 }) })
+  const busy = await anMx(t, { reader: new MimeReader(world.threads, { queueMax: 0 }) })
   assert.match(await busy.report(sent.bounceAddress(), dsn(failed('jane@example.com'))), /^451 4\.3\.0/)
   assert.deepEqual(await sent.statuses(), ['delivered'])
 })

@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { parseAddress } from '../../mail/address/address.ts'
-import { MimeReader, type MimeReaderOptions } from './mime-reader.ts'
+import { ThreadPool } from '../../platform/threads/thread-pool.ts'
+import { MimeReader } from './mime-reader.ts'
 import { composeMessage } from '../../mail/mime/compose.ts'
 import { runAtOnce } from '../../platform/slices.ts'
 import type { ParsedMail, Refused } from '../../mail/mime/parsed-mail.ts'
 
-function aReader(t: TestContext, options?: MimeReaderOptions): MimeReader {
-  const reader = new MimeReader(options)
-  t.after(() => reader.close())
-  return reader
+interface Limits {
+  queueMax?: number
+  timeoutMs?: number
+  heapMbMax?: number
+}
+
+function aReader(t: TestContext, { heapMbMax = 192, ...limits }: Limits = {}): MimeReader {
+  const threads = new ThreadPool({ threads: 1, heapMbMax })
+  t.after(() => threads.close())
+  return new MimeReader(threads, limits)
 }
 
 const reasonOf = (result: ParsedMail | Refused): string => (result.kind === 'refused' ? result.reason : 'read')
@@ -77,7 +84,7 @@ test('nonsense and nothing are read as far as they go', async t => {
 })
 
 test('many messages at once each get their own answer', async t => {
-  const reader = aReader(t, { workers: 2 })
+  const reader = aReader(t)
   const subjects = Array.from({ length: 50 }, (_, n) => `message ${n}`)
   const results = await Promise.all(subjects.map(subject => reader.read(Buffer.from(`Subject: ${subject}\r\n\r\n`))))
   assert.deepEqual(
@@ -141,9 +148,10 @@ test('more than the queue holds is refused at once as busy', async t => {
 })
 
 test('a closed reader refuses what is waiting and what comes later', async () => {
-  const reader = new MimeReader()
+  const threads = new ThreadPool()
+  const reader = new MimeReader(threads)
   const waiting = [reader.read(HELLO), reader.read(HELLO)]
-  await reader.close()
+  await threads.close()
   assert.deepEqual((await Promise.all(waiting)).map(reasonOf), ['closed', 'closed'])
   assert.equal(reasonOf(await reader.read(HELLO)), 'closed')
 })

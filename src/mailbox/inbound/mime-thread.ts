@@ -1,27 +1,25 @@
-// The thread in which received messages are parsed. It takes one source at a time and answers with the message, with what
-// it says as a report, or why it was refused; the bytes of attachments are given away, not copied.
-
-import { parentPort } from 'node:worker_threads'
+// Parses received messages, in a thread. It answers with the message, with what it says as a report, or why it was refused;
+// the bytes of attachments are given away, not copied.
 import { parseMail } from '../../mail/mime/parse.ts'
 import type { ParsedMail, Refused } from '../../mail/mime/parsed-mail.ts'
 import { readAsReport, type ReadReport } from '../../mail/reports/read-report.ts'
+import type { Work } from '../../platform/threads/thread-start.ts'
 
 export type MimeOrder = { source: Uint8Array<ArrayBuffer>; wanted: 'mail' | 'report' }
 export type MimeAnswer = ParsedMail | ReadReport | Refused
 
-const port = parentPort
-if (!port) throw new Error('mime-thread.ts runs as a worker thread')
-
-port.on('message', async ({ source, wanted }: MimeOrder) => {
+export const work: Work<MimeOrder, MimeAnswer> = async ({ source, wanted }) => {
+  const bytes = source.byteLength
   const result = await parseMail(source)
-  if (result.kind === 'mail' && wanted === 'report') return port.postMessage(readAsReport(result))
-  const contents = result.kind === 'mail' ? result.attachments.map(({ content }) => content.buffer as ArrayBuffer) : []
-  port.postMessage(result, [...new Set(contents)])
-})
+  if (result.kind !== 'mail') return { output: result, bytes }
+  if (wanted === 'report') return { output: readAsReport(result), bytes }
+  const contents = result.attachments.map(({ content }) => content.buffer as ArrayBuffer)
+  return { output: result, transfer: [...new Set(contents)], bytes }
+}
 
 /**
  * postal-mime joins the lines of a part by way of a Blob. Node's Blob makes a reader for each line: two megabytes of
- * short lines took two seconds of the five a message has. In this thread, where nothing else runs, a Blob only joins.
+ * short lines took two seconds of the five a message has. No other work of the threads uses one, so here a Blob only joins.
  */
 class JoinedBytes {
   readonly #bytes: Uint8Array<ArrayBuffer>
@@ -49,4 +47,3 @@ function asBytes(part: Uint8Array | ArrayBuffer | string): Uint8Array {
 }
 
 Object.assign(globalThis, { Blob: JoinedBytes })
-port.postMessage('ready')

@@ -43,9 +43,9 @@ export class MxServer {
   readonly #reader: MimeReader
   readonly #arrivals: ArrivalLimit
 
-  constructor({ world, tls, limits, arrivalsPerMinute = ARRIVALS_PER_MINUTE, reader = new MimeReader() }: MxOptions) {
+  constructor({ world, tls, limits, arrivalsPerMinute = ARRIVALS_PER_MINUTE, reader }: MxOptions) {
     this.#world = world
-    this.#reader = reader
+    this.#reader = reader ?? new MimeReader(world.threads)
     this.#arrivals = new ArrivalLimit(world.clock, arrivalsPerMinute)
     this.#listener = new SmtpListener<never, Recognised>(
       {
@@ -74,9 +74,8 @@ export class MxServer {
     return this.#listener.listen({ port: MX_PORT, host: HOST })
   }
 
-  async close(): Promise<void> {
-    await this.#listener.close()
-    await this.#reader.close()
+  close(): Promise<void> {
+    return this.#listener.close()
   }
 
   #admit(path: string, { ip }: SmtpClient): Admission<Recognised> {

@@ -18,7 +18,7 @@ let isFromSluice: (header: unknown, body: string | Buffer, secret: string) => bo
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sluice-readme-'))
-  const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8')
+  const readme = await readFile(new URL('../../../docs/webhooks.md', import.meta.url), 'utf8')
   const code = /```js\n([\s\S]*?isFromSluice[\s\S]*?)```/.exec(readme)?.[1]
   assert.ok(code, 'the README shows how to verify a signature')
   await writeFile(join(folder, 'receiver.mjs'), code)

@@ -25,11 +25,6 @@ export class RoundRobin<Item> {
     branch.push(item, path, depth + 1)
   }
 
-  /** How many wait of the first part of a path. */
-  lengthOf(key: string): number {
-    return this.#branches.get(key)?.length ?? 0
-  }
-
   /**
    * The item whose turn it is, removed. Undefined when there is none, or when `accepts` says no: it then stays next. Those
    * that `mayServe` denies, by the first part of their path, keep their turn and are passed over.

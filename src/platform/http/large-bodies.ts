@@ -2,36 +2,39 @@
 // made to take much longer.
 import type { TSchema } from 'typebox'
 import { refuse, type RefusalCode } from '../refusal.ts'
-import { ThreadFailure, ThreadPool } from '../threads/thread-pool.ts'
+import { ThreadFailure, type ThreadPool, type ThreadWork } from '../threads/thread-pool.ts'
 import type { CheckedBody } from './check-body.ts'
 import type { LargeBody, LargeBodyAnswer } from './json-thread.ts'
 
 /** Smaller ones take a few milliseconds where they are. */
 export const LARGE_BODY_BYTES = 256 * 1024
 
+const PARSING: ThreadWork = {
+  module: new URL('./json-thread.ts', import.meta.url),
+  queueMax: 200,
+  timeoutMs: 10_000,
+}
+
 export class LargeBodies {
-  readonly #threads = new ThreadPool<LargeBody, LargeBodyAnswer>({
-    module: new URL('./json-thread.ts', import.meta.url),
-    threads: 2,
-    queueMax: 200,
-    timeoutMs: 10_000,
-    // The text of 40 MB, what is parsed from it and the copy that is posted back.
-    heapMbMax: 320,
-  })
+  readonly #threads: ThreadPool
+
+  constructor(threads: ThreadPool) {
+    this.#threads = threads
+  }
 
   /** The bytes are given away. */
   async check(bytes: Buffer, { schema, textRefusal, owner }: LargeBodyOptions): Promise<CheckedBody> {
     try {
-      const answer = await this.#threads.run({ bytes, schema, textRefusal }, owner, [bytes.buffer as ArrayBuffer])
+      const answer = await this.#threads.run<LargeBody, LargeBodyAnswer>(PARSING, {
+        input: { bytes, schema, textRefusal },
+        owner,
+        transfer: [bytes.buffer as ArrayBuffer],
+      })
       if ('checked' in answer) return answer.checked
       throw refuse(answer.refusal.code, answer.refusal.message)
     } catch (error) {
       throw error instanceof ThreadFailure ? refusalOf(error) : error
     }
-  }
-
-  close(): Promise<void> {
-    return this.#threads.close()
   }
 }
 

@@ -73,7 +73,7 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
   app.decorateRequest('principal', null)
   app.decorateRequest('head', null)
   app.decorateRequest('releaseBody', null)
-  readBodies(app)
+  readBodies(world, app)
   meet(world, app)
   observe(world, app)
   app.setErrorHandler((error, request, reply) => sendFailure(world, error, request, reply))
@@ -93,11 +93,10 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
 }
 
 /** Which bodies are read, and how. */
-function readBodies(app: FastifyInstance): void {
+function readBodies({ threads }: World, app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   const bodies = new BodyReader()
-  const large = new LargeBodies()
-  app.addHook('onClose', () => large.close())
+  const large = new LargeBodies(threads)
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
     const { checkBody } = request.routeOptions.config
     // Where nobody takes a body, nothing of it is kept: strangers get this far.

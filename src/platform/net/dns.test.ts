@@ -36,9 +36,9 @@ test('aliases and mail hosts come in lower case, the preferred host first', asyn
 
 test('no such name, no such record and a name that cannot exist are none', async () => {
   server.txt('texts-only.example.com', 'x')
-  assert.deepEqual(await dns.txt('nowhere.example.com'), { kind: 'none' })
-  assert.deepEqual(await dns.mx('texts-only.example.com'), { kind: 'none' })
-  assert.deepEqual(await dns.txt(`${'a'.repeat(64)}.example.com`), { kind: 'none' })
+  assert.deepEqual(await dns.txt('nowhere.example.com'), { kind: 'none', isNxdomain: true })
+  assert.deepEqual(await dns.mx('texts-only.example.com'), { kind: 'none', isNxdomain: false })
+  assert.deepEqual(await dns.txt(`${'a'.repeat(64)}.example.com`), { kind: 'none', isNxdomain: true })
 })
 
 test('SERVFAIL, REFUSED, silence and nobody listening are failures, within the time given', async () => {
@@ -46,15 +46,15 @@ test('SERVFAIL, REFUSED, silence and nobody listening are failures, within the t
   server.breakDown('closed.example.com', 'REFUSED')
   server.breakDown('silent.example.com', 'silence')
   const begun = performance.now()
-  assert.deepEqual(await dns.txt('broken.example.com'), { kind: 'failed', code: 'SERVFAIL' })
-  assert.deepEqual(await dns.txt('closed.example.com'), { kind: 'failed', code: 'REFUSED' })
-  assert.deepEqual(await dns.txt('silent.example.com'), { kind: 'failed', code: 'TIMEOUT' })
+  assert.partialDeepStrictEqual(await dns.txt('broken.example.com'), { kind: 'failed', code: 'SERVFAIL' })
+  assert.partialDeepStrictEqual(await dns.txt('closed.example.com'), { kind: 'failed', code: 'REFUSED' })
+  assert.partialDeepStrictEqual(await dns.txt('silent.example.com'), { kind: 'failed', code: 'TIMEOUT' })
   assert.equal((await new Dns({ servers: ['127.0.0.1:1'], timeoutMs: 300 }).txt('example.com')).kind, 'failed')
   assert.ok(performance.now() - begun < 2_000)
 })
 
 test('answers are not kept: what is published now is found now', async () => {
-  assert.deepEqual(await dns.txt('changing.example.com'), { kind: 'none' })
+  assert.deepEqual(await dns.txt('changing.example.com'), { kind: 'none', isNxdomain: true })
   server.txt('changing.example.com', 'one')
   assert.deepEqual(await dns.txt('changing.example.com'), { kind: 'found', values: ['one'] })
   server.remove('changing.example.com')

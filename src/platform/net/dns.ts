@@ -1,31 +1,68 @@
-// Questions to DNS, asked afresh each time. An answer is found, or surely none, or not to be had now: nothing may be
-// taken away from anybody because of the third.
-import { Resolver } from 'node:dns/promises'
+// The one DNS client. An answer is found, or surely none, or not to be had now: nothing may be taken away from anybody, and
+// no message may bounce, because of the third. `cached` keeps answers for a while and shares questions under way; the
+// others ask afresh each time.
+import { lookup, Resolver } from 'node:dns/promises'
+import { systemClock, type Clock } from '../clock.ts'
+import { SharedCache, type Loaded } from '../shared-cache.ts'
 
 export type DnsAnswer<T> =
   | { kind: 'found'; values: T[] }
-  | { kind: 'none' }
-  /** `code` is what went wrong, in the words of DNS: SERVFAIL, TIMEOUT, REFUSED… */
-  | { kind: 'failed'; code: string }
+  /** `isNxdomain`: the name itself does not exist, whatever the type. */
+  | { kind: 'none'; isNxdomain: boolean }
+  /** `code` is what went wrong, in the words of DNS: SERVFAIL, TIMEOUT, REFUSED…; `reason` says it to people. */
+  | { kind: 'failed'; code: string; reason: string }
 
-export interface DnsOptions {
-  /** `ip` or `ip:port`; none means those of the system. */
-  servers: readonly string[]
-  timeoutMs?: number
+export interface MxHost {
+  host: string
+  priority: number
 }
 
-/** For one question, all servers and tries together (RELIABILITY, Timeouts). */
+/** One TLSA record as published (RFC 6698 §2.1). */
+export interface Tlsa {
+  /** 2: an authority that must have signed the host's certificate; 3: the host's certificate itself. */
+  usage: number
+  /** 0: the whole certificate; 1: its public key. */
+  selector: number
+  /** 0: the bytes; 1: their SHA-256; 2: their SHA-512. */
+  matching: number
+  data: Buffer
+}
+
+export interface DnsOptions {
+  /** `ip` or `ip:port`; none means those of the system. Named ones are trusted to validate DNSSEC. */
+  servers: readonly string[]
+  timeoutMs?: number
+  clock?: Clock
+}
+
+/** For one question, all servers and tries together. */
 const TIMEOUT_MS = 10_000
+// Addresses carry their time to live, held within these bounds: a shorter one would ask on every connection, a longer
+// one would outlive a move. MX, TXT and TLSA come from node:dns without one and are kept for the time between.
+const TTL_MS_MIN = 60_000
+const TTL_MS_MAX = 300_000
+export const RECORD_TTL_MS = 120_000
+export const NEGATIVE_TTL_MS = 30_000
+const ENTRIES_MAX = 50_000
+const ALIASES_MAX = 9 // resolvers themselves give up after eight to sixteen
 
 export class Dns {
+  /** TLSA records prove something only where the resolver has validated them. */
+  readonly isValidating: boolean
+  readonly cached: { addresses: Cached; txt: Cached }
   readonly #resolver: Resolver
   readonly #timeoutMs: number
 
-  constructor({ servers, timeoutMs = TIMEOUT_MS }: DnsOptions) {
+  constructor({ servers, timeoutMs = TIMEOUT_MS, clock = systemClock() }: DnsOptions) {
+    this.isValidating = servers.length > 0
     this.#timeoutMs = timeoutMs
     // Two tries, the second with twice the time, fit into the whole.
     this.#resolver = new Resolver({ timeout: Math.max(1, Math.floor(timeoutMs / 3)), tries: 2 })
     if (servers.length > 0) this.#resolver.setServers(servers)
+    const shared = { clock, entriesMax: ENTRIES_MAX }
+    const addresses = new SharedCache({ ...shared, load: name => this.#loadAddresses(name) })
+    const txt = new SharedCache({ ...shared, load: async (name: string) => kept(await this.txt(name)) })
+    this.cached = { addresses: name => addresses.get(name), txt: name => txt.get(name) }
   }
 
   /** The strings of one record belong together: 255 bytes are the most that one can hold (RFC 7208 §3.3). */
@@ -41,51 +78,108 @@ export class Dns {
   }
 
   /** Hosts that take mail, the preferred first. */
-  async mx(name: string): Promise<DnsAnswer<{ host: string; priority: number }>> {
+  async mx(name: string): Promise<DnsAnswer<MxHost>> {
     const answer = await this.#ask(this.#resolver.resolveMx(name))
+    if (answer.kind === 'none' && !answer.isNxdomain) return await this.#unlessLooping(name, answer)
     if (answer.kind !== 'found') return answer
     const values = answer.values.map(({ exchange, priority }) => ({ host: hostOf(exchange), priority }))
     return { kind: 'found', values: values.toSorted((left, right) => left.priority - right.priority) }
   }
 
-  /**
-   * Where a host is, IPv4 and IPv6. `localhost` and `invalid` are answered here: no resolver may be asked for them (RFC
-   * 6761 §6.3, §6.4).
-   */
-  async addresses(name: string): Promise<DnsAnswer<string>> {
-    if (/(^|\.)localhost\.?$/i.test(name)) return { kind: 'found', values: ['127.0.0.1'] }
-    if (/(^|\.)invalid\.?$/i.test(name)) return { kind: 'none' }
-    const [four, six] = await Promise.all([
-      this.#ask(this.#resolver.resolve4(name)),
-      this.#ask(this.#resolver.resolve6(name)),
-    ])
-    const values = [four, six].flatMap(answer => (answer.kind === 'found' ? answer.values : []))
-    if (values.length > 0) return { kind: 'found', values }
-    // No to one family proves nothing while the other has not answered.
-    return [four, six].find(answer => answer.kind === 'failed') ?? { kind: 'none' }
+  async tlsa(name: string): Promise<DnsAnswer<Tlsa>> {
+    const answer = await this.#ask(this.#resolver.resolveTlsa(name))
+    if (answer.kind !== 'found') return answer
+    const values = answer.values.map(({ certUsage, selector, match, data }) => ({
+      usage: certUsage,
+      selector,
+      matching: match,
+      data: Buffer.from(data as ArrayBuffer),
+    }))
+    return { kind: 'found', values }
   }
 
-  async #ask<T>(question: Promise<T[]>): Promise<DnsAnswer<T>> {
+  /** IPv6 first, then IPv4, each in the order DNS gave them. */
+  async addresses(name: string, timeoutMs = this.#timeoutMs): Promise<DnsAnswer<string>> {
+    return (await this.#loadAddresses(name, timeoutMs)).value
+  }
+
+  /** As the machine itself would look the name up, its hosts file included: for next hops named by the operator. */
+  async systemAddresses(name: string): Promise<DnsAnswer<string>> {
+    const answer = await this.#ask(lookup(name, { all: true }))
+    return answer.kind === 'found' ? { kind: 'found', values: answer.values.map(({ address }) => address) } : answer
+  }
+
+  async #loadAddresses(name: string, timeoutMs = this.#timeoutMs): Promise<Loaded<DnsAnswer<string>>> {
+    const [six, four] = await Promise.all([
+      this.#ask(this.#resolver.resolve6(name, { ttl: true }), timeoutMs),
+      this.#ask(this.#resolver.resolve4(name, { ttl: true }), timeoutMs),
+    ])
+    const found = [six, four].flatMap(answer => (answer.kind === 'found' ? answer.values : []))
+    if (found.length > 0) {
+      const ttlMs = 1000 * found.reduce((least, { ttl }) => Math.min(least, ttl), Infinity)
+      const value = { kind: 'found', values: found.map(({ address }) => address) } as const
+      return { value, ttlMs: Math.min(Math.max(ttlMs, TTL_MS_MIN), TTL_MS_MAX) }
+    }
+    // No to one family proves nothing while the other has not answered.
+    const failed = [six, four].find(answer => answer.kind === 'failed')
+    const isNxdomain = [six, four].some(answer => answer.kind === 'none' && answer.isNxdomain)
+    const none: DnsAnswer<string> = failed ?? { kind: 'none', isNxdomain }
+    return kept(failed ? none : await this.#unlessLooping(name, none))
+  }
+
+  /** Aliases that lead in a circle look like "no such record". They are a mistake in progress, not an answer. */
+  async #unlessLooping<T>(name: string, none: DnsAnswer<T>): Promise<DnsAnswer<T>> {
+    const seen = new Set([name])
+    let current = name
+    while (seen.size < ALIASES_MAX) {
+      const answer = await this.#ask(this.#resolver.resolveCname(current))
+      if (answer.kind === 'failed') return answer
+      if (answer.kind === 'none') return none
+      current = answer.values[0]!.toLowerCase()
+      if (seen.has(current)) break
+      seen.add(current)
+    }
+    return { kind: 'failed', code: 'CNAMELOOP', reason: 'its aliases (CNAME) lead in a circle' }
+  }
+
+  async #ask<T>(question: Promise<T[]>, timeoutMs = this.#timeoutMs): Promise<DnsAnswer<T>> {
     try {
-      const values = await within(question, this.#timeoutMs)
+      const values = await within(question, timeoutMs)
       // A reply that holds other types only, such as an alias without its target, comes as an empty list.
-      return values.length > 0 ? { kind: 'found', values } : { kind: 'none' }
+      return values.length > 0 ? { kind: 'found', values } : { kind: 'none', isNxdomain: false }
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code ?? 'EUNKNOWN'
-      return NONE_CODES.has(code) ? { kind: 'none' } : { kind: 'failed', code: code.replace(/^E/, '') }
+      const code = ((error as NodeJS.ErrnoException).code ?? 'EUNKNOWN').replace(/^E/, '')
+      if (code === 'NODATA') return { kind: 'none', isNxdomain: false }
+      // A name that cannot be asked for cannot exist either.
+      if (code === 'NOTFOUND' || code === 'BADNAME') return { kind: 'none', isNxdomain: true }
+      return { kind: 'failed', code, reason: REASONS[code] ?? `look-up failed (${code})` }
     }
   }
 }
 
-/** No such name, no such record at that name, and a name that cannot exist. */
-const NONE_CODES = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
+/** The answer itself when it is known, so that a hot path waits for nothing. */
+type Cached = (name: string) => DnsAnswer<string> | Promise<DnsAnswer<string>>
+
+const REASONS: Record<string, string> = {
+  SERVFAIL: 'its name servers failed to answer',
+  TIMEOUT: 'look-up timed out',
+  REFUSED: 'its name servers refused to answer',
+}
 
 const hostOf = (name: string): string => name.toLowerCase().replace(/\.$/, '')
+
+const kept = <T>(value: DnsAnswer<T>): Loaded<DnsAnswer<T>> => ({
+  value,
+  ttlMs: value.kind === 'found' ? RECORD_TTL_MS : NEGATIVE_TTL_MS,
+})
 
 /** The resolver has its own time-outs, per try and per server; this one is for all of them together. */
 async function within<T>(question: Promise<T>, milliseconds: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(Object.assign(new Error('no answer'), { code: 'ETIMEOUT' })), milliseconds)
+  const timer = setTimeout(
+    () => reject(Object.assign(new Error('look-up timed out'), { code: 'ETIMEOUT' })),
+    milliseconds,
+  )
   try {
     return await Promise.race([question, late])
   } finally {

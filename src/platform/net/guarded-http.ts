@@ -172,7 +172,7 @@ function guardedConnector({ dns, allowed, timeoutMs, trusted }: Guard): buildCon
       else callback(null, addresses[0]!.address, addresses[0]!.family)
     }
     // Never rejects: a look-up that fails is an answer.
-    void locate(hostname, dns, allowed).then(found)
+    void locate(hostname, { dns, allowed }).then(found)
   }
   const dial = buildConnector({
     allowH2: false,

@@ -3,8 +3,11 @@
 import { isIP } from 'node:net'
 import { mayConnect } from './address-guard.ts'
 import type { CidrList } from './cidr.ts'
-import type { Dns } from './dns.ts'
+import type { Dns, DnsAnswer } from './dns.ts'
 import { refuse } from '../refusal.ts'
+
+/** Somebody waits for the answer; a name that cannot be looked up by then is judged at the first request to it. */
+const LOOK_UP_MS_MAX = 3_000
 
 /** The URL as it will be called; refused when it can be seen that it must not be. */
 export async function requireTarget(
@@ -16,7 +19,7 @@ export async function requireTarget(
   if (!url) throw refuse('invalid_request', `${field} must begin with https:// or http:// and the name of a host.`)
   if (url.username !== '' || url.password !== '') throw refuse('invalid_request', `${field} must not hold credentials.`)
   url.hash = ''
-  const answer = await locate(url.hostname, dns, allowed)
+  const answer = await locate(url.hostname, { dns, allowed, timeoutMs: LOOK_UP_MS_MAX })
   // A name that leads nowhere yet may be set up later; each attempt looks again.
   if (answer.kind === 'forbidden') {
     throw refuse('invalid_request', `${field} must lead to a public address, not to a private or loopback one.`)
@@ -35,10 +38,20 @@ export type Location =
  * The addresses of a host as it stands in a URL. The URL parser has turned every spelling of an IPv4 address (decimal,
  * octal, hex, short) into the plain one.
  */
-export async function locate(hostname: string, dns: Dns, allowed: CidrList): Promise<Location> {
+export async function locate(
+  hostname: string,
+  { dns, allowed, timeoutMs }: { dns: Dns; allowed: CidrList; timeoutMs?: number },
+): Promise<Location> {
   const host = hostname.replace(/^\[|\]$/g, '')
-  const answer = isIP(host) === 0 ? await dns.addresses(host) : { kind: 'found' as const, values: [host] }
+  const answer = known(host) ?? (await dns.addresses(host, timeoutMs))
   if (answer.kind !== 'found') return answer
   const isOpen = answer.values.every(address => mayConnect(address, allowed))
   return isOpen ? { kind: 'found', addresses: answer.values } : { kind: 'forbidden' }
+}
+
+/** `localhost` and `invalid` are answered here: no resolver may be asked for them (RFC 6761 §6.3, §6.4). */
+function known(host: string): Extract<DnsAnswer<string>, { kind: 'found' | 'none' }> | null {
+  if (isIP(host) !== 0) return { kind: 'found', values: [host] }
+  if (/(^|\.)localhost\.?$/i.test(host)) return { kind: 'found', values: ['127.0.0.1'] }
+  return /(^|\.)invalid\.?$/i.test(host) ? { kind: 'none', isNxdomain: true } : null
 }

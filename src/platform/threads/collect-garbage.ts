@@ -13,6 +13,3 @@ export function collectGarbage(): void {
   }
   collect()
 }
-
-/** Work on more bytes than this is worth collecting after. */
-export const COLLECT_BYTES_MIN = 1024 * 1024

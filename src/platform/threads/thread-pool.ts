@@ -1,17 +1,31 @@
-// A small pool of worker threads for work that must not hold the main thread: each job has limits of time and memory, a
-// thread that exceeds them is replaced, and accounts take turns. Threads start when first needed; an idle pool does not
-// keep the process alive.
+// The worker threads of the process, for work that must not hold the main thread. Each job has limits of time and memory, a
+// thread that exceeds them is replaced, and accounts take turns. One pool for every kind of work: a thread costs tens of
+// megabytes, and hardly ever are all kinds busy. Threads start when first needed; an idle pool does not keep the process
+// alive.
 import { Worker, type Transferable } from 'node:worker_threads'
 import { RoundRobin } from '../fairness/round-robin.ts'
+import { Tally } from '../fairness/tally.ts'
+import type { ThreadOrder } from './thread-start.ts'
 
 export interface ThreadPoolOptions {
-  /** The module that the thread runs. It posts `ready`, then one answer for each job that it is sent. */
+  threads?: number
+  heapMbMax?: number
+}
+
+/** One kind of work. */
+export interface ThreadWork {
+  /** The module that does it: it exports `work`, a `Work`. */
   module: URL
-  threads: number
   /** Jobs of one owner that wait for a thread; beyond it they fail as `busy`, which is worth another try. */
   queueMax: number
   timeoutMs: number
-  heapMbMax: number
+}
+
+export interface ThreadJob<In> {
+  input: In
+  /** Whose turn it is. */
+  owner: string
+  transfer?: readonly Transferable[]
 }
 
 export type ThreadFailureReason = 'busy' | 'timeout' | 'out_of_memory' | 'crashed' | 'closed'
@@ -26,40 +40,54 @@ export class ThreadFailure extends Error {
   }
 }
 
-interface Job<In, Out> {
+interface Waiting {
   owner: string
-  input: In
+  work: ThreadWork
+  order: ThreadOrder
   transfer: readonly Transferable[]
-  resolve: (output: Out) => void
+  resolve: (output: unknown) => void
   reject: (failure: ThreadFailure) => void
 }
 
-interface Thread<In, Out> {
+interface Thread {
   worker: Worker
   isReady: boolean
-  job: Job<In, Out> | null
+  /** Modules that it has loaded, or is loading. */
+  loaded: Set<string>
+  job: Waiting | null
   timer: NodeJS.Timeout
 }
 
-/** Loading a module takes a tenth of a second; a machine under load may need seconds. */
+/** One account has at most two of them. */
+const THREADS = 3
+/** The text of a body of 40 MB, what is parsed from it and the copy that is posted back. Sources live outside the heap. */
+const HEAP_MB_MAX = 320
+/** Starting takes a tenth of a second; a machine under load may need seconds. */
 const STARTUP_MS_MAX = 30_000
 
-export class ThreadPool<In, Out> {
-  readonly #options: ThreadPoolOptions
-  readonly #threads = new Set<Thread<In, Out>>()
-  readonly #waiting = new RoundRobin<Job<In, Out>>()
+export class ThreadPool {
+  readonly #threadsMax: number
+  readonly #heapMbMax: number
+  readonly #threads = new Set<Thread>()
+  readonly #waiting = new RoundRobin<Waiting>()
+  /** By owner and kind of work. */
+  readonly #waitingCounts = new Tally()
   #isClosed = false
 
-  constructor(options: ThreadPoolOptions) {
-    this.#options = options
+  constructor({ threads = THREADS, heapMbMax = HEAP_MB_MAX }: ThreadPoolOptions = {}) {
+    this.#threadsMax = threads
+    this.#heapMbMax = heapMbMax
   }
 
   /** Rejects with a `ThreadFailure`. */
-  run(input: In, owner: string, transfer: readonly Transferable[] = []): Promise<Out> {
+  run<In, Out>(work: ThreadWork, { input, owner, transfer = [] }: ThreadJob<In>): Promise<Out> {
     if (this.#isClosed) return Promise.reject(new ThreadFailure('closed'))
-    if (this.#waiting.lengthOf(owner) >= this.#options.queueMax) return Promise.reject(new ThreadFailure('busy'))
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ owner, input, transfer, resolve, reject }, [owner])
+    const key = countKey(owner, work)
+    if (this.#waitingCounts.of(key) >= work.queueMax) return Promise.reject(new ThreadFailure('busy'))
+    return new Promise<Out>((resolve, reject) => {
+      const order = { module: work.module.href, input }
+      this.#waiting.push({ owner, work, order, transfer, resolve: resolve as Waiting['resolve'], reject }, [owner])
+      this.#waitingCounts.add(key)
       this.#dispatch()
     })
   }
@@ -67,56 +95,69 @@ export class ThreadPool<In, Out> {
   /** Stops every thread. Jobs that wait or run fail as `closed`. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (let job = this.#waiting.take(); job; job = this.#waiting.take()) job.reject(new ThreadFailure('closed'))
+    for (let job = this.#next(); job; job = this.#next()) job.reject(new ThreadFailure('closed'))
     await Promise.all([...this.#threads].map(thread => this.#replace(thread, 'closed')))
   }
 
   #dispatch(): void {
     for (const thread of this.#threads) {
       if (!thread.isReady || thread.job) continue
-      const busy = this.#busyOwners()
-      const job = this.#waiting.take(undefined, owner => !busy.has(owner))
+      const job = this.#next(this.#busyOwners())
       if (!job) break
       this.#start(thread, job)
     }
     const starting = [...this.#threads].filter(thread => !thread.isReady).length
-    if (this.#waiting.length > starting && this.#threads.size < this.#options.threads && !this.#isClosed) this.#spawn()
+    if (this.#waiting.length > starting && this.#threads.size < this.#threadsMax && !this.#isClosed) this.#spawn()
   }
 
   /** Owners that have as many threads as one may have: the last one is for somebody else. */
   #busyOwners(): ReadonlySet<string> {
     const counts = new Map<string, number>()
     for (const { job } of this.#threads) if (job) counts.set(job.owner, (counts.get(job.owner) ?? 0) + 1)
-    const ownMax = Math.max(1, this.#options.threads - 1)
+    const ownMax = Math.max(1, this.#threadsMax - 1)
     return new Set([...counts].filter(([, count]) => count >= ownMax).map(([owner]) => owner))
   }
 
-  #start(thread: Thread<In, Out>, job: Job<In, Out>): void {
+  #next(except: ReadonlySet<string> = new Set()): Waiting | undefined {
+    const job = this.#waiting.take(undefined, owner => !except.has(owner))
+    if (job) this.#waitingCounts.add(countKey(job.owner, job.work), -1)
+    return job
+  }
+
+  #start(thread: Thread, job: Waiting): void {
     thread.job = job
-    thread.timer = setTimeout(() => void this.#replace(thread, 'timeout'), this.#options.timeoutMs)
+    // The first job of its kind begins with loading the module, which is not held against it.
+    if (thread.loaded.has(job.order.module)) this.#limit(thread, job.work.timeoutMs)
+    else this.#limit(thread, STARTUP_MS_MAX)
+    thread.loaded.add(job.order.module)
     thread.worker.ref()
-    thread.worker.postMessage(job.input, job.transfer)
+    thread.worker.postMessage(job.order, job.transfer)
+  }
+
+  #limit(thread: Thread, milliseconds: number): void {
+    clearTimeout(thread.timer)
+    thread.timer = setTimeout(() => void this.#replace(thread, 'timeout'), milliseconds)
   }
 
   #spawn(): void {
     const worker = new Worker(new URL('./thread-start.ts', import.meta.url), {
-      workerData: { module: this.#options.module.href },
       // A thread needs no secrets from the environment, and none of our flags.
       env: {},
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMbMax, maxYoungGenerationSizeMb: 16 },
+      resourceLimits: { maxOldGenerationSizeMb: this.#heapMbMax, maxYoungGenerationSizeMb: 16 },
     })
     const timer = setTimeout(() => void this.#replace(thread, 'crashed'), STARTUP_MS_MAX)
-    const thread: Thread<In, Out> = { worker, isReady: false, job: null, timer }
+    const thread: Thread = { worker, isReady: false, loaded: new Set(), job: null, timer }
     this.#threads.add(thread)
-    worker.on('message', (message: 'ready' | Out) => this.#answer(thread, message))
+    worker.on('message', (message: unknown) => this.#answer(thread, message))
     worker.on('error', (error: NodeJS.ErrnoException) => {
       void this.#replace(thread, error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'out_of_memory' : 'crashed', error)
     })
     worker.on('exit', () => void this.#replace(thread, 'crashed'))
   }
 
-  #answer(thread: Thread<In, Out>, message: 'ready' | Out): void {
+  #answer(thread: Thread, message: unknown): void {
+    if (message === 'loaded') return thread.job ? this.#limit(thread, thread.job.work.timeoutMs) : undefined
     clearTimeout(thread.timer)
     if (message === 'ready') thread.isReady = true
     else thread.job?.resolve(message)
@@ -126,16 +167,18 @@ export class ThreadPool<In, Out> {
   }
 
   /** Gives a thread up, fails its job, and goes on with the others. */
-  async #replace(thread: Thread<In, Out>, reason: ThreadFailureReason, cause?: unknown): Promise<void> {
+  async #replace(thread: Thread, reason: ThreadFailureReason, cause?: unknown): Promise<void> {
     if (!this.#threads.delete(thread)) return
     clearTimeout(thread.timer)
     // A thread that never came up takes one job with it, so that a broken start cannot be tried for ever.
-    const job = thread.job ?? (thread.isReady ? null : this.#waiting.take())
+    const job = thread.job ?? (thread.isReady ? null : this.#next())
     job?.reject(new ThreadFailure(reason, cause))
     this.#dispatch()
     await thread.worker.terminate()
   }
 }
+
+const countKey = (owner: string, { module }: ThreadWork): string => `${owner} ${module.href}`
 
 /** Between threads a Buffer becomes a plain array of bytes; its memory is already the receiver's. */
 export const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>

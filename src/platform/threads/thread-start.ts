@@ -1,14 +1,48 @@
-// The first thing that a thread of a pool runs: it steps back behind the main thread, then loads its module. Loading alone
-// takes a good part of a second of a core, and a handful of threads that start together would keep everybody waiting.
+// What a thread of the pool runs: it steps back behind the main thread, then does one job after the other. The module of a
+// kind of work is loaded at its first job. Loading takes a good part of a second of a core, and a handful of threads that
+// start together would keep everybody waiting.
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
-import { workerData } from 'node:worker_threads'
+import { parentPort, type Transferable } from 'node:worker_threads'
+import { collectGarbage } from './collect-garbage.ts'
+
+export interface ThreadOrder {
+  module: string
+  input: unknown
+}
+
+/** What a module of work exports as `work`. */
+export type Work<In, Out> = (input: In) => Done<Out> | Promise<Done<Out>>
+
+export interface Done<Out> {
+  output: Out
+  /** Memory that is given away with it. */
+  transfer?: readonly Transferable[]
+  /** How much was worked on: memory is given back after a large job. */
+  bytes: number
+}
 
 /** A tenth of the weight of a thread at 0 in Linux's scheduler. Alone, it still gets the whole core. */
 const NICE = 10
+/** Work on more bytes than this is worth collecting after. */
+const COLLECT_BYTES_MIN = 1024 * 1024
+
+const port = parentPort
+if (!port) throw new Error('thread-start.ts runs as a worker thread')
+
+const modules = new Set<string>()
 
 giveWay()
-await import((workerData as { module: string }).module)
+port.on('message', async ({ module, input }: ThreadOrder) => {
+  const isFirst = !modules.has(module)
+  const { work } = (await import(module)) as { work: Work<unknown, unknown> }
+  if (isFirst) port.postMessage('loaded')
+  modules.add(module)
+  const { output, transfer = [], bytes } = await work(input)
+  port.postMessage(output, transfer)
+  if (bytes > COLLECT_BYTES_MIN) setImmediate(collectGarbage)
+})
+port.postMessage('ready')
 
 /** On Linux a priority belongs to a thread, and its id stands behind this link. Elsewhere nothing is changed. */
 function giveWay(): void {

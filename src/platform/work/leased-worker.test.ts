@@ -26,7 +26,7 @@ type Result = { kind: 'done' } | { kind: 'failed'; delayMs: number | null }
 const LIMITS: WorkLimits = {
   inFlight: { all: 100, new: 100, slow: 50 },
   perKey: { first: 2, max: 4, aheadMax: 4, quickMs: 1_000 },
-  whileCallersWait: { claimMax: 3, everyMs: 50 },
+  whileCallersWait: { claimMax: 3, everyMs: 60_000 },
 }
 
 /** The whole of a new worker, but for its table and its act. */

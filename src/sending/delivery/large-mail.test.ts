@@ -45,7 +45,7 @@ test('large mail of one account that waits for memory does not stop the mail of 
   await send(bulk, { to: Array.from({ length: 620 }, (_, n) => `bulk@d${n}.example`), text: 'x', unsubscribe: true })
   await world.db.transact(system('test'), async tx => {
     // Each takes all that one account may have.
-    await tx.run(sql`update messages set size = ${40 * MEGABYTE}`)
+    await tx.run(sql`update messages set size = ${28 * MEGABYTE}`)
     // A worker died while it held them, before any of them was begun.
     await tx.run(sql`update queue set is_suspect = true`)
   })
@@ -81,12 +81,12 @@ const aLargeMessage = (fields: object) =>
   ({
     id: crypto.randomUUID(),
     source: null,
-    size: 70 * MEGABYTE,
+    size: 50 * MEGABYTE,
     account_id: 'a',
     ...fields,
   }) as unknown as MessageToSend
 
-/** Over a budget of 160 MB: one message of 70 MB takes nearly all of it. Nothing of it gets as far as the database. */
+/** Over a budget of 112 MB: one message of 50 MB takes nearly all of it. Nothing of it gets as far as the database. */
 function aLargeMail(): { large: LargeMail; sources: Sources } {
   const keys = { keyOf: () => Promise.reject(new Error('the key cannot be opened')) }
   const sources = new Sources({ config: {} } as World, keys)

@@ -1,33 +1,36 @@
 // Large messages get their signature and their form on the wire in a thread: on the main thread 36 MB would keep everybody
 // waiting for a second.
 import { rememberWireForm } from '../../smtp/dot-stuff.ts'
-import { asBuffer, ThreadPool } from '../../platform/threads/thread-pool.ts'
+import { asBuffer, type ThreadPool, type ThreadWork } from '../../platform/threads/thread-pool.ts'
 import type { FinishedSource, UnfinishedSource } from './source-thread.ts'
 
 /** Smaller ones take a millisecond or two where they are. */
 export const LARGE_SOURCE_BYTES = 256 * 1024
 
+const FINISHING: ThreadWork = {
+  module: new URL('./source-thread.ts', import.meta.url),
+  // As many as are in flight.
+  queueMax: 1_000,
+  timeoutMs: 30_000,
+}
+
 export class LargeSources {
-  readonly #threads = new ThreadPool<UnfinishedSource, FinishedSource>({
-    module: new URL('./source-thread.ts', import.meta.url),
-    threads: 2,
-    // As many as are in flight.
-    queueMax: 1_000,
-    timeoutMs: 30_000,
-    // Sources live outside the heap.
-    heapMbMax: 128,
-  })
+  readonly #threads: ThreadPool
+
+  constructor(threads: ThreadPool) {
+    this.#threads = threads
+  }
 
   /** The source as it is sent. It is given away, and must be in memory of its own. */
   async finish(source: Buffer, signing: UnfinishedSource['signing'], owner: string): Promise<Buffer> {
-    const finished = await this.#threads.run({ source, signing }, owner, [source.buffer as ArrayBuffer])
+    const finished = await this.#threads.run<UnfinishedSource, FinishedSource>(FINISHING, {
+      input: { source, signing },
+      owner,
+      transfer: [source.buffer as ArrayBuffer],
+    })
     const { hasBareLineBreak, content } = finished
     const final = asBuffer(finished.source)
     rememberWireForm(final, { content: content ? asBuffer(content) : final, hasBareLineBreak })
     return final
-  }
-
-  close(): Promise<void> {
-    return this.#threads.close()
   }
 }

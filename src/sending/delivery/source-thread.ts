@@ -1,11 +1,11 @@
-// The thread in which large messages get their final form: the signature over their bytes, and the form they have on the
+// Gives large messages their final form, in a thread: the signature over their bytes, and the form they have on the
 // wire. Each step walks through all of up to 36 MB.
 import type { KeyObject } from 'node:crypto'
-import { parentPort } from 'node:worker_threads'
 import { signDkim } from '../../mail/dkim/sign.ts'
 import { wireForm } from '../../smtp/dot-stuff.ts'
 import { prependLines } from '../../mail/mime/headers.ts'
-import { COLLECT_BYTES_MIN, collectGarbage } from '../../platform/threads/collect-garbage.ts'
+import { asBuffer } from '../../platform/threads/thread-pool.ts'
+import type { Work } from '../../platform/threads/thread-start.ts'
 
 export interface UnfinishedSource {
   source: Uint8Array
@@ -20,21 +20,15 @@ export interface FinishedSource {
   hasBareLineBreak: boolean
 }
 
-const port = parentPort
-if (!port) throw new Error('source-thread.ts runs as a worker thread')
-
 async function finish({ source: bytes, signing }: UnfinishedSource): Promise<FinishedSource> {
-  const unsigned = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const unsigned = asBuffer(bytes)
   const source = signing ? prependLines(unsigned, await signDkim({ source: unsigned, ...signing })) : unsigned
   const { content, hasBareLineBreak } = wireForm(source)
   return { source, content: content === source ? null : content, hasBareLineBreak }
 }
 
-port.on('message', async (unfinished: UnfinishedSource) => {
-  const finished = await finish(unfinished)
-  const memory = [finished.source, finished.content].flatMap(bytes => (bytes ? [bytes.buffer as ArrayBuffer] : []))
-  const { byteLength } = finished.source
-  port.postMessage(finished, memory)
-  if (byteLength > COLLECT_BYTES_MIN) setImmediate(collectGarbage)
-})
-port.postMessage('ready')
+export const work: Work<UnfinishedSource, FinishedSource> = async unfinished => {
+  const output = await finish(unfinished)
+  const transfer = [output.source, output.content].flatMap(bytes => (bytes ? [bytes.buffer as ArrayBuffer] : []))
+  return { output, transfer, bytes: output.source.byteLength }
+}

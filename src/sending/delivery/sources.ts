@@ -50,7 +50,7 @@ export class Sources {
   readonly #world: World
   readonly #keys: SigningKeys
   readonly #signers = new Signers()
-  readonly #largeSources = new LargeSources()
+  readonly #largeSources: LargeSources
   readonly #large = new ByteBudget(LARGE_BYTES_MAX)
   /** Large messages that are being sent, or that wait for room. */
   readonly #shared = new WeakMap<MessageToSend, Shared>()
@@ -60,10 +60,11 @@ export class Sources {
   constructor(world: World, keys: SigningKeys) {
     this.#world = world
     this.#keys = keys
+    this.#largeSources = new LargeSources(world.threads)
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#signers.close(), this.#largeSources.close()])
+    await this.#signers.close()
   }
 
   /** Room for a large message, or null when there is none now. */

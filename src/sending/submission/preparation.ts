@@ -1,7 +1,7 @@
 // Preparing submitted mail: small messages at once, large ones in a thread, because checking and rewriting 35 MB takes a
 // good part of a second of the main thread.
 import { refuse } from '../../platform/refusal.ts'
-import { asBuffer, ThreadFailure, ThreadPool } from '../../platform/threads/thread-pool.ts'
+import { asBuffer, ThreadFailure, type ThreadPool, type ThreadWork } from '../../platform/threads/thread-pool.ts'
 import type { Submission } from '../messages/submission.ts'
 import { prepareMail, type MailOrder } from './prepare-mail.ts'
 import type { PreparedMail } from './prepare-thread.ts'
@@ -10,30 +10,33 @@ import { SmtpRefusal } from './reply.ts'
 /** Smaller ones take a millisecond or two where they are. */
 const SMALL_BYTES_MAX = 64 * 1024
 
+const PREPARING: ThreadWork = {
+  module: new URL('./prepare-thread.ts', import.meta.url),
+  queueMax: 200,
+  timeoutMs: 10_000,
+}
+
 export class Preparation {
-  readonly #threads = new ThreadPool<MailOrder, PreparedMail>({
-    module: new URL('./prepare-thread.ts', import.meta.url),
-    threads: 2,
-    queueMax: 200,
-    timeoutMs: 10_000,
-    // Sources live outside the heap.
-    heapMbMax: 192,
-  })
+  readonly #threads: ThreadPool
+
+  constructor(threads: ThreadPool) {
+    this.#threads = threads
+  }
 
   /** The source is given away. Rejects with what `prepareMail` throws. */
   async prepare(order: MailOrder): Promise<Submission> {
     if (order.source.length <= SMALL_BYTES_MAX) return prepareMail(order)
     try {
-      const answer = await this.#threads.run(order, order.login.accountId, [order.source.buffer as ArrayBuffer])
+      const answer = await this.#threads.run<MailOrder, PreparedMail>(PREPARING, {
+        input: order,
+        owner: order.login.accountId,
+        transfer: [order.source.buffer as ArrayBuffer],
+      })
       if ('submission' in answer) return withBuffers(answer.submission)
       throw 'reply' in answer ? new SmtpRefusal(answer.reply) : refuse(answer.refusal.code, answer.refusal.message)
     } catch (error) {
       throw error instanceof ThreadFailure ? refusalOf(error) : error
     }
-  }
-
-  close(): Promise<void> {
-    return this.#threads.close()
   }
 }
 

@@ -1,7 +1,7 @@
-// The thread in which large submitted messages are prepared. It answers with the submission or with the refusal.
-import { parentPort } from 'node:worker_threads'
+// Prepares large submitted messages, in a thread. It answers with the submission or with the refusal.
 import { Refusal, type RefusalCode } from '../../platform/refusal.ts'
-import { COLLECT_BYTES_MIN, collectGarbage } from '../../platform/threads/collect-garbage.ts'
+import { asBuffer } from '../../platform/threads/thread-pool.ts'
+import type { Work } from '../../platform/threads/thread-start.ts'
 import type { Submission } from '../messages/submission.ts'
 import { prepareMail, type MailOrder } from './prepare-mail.ts'
 import { SmtpRefusal } from './reply.ts'
@@ -11,13 +11,9 @@ export type PreparedMail =
   | { refusal: { code: RefusalCode; message: string } }
   | { reply: string }
 
-const port = parentPort
-if (!port) throw new Error('prepare-thread.ts runs as a worker thread')
-
 function prepare(order: MailOrder): PreparedMail {
   try {
-    const { buffer, byteOffset, byteLength } = order.source
-    return { submission: prepareMail({ ...order, source: Buffer.from(buffer, byteOffset, byteLength) }) }
+    return { submission: prepareMail({ ...order, source: asBuffer(order.source) }) }
   } catch (error) {
     if (error instanceof Refusal) return { refusal: { code: error.code, message: error.message } }
     if (error instanceof SmtpRefusal) return { reply: error.reply }
@@ -25,11 +21,9 @@ function prepare(order: MailOrder): PreparedMail {
   }
 }
 
-port.on('message', (order: MailOrder) => {
-  const { byteLength } = order.source
-  const prepared = prepare(order)
-  const isLarge = 'submission' in prepared && prepared.submission.source.buffer.byteLength > 65_536
-  port.postMessage(prepared, isLarge ? [prepared.submission.source.buffer as ArrayBuffer] : [])
-  if (byteLength > COLLECT_BYTES_MIN) setImmediate(collectGarbage)
-})
-port.postMessage('ready')
+export const work: Work<MailOrder, PreparedMail> = order => {
+  const bytes = order.source.byteLength
+  const output = prepare(order)
+  const isLarge = 'submission' in output && output.submission.source.buffer.byteLength > 65_536
+  return { output, transfer: isLarge ? [output.submission.source.buffer as ArrayBuffer] : [], bytes }
+}

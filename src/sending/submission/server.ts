@@ -49,11 +49,12 @@ interface HeldLogin {
 export class SubmissionServer {
   readonly #options: SubmissionOptions
   readonly #listener: SmtpListener<HeldLogin, Address>
-  readonly #preparation = new Preparation()
+  readonly #preparation: Preparation
 
   constructor(options: SubmissionOptions) {
     const { world, tls, limits, trustsClearText = isLoopback } = options
     this.#options = options
+    this.#preparation = new Preparation(world.threads)
     this.#listener = new SmtpListener<HeldLogin, Address>(
       {
         host: world.config.MX_HOST,
@@ -81,9 +82,8 @@ export class SubmissionServer {
     return this.#listener.listen({ port: SMTP_PORT, host: HOST })
   }
 
-  async close(): Promise<void> {
-    await this.#listener.close()
-    await this.#preparation.close()
+  close(): Promise<void> {
+    return this.#listener.close()
   }
 
   async #authenticate(attempt: LoginAttempt, { ip }: SmtpClient): Promise<{ login: HeldLogin } | string> {

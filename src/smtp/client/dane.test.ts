@@ -4,7 +4,8 @@ import { createHash, X509Certificate } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
 import { steerableClock } from '../../platform/clock.ts'
 import { aCertificate, anAuthority, anImpostor, type Certified } from './certificates.fixture.ts'
-import { isUsable, isVouchedFor, type Tlsa } from './dane.ts'
+import type { Tlsa } from '../../platform/net/dns.ts'
+import { isUsable, isVouchedFor } from './dane.ts'
 import { aZone, type FakeDns, type Name } from './fake-dns.fixture.ts'
 import { aServer, type FakeServer } from './fake-smtp.fixture.ts'
 import { TlsPolicies } from './tls-policies.ts'
@@ -160,14 +161,14 @@ test('DANE is not asked for where the resolvers were not named by the operator, 
   const dns = {
     tlsa: async (name: string) => {
       asked.push(name)
-      return { kind: 'found' as const, value: [tlsa(3, 1, 1, own)] }
+      return { kind: 'found' as const, values: [tlsa(3, 1, 1, own)] }
     },
   }
   const hop = { key: 'k', host: 'mx.receiver.test', port: 25, isStatic: false, auth: null, preference: 0 }
   const demands = { mustVerify: false, requireTls: false }
   const clock = steerableClock()
-  const untrusted = new TlsPolicies({ clock, dns, isDaneTrusted: false })
-  const trusted = new TlsPolicies({ clock, dns, isDaneTrusted: true })
+  const untrusted = new TlsPolicies({ clock, dns: { ...dns, isValidating: false } })
+  const trusted = new TlsPolicies({ clock, dns: { ...dns, isValidating: true } })
 
   assert.equal((await untrusted.policyFor(hop, demands)).kind, 'opportunistic')
   assert.equal((await trusted.policyFor({ ...hop, isStatic: true }, demands)).kind, 'opportunistic')

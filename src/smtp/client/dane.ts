@@ -3,17 +3,8 @@
 // node:dns does not tell whether an answer was validated (the AD bit), so this is only used when the operator has named
 // resolvers in DNS_SERVERS: they must validate DNSSEC themselves and be reached over a trusted path.
 import { createHash, X509Certificate } from 'node:crypto'
+import type { Tlsa } from '../../platform/net/dns.ts'
 import type { DetailedPeerCertificate } from 'node:tls'
-
-export interface Tlsa {
-  /** 2: an authority that must have signed the host's certificate; 3: the host's certificate itself. */
-  usage: number
-  /** 0: the whole certificate; 1: its public key. */
-  selector: number
-  /** 0: the bytes; 1: their SHA-256; 2: their SHA-512. */
-  matching: number
-  data: Buffer
-}
 
 /** Usages 0 and 1 add nothing where nobody agrees on authorities; they do not count (RFC 7672 §3.1.3). */
 export function isUsable({ usage, selector, matching, data }: Tlsa): boolean {

@@ -3,10 +3,10 @@
 import { X509Certificate } from 'node:crypto'
 import { request } from 'node:https'
 import { checkServerIdentity, rootCertificates, type PeerCertificate } from 'node:tls'
-import type { Answer } from './mail-dns.ts'
+import type { DnsAnswer } from '../../platform/net/dns.ts'
 
 export interface PolicyFetch {
-  addressesOf: (name: string) => Answer<string[]> | Promise<Answer<string[]>>
+  addressesOf: (name: string) => DnsAnswer<string> | Promise<DnsAnswer<string>>
   mayConnect: (address: string) => boolean
   port: number
   timeoutMs: number
@@ -20,7 +20,7 @@ export async function fetchPolicyText(domain: string, options: PolicyFetch): Pro
   const host = `mta-sts.${domain}`
   const answer = await options.addressesOf(host)
   if (answer.kind !== 'found') throw new Error(`${host} has no address`)
-  const address = answer.value.find(candidate => options.mayConnect(candidate))
+  const address = answer.values.find(candidate => options.mayConnect(candidate))
   if (!address) throw new Error(`${host} has no public address`)
   return await get(host, address, options)
 }

@@ -1,7 +1,7 @@
 // MTA-STS (RFC 8461): what a domain demands of those who send to it, learned over HTTPS and remembered for as long as
 // the domain asked, so that someone who later tampers with DNS cannot take it back.
 import type { Clock } from '../../platform/clock.ts'
-import type { Answer } from './mail-dns.ts'
+import type { DnsAnswer } from '../../platform/net/dns.ts'
 import { readPolicy, readPolicyId, type StsPolicy } from './mta-sts-policy.ts'
 
 interface Known {
@@ -13,7 +13,7 @@ interface Known {
 
 export interface StsOptions {
   clock: Clock
-  txt: (name: string) => Answer<string[][]> | Promise<Answer<string[][]>>
+  txt: (name: string) => DnsAnswer<string> | Promise<DnsAnswer<string>>
   fetchText: (domain: string) => Promise<string>
 }
 
@@ -53,8 +53,7 @@ export class StsPolicies {
 
   async #idOf(domain: string): Promise<string | null> {
     const answer = await this.#options.txt(`_mta-sts.${domain}`)
-    // A record may come in several strings, which belong together.
-    return answer.kind === 'found' ? readPolicyId(answer.value.map(strings => strings.join(''))) : null
+    return answer.kind === 'found' ? readPolicyId(answer.values) : null
   }
 
   async #fetch(domain: string): Promise<StsPolicy | null> {

@@ -3,12 +3,12 @@
 import { randomInt } from 'node:crypto'
 import type { Clock } from '../../platform/clock.ts'
 import type { SmtpRoute } from '../../platform/config.ts'
-import { NEGATIVE_TTL_MS, RECORD_TTL_MS, type MailDns, type MxRecord } from './mail-dns.ts'
+import { NEGATIVE_TTL_MS, RECORD_TTL_MS, type Dns, type MxHost } from '../../platform/net/dns.ts'
 import { allowsHost } from './mta-sts-policy.ts'
 import type { StsPolicies } from './mta-sts.ts'
 import { Failure } from './outcome.ts'
 import type { Penalties } from './penalties.ts'
-import { SharedCache, type Loaded } from './shared-cache.ts'
+import { SharedCache, type Loaded } from '../../platform/shared-cache.ts'
 
 export interface Hop {
   /** Connections to hops with the same key are interchangeable. */
@@ -29,7 +29,7 @@ export interface NextHopsOptions {
   routes: readonly SmtpRoute[]
   mxPort: number
   clock: Clock
-  dns: Pick<MailDns, 'mx' | 'addresses'>
+  dns: Pick<Dns, 'mx' | 'cached'>
   sts: Pick<StsPolicies, 'enforcedFor'>
 }
 
@@ -59,7 +59,7 @@ export class NextHops {
     const found = await this.#findHosts(domain)
     if (found instanceof Failure) return { value: { kind: 'none', failure: found }, ttlMs: NEGATIVE_TTL_MS }
     const policy = await this.#options.sts.enforcedFor(domain)
-    const allowed = policy ? found.filter(({ exchange }) => allowsHost(policy, exchange)) : found
+    const allowed = policy ? found.filter(({ host }) => allowsHost(policy, host)) : found
     if (allowed.length === 0) {
       // Either DNS or the policy is being tampered with or changed just now: wait, do not bounce (RFC 8461 §4.2).
       const failure = new Failure({ phase: 'tls', reason: 'no MX host of the domain is allowed by its MTA-STS policy' })
@@ -69,29 +69,28 @@ export class NextHops {
     return { value: { kind: 'hops', hops, mustVerify: policy !== null }, ttlMs: RECORD_TTL_MS }
   }
 
-  async #findHosts(domain: string): Promise<MxRecord[] | Failure> {
+  async #findHosts(domain: string): Promise<MxHost[] | Failure> {
     const { dns } = this.#options
     const mx = await dns.mx(domain)
     if (mx.kind === 'failed') return new Failure({ phase: 'dns', reason: mx.reason })
     if (mx.kind === 'found') {
-      const sorted = mx.value.toSorted((a, b) => a.preference - b.preference)
-      const names = new Map(sorted.toReversed().map(record => [record.exchange, record]))
-      const hosts = sorted.filter(record => record.exchange !== '' && names.get(record.exchange) === record)
+      const names = new Map(mx.values.toReversed().map(record => [record.host, record]))
+      const hosts = mx.values.filter(record => record.host !== '' && names.get(record.host) === record)
       if (hosts.length > 0) return hosts
       // A single MX of "." (RFC 7505): the domain says that it takes no mail.
       return new Failure({ phase: 'dns', reason: 'the domain accepts no mail', isPermanent: true, code: '5.1.10' })
     }
     if (mx.isNxdomain) return noSuchDomain()
-    const own = await dns.addresses(domain)
+    const own = await dns.cached.addresses(domain)
     if (own.kind === 'failed') return new Failure({ phase: 'dns', reason: own.reason })
-    if (own.kind === 'found') return [{ exchange: domain, preference: 0 }]
+    if (own.kind === 'found') return [{ host: domain, priority: 0 }]
     if (own.isNxdomain) return noSuchDomain()
     return new Failure({ phase: 'dns', reason: 'the domain has no mail host', isPermanent: true, code: '5.4.4' })
   }
 
-  #hop({ exchange, preference }: MxRecord): Hop {
+  #hop({ host, priority: preference }: MxHost): Hop {
     const port = this.#options.mxPort
-    return { key: `mx ${exchange} ${port}`, host: exchange, port, isStatic: false, auth: null, preference }
+    return { key: `mx ${host} ${port}`, host, port, isStatic: false, auth: null, preference }
   }
 }
 

@@ -46,7 +46,6 @@ export type Outcome =
   | { kind: 'fault'; phase: Phase; reason: string; host: string | null; isPermanent: boolean; code?: string }
 
 export interface Timeouts {
-  dnsMs: number
   connectMs: number
   greetingMs: number
   /** One command and its reply: EHLO, STARTTLS with its handshake, AUTH, MAIL, RCPT, RSET. */
@@ -68,7 +67,6 @@ export interface Timeouts {
 // The promises of the service, where it makes them; the rest from RFC 5321 §4.5.3.2 and RFC 8461 §3.3, shortened
 // where a waiting sender would lose more than a patient one gains.
 export const DEFAULT_TIMEOUTS: Timeouts = {
-  dnsMs: 10_000,
   connectMs: 30_000,
   greetingMs: 60_000,
   commandMs: 60_000,

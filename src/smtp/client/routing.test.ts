@@ -8,8 +8,7 @@ import { aServer, type Answer, type FakeServer } from './fake-smtp.fixture.ts'
 import { openSession } from './open-session.ts'
 import { DEFAULT_TIMEOUTS, type Failure } from './outcome.ts'
 import { OPPORTUNISTIC } from './tls-policy.ts'
-import type { TransportOptions } from './transport.ts'
-import { anEnvelope, aTransport, brief, hostOf, routesTo, until } from './transport.fixture.ts'
+import { anEnvelope, aTransport, brief, hostOf, routesTo, until, type TestTransport } from './transport.fixture.ts'
 
 const MX1 = 'mx1.receiver.test'
 const MX2 = 'mx2.receiver.test'
@@ -26,7 +25,7 @@ const twoHosts = (preferences: [number, number] = [10, 20]): Record<string, Name
   [MX2]: { A: ['127.0.0.2'] },
 })
 
-const byMx = (server: FakeServer, dns: { server: string }): Partial<TransportOptions> => ({
+const byMx = (server: FakeServer, dns: { server: string }): TestTransport => ({
   dnsServers: [dns.server],
   mxPort: server.port,
 })
@@ -214,7 +213,7 @@ test('what DNS says decides whether a fault is for good', async t => {
   await Promise.all(
     cases.map(async ([zone, expected]) => {
       const dns = await aZone(t, zone)
-      const transport = aTransport(t, { dnsServers: [dns.server], timeouts: { dnsMs: 900 } })
+      const transport = aTransport(t, { dnsServers: [dns.server], dnsMs: 900 })
       const recipients = ['b@receiver.test', 'c@receiver.test']
       const outcomes = await transport.send('receiver.test', anEnvelope({ recipients }))
       assert.deepEqual(outcomes.map(brief), [expected, expected], JSON.stringify(zone))

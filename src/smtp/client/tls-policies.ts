@@ -2,18 +2,17 @@
 // and the sender demand.
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../platform/clock.ts'
-import { isUsable, type Tlsa } from './dane.ts'
-import { NEGATIVE_TTL_MS, RECORD_TTL_MS, type MailDns } from './mail-dns.ts'
+import { isUsable } from './dane.ts'
+import { NEGATIVE_TTL_MS, RECORD_TTL_MS, type Dns, type Tlsa } from '../../platform/net/dns.ts'
 import type { Hop } from './next-hops.ts'
 import { Failure } from './outcome.ts'
-import { SharedCache, type Loaded } from './shared-cache.ts'
+import { SharedCache, type Loaded } from '../../platform/shared-cache.ts'
 import { OPPORTUNISTIC, REQUIRED, VERIFIED, type TlsPolicy } from './tls-policy.ts'
 
 export interface TlsPoliciesOptions {
   clock: Clock
-  dns: Pick<MailDns, 'tlsa'>
+  dns: Pick<Dns, 'tlsa' | 'isValidating'>
   /** The resolvers were named by the operator, so that they can be trusted to validate (see `dane.ts`). */
-  isDaneTrusted: boolean
 }
 
 export interface Demands {
@@ -40,7 +39,7 @@ export class TlsPolicies {
 
   /** Rejects with a `Failure` when it cannot be known: then nothing may be sent to that host. */
   policyFor(hop: Hop, demands: Demands): TlsPolicy | Promise<TlsPolicy> {
-    return hop.isStatic || !this.#options.isDaneTrusted ? asked(demands) : this.#strictest(hop, demands)
+    return hop.isStatic || !this.#options.dns.isValidating ? asked(demands) : this.#strictest(hop, demands)
   }
 
   async #strictest(hop: Hop, demands: Demands): Promise<TlsPolicy> {
@@ -53,7 +52,7 @@ export class TlsPolicies {
 
   async #load(name: string): Promise<Loaded<TlsPolicy | Failure | null>> {
     const answer = await this.#options.dns.tlsa(name)
-    if (answer.kind === 'found') return { value: policyOf(answer.value), ttlMs: RECORD_TTL_MS }
+    if (answer.kind === 'found') return { value: policyOf(answer.values), ttlMs: RECORD_TTL_MS }
     if (answer.kind === 'none' || NO_TLSA_CODES.has(answer.code)) return { value: null, ttlMs: NEGATIVE_TTL_MS }
     // Whoever can suppress the records could else strip the encryption off: wait (RFC 7672 §2.1.2).
     const failure = new Failure({ phase: 'dns', reason: `its TLSA records cannot be had: ${answer.reason}` })
@@ -65,7 +64,7 @@ const asked = ({ mustVerify, requireTls }: Demands): TlsPolicy =>
   mustVerify ? VERIFIED : requireTls ? REQUIRED : OPPORTUNISTIC
 
 /** The resolver itself, which is trusted, does not serve this type. */
-const NO_TLSA_CODES = new Set(['ENOTIMP', 'EREFUSED', 'EFORMERR'])
+const NO_TLSA_CODES = new Set(['NOTIMP', 'REFUSED', 'FORMERR'])
 
 function policyOf(records: readonly Tlsa[]): TlsPolicy {
   const usable = records.filter(isUsable)

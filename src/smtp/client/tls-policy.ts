@@ -1,5 +1,5 @@
 // What a connection to a host must prove about its encryption before mail goes over it.
-import type { Tlsa } from './dane.ts'
+import type { Tlsa } from '../../platform/net/dns.ts'
 
 export type TlsPolicy = {
   /** Connections opened under the same key are alike. */

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { cidrList } from '../../platform/net/cidr.ts'
+import { Dns } from '../../platform/net/dns.ts'
 import type { FakeServer } from './fake-smtp.fixture.ts'
 import type { SendResult } from './outcome.ts'
 import { Transport, type Envelope, type TransportOptions } from './transport.ts'
 
 /** Generous, so that a busy machine fails nothing; a test shortens the one it is about. */
 const TIMEOUTS = {
-  dnsMs: 4_000,
   connectMs: 8_000,
   greetingMs: 8_000,
   commandMs: 8_000,
@@ -20,11 +20,19 @@ const TIMEOUTS = {
   closeMs: 1_000,
 }
 
-export function aTransport(t: TestContext, options: Partial<TransportOptions> = {}): Transport {
+export interface TestTransport extends Partial<TransportOptions> {
+  dnsServers?: readonly string[]
+  dnsMs?: number
+}
+
+export function aTransport(
+  t: TestContext,
+  { dnsServers = [], dnsMs = 4_000, ...options }: TestTransport = {},
+): Transport {
   const transport = new Transport({
     helloName: 'sender.test',
     routes: [],
-    dnsServers: [],
+    dns: new Dns({ servers: dnsServers, timeoutMs: dnsMs, ...(options.clock && { clock: options.clock }) }),
     allowPrivate: cidrList(['127.0.0.0/8', '::1']),
     ...options,
     timeouts: { ...TIMEOUTS, ...options.timeouts },

@@ -5,9 +5,9 @@ import { isIP, isIPv6 } from 'node:net'
 import { systemClock, type Clock } from '../../platform/clock.ts'
 import type { SmtpRoute } from '../../platform/config.ts'
 import type { CidrList } from '../../platform/net/cidr.ts'
+import type { Dns } from '../../platform/net/dns.ts'
 import { mayConnect } from '../../platform/net/address-guard.ts'
 import type { Connection } from './connection.ts'
-import { MailDns } from './mail-dns.ts'
 import { fetchPolicyText } from './mta-sts-fetch.ts'
 import { StsPolicies } from './mta-sts.ts'
 import { inOrder, NextHops, type Hop } from './next-hops.ts'
@@ -35,8 +35,8 @@ export type { Envelope, Outcome, Phase, Timeouts } from './outcome.ts'
 export interface TransportOptions {
   helloName: string
   routes: readonly SmtpRoute[]
-  /** Empty: the system's. Named ones are trusted to validate DNSSEC, which turns DANE on. */
-  dnsServers: readonly string[]
+  /** One that validates turns DANE on. */
+  dns: Dns
   allowPrivate: CidrList
   connectionsPerHostMax?: number
   connectionsMax?: number
@@ -73,7 +73,7 @@ export class Transport {
   readonly #settings: SessionSettings
   readonly #allowPrivate: CidrList
   readonly #penalties: Penalties
-  readonly #dns: MailDns
+  readonly #dns: Dns
   readonly #nextHops: NextHops
   readonly #tlsPolicies: TlsPolicies
   readonly #pool: Pool
@@ -81,24 +81,23 @@ export class Transport {
   readonly #sockets = new Set<Connection>()
 
   constructor(options: TransportOptions) {
-    const { routes, dnsServers, helloName, clock = systemClock(), trustedCertificates: trusted = [] } = options
+    const { routes, dns, helloName, clock = systemClock(), trustedCertificates: trusted = [] } = options
     const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
     this.#settings = { helloName, timeouts, clock, trusted }
     this.#allowPrivate = options.allowPrivate
     this.#penalties = new Penalties(clock)
-    const dns = new MailDns({ servers: dnsServers, timeoutMs: timeouts.dnsMs, clock })
     this.#dns = dns
     const fetching = {
-      addressesOf: (name: string) => dns.addresses(name),
+      addressesOf: (name: string) => dns.cached.addresses(name),
       mayConnect: (address: string) => mayConnect(address, options.allowPrivate),
       port: options.mtaStsPort ?? 443,
       timeoutMs: timeouts.policyMs,
       trusted,
     }
     const fetchText = (domain: string): Promise<string> => fetchPolicyText(domain, fetching)
-    const sts = new StsPolicies({ clock, txt: name => dns.txt(name), fetchText })
+    const sts = new StsPolicies({ clock, txt: name => dns.cached.txt(name), fetchText })
     this.#nextHops = new NextHops({ routes, mxPort: options.mxPort ?? 25, clock, dns, sts })
-    this.#tlsPolicies = new TlsPolicies({ clock, dns, isDaneTrusted: dnsServers.length > 0 })
+    this.#tlsPolicies = new TlsPolicies({ clock, dns })
     this.#pool = new Pool({
       perHostMax: options.connectionsPerHostMax ?? CONNECTIONS_PER_HOST_MAX,
       totalMax: options.connectionsMax ?? CONNECTIONS_MAX,
@@ -254,7 +253,7 @@ export class Transport {
     { isIpv4First }: { isIpv4First: boolean },
   ): Promise<string[]> {
     if (hop.isStatic && isIP(hop.host) !== 0) return [hop.host]
-    let answer = await this.#dns.addresses(hop.host)
+    let answer = await this.#dns.cached.addresses(hop.host)
     if (hop.isStatic && answer.kind !== 'found') answer = await this.#dns.systemAddresses(hop.host)
     if (answer.kind === 'failed') throw new Failure({ phase: 'dns', reason: answer.reason })
     // A name that the operator gave is the operator's to mend; no message may bounce for it.
@@ -262,7 +261,7 @@ export class Transport {
     if (answer.kind === 'none') {
       throw new Failure({ phase: 'dns', reason: 'has no address', isPermanent: true, code: '5.4.4' })
     }
-    const reachable = answer.value.filter(mayReach)
+    const reachable = answer.values.filter(mayReach)
     if (reachable.length === 0) {
       const reason = 'has only addresses that mail must not be sent to'
       throw new Failure({ phase: 'dns', reason, isPermanent: true, code: '5.4.4' })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { TestClient } from './client.fixture.ts'
-import { networkOf } from './listener.ts'
+import { networkOf } from '../../platform/net/cidr.ts'
 import { LOGIN, openPort, takesPassword, until } from './port.fixture.ts'
 
 test('commands out of order are refused', async t => {
@@ -199,10 +199,10 @@ test('connections beyond the limit of an address or of all are turned away, and 
 
 test('an address in IPv6 counts with its /64', () => {
   assert.equal(networkOf('10.0.0.1'), '10.0.0.1')
-  assert.equal(networkOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2')
+  assert.equal(networkOf('2001:db8:1:2:3:4:5:6'), '2001:0db8:0001:0002')
   assert.equal(networkOf('2001:db8:1:2::9'), networkOf('2001:db8:1:2:ffff::'))
-  assert.equal(networkOf('2001:db8::1'), '2001:db8:0:0')
-  assert.equal(networkOf('::1'), '0:0:0:0')
+  assert.equal(networkOf('2001:db8::1'), '2001:0db8:0000:0000')
+  assert.equal(networkOf('::1'), '0000:0000:0000:0000')
 })
 
 test('silence, a trickle and a stalled message are cut', async t => {

@@ -8,6 +8,7 @@ import { SMTP_LIMITS, type SmtpDoor, type SmtpLimits } from './door.ts'
 import { SmtpSession } from './session.ts'
 import { InflowBudget } from '../../platform/fairness/inflow-budget.ts'
 import { Tally } from '../../platform/fairness/tally.ts'
+import { networkOf } from '../../platform/net/cidr.ts'
 
 export class SmtpListener<Login, Recipient> {
   readonly #door: SmtpDoor<Login, Recipient>
@@ -159,13 +160,3 @@ const TOO_MANY = '421 4.7.0 Too many connections; try again later'
 
 /** A dual-stack socket reports IPv4 peers as ::ffff:1.2.3.4. */
 const plainAddress = (ip: string): string => ip.replace(/^::ffff:(?=\d+\.)/i, '')
-
-/** What counts as one address: in IPv6 a customer has a whole /64 to draw from. */
-export function networkOf(ip: string): string {
-  if (!ip.includes(':')) return ip
-  const [head = '', tail] = ip.split('%')[0]!.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const rest = tail ? tail.split(':') : []
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - rest.length)
-  return [...groups, ...Array<string>(zeros).fill('0'), ...rest].slice(0, 4).join(':')
-}

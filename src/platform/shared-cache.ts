@@ -1,5 +1,5 @@
 // A bounded cache in front of a slow question. Those who ask the same while it is being answered share the answer.
-import type { Clock } from '../../platform/clock.ts'
+import type { Clock } from './clock.ts'
 
 export interface Loaded<T> {
   value: T
