@@ -28,7 +28,7 @@ export class LeasedWorker<Item extends object, Result> {
   readonly #inFlight = new Set<Leased<Item>>()
   readonly #stopping = new AbortController()
   #recheckedAt = 0
-  #claimedAt = 0
+  #claimedAt = -Infinity
   /** The last claim left something out: for want of room in all, or of an account that has its share. */
   #isShort = false
   #endedWhileShort = 0
