@@ -26,7 +26,7 @@ type Result = { kind: 'done' } | { kind: 'failed'; delayMs: number | null }
 const LIMITS: WorkLimits = {
   inFlight: { all: 100, new: 100, slow: 50 },
   perKey: { first: 2, max: 4, aheadMax: 4, quickMs: 1_000 },
-  whileCallersWait: { claimMax: 3, everyMs: 50 },
+  whileCallersWait: { claimMax: 3, everyMs: 60_000 },
 }
 
 /** The whole of a new worker, but for its table and its act. */
@@ -225,6 +225,23 @@ test('when the process ends, what was not begun is free, and a result that canno
   await jobs.idle(2_000)
   away.is = false
   assert.equal((await rows()).filter(row => row.is_leased).length, 2, 'their leases give them back')
+})
+
+test('what was claimed and could not be prepared is free for others', async () => {
+  const { world, add, rows, worker } = await aSite()
+  await add('a', 2)
+  const prepare = () => Promise.reject(new Error('the database was lost'))
+  const unprepared = new LeasedWorker(
+    { ...world, metrics: createMetrics() },
+    { ...scheduledJobs(async () => {}), prepare },
+  )
+  await assert.rejects(unprepared.takeNext(), /was lost/)
+  assert.ok((await rows()).every(row => !row.is_leased && row.attempts === 0))
+  await workUntil(
+    'another does them',
+    worker(async () => {}),
+    async () => (await rows()).every(row => row.status === 'done'),
+  )
 })
 
 test('a key that hangs has two under way and keeps nobody else waiting', async () => {

@@ -28,7 +28,7 @@ export class LeasedWorker<Item extends object, Result> {
   readonly #inFlight = new Set<Leased<Item>>()
   readonly #stopping = new AbortController()
   #recheckedAt = 0
-  #claimedAt = 0
+  #claimedAt = -Infinity
   /** The last claim left something out: for want of room in all, or of an account that has its share. */
   #isShort = false
   #endedWhileShort = 0
@@ -181,16 +181,19 @@ export class LeasedWorker<Item extends object, Result> {
   async #start(claimed: readonly Leased<Item>[], share: FairShare | null): Promise<number> {
     if (claimed.length === 0) return 0
     for (const item of claimed) this.#inFlight.add(item)
-    const wanted = (await this.#work.prepare?.(claimed)) ?? claimed
     const taken = new Set<Leased<Item>>()
-    for (const item of wanted) {
-      const queue = this.#queueOf(this.#work.keyOf(item))
-      if (share && (queue.room === 0 || share.take(queue.standing, queue.accountId, 1) === 0)) continue
-      taken.add(item)
-      queue.waiting.push(item)
-      this.#pump(queue)
+    try {
+      for (const item of (await this.#work.prepare?.(claimed)) ?? claimed) {
+        const queue = this.#queueOf(this.#work.keyOf(item))
+        if (share && (queue.room === 0 || share.take(queue.standing, queue.accountId, 1) === 0)) continue
+        taken.add(item)
+        queue.waiting.push(item)
+        this.#pump(queue)
+      }
+    } finally {
+      // Also when they could not be prepared: a heartbeat would keep their leases alive with nobody to attempt them.
+      await this.#release(claimed.filter(item => !taken.has(item)))
     }
-    await this.#release(claimed.filter(item => !taken.has(item)))
     return taken.size
   }
 
