@@ -37,7 +37,7 @@ export type Suspension = Static<typeof Suspension>
 
 const accountsFields = { held_count: fields.held_count, created_by: fields.created_by, evidence: fields.evidence }
 
-/** To a tenant's key, what a pause that spans tenants says of the others is left out, not zeroed (DECISIONS §2). */
+/** To a tenant's key, what a pause that spans tenants says of the others is left out: zero would be a lie. */
 const SuspensionSeen = component(
   'SuspensionSeen',
   Type.Object({ ...fields, ...Type.Partial(Type.Object(accountsFields)).properties }),

@@ -57,7 +57,7 @@ async function requireOwned(
   return { scopeType, scopeValue: id, tenantId: owner.tenant_id }
 }
 
-/** A sender is known when its domain is registered (DECISIONS §4). */
+/** A sender is known when its domain is registered. */
 async function requireDomain(
   db: Db,
   accountId: string,
@@ -79,5 +79,5 @@ function ruleValue(value: string): string {
   return `recipient_domain:${domain}`
 }
 
-/** As long as a message's tags may be (DECISIONS §3). */
+/** As long as a message's tags may be. */
 const TAG_CHARS_MAX = 128

@@ -9,7 +9,7 @@ let underWay = 0
 export const isMovingQueue = (): boolean => underWay > 0
 
 /** Runs batches until one answers false in each lane, or the process is asked to end. */
-export async function inLanes(signal: AbortSignal, batch: () => Promise<boolean>): Promise<void> {
+export async function runConcurrently(signal: AbortSignal, batch: () => Promise<boolean>): Promise<void> {
   const lane = async (): Promise<void> => {
     while (!signal.aborted && (await batch()));
   }
@@ -22,10 +22,10 @@ export async function inLanes(signal: AbortSignal, batch: () => Promise<boolean>
 }
 
 /** Lets one at a time look for its part, in the order of asking. */
-export class Turns {
+export class Mutex {
   #last: Promise<unknown> = Promise.resolve()
 
-  take<T>(look: () => Promise<T>): Promise<T> {
+  run<T>(look: () => Promise<T>): Promise<T> {
     const mine = this.#last.then(look)
     this.#last = mine.catch(() => {})
     return mine
@@ -35,48 +35,48 @@ export class Turns {
 /** How long one piece of work goes on while others wait. */
 const TURN_MS = 500
 
-export interface LongWork<Job extends { id: string }, Walk> {
+export interface LongWork<Job extends { id: string }, Scan> {
   /** What there is to do, in its order. */
   list(): Promise<Job[]>
-  begin(job: Job): Walk
+  begin(job: Job): Scan
   /** Answers whether there may be more. */
-  batch(job: Job, walk: Walk): Promise<boolean>
-  /** The walk is over; answers whether that was worth it, or the job is to be looked at later. */
-  end(job: Job, walk: Walk): Promise<boolean>
+  batch(job: Job, scan: Scan): Promise<boolean>
+  /** The scan is over; answers whether that was worth it, or the job is to be looked at later. */
+  end(job: Job, scan: Scan): Promise<boolean>
 }
 
-export class InTurns<Job extends { id: string }, Walk> {
-  /** Where those stand whose turn ended before their walk did. */
-  readonly #walks = new Map<string, Walk>()
+export class RoundRobin<Job extends { id: string }, Scan> {
+  /** Where those stand whose turn ended before their scan did. */
+  readonly #scans = new Map<string, Scan>()
 
   /** One turn for each; answers how many are worth another look. */
-  async next(work: LongWork<Job, Walk>, signal: AbortSignal): Promise<number> {
+  async next(work: LongWork<Job, Scan>, signal: AbortSignal): Promise<number> {
     let worth = 0
     for (const job of await work.list()) {
       if (signal.aborted) return 0
-      const walk = this.#walks.get(job.id) ?? work.begin(job)
-      // A walk that fails is begun again: what it was at is undone.
-      this.#walks.delete(job.id)
-      const isCut = await this.#turn(work, { job, walk }, signal)
-      if (isCut) this.#walks.set(job.id, walk)
-      if (isCut || (!signal.aborted && (await work.end(job, walk)))) worth += 1
+      const scan = this.#scans.get(job.id) ?? work.begin(job)
+      // A scan that fails is begun again: what it was at is undone.
+      this.#scans.delete(job.id)
+      const isCut = await this.#turn(work, { job, scan }, signal)
+      if (isCut) this.#scans.set(job.id, scan)
+      if (isCut || (!signal.aborted && (await work.end(job, scan)))) worth += 1
     }
     return worth
   }
 
   async #turn(
-    work: LongWork<Job, Walk>,
-    { job, walk }: { job: Job; walk: Walk },
+    work: LongWork<Job, Scan>,
+    { job, scan }: { job: Job; scan: Scan },
     signal: AbortSignal,
   ): Promise<boolean> {
     let isCut = false
     let until = performance.now() + TURN_MS
-    await inLanes(signal, async () => {
+    await runConcurrently(signal, async () => {
       if (!isCut && performance.now() > until) {
         until = performance.now() + TURN_MS
         isCut = (await work.list()).length > 1
       }
-      return !isCut && work.batch(job, walk)
+      return !isCut && work.batch(job, scan)
     })
     return isCut
   }
