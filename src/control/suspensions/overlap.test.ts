@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { covers, mayOverlap, type PlacedScope } from './overlap.ts'
+import { coverOf, covers, mayOverlap, type PlacedScope } from './overlap.ts'
 import { applies, breadthOf, type PauseFacts } from './scopes.ts'
 import { PauseIndex } from './pause-index.ts'
 
@@ -59,6 +59,16 @@ test('a pause that covers another stops all that the other stops', () => {
       if (covers(broad, narrow) && applies(narrow, of)) assert.ok(applies(broad, of))
     }),
     { numRuns: 3_000 },
+  )
+})
+
+test('the cover of a pause is the broadest match of all that the pause stops', () => {
+  fc.assert(
+    fc.property(fc.array(scope, { maxLength: 6 }), scope, facts, (pauses, narrow, of) => {
+      const cover = coverOf(pauses, narrow)
+      if (cover && applies(narrow, of)) assert.equal(new PauseIndex(pauses).broadest(of), cover)
+    }),
+    { numRuns: 5_000 },
   )
 })
 

@@ -96,7 +96,7 @@ export class Courier {
     await this.holder.leave()
   }
 
-  /** What was claimed and cannot be read is let go: its leases must not be kept alive. */
+  /** What was claimed and cannot be read is given back: its leases must not be kept alive. */
   async #jobsOrNone(claimed: readonly Claimed[], leaseToken: string): Promise<Job[]> {
     try {
       return await this.#jobsOf(claimed, leaseToken)

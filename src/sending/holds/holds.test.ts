@@ -358,7 +358,7 @@ test('what a broader pause keeps is its own at once, however often it is handed 
   )
   assert.deepEqual(since[0], since[1], 'its time of being held goes on')
 
-  // On its way to a pause that is resumed itself: let go with it, and counted there.
+  // On its way to a pause that is resumed itself: released with it, and counted there.
   await putBack(box, narrow.id, middle.id)
   assert.equal((await resume(account, middle.id)).affected_deliveries, 2)
   for (const mail of mails) await becomes(account, mail.body.message_id, { delivered: 1 })

@@ -13,7 +13,7 @@ import {
   type Unfinished,
 } from '../../control/suspensions/progress.ts'
 import { system } from '../../platform/db/actor.ts'
-import type { Tx } from '../../platform/db/database.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
 import { Mutex } from '../../platform/fairness/mutex.ts'
 import type { World } from '../../platform/world.ts'
 import { placeAfter, takePlaces } from '../messages/ranks.ts'
@@ -32,7 +32,7 @@ import {
   type LockedRow,
 } from '../queue/held.ts'
 import { recordEvents } from './events.ts'
-import { InTurns } from './lanes.ts'
+import { TimeSlices } from './time-slices.ts'
 import { requeue, stoppedBy } from './requeue.ts'
 
 /** One batch holds the journal's lock while its events are appended: small enough that nobody notices the wait. */
@@ -41,37 +41,49 @@ const BATCH_MAX = 2_000
 const MOVE_BATCH_MAX = 5_000
 
 const by = system('resuming')
-const turns = new InTurns<Unfinished, HeldWalk>()
+const turns = new TimeSlices<Unfinished, HeldScan>()
 
 /** Answers how many pauses it worked on; one that is not done, because others work on it too, is looked at again. */
 export const releaseNext = (world: World, signal: AbortSignal): Promise<number> =>
   turns.next(
     {
       list: () => listToDrainAnywhere(world.db),
-      begin: pause => new HeldWalk(pause),
-      batch: (_, walk) =>
-        // A crash of the database may undo the last batches: they are held again then, and end the same way again.
-        walk.pause.kept_by.length > 0
-          ? world.db.transactLightly(by, tx => reassignBatch(tx, walk))
-          : endBatch(world, walk),
-      end: (_, walk) => world.db.transact(by, tx => noteEnd(tx, walk)),
+      begin: pause => new HeldScan(pause),
+      batch: (_, scan) => nextBatch(world, scan),
+      end: (_, scan) => world.db.transact(by, tx => noteEnd(tx, scan)),
     },
     signal,
   )
 
+/**
+ * The page is chosen before the transaction, which may be run again. A crash of the database may undo the last batches: they
+ * are held again then, and end the same way again.
+ */
+async function nextBatch(world: World, scan: HeldScan): Promise<boolean> {
+  const { pause } = scan
+  const page = await scan.next(world.db)
+  if (!page) return false
+  if (pause.kept_by.length > 0) return world.db.transactLightly(by, tx => reassign(tx, pause, page))
+  if (pause.resume_action === 'purge') return world.db.transactLightly(by, tx => purge(tx, pause, page))
+  // Places in the queue too: within the transaction that would take a second connection, with the account's lock shared.
+  const firsts = await takePlaces(world, page.tenants)
+  const isReleased = await world.db.transactLightly(by, tx => release(tx, pause, { ...page, firsts }))
+  if (isReleased) world.wakeups.hint('deliveries')
+  return isReleased
+}
+
 /** Held before, held after: no event. The account's lock keeps the keepers from being resumed until we commit. */
-async function reassignBatch(tx: Tx, walk: HeldWalk): Promise<boolean> {
-  const { pause } = walk
+async function reassign(tx: Tx, pause: Unfinished, page: Page): Promise<boolean> {
   if (!(await lockWhileUnchanged(tx, pause))) return false
   const keepers = await keepersOf(tx, pause)
   const cover = coverOf(keepers, pause)
-  if (cover) return moveAll(tx, pause.id, cover.id)
-  const rows = await walk.next(async (after, end) => {
-    const found = await listHeldMatching(tx, { suspensionId: pause.id, after, limit: MOVE_BATCH_MAX }, keepers)
-    end(found.end)
-    return found.rows
-  })
-  if (rows === null) return false
+  if (cover) {
+    const moved = await updateAllMoved(tx, page, cover.id)
+    countHolds(tx, pause.id, -moved)
+    countHolds(tx, cover.id, moved)
+    return true
+  }
+  const rows = await listHeldMatching(tx, page, keepers)
   const stopped = await stoppedBy(tx, rows, new Map([[pause.account_id, keepers]]))
   const moves = [...stopped].map(([row, keeper]) => ({ ...row, suspension_id: keeper.id }))
   const takers = moves.length > 0 ? await updateMoved(tx, pause.id, moves) : []
@@ -85,34 +97,7 @@ async function keepersOf(tx: Tx, { account_id: accountId, kept_by: ids }: Unfini
   return active.filter(pause => ids.includes(pause.id))
 }
 
-async function moveAll(tx: Tx, fromId: string, toId: string): Promise<boolean> {
-  const moved = await updateAllMoved(tx, { fromId, toId, limit: BATCH_MAX })
-  countHolds(tx, fromId, -moved)
-  countHolds(tx, toId, moved)
-  return moved > 0
-}
-
-async function endBatch(world: World, walk: HeldWalk): Promise<boolean> {
-  const { pause } = walk
-  const page = await walk.next(async (after, end) => {
-    const asked = { suspensionId: pause.id, after, limit: BATCH_MAX }
-    const tenants = await listHeldByTenant(world.db, asked)
-    const [last] = tenants
-    end(last ?? null)
-    return last && { ...asked, end: last, places: new Map(tenants.map(each => [each.tenant_id, each.count])) }
-  })
-  if (!page) return false
-  if (pause.resume_action === 'purge') return world.db.transactLightly(by, tx => purge(tx, pause, page))
-  // Before the transaction: within it that would take a second connection, while the account's lock is shared.
-  const firsts = await takePlaces(world, page.places)
-  const isReleased = await world.db.transactLightly(by, tx => release(tx, pause, { ...page, firsts }))
-  if (isReleased) world.wakeups.hint('deliveries')
-  return isReleased
-}
-
-type EndPage = HeldPage & { end: HeldPosition }
-
-async function purge(tx: Tx, pause: Unfinished, page: EndPage): Promise<boolean> {
+async function purge(tx: Tx, pause: Unfinished, page: Page): Promise<boolean> {
   if (!(await lockWhileUnchanged(tx, pause))) return false
   const rows = await lockHeldWhole(tx, page)
   if (rows.length === 0) return true
@@ -126,7 +111,7 @@ async function purge(tx: Tx, pause: Unfinished, page: EndPage): Promise<boolean>
 async function release(
   tx: Tx,
   pause: Unfinished,
-  { firsts, ...page }: EndPage & { firsts: ReadonlyMap<string, Date> },
+  { firsts, ...page }: Page & { firsts: ReadonlyMap<string, Date> },
 ): Promise<boolean> {
   const { account_id: accountId } = pause
   const [isUnchanged, active] = await Promise.all([lockWhileUnchanged(tx, pause), activePauses(tx, [accountId])])
@@ -157,38 +142,40 @@ function ranked(
 }
 
 /** Answers whether something was brought to an end: what others are still at is looked at later. */
-async function noteEnd(tx: Tx, { pause }: HeldWalk): Promise<boolean> {
-  if (!(await lockWhileUnchanged(tx, pause))) return false
+async function noteEnd(tx: Tx, { pause, isOver }: HeldScan): Promise<boolean> {
+  if (!isOver || !(await lockWhileUnchanged(tx, pause))) return false
   const isKept = pause.kept_by.length > 0
-  // A walk that moves what is matched waits for the rows of others. One that moves all, or releases, skips them.
+  // A scan that moves what is matched waits for the rows of others. One that moves all, or releases, skips them.
   const isPartial = isKept && !coverOf(await keepersOf(tx, pause), pause)
   if (!isPartial && (await holdsAnything(tx, pause.id))) return false
   await (isKept ? updateReassigned(tx, pause.id) : updateDrained(tx, pause.id))
   return true
 }
 
-/** What the pause holds, in order. Lanes that ask at once get neighbouring pages; rows already passed are not met again. */
-class HeldWalk {
-  /** As it was when the walk began: when its end has changed since, the walk is over. */
+type Page = HeldPage & { tenants: ReadonlyMap<string, number> }
+
+/** What the pause holds, in order. Batches that ask at once get neighbouring pages; rows already passed are not met again. */
+class HeldScan {
+  /** As it was when the scan began: when its end has changed since, the scan is over. */
   readonly pause: Unfinished
   readonly #mutex = new Mutex()
   #after: HeldPosition | null = null
-  #isOver = false
+  isOver = false
 
   constructor(pause: Unfinished) {
     this.pause = pause
   }
 
-  /** `read` says where the page ends, null when it was the last one. Null when there is no page any more. */
-  next<Page>(
-    read: (after: HeldPosition | null, end: (position: HeldPosition | null) => void) => Promise<Page>,
-  ): Promise<Page | null> {
+  next(db: Db): Promise<Page | null> {
     return this.#mutex.run(async () => {
-      if (this.#isOver) return null
-      return read(this.#after, position => {
-        this.#isOver = position === null
-        this.#after = position
-      })
+      const { id, kept_by: keptBy } = this.pause
+      const asked = { suspensionId: id, after: this.#after, limit: keptBy.length > 0 ? MOVE_BATCH_MAX : BATCH_MAX }
+      const tenants = await listHeldByTenant(db, asked)
+      const [end] = tenants
+      this.isOver = end === undefined
+      if (!end) return null
+      this.#after = end
+      return { ...asked, end, tenants: new Map(tenants.map(each => [each.tenant_id, each.count])) }
     })
   }
 }

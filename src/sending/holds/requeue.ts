@@ -7,11 +7,11 @@ import { activePauses, PausesByAccount, type ActiveSuspension } from '../../cont
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import { countHolds } from '../../control/suspensions/progress.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { factsOfMessages, updateHeld, type WalkedRow } from '../queue/held.ts'
+import { factsOfMessages, updateHeld, type QueuedRow } from '../queue/held.ts'
 import { recordEvents } from './events.ts'
 
 /** For rows that the transaction has made `queued` or `deferred`. Answers which of them are held now, and by what. */
-export async function requeue<Row extends WalkedRow>(
+export async function requeue<Row extends QueuedRow>(
   tx: Tx,
   rows: readonly Row[],
 ): Promise<ReadonlyMap<Row, ActiveSuspension>> {
@@ -33,7 +33,7 @@ export async function requeue<Row extends WalkedRow>(
 }
 
 /** For each row that some pause of its account matches, the broadest. */
-export async function stoppedBy<Row extends WalkedRow>(
+export async function stoppedBy<Row extends QueuedRow>(
   tx: Tx,
   rows: readonly Row[],
   pauses: ReadonlyMap<string, readonly ActiveSuspension[]>,

@@ -130,9 +130,7 @@ export class Gate {
    * has its counters locked before anything is decided; which ones those are is remembered from the last time, and looked
    * up again when it was not known.
    *
-   * The accounts are locked before the counters. A release holds the account's lock and takes places in the counters over
-   * another connection, which PostgreSQL does not see as one wait: with the counters locked first, a pause that stands
-   * between the two would make them wait for each other until a statement times out.
+   * The accounts are locked before the counters, as everywhere: two transactions that lock both never wait for each other.
    */
   async #lookUp(tx: Tx, submissions: readonly Submission[], lane: Lane): Promise<LookedUp> {
     const accounts = [...new Set(submissions.map(submission => submission.accountId))].toSorted()

@@ -13,20 +13,20 @@ export interface HeldRow {
 }
 
 /** Enough, with its message, to ask whether a pause matches it. */
-export interface WalkedRow extends HeldRow {
+export interface QueuedRow extends HeldRow {
   account_id: string
   n: number
   recipient_domain: string
 }
 
-/** Where in the walk over an account's queue. */
+/** Where in the scan over an account's queue. */
 export interface QueuePosition {
   tenant_id: string
   message_id: string
   n: number
 }
 
-export interface Walk {
+export interface Scan {
   accountId: string
   /** Null: the whole account. */
   tenantId: string | null
@@ -34,22 +34,22 @@ export interface Walk {
   limit: number
 }
 
-export interface Stretch {
-  walk: Omit<Walk, 'limit'>
+export interface KeyRange {
+  scan: Omit<Scan, 'limit'>
   end: QueuePosition
 }
 
-/** The next stretch of an account's queue, by tenant and message, whatever the status. Its end bounds one batch. */
-export const findStretchEnd = (
-  tx: Tx,
-  walk: Walk,
+/** The next range of an account's queue, by tenant and message, whatever the status. Its end bounds one batch. */
+export const findRangeEnd = (
+  db: Db,
+  scan: Scan,
 ): Promise<(QueuePosition & { count: number; is_last: boolean }) | null> =>
-  tx.maybe(sql`
-    select tenant_id, message_id, n, count, count < ${walk.limit} as is_last
+  db.maybe(sql`
+    select tenant_id, message_id, n, count, count < ${scan.limit} as is_last
     from (
       select tenant_id, message_id, n, count(*) over () as count, row_number() over () as position
-      from (select tenant_id, message_id, n from queue where ${stretchAfter(walk)}
-        order by account_id, tenant_id, message_id, n limit ${walk.limit}) rows
+      from (select tenant_id, message_id, n from queue where ${rangeAfter(scan)}
+        order by account_id, tenant_id, message_id, n limit ${scan.limit}) rows
     ) counted
     where position = count`)
 
@@ -57,7 +57,7 @@ export const findStretchEnd = (
  * A tenant is compared as equal and the rest of the key as a row: with all three in the row beside the equal tenant, the
  * scan would begin at the tenant's first entry each time.
  */
-const stretchAfter = ({ accountId, tenantId, after }: Omit<Walk, 'limit'>): Sql =>
+const rangeAfter = ({ accountId, tenantId, after }: Omit<Scan, 'limit'>): Sql =>
   all([
     sql`account_id = ${accountId}`,
     tenantId !== null && sql`tenant_id = ${tenantId}`,
@@ -73,47 +73,52 @@ const valueOf = (tenantId: string | null, { tenant_id, message_id, n }: QueuePos
     : sql`(${message_id}::uuid, ${n}::integer)`
 
 /**
- * Holds what waits in the stretch and the pause matches. Rows that a worker is taking are left out. By the place of the
- * rows: joined by their keys, the planner takes a stretch of a fast-growing table for a large part of it, and reads it
+ * Holds what waits in the range and the pause matches. Rows that a worker is taking are left out. By the place of the
+ * rows: joined by their keys, the planner takes a range of a fast-growing table for a large part of it, and reads it
  * all.
  */
-export const parkStretch = (tx: Tx, pause: PauseScope, stretch: Stretch): Promise<HeldRow[]> =>
+export const parkRange = (tx: Tx, pause: PauseScope, range: KeyRange): Promise<HeldRow[]> =>
   tx.many<HeldRow>(sql`
     update queue q
     set status = 'held', suspension_id = ${pause.id}, held_at = ${tx.now}, due_at = null, updated_at = ${tx.now}
     where ctid = any(array(
       select q.ctid from queue q
-      where ${inStretch(stretch)} and q.status in ('queued', 'deferred') and ${matchesAny([pause])}
+      where ${inRange(range)} and q.status in ('queued', 'deferred') and ${matchesAny([pause])}
       for update of q skip locked))
     returning q.message_id, q.tenant_id, q.recipient`)
 
-/** Whether the pause matches something in the stretch that still waits: claims lock more rows than they take. */
-export const isAnyWaiting = async (tx: Tx, pause: PauseScope, stretch: Stretch): Promise<boolean> => {
+/** Whether the pause matches something in the range that still waits: claims lock more rows than they take. */
+export const isAnyWaiting = async (tx: Tx, pause: PauseScope, range: KeyRange): Promise<boolean> => {
   const row = await tx.maybe(sql`
     select from queue q
-    where ${inStretch(stretch)} and q.status in ('queued', 'deferred') and ${matchesAny([pause])} limit 1`)
+    where ${inRange(range)} and q.status in ('queued', 'deferred') and ${matchesAny([pause])} limit 1`)
   return row !== null
 }
 
-const inStretch = ({ walk, end }: Stretch): Sql =>
-  sql`${stretchAfter(walk)} and ${keyOf(walk.tenantId)} <= ${valueOf(walk.tenantId, end)}`
+const inRange = ({ scan, end }: KeyRange): Sql =>
+  sql`${rangeAfter(scan)} and ${keyOf(scan.tenantId)} <= ${valueOf(scan.tenantId, end)}`
 
 export interface HeldPosition {
   message_id: string
   n: number
 }
 
+/** Part of what a pause holds, in the order of its messages. */
 export interface HeldPage {
   suspensionId: string
   after: HeldPosition | null
+  end: HeldPosition
   limit: number
 }
 
-const heldAfter = ({ suspensionId, after }: Omit<HeldPage, 'limit'>): Sql =>
+const heldAfter = ({ suspensionId, after }: Pick<HeldPage, 'suspensionId' | 'after'>): Sql =>
   all([
     sql`suspension_id = ${suspensionId} and status = 'held'`,
     after && sql`(message_id, n) > (${after.message_id}::uuid, ${after.n}::integer)`,
   ])
+
+const heldIn = (page: HeldPage): Sql =>
+  sql`${heldAfter(page)} and (message_id, n) <= (${page.end.message_id}::uuid, ${page.end.n}::integer)`
 
 /** A row that is locked, and where it lies. */
 export interface LockedRow extends HeldRow {
@@ -124,7 +129,7 @@ export interface LockedRow extends HeldRow {
 /** The next rows that a pause holds, without a lock: how many of each tenant, and the last of them. */
 export const listHeldByTenant = (
   db: Db,
-  page: HeldPage,
+  page: Omit<HeldPage, 'end'>,
 ): Promise<(HeldPosition & { tenant_id: string; count: number })[]> =>
   db.many(prepared`
     with page as materialized (
@@ -134,53 +139,37 @@ export const listHeldByTenant = (
     group by tenant_id, last.message_id, last.n`)
 
 /** Those of them that are still held, locked; what another process is releasing is skipped. */
-export const lockHeld = (tx: Tx, page: HeldPage & { end: HeldPosition }): Promise<LockedRow[]> =>
+export const lockHeld = (tx: Tx, page: HeldPage): Promise<LockedRow[]> =>
   tx.many<LockedRow>(lockedHeld(sql`tenant_id, message_id, n, recipient, ctid::text as place`, page))
 
 /** As above, with all that can be asked about them. */
-export const lockHeldWhole = (tx: Tx, page: HeldPage & { end: HeldPosition }): Promise<(LockedRow & WalkedRow)[]> =>
-  tx.many<LockedRow & WalkedRow>(
+export const lockHeldWhole = (tx: Tx, page: HeldPage): Promise<(LockedRow & QueuedRow)[]> =>
+  tx.many<LockedRow & QueuedRow>(
     lockedHeld(sql`account_id, tenant_id, message_id, n, recipient, recipient_domain, ctid::text as place`, page),
   )
 
-const lockedHeld = (columns: Sql, { end, ...page }: HeldPage & { end: HeldPosition }): Sql => sql`
-  select ${columns} from queue
-  where ${heldAfter(page)} and (message_id, n) <= (${end.message_id}::uuid, ${end.n}::integer)
-  order by message_id, n limit ${page.limit} for update skip locked`
+const lockedHeld = (columns: Sql, page: HeldPage): Sql =>
+  sql`select ${columns} from queue where ${heldIn(page)} order by message_id, n limit ${page.limit} for update skip locked`
 
-/**
- * The next rows that a pause holds, without a lock: those that one of the others matches, and where the page ends, null after
- * the last one. The page bounds what is read and not what is found, so that a statement stays short where nothing is found.
- */
-export async function listHeldMatching(
+/** Those of them that one of the others matches, without a lock. */
+export const listHeldMatching = (tx: Tx, page: HeldPage, others: readonly PauseScope[]): Promise<QueuedRow[]> =>
+  tx.many<QueuedRow>(sql`
+    select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue q
+    where ${heldIn(page)} and ${matchesAny(others)} limit ${page.limit}`)
+
+export const lockHeldBefore = (
   tx: Tx,
-  page: HeldPage,
-  others: readonly PauseScope[],
-): Promise<{ rows: WalkedRow[]; end: HeldPosition | null }> {
-  const found = await tx.many<WalkedRow & { is_match: boolean; is_end: boolean }>(sql`
-    with page as materialized (
-      select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue
-      where ${heldAfter(page)} order by message_id, n limit ${page.limit}
-    ), judged as materialized (
-      select account_id, tenant_id, message_id, n, recipient, recipient_domain, ${matchesAny(others)} as is_match,
-        row_number() over (order by message_id, n) = ${page.limit} as is_end
-      from page q
-    )
-    select account_id, tenant_id, message_id, n, recipient, recipient_domain, is_match, is_end from judged
-    where is_match or is_end order by message_id, n`)
-  const last = found.at(-1)
-  return { rows: found.filter(row => row.is_match), end: last?.is_end ? last : null }
-}
-
-export const lockHeldBefore = (tx: Tx, page: Omit<HeldPage, 'after'>, heldBefore: Date): Promise<WalkedRow[]> =>
-  tx.many<WalkedRow>(sql`
+  page: Pick<HeldPage, 'suspensionId' | 'limit'>,
+  heldBefore: Date,
+): Promise<QueuedRow[]> =>
+  tx.many<QueuedRow>(sql`
     select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue
     where suspension_id = ${page.suspensionId} and status = 'held' and held_at < ${heldBefore}
     order by message_id, n limit ${page.limit} for update skip locked`)
 
 /** Set aside after too many crashes, by no pause, for longer than the account allows. */
-export const lockSetAsideOverdue = (tx: Tx, limit: number): Promise<WalkedRow[]> =>
-  tx.many<WalkedRow>(sql`
+export const lockSetAsideOverdue = (tx: Tx, limit: number): Promise<QueuedRow[]> =>
+  tx.many<QueuedRow>(sql`
     select q.account_id, q.tenant_id, q.message_id, q.n, q.recipient, q.recipient_domain
     from queue q join accounts a on a.id = q.account_id
     where q.status = 'held' and q.suspension_id is null
@@ -235,15 +224,11 @@ export const updateHeld = (tx: Tx, rows: readonly (Key & { suspension_id: string
     where ${isSameRow}`)
 
 /** By their place, as above. Rows that another process is moving are skipped. */
-export const updateAllMoved = (
-  tx: Tx,
-  { fromId, toId, limit }: { fromId: string; toId: string; limit: number },
-): Promise<number> =>
+export const updateAllMoved = (tx: Tx, page: HeldPage, toId: string): Promise<number> =>
   tx.run(sql`
     update queue q set suspension_id = ${toId}, updated_at = ${tx.now}
     where ctid = any(array(
-      select ctid from queue where suspension_id = ${fromId} and status = 'held'
-      order by message_id, n limit ${limit} for update skip locked))`)
+      select ctid from queue where ${heldIn(page)} order by message_id, n limit ${page.limit} for update skip locked))`)
 
 /** Out of the queue for good, without having been sent. */
 export const recordUnsent = (tx: Tx, rows: readonly Key[], status: 'cancelled' | 'expired'): void =>
@@ -267,7 +252,7 @@ interface FactsRow {
 /** What pauses may ask of the messages, by id. */
 export async function factsOfMessages(
   tx: Tx,
-  rows: readonly WalkedRow[],
+  rows: readonly QueuedRow[],
 ): Promise<Map<string, Omit<PauseFacts, 'tenantId' | 'recipientDomain'>>> {
   const ids = [...new Set(rows.map(row => row.message_id))]
   const found = await tx.many<FactsRow>(prepared`

@@ -1,7 +1,7 @@
 // What a row of the queue is found by.
 import { sql } from '../../platform/db/sql.ts'
 
-/** Of a row in the queue. It begins as the queue is walked, so that one index does for both. */
+/** Of a row in the queue. It begins as the queue is scanned, so that one index does for both. */
 export interface Key {
   account_id: string
   tenant_id: string

@@ -2,7 +2,7 @@
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { isSameRow, keyColumns, type Key } from './keys.ts'
-import type { LockedRow, WalkedRow } from './held.ts'
+import type { LockedRow, QueuedRow } from './held.ts'
 
 export const updateSetAside = (tx: Tx, rows: readonly (Key & { set_aside_id: string })[]): Promise<number> =>
   tx.run(sql`
@@ -10,7 +10,7 @@ export const updateSetAside = (tx: Tx, rows: readonly (Key & { set_aside_id: str
     from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, set_aside_id uuid)
     where ${isSameRow}`)
 
-export interface SetAsideRow extends WalkedRow, LockedRow {
+export interface SetAsideRow extends QueuedRow, LockedRow {
   crashes: number
   held_at: Date
 }

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { InTurns, type LongWork } from './lanes.ts'
+import { TimeSlices, type LongWork } from './time-slices.ts'
 
 const { signal } = new AbortController()
 
 test('a short piece of work does not wait for the end of a long one, which goes on where it stood', async () => {
   const left = new Map([['long', 300]])
   const done: string[] = []
-  let walks = 0
+  let scans = 0
   const work: LongWork<{ id: string }, { id: string }> = {
     list: async () => [...left.keys()].map(id => ({ id })),
     begin: job => {
-      walks += 1
+      scans += 1
       return job
     },
     batch: async ({ id }) => {
@@ -29,26 +29,26 @@ test('a short piece of work does not wait for the end of a long one, which goes 
       return true
     },
   }
-  const turns = new InTurns<{ id: string }, { id: string }>()
+  const turns = new TimeSlices<{ id: string }, { id: string }>()
   while ((await turns.next(work, signal)) > 0);
   assert.deepEqual(done, ['short', 'long'])
-  assert.equal(walks, 2)
+  assert.equal(scans, 2)
 })
 
-test('a walk whose batch failed is begun again', async () => {
-  let walks = 0
+test('a scan whose batch failed is begun again', async () => {
+  let scans = 0
   let isDone = false
   const work: LongWork<{ id: string }, number> = {
     list: async () => (isDone ? [] : [{ id: 'one' }]),
-    begin: () => (walks += 1),
-    batch: async (_, walk) => {
-      if (walk === 1) throw new Error('the database is away')
+    begin: () => (scans += 1),
+    batch: async (_, scan) => {
+      if (scan === 1) throw new Error('the database is away')
       return false
     },
     end: async () => (isDone = true),
   }
-  const turns = new InTurns<{ id: string }, number>()
+  const turns = new TimeSlices<{ id: string }, number>()
   await assert.rejects(turns.next(work, signal), /away/)
   assert.equal(await turns.next(work, signal), 1)
-  assert.equal(walks, 2)
+  assert.equal(scans, 2)
 })

@@ -1,0 +1,62 @@
+// Long work over the queue in batches: two at a time, so that one batch changes rows while the other appends its events; and
+// in time slices, so that a short piece of work does not wait for the end of a long one.
+
+const BATCHES_AT_ONCE = 2
+
+/** Runs batches until each of two in a row answers false, or the process is asked to end. */
+async function runConcurrently(signal: AbortSignal, batch: () => Promise<boolean>): Promise<void> {
+  const run = async (): Promise<void> => {
+    while (!signal.aborted && (await batch()));
+  }
+  await Promise.all(Array.from({ length: BATCHES_AT_ONCE }, run))
+}
+
+/** How long one piece of work goes on while others wait. */
+const TURN_MS = 500
+
+export interface LongWork<Job extends { id: string }, Scan> {
+  /** What there is to do, in its order. */
+  list(): Promise<Job[]>
+  begin(job: Job): Scan
+  /** Answers whether there may be more. */
+  batch(job: Job, scan: Scan): Promise<boolean>
+  /** The scan is over; answers whether that was worth it, or the job is to be looked at later. */
+  end(job: Job, scan: Scan): Promise<boolean>
+}
+
+export class TimeSlices<Job extends { id: string }, Scan> {
+  /** Where those stand whose turn ended before their scan did. */
+  readonly #scans = new Map<string, Scan>()
+
+  /** One turn for each; answers how many are worth another look. */
+  async next(work: LongWork<Job, Scan>, signal: AbortSignal): Promise<number> {
+    let worth = 0
+    for (const job of await work.list()) {
+      if (signal.aborted) return 0
+      const scan = this.#scans.get(job.id) ?? work.begin(job)
+      // A scan that fails is begun again: what it was at is undone.
+      this.#scans.delete(job.id)
+      const isCut = await this.#turn(work, { job, scan }, signal)
+      if (isCut) this.#scans.set(job.id, scan)
+      if (isCut || (!signal.aborted && (await work.end(job, scan)))) worth += 1
+    }
+    return worth
+  }
+
+  async #turn(
+    work: LongWork<Job, Scan>,
+    { job, scan }: { job: Job; scan: Scan },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    let isCut = false
+    let until = performance.now() + TURN_MS
+    await runConcurrently(signal, async () => {
+      if (!isCut && performance.now() > until) {
+        until = performance.now() + TURN_MS
+        isCut = (await work.list()).length > 1
+      }
+      return !isCut && work.batch(job, scan)
+    })
+    return isCut
+  }
+}
