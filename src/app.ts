@@ -31,6 +31,7 @@ import type { Feature, SmtpDoor } from './platform/feature.ts'
 import type { Contract } from './platform/http/contract.ts'
 import { docsRoutes, mountReference } from './platform/http/docs.ts'
 import { databaseChecks, healthRoutes, type ReadinessCheck } from './platform/http/health.ts'
+import { LargeAnswers } from './platform/http/large-answers.ts'
 import { openApiDocument } from './platform/http/openapi.ts'
 import { createHttpServer } from './platform/http/server.ts'
 import { journalLoops } from './platform/journal/partitions.ts'
@@ -135,16 +136,18 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const shared = buildShared(world, () => config.PUBLIC_URL ?? app.url ?? '')
   const features = FEATURES.map(feature => feature(world, shared))
   const loops = features.flatMap(feature => feature.loops ?? [])
-  let document = ''
+  let document = Buffer.alloc(0)
   const routes = [
     ...features.flatMap(feature => feature.routes ?? []),
     ...healthRoutes(checks),
     ...docsRoutes(world, { document: () => document, adminToken }),
   ]
   const contracts = routes.map(route => route.contract)
-  document = JSON.stringify(describeApi(contracts))
-  const http = createHttpServer(world, { routes, identify: credentials => gatekeeper.identify(credentials) })
-  await mountReference(http)
+  document = Buffer.from(JSON.stringify(describeApi(contracts)))
+  const largeAnswers = new LargeAnswers()
+  const identify: Parameters<typeof createHttpServer>[1]['identify'] = credentials => gatekeeper.identify(credentials)
+  const http = createHttpServer(world, { routes, largeAnswers, identify })
+  await mountReference(http, largeAnswers)
 
   const doors = features.flatMap(feature => feature.smtp ?? [])
   const app: App = {

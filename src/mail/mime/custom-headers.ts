@@ -24,9 +24,11 @@ const OWNED_FIELDS = new Map(
 
 /** Null when the header may be sent, otherwise the reason why not. */
 export function checkCustomHeader(name: string, value: string): string | null {
+  // Lengths first: a long text is not worth reading.
+  if (name.length > NAME_CHARS_MAX) return `The header name ${quote(name)} is longer than ${NAME_CHARS_MAX} characters.`
+  if (value.length > VALUE_BYTES_MAX) return `The header ${quote(name)} is longer than ${VALUE_BYTES_MAX} bytes.`
   // RFC 5322 §3.6.8 allows a little more, but receivers and RFC 9110 agree on the token.
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return `${quote(name)} is not a header name.`
-  if (name.length > NAME_CHARS_MAX) return `The header name ${quote(name)} is longer than ${NAME_CHARS_MAX} characters.`
   const lowerName = name.toLowerCase()
   const owned = lowerName.startsWith('content-') ? 'it is written by the service' : OWNED_FIELDS.get(lowerName)
   if (owned) return `The header ${name} cannot be set here: ${owned}.`
@@ -44,6 +46,8 @@ export function isMessageId(text: string): boolean {
 
 /** Null when the content id can be written as it is, otherwise the reason why not. */
 export function checkContentId(contentId: string): string | null {
+  if (contentId.length > 2 * CONTENT_ID_CHARS_MAX)
+    return `The content_id is longer than ${CONTENT_ID_CHARS_MAX} characters.`
   const id = bareContentId(contentId)
   if (id.length > CONTENT_ID_CHARS_MAX) return `The content_id is longer than ${CONTENT_ID_CHARS_MAX} characters.`
   return /^[!-;=?-~]+$/.test(id) ? null : `The content_id ${quote(contentId)} holds blanks, brackets or non-ASCII text.`

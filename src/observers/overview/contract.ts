@@ -82,6 +82,7 @@ export const getOverviewEndpoint = endpoint({
   path: '/v1/overview',
   summary: 'Dashboard: totals and health of the last 24 hours; for account keys also queue, alerts and pauses',
   access: key('read'),
+  isLargeRead: true,
   replies: { 200: Overview },
   audit: null,
 })

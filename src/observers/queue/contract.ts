@@ -7,6 +7,7 @@ export const getQueueEndpoint = endpoint({
   path: '/v1/queue',
   summary: 'Queue depth per delivery status',
   access: key('read'),
+  isLargeRead: true,
   replies: { 200: QueueDepth },
   audit: null,
 })

@@ -20,6 +20,7 @@ export const getReputationEndpoint = endpoint({
   summary: 'Rates and health of the last 24 hours, per tenant and per domain that it has or sent from',
   access: key('read'),
   query: Type.Object({ tenant_id: Type.Optional(Uuid({ description: 'Only the rows of this tenant' })) }),
+  isLargeRead: true,
   replies: { 200: Type.Object({ rows: Type.Array(ReputationRow) }) },
   audit: null,
 })

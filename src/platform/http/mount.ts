@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import type { Actor } from '../db/actor.ts'
-import { Semaphore } from '../fairness/semaphore.ts'
 import { isUuid } from '../ids.ts'
 import { runFor } from '../owner.ts'
 import type { Principal } from '../principal.ts'
@@ -11,6 +10,7 @@ import type { World } from '../world.ts'
 import { hideSensitive, ignoredFieldsHeader } from './body-fields.ts'
 import { bodyCheck, type CheckedBody } from './check-body.ts'
 import type { Access, Contract, Route } from './contract.ts'
+import type { LargeAnswers } from './large-answers.ts'
 import { LARGE_BODY_BYTES, schemaText, type LargeBodies } from './large-bodies.ts'
 import { fromText, validator } from './validate.ts'
 
@@ -21,27 +21,16 @@ export const BODY_BYTES_MAX = 1024 * 1024
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/**
- * Pages of lists being read and written at once: rows, objects and text of a page take milliseconds of the main thread, and
- * a request of somebody else waits behind each that is under way.
- */
-const PAGES_AT_ONCE = { permits: 8, perOwner: 2, waitMsMax: 20_000 }
-
-export const pageTurns = (): Semaphore => new Semaphore(PAGES_AT_ONCE)
-
-const tooManyPages = () =>
-  refuse('unavailable', 'Too many lists of this account are being read. Try again shortly.', { retryAfterSeconds: 5 })
-
 interface Mounting {
   identify: Identify
-  pages: Semaphore
+  largeAnswers: LargeAnswers
 }
 
 export function mount(
   world: World,
   app: FastifyInstance,
   { contract, handle }: Route,
-  { identify, pages }: Mounting,
+  { identify, largeAnswers }: Mounting,
 ): void {
   const read = requestReader(contract)
   const callOf = (request: FastifyRequest, reply: FastifyReply) => {
@@ -52,7 +41,8 @@ export function mount(
       throw refusal
     }
   }
-  const isPage = contract.isLargeRead === true || 'limit' in ((contract.query as TObject | undefined)?.properties ?? {})
+  const isLarge =
+    contract.isLargeRead === true || 'limit' in ((contract.query as TObject | undefined)?.properties ?? {})
   const rawType = Object.values(contract.replies).find(schema => schema && 'raw' in schema)
   app.route({
     method: contract.method,
@@ -73,10 +63,8 @@ export function mount(
         )
       }
       const owner = ownerOf(request)
-      const act = () => runFor(owner, () => handle(call as never))
-      const { status, body, headers } = await (isPage ? pages.run(owner, tooManyPages, act) : act()).finally(
-        request.releaseBody,
-      )
+      if (isLarge) await largeAnswers.begin(owner, request, reply)
+      const { status, body, headers } = await runFor(owner, () => handle(call as never)).finally(request.releaseBody)
       reply.code(Number(status))
       if (headers) reply.headers(headers)
       if (body === null) return reply.send()

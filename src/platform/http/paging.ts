@@ -16,6 +16,12 @@ export interface Keyset<Position> {
   limit: number
 }
 
+/** What a query has found for a page. `isCut`: it ended before the limit, because the rows are large. */
+export interface Found<Row> {
+  rows: Row[]
+  isCut: boolean
+}
+
 interface Page<Row> {
   rows: Row[]
   next_cursor: string | null
@@ -26,7 +32,7 @@ export const readPage = <Row extends { id: string }>(
   secrets: Secrets,
   list: string,
   asked: Asked,
-  read: (keyset: Keyset<string>) => Promise<Row[]>,
+  read: (keyset: Keyset<string>) => Promise<Row[] | Found<Row>>,
 ): Promise<Page<Row>> => readPageBy({ isPosition: isUuid, positionOf: row => row.id }, secrets, list, asked, read)
 
 interface Order<Row, Position> {
@@ -40,7 +46,7 @@ export async function readPageBy<Row, Position>(
   secrets: Secrets,
   list: string,
   { limit, cursor }: Asked,
-  read: (keyset: Keyset<Position>) => Promise<Row[]>,
+  read: (keyset: Keyset<Position>) => Promise<Row[] | Found<Row>>,
 ): Promise<Page<Row>> {
   let after: Position | null = null
   if (cursor !== undefined) {
@@ -55,9 +61,10 @@ export async function readPageBy<Row, Position>(
 /** For lists whose callers name the position themselves. `last` is the page's last row where another page follows. */
 export async function readRows<Row>(
   limit: number = LIMIT_DEFAULT,
-  read: (limit: number) => Promise<Row[]>,
+  read: (limit: number) => Promise<Row[] | Found<Row>>,
 ): Promise<{ rows: Row[]; last: Row | null }> {
-  const found = await read(limit + 1)
-  const rows = found.slice(0, limit)
-  return { rows, last: found.length > limit ? rows.at(-1)! : null }
+  const answer = await read(limit + 1)
+  const found = Array.isArray(answer) ? { rows: answer, isCut: false } : answer
+  const rows = found.rows.slice(0, limit)
+  return { rows, last: found.isCut || found.rows.length > limit ? rows.at(-1)! : null }
 }

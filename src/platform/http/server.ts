@@ -9,21 +9,15 @@ import { refuse, Refusal } from '../refusal.ts'
 import type { World } from '../world.ts'
 import type { Access, Method, Route } from './contract.ts'
 import { errorReply } from './errors.ts'
+import type { LargeAnswers } from './large-answers.ts'
 import { LargeBodies } from './large-bodies.ts'
-import {
-  BODY_BYTES_MAX,
-  mount,
-  pageTurns,
-  ownerOf,
-  type Identify,
-  type RequestHead,
-  type RouteBodyCheck,
-} from './mount.ts'
+import { BODY_BYTES_MAX, mount, ownerOf, type Identify, type RequestHead, type RouteBodyCheck } from './mount.ts'
 import { BodyReader } from './read-body.ts'
 import { isForwardedByStranger, sourceAddress } from './source-address.ts'
 
 interface HttpOptions {
   routes: readonly Route[]
+  largeAnswers: LargeAnswers
   /** Throws the 401 or 403; answers null for what needs no credentials. */
   identify(request: {
     access: Access
@@ -50,7 +44,7 @@ declare module 'fastify' {
 
 const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-export function createHttpServer(world: World, { routes, identify }: HttpOptions): FastifyInstance {
+export function createHttpServer(world: World, { routes, largeAnswers, identify }: HttpOptions): FastifyInstance {
   const { log, clock } = world
   const app = fastify({
     logger: false,
@@ -85,7 +79,7 @@ export function createHttpServer(world: World, { routes, identify }: HttpOptions
       adminToken: request.headers['x-admin-token'] as string | undefined,
       ip: request.sourceIp,
     })
-  const mounting = { identify: identifyRequest, pages: pageTurns() }
+  const mounting = { identify: identifyRequest, largeAnswers }
   for (const each of routes) mount(world, app, each, mounting)
   refuseOtherMethods(world, app, routes)
   log.debug({ routes: routes.length }, 'routes mounted')

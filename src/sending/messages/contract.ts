@@ -184,6 +184,7 @@ export const getMessageEndpoint = endpoint({
   summary: 'A message with the state of each delivery',
   access: key('read'),
   noun: 'message',
+  isLargeRead: true,
   replies: { 200: MessageDetail },
   audit: null,
 })

@@ -18,3 +18,5 @@ export const IDEMPOTENCY_MS = 24 * 3_600_000
 
 /** Each recipient takes this much of its tenant's time line: tenants with a backlog share as if each sent 1,000/s. */
 export const RANK_STEP_MS = 1
+/** Longer ones are refused; what is longer than a file system takes is cut. */
+export const FILENAME_CHARS_MAX = 4_096

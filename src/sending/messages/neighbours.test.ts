@@ -226,3 +226,50 @@ test('a message of an account with a thousand pauses is matched with the one tha
   assert.equal(again.status, 200)
   assert.equal(operators.status, 200)
 })
+
+test('a field of 30 MB is refused in a moment, whichever it is', async () => {
+  const account = await aSandbox()
+  const long = 'a'.repeat(30_000_000)
+  const fields: Record<string, object> = {
+    tag: { tags: [long] },
+    'metadata value': { metadata: { a: long } },
+    'metadata name': { metadata: { [long]: 'a' } },
+    subject: { subject: long },
+    'header name': { headers: { [long]: 'a' } },
+    'header value': { headers: { 'X-A': long } },
+    filename: { attachments: [{ content: 'YQ==', filename: long }] },
+    'content type': { attachments: [{ content: 'YQ==', content_type: long }] },
+    'content id': { attachments: [{ content: 'YQ==', content_id: long }] },
+  }
+  for (const [name, extra] of Object.entries(fields)) {
+    const body = message(account, extra)
+    let status = 0
+    const tookMs = await longestTurn(async () => {
+      status = (await account.api.post('/v1/messages', body)).status
+    })
+    assert.equal(status, 422, name)
+    // The client of this test writes 30 MB of JSON on the same thread.
+    assert.ok(tookMs < 400, `${name} held the main thread for ${tookMs} ms`)
+  }
+})
+
+test('a page of messages with much metadata ends early, and the pages together hold all of them once', async () => {
+  const account = await aSandbox()
+  const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`name${n}`, '😀'.repeat(500)]))
+  const sent: string[] = []
+  for (let n = 0; n < 25; n++) {
+    const { status, body } = await account.api.post('/v1/messages', message(account, { metadata }))
+    assert.equal(status, 202)
+    sent.unshift(body.message_id)
+  }
+  const seen: string[] = []
+  for (let cursor = ''; ;) {
+    const { body } = await account.api.get(`/v1/messages?limit=500${cursor && `&cursor=${cursor}`}`)
+    assert.ok(body.messages.length > 0)
+    assert.ok(JSON.stringify(body).length < 2_000_000)
+    for (const { id } of body.messages) seen.push(id)
+    if (body.next_cursor === null) break
+    cursor = body.next_cursor
+  }
+  assert.deepEqual(seen, sent)
+})

@@ -153,10 +153,11 @@ function requireAddress(text: string, field: string): Address {
 
 function checkTexts({ subject, text, html, tags = [], metadata = {} }: SendRequest): void {
   if (subject !== undefined) {
-    if (/[\p{Cc}\u2028\u2029]/u.test(subject)) throw invalid('subject holds a line break or another control character.')
-    if (Buffer.byteLength(subject) > limits.SUBJECT_BYTES_MAX) {
+    // Its characters first: each is a byte at least, and a long text is not worth reading.
+    if (subject.length > limits.SUBJECT_BYTES_MAX || Buffer.byteLength(subject) > limits.SUBJECT_BYTES_MAX) {
       throw invalid(`subject is longer than ${limits.SUBJECT_BYTES_MAX} bytes.`)
     }
+    if (/[\p{Cc}\u2028\u2029]/u.test(subject)) throw invalid('subject holds a line break or another control character.')
   }
   if (Buffer.byteLength(text ?? '') + Buffer.byteLength(html ?? '') > limits.TEXT_BYTES_MAX) {
     throw invalid('text and html together are larger than 10 MiB.')
@@ -168,14 +169,18 @@ function checkTexts({ subject, text, html, tags = [], metadata = {} }: SendReque
 export function checkTags(tags: readonly string[]): void {
   if (tags.length > limits.TAGS_MAX) throw invalid(`There are more than ${limits.TAGS_MAX} tags.`)
   for (const tag of tags) {
-    if (tag.trim() === '' || isLonger(tag, limits.TAG_LENGTH_MAX) || /\p{Cc}/u.test(tag)) {
+    if (isLonger(tag, limits.TAG_LENGTH_MAX) || tag.trim() === '' || /\p{Cc}/u.test(tag)) {
       throw invalid(`A tag is blank, longer than ${limits.TAG_LENGTH_MAX} characters or holds control characters.`)
     }
   }
 }
 
-/** In characters, as JSON Schema counts them: one outside the basic plane is one. */
-const isLonger = (text: string, max: number): boolean => text.length > max && Array.from(text).length > max
+/**
+ * In characters, as JSON Schema counts them: one outside the basic plane is one, of two code units. What is longer than any
+ * permitted text is not counted: 38 MB would take seconds and a gigabyte.
+ */
+const isLonger = (text: string, max: number): boolean =>
+  text.length > max && (text.length > 2 * max || Array.from(text).length > max)
 
 export function checkMetadata(metadata: Readonly<Record<string, string>>): void {
   const pairs = Object.entries(metadata)
@@ -207,6 +212,9 @@ function customHeaders({ headers = {}, unsubscribe }: SendRequest): [name: strin
 
 function* attachmentsOf({ attachments = [] }: SendRequest): Generator<void, Attachment[]> {
   for (const { content_id, filename, content_type } of attachments) {
+    if (Math.max(filename?.length ?? 0, content_type?.length ?? 0) > limits.FILENAME_CHARS_MAX) {
+      throw invalid(`filename and content_type must not be longer than ${limits.FILENAME_CHARS_MAX} characters.`)
+    }
     const reason = content_id === undefined ? null : checkContentId(content_id)
     if (reason) throw invalid(reason)
     if (/\p{Cc}/u.test(filename ?? '') || /\p{Cc}/u.test(content_type ?? '')) {

@@ -3,6 +3,7 @@
 import { displayValue } from '../../mail/mime/headers.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
+import type { Found } from '../../platform/http/paging.ts'
 import { firstIdAt } from '../../platform/ids.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
@@ -44,25 +45,38 @@ const toMessage = ({ from_header, created_at, ...row }: Row): Message => ({
   created_at: created_at.toISOString(),
 })
 
-export async function listMessages(db: Pick<Db, 'many'>, reach: Reach, filter: MessageFilter): Promise<Message[]> {
+/** Of tags and metadata on a page: a message may have 100 KB of them, and 500 such messages would be 50 MB at once. */
+const PAGE_BYTES_MAX = 1024 * 1024
+
+/** A page ends early when its messages are large. */
+export async function listMessages(db: Pick<Db, 'many'>, reach: Reach, filter: MessageFilter): Promise<Found<Message>> {
   const { tenantId, recipient, from, status, since, until, before, after, limit } = filter
   // Times are compared through the time-ordered id, which the partitions and every index are ordered by.
-  const rows = await db.many<Row>(sql`
-    select ${columns}, ${counts}
-    from messages m
-    where ${all([
-      within(reach, { account: sql`m.account_id`, tenant: sql`m.tenant_id` }),
-      tenantId !== null && sql`m.tenant_id = ${tenantId}`,
-      from !== null && sql`m.sender = ${from}`,
-      since !== null && sql`m.id >= ${firstIdAt(since)}`,
-      until !== null && sql`m.id < ${firstIdAt(new Date(until.getTime() + 1))}`,
-      before !== null && sql`m.id < ${firstIdAt(before)}`,
-      after !== null && sql`m.id < ${after}`,
-      recipient !== null && hasRecipient(recipient, status, reach),
-      recipient === null && status !== null && hasStatus(status, reach),
-    ])}
-    order by m.id desc limit ${limit}`)
-  return rows.map(toMessage)
+  const rows = await db.many<Row & { found: number }>(sql`
+    with page as materialized (
+      select m.id, row_number() over newest_first as place,
+        sum(octet_length(m.metadata::text) + octet_length(m.tags::text)) over newest_first as bytes
+      from messages m
+      where ${all([
+        within(reach, { account: sql`m.account_id`, tenant: sql`m.tenant_id` }),
+        tenantId !== null && sql`m.tenant_id = ${tenantId}`,
+        from !== null && sql`m.sender = ${from}`,
+        since !== null && sql`m.id >= ${firstIdAt(since)}`,
+        until !== null && sql`m.id < ${firstIdAt(new Date(until.getTime() + 1))}`,
+        before !== null && sql`m.id < ${firstIdAt(before)}`,
+        after !== null && sql`m.id < ${after}`,
+        recipient !== null && hasRecipient(recipient, status, reach),
+        recipient === null && status !== null && hasStatus(status, reach),
+      ])}
+      window newest_first as (order by m.id desc rows unbounded preceding)
+      order by m.id desc limit ${limit}
+    )
+    select ${columns}, ${counts}, (select count(*) from page) as found
+    from page join messages m on m.id = page.id
+    where page.bytes <= ${PAGE_BYTES_MAX} or page.place = 1
+    order by m.id desc`)
+  const isCut = rows.length > 0 && rows[0]!.found > rows.length
+  return { rows: rows.map(({ found: _, ...row }) => toMessage(row)), isCut }
 }
 
 /** With a status: that very recipient has it. */

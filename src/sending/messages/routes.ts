@@ -72,8 +72,8 @@ async function recipientsMaxFor(world: World, whose: { reach: Reach; tenantId: s
 
 const recipientCount = ({ to, cc = [], bcc = [] }: SendRequest): number => to.length + cc.length + bcc.length
 
-const charsOf = ({ text = '', html = '', attachments = [] }: SendRequest): number =>
-  attachments.reduce((sum, { content }) => sum + content.length, text.length + html.length)
+const charsOf = ({ subject = '', text = '', html = '', attachments = [] }: SendRequest): number =>
+  attachments.reduce((sum, { content }) => sum + content.length, subject.length + text.length + html.length)
 
 const isSmall = (body: SendRequest): boolean =>
   charsOf(body) <= SMALL_TEXT_CHARS_MAX && recipientCount(body) <= SMALL_RECIPIENTS_MAX

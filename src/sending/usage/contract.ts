@@ -39,6 +39,7 @@ export const getUsageEndpoint = endpoint({
   access: key('read'),
   noun: 'tenant',
   query: Type.Object({ days: Type.Optional(Type.Integer({ minimum: 1, maximum: 400, default: 30 })) }),
+  isLargeRead: true,
   replies: { 200: Usage },
   audit: null,
 })

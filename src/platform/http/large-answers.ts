@@ -1,0 +1,36 @@
+// Large answers are made one after the other for each account. Rows, objects and text of a page take milliseconds of the main thread, a request of somebody else
+// waits behind each that is under way, and an answer that its reader does not take stays in memory.
+import { finished } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Semaphore } from '../fairness/semaphore.ts'
+import { refuse } from '../refusal.ts'
+
+const AT_ONCE = { permits: 8, perOwner: 2, waitMsMax: 20_000 }
+/** For making the answer and for reading it. A client that takes longer is cut. */
+const ANSWER_MS_MAX = 60_000
+
+export class LargeAnswers {
+  readonly #permits = new Semaphore(AT_ONCE)
+  readonly #answerMs: number
+
+  constructor(answerMs: number = ANSWER_MS_MAX) {
+    this.#answerMs = answerMs
+  }
+
+  /** Waits for the owner's turn, which lasts until the answer has left or its reader is gone. */
+  async begin(owner: string, request: FastifyRequest, { raw }: FastifyReply): Promise<void> {
+    await this.#permits.acquire(owner, tooMany)
+    const timer = setTimeout(() => raw.destroy(), this.#answerMs)
+    finished(raw, () => {
+      clearTimeout(timer)
+      this.#permits.release(owner)
+    })
+    // Nobody would read what is made now.
+    if (request.raw.socket.destroyed) throw refuse('unavailable', 'The connection was closed.')
+  }
+}
+
+const tooMany = () =>
+  refuse('unavailable', 'Too many large answers of this account are being read. Try again shortly.', {
+    retryAfterSeconds: 5,
+  })
