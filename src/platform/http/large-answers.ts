@@ -1,5 +1,5 @@
-// Large answers are made one after the other for each account. Rows, objects and text of a page take milliseconds of the main thread, a request of somebody else
-// waits behind each that is under way, and an answer that its reader does not take stays in memory.
+// A share per account of large answers. Rows, objects and text of a page take milliseconds of the main thread, a request of
+// somebody else waits behind each that is under way, and an answer that its reader does not take stays in memory.
 import { finished } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Semaphore } from '../fairness/semaphore.ts'
