@@ -29,7 +29,7 @@ export function coverOf<P extends PlacedScope>(pauses: readonly P[], narrow: Pla
 }
 
 /** The one tenant whose mail it can stop. Of a domain or sender there is none: several tenants may send from it. */
-function tenantOf({ scope_type, scope_value, tenant_id }: PlacedScope): string | null {
+export function tenantOf({ scope_type, scope_value, tenant_id }: PlacedScope): string | null {
   if (scope_type === 'tenant') return scope_value
   return scope_type === 'credential' || scope_type === 'api_key' ? tenant_id : null
 }

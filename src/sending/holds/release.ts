@@ -2,7 +2,7 @@
 // rest is released into the queue, or cancelled. Each batch is one transaction with its events and its count, so that a kill
 // leaves every recipient either held or not, and counted once.
 import { activePauses, type ActiveSuspension } from '../../control/suspensions/active.ts'
-import { coverOf, mayOverlap } from '../../control/suspensions/overlap.ts'
+import { coverOf, mayOverlap, tenantOf } from '../../control/suspensions/overlap.ts'
 import {
   countHeld,
   countHolds,
@@ -55,34 +55,44 @@ export const releaseNext = (world: World, signal: AbortSignal): Promise<number> 
     signal,
   )
 
-/**
- * The page is chosen before the transaction, which may be run again. A crash of the database may undo the last batches: they
- * are held again then, and end the same way again.
- */
+/** A crash of the database may undo the last batches: they are held again then, and end the same way again. */
 async function nextBatch(world: World, scan: HeldScan): Promise<boolean> {
   const { pause } = scan
-  const page = await scan.next(world.db)
-  if (!page) return false
-  if (pause.kept_by.length > 0) return world.db.transactLightly(by, tx => reassign(tx, pause, page))
-  if (pause.resume_action === 'purge') return world.db.transactLightly(by, tx => purge(tx, pause, page))
-  // Places in the queue too: within the transaction that would take a second connection, with the account's lock shared.
-  const firsts = await takePlaces(world, page.tenants)
-  const isReleased = await world.db.transactLightly(by, tx => release(tx, pause, { ...page, firsts }))
+  if (pause.kept_by.length > 0) {
+    // Chosen once: the transaction may be run again, and must not pass over rows that its first run had chosen.
+    let page: Promise<HeldPage | null> | undefined
+    return world.db.transactLightly(by, tx => reassign(tx, pause, () => (page ??= scan.next(tx, MOVE_BATCH_MAX))))
+  }
+  if (pause.resume_action === 'purge') return world.db.transactLightly(by, tx => purge(tx, scan))
+  // Before the transaction: within it that would take a second connection, while the account's lock is shared.
+  const firsts = await takePlaces(world, await placesFor(world, scan))
+  const isReleased = await world.db.transactLightly(by, tx => release(tx, scan, firsts))
   if (isReleased) world.wakeups.hint('deliveries')
   return isReleased
 }
 
+/** A batch of one tenant takes as many places as it may need; places that are not used do no harm. */
+async function placesFor(world: World, scan: HeldScan): Promise<ReadonlyMap<string, number>> {
+  const tenantId = tenantOf(scan.pause)
+  if (tenantId !== null) return new Map([[tenantId, BATCH_MAX]])
+  const tenants = await scan.tenantsAhead(world.db)
+  // Batches that run at once may get each other's rows.
+  return new Map(tenants.map(each => [each.tenant_id, Math.min(each.count, BATCH_MAX)]))
+}
+
 /** Held before, held after: no event. The account's lock keeps the keepers from being resumed until we commit. */
-async function reassign(tx: Tx, pause: Unfinished, page: Page): Promise<boolean> {
+async function reassign(tx: Tx, pause: Unfinished, choose: () => Promise<HeldPage | null>): Promise<boolean> {
   if (!(await lockWhileUnchanged(tx, pause))) return false
   const keepers = await keepersOf(tx, pause)
   const cover = coverOf(keepers, pause)
   if (cover) {
-    const moved = await updateAllMoved(tx, page, cover.id)
+    const moved = await updateAllMoved(tx, { fromId: pause.id, toId: cover.id, limit: BATCH_MAX })
     countHolds(tx, pause.id, -moved)
     countHolds(tx, cover.id, moved)
-    return true
+    return moved > 0
   }
+  const page = await choose()
+  if (!page) return false
   const rows = await listHeldMatching(tx, page, keepers)
   const stopped = await stoppedBy(tx, rows, new Map([[pause.account_id, keepers]]))
   const moves = [...stopped].map(([row, keeper]) => ({ ...row, suspension_id: keeper.id }))
@@ -97,10 +107,11 @@ async function keepersOf(tx: Tx, { account_id: accountId, kept_by: ids }: Unfini
   return active.filter(pause => ids.includes(pause.id))
 }
 
-async function purge(tx: Tx, pause: Unfinished, page: Page): Promise<boolean> {
+async function purge(tx: Tx, scan: HeldScan): Promise<boolean> {
+  const { pause } = scan
   if (!(await lockWhileUnchanged(tx, pause))) return false
-  const rows = await lockHeldWhole(tx, page)
-  if (rows.length === 0) return true
+  const rows = await scan.lock(tx, lockHeldWhole)
+  if (rows.length === 0) return false
   countHolds(tx, pause.id, -rows.length)
   recordEvents(tx, 'cancelled', rows, pause)
   recordUnsent(tx, rows, 'cancelled')
@@ -108,19 +119,16 @@ async function purge(tx: Tx, pause: Unfinished, page: Page): Promise<boolean> {
 }
 
 /** Into the queue, each at the end of its tenant's line. Pauses that came after the resume may hold some of it again. */
-async function release(
-  tx: Tx,
-  pause: Unfinished,
-  { firsts, ...page }: Page & { firsts: ReadonlyMap<string, Date> },
-): Promise<boolean> {
+async function release(tx: Tx, scan: HeldScan, firsts: ReadonlyMap<string, Date>): Promise<boolean> {
+  const { pause } = scan
   const { account_id: accountId } = pause
   const [isUnchanged, active] = await Promise.all([lockWhileUnchanged(tx, pause), activePauses(tx, [accountId])])
   if (!isUnchanged) return false
   // Where no pause has a say, rows are read without what only a pause would ask: that is a tenth of the work.
   const isAsked = active.get(accountId)?.some(other => mayOverlap(pause, other)) ?? false
-  const whole = isAsked ? await lockHeldWhole(tx, page) : []
-  const rows = isAsked ? whole : await lockHeld(tx, page)
-  if (rows.length === 0) return true
+  const whole = isAsked ? await scan.lock(tx, lockHeldWhole) : []
+  const rows = isAsked ? whole : await scan.lock(tx, lockHeld)
+  if (rows.length === 0) return false
   countHolds(tx, pause.id, -rows.length)
   recordEvents(tx, 'released', rows, pause)
   updateReleased(tx, ranked(tx, rows, firsts))
@@ -143,16 +151,14 @@ function ranked(
 
 /** Answers whether something was brought to an end: what others are still at is looked at later. */
 async function noteEnd(tx: Tx, { pause, isOver }: HeldScan): Promise<boolean> {
-  if (!isOver || !(await lockWhileUnchanged(tx, pause))) return false
+  if (!(await lockWhileUnchanged(tx, pause))) return false
   const isKept = pause.kept_by.length > 0
   // A scan that moves what is matched waits for the rows of others. One that moves all, or releases, skips them.
   const isPartial = isKept && !coverOf(await keepersOf(tx, pause), pause)
-  if (!isPartial && (await holdsAnything(tx, pause.id))) return false
+  if (isPartial ? !isOver : await holdsAnything(tx, pause.id)) return false
   await (isKept ? updateReassigned(tx, pause.id) : updateDrained(tx, pause.id))
   return true
 }
-
-type Page = HeldPage & { tenants: ReadonlyMap<string, number> }
 
 /** What the pause holds, in order. Batches that ask at once get neighbouring pages; rows already passed are not met again. */
 class HeldScan {
@@ -166,16 +172,28 @@ class HeldScan {
     this.pause = pause
   }
 
-  next(db: Db): Promise<Page | null> {
+  next(db: Db, limit: number): Promise<HeldPage | null> {
     return this.#mutex.run(async () => {
-      const { id, kept_by: keptBy } = this.pause
-      const asked = { suspensionId: id, after: this.#after, limit: keptBy.length > 0 ? MOVE_BATCH_MAX : BATCH_MAX }
-      const tenants = await listHeldByTenant(db, asked)
-      const [end] = tenants
+      const asked = { suspensionId: this.pause.id, after: this.#after, limit }
+      const [end] = await listHeldByTenant(db, asked)
       this.isOver = end === undefined
       if (!end) return null
       this.#after = end
-      return { ...asked, end, tenants: new Map(tenants.map(each => [each.tenant_id, each.count])) }
+      return { ...asked, end }
     })
+  }
+
+  /** The next rows, locked. What a transaction that is run again passes over, the next scan meets. */
+  lock<Row extends LockedRow>(tx: Tx, lock: (tx: Tx, page: HeldPage) => Promise<Row[]>): Promise<Row[]> {
+    return this.#mutex.run(async () => {
+      const rows = await lock(tx, { suspensionId: this.pause.id, after: this.#after, end: null, limit: BATCH_MAX })
+      this.#after = rows.at(-1) ?? this.#after
+      return rows
+    })
+  }
+
+  /** Whose rows the next batches meet. */
+  tenantsAhead(db: Db): Promise<{ tenant_id: string; count: number }[]> {
+    return listHeldByTenant(db, { suspensionId: this.pause.id, after: this.#after, limit: 2 * BATCH_MAX })
   }
 }

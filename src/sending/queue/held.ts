@@ -107,7 +107,8 @@ export interface HeldPosition {
 export interface HeldPage {
   suspensionId: string
   after: HeldPosition | null
-  end: HeldPosition
+  /** Null: as far as the limit goes. */
+  end: HeldPosition | null
   limit: number
 }
 
@@ -118,7 +119,7 @@ const heldAfter = ({ suspensionId, after }: Pick<HeldPage, 'suspensionId' | 'aft
   ])
 
 const heldIn = (page: HeldPage): Sql =>
-  sql`${heldAfter(page)} and (message_id, n) <= (${page.end.message_id}::uuid, ${page.end.n}::integer)`
+  all([heldAfter(page), page.end && sql`(message_id, n) <= (${page.end.message_id}::uuid, ${page.end.n}::integer)`])
 
 /** A row that is locked, and where it lies. */
 export interface LockedRow extends HeldRow {
@@ -138,7 +139,7 @@ export const listHeldByTenant = (
     from page, (select message_id, n from page order by message_id desc, n desc limit 1) last
     group by tenant_id, last.message_id, last.n`)
 
-/** Those of them that are still held, locked; what another process is releasing is skipped. */
+/** The next rows that a pause holds, locked; what another process is releasing is skipped. */
 export const lockHeld = (tx: Tx, page: HeldPage): Promise<LockedRow[]> =>
   tx.many<LockedRow>(lockedHeld(sql`tenant_id, message_id, n, recipient, ctid::text as place`, page))
 
@@ -151,7 +152,7 @@ export const lockHeldWhole = (tx: Tx, page: HeldPage): Promise<(LockedRow & Queu
 const lockedHeld = (columns: Sql, page: HeldPage): Sql =>
   sql`select ${columns} from queue where ${heldIn(page)} order by message_id, n limit ${page.limit} for update skip locked`
 
-/** Those of them that one of the others matches, without a lock. */
+/** What one of the others matches of a page, without a lock. */
 export const listHeldMatching = (tx: Tx, page: HeldPage, others: readonly PauseScope[]): Promise<QueuedRow[]> =>
   tx.many<QueuedRow>(sql`
     select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue q
@@ -224,11 +225,15 @@ export const updateHeld = (tx: Tx, rows: readonly (Key & { suspension_id: string
     where ${isSameRow}`)
 
 /** By their place, as above. Rows that another process is moving are skipped. */
-export const updateAllMoved = (tx: Tx, page: HeldPage, toId: string): Promise<number> =>
+export const updateAllMoved = (
+  tx: Tx,
+  { fromId, toId, limit }: { fromId: string; toId: string; limit: number },
+): Promise<number> =>
   tx.run(sql`
     update queue q set suspension_id = ${toId}, updated_at = ${tx.now}
     where ctid = any(array(
-      select ctid from queue where ${heldIn(page)} order by message_id, n limit ${page.limit} for update skip locked))`)
+      select ctid from queue where suspension_id = ${fromId} and status = 'held'
+      order by message_id, n limit ${limit} for update skip locked))`)
 
 /** Out of the queue for good, without having been sent. */
 export const recordUnsent = (tx: Tx, rows: readonly Key[], status: 'cancelled' | 'expired'): void =>
