@@ -1,7 +1,7 @@
 // The loops of held mail: the queue follows what pauses and resumes have answered.
 import { compactHoldsAnywhere } from '../../control/suspensions/progress.ts'
 import { system } from '../../platform/db/actor.ts'
-import type { Due, Worker } from '../../platform/work/worker.ts'
+import type { Worker } from '../../platform/work/worker.ts'
 import { expireHeld } from './expire.ts'
 import { parkNext } from './park.ts'
 import { releaseNext } from './release.ts'
@@ -9,15 +9,9 @@ import { releaseNext } from './release.ts'
 /** Fewer changes of a pause's count than this are quickly added up by whoever asks. */
 const HOLD_ROWS_MIN = 50
 
-/** Delivery leaves room for work on much of the same queue. */
-const leavingRoomFor =
-  (run: Due['run']): Due['run'] =>
-  (world, signal) =>
-    world.load.yieldDuring(() => run(world, signal))
-
 export const holdLoops: Worker[] = [
-  { kind: 'due', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: leavingRoomFor(parkNext) },
-  { kind: 'due', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: leavingRoomFor(releaseNext) },
+  { kind: 'due', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: parkNext },
+  { kind: 'due', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: releaseNext },
   { kind: 'periodic', name: 'hold-expiry', seconds: 60, run: expireHeld },
   {
     kind: 'periodic',

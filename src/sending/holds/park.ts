@@ -23,6 +23,7 @@ const turns = new TimeSlices<Unfinished, QueueScan>()
 export const parkNext = (world: World, signal: AbortSignal): Promise<number> =>
   turns.next(
     {
+      load: world.load,
       list: () => listToParkAnywhere(world.db),
       begin: pause => new QueueScan(pause),
       batch: (pause, scan) => parkBatch(world, pause, scan),

@@ -47,6 +47,7 @@ const turns = new TimeSlices<Unfinished, HeldScan>()
 export const releaseNext = (world: World, signal: AbortSignal): Promise<number> =>
   turns.next(
     {
+      load: world.load,
       list: () => listToDrainAnywhere(world.db),
       begin: pause => new HeldScan(pause),
       batch: (_, scan) => nextBatch(world, scan),

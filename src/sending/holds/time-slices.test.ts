@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { LoadShedder } from '../../platform/work/load-shedder.ts'
 import { TimeSlices, type LongWork } from './time-slices.ts'
 
 const { signal } = new AbortController()
@@ -11,6 +12,7 @@ test('a short piece of work does not wait for the end of a long one, which goes 
   const done: string[] = []
   let scans = 0
   const work: LongWork<{ id: string }, { id: string }> = {
+    load: new LoadShedder(),
     list: async () => [...left.keys()].map(id => ({ id })),
     begin: job => {
       scans += 1
@@ -39,6 +41,7 @@ test('a scan whose batch failed is begun again', async () => {
   let scans = 0
   let isDone = false
   const work: LongWork<{ id: string }, number> = {
+    load: new LoadShedder(),
     list: async () => (isDone ? [] : [{ id: 'one' }]),
     begin: () => (scans += 1),
     batch: async (_, scan) => {

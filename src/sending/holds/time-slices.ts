@@ -1,5 +1,6 @@
 // Long work over the queue in batches: two at a time, so that one batch changes rows while the other appends its events; and
 // in time slices, so that a short piece of work does not wait for the end of a long one.
+import type { LoadShedder } from '../../platform/work/load-shedder.ts'
 
 const BATCHES_AT_ONCE = 2
 
@@ -15,6 +16,8 @@ async function runConcurrently(signal: AbortSignal, batch: () => Promise<boolean
 const TURN_MS = 500
 
 export interface LongWork<Job extends { id: string }, Scan> {
+  /** Where its batches run: delivery leaves them room, for they change much of the same queue. */
+  load: LoadShedder
   /** What there is to do, in its order. */
   list(): Promise<Job[]>
   begin(job: Job): Scan
@@ -50,13 +53,15 @@ export class TimeSlices<Job extends { id: string }, Scan> {
   ): Promise<boolean> {
     let isCut = false
     let until = performance.now() + TURN_MS
-    await runConcurrently(signal, async () => {
-      if (!isCut && performance.now() > until) {
-        until = performance.now() + TURN_MS
-        isCut = (await work.list()).length > 1
-      }
-      return !isCut && work.batch(job, scan)
-    })
+    const batches = () =>
+      runConcurrently(signal, async () => {
+        if (!isCut && performance.now() > until) {
+          until = performance.now() + TURN_MS
+          isCut = (await work.list()).length > 1
+        }
+        return !isCut && work.batch(job, scan)
+      })
+    await work.load.yieldDuring(batches)
     return isCut
   }
 }
