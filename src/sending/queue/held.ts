@@ -39,7 +39,7 @@ export interface Stretch {
   end: QueuePosition
 }
 
-/** The next stretch of an account's queue, by tenant and message, whatever the status. Its end bounds one batch. */
+/** The next key range of an account's queue, by tenant and message, whatever the status. Its end bounds one batch. */
 export const findStretchEnd = (
   tx: Tx,
   walk: Walk,

@@ -14,7 +14,7 @@ const DOT = 46
 const LINE_DOT = Buffer.from('\r\n.')
 const NOTHING = Buffer.alloc(0)
 const CAPACITY_MIN = 4_096
-/** Shorter stretches are looked at and copied byte by byte: a call of the native search or copy costs more. */
+/** Shorter runs are looked at and copied byte by byte: a call of the native search or copy costs more. */
 const SHORT_BYTES = 32
 
 /** What the last byte was: inside a line, a CR, the end of a line, the dot that opens a line, and a CR behind that. */
