@@ -603,6 +603,8 @@ create table suspensions (
   held_since timestamp with time zone not null default now(),
   -- Exact, fixed when it was resumed.
   affected_deliveries bigint,
+  -- What a resumed pause held and pauses that were active then match as well is theirs from that moment on, and is moved to
+  -- them behind the answer. Named until all of it has been moved; the rest is released or cancelled.
   kept_by uuid[] not null default '{}'::uuid[],
   constraint suspensions_queue_action_check CHECK ((queue_action = ANY (ARRAY['hold'::text, 'reject'::text]))),
   constraint suspensions_resume_action_check CHECK ((resume_action = ANY (ARRAY['release'::text, 'purge'::text]))),
