@@ -141,6 +141,7 @@ test('finders without reach say so, and these are all of them', () => {
     'findClaimedDomainAnywhere',
     'findLinkedDeliveryAnywhere',
     'findNameAboveAnywhere',
+    'findNameBelowAnywhere',
     'listAccountsAnywhere',
     'listActiveEndpointsAnywhere',
     'listActiveScopesAnywhere',

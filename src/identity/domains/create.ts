@@ -1,19 +1,22 @@
 // Registering a domain: its name, its DKIM key pair, and for names of the installation itself the verification.
-import { generateDkimKey, type DkimKey } from '../../mail/dkim/sign.ts'
+import type { DkimKey } from '../../mail/dkim/sign.ts'
 import { normaliseDomain } from '../../mail/address/address.ts'
 import type { Config } from '../../platform/config.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { isUniqueViolation } from '../../platform/db/errors.ts'
+import { locks } from '../../platform/db/locks.ts'
+import { sql } from '../../platform/db/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireTenantInReach } from '../tenants/find.ts'
 import type { Domain } from './contract.ts'
+import { keyGenerator } from './generate-key.ts'
 import { publishedFindings } from './look-up.ts'
 import { presentDomain, summariseDomain } from './present.ts'
-import { findNameAboveAnywhere, insertDomain } from './queries.ts'
+import { findNameAboveAnywhere, findNameBelowAnywhere, insertDomain } from './queries.ts'
 import { isReservedName } from './reserved-names.ts'
 import { keyPlace, type StoredDomain } from './stored-domain.ts'
 
@@ -25,10 +28,13 @@ interface DomainOrder {
   isOwn?: boolean
 }
 
+/** One for the whole process: all accounts share its cores. */
+const generateKey = keyGenerator()
+
 export async function createDomain(world: World, by: Actor, order: DomainOrder): Promise<Domain> {
   const name = readName(world.config, order)
   await requireTenantInReach(world.db, order.reach, order.tenantId)
-  const key = await generateDkimKey()
+  const key = await generateKey(order.isOwn ? null : order.reach.accountId)
   try {
     return await world.db.transact(by, tx => createDomainIn(tx, world, { ...order, name, key }))
   } catch (error) {
@@ -44,8 +50,7 @@ export async function createDomainIn(
   { reach: { accountId }, tenantId, name, key }: DomainOrder & { key: DkimKey },
 ): Promise<Domain> {
   const draft = draftOf(config, { accountId, tenantId, name, publicKeyBase64: key.publicKeyBase64, now: tx.now })
-  // What lies under another tenant's name would pass for it.
-  if (draft.is_platform && (await findNameAboveAnywhere(tx, name, tenantId))) throw taken()
+  if (draft.is_platform) await requireOwnBranch(tx, name, tenantId)
   const dkim_private_key = secrets.seal(keyPlace(draft.id), key.privateKeyPem)
   const domain = await insertDomain(tx, { ...draft, dkim_private_key })
   if (!domain) throw refuse('conflict', 'The tenant has this domain already.')
@@ -57,6 +62,16 @@ export async function createDomainIn(
     after: summariseDomain(config, domain),
   })
   return presentDomain(config, domain)
+}
+
+/**
+ * What lies under another tenant's name would pass for it, whichever of the two came first. Names of the installation are
+ * taken one after the other: of two that are taken at once, neither would see the other.
+ */
+async function requireOwnBranch(tx: Tx, name: string, tenantId: string): Promise<void> {
+  await tx.many(sql`select pg_advisory_xact_lock(${locks.platformNames})`)
+  if (await findNameAboveAnywhere(tx, name, tenantId)) throw taken()
+  if (await findNameBelowAnywhere(tx, name, tenantId)) throw taken()
 }
 
 const taken = () => refuse('conflict', 'This name is taken. Choose another one.')

@@ -3,9 +3,13 @@ import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { aBox, type Box } from '../../../test/support/box.ts'
-import { anAccount, unique, type TestAccount } from '../../../test/support/factories.ts'
+import { anAccount, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
+import { system } from '../../platform/db/actor.ts'
+import { locks } from '../../platform/db/locks.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aDnsServer, type FakeDns } from '../../platform/net/dns.fixture.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import { keyGenerator } from './generate-key.ts'
 
 interface DnsRecord {
   purpose: string
@@ -332,6 +336,77 @@ test('a name under the platform domain is verified and MX-verified at once, with
   assert.equal(dns.questions.length, asked)
 })
 
+test('a platform name over a name of another tenant is 409, over one’s own it is free', async () => {
+  const rival = await anAccount({ box })
+  const name = `${unique('bigcorp')}.sluice.test`
+  assert.equal((await register(`mail.eu.${name}`)).status, 201)
+
+  const over = await register(name, rival)
+
+  assert.deepEqual([over.status, over.body.error?.code], [409, 'conflict'])
+  assert.equal((await register(`eu.${name}`, account, account.tenants[1]!.id)).status, 409)
+  assert.equal((await register(name)).status, 201)
+  assert.equal((await register(`x${name}`, rival)).status, 201, 'it only ends alike')
+})
+
+test('of a platform name and one under it, taken at once by two accounts, one is 409', async () => {
+  const rival = await anAccount({ box })
+  for (let round = 0; round < 4; round++) {
+    const name = `${unique('twin')}.sluice.test`
+
+    const replies = await Promise.all([register(`mail.${name}`), register(name, rival)])
+
+    assert.deepEqual(replies.map(({ status }) => status).toSorted(), [201, 409])
+  }
+})
+
+test('a platform name is taken while nobody takes another, so that each sees what lies under it', async () => {
+  const { db } = box.app.world
+  let isDone = false
+  let answer: ReturnType<typeof register> | null = null
+
+  await db.transact(system('test'), async tx => {
+    await tx.many(sql`select pg_advisory_xact_lock(${locks.platformNames})`)
+    answer = register(`${unique('late')}.sluice.test`)
+    void answer.then(() => (isDone = true))
+    await eventually('it waits for the names', async () => {
+      const waiting = await db.many(sql`
+        select 1 from pg_locks where locktype = 'advisory' and not granted
+          and database = (select oid from pg_database where datname = current_database())`)
+      return waiting.length > 0
+    })
+    assert.equal(isDone, false)
+  })
+
+  assert.equal((await answer!).status, 201)
+})
+
+test('an account that creates many domains at once keeps nobody else from creating one', async () => {
+  const victim = await anAccount({ box })
+  let done = 0
+  const hostile = Array.from({ length: 12 }, async () => {
+    const { status } = await register(`${unique('many')}.example.com`)
+    done += 1
+    return status
+  })
+
+  const { status } = await register(`${unique('one')}.example.com`, victim)
+  const doneBefore = done
+
+  assert.equal(status, 201)
+  assert.ok(doneBefore < 6, `${doneBefore} of the other account were made before`)
+  assert.deepEqual(new Set(await Promise.all(hostile)), new Set([201]))
+})
+
+test('who waits too long for a key is asked to come again', async () => {
+  const generate = keyGenerator({ permits: 2, perOwner: 1, waitMsMax: 1 })
+  const [first, second, other] = await Promise.allSettled([generate('a'), generate('a'), generate('b')])
+
+  assert.deepEqual([first.status, other.status], ['fulfilled', 'fulfilled'])
+  assert.ok(second.status === 'rejected' && second.reason instanceof Refusal)
+  assert.deepEqual([second.reason.status, second.reason.retryAfterSeconds], [503, 20])
+})
+
 test('a platform name belongs to one tenant of the installation: taken is 409, and free again once deleted', async () => {
   const rival = await anAccount({ box })
   const name = `${unique('shop')}.sluice.test`
@@ -343,8 +418,9 @@ test('a platform name belongs to one tenant of the installation: taken is 409, a
   assert.equal(taken.status, 409)
   assert.equal(taken.body.error.code, 'conflict')
   assert.equal((await register(`pay.${name}`, rival)).status, 409, 'under it, mail would pass for its owner’s')
-  assert.equal((await register(`news.eu.${name}`)).status, 201)
-  await account.api.delete(`/v1/domains/${platform.id}`)
+  const news = await register(`news.eu.${name}`)
+  assert.equal(news.status, 201)
+  for (const { id } of [platform, news.body]) await account.api.delete(`/v1/domains/${id}`)
   assert.equal((await register(name, rival)).status, 201)
 })
 

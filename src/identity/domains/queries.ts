@@ -113,3 +113,11 @@ export const findNameAboveAnywhere = async (tx: Tx, name: string, tenantId: stri
     select 1 from domains where is_platform and name = any(${above}::text[]) and tenant_id <> ${tenantId} limit 1`)
   return found !== null
 }
+
+/** Whether another tenant has a name of the installation that lies under this one. */
+export const findNameBelowAnywhere = async (tx: Tx, name: string, tenantId: string): Promise<boolean> => {
+  const found = await tx.maybe(sql`
+    select 1 from domains
+    where is_platform and right(name, ${name.length + 1}) = ${`.${name}`} and tenant_id <> ${tenantId} limit 1`)
+  return found !== null
+}

@@ -15,7 +15,7 @@ export type Attachment = {
   content: Buffer
 }
 
-/** A run of the message: text, bytes, or bytes still to be written as base64. */
+/** A piece of the message: text, bytes, or bytes still to be written as base64. */
 export type Piece = string | Buffer | { base64: Buffer }
 
 const FILENAME_CHARS_MAX = 255 // the longest name common file systems take

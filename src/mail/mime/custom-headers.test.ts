@@ -34,6 +34,20 @@ test('headers that the service owns are refused in any spelling, with the field 
   for (const name of written) assert.match(checkCustomHeader(name, 'x')!, /written by the service/, name)
 })
 
+test('headers that other servers write, and instructions to the service, are refused', () => {
+  const others = ['Authentication-Results', 'ARC-Seal', 'arc-message-signature', 'Received-SPF', 'Delivered-To']
+  const resent = ['Resent-From', 'Resent-Bcc', 'RESENT-DATE']
+  for (const name of [...others, ...resent]) {
+    assert.match(checkCustomHeader(name, 'x')!, /cannot be set here: it is written by/, name)
+  }
+  assert.match(checkCustomHeader('X-Service-Tags', 'x')!, /use the field tags/)
+  assert.match(checkCustomHeader('x-service-metadata', '{}')!, /use the field metadata/)
+  assert.match(checkCustomHeader('Idempotency-Key', 'x')!, /use the field idempotency_key/)
+  for (const name of ['X-Service-Level', 'X-Resent-From', 'Archived-At', 'X-Authentication-Results']) {
+    assert.equal(checkCustomHeader(name, 'x'), null, name)
+  }
+})
+
 test('a name that is not a token is refused', () => {
   for (const name of ['', 'X A', 'X:A', 'X-A:', 'X\r\nBcc', 'Ünicode', 'X\0', 'X(a)', 'x'.repeat(77)]) {
     assert.match(checkCustomHeader(name, 'x')!, /header name/, name)

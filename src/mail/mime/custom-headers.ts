@@ -4,7 +4,10 @@ const NAME_CHARS_MAX = 76 // name and colon fit into one line of 78, RFC 5322 §
 const VALUE_BYTES_MAX = 998 // one line, RFC 5322 §2.1.1
 export const CONTENT_ID_CHARS_MAX = 255 // ours; it is written unfolded and must fit into a line
 
-// Fields the service writes itself; a second copy would contradict it or forge it.
+/** A receiver that trusts its own could take ours for it. */
+const BY_RECEIVERS = 'it is written by servers that receive the message'
+
+// Fields the service or others write; a second copy would contradict it or forge it.
 const OWNED_FIELDS = new Map(
   Object.entries({
     from: 'use the field from',
@@ -19,8 +22,21 @@ const OWNED_FIELDS = new Map(
     'dkim-signature': 'it is written by the service',
     date: 'it is written by the service',
     'mime-version': 'it is written by the service',
+    'authentication-results': BY_RECEIVERS,
+    'received-spf': BY_RECEIVERS,
+    'delivered-to': BY_RECEIVERS,
+    'x-service-tags': 'use the field tags',
+    'x-service-metadata': 'use the field metadata',
+    'idempotency-key': 'use the field idempotency_key',
   }),
 )
+
+/** Whole families of such fields. */
+const OWNED_PREFIXES = Object.entries({
+  'content-': 'it is written by the service',
+  'arc-': BY_RECEIVERS,
+  'resent-': 'it is written by a mailbox that sends a message on',
+})
 
 /** Null when the header may be sent, otherwise the reason why not. */
 export function checkCustomHeader(name: string, value: string): string | null {
@@ -30,7 +46,8 @@ export function checkCustomHeader(name: string, value: string): string | null {
   // RFC 5322 §3.6.8 allows a little more, but receivers and RFC 9110 agree on the token.
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return `${quote(name)} is not a header name.`
   const lowerName = name.toLowerCase()
-  const owned = lowerName.startsWith('content-') ? 'it is written by the service' : OWNED_FIELDS.get(lowerName)
+  const family = OWNED_PREFIXES.find(([prefix]) => lowerName.startsWith(prefix))
+  const owned = family?.[1] ?? OWNED_FIELDS.get(lowerName)
   if (owned) return `The header ${name} cannot be set here: ${owned}.`
   if (/[^\P{Cc}\t]/u.test(value)) return `The header ${name} holds a line break or another control character.`
   if (Buffer.byteLength(value) > VALUE_BYTES_MAX) return `The header ${name} is longer than ${VALUE_BYTES_MAX} bytes.`

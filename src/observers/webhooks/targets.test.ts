@@ -84,6 +84,29 @@ test('a URL without a host is refused, whatever the parser would make of it', as
   }
 })
 
+test('a URL with a control character, or a host that DNS cannot hold, is refused', async () => {
+  const long = 'a'.repeat(64)
+  const bad = [
+    'https://example.com/a\r\nb',
+    'https://exam\tple.com/',
+    'https://example.com/\u0000',
+    'https://example.com/\n',
+  ]
+  const unnameable = [
+    `https://${long}.example.com/`,
+    `https://${`${'a'.repeat(60)}.`.repeat(5)}com/`,
+    'https://a..example.com/',
+  ]
+  for (const url of [...bad, 'https://example.com/\u2028', ...unnameable]) {
+    const { status, body } = await create(url)
+    assert.deepEqual([status, body.error?.code], [400, 'invalid_request'], JSON.stringify(url))
+    const contact = await account.api.post('/v1/alert-contacts', { channel: 'webhook', target: url })
+    assert.equal(contact.status, 400, JSON.stringify(url))
+  }
+  dns.addresses(`${long.slice(1)}.example.com`, '93.184.215.14')
+  assert.equal((await create(`https://${long.slice(1)}.example.com./`)).status, 201)
+})
+
 test('a name that leads to a private address, also among public ones, is refused at creation', async () => {
   dns.addresses('private.example.com', '192.168.1.1')
   dns.addresses('mixed.example.com', '93.184.215.14', '10.0.0.1')

@@ -102,7 +102,7 @@ export class Database implements Db {
 
   /**
    * Without waiting for the disk: a crash of the database may undo it although it was answered. For what is done again
-   * anyway, such as taking a lease. Nobody who waits for the disk stands behind it.
+   * anyway, such as taking a lease. The commit then waits for no disk, and nobody who does wait stands behind it.
    */
   transactLightly<T>(by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#transactWith('begin; set local synchronous_commit = off', by, recipe)

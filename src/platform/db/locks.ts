@@ -17,4 +17,6 @@ export const locks = {
   guardian: lock(5),
   /** Held by the one acceptance of large messages that may append at a time; taken before `journal`. */
   largeAppend: lock(7),
+  /** Held while a name under PLATFORM_DOMAIN is taken, so that two that lie under each other see each other. */
+  platformNames: lock(8),
 } as const

@@ -73,29 +73,57 @@ export function appendJournal({ events, entries, by, now }: Appended, mac: (cont
     order by n`
 }
 
-const appendEvents = (events: readonly EventDraft[], now: Date): Sql =>
-  areAlike(events) ? appendAlike(events, now) : appendAny(events, now)
-
-/** Work over a long queue says the same of thousands of recipients, with one object for what it adds. */
-function areAlike(events: readonly EventDraft[]): boolean {
-  const [first] = events
-  return (
-    events.length >= ALIKE_MIN &&
-    events.every(
-      ({ type, accountId, data }) => type === first!.type && accountId === first!.accountId && data === first!.data,
-    )
-  )
+function appendEvents(events: readonly EventDraft[], now: Date): Sql {
+  const kinds = events.length >= ALIKE_MIN ? kindsOf(events) : null
+  return kinds ? appendAlike(events, kinds, now) : appendAny(events, now)
 }
 
 const ALIKE_MIN = 100
 
-/** What all share is sent and read once. */
-const appendAlike = (events: readonly EventDraft[], now: Date): Sql => prepared`
+/** PostgreSQL counts its way to an element of an array of texts, so that a longer list costs more than it saves. */
+const KINDS_MAX = 64
+
+/** What events say, apart from whom they are about. */
+interface Kinds {
+  accountIds: string[]
+  types: string[]
+  data: string[]
+  /** For each event, its kind's place in the lists, counted from one. */
+  places: number[]
+}
+
+/** Mail to thousands, and work over a long queue, says the same few things of every recipient. Null where it does not. */
+function kindsOf(events: readonly EventDraft[]): Kinds | null {
+  const kinds: Kinds = { accountIds: [], types: [], data: [], places: [] }
+  const places = new Map<string, number>()
+  const texts = new Map<object | undefined, string>()
+  for (const { accountId, type, data } of events) {
+    let text = texts.get(data)
+    if (text === undefined) texts.set(data, (text = JSON.stringify(data ?? {})))
+    const key = `${accountId} ${type} ${text}`
+    let place = places.get(key)
+    if (place === undefined) {
+      if (places.size === KINDS_MAX) return null
+      place = kinds.types.push(type)
+      kinds.accountIds.push(accountId)
+      kinds.data.push(text)
+      places.set(key, place)
+    }
+    kinds.places.push(place)
+  }
+  return kinds
+}
+
+/**
+ * What many share is sent and read once, not for each row while every other commit waits for the lock: 20,000 events of
+ * two kinds in turn take 275 ms of the database's CPU, and 317 with `appendAny`.
+ */
+const appendAlike = (events: readonly EventDraft[], kinds: Kinds, now: Date): Sql => prepared`
   insert into events (account_id, tenant_id, message_id, recipient, type, created_at, data)
-  select ${events[0]!.accountId}::uuid, tenant_id, message_id, recipient, ${events[0]!.type}, ${now},
-    (select ${JSON.stringify(events[0]!.data ?? {})}::jsonb)
-  from unnest(${tenantsOf(events)}::uuid[], ${messagesOf(events)}::uuid[], ${recipientsOf(events)}::text[])
-    with ordinality as event (tenant_id, message_id, recipient, n)
+  select (select ${bareArray(kinds.accountIds)}::uuid[])[kind], tenant_id, message_id, recipient,
+    (select ${kinds.types}::text[])[kind], ${now}, (select ${kinds.data}::text[]::jsonb[])[kind]
+  from unnest(${tenantsOf(events)}::uuid[], ${messagesOf(events)}::uuid[], ${recipientsOf(events)}::text[],
+    ${bareArray(kinds.places)}::int[]) with ordinality as event (tenant_id, message_id, recipient, kind, n)
   order by n`
 
 const appendAny = (events: readonly EventDraft[], now: Date): Sql => prepared`

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'node:test'
 import { aBox, theBox } from '../../../test/support/box.ts'
 import { anAccount, eventually } from '../../../test/support/factories.ts'
+import { appendJournal } from './append.ts'
 import { dropOldEventPartitions } from './partitions.ts'
 import { system } from '../db/actor.ts'
 import { sql } from '../db/sql.ts'
@@ -68,6 +69,45 @@ test('an entry has the action of the endpoint, whatever it says itself, and its 
   )
   const nameless = db.transact(system('test'), async tx => tx.audit({ accountId: null, target }))
   await assert.rejects(nameless, /needs an action/)
+})
+
+test('events of a held message of thousands are appended in order, and what they share is sent once', async () => {
+  const { db } = (await theBox()).app.world
+  const [accountId, messageId] = [randomUUID(), randomUUID()]
+  const events = Array.from({ length: 2_000 }, (_, n) => {
+    const recipient = `someone.${Math.floor(n / 2)}@example.com`
+    const about = { accountId, messageId, recipient }
+    return n % 2 === 0 ? { ...about, type: 'accepted' } : { ...about, type: 'held', data: { scope: 'account', n: 7 } }
+  })
+
+  await db.transact(system('test'), async tx => events.forEach(event => tx.record(event)))
+
+  const rows = await db.many<{ type: string; recipient: string; data: object }>(sql`
+    select type, recipient, data from events where message_id = ${messageId} and account_id = ${accountId} order by id`)
+  assert.deepEqual(
+    rows,
+    events.map(({ type, recipient, ...event }) => ({ type, recipient, data: 'data' in event ? event.data : {} })),
+  )
+  const sent = JSON.stringify(
+    appendJournal({ events, entries: [], by: system('test'), now: new Date() }, () => Buffer.alloc(32)).values,
+  )
+  assert.deepEqual([sent.split('scope').length, sent.split('accepted').length, sent.split('held').length], [2, 2, 2])
+})
+
+test('events that all say something else are appended as they are, however many', async () => {
+  const { db } = (await theBox()).app.world
+  const accountId = randomUUID()
+
+  await db.transact(system('test'), async tx => {
+    for (let n = 0; n < 300; n++) tx.record({ type: 'accepted', accountId, data: { n } })
+  })
+
+  const rows = await db.many<{ data: { n: number } }>(sql`
+    select data from events where account_id = ${accountId} order by id`)
+  assert.deepEqual(
+    rows.map(row => row.data.n),
+    Array.from({ length: 300 }, (_, n) => n),
+  )
 })
 
 test('several processes reading one tail handle every event once, in order', async () => {

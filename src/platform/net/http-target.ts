@@ -14,10 +14,15 @@ export async function requireTarget(
   text: string,
   { field, dns, allowed }: { field: string; dns: Dns; allowed: CidrList },
 ): Promise<string> {
+  // The URL parser drops line breaks and tabs wherever they are: what is called would not be what was given.
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) {
+    throw refuse('invalid_request', `${field} must not hold line breaks or other control characters.`)
+  }
   // The URL parser forgives slashes: of http:///x and http:x it makes http://x/, which nobody meant.
   const url = /^https?:\/\/[^/\\?#@\s]/i.test(text) && URL.canParse(text) ? new URL(text) : null
   if (!url) throw refuse('invalid_request', `${field} must begin with https:// or http:// and the name of a host.`)
   if (url.username !== '' || url.password !== '') throw refuse('invalid_request', `${field} must not hold credentials.`)
+  if (!isNameable(url.hostname)) throw refuse('invalid_request', `${field} must have a host that can be in DNS.`)
   url.hash = ''
   const answer = await locate(url.hostname, { dns, allowed, timeoutMs: LOOK_UP_MS_MAX })
   // A name that leads nowhere yet may be set up later; each attempt looks again.
@@ -25,6 +30,12 @@ export async function requireTarget(
     throw refuse('invalid_request', `${field} must lead to a public address, not to a private or loopback one.`)
   }
   return url.href
+}
+
+/** RFC 1035 §2.3.4: labels of 1 to 63 octets, 253 in all when written; the dot at the end may be there. */
+function isNameable(hostname: string): boolean {
+  const name = hostname.replace(/\.$/, '')
+  return name.length <= 253 && name.split('.').every(label => label.length >= 1 && label.length <= 63)
 }
 
 export type Location =

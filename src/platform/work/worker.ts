@@ -13,7 +13,7 @@ export interface Periodic {
 }
 
 /** Takes due work until there is none, then waits for a hint or its next poll. */
-export interface Due {
+interface Due {
   kind: 'due'
   name: string
   wakeOn: Topic

@@ -1,9 +1,9 @@
 // Held mail: parked by a pause, released, cancelled, moved to another pause, expired. Nothing is lost or doubled.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { lockWhileActive } from '../../control/suspensions/progress.ts'
 import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
@@ -327,16 +327,22 @@ test('a resume goes before those who would go on parking', async () => {
   const { account, box } = await aSender()
   const paused = await pause(account, 'tenant', account.tenant.id)
   const { db } = box.app.world
+  const lockShared = (tx: Tx) => lockWhileActive(tx, { ...paused, account_id: account.id })
+  const waiting = async (): Promise<number> =>
+    (await db.one<{ count: number }>(sql`select count(*) from pg_locks where locktype = 'advisory' and not granted`))
+      .count
   const { promise: end, resolve } = Promise.withResolvers<void>()
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   const first = db.transact(system('test'), async tx => {
-    assert.equal(await lockWhileActive(tx, { ...paused, account_id: account.id }), true)
+    assert.equal(await lockShared(tx), true)
+    begin()
     await end
   })
-  await delay(50)
+  await begun
   const resumed = resume(account, paused.id)
-  await delay(100)
-  const second = db.transact(system('test'), tx => lockWhileActive(tx, { ...paused, account_id: account.id }))
-  await delay(100)
+  await eventually('the resume waits for the lock', async () => (await waiting()) >= 1)
+  const second = db.transact(system('test'), lockShared)
+  await eventually('the next one waits behind it', async () => (await waiting()) >= 2)
   resolve()
   assert.equal(await second, false)
   await Promise.all([first, resumed])

@@ -154,7 +154,7 @@ function accept(submission: Submission, circumstances: Circumstances): Decision 
   }
 }
 
-/** One object for all of them: the journal stores alike events more cheaply. */
+/** One object for all of them, and one per pause: the journal writes it down once. */
 const NO_DATA = {}
 
 /** Each recipient's place: suppressed, held or queued, with its events. */
@@ -165,6 +165,7 @@ function place(submission: Submission, { wanted, firstRank, known }: Circumstanc
   const events: EventDraft[] = []
   const deliveries: DeliveryRow[] = []
   const queue: QueueRow[] = []
+  const heldData = new Map<string, { suspension_id: string; scope: string }>()
   submission.recipients.forEach((recipient, n) => {
     const isWanted = wanted.has(recipient)
     const ids = { message_id: messageId, n, account_id: accountId, tenant_id: tenantId, recipient: recipient.address }
@@ -178,9 +179,11 @@ function place(submission: Submission, { wanted, firstRank, known }: Circumstanc
     happened('accepted')
     const pause = pauseOf?.(recipient.domain) ?? null
     if (pause) {
+      const data = heldData.get(pause.id) ?? { suspension_id: pause.id, scope: scopeName(pause) }
+      heldData.set(pause.id, data)
       response.held += 1
-      response.hold_scope ??= scopeName(pause)
-      happened('held', { suspension_id: pause.id, scope: scopeName(pause) })
+      response.hold_scope ??= data.scope
+      happened('held', data)
     } else response.queued += 1
     queue.push({
       ...ids,

@@ -199,9 +199,13 @@ export function checkMetadata(metadata: Readonly<Record<string, string>>): void 
 function customHeaders({ headers = {}, unsubscribe }: SendRequest): [name: string, value: string][] {
   const entries = Object.entries(headers)
   if (entries.length > limits.HEADERS_MAX) throw invalid(`There are more than ${limits.HEADERS_MAX} headers.`)
+  const names = new Set<string>()
   for (const [name, value] of entries) {
     const reason = checkCustomHeader(name, value)
     if (reason) throw invalid(reason)
+    const lowerName = name.toLowerCase()
+    if (names.has(lowerName)) throw invalid(`The header ${name} is given more than once.`)
+    names.add(lowerName)
     // RFC 8058 §3.1: one of each.
     if (unsubscribe && /^list-unsubscribe(-post)?$/i.test(name)) {
       throw invalid(`The header ${name} cannot be set together with unsubscribe, which writes it.`)

@@ -69,6 +69,7 @@ test('what is well-formed but cannot be sent answers 422 and stores nothing', as
     [{ headers: { 'X A': 'b' } }, 'invalid_message'],
     [{ headers: { From: 'a@b.example' } }, 'invalid_message'],
     [{ headers: { 'Content-Type': 'text/html' } }, 'invalid_message'],
+    [{ headers: { 'authentication-results': 'mx.example; dkim=pass' } }, 'invalid_message'],
     [{ headers: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`X-${n}`, ''])) }, 'invalid_message'],
     [{ tags: Array.from({ length: 51 }, (_, n) => `t${n}`) }, 'invalid_message'],
     [{ tags: ['x'.repeat(129)] }, 'invalid_message'],
@@ -325,6 +326,22 @@ test('a header may be called like anything that objects have; List-Unsubscribe i
   const own = { headers: { 'list-unsubscribe': '<https://acme.example/u>' } }
   assert.equal((await send(own)).status, 202)
   assert.equal((await send({ ...own, unsubscribe: true })).status, 422)
+})
+
+test('a header that is given twice, in two spellings, is refused: receivers would each believe another one', async () => {
+  const account = await aSandbox()
+  for (const [name, value] of [
+    ['List-Unsubscribe', '<https://acme.example/u>'],
+    ['In-Reply-To', '<a@b.example>'],
+    ['References', '<a@b.example>'],
+    ['Message-ID', '<a@b.example>'],
+    ['X-Campaign', 'spring'],
+  ] as const) {
+    const headers = { [name]: value, [name.toLowerCase()]: value }
+    const { status, body } = await account.api.post('/v1/messages', message(account, { headers }))
+    assert.deepEqual([status, body.error?.code], [422, 'invalid_message'], name)
+    assert.match(body.error.message, /more than once/)
+  }
 })
 
 test('tags and metadata are counted in characters', async () => {

@@ -179,21 +179,93 @@ test('a handshake that does not come, or is none, ends the connection', async t 
   await rude.closed()
 })
 
-test('connections beyond the limit of an address or of all are turned away, and counted down again', async t => {
-  for (const limits of [{ connectionsPerAddressMax: 2 }, { connectionsMax: 2 }]) {
-    const { port, listener } = await openPort(t, {}, limits)
-    const [first, second] = [await TestClient.open(t, port), await TestClient.open(t, port)]
-    await first.hello()
-    await second.hello()
-    const third = await TestClient.open(t, port)
-    assert.match(await third.reply(), /^421 4\.7\.0/)
-    await third.closed()
-    await first.say('QUIT')
-    first.end()
-    await until(() => listener.connections === 1)
-    const fourth = await TestClient.open(t, port)
-    assert.match(await fourth.reply(), /^220/)
-    assert.equal(listener.connections, 2)
+test('connections beyond the limit of an address are turned away, and counted down again', async t => {
+  const { port, listener } = await openPort(t, {}, { connectionsPerAddressMax: 2 })
+  const [first, second] = [await TestClient.open(t, port), await TestClient.open(t, port)]
+  await first.hello()
+  await second.hello()
+  const third = await TestClient.open(t, port)
+  assert.match(await third.reply(), /^421 4\.7\.0/)
+  await third.closed()
+  await first.say('QUIT')
+  first.end()
+  await until(() => listener.connections === 1)
+  const fourth = await TestClient.open(t, port)
+  assert.match(await fourth.reply(), /^220/)
+  assert.equal(listener.connections, 2)
+})
+
+/** Says MAIL, RCPT and DATA. */
+async function begin(client: TestClient): Promise<void> {
+  await client.hello()
+  for (const line of ['MAIL FROM:<a@x.example>', 'RCPT TO:<b@x.example>', 'DATA']) await client.say(line)
+}
+
+test('on a full port the client longest without a message makes room, whatever else it says', async t => {
+  const { port, listener, received } = await openPort(t, {}, { connectionsMax: 3 })
+  const sending = await TestClient.open(t, port)
+  await begin(sending)
+  const idle = await TestClient.open(t, port)
+  await idle.hello()
+  const served = await TestClient.open(t, port)
+  await begin(served)
+  assert.match(await served.say('.'), /^250/)
+  assert.match(await idle.say('NOOP'), /^250/)
+
+  const fourth = await TestClient.open(t, port)
+
+  await fourth.hello()
+  assert.match(await idle.reply(), /^421 4\.7\.0/)
+  idle.end()
+  await idle.closed()
+  assert.match(await served.say('NOOP'), /^250/)
+  assert.match(await sending.say('Subject: x\r\n\r\nx\r\n.'), /^250/)
+  assert.equal(received.length, 2)
+  assert.equal(listener.connections, 3)
+})
+
+test('transactions that do not go on make room too, and a port full of messages turns the next client away', async t => {
+  const { port } = await openPort(t, {}, { connectionsMax: 2 })
+  const stalled = await TestClient.open(t, port)
+  await stalled.hello()
+  await stalled.say('MAIL FROM:<a@x.example>')
+  const sending = await TestClient.open(t, port)
+  await begin(sending)
+
+  const third = await TestClient.open(t, port)
+  await begin(third)
+  const fourth = await TestClient.open(t, port)
+
+  assert.match(await stalled.reply(), /^421 4\.7\.0/)
+  assert.match(await fourth.reply(), /^421 4\.7\.0/)
+  for (const client of [sending, third]) assert.match(await client.say('Subject: x\r\n\r\nx\r\n.'), /^250/)
+})
+
+test('a hundred commands without a message are answered, the next one ends the session', async t => {
+  const { port } = await openPort(t, { sizeMax: 10 })
+  for (const [line, reply] of [
+    ['NOOP', /^250/],
+    ['RSET', /^250/],
+    ['VRFY x', /^252/],
+    ['EHLO x', /^250/],
+    ['MAIL FROM:<> SIZE=11', /^552/],
+  ] as [string, RegExp][]) {
+    const client = await TestClient.open(t, port)
+    await client.hello()
+    for (let n = 1; n < 100; n++) assert.match(await client.say(line), reply)
+    assert.match(await client.say(line), /^421 4\.7\.0/, line)
+    client.end()
+    await client.closed()
+  }
+})
+
+test('a message between them sets the count of idle commands back', async t => {
+  const { port } = await openPort(t)
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  for (let round = 0; round < 2; round++) {
+    assert.match(await client.send('Subject: x\r\n\r\nx\r\n'), /^250/)
+    for (let n = 0; n < 90; n++) assert.match(await client.say('NOOP'), /^250/)
   }
 })
 

@@ -20,6 +20,8 @@ interface Transaction<Recipient> {
 }
 
 const BAD_COMMANDS_MAX = 5
+/** Commands in a row that lead to no message; Postfix takes as many (smtpd_junk_command_limit). */
+const JUNK_COMMANDS_MAX = 100
 const LOGIN_FAILURES_MAX = 3
 const LINE_BYTES_MAX = 512 // with CRLF, RFC 5321 §4.5.3.1.4
 export const LONG_LINE_BYTES_MAX = 2_048 // where a password or an address in UTF-8 may stand
@@ -31,7 +33,10 @@ export class SmtpConversation<Login, Recipient> {
   #transaction: Transaction<Recipient> | null = null
   #askedForLogin: ((line: string) => LoginStep) | null = null
   #badCommands = 0
+  #junkCommands = 0
   #loginFailures = 0
+  /** When a message last ended, or the connection began, on the monotonic clock. */
+  #lastMessageAt = performance.now()
 
   constructor(door: SmtpDoor<Login, Recipient>, client: SmtpClient) {
     this.#door = door
@@ -41,6 +46,11 @@ export class SmtpConversation<Login, Recipient> {
   /** Whether the client is between two messages. */
   get isIdle(): boolean {
     return this.#transaction === null && this.#askedForLogin === null
+  }
+
+  /** Commands that lead to no message do not move it. */
+  get lastMessageAt(): number {
+    return this.#lastMessageAt
   }
 
   greeting(): string {
@@ -54,12 +64,13 @@ export class SmtpConversation<Login, Recipient> {
     this.#transaction = null
   }
 
-  /** A whole line without its CRLF. `bytes` is its length as it came, line break included. */
-  hear(line: string, bytes: number): Turn | Promise<Turn> {
+  /** A whole line without its CRLF; null when it is no text. `bytes` is its length as it came, line break included. */
+  hear(line: string | null, bytes: number): Turn | Promise<Turn> {
+    if (line === null) return this.#bad('500 5.5.2 Commands are printable text in UTF-8')
     if (this.#askedForLogin) return this.#takeStep(this.#askedForLogin(line))
     const { verb, argument } = parseCommand(line)
     const mayBeLong = verb === 'AUTH' || this.#transaction?.smtputf8 || / SMTPUTF8\b/i.test(argument)
-    if (bytes > LINE_BYTES_MAX && !mayBeLong) return this.bad('500 5.5.2 The line is too long')
+    if (bytes > LINE_BYTES_MAX && !mayBeLong) return this.#bad('500 5.5.2 The line is too long')
     switch (verb) {
       case 'EHLO':
       case 'HELO':
@@ -76,27 +87,34 @@ export class SmtpConversation<Login, Recipient> {
         return this.#data(argument)
       case 'RSET':
         this.#transaction = null
-        return { reply: '250 2.0.0 Forgotten' }
+        return this.#junk('250 2.0.0 Forgotten')
       case 'NOOP':
-        return { reply: '250 2.0.0 Ok' }
+        return this.#junk('250 2.0.0 Ok')
       case 'VRFY':
         // RFC 5321 §3.5.3: whether an address exists is nobody's business.
-        return { reply: '252 2.1.5 Send some mail and see' }
+        return this.#junk('252 2.1.5 Send some mail and see')
       case 'QUIT':
         return { reply: '221 2.0.0 Bye', next: 'close' }
       case 'BDAT':
         // Not offered. What follows is a message, and must not be taken for commands.
         return { reply: '502 5.5.1 BDAT is not offered', next: 'close' }
       default:
-        return this.bad('502 5.5.1 No such command')
+        return this.#bad('502 5.5.1 No such command')
     }
   }
 
   /** The answer to something that breaks the protocol. After a few of these nobody sensible is at the other end. */
-  bad(reply: string): Turn {
+  #bad(reply: string): Turn {
     this.#badCommands += 1
     if (this.#badCommands < BAD_COMMANDS_MAX) return { reply }
     return { reply: `${reply}\r\n421 4.7.0 Too many bad commands`, next: 'close' }
+  }
+
+  /** The answer to a command that brings no message nearer: a client that says nothing else only holds its place. */
+  #junk(reply: string): Turn {
+    this.#junkCommands += 1
+    if (this.#junkCommands <= JUNK_COMMANDS_MAX) return { reply }
+    return { reply: '421 4.7.0 Too many commands without a message', next: 'close' }
   }
 
   /** Ends the transaction with the message, or with why there is none. */
@@ -107,21 +125,25 @@ export class SmtpConversation<Login, Recipient> {
       if (outcome.kind === 'too_large') return { reply: tooLarge(this.#door) }
       const { takeSource } = outcome
       const reply = await this.#door.receive({ client: this.#client, login: this.#login, ...transaction, takeSource })
-      if (reply.startsWith('2')) this.#badCommands = 0
+      if (reply.startsWith('2')) {
+        this.#badCommands = 0
+        this.#junkCommands = 0
+      }
       // RFC 5321 §3.8: after 421 the server closes.
       return reply.startsWith('421') ? { reply, next: 'close' } : { reply }
     } catch (error) {
       return this.#fault(error)
     } finally {
       this.#transaction = null
+      this.#lastMessageAt = performance.now()
     }
   }
 
   #hello(verb: 'EHLO' | 'HELO', argument: string): Turn {
-    if (!/^[!-~]{1,255}$/.test(argument)) return this.bad(`501 5.5.4 Syntax: ${verb} name`)
+    if (!/^[!-~]{1,255}$/.test(argument)) return this.#bad(`501 5.5.4 Syntax: ${verb} name`)
     this.#client.helo = argument
     this.#transaction = null
-    if (verb === 'HELO') return { reply: `250 ${this.#door.host}` }
+    if (verb === 'HELO') return this.#junk(`250 ${this.#door.host}`)
     const lines = [
       `${this.#door.host} greets you`,
       'PIPELINING',
@@ -132,7 +154,7 @@ export class SmtpConversation<Login, Recipient> {
       ...(this.#client.isSecure ? [] : ['STARTTLS']),
       ...(this.#door.authenticate && this.#mayLogIn ? ['AUTH PLAIN LOGIN'] : []),
     ]
-    return { reply: lines.map((line, index) => `250${index < lines.length - 1 ? '-' : ' '}${line}`).join('\r\n') }
+    return this.#junk(lines.map((line, index) => `250${index < lines.length - 1 ? '-' : ' '}${line}`).join('\r\n'))
   }
 
   get #mayLogIn(): boolean {
@@ -140,25 +162,25 @@ export class SmtpConversation<Login, Recipient> {
   }
 
   #startTls(argument: string): Turn {
-    if (argument !== '') return this.bad('501 5.5.4 STARTTLS takes no argument')
-    if (this.#client.isSecure) return this.bad('503 5.5.1 TLS is already on')
-    if (this.#transaction) return this.bad('503 5.5.1 Not during a transaction')
+    if (argument !== '') return this.#bad('501 5.5.4 STARTTLS takes no argument')
+    if (this.#client.isSecure) return this.#bad('503 5.5.1 TLS is already on')
+    if (this.#transaction) return this.#bad('503 5.5.1 Not during a transaction')
     return { reply: '220 2.0.0 Go ahead', next: 'starttls' }
   }
 
   #auth(argument: string): Turn | Promise<Turn> {
-    if (!this.#door.authenticate) return this.bad('502 5.5.1 AUTH is not offered')
+    if (!this.#door.authenticate) return this.#bad('502 5.5.1 AUTH is not offered')
     if (this.#client.helo === '' || this.#login !== null || this.#transaction) {
-      return this.bad('503 5.5.1 AUTH comes once, after EHLO and before MAIL')
+      return this.#bad('503 5.5.1 AUTH comes once, after EHLO and before MAIL')
     }
-    if (!this.#mayLogIn) return this.bad('538 5.7.11 Say STARTTLS first')
+    if (!this.#mayLogIn) return this.#bad('538 5.7.11 Say STARTTLS first')
     return this.#takeStep(beginLogin(argument))
   }
 
   #takeStep(step: LoginStep): Turn | Promise<Turn> {
     this.#askedForLogin = step.kind === 'ask' ? step.next : null
     if (step.kind === 'ask') return { reply: step.reply }
-    if (step.kind === 'refused') return this.bad(step.reply)
+    if (step.kind === 'refused') return this.#bad(step.reply)
     return this.#door.authenticate!(step.attempt, this.#client)
       .catch(error => this.#fault(error).reply)
       .then(result => {
@@ -177,24 +199,24 @@ export class SmtpConversation<Login, Recipient> {
   }
 
   #mail(argument: string): Turn {
-    if (this.#client.helo === '') return this.bad('503 5.5.1 Say EHLO first')
-    if (this.#door.authenticate && this.#login === null) return this.bad('530 5.7.0 Log in first')
-    if (this.#transaction) return this.bad('503 5.5.1 A transaction is already open')
+    if (this.#client.helo === '') return this.#bad('503 5.5.1 Say EHLO first')
+    if (this.#door.authenticate && this.#login === null) return this.#bad('530 5.7.0 Log in first')
+    if (this.#transaction) return this.#bad('503 5.5.1 A transaction is already open')
     const mail = parseMail(argument)
-    if (mail.kind === 'refused') return this.bad(mail.reply)
+    if (mail.kind === 'refused') return this.#bad(mail.reply)
     const { path, size, smtputf8 } = mail.value
-    if (size !== null && size > this.#door.sizeMax) return { reply: tooLarge(this.#door) }
+    if (size !== null && size > this.#door.sizeMax) return this.#junk(tooLarge(this.#door))
     const refusal = this.#door.mayBegin?.(this.#client) ?? null
-    if (refusal) return { reply: refusal }
+    if (refusal) return this.#junk(refusal)
     this.#transaction = { from: path, smtputf8, recipients: [] }
     return { reply: '250 2.1.0 Ok' }
   }
 
   #rcpt(argument: string): Turn | Promise<Turn> {
     const transaction = this.#transaction
-    if (!transaction) return this.bad('503 5.5.1 Say MAIL first')
+    if (!transaction) return this.#bad('503 5.5.1 Say MAIL first')
     const rcpt = parseRcpt(argument, transaction)
-    if (rcpt.kind === 'refused') return this.bad(rcpt.reply)
+    if (rcpt.kind === 'refused') return this.#bad(rcpt.reply)
     if (transaction.recipients.length >= this.#door.recipientsMax) {
       return { reply: '452 4.5.3 Too many recipients; send the rest in another transaction' }
     }
@@ -209,10 +231,10 @@ export class SmtpConversation<Login, Recipient> {
   }
 
   #data(argument: string): Turn {
-    if (argument !== '') return this.bad('501 5.5.4 DATA takes no argument')
-    if (!this.#transaction) return this.bad('503 5.5.1 Say MAIL first')
+    if (argument !== '') return this.#bad('501 5.5.4 DATA takes no argument')
+    if (!this.#transaction) return this.#bad('503 5.5.1 Say MAIL first')
     // Not a bad command: with PIPELINING it is on its way before the client knows that all recipients were refused.
-    if (this.#transaction.recipients.length === 0) return { reply: '554 5.5.1 No valid recipients' }
+    if (this.#transaction.recipients.length === 0) return this.#junk('554 5.5.1 No valid recipients')
     return { reply: '354 End with a dot on a line of its own', next: 'data' }
   }
 

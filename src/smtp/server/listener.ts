@@ -100,14 +100,15 @@ export class SmtpListener<Login, Recipient> {
   }
 
   /**
-   * Where clients log in, connections without a login may take what is not reserved. When that is used up, the one that has
-   * waited longest goes: a customer logs in at once, and somebody who only holds connections open keeps no customer out.
+   * When all places are taken, the session that has gone longest without a message makes room: somebody who only holds
+   * connections open, from however many addresses, keeps nobody out. Where clients log in, those who have stay; connections
+   * without a login may take what is not reserved, and the oldest of them goes.
    */
   #makeRoom(): boolean {
     const { connectionsMax, connectionsReserved } = this.#limits
-    if (!this.#door.authenticate) return this.#sessions.size < connectionsMax
-    if (this.#strangers.size < connectionsMax - connectionsReserved && this.#sessions.size < connectionsMax) return true
-    const [oldest] = this.#strangers
+    const strangersMax = this.#door.authenticate ? connectionsMax - connectionsReserved : Infinity
+    if (this.#strangers.size < strangersMax && this.#sessions.size < connectionsMax) return true
+    const [oldest] = this.#door.authenticate ? this.#strangers : [longestWithoutMessage(this.#sessions)]
     if (!oldest) return false
     // It counts no longer, or as many could be on their way out as there are places.
     this.#strangers.delete(oldest)
@@ -154,6 +155,20 @@ export class SmtpListener<Login, Recipient> {
     const now = performance.now()
     for (const session of this.#sessions) session.sweep(now)
   }
+}
+
+function longestWithoutMessage<Session extends { waitingSince: number | null }>(
+  sessions: Iterable<Session>,
+): Session | null {
+  let longest: Session | null = null
+  let since = Infinity
+  for (const session of sessions) {
+    const { waitingSince } = session
+    if (waitingSince === null || waitingSince >= since) continue
+    longest = session
+    since = waitingSince
+  }
+  return longest
 }
 
 const TOO_MANY = '421 4.7.0 Too many connections; try again later'

@@ -66,6 +66,12 @@ export class SmtpSession<Login, Recipient> {
     this.#flush()
   }
 
+  /** Since when the client keeps us waiting for a message; null while one is coming or being taken. */
+  get waitingSince(): number | null {
+    if (this.#phase === 'data' || this.#phase === 'starved' || this.#phase === 'busy') return null
+    return this.#conversation.isIdle ? this.#conversation.lastMessageAt : this.#since
+  }
+
   /** Cuts what takes too long. */
   sweep(now: number): void {
     const elapsed = now - this.#since
@@ -78,10 +84,8 @@ export class SmtpSession<Login, Recipient> {
         if (elapsed > limits.dataMs || this.#rate.isTooSlow(now)) this.#leave('421 4.4.2 The message came too slowly')
         return
       case 'handshake':
-        if (elapsed > limits.handshakeMs) this.#socket.destroy()
-        return
       case 'farewell':
-        if (elapsed > limits.farewellMs) this.#socket.destroy()
+        if (elapsed > limits[`${this.#phase}Ms`]) this.#socket.destroy()
         return
       default: // It is we who are taking time.
     }
@@ -169,10 +173,7 @@ export class SmtpSession<Login, Recipient> {
     }
     this.#input = input.length === feed + 1 ? NOTHING : input.subarray(feed + 1)
     this.#since = performance.now()
-    const turn =
-      line === null
-        ? this.#conversation.bad('500 5.5.2 Commands are printable text in UTF-8')
-        : this.#conversation.hear(line.text, feed + 1)
+    const turn = this.#conversation.hear(line?.text ?? null, feed + 1)
     if (turn instanceof Promise) void this.#await(turn)
     else this.#take(turn)
     return true
