@@ -80,16 +80,6 @@ export const listWithOverdueAnywhere = (db: Db, now: Date): Promise<Expiring[]> 
       ${now}::timestamptz - a.hold_ttl_seconds * interval '1 second' as held_before
     from suspensions s join accounts a on a.id = s.account_id where s.status = 'active' and ${isOverdue(now)}`)
 
-export const isAnyOverdue = async (tx: Tx, ids: readonly string[]): Promise<boolean> => {
-  const row = await tx.maybe(sql`
-    select from suspensions s join accounts a on a.id = s.account_id
-    where s.id = any(${ids}::uuid[]) and ${isOverdue(new Date(tx.now.getTime() + OVERDUE_MARGIN_MS))} limit 1`)
-  return row !== null
-}
-
-/** Clocks of processes differ. */
-const OVERDUE_MARGIN_MS = 60_000
-
 const isOverdue = (now: Date): Sql => sql`s.held_since < ${now}::timestamptz - a.hold_ttl_seconds * interval '1 second'`
 
 /** So many more, or fewer, of one pause. */

@@ -7,10 +7,9 @@ import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { lockAccountExclusively } from './locks.ts'
 import type { ResumeOrder, Suspension } from './contract.ts'
-import { countHeldBefore, countKept } from './overlap-queries.ts'
+import { countKept } from './overlap-queries.ts'
 import { coverOf, covers, mayOverlap } from './overlap.ts'
 import { nameOf } from './pause.ts'
-import { isAnyOverdue } from './progress.ts'
 import {
   listActiveOfAccounts,
   listMovingTo,
@@ -103,42 +102,24 @@ async function planOf(tx: Tx, from: ActiveSuspension, action: 'release' | 'purge
 interface Early {
   /** Of the counts of the pauses, before their mail was counted. */
   fingerprint: string
-  split: Date
-  /** Held before that moment, and how much of it others keep. */
-  held: number
+  /** How much of their mail others keep. */
   kept: number
-  /** What others keep of the mail held since. */
-  keptRecent: number
 }
-
-/** What comes to be held while we count is younger than this, or all is counted again: transactions take time to commit. */
-const RECENT_MS = 1_000
 
 const isPartial = ({ from, others }: Plan): boolean => others.length > 0 && !others.some(other => covers(other, from))
 
-/** Not where mail is being given up meanwhile: only where none goes is as much as before the same as before. */
 async function countEarly(tx: Tx, plan: Plan): Promise<Early | null> {
-  if (!isPartial(plan) || (await isAnyOverdue(tx, plan.sources))) return null
-  const split = new Date(tx.now.getTime() - RECENT_MS)
-  const { fingerprint } = await sumHeld(tx, plan.sources)
-  return {
-    fingerprint,
-    split,
-    held: await countHeldBefore(tx, plan.sources, split),
-    kept: await countKept(tx, { ...plan, held: { before: split } }),
-    keptRecent: await countKept(tx, { ...plan, held: { since: split } }),
-  }
+  if (!isPartial(plan)) return null
+  const { held, fingerprint } = await sumHeld(tx, plan.sources)
+  return { fingerprint, kept: await countKept(tx, { ...plan, held }) }
 }
 
-/** All that it holds, but for what others keep. */
+/** All that it holds, but for what others keep. Counted again where mail came or went while it was counted. */
 async function countAffected(tx: Tx, plan: Plan, early: Early | null): Promise<number> {
   const { held, fingerprint } = await sumHeld(tx, plan.sources)
   if (!isPartial(plan)) return plan.others.length === 0 ? held : 0
-  if (early?.fingerprint === fingerprint) return held - early.kept - early.keptRecent
-  if (early && (await countHeldBefore(tx, plan.sources, early.split)) === early.held) {
-    return held - early.kept - (await countKept(tx, { ...plan, held: { since: early.split } }))
-  }
-  return held - (await countKept(tx, { ...plan, held: 'ever' }))
+  if (early?.fingerprint === fingerprint) return held - early.kept
+  return held - (await countKept(tx, { ...plan, held }))
 }
 
 function noteResumed(tx: Tx, accountId: string, resumed: Resumed): void {
