@@ -2,16 +2,10 @@
 // pause holds. Whoever holds or releases mail says so here, in the same transaction.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
-import type { ScopeType } from './contract.ts'
 import { lockAccountsShared } from './locks.ts'
+import type { ActiveSuspension } from './queries.ts'
 
-export interface Unfinished {
-  id: string
-  account_id: string
-  tenant_id: string | null
-  scope_type: ScopeType
-  scope_value: string
-  queue_action: 'hold' | 'reject'
+export interface Unfinished extends ActiveSuspension {
   resume_action: 'release' | 'purge' | null
   /** The active pauses that keep what they match of it. All of them stay active while this names them. */
   kept_by: string[]
@@ -63,13 +57,7 @@ export const updateReassigned = (tx: Tx, id: string): Promise<number> =>
 export const updateDrained = (tx: Tx, id: string): Promise<number> =>
   tx.run(sql`update suspensions set drained_at = ${tx.now} where id = ${id}`)
 
-export interface Expiring {
-  id: string
-  account_id: string
-  tenant_id: string | null
-  scope_type: ScopeType
-  scope_value: string
-  queue_action: 'hold' | 'reject'
+export interface Expiring extends ActiveSuspension {
   held_before: Date
 }
 

@@ -64,15 +64,20 @@ test('a client that does not read is cut, and its turn is given back', async t =
   }
 })
 
-test('nothing is made for a client that has left while it waited', async t => {
+test('nothing is made for clients that have left while they waited', async t => {
   const { port, begun } = await aServer(t, 60_000)
   const unread = [await anUnreadRequest(t, port), await anUnreadRequest(t, port)]
   await until(() => begun() === 2)
-  const gone = await anUnreadRequest(t, port)
+  const gone = [await anUnreadRequest(t, port), await anUnreadRequest(t, port), await anUnreadRequest(t, port)]
   await new Promise(resolve => setTimeout(resolve, 50))
-  gone.destroy()
+  for (const socket of gone) socket.destroy()
   await new Promise(resolve => setTimeout(resolve, 50))
   for (const socket of unread) socket.resume()
   await Promise.all(unread.map(socket => once(socket, 'close')))
   assert.equal(begun(), 2)
+  // Their turns were given back, or nobody would be answered any more.
+  const answers = [1, 2, 3, 4].map(
+    async () => (await (await fetch(`http://127.0.0.1:${port}/`)).arrayBuffer()).byteLength,
+  )
+  assert.deepEqual(new Set(await Promise.all(answers)), new Set([BYTES]))
 })
