@@ -1,5 +1,6 @@
 // Words: one meaning each (STYLE.md), and no reference to a paper that a reader of the repository does not have.
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { allFiles, sourceFiles } from './source.ts'
 
@@ -35,13 +36,20 @@ test('retired words do not come back', () => {
 })
 
 /** Numbers of promises and sections mean something only to those who have the paper; the reason means something to all. */
-const ELSEWHERE = /\b(?:SPEC|DECISIONS|RELIABILITY)(?:\.md\b|\b)|\bP\d{1,2}\b(?! *=)|\bissue \d+\b/
+const ELSEWHERE = /\b(?!RFC\b)[A-Z]{4,} §|\bP\d{1,2}\b(?! *=)|\bissue \d+\b/
+/** A paper is named by its file, and the file is here. */
+const PAPER = /(?<![\w/.])([A-Z]{4,}\.md)\b/g
 
 test('no comment and no text refers to a paper that is not in the repository', () => {
   const found = allFiles()
     .filter(({ path }) => path !== 'test/tidy/words.test.ts')
     .flatMap(({ path, lines }) =>
-      lines.flatMap((line, index) => (ELSEWHERE.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+      lines.flatMap((line, index) =>
+        ELSEWHERE.test(line) || namesAbsentPaper(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [],
+      ),
     )
   assert.deepEqual(found, [])
 })
+
+const namesAbsentPaper = (line: string): boolean =>
+  [...line.matchAll(PAPER)].some(([, name]) => !existsSync(new URL(`../../${name}`, import.meta.url)))
