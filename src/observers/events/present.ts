@@ -10,5 +10,6 @@ export const presentEvent = <Type extends string>(event: JournalEvent & { type: 
   message_id: event.message_id,
   recipient: event.recipient,
   created_at: event.created_at.toISOString(),
+  ...(event.inbox_id === null ? {} : { inbox_id: event.inbox_id }),
   data: event.data,
 })

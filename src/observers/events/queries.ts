@@ -22,10 +22,12 @@ export async function listEvents(db: Pick<Db, 'many'>, reach: Reach, filter: Eve
   const { type, tenantId, messageId, recipient, beforeId, afterId, limit } = filter
   const direction: Sql = afterId === null ? sql`desc` : sql`asc`
   const rows = await db.many<Row>(sql`
-    select id, type, account_id, tenant_id, message_id, recipient, created_at, data
+    select id, type, account_id, tenant_id, message_id, recipient, inbox_id, created_at, data
     from events
     where ${all([
       within(reach),
+      // Those of an inbox are read by its streams.
+      sql`inbox_id is null`,
       type !== null && typeIs(type),
       tenantId !== null && sql`tenant_id = ${tenantId}`,
       messageId !== null && sql`message_id = ${messageId}`,

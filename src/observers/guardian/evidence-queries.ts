@@ -39,7 +39,7 @@ export async function findEvidence(db: Db, rule: Rule, scope: Scope, period: Per
     sql`
     with recent as materialized (
       select id, type, message_id, recipient, created_at, data from events
-      where ${owner(scope)} order by id desc limit ${EVENTS_MAX}
+      where ${owner(scope)} and inbox_id is null order by id desc limit ${EVENTS_MAX}
     ), failing as materialized (
       select e.id, e.type, e.message_id, e.recipient, e.data from recent e
       where e.created_at >= ${period.from} and ${typesOf(rule.metric)} and ${isAbout(scope)}

@@ -12,14 +12,15 @@ import {
   sensitive,
   Uuid,
 } from '../../platform/http/schemas.ts'
-import { EVENT_TYPES } from '../events/event-types.ts'
+import { EVENT_TYPES, INBOX_EVENT_TYPES } from '../events/event-types.ts'
 
 const STATUSES = ['active', 'disabled'] as const
 const ATTEMPT_STATUSES = ['pending', 'failed', 'delivered', 'dead'] as const
 
-const EventTypes = Type.Array(Type.Enum([...EVENT_TYPES]), {
+const EventTypes = Type.Array(Type.Enum([...EVENT_TYPES, ...INBOX_EVENT_TYPES]), {
   maxItems: 100,
-  description: 'Which events to push; empty means all',
+  description:
+    'Which events to push; empty means all of the event log. Kinds of inboxes are pushed where they are named',
 })
 
 const webhookFields = {

@@ -47,7 +47,9 @@ export const hasListeners = async (tx: Tx, accountId: string, after: number): Pr
 /** Some event behind this one may be the webhook's. */
 const mayListen = (after: number): Sql => sql`(until_event_id is null or until_event_id > ${after})`
 
-const wantsType = (type: Sql): Sql => sql`(w.event_types = '{}' or ${type} = any(w.event_types))`
+/** Without a list it wants the account's log; kinds of inboxes, which have a dot in their names, must be asked for. */
+const wantsType = (type: Sql): Sql =>
+  sql`(w.event_types = '{}' and strpos(${type}, '.') = 0 or ${type} = any(w.event_types))`
 
 /** One attempt per webhook and matching event of the range, of these accounts or of all; answers how many webhooks. */
 export const insertAttempts = (
@@ -77,11 +79,16 @@ export const insertSliceOfAttempts = (
   tx: Tx,
   accountId: string,
   { after, upTo, rowsMax }: Range & { rowsMax: number },
-): Promise<Slice> =>
-  tx.one<Slice>(prepared`
+): Promise<Slice> => {
+  // The log and the events of inboxes have an index each.
+  const slice = (kind: Sql): Sql => sql`
+    select id, account_id, tenant_id, type from events
+    where account_id = ${accountId} and ${kind} and id > ${after} and id <= ${upTo} order by id limit ${rowsMax}`
+  return tx.one<Slice>(prepared`
     with next as materialized (
-      select id, account_id, tenant_id, type from events
-      where account_id = ${accountId} and id > ${after} and id <= ${upTo} order by id limit ${rowsMax}
+      select id, account_id, tenant_id, type from (
+        (${slice(sql`inbox_id is null`)}) union all (${slice(sql`inbox_id is not null`)})
+      ) both_kinds order by id limit ${rowsMax}
     ), listening as materialized (
       select tenant_id, event_types from webhooks where account_id = ${accountId} and ${mayListen(after)}
     ), of_all as (
@@ -101,6 +108,7 @@ export const insertSliceOfAttempts = (
     ), fanned as (${insertMatching(tx)}), lanes as (${updateLanesOfFanned(tx)})
     select max(id) as last,
       count(*) = ${rowsMax} or count(*) < (select count(*) from next) as is_full from happened`)
+}
 
 /** Those of all tenants and those of one are joined apart, so that the latter are found by their tenant. */
 const insertMatching = ({ now }: Tx): Sql => sql`

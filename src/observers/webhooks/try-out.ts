@@ -26,6 +26,7 @@ export async function tryOut(
     tenant_id: endpoint.tenant_id,
     message_id: null,
     recipient: null,
+    inbox_id: null,
     created_at: now,
     data: { test: true },
   })

@@ -72,14 +72,25 @@ export async function claimAttempts(tx: Tx, { lanes, leaseToken, leaseUntil }: C
       returning a.webhook_id, a.event_id, a.event_type, a.attempt, a.round_tries, next.owner_id,
         next.due_at as was_due_at
     )
-    select taken.*, e.id, e.type, e.account_id, e.tenant_id, e.message_id, e.recipient, e.created_at, e.data
+    select taken.*, e.id, e.type, e.account_id, e.tenant_id, e.message_id, e.recipient, e.inbox_id, e.created_at, e.data
     from taken left join events e on e.id = taken.event_id
     order by taken.webhook_id, taken.was_due_at, taken.event_id`)
   return rows.map(toClaimed)
 }
 
-function toClaimed({ id, type, account_id, tenant_id, message_id, recipient, created_at, data, ...row }: FlatRow) {
-  const event = { id, type, account_id, tenant_id, message_id, recipient, created_at, data }
+function toClaimed({
+  id,
+  type,
+  account_id,
+  tenant_id,
+  message_id,
+  recipient,
+  inbox_id,
+  created_at,
+  data,
+  ...row
+}: FlatRow) {
+  const event = { id, type, account_id, tenant_id, message_id, recipient, inbox_id, created_at, data }
   return { ...row, event: id === null ? null : (event as JournalEvent) }
 }
 

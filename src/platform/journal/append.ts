@@ -11,6 +11,8 @@ export interface EventDraft {
   tenantId?: string | null
   messageId?: string | null
   recipient?: string | null
+  /** Of events that the streams of an inbox carry. */
+  inboxId?: string | null
   data?: object
 }
 
@@ -97,7 +99,8 @@ function kindsOf(events: readonly EventDraft[]): Kinds | null {
   const kinds: Kinds = { accountIds: [], types: [], data: [], places: [] }
   const places = new Map<string, number>()
   const texts = new Map<object | undefined, string>()
-  for (const { accountId, type, data } of events) {
+  for (const { accountId, type, inboxId, data } of events) {
+    if (inboxId) return null
     let text = texts.get(data)
     if (text === undefined) texts.set(data, (text = JSON.stringify(data ?? {})))
     const key = `${accountId} ${type} ${text}`
@@ -127,12 +130,13 @@ const appendAlike = (events: readonly EventDraft[], kinds: Kinds, now: Date): Sq
   order by n`
 
 const appendAny = (events: readonly EventDraft[], now: Date): Sql => prepared`
-  insert into events (account_id, tenant_id, message_id, recipient, type, created_at, data)
-  select account_id, tenant_id, message_id, recipient, type, ${now}, data::jsonb
+  insert into events (account_id, tenant_id, message_id, recipient, inbox_id, type, created_at, data)
+  select account_id, tenant_id, message_id, recipient, inbox_id, type, ${now}, data::jsonb
   from unnest(${bareArray(events.map(event => event.accountId))}::uuid[], ${tenantsOf(events)}::uuid[],
     ${messagesOf(events)}::uuid[], ${recipientsOf(events)}::text[],
+    ${bareArray(events.map(event => event.inboxId ?? null))}::uuid[],
     ${events.map(event => event.type)}::text[], ${events.map(event => JSON.stringify(event.data ?? {}))}::text[])
-    with ordinality as event (account_id, tenant_id, message_id, recipient, type, data, n)
+    with ordinality as event (account_id, tenant_id, message_id, recipient, inbox_id, type, data, n)
   order by n`
 
 const tenantsOf = (events: readonly EventDraft[]): string => bareArray(events.map(event => event.tenantId ?? null))

@@ -9,5 +9,10 @@ export const deleteOldEvents = (
 ): Promise<number> =>
   tx.run(sql`
     delete from events where account_id = ${accountId} and id in (
-      select id from (select id, created_at from events where account_id = ${accountId} order by id limit ${limit}) oldest
+      select id from (
+        (select id, created_at from events where account_id = ${accountId} and inbox_id is null order by id limit ${limit})
+        union all
+        (select id, created_at from events where account_id = ${accountId} and inbox_id is not null
+          order by id limit ${limit})
+      ) oldest
       where created_at < ${before})`)

@@ -9,6 +9,8 @@ export interface JournalEvent {
   tenant_id: string | null
   message_id: string | null
   recipient: string | null
+  /** Set on events of an inbox, which are no part of the account's log. */
+  inbox_id: string | null
   created_at: Date
   data: Record<string, unknown>
 }
