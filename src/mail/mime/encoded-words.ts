@@ -1,7 +1,8 @@
-// RFC 2047 encoded-words: how a header carries text that is not printable ASCII. Encoding is our own, because the
-// splitting rules decide whether a subject survives; decoding is postal-mime's, which knows the charsets of the world.
+// RFC 2047 encoded-words: how a header carries text that is not printable ASCII. Writing keeps the splitting rules, which
+// decide whether a subject survives; reading takes words in every broken form that clients write.
 
-import { decodeWords as decodeWordsOfAnyCharset } from 'postal-mime'
+import { decodeBytes } from './charset.ts'
+import { decodeBase64, decodeQuotedPrintable } from './transfer-encoding.ts'
 
 // RFC 2047 §2: an encoded-word is at most 75 characters. `=?UTF-8?B?` and `?=` take 12 of them.
 const PAYLOAD_CHARS_MAX = 75 - 12
@@ -25,7 +26,83 @@ export function encodeWords(text: string, column = 0): string {
 
 /** The text with its encoded-words decoded, for people to read. What cannot be decoded stays as it was. */
 export function decodeWords(text: string): string {
-  return text.includes('=?') ? decodeWordsOfAnyCharset(text) : text
+  if (!text.includes('=?')) return text
+  let decoded = ''
+  let words: EncodedWord[] = []
+  let at = 0
+  for (const word of encodedWords(text)) {
+    const between = text.slice(at, word.start)
+    // Blanks between two words only fold the line.
+    if (words.length === 0 || between.trim() !== '') {
+      decoded += textOf(words) + between
+      words = []
+    }
+    words.push(word)
+    at = word.end
+  }
+  return decoded + textOf(words) + text.slice(at)
+}
+
+interface EncodedWord {
+  start: number
+  end: number
+  charset: string
+  bytes: Buffer
+}
+
+const WORD_START = /=\?([^?\s]{1,75})\?([bq])\?/gi
+
+/** Every encoded-word, in order. One pass: the search for an end goes on where the last one found its end. */
+function* encodedWords(text: string): Generator<EncodedWord> {
+  let close = -1
+  WORD_START.lastIndex = 0
+  const starts = [...text.matchAll(WORD_START)]
+  let read = 0
+  for (const [n, match] of starts.entries()) {
+    const start = match.index
+    const from = start + match[0].length
+    if (start < read) continue
+    if (close < from && close !== text.length) close = indexOrEnd(text, '?=', from)
+    // Some writers forget the end: the word then reaches to the next one, or to the first blank.
+    const limit = starts[n + 1]?.index ?? text.length
+    const isClosed = close < limit
+    const payload = isClosed ? text.slice(from, close) : text.slice(from, limit).replace(/\s[^]*$/, '')
+    if (!isClosed && !UNCLOSED.test(payload)) continue
+    const end = isClosed ? close + 2 : from + payload.length
+    read = end
+    const isBase64 = match[2]!.toLowerCase() === 'b'
+    yield { start, end, charset: match[1]!.toLowerCase(), bytes: isBase64 ? fromBase64(payload) : fromQ(payload) }
+  }
+}
+
+/** What could be the text of a word: a search in the address of a page looks otherwise. */
+const UNCLOSED = /^[\w+/=.,!*-]{4,}$/
+
+function indexOrEnd(text: string, wanted: string, from: number): number {
+  const index = text.indexOf(wanted, from)
+  return index === -1 ? text.length : index
+}
+
+const fromBase64 = (payload: string): Buffer => decodeBase64(Buffer.from(payload, 'latin1'))
+
+function fromQ(payload: string): Buffer {
+  const blanks = payload.replaceAll('_', ' ').replaceAll(/=\s+([0-9a-f]{2})/gi, '=$1')
+  return decodeQuotedPrintable(Buffer.from(blanks, 'utf8'))
+}
+
+/** Words of one charset are decoded together: many writers split in the middle of a character. */
+function textOf(words: readonly EncodedWord[]): string {
+  let text = ''
+  for (let at = 0; at < words.length;) {
+    let next = at + 1
+    while (next < words.length && words[next]!.charset === words[at]!.charset) next++
+    const run = words.slice(at, next)
+    const joined = decodeBytes(Buffer.concat(run.map(({ bytes }) => bytes)), run[0]!.charset)
+    // Where each word was whole and their sum is not (a shift state, a cut), they are read one by one.
+    text += joined.includes('\ufffd') ? run.map(({ bytes, charset }) => decodeBytes(bytes, charset)).join('') : joined
+    at = next
+  }
+  return text
 }
 
 /** Whether the text can stand in an unstructured header as it is and be read back unchanged. */

@@ -17,7 +17,8 @@ export type ParsedAttachment = {
 export type ParsedMail = {
   kind: 'mail'
   headers: HeaderField[]
-  from: Mailbox | null
+  /** Every address of the field: a mail may name several authors, or none. */
+  from: Mailbox[]
   sender: Mailbox | null
   replyTo: Mailbox[]
   to: Mailbox[]

@@ -6,7 +6,7 @@ import { valueOf } from '../mime/headers.ts'
 import { parseMail } from '../mime/parse.ts'
 
 async function complaintIn(lines: string[]): Promise<ArfReport | null> {
-  const mail = await parseMail(new Uint8Array(Buffer.from(lines.join('\r\n'))))
+  const mail = parseMail(new Uint8Array(Buffer.from(lines.join('\r\n'))))
   assert(mail.kind === 'mail')
   return readArf(mail)
 }

@@ -68,7 +68,7 @@ function isAnswerOfMailbox(mail: ParsedMail, notice: string): boolean {
 }
 
 function isFromDaemon(mail: ParsedMail): boolean {
-  const { address = '', name = '' } = mail.from ?? {}
+  const { address = '', name = '' } = mail.from[0] ?? {}
   const raw = valueOf(mail.headers, 'from') ?? ''
   // `From: <>` and `From: MAILER-DAEMON <>` hold no address that a parser would give.
   return DAEMON.test(address) || DAEMON_NAME.test(name) || /^(?:[\w" -]{0,40})?<>$/.test(raw) || DAEMON.test(raw.trim())

@@ -6,7 +6,7 @@ import { parseMail } from '../mime/parse.ts'
 
 /** What the reader finds in a message of these lines. */
 export async function reportsIn(lines: string[]): Promise<DsnReport[]> {
-  const mail = await parseMail(new Uint8Array(Buffer.from(lines.join('\r\n'))))
+  const mail = parseMail(new Uint8Array(Buffer.from(lines.join('\r\n'))))
   assert(mail.kind === 'mail')
   return readDsn(mail)
 }

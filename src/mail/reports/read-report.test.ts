@@ -7,7 +7,7 @@ import { arf, dsn, dsnSaying, failed } from './report.fixture.ts'
 import { readReport, verdictOn } from './read-report.ts'
 
 async function mailOf(lines: readonly string[]): Promise<ParsedMail> {
-  const mail = await parseMail(new Uint8Array(Buffer.from(`Return-Path: <>\r\n${lines.join('\r\n')}`)))
+  const mail = parseMail(new Uint8Array(Buffer.from(`Return-Path: <>\r\n${lines.join('\r\n')}`)))
   assert(mail.kind === 'mail', JSON.stringify(mail))
   return mail
 }

@@ -11,7 +11,7 @@ import { classifyDsn, readDsn } from './dsn.ts'
 const FOLDER = fileURLToPath(new URL('../../../test/fixtures/reports/', import.meta.url))
 
 async function mailIn(path: string) {
-  const mail = await parseMail(new Uint8Array(readFileSync(path)))
+  const mail = parseMail(new Uint8Array(readFileSync(path)))
   assert(mail.kind === 'mail')
   return mail
 }
