@@ -1,5 +1,7 @@
 // Switching inbound mail of a domain on or off.
+import type { Config } from '../../platform/config.ts'
 import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
@@ -13,21 +15,24 @@ interface InboundChange {
   isEnabled: boolean
 }
 
-export function setInbound(world: World, by: Actor, { reach, id, isEnabled }: InboundChange): Promise<Domain> {
-  return world.db.transact(by, async tx => {
-    const before = await requireDomainForUpdate(tx, reach, id)
-    if (isEnabled && !before.mx_verified_at) {
-      throw refuse('mx_not_verified', 'The MX record is not verified. Publish it, verify the domain, then try again.')
-    }
-    if (before.inbound_enabled === isEnabled) return presentDomain(world.config, before)
-    const after = await updateDomainInbound(tx, id, isEnabled)
-    tx.audit({
-      accountId: before.account_id,
-      tenantId: before.tenant_id,
-      target: { type: 'domain', id },
-      before: { inbound_enabled: before.inbound_enabled },
-      after: { inbound_enabled: after.inbound_enabled },
-    })
-    return presentDomain(world.config, after)
+export const setInbound = (world: World, by: Actor, change: InboundChange): Promise<Domain> =>
+  world.db.transact(by, tx => setInboundIn(tx, world.config, change))
+
+/** As part of a larger transaction. */
+export async function setInboundIn(tx: Tx, config: Config, { reach, id, isEnabled }: InboundChange): Promise<Domain> {
+  const before = await requireDomainForUpdate(tx, reach, id)
+  if (isEnabled && !before.mx_verified_at) {
+    throw refuse('mx_not_verified', 'The MX record is not verified. Publish it, verify the domain, then try again.')
+  }
+  if (before.inbound_enabled === isEnabled) return presentDomain(config, before)
+  const after = await updateDomainInbound(tx, id, isEnabled)
+  tx.audit({
+    action: 'domain.inbound',
+    accountId: before.account_id,
+    tenantId: before.tenant_id,
+    target: { type: 'domain', id },
+    before: { inbound_enabled: before.inbound_enabled },
+    after: { inbound_enabled: after.inbound_enabled },
   })
+  return presentDomain(config, after)
 }

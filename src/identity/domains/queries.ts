@@ -40,6 +40,19 @@ export async function requireDomainForUpdate(tx: Tx, reach: Reach, id: string): 
   return domain
 }
 
+/** Of a name that the installation publishes itself. */
+export const findPlatformDomainAnywhere = (db: Db, name: string): Promise<StoredDomain | null> =>
+  db.maybe<StoredDomain>(prepared`
+    select ${columns} from domains where name = ${name} and is_platform and verified_at is not null`)
+
+/** Finds and locks: readers of the row go on, nobody changes it until the transaction ends. */
+export async function requireDomainForShare(tx: Tx, reach: Reach, id: string): Promise<StoredDomain> {
+  const domain = await tx.maybe<StoredDomain>(sql`
+    select ${columns} from domains where id = ${id} and ${within(reach)} for share`)
+  if (!domain) throw notFound('domain')
+  return domain
+}
+
 export const listDomains = (
   db: Pick<Db, 'many'>,
   reach: Reach,

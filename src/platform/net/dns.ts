@@ -49,7 +49,17 @@ const ALIASES_MAX = 9 // resolvers themselves give up after eight to sixteen
 export class Dns {
   /** TLSA records prove something only where the resolver has validated them. */
   readonly isValidating: boolean
-  readonly cached: { addresses: Cached; txt: Cached }
+  readonly cached: {
+    addresses: Cached
+    txt: Cached
+    mx: Cached<MxHost>
+    /** One family alone, so that the failure of one look-up is not hidden by the answer of the other. */
+    ipv4: Cached
+    ipv6: Cached
+    /** The names of an address, asked by its reverse name. */
+    ptr: Cached
+    cname: Cached
+  }
   readonly #resolver: Resolver
   readonly #timeoutMs: number
 
@@ -61,8 +71,19 @@ export class Dns {
     if (servers.length > 0) this.#resolver.setServers(servers)
     const shared = { clock, entriesMax: ENTRIES_MAX }
     const addresses = new SharedCache({ ...shared, load: name => this.#loadAddresses(name) })
-    const txt = new SharedCache({ ...shared, load: async (name: string) => kept(await this.txt(name)) })
-    this.cached = { addresses: name => addresses.get(name), txt: name => txt.get(name) }
+    const cache = <T>(ask: (name: string) => Promise<DnsAnswer<T>>): Cached<T> => {
+      const answers = new SharedCache({ ...shared, load: async (name: string) => kept(await ask(name)) })
+      return name => answers.get(name)
+    }
+    this.cached = {
+      addresses: name => addresses.get(name),
+      txt: cache(name => this.txt(name)),
+      mx: cache(name => this.mx(name)),
+      ipv4: cache(name => this.#ask(this.#resolver.resolve4(name))),
+      ipv6: cache(name => this.#ask(this.#resolver.resolve6(name))),
+      ptr: cache(name => this.#ask(this.#resolver.resolvePtr(name))),
+      cname: cache(name => this.cname(name)),
+    }
   }
 
   /** The strings of one record belong together: 255 bytes are the most that one can hold (RFC 7208 §3.3). */
@@ -158,7 +179,7 @@ export class Dns {
 }
 
 /** The answer itself when it is known, so that a hot path waits for nothing. */
-type Cached = (name: string) => DnsAnswer<string> | Promise<DnsAnswer<string>>
+type Cached<T = string> = (name: string) => DnsAnswer<T> | Promise<DnsAnswer<T>>
 
 const REASONS: Record<string, string> = {
   SERVFAIL: 'its name servers failed to answer',

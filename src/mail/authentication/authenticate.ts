@@ -1,0 +1,68 @@
+// Who sent a mail, as far as it can be proven: SPF, DKIM, DMARC and ARC. It asks DNS by the function it is given and never
+// throws for what the mail contains.
+import { checkArc, type ArcResult } from './arc.ts'
+import { checkDmarc, type Dmarc } from './dmarc.ts'
+import { readRawMail, type RawMail } from './header-fields.ts'
+import type { Resolve } from './resolve.ts'
+import { checkSpf, type SpfResult } from './spf.ts'
+import { verifyDkim, type DkimResult } from './verify-dkim.ts'
+
+/** What the client said, and where it came from. `mailFrom` is empty for the null path. */
+export interface Envelope {
+  ip: string
+  helo: string
+  mailFrom: string
+}
+
+export interface Authentication {
+  /** `aligned`: the domain is the author's. */
+  spf: { result: SpfResult; domain: string | null; aligned: boolean }
+  dkim: {
+    /** The best of the signatures. */
+    result: DkimResult
+    signatures: { domain: string; selector: string; result: DkimResult; aligned: boolean }[]
+  }
+  dmarc: Omit<Dmarc, 'aligns'>
+  arc: { result: ArcResult }
+}
+
+interface Options {
+  resolve: Resolve
+  /** Ours, for the macros of SPF. */
+  hostname: string
+  now: Date
+}
+
+/** The source must not change until then. A large body is hashed in slices, so that others are not kept waiting. */
+export async function authenticate(source: Buffer, envelope: Envelope, options: Options): Promise<Authentication> {
+  const mail = readRawMail(source)
+  const [spf, proofs] = await Promise.all([checkSpf(envelope, options), mail && checkContent(mail, options)])
+  if (!mail || !proofs) return unreadable(spf)
+  const { signatures, arc } = proofs
+  const fromFields = mail.byName.get('from') ?? []
+  const { aligns, ...dmarc } = await checkDmarc(fromFields, { spf, signatures }, options.resolve)
+  return {
+    spf: { ...spf, aligned: spf.result === 'pass' && aligns.spf },
+    dkim: {
+      result: BEST_FIRST.find(best => signatures.some(({ result }) => result === best)) ?? 'none',
+      signatures: signatures.map(each => ({ ...each, aligned: aligns.dkim(each.domain) })),
+    },
+    dmarc,
+    arc: { result: arc },
+  }
+}
+
+async function checkContent(mail: RawMail, { resolve, now }: Options) {
+  const signatures = await verifyDkim(mail, resolve, now)
+  return { signatures, arc: await checkArc(mail, resolve, now) }
+}
+
+const BEST_FIRST: readonly DkimResult[] = ['pass', 'temperror', 'fail', 'policy', 'permerror', 'neutral']
+
+/** A header too long to be checked proves nothing. */
+const unreadable = (spf: { result: SpfResult; domain: string | null }): Authentication => ({
+  spf: { ...spf, aligned: false },
+  dkim: { result: 'neutral', signatures: [] },
+  dmarc: { result: 'permerror', policy: null, domain: null },
+  arc: { result: 'none' },
+})

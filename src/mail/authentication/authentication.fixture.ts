@@ -1,0 +1,53 @@
+// Signed mails and the DNS they are checked against, for tests and measurements.
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { dkimRecord, generateDkimKey, signDkim } from '../dkim/sign.ts'
+import type { DnsReply, RecordType, Resolve } from './resolve.ts'
+
+type Zone = Record<string, readonly string[] | readonly { host: string; priority: number }[] | 'fails' | 'empty'>
+
+/** Answers from a table by `name TYPE`; what is not in it does not exist. */
+export function zoneResolver(zone: Zone): { resolve: Resolve; questions: string[] } {
+  const questions: string[] = []
+  const resolve = (name: string, type: RecordType): DnsReply => {
+    questions.push(`${name} ${type}`)
+    const values = zone[`${name.toLowerCase()} ${type}`]
+    if (values === 'fails') return { kind: 'failed', code: 'SERVFAIL', reason: 'its name servers failed to answer' }
+    if (values === undefined || values === 'empty') return { kind: 'none', isNxdomain: values === undefined }
+    return { kind: 'found', values }
+  }
+  return { resolve, questions }
+}
+
+export interface Signer {
+  key: KeyObject
+  record: string
+}
+
+export async function anRsaSigner(): Promise<Signer> {
+  const pair = await generateDkimKey()
+  return { key: createPrivateKey(pair.privateKeyPem), record: dkimRecord(pair.publicKeyBase64) }
+}
+
+export function anEd25519Signer(): Signer {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const bytes = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
+  return { key: privateKey, record: `v=DKIM1; k=ed25519; p=${bytes.toString('base64')}` }
+}
+
+export const NOW = new Date('2026-11-16T08:00:00.000Z')
+
+export const aMail = (body = 'Hello world\r\n', from = 'Ann <ann@acme.example>'): Buffer =>
+  Buffer.from(
+    `From: ${from}\r\nTo: bob@example.net\r\nSubject: Hello\r\nDate: Mon, 16 Nov 2026 07:59:00 +0000\r\n` +
+      `Message-ID: <1@acme.example>\r\n\r\n${body}`,
+  )
+
+export async function signed(
+  source: Buffer,
+  { key }: Signer,
+  domain = 'acme.example',
+  selector = 's1',
+): Promise<Buffer> {
+  const field = await signDkim({ source, domain, selector, key, now: NOW })
+  return Buffer.concat([Buffer.from(field, 'latin1'), source])
+}

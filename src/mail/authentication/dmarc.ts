@@ -1,0 +1,84 @@
+// DMARC (RFC 9989) by mailauth: policy and organisational domain by the tree of names, strict and relaxed alignment. What
+// decides is whether the author's domain is proven; a proof that could not be looked up now is a temporary error, and never
+// a failure.
+import { evaluateDmarc } from 'mailauth/lib/dmarc/index.js'
+import { addressParser } from 'postal-mime'
+import { organisationOf } from '../address/organisation.ts'
+import { fieldValue, type RawField } from './header-fields.ts'
+import { libraryResolver, type Resolve } from './resolve.ts'
+import type { SpfResult } from './spf.ts'
+import type { VerifiedSignature } from './verify-dkim.ts'
+
+type DmarcResult = 'pass' | 'fail' | 'none' | 'temperror' | 'permerror'
+type DmarcPolicy = 'none' | 'quarantine' | 'reject'
+
+export interface Dmarc {
+  result: DmarcResult
+  policy: DmarcPolicy | null
+  /** The author's domain; null when From names none, or several. */
+  domain: string | null
+  /** Whether a domain is the author's, as far as the policy's mode or else relaxed alignment goes. */
+  aligns: { spf: boolean; dkim: (domain: string) => boolean }
+}
+
+interface Proofs {
+  spf: { result: SpfResult; domain: string | null }
+  signatures: readonly VerifiedSignature[]
+}
+
+export async function checkDmarc(fromFields: readonly RawField[], proofs: Proofs, resolve: Resolve): Promise<Dmarc> {
+  const { spf, signatures } = proofs
+  const authors = fromFields.flatMap(authorsOf)
+  const { response, dkimAligned } = await evaluateDmarc({
+    headerFrom: authors,
+    fromFields: fromFields.length,
+    spfDomains: spf.result === 'pass' && spf.domain ? [spf.domain] : [],
+    dkimDomains: signatures.filter(({ result }) => result === 'pass').map(({ domain }) => ({ domain })),
+    resolver: libraryResolver(resolve),
+    strict: true,
+  })
+  // No author or several: nobody can vouch for them, and readers show different ones (RFC 9989 §5.3.1).
+  if (!response) return { result: 'permerror', policy: null, domain: null, aligns: NOTHING_ALIGNS }
+  const domain = authorDomain(response.status.header?.['from'], authors)
+  const isSameOrganisation = (other: string | null): boolean =>
+    domain !== null && other !== null && organisationOf(other) === organisationOf(domain)
+  const { result, policy } = outcomeOf(response)
+  const aligns = {
+    spf: result === 'none' ? isSameOrganisation(spf.domain) : Boolean(response.alignment?.spf?.result),
+    dkim: (other: string) => (result === 'none' ? isSameOrganisation(other) : (dkimAligned?.has(other) ?? false)),
+  }
+  const isOpen =
+    (spf.result === 'temperror' && isSameOrganisation(spf.domain)) ||
+    signatures.some(signature => signature.result === 'temperror' && isSameOrganisation(signature.domain))
+  return { result: result === 'fail' && isOpen ? 'temperror' : result, policy, domain, aligns }
+}
+
+const NOTHING_ALIGNS = { spf: false, dkim: () => false }
+
+function outcomeOf({
+  status,
+  policy,
+}: {
+  status: { result: string }
+  policy?: string
+}): Pick<Dmarc, 'result' | 'policy'> {
+  const result = RESULTS.find(each => each === status.result) ?? 'permerror'
+  return { result, policy: POLICIES.find(each => each === policy) ?? null }
+}
+
+const RESULTS: readonly DmarcResult[] = ['pass', 'fail', 'none', 'temperror']
+const POLICIES: readonly DmarcPolicy[] = ['none', 'quarantine', 'reject']
+const AUTHORS_MAX = 100
+
+/** By the parser that also reads the mail for people, so that both see the same author. Encoded words are no addresses. */
+function authorsOf(field: RawField): string[] {
+  const text = Buffer.from(fieldValue(field), 'latin1').toString('utf8').replaceAll(/\r?\n/g, '')
+  return addressParser(text, { flatten: true })
+    .flatMap(({ address }) => (address ? [address] : []))
+    .slice(0, AUTHORS_MAX)
+}
+
+function authorDomain(from: unknown, [author = '']: readonly string[]): string | null {
+  const domain = typeof from === 'string' ? from : author.slice(author.lastIndexOf('@') + 1)
+  return domain === '' ? null : domain.toLowerCase().replace(/\.$/, '')
+}

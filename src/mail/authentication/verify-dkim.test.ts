@@ -1,0 +1,203 @@
+// Our own verification of DKIM agrees with mailauth, whatever the mail and its signature look like.
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import * as fc from 'fast-check'
+import { dkimSign } from 'mailauth/lib/dkim/sign.js'
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { longestTurn } from '../../../test/support/main-thread.ts'
+import {
+  aMail,
+  anEd25519Signer,
+  anRsaSigner,
+  NOW,
+  signed,
+  zoneResolver,
+  type Signer,
+} from './authentication.fixture.ts'
+import { findBareLineBreak } from '../mime/headers.ts'
+import { readRawMail } from './header-fields.ts'
+import { libraryResolver } from './resolve.ts'
+import { verifyDkim } from './verify-dkim.ts'
+
+let rsa: Signer
+let ed25519: Signer
+before(async () => {
+  rsa = await anRsaSigner()
+  ed25519 = anEd25519Signer()
+})
+
+const resolver = () =>
+  zoneResolver({ 's1._domainkey.acme.example TXT': [rsa.record], 's2._domainkey.acme.example TXT': [ed25519.record] })
+    .resolve
+
+async function ours(source: Buffer): Promise<string[]> {
+  return (await verifyDkim(readRawMail(source)!, resolver(), NOW)).map(({ result }) => result)
+}
+
+/** mailauth calls neutral what RFC 8601 calls a permanent error of the key; the rest is the same. */
+async function theirs(source: Buffer): Promise<string[]> {
+  const { results } = await dkimVerify(source, {
+    resolver: libraryResolver(resolver()),
+    curTime: NOW,
+    strict: true,
+  } as never)
+  return results
+    .map(({ status }) => {
+      if (KEY_TROUBLE.test(status.comment ?? '')) return 'permerror'
+      return status.result === 'pass' && status.underSized ? 'policy' : status.result
+    })
+    .filter(result => result !== 'none')
+}
+
+const KEY_TROUBLE = /key/
+
+const bodyPieces = fc.constantFrom('a', 'word', ' ', '  ', '\t', '\r\n', '\r\n\r\n', ' \r\n', '.', '\xa0', '=', 'é')
+const headerPieces = fc.constantFrom(
+  'Subject: again\r\n',
+  'To: c@example.com,\r\n\t d@example.com\r\n',
+  'Cc:\r\n e@example.com\r\n',
+  'reply-to :  r@example.com\r\n',
+  'X-Unsigned: \t\r\n',
+  'no field at all\r\n',
+  'From: second@acme.example\r\n',
+  'Content-Type: text/plain;\r\n\tcharset=utf-8\r\n',
+)
+
+test('both agree on mails signed in every form, whole and tampered with', async () => {
+  const forms = ['simple/simple', 'relaxed/relaxed', 'simple/relaxed', 'relaxed/simple', 'relaxed']
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(headerPieces, { maxLength: 5 }),
+      fc.array(bodyPieces, { maxLength: 30 }),
+      fc.constantFrom(...forms),
+      fc.boolean(),
+      fc.option(fc.nat(20)),
+      fc.tuple(fc.nat(900), fc.constantFrom('x', ' ', '\r\n', ';')),
+      async (header, body, canonicalization, isRsa, maxBodyLength, change) => {
+        const source = Buffer.concat([Buffer.from(header.join(''), 'latin1'), aMail(body.join(''))])
+        const { signatures } = await dkimSign(source, {
+          canonicalization,
+          signTime: new Date(NOW.getTime() - 60_000),
+          signatureData: [
+            {
+              signingDomain: 'acme.example',
+              selector: isRsa ? 's1' : 's2',
+              privateKey: (isRsa ? rsa : ed25519).key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+              algorithm: isRsa ? 'rsa-sha256' : 'ed25519-sha256',
+              ...(maxBodyLength === null ? {} : { maxBodyLength }),
+            },
+          ],
+        } as never)
+        const text = signatures + source.toString('latin1')
+        const whole = Buffer.from(text, 'latin1')
+        assert.deepEqual(await ours(whole), await theirs(whole), JSON.stringify(text))
+        // A first line that begins with a blank is no signature for us.
+        const at = Math.min(change[0] + 1, text.length)
+        const tampered = Buffer.from(text.slice(0, at) + change[1] + text.slice(at), 'latin1')
+        // Bare line breaks never come this far.
+        if (findBareLineBreak(tampered) !== -1) return
+        const passed = (results: string[]): number => results.filter(result => result === 'pass').length
+        // Ours may refuse what mailauth still reads, never the other way round.
+        assert(
+          passed(await ours(tampered)) <= passed(await theirs(tampered)),
+          JSON.stringify(tampered.toString('latin1')),
+        )
+      },
+    ),
+    { numRuns: 400 },
+  )
+})
+
+test('both agree on signatures whose tags are odd', async () => {
+  const source = (await signed(aMail(), rsa)).toString('latin1')
+  const changes: [RegExp, string][] = [
+    [/v=1/, 'v=2'],
+    [/v=1; /, ''],
+    [/a=rsa-sha256/, 'a=rsa-md5'],
+    [/a=rsa-sha256/, 'a=ed25519-sha256'],
+    [/c=relaxed\/relaxed; /, ''],
+    [/c=relaxed\/relaxed/, 'c=odd/odd'],
+    [/d=acme\.example/, 'd=acme'],
+    [/d=acme\.example/, 'd=ACME.example'],
+    [/s=s1/, 's=absent'],
+    [/s=s1/, 's=s2'],
+    [/s=s1/, 's=s 1'],
+    [/From:From:/, ''],
+    [/v=1/, 'v=1; v=1'],
+    [/v=1/, 'v=1; x=1'],
+    [/v=1/, 'v=1; l=abc'],
+    [/v=1/, 'v=1; q=odd'],
+    [/v=1/, 'v=1; i=@other.example'],
+    [/v=1/, 'v=1; i=ann@sub.acme.example'],
+    [/v=1/, 'V=1'],
+    [/ b=/, ' b ='],
+    [/ b=/, ' z=From:x|b=; b='],
+    [/ bh=/, ' bh=A'],
+  ]
+  for (const [pattern, replacement] of changes) {
+    const mail = Buffer.from(source.replace(pattern, replacement), 'latin1')
+    assert.deepEqual(await ours(mail), await theirs(mail), `${pattern} -> ${replacement}`)
+  }
+  const weak = source.replace('a=rsa-sha256', 'a=rsa-sha1')
+  assert.deepEqual(await ours(Buffer.from(weak, 'latin1')), ['policy'])
+})
+
+test('a signature that covers only the beginning of the body does not vouch for the mail', async () => {
+  const { signatures } = await dkimSign(aMail('Signed\r\n'), {
+    signatureData: [
+      {
+        signingDomain: 'acme.example',
+        selector: 's1',
+        privateKey: rsa.key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+        maxBodyLength: 8,
+      },
+    ],
+    signTime: NOW,
+  } as never)
+  const whole = Buffer.from(signatures + aMail('Signed\r\n').toString('latin1'), 'latin1')
+  assert.deepEqual(await ours(whole), ['pass'])
+  assert.deepEqual(await ours(Buffer.concat([whole, Buffer.from('Added by a stranger\r\n')])), ['policy'])
+})
+
+test('keys that are too short, too long to check, revoked or not for mail do not vouch', async () => {
+  const source = await signed(aMail(), rsa)
+  const verdict = async (record: string): Promise<string> => {
+    const { resolve } = zoneResolver({ 's1._domainkey.acme.example TXT': [record] })
+    return (await verifyDkim(readRawMail(source)!, resolve, NOW))[0]!.result
+  }
+  assert.equal(await verdict(rsa.record), 'pass')
+  for (const record of [
+    'v=DKIM1; p=',
+    'p=garbage!',
+    '',
+    `${rsa.record}; s=other`,
+    `${rsa.record}; h=sha1`,
+    `k=odd; ${rsa.record}`,
+  ]) {
+    assert.equal(await verdict(record), 'permerror', record)
+  }
+  assert.equal(await verdict(`v=DKIM1; p=${SHORT_KEY}`), 'policy')
+})
+
+/** 768 bits. */
+const SHORT_KEY =
+  'MHwwDQYJKoZIhvcNAQEBBQADawAwaAJhALG1MaFlWWMphECb0kBr+uUIez1lpTl60qB379cYaiO/jLNm2qvS2//uM8d4aCdKhQCL+5gBprqv' +
+  '+HQUDnY0rCzT6dyAQQ6DAdOEJzpj+fkdRnG+uqGT0T4/URG4tAdOWwIDAQAB'
+
+test('a mail of 40 MB is hashed without holding others for more than 20 ms', async () => {
+  const forms = {
+    'text with blanks \r\n': 41_943_040,
+    'one line of words ': 8_388_608,
+    ' ': 8_388_608,
+    '\r\n': 8_388_608,
+  }
+  for (const [line, size] of Object.entries(forms)) {
+    const source = await signed(aMail(line.repeat(Math.ceil(size / line.length))), rsa)
+    let results: string[] = []
+    const longestMs = await longestTurn(async () => {
+      results = await ours(source)
+    })
+    assert.deepEqual(results, ['pass'])
+    assert(longestMs < 20, `one turn took ${longestMs} ms with ${JSON.stringify(line)}`)
+  }
+})
