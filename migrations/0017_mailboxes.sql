@@ -4,7 +4,7 @@
 -- Counts, threads and folders of one inbox therefore change one after the other, and need no locks of their own.
 
 alter table inboxes
-  -- Null once the domain was deleted: the inbox keeps its mail and receives none.
+  -- Null once the domain was deleted, or somebody else verified its name: the inbox keeps its mail and receives none.
   add column domain_id uuid references domains (id) on delete set null,
   add column local_part text,
   add column display_name text,
@@ -16,11 +16,13 @@ alter table inboxes
   add column deleted_at timestamptz;
 update inboxes set local_part = split_part(address, '@', 1);
 alter table inboxes alter column local_part set not null;
--- Addresses are kept in lower case.
-create unique index inboxes_address on inboxes (address) where deleted_at is null;
+-- Addresses are kept in lower case. One that lost its domain is free for the inbox of a tenant that has the domain now.
+create unique index inboxes_address on inboxes (address) where deleted_at is null and domain_id is not null;
 create index inboxes_by_account on inboxes (account_id, id desc);
 create index inboxes_by_domain on inboxes (domain_id);
 create index inboxes_to_remove on inboxes (deleted_at) where deleted_at is not null;
+-- A deleted inbox takes its keys with it.
+create index api_keys_by_inbox on api_keys (inbox_id) where inbox_id is not null;
 
 -- System folders are made with the inbox. Messages name their folder by its id, so a rename is one row.
 create table folders (
@@ -41,6 +43,7 @@ create table folders (
   discarded_at timestamptz
 );
 create unique index folders_name on folders (inbox_id, name_key) where discarded_at is null;
+create index folders_by_inbox on folders (inbox_id);
 create index folders_discarded on folders (discarded_at) where discarded_at is not null;
 
 create table threads (
@@ -68,7 +71,7 @@ create table threads (
 );
 create index threads_by_inbox on threads (inbox_id, last_message_at desc, id desc)
   where merged_into is null and visible_count > 0;
-create index threads_by_subject on threads (inbox_id, subject_key, last_message_at desc) where merged_into is null;
+create index threads_by_subject on threads (inbox_id, subject_key, last_message_at desc);
 create index threads_merged on threads (merged_into) where merged_into is not null;
 
 -- Which thread a Message-ID belongs to within an inbox: that of a message, or one that a message refers to and that may
@@ -172,7 +175,7 @@ create table inbox_messages (
 );
 create index inbox_messages_by_inbox on inbox_messages (inbox_id, id desc);
 create index inbox_messages_by_folder on inbox_messages (folder_id, id desc);
-create index inbox_messages_unread on inbox_messages (inbox_id, id desc) where not is_read;
+create index inbox_messages_unread on inbox_messages (folder_id, id desc) where not is_read;
 create index inbox_messages_by_thread on inbox_messages (thread_id, id);
 create index inbox_messages_by_source on inbox_messages (source_id) where source_id is not null;
 create index inbox_messages_by_submission on inbox_messages (message_id) where message_id is not null;
@@ -209,14 +212,27 @@ create table arrivals (
 );
 create index arrivals_due on arrivals (due_at);
 create index arrivals_by_account on arrivals (account_id, due_at);
+-- A source that an arrival names is not removed.
+create index arrivals_by_source on arrivals (source_id);
 
 -- Sources that may have lost their last message. A worker looks, and removes those that nobody names any more; a transaction
 -- that removes messages cannot tell, because another one may be removing the last but one at the same time.
 create table source_removals (
-  source_id uuid primary key,
-  due_at timestamptz not null
+  source_id uuid not null,
+  -- Of the messages that were removed: while it is under legal hold, the source stays.
+  account_id uuid not null,
+  due_at timestamptz not null,
+  primary key (source_id, account_id)
 );
 create index source_removals_due on source_removals (due_at);
+
+-- How much each address has brought in a minute, over all processes. Not logged: a crash forgets a minute.
+create unlogged table arrival_rates (
+  network text not null,
+  minute timestamptz not null,
+  count integer not null,
+  primary key (network, minute)
+);
 
 -- Events of an inbox: read by its streams, and by webhooks that name their kinds.
 alter table events add column inbox_id uuid;

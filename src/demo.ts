@@ -1,8 +1,11 @@
-// The sandbox account that a newcomer finds after the first start: an account, a tenant, a key and a domain.
+// The sandbox account that a newcomer finds after the first start: an account, a tenant, a key, a domain and an
+// inbox.
 import { createAccountIn } from './identity/accounts/create.ts'
 import { createDomainIn } from './identity/domains/create.ts'
+import { setInboundIn } from './identity/domains/inbound.ts'
 import { createTenantIn } from './identity/tenants/create.ts'
 import { generateDkimKey } from './mail/dkim/sign.ts'
+import { createInboxIn } from './mailbox/inboxes/create.ts'
 import { system } from './platform/db/actor.ts'
 import type { Tx } from './platform/db/database.ts'
 import { locks } from './platform/db/locks.ts'
@@ -16,6 +19,8 @@ export interface Demo {
   tenantId: string
   tenantName: string
   domain: string
+  inboxId: string
+  inboxAddress: string
   bearer: string
 }
 
@@ -42,12 +47,22 @@ async function create(tx: Tx, world: World): Promise<Demo> {
   const reach = { accountId: account.id, tenantId: null, inboxId: null }
   const name = `acme.${world.config.PLATFORM_DOMAIN}`
   const domain = await createDomainIn(tx, world, { reach, tenantId: tenant.id, name, key: await generateDkimKey() })
+  await setInboundIn(tx, world.config, { reach, id: domain.id, isEnabled: true })
+  const inbox = await createInboxIn(tx, {
+    accountId: account.id,
+    tenantId: tenant.id,
+    domainId: domain.id,
+    address: `hello@${domain.name}`,
+    displayName: tenant.name,
+  })
   return {
     accountId: account.id,
     accountName: account.name,
     tenantId: tenant.id,
     tenantName: tenant.name,
     domain: domain.name,
+    inboxId: inbox.id,
+    inboxAddress: inbox.address,
     bearer: api_key.secret,
   }
 }

@@ -37,10 +37,15 @@ export async function updateAccountRow(tx: Tx, account: Account): Promise<void> 
     where id = ${account.id}`)
 }
 
-export async function requireAccount(db: Db, id: string): Promise<Account> {
+export async function findAccount(db: Db, id: string): Promise<Account | null> {
   const row = await db.maybe<Row>(sql`select ${columns} from accounts where id = ${id}`)
-  if (!row) throw notFound('account')
-  return toAccount(row)
+  return row && toAccount(row)
+}
+
+export async function requireAccount(db: Db, id: string): Promise<Account> {
+  const account = await findAccount(db, id)
+  if (!account) throw notFound('account')
+  return account
 }
 
 export async function requireAccountForUpdate(tx: Tx, id: string): Promise<Account> {

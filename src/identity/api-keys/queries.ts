@@ -1,6 +1,6 @@
 // All SQL over API keys; the only writer of that table.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { all, sql } from '../../platform/db/sql.ts'
+import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { ApiKey } from './key-schema.ts'
@@ -70,11 +70,28 @@ export async function updateKeyRevoked(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`update api_keys set revoked_at = ${tx.now} where id = ${id}`)
 }
 
+export const updateKeysOfInboxRevoked = (tx: Tx, inboxId: string): Promise<{ id: string }[]> =>
+  tx.many<{ id: string }>(sql`
+    update api_keys set revoked_at = ${tx.now} where inbox_id = ${inboxId} and revoked_at is null returning id`)
+
+export async function deleteKeysOfInbox(tx: Tx, inboxId: string): Promise<void> {
+  await tx.run(sql`delete from api_keys where inbox_id = ${inboxId}`)
+}
+
 export const updateKeysLastUsed = (tx: Tx, uses: { id: string; at: Date }[]): Promise<number> =>
   tx.run(sql`
     update api_keys set last_used_at = use.at
     from unnest(${uses.map(use => use.id)}::uuid[], ${uses.map(use => use.at)}::timestamptz[]) as use (id, at)
     where api_keys.id = use.id and (last_used_at is null or last_used_at < use.at)`)
+
+/** Of these keys, those that still open doors, with the secret that does. */
+export const listLiveKeys = (
+  db: Db,
+  { ids, now }: { ids: readonly string[]; now: Date },
+): Promise<{ id: string; prefix: string }[]> =>
+  db.many(prepared`
+    select id, prefix from api_keys
+    where id = any(${bareArray(ids)}::uuid[]) and revoked_at is null and (expires_at is null or expires_at > ${now})`)
 
 export async function listKeys(
   db: Db,
@@ -93,10 +110,11 @@ export async function listKeys(
   return rows.map(toKey)
 }
 
-/** The tenant that a reachable inbox belongs to. */
-export async function requireInboxTenant(db: Db, reach: Reach, inboxId: string): Promise<string> {
-  const row = await db.maybe<{ tenant_id: string }>(sql`
-    select tenant_id from inboxes where id = ${inboxId} and ${within(reach)}`)
+/** The tenant that a reachable inbox belongs to. Locked: it cannot be deleted before its new key is there to be revoked. */
+export async function requireInboxTenant(tx: Tx, reach: Reach, inboxId: string): Promise<string> {
+  const row = await tx.maybe<{ tenant_id: string }>(sql`
+    select tenant_id from inboxes
+    where id = ${inboxId} and deleted_at is null and ${within(reach)} for share`)
   if (!row) throw notFound('inbox')
   return row.tenant_id
 }

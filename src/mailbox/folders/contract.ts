@@ -1,0 +1,84 @@
+// Folders: five that every inbox has, and those that callers make.
+import Type, { type Static } from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+import { component, DateTime } from '../../platform/http/schemas.ts'
+import { LEVELS } from '../../platform/principal.ts'
+
+export const Folder = component(
+  'Folder',
+  Type.Object({
+    name: Type.String(),
+    system: Type.Boolean({ description: 'inbox, sent, archive, spam or trash' }),
+    total: Type.Integer({ description: 'Messages in it' }),
+    unread: Type.Integer(),
+    created_at: DateTime(),
+  }),
+)
+export type Folder = Static<typeof Folder>
+
+const FolderName = component(
+  'FolderName',
+  Type.Object({ name: Type.String({ minLength: 1, maxLength: 256, description: '1 to 64 characters' }) }),
+)
+
+const read = key('read', { levels: LEVELS })
+const write = key('send', { levels: LEVELS })
+
+export const listFoldersEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inboxes/{id}/folders',
+  summary: 'List the folders of an inbox with exact counts: system folders first, then the others by name',
+  access: read,
+  noun: 'inbox',
+  replies: { 200: Type.Object({ folders: Type.Array(Folder) }) },
+  audit: null,
+})
+
+export const createFolderEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/inboxes/{id}/folders',
+  summary: 'Create a folder',
+  access: write,
+  noun: 'inbox',
+  body: FolderName,
+  replies: { 201: Folder },
+  refusals: ['folder_exists', 'conflict'],
+  audit: 'folder.create',
+})
+
+export const renameFolderEndpoint = endpoint({
+  method: 'PATCH',
+  path: '/v1/inboxes/{id}/folders/{name}',
+  summary: 'Rename a custom folder; its messages follow',
+  access: write,
+  noun: 'inbox',
+  body: FolderName,
+  replies: { 200: Folder },
+  refusals: ['folder_exists', 'conflict'],
+  audit: 'folder.rename',
+})
+
+export const deleteFolderEndpoint = endpoint({
+  method: 'DELETE',
+  path: '/v1/inboxes/{id}/folders/{name}',
+  summary: 'Delete a custom folder; what is in it goes to move_to, without which it must be empty',
+  access: write,
+  noun: 'inbox',
+  query: Type.Object({
+    move_to: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Any other folder but sent' })),
+  }),
+  replies: { 200: Type.Object({ name: Type.String(), moved: Type.Integer() }) },
+  refusals: ['folder_not_empty', 'conflict'],
+  audit: 'folder.delete',
+})
+
+export const emptyFolderEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/inboxes/{id}/folders/{name}/empty',
+  summary: 'Delete everything in trash or spam for good',
+  access: write,
+  noun: 'inbox',
+  replies: { 200: Type.Object({ deleted: Type.Integer({ description: 'Messages that were in it' }) }) },
+  refusals: ['conflict', 'invalid_request'],
+  audit: 'folder.empty',
+})

@@ -1,0 +1,58 @@
+// Deleting a custom folder. What is in it is moved first, in batches, each a transaction of its own: every one leaves the
+// mailbox right, and a call that is cut short is finished by the next.
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { requireInboxToChange } from '../inboxes/find.ts'
+import { changeMessages, listIdsInFolder } from '../messages/change.ts'
+import { requireDestination, requireFolder } from './find.ts'
+import { deleteFolderRow } from './queries.ts'
+
+const BATCH_MAX = 1_000
+
+interface Deletion {
+  reach: Reach
+  inboxId: string
+  name: string
+  moveTo: string | null
+}
+
+export async function deleteFolder(
+  world: World,
+  by: Actor,
+  deletion: Deletion,
+): Promise<{ name: string; moved: number }> {
+  for (let moved = 0; ;) {
+    const batch = await world.db.transact(by, tx => moveBatch(tx, deletion, moved))
+    moved += batch.moved
+    if (batch.isDeleted) return { name: batch.name, moved }
+  }
+}
+
+async function moveBatch(tx: Tx, { reach, inboxId, name, moveTo }: Deletion, movedBefore: number) {
+  const inbox = await requireInboxToChange(tx, reach, inboxId)
+  const folder = await requireFolder(tx, inbox.id, name)
+  if (folder.is_system) throw refuse('conflict', 'A system folder cannot be deleted.')
+  const destination =
+    moveTo === null ? null : await requireDestination(tx, { inboxId: inbox.id, name: moveTo, field: 'query.move_to' })
+  if (destination?.id === folder.id) throw refuse('invalid_request', 'query.move_to must be another folder.')
+  if (folder.total > 0 && !destination) {
+    throw refuse('folder_not_empty', 'The folder is not empty. Say where its messages go: move_to.')
+  }
+  const ids = destination && folder.total > 0 ? await listIdsInFolder(tx, folder.id, BATCH_MAX) : []
+  if (destination && ids.length > 0) await changeMessages(tx, inbox, ids, { kind: 'move', folder: destination })
+  const isDeleted = ids.length === folder.total
+  if (isDeleted) {
+    await deleteFolderRow(tx, folder.id)
+    tx.audit({
+      accountId: inbox.account_id,
+      tenantId: inbox.tenant_id,
+      target: { type: 'folder', id: folder.id },
+      before: { inbox_id: inbox.id, name: folder.name },
+      after: { move_to: destination?.name ?? null, moved: movedBefore + ids.length },
+    })
+  }
+  return { name: folder.name, moved: ids.length, isDeleted }
+}

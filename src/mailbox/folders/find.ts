@@ -1,0 +1,31 @@
+// Finding the folder that a request names. A name that belongs to no folder of the inbox is 404 in a path, 400 elsewhere.
+import type { Db } from '../../platform/db/database.ts'
+import { notFound, refuse } from '../../platform/refusal.ts'
+import { folderKey } from './name.ts'
+import { findFolderByKey, listDiscarded, listFolders, type StoredFolder } from './queries.ts'
+
+export type Folder = StoredFolder
+
+export { listFolders as listFoldersOf, listDiscarded as listDiscardedFolders }
+
+export async function requireFolder(db: Db, inboxId: string, name: string): Promise<Folder> {
+  const folder = await findFolderByKey(db, inboxId, folderKey(name))
+  if (!folder) throw notFound('folder')
+  return folder
+}
+
+/** Where messages may be moved. `sent` holds what was sent, and nothing else. */
+export async function requireDestination(
+  db: Db,
+  { inboxId, name, field }: { inboxId: string; name: string; field: string },
+): Promise<Folder> {
+  const folder = await findFolderByKey(db, inboxId, folderKey(name))
+  if (!folder) throw unknownFolder(field)
+  if (folder.is_system && folder.name_key === 'sent') {
+    throw refuse('invalid_request', `${field} must not be sent: that folder holds what was sent.`)
+  }
+  return folder
+}
+
+export const unknownFolder = (field: string) =>
+  refuse('invalid_request', `${field} must be the name of a folder of this inbox.`)

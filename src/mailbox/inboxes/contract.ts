@@ -1,0 +1,120 @@
+// Inboxes: addresses that receive mail, and send as themselves.
+import Type, { type Static } from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+import { component, Cursor, DateTime, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { LEVELS } from '../../platform/principal.ts'
+import { Policy, PolicyPatch } from './policy.ts'
+
+/** More than an inbox may have; the exact numbers are told with 400. */
+const Metadata = Type.Record(Type.String(), Type.String(), { maxProperties: 1_000 })
+/** Without what could break a header line. */
+const DisplayName = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
+})
+const STATUSES = ['active', 'paused'] as const
+
+export const Inbox = component(
+  'Inbox',
+  Type.Object({
+    id: Uuid(),
+    tenant_id: Uuid(),
+    domain_id: Nullable(
+      Uuid({ description: 'Null once the domain is gone: the inbox keeps its mail and receives none' }),
+    ),
+    address: Type.String(),
+    local_part: Type.String(),
+    display_name: Nullable(Type.String()),
+    status: Type.Enum([...STATUSES]),
+    policy: Policy,
+    metadata: Type.Record(Type.String(), Type.String()),
+    provider: Type.Enum(['native', 'google', 'microsoft']),
+    created_at: DateTime(),
+  }),
+)
+export type Inbox = Static<typeof Inbox>
+
+const InboxCreate = component(
+  'InboxCreate',
+  Type.Object({
+    domain_id: Uuid({ description: 'Of this tenant, verified and inbound-enabled' }),
+    local_part: Type.String({ minLength: 1, maxLength: 255, description: 'What stands before the @' }),
+    display_name: Type.Optional(Nullable(DisplayName)),
+    policy: Type.Optional(PolicyPatch),
+    metadata: Type.Optional(Metadata),
+  }),
+)
+export type InboxCreate = Static<typeof InboxCreate>
+
+const InboxUpdate = component(
+  'InboxUpdate',
+  Type.Partial(
+    Type.Object({
+      display_name: Nullable(DisplayName),
+      status: Type.Enum([...STATUSES]),
+      policy: PolicyPatch,
+      metadata: Metadata,
+    }),
+  ),
+)
+export type InboxUpdate = Static<typeof InboxUpdate>
+
+export const createInboxEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/tenants/{id}/inboxes',
+  summary: 'Create an inbox on a verified, inbound-enabled domain of the tenant',
+  access: key('admin'),
+  noun: 'tenant',
+  body: InboxCreate,
+  replies: { 201: Inbox },
+  refusals: ['conflict'],
+  audit: 'inbox.create',
+})
+
+export const listInboxesEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inboxes',
+  summary: 'List the inboxes visible to the key, newest first',
+  access: key('read', { levels: LEVELS }),
+  query: Type.Object({
+    tenant_id: Type.Optional(Uuid({ description: 'Only inboxes of this tenant' })),
+    cursor: Cursor,
+    limit: Limit,
+  }),
+  replies: { 200: Type.Object({ inboxes: Type.Array(Inbox), next_cursor: NextCursor }) },
+  refusals: ['not_found'],
+  audit: null,
+})
+
+export const getInboxEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inboxes/{id}',
+  summary: 'Get an inbox',
+  access: key('read', { levels: LEVELS }),
+  noun: 'inbox',
+  replies: { 200: Inbox },
+  audit: null,
+})
+
+export const updateInboxEndpoint = endpoint({
+  method: 'PATCH',
+  path: '/v1/inboxes/{id}',
+  summary: 'Change an inbox: the policy is merged field by field, metadata is replaced, absent fields are kept',
+  access: key('admin'),
+  noun: 'inbox',
+  body: InboxUpdate,
+  replies: { 200: Inbox },
+  audit: 'inbox.update',
+})
+
+export const deleteInboxEndpoint = endpoint({
+  method: 'DELETE',
+  path: '/v1/inboxes/{id}',
+  summary: 'Delete an inbox with all its mail; it receives nothing from now on, and its keys are revoked',
+  access: key('admin'),
+  noun: 'inbox',
+  replies: { 204: null },
+  refusals: ['conflict'],
+  audit: 'inbox.delete',
+})

@@ -1,0 +1,90 @@
+// Creating an inbox: an address on a domain of its tenant that takes mail in, with its system folders.
+import { lockAccountForCap } from '../../identity/accounts/cap.ts'
+import { requireInboundDomain } from '../../identity/domains/inbound-ready.ts'
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { createSystemFolders } from '../folders/system.ts'
+import type { Inbox, InboxCreate } from './contract.ts'
+import { readLocalPart } from './local-part.ts'
+import { checkMetadata } from './metadata.ts'
+import { mergePolicy, policyOf, type Policy } from './policy.ts'
+import { presentInbox } from './present.ts'
+import { countInboxes, insertInbox, updateInboxDetached } from './queries.ts'
+
+/** What one account may cost in rows that every start of its lists reads past. */
+const INBOXES_MAX = 10_000
+
+interface InboxOrder {
+  reach: Reach
+  tenantId: string
+  wanted: InboxCreate
+}
+
+export function createInbox(world: World, by: Actor, { reach, tenantId, wanted }: InboxOrder): Promise<Inbox> {
+  return world.db.transact(by, async tx => {
+    await requireTenantInReach(tx, reach, tenantId)
+    const domain = await requireInboundDomain(tx, { reach, tenantId, id: wanted.domain_id })
+    const localPart = readLocalPart(wanted.local_part, domain.name)
+    checkMetadata(wanted.metadata ?? {})
+    return createInboxIn(tx, {
+      accountId: reach.accountId,
+      tenantId: domain.tenant_id,
+      domainId: domain.id,
+      address: `${localPart}@${domain.name}`,
+      displayName: wanted.display_name ?? null,
+      policy: mergePolicy(policyOf({}), wanted.policy ?? {}),
+      metadata: wanted.metadata ?? {},
+    })
+  })
+}
+
+interface NewInbox {
+  accountId: string
+  tenantId: string
+  /** Null: it receives nothing by SMTP. */
+  domainId: string | null
+  /** In lower case. */
+  address: string
+  displayName: string | null
+  policy?: Policy
+  metadata?: Record<string, string>
+}
+
+/** As part of a larger transaction. The address was checked. */
+export async function createInboxIn(tx: Tx, wanted: NewInbox): Promise<Inbox> {
+  await lockAccountForCap(tx, wanted.accountId)
+  if ((await countInboxes(tx, wanted.accountId)) >= INBOXES_MAX) {
+    throw refuse('conflict', `An account may have ${INBOXES_MAX} inboxes. Delete one first.`)
+  }
+  await updateInboxDetached(tx, wanted.address)
+  const stored = await insertInbox(tx, {
+    id: newId(tx.now),
+    account_id: wanted.accountId,
+    tenant_id: wanted.tenantId,
+    domain_id: wanted.domainId,
+    address: wanted.address,
+    local_part: wanted.address.slice(0, wanted.address.lastIndexOf('@')),
+    display_name: wanted.displayName,
+    status: 'active',
+    policy: wanted.policy ?? policyOf({}),
+    metadata: wanted.metadata ?? {},
+    provider: 'native',
+    created_at: tx.now,
+  })
+  if (!stored) throw refuse('conflict', 'An inbox with this address exists already.')
+  await createSystemFolders(tx, stored.id)
+  const inbox = presentInbox(stored)
+  tx.audit({
+    action: 'inbox.create',
+    accountId: wanted.accountId,
+    tenantId: wanted.tenantId,
+    target: { type: 'inbox', id: inbox.id },
+    after: inbox,
+  })
+  return inbox
+}

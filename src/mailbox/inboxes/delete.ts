@@ -1,0 +1,27 @@
+// Deleting an inbox. For every caller and for mail on its way it is gone at once, and its keys with it; what it held is
+// removed in batches behind the answer (remove.ts).
+import { requireNoLegalHold } from '../../identity/accounts/legal-hold.ts'
+import { revokeKeysOfInbox } from '../../identity/api-keys/keys-of-inbox.ts'
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Reach } from '../../platform/principal.ts'
+import type { World } from '../../platform/world.ts'
+import { presentInbox } from './present.ts'
+import { requireInbox, requireInboxForUpdate, updateInboxDeleted } from './queries.ts'
+
+export async function deleteInbox(world: World, by: Actor, { reach, id }: { reach: Reach; id: string }): Promise<void> {
+  await world.db.transact(by, async tx => {
+    // Before the hold is asked about: an inbox of somebody else is not found, whatever the caller's own hold.
+    await requireInbox(tx, reach, id)
+    await requireNoLegalHold(tx, reach.accountId)
+    const inbox = await requireInboxForUpdate(tx, reach, id)
+    await updateInboxDeleted(tx, inbox.id)
+    await revokeKeysOfInbox(tx, inbox.id)
+    tx.audit({
+      accountId: inbox.account_id,
+      tenantId: inbox.tenant_id,
+      target: { type: 'inbox', id: inbox.id },
+      before: presentInbox(inbox),
+    })
+  })
+  world.wakeups.hint('removals')
+}

@@ -1,0 +1,19 @@
+// What callers note on an inbox, bounded like the metadata of messages.
+import { refuse } from '../../platform/refusal.ts'
+
+const PAIRS_MAX = 50
+const NAME_CHARS_MAX = 40
+const VALUE_CHARS_MAX = 500
+
+export function checkMetadata(metadata: Record<string, string>): void {
+  const pairs = Object.entries(metadata)
+  if (pairs.length > PAIRS_MAX) {
+    throw refuse('invalid_request', `body.metadata must have at most ${PAIRS_MAX} entries.`)
+  }
+  for (const [name, value] of pairs) {
+    if (name === '' || Array.from(name).length > NAME_CHARS_MAX || Array.from(value).length > VALUE_CHARS_MAX) {
+      const bounds = `names of 1 to ${NAME_CHARS_MAX} and values of at most ${VALUE_CHARS_MAX} characters`
+      throw refuse('invalid_request', `body.metadata must have ${bounds}.`)
+    }
+  }
+}

@@ -1,0 +1,141 @@
+// All SQL over inboxes; the only writer of that table.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { PolicyPatch } from './policy.ts'
+
+export interface StoredInbox {
+  id: string
+  account_id: string
+  tenant_id: string
+  domain_id: string | null
+  address: string
+  local_part: string
+  display_name: string | null
+  status: 'active' | 'paused'
+  policy: PolicyPatch
+  metadata: Record<string, string>
+  provider: 'native' | 'google' | 'microsoft'
+  created_at: Date
+}
+
+const columns = sql`id, account_id, tenant_id, domain_id, address, local_part, display_name, status, policy, metadata,
+  provider, created_at`
+
+const reachable = (reach: Reach) => sql`deleted_at is null and ${within(reach, { inbox: sql`id` })}`
+
+/** Null when another inbox has the address. */
+export const insertInbox = (tx: Tx, inbox: StoredInbox): Promise<StoredInbox | null> =>
+  tx.maybe<StoredInbox>(sql`
+    insert into inboxes (id, account_id, tenant_id, domain_id, address, local_part, display_name, status, policy,
+      metadata, provider, created_at)
+    values (${inbox.id}, ${inbox.account_id}, ${inbox.tenant_id}, ${inbox.domain_id}, ${inbox.address},
+      ${inbox.local_part}, ${inbox.display_name}, ${inbox.status}, ${inbox.policy}, ${inbox.metadata},
+      ${inbox.provider}, ${inbox.created_at})
+    on conflict (address) where deleted_at is null and domain_id is not null do nothing
+    returning ${columns}`)
+
+/**
+ * An inbox whose domain is verified no more does not keep its address from the tenant that has verified the name since. It
+ * keeps its mail; it received none already.
+ */
+export async function updateInboxDetached(tx: Tx, address: string): Promise<void> {
+  await tx.run(sql`
+    update inboxes set domain_id = null
+    where address = ${address} and deleted_at is null
+      and domain_id in (select id from domains where verified_at is null)`)
+}
+
+export async function countInboxes(db: Db, accountId: string): Promise<number> {
+  const { count } = await db.one<{ count: number }>(sql`
+    select count(*)::int as count from inboxes where account_id = ${accountId} and deleted_at is null`)
+  return count
+}
+
+export async function requireInbox(db: Db, reach: Reach, id: string): Promise<StoredInbox> {
+  const inbox = await db.maybe<StoredInbox>(prepared`
+    select ${columns} from inboxes where id = ${id} and ${reachable(reach)}`)
+  if (!inbox) throw notFound('inbox')
+  return inbox
+}
+
+/** Of these inboxes, which their caller found within its reach, those that were not deleted since. */
+export const listLiveInboxes = (db: Db, ids: readonly string[]): Promise<{ id: string }[]> =>
+  db.many(prepared`select id from inboxes where id = any(${bareArray(ids)}::uuid[]) and deleted_at is null`)
+
+/** For a look-up that several callers share; who may see which is decided by `isWithin`. */
+export const listInboxesByIdAnywhere = (db: Db, ids: readonly string[]): Promise<StoredInbox[]> =>
+  db.many<StoredInbox>(prepared`
+    select ${columns} from inboxes where id = any(${bareArray(ids)}::uuid[]) and deleted_at is null`)
+
+/** Finds and locks: see lock.ts. */
+export async function requireInboxForUpdate(tx: Tx, reach: Reach, id: string): Promise<StoredInbox> {
+  const inbox = await tx.maybe<StoredInbox>(prepared`
+    select ${columns} from inboxes where id = ${id} and ${reachable(reach)} for no key update`)
+  if (!inbox) throw notFound('inbox')
+  return inbox
+}
+
+type LockedRow = Pick<StoredInbox, 'id' | 'account_id' | 'tenant_id' | 'address' | 'status' | 'policy' | 'provider'>
+
+const lockedColumns = sql`id, account_id, tenant_id, address, status, policy, provider`
+
+/** Rows whose ids their caller found within its reach. */
+export const listInboxesForUpdate = (tx: Tx, ids: readonly string[]): Promise<LockedRow[]> =>
+  tx.many<LockedRow>(prepared`
+    select ${lockedColumns} from inboxes
+    where id = any(${bareArray(ids)}::uuid[]) and deleted_at is null
+    order by id for no key update`)
+
+/** The same, without rows that another transaction has locked. */
+export const listFreeInboxesForUpdate = (tx: Tx, ids: readonly string[]): Promise<LockedRow[]> =>
+  tx.many<LockedRow>(prepared`
+    select ${lockedColumns} from inboxes
+    where id = any(${bareArray(ids)}::uuid[]) and deleted_at is null
+    order by id for no key update skip locked`)
+
+export const listInboxes = (
+  db: Pick<Db, 'many'>,
+  reach: Reach,
+  { tenantId, after, limit }: { tenantId: string | null; after: string | null; limit: number },
+): Promise<StoredInbox[]> =>
+  db.many<StoredInbox>(sql`
+    select ${columns} from inboxes
+    where ${all([
+      reachable(reach),
+      tenantId !== null && sql`tenant_id = ${tenantId}`,
+      after !== null && sql`id < ${after}`,
+    ])}
+    order by id desc limit ${limit}`)
+
+export const updateInboxRow = (tx: Tx, inbox: StoredInbox): Promise<StoredInbox> =>
+  tx.one<StoredInbox>(sql`
+    update inboxes set display_name = ${inbox.display_name}, status = ${inbox.status}, policy = ${inbox.policy},
+      metadata = ${inbox.metadata}
+    where id = ${inbox.id} returning ${columns}`)
+
+export async function updateInboxDeleted(tx: Tx, id: string): Promise<void> {
+  await tx.run(sql`update inboxes set deleted_at = ${tx.now} where id = ${id}`)
+}
+
+export interface InboxToRemove {
+  id: string
+  account_id: string
+}
+
+/** Deleted the longest ago first; those of accounts under legal hold are left out. */
+export const listInboxesToRemoveAnywhere = (db: Db, limit: number): Promise<InboxToRemove[]> =>
+  db.many<InboxToRemove>(sql`
+    select i.id, i.account_id from inboxes i join accounts a on a.id = i.account_id
+    where i.deleted_at is not null and not a.legal_hold
+    order by i.deleted_at limit ${limit}`)
+
+/** Locks what no other process is removing. */
+export const claimInboxToRemove = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx.maybe(sql`select id from inboxes where id = ${id} and deleted_at is not null for update skip locked`)) !==
+  null
+
+export async function deleteInboxRow(tx: Tx, id: string): Promise<void> {
+  await tx.run(sql`delete from inboxes where id = ${id}`)
+}

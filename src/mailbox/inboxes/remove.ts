@@ -1,0 +1,39 @@
+// What a deleted inbox held is removed in batches, then its row. No event tells of it: nobody can read its stream any more.
+import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
+import { deleteKeysOfInbox } from '../../identity/api-keys/keys-of-inbox.ts'
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { World } from '../../platform/world.ts'
+import { removeFoldersOfInbox } from '../folders/system.ts'
+import { removeMessagesOfInbox } from '../messages/remove.ts'
+import { removeThreadsOfInbox } from '../threads/remove.ts'
+import { claimInboxToRemove, deleteInboxRow, listInboxesToRemoveAnywhere, type InboxToRemove } from './queries.ts'
+
+const BATCH_MAX = 500
+/** Several at once, so that one of a million messages does not hold the others up. */
+const INBOXES_AT_ONCE = 20
+
+/** One batch of each inbox that waits; answers how many rows are gone. */
+export async function removeInboxes(world: World, signal: AbortSignal): Promise<number> {
+  let count = 0
+  for (const inbox of await listInboxesToRemoveAnywhere(world.db, INBOXES_AT_ONCE)) {
+    if (signal.aborted) break
+    count += await world.db.transact(system('inbox removal'), tx => removeBatch(tx, inbox))
+  }
+  // Their sources wait for a worker that may have looked before they did.
+  if (count > 0) world.wakeups.hint('removals')
+  return count
+}
+
+async function removeBatch(tx: Tx, { id, account_id: accountId }: InboxToRemove): Promise<number> {
+  if (!(await lockUnlessOnHold(tx, accountId))) return 0
+  if (!(await claimInboxToRemove(tx, id))) return 0
+  const messages = await removeMessagesOfInbox(tx, { accountId, inboxId: id, limit: BATCH_MAX })
+  if (messages === BATCH_MAX) return messages
+  const threads = await removeThreadsOfInbox(tx, id, BATCH_MAX)
+  if (threads > 0) return messages + threads
+  await removeFoldersOfInbox(tx, id)
+  await deleteKeysOfInbox(tx, id)
+  await deleteInboxRow(tx, id)
+  return messages + 1
+}

@@ -1,0 +1,51 @@
+// Changing an inbox: its name, status, policy and metadata.
+import { isDeepStrictEqual } from 'node:util'
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Reach } from '../../platform/principal.ts'
+import type { World } from '../../platform/world.ts'
+import type { Inbox, InboxUpdate } from './contract.ts'
+import { checkMetadata } from './metadata.ts'
+import { mergePolicy } from './policy.ts'
+import { presentInbox } from './present.ts'
+import { requireInboxForUpdate, updateInboxRow } from './queries.ts'
+
+interface InboxChange {
+  reach: Reach
+  id: string
+  patch: InboxUpdate
+}
+
+export function updateInbox(world: World, by: Actor, { reach, id, patch }: InboxChange): Promise<Inbox> {
+  if (patch.metadata) checkMetadata(patch.metadata)
+  return world.db.transact(by, async tx => {
+    const stored = await requireInboxForUpdate(tx, reach, id)
+    const current = presentInbox(stored)
+    const wanted = {
+      display_name: patch.display_name === undefined ? current.display_name : patch.display_name,
+      status: patch.status ?? current.status,
+      policy: mergePolicy(current.policy, patch.policy ?? {}),
+      metadata: patch.metadata ?? current.metadata,
+    }
+    const changed = (Object.keys(wanted) as (keyof typeof wanted)[]).filter(
+      name => !isDeepStrictEqual(wanted[name], current[name]),
+    )
+    if (changed.length === 0) return current
+    const inbox = presentInbox(await updateInboxRow(tx, { ...stored, ...wanted }))
+    const { account_id: accountId, tenant_id: tenantId } = stored
+    tx.audit({
+      accountId,
+      tenantId,
+      target: { type: 'inbox', id: stored.id },
+      before: Object.fromEntries(changed.map(name => [name, current[name]])),
+      after: Object.fromEntries(changed.map(name => [name, inbox[name]])),
+    })
+    tx.record({
+      type: 'inbox.updated',
+      accountId,
+      tenantId,
+      inboxId: stored.id,
+      data: { changed, display_name: inbox.display_name, status: inbox.status },
+    })
+    return inbox
+  })
+}

@@ -1,0 +1,80 @@
+// The SQL that changes messages. A transaction that writes holds the lock of the inbox.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
+
+/** What counts and events are made of. */
+export interface MessageState {
+  id: string
+  thread_id: string
+  source_id: string | null
+  folder_id: string
+  folder: string
+  folder_key: string
+  is_read: boolean
+  is_blocked: boolean
+  labels: string[]
+}
+
+/** Messages under a discarded folder exist for nobody but the worker that removes them. */
+export const listMessageStates = (
+  db: Db,
+  inboxId: string,
+  ids: readonly string[],
+  { withDiscarded = false }: { withDiscarded?: boolean } = {},
+): Promise<MessageState[]> =>
+  db.many<MessageState>(prepared`
+    select m.id, m.thread_id, m.source_id, m.folder_id, f.name as folder, f.name_key as folder_key, m.is_read,
+      m.is_blocked, m.labels
+    from inbox_messages m join folders f on f.id = m.folder_id
+    where m.id = any(${bareArray(ids)}::uuid[]) and m.inbox_id = ${inboxId}
+      and (f.discarded_at is null or ${withDiscarded})`)
+
+export async function listMessageIdsInFolder(db: Db, folderId: string, limit: number): Promise<string[]> {
+  const rows = await db.many<{ id: string }>(sql`
+    select id from inbox_messages where folder_id = ${folderId} order by id desc limit ${limit}`)
+  return rows.map(({ id }) => id)
+}
+
+export async function updateMessageStates(tx: Tx, states: readonly MessageState[]): Promise<void> {
+  await tx.run(prepared`
+    update inbox_messages m set folder_id = state.folder_id, is_read = state.is_read
+    from unnest(${bareArray(states.map(({ id }) => id))}::uuid[],
+      ${bareArray(states.map(({ folder_id }) => folder_id))}::uuid[],
+      ${bareArray(states.map(({ is_read }) => String(is_read)))}::boolean[]) as state (id, folder_id, is_read)
+    where m.id = state.id`)
+}
+
+export async function updateMessageLabels(
+  tx: Tx,
+  { id, inboxId, labels }: { id: string; inboxId: string; labels: readonly string[] },
+): Promise<void> {
+  await tx.run(sql`update inbox_messages set labels = ${labels} where id = ${id}`)
+  await tx.run(sql`delete from message_labels where message_id = ${id} and label <> all(${labels}::text[])`)
+  await tx.run(sql`
+    insert into message_labels (inbox_id, label, message_id)
+    select ${inboxId}, label, ${id} from unnest(${labels}::text[]) as label
+    on conflict do nothing`)
+}
+
+/** Labels and words go with them. */
+export async function deleteMessageRows(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.run(prepared`delete from inbox_messages where id = any(${bareArray(ids)}::uuid[])`)
+}
+
+/** Of an inbox that was deleted; answers what sources they had. */
+export const deleteMessagesOfInbox = (
+  tx: Tx,
+  inboxId: string,
+  limit: number,
+): Promise<{ source_id: string | null }[]> =>
+  tx.many(sql`
+    delete from inbox_messages
+    where id in (select id from inbox_messages where inbox_id = ${inboxId} order by id limit ${limit})
+    returning source_id`)
+
+/** Flags of messages that a person has looked at; answers how many. */
+export const updateMessagesUntainted = (tx: Tx, threadId: string, limit: number): Promise<number> =>
+  tx.run(sql`
+    update inbox_messages set is_tainted = false
+    where id in (
+      select id from inbox_messages where thread_id = ${threadId} and is_tainted order by id limit ${limit})`)

@@ -1,0 +1,155 @@
+// The one act that changes messages of an inbox: move, read flag, delete. It keeps the counts of folders and threads and
+// records what the streams tell. Its caller holds the lock of the inbox, so that what was read here stays as it is.
+import type { Tx } from '../../platform/db/database.ts'
+import { refuse } from '../../platform/refusal.ts'
+import { addToFolders, findSystemFolders, type FolderDelta } from '../folders/counts.ts'
+import type { Folder } from '../folders/find.ts'
+import { queueSourceRemovals } from '../sources/removals.ts'
+import { addToThreads, type ThreadDelta } from '../threads/counts.ts'
+import { removeEmptyThreads } from '../threads/remove.ts'
+import { deleteMessageRows, listMessageIdsInFolder, listMessageStates, updateMessageStates } from './change-queries.ts'
+import type { MessageState } from './change-queries.ts'
+import { recordDeleted, recordUpdated } from './events.ts'
+
+export { listMessageIdsInFolder as listIdsInFolder }
+
+export type Change =
+  | { kind: 'move'; folder: Pick<Folder, 'id' | 'name' | 'name_key'> }
+  | { kind: 'read'; isRead: boolean }
+  /** Into the trash, and what is there already for good. `mayRemove`: the account is not under legal hold. */
+  | { kind: 'delete'; isPermanent: boolean; mayRemove: boolean }
+
+interface Owner {
+  id: string
+  account_id: string
+  tenant_id: string
+}
+
+interface Changed {
+  /** Ids of messages that the inbox has. */
+  found: string[]
+  /** Of those: now in another folder. */
+  moved: string[]
+  /** Of those: gone for good. */
+  deleted: string[]
+  /** Of those: read or unread now, and not before. */
+  marked: string[]
+}
+
+/** Ids that the inbox does not have are not in the answer. What is as it should be already is left alone. */
+export async function changeMessages(tx: Tx, inbox: Owner, ids: readonly string[], change: Change): Promise<Changed> {
+  const states = await listMessageStates(tx, inbox.id, [...new Set(ids)])
+  const found = states.map(({ id }) => id)
+  switch (change.kind) {
+    case 'read': {
+      const changed = states.filter(state => state.is_read !== change.isRead)
+      await apply(
+        tx,
+        inbox,
+        changed.map(state => [state, { ...state, is_read: change.isRead }]),
+      )
+      return { found, moved: [], deleted: [], marked: changed.map(({ id }) => id) }
+    }
+    case 'move': {
+      const moved = await move(tx, inbox, states, change.folder)
+      return { found, moved, deleted: [], marked: [] }
+    }
+    case 'delete': {
+      const isGone = (state: MessageState) => change.isPermanent || isInTrash(state)
+      const doomed = states.filter(isGone)
+      if (doomed.length > 0 && !change.mayRemove) throw onLegalHold()
+      const trash = (await findSystemFolders(tx, [inbox.id])).get(inbox.id)!.trash
+      const folder = { id: trash, name: 'trash', name_key: 'trash' }
+      const moved = await move(
+        tx,
+        inbox,
+        states.filter(state => !isGone(state)),
+        folder,
+      )
+      await remove(tx, inbox, doomed)
+      return { found, moved, deleted: doomed.map(({ id }) => id), marked: [] }
+    }
+  }
+}
+
+/** Removes messages for good, also those in a discarded folder. The account is not under legal hold. */
+export async function removeMessages(tx: Tx, inbox: Owner, ids: readonly string[]): Promise<void> {
+  await remove(tx, inbox, await listMessageStates(tx, inbox.id, ids, { withDiscarded: true }))
+}
+
+export const onLegalHold = () =>
+  refuse('conflict', 'The account is under legal hold: nothing is deleted for good until it is lifted.')
+
+async function move(
+  tx: Tx,
+  inbox: Owner,
+  states: readonly MessageState[],
+  { id, name, name_key }: Pick<Folder, 'id' | 'name' | 'name_key'>,
+): Promise<string[]> {
+  const moved = states.filter(state => state.folder_id !== id)
+  await apply(
+    tx,
+    inbox,
+    moved.map(state => [state, { ...state, folder_id: id, folder: name, folder_key: name_key }]),
+  )
+  return moved.map(state => state.id)
+}
+
+async function apply(
+  tx: Tx,
+  inbox: Owner,
+  changes: readonly (readonly [before: MessageState, after: MessageState])[],
+): Promise<void> {
+  if (changes.length === 0) return
+  const after = changes.map(([, state]) => state)
+  await updateMessageStates(tx, after)
+  addToFolders(
+    tx,
+    changes.flatMap(([old, now]) => [folderDelta(old, -1), folderDelta(now, 1)]),
+  )
+  await addToThreads(
+    tx,
+    changes.flatMap(([old, now]) => [threadDelta(old, -1), threadDelta(now, 1)]),
+  )
+  recordUpdated(tx, inbox, after)
+}
+
+async function remove(tx: Tx, inbox: Owner, states: readonly MessageState[]): Promise<void> {
+  if (states.length === 0) return
+  await deleteMessageRows(
+    tx,
+    states.map(({ id }) => id),
+  )
+  addToFolders(
+    tx,
+    states.map(state => folderDelta(state, -1)),
+  )
+  await addToThreads(
+    tx,
+    states.map(state => threadDelta(state, -1)),
+  )
+  await removeEmptyThreads(tx, [...new Set(states.map(state => state.thread_id))])
+  const sourceIds = states.flatMap(({ source_id }) => (source_id === null ? [] : [source_id]))
+  await queueSourceRemovals(tx, { accountId: inbox.account_id, sourceIds })
+  recordDeleted(tx, inbox, states)
+}
+
+const isInTrash = ({ folder_key }: MessageState): boolean => folder_key === 'trash'
+
+const folderDelta = ({ folder_id, is_read, is_blocked }: MessageState, sign: 1 | -1): FolderDelta => ({
+  folderId: folder_id,
+  total: sign,
+  unread: is_read ? 0 : sign,
+  blocked: is_blocked ? sign : 0,
+})
+
+/** Custom folders cannot have the name of a system folder, so the name tells. */
+const threadDelta = (state: MessageState, sign: 1 | -1): ThreadDelta => {
+  const isCounted = !isInTrash(state)
+  return {
+    threadId: state.thread_id,
+    messages: isCounted ? sign : 0,
+    unread: isCounted && !state.is_read ? sign : 0,
+    visible: isCounted && state.folder_key !== 'spam' ? sign : 0,
+  }
+}

@@ -1,0 +1,148 @@
+// Messages of an inbox: lists, reading, and filing.
+import Type, { type Static } from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+import { component, Cursor, Limit, NextCursor, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { LEVELS } from '../../platform/principal.ts'
+import { Labels } from './labels.ts'
+import { Hidden, Message, MessageSummary } from './message-schema.ts'
+
+const read = key('read', { levels: LEVELS })
+const write = key('send', { levels: LEVELS })
+const FolderName = Type.String({ minLength: 1, maxLength: 256 })
+const IDS_MAX = 200
+
+export const listInboxMessagesEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inboxes/{id}/messages',
+  summary: 'List the messages of an inbox, newest first, without their texts',
+  access: read,
+  noun: 'inbox',
+  query: Type.Object({
+    folder: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: 'Name of a folder, or all; without it everything but trash',
+      }),
+    ),
+    unread: Type.Optional(Type.Boolean({ description: 'true: only unread ones; false: only read ones' })),
+    direction: Type.Optional(Type.Enum(['in', 'out'])),
+    label: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    from: Type.Optional(Type.String({ minLength: 1, maxLength: 320, description: 'Part of the sender, in any case' })),
+    cursor: Cursor,
+    limit: Limit,
+  }),
+  replies: {
+    200: Type.Object({
+      messages: Type.Array(MessageSummary, {
+        description: 'A page may hold fewer than limit, or none, while next_cursor is there: go on from it',
+      }),
+      next_cursor: NextCursor,
+      hidden: Hidden,
+    }),
+  },
+  refusals: ['invalid_request'],
+  audit: null,
+})
+
+export const getInboxMessageEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inbox-messages/{id}',
+  summary: 'Get a message with its texts and what is attached',
+  access: read,
+  noun: 'message',
+  isLargeRead: true,
+  replies: { 200: Message },
+  audit: null,
+})
+
+export const getRawEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inbox-messages/{id}/raw',
+  summary: 'The source of a message',
+  access: read,
+  noun: 'message',
+  isLargeRead: true,
+  replies: { 200: { raw: 'message/rfc822' } },
+  audit: null,
+})
+
+export const getHtmlEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inbox-messages/{id}/html',
+  summary: 'The sanitised HTML of a message; of mail without any, its text as HTML',
+  access: read,
+  noun: 'message',
+  isLargeRead: true,
+  replies: { 200: Type.Object({ id: Uuid(), html: Nullable(Type.String({ ...sensitive })) }) },
+  audit: null,
+})
+
+export const markReadEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/inbox-messages/{id}/read',
+  summary: 'Mark a message as read or unread',
+  access: write,
+  noun: 'message',
+  body: component('ReadFlag', Type.Object({ read: Type.Boolean() })),
+  replies: { 200: Message },
+  audit: 'inbox_message.read',
+})
+
+export const setLabelsEndpoint = endpoint({
+  method: 'PUT',
+  path: '/v1/inbox-messages/{id}/labels',
+  summary: 'Replace the labels of a message',
+  access: write,
+  noun: 'message',
+  body: component('LabelList', Type.Object({ labels: Labels })),
+  replies: { 200: Message },
+  audit: 'inbox_message.label',
+})
+
+export const moveMessageEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/inbox-messages/{id}/move',
+  summary: 'Move a message to a folder of its inbox',
+  access: write,
+  noun: 'message',
+  body: component('MoveRequest', Type.Object({ folder: FolderName })),
+  replies: { 200: Message },
+  refusals: ['invalid_request'],
+  audit: 'inbox_message.move',
+})
+
+export const deleteMessageEndpoint = endpoint({
+  method: 'DELETE',
+  path: '/v1/inbox-messages/{id}',
+  summary: 'Move a message to trash; one that is there, or with permanent, is deleted for good',
+  access: write,
+  noun: 'message',
+  query: Type.Object({ permanent: Type.Optional(Type.Boolean()) }),
+  replies: { 200: Type.Object({ id: Uuid(), trashed: Type.Boolean(), deleted: Type.Boolean() }) },
+  refusals: ['conflict'],
+  audit: 'inbox_message.delete',
+})
+
+const BatchRequest = component(
+  'BatchRequest',
+  Type.Object({
+    action: Type.Enum(['move', 'delete', 'read', 'unread']),
+    ids: Type.Array(Uuid(), { maxItems: IDS_MAX }),
+    folder: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'For move' })),
+    permanent: Type.Optional(Type.Boolean({ description: 'For delete' })),
+  }),
+)
+export type BatchRequest = Static<typeof BatchRequest>
+
+export const batchEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/inboxes/{id}/batch',
+  summary: 'Move, delete or mark up to 200 messages; ids that the inbox does not have count as missing',
+  access: write,
+  noun: 'inbox',
+  body: BatchRequest,
+  replies: { 200: Type.Object({ moved: Type.Integer(), deleted: Type.Integer(), missing: Type.Integer() }) },
+  refusals: ['conflict', 'invalid_request'],
+  audit: 'inbox_message.batch',
+})

@@ -1,0 +1,102 @@
+// Filing a message: its read flag, labels, folder, and its end. Each takes the lock of the inbox, changes, and leaves one
+// audit entry when something changed.
+import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { requireDestination } from '../folders/find.ts'
+import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
+import { changeMessages } from './change.ts'
+import { listMessageStates, updateMessageLabels, type MessageState } from './change-queries.ts'
+import { recordUpdated } from './events.ts'
+import { readLabels } from './labels.ts'
+import type { Message } from './message-schema.ts'
+import { requireMessage } from './queries.ts'
+import { readMessage } from './read.ts'
+
+interface Named {
+  reach: Reach
+  id: string
+}
+
+export const markRead = (
+  world: World,
+  by: Actor,
+  { isRead, ...named }: Named & { isRead: boolean },
+): Promise<Message> =>
+  world.db.transact(by, async tx => {
+    const { inbox, state } = await lockMessage(tx, named)
+    const { marked } = await changeMessages(tx, inbox, [state.id], { kind: 'read', isRead })
+    if (marked.length > 0) audit(tx, inbox, state, { before: { read: state.is_read }, after: { read: isRead } })
+    return readMessage(tx, named.reach, state.id)
+  })
+
+export function setLabels(
+  world: World,
+  by: Actor,
+  { labels: given, ...named }: Named & { labels: readonly string[] },
+): Promise<Message> {
+  const labels = readLabels(given)
+  return world.db.transact(by, async tx => {
+    const { inbox, state } = await lockMessage(tx, named)
+    if (JSON.stringify(labels) !== JSON.stringify(state.labels)) {
+      await updateMessageLabels(tx, { id: state.id, inboxId: inbox.id, labels })
+      recordUpdated(tx, inbox, [{ ...state, labels }])
+      audit(tx, inbox, state, { before: { labels: state.labels }, after: { labels } })
+    }
+    return readMessage(tx, named.reach, state.id)
+  })
+}
+
+export const moveMessage = (world: World, by: Actor, { to, ...named }: Named & { to: string }): Promise<Message> =>
+  world.db.transact(by, async tx => {
+    const { inbox, state } = await lockMessage(tx, named)
+    const folder = await requireDestination(tx, { inboxId: inbox.id, name: to, field: 'body.folder' })
+    const { moved } = await changeMessages(tx, inbox, [state.id], { kind: 'move', folder })
+    if (moved.length > 0) audit(tx, inbox, state, { before: { folder: state.folder }, after: { folder: folder.name } })
+    return readMessage(tx, named.reach, state.id)
+  })
+
+export async function deleteMessage(
+  world: World,
+  by: Actor,
+  { isPermanent, ...named }: Named & { isPermanent: boolean },
+): Promise<{ id: string; trashed: boolean; deleted: boolean }> {
+  const result = await world.db.transact(by, async tx => {
+    await requireMessage(tx, named.reach, named.id)
+    const mayRemove = await lockUnlessOnHold(tx, named.reach.accountId)
+    const { inbox, state } = await lockMessage(tx, named)
+    const change = { kind: 'delete', isPermanent, mayRemove } as const
+    const { deleted } = await changeMessages(tx, inbox, [state.id], change)
+    const isDeleted = deleted.length > 0
+    audit(tx, inbox, state, { before: { folder: state.folder }, after: isDeleted ? null : { folder: 'trash' } })
+    return { id: state.id, trashed: !isDeleted, deleted: isDeleted }
+  })
+  if (result.deleted) world.wakeups.hint('removals')
+  return result
+}
+
+/** The message as it is under the lock of its inbox. Found before it is locked: a stranger must not make an owner wait. */
+async function lockMessage(tx: Tx, { reach, id }: Named): Promise<{ inbox: LockedInbox; state: MessageState }> {
+  const { inbox_id } = await requireMessage(tx, reach, id)
+  const [inbox] = await lockInboxes(tx, [inbox_id])
+  const [state] = inbox ? await listMessageStates(tx, inbox.id, [id]) : []
+  if (!inbox || !state) throw notFound('message')
+  return { inbox, state }
+}
+
+const audit = (
+  tx: Tx,
+  inbox: LockedInbox,
+  { id }: MessageState,
+  { before, after }: { before: object; after: object | null },
+): void =>
+  tx.audit({
+    accountId: inbox.account_id,
+    tenantId: inbox.tenant_id,
+    target: { type: 'inbox_message', id },
+    before: { inbox_id: inbox.id, ...before },
+    after,
+  })

@@ -1,0 +1,84 @@
+// Lists of messages: of an inbox, newest first, and of a thread, oldest first.
+import type { Db } from '../../platform/db/database.ts'
+import { readPage, type Found } from '../../platform/http/paging.ts'
+import type { Reach } from '../../platform/principal.ts'
+import type { World } from '../../platform/world.ts'
+import { listFoldersOf, type Folder } from '../folders/find.ts'
+import { requireInboxInReach } from '../inboxes/find.ts'
+import { readLabel } from './labels.ts'
+import { listMessages, type ListFilter } from './list-queries.ts'
+import type { Hidden, MessageSummary } from './message-schema.ts'
+import { presentSummary } from './present.ts'
+import { listAttachments, type MessageRow } from './queries.ts'
+import { viewOf } from './view.ts'
+
+/** On one page. A mail has at most a thousand, so that the first message always fits. */
+const ATTACHMENTS_MAX = 2_000
+
+interface PageAsked {
+  folder?: string
+  unread?: boolean
+  direction?: 'in' | 'out'
+  label?: string
+  from?: string
+  cursor?: string
+  limit?: number
+}
+
+interface MessagePage {
+  messages: MessageSummary[]
+  next_cursor: string | null
+  hidden: Hidden
+}
+
+/** One page of the messages of an inbox, as a caller asks for it. */
+export async function readMessagePage(
+  { db: { lists }, db, secrets }: World,
+  reach: Reach,
+  { inboxId: asked, query }: { inboxId: string; query: PageAsked },
+): Promise<MessagePage> {
+  const { id: inboxId } = await requireInboxInReach(db, reach, asked)
+  const { folders, isOneFolder, hidden } = viewOf(await listFoldersOf(lists, inboxId), query.folder)
+  const wanted = {
+    inboxId,
+    folders,
+    isOneFolder,
+    unread: query.unread,
+    direction: query.direction ?? null,
+    label: query.label === undefined ? null : readLabel('query.label', query.label),
+    from: query.from ?? null,
+  }
+  const { rows, next_cursor } = await readPage(secrets, `inbox-messages/${inboxId}`, query, keyset =>
+    listInboxMessages(lists, { ...wanted, ...keyset }),
+  )
+  return { messages: rows, next_cursor, hidden }
+}
+
+type Wanted = Omit<ListFilter, 'folderIds' | 'isUnread' | 'isRead'> & {
+  folders: readonly Folder[]
+  /** Undefined: both. */
+  unread: boolean | undefined
+}
+
+async function listInboxMessages(
+  db: Pick<Db, 'many'>,
+  { folders, unread, ...wanted }: Wanted,
+): Promise<Found<MessageSummary>> {
+  const isUnread = unread === true
+  const folderIds = folders.filter(folder => (isUnread ? folder.unread : folder.total) > 0).map(({ id }) => id)
+  return withAttachments(db, await listMessages(db, { ...wanted, folderIds, isUnread, isRead: unread === false }))
+}
+
+/** A page with more attachments than it may have ends before the message that has one too many. */
+export async function withAttachments(db: Pick<Db, 'many'>, found: Found<MessageRow>): Promise<Found<MessageSummary>> {
+  const sourceIds = [
+    ...new Set(found.rows.flatMap(row => (row.has_attachments && row.source_id ? [row.source_id] : []))),
+  ]
+  const attachments = sourceIds.length > 0 ? await listAttachments(db, sourceIds, ATTACHMENTS_MAX + 1) : []
+  const bySource = Map.groupBy(attachments, each => each.source_id)
+  const lastSourceId = attachments.length > ATTACHMENTS_MAX ? attachments.at(-1)!.source_id : null
+  const end = lastSourceId === null ? -1 : found.rows.findIndex(row => row.source_id === lastSourceId)
+  const present = (row: MessageRow) => presentSummary(row, (row.source_id && bySource.get(row.source_id)) || [])
+  if (end <= 0) return { ...found, rows: found.rows.map(present) }
+  return { rows: found.rows.slice(0, end).map(present), isCut: true }
+}

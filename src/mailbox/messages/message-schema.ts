@@ -1,0 +1,110 @@
+// The one message object of mailboxes.
+import Type, { type Static } from 'typebox'
+import { component, DateTime, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
+
+const AttachmentInfo = component(
+  'InboxAttachment',
+  Type.Object({
+    id: Uuid(),
+    filename: Nullable(Type.String()),
+    content_type: Type.String(),
+    size: Type.Integer({ description: 'Bytes, decoded' }),
+    content_id: Nullable(Type.String({ description: 'For cid: references in the HTML' })),
+    inline: Type.Boolean(),
+  }),
+)
+export type AttachmentInfo = Static<typeof AttachmentInfo>
+
+const Authentication = component(
+  'MailAuthentication',
+  Type.Object({
+    spf: Type.Object({ result: Type.String(), domain: Nullable(Type.String()) }),
+    dkim: Type.Object({
+      result: Type.String(),
+      signatures: Type.Array(
+        Type.Object({
+          domain: Type.String(),
+          selector: Type.String(),
+          result: Type.String(),
+          aligned: Type.Boolean(),
+        }),
+      ),
+    }),
+    dmarc: Type.Object({
+      result: Type.String(),
+      policy: Nullable(Type.String()),
+      domain: Nullable(Type.String()),
+    }),
+    arc: Type.Object({ result: Type.String() }),
+  }),
+)
+export type Authentication = Static<typeof Authentication>
+
+const Shield = component(
+  'ShieldVerdict',
+  Type.Object({
+    verdict: Type.Enum(['clean', 'suspicious', 'blocked']),
+    reasons: Type.Array(Type.Object({ kind: Type.String(), detail: Type.String(), where: Type.String() })),
+    blocked: Type.Boolean(),
+  }),
+)
+export type Shield = Static<typeof Shield>
+
+const Addresses = Type.Array(Type.String({ description: 'Name <address>' }))
+
+const fields = {
+  id: Uuid(),
+  inbox_id: Uuid(),
+  thread_id: Uuid(),
+  direction: Type.Enum(['in', 'out']),
+  folder: Type.String(),
+  read: Type.Boolean(),
+  labels: Type.Array(Type.String()),
+  from: Type.String({ description: 'Name <address>; empty when the mail names nobody' }),
+  to: Addresses,
+  cc: Addresses,
+  bcc: Type.Array(Type.String(), { description: 'Of what was sent' }),
+  reply_to: Nullable(Type.String()),
+  subject: Type.String({ ...sensitive }),
+  snippet: Type.String({ ...sensitive, description: 'The beginning of the new text' }),
+  rfc_message_id: Nullable(Type.String()),
+  in_reply_to: Nullable(Type.String()),
+  references: Type.Array(Type.String()),
+  date: Nullable(DateTime({ description: 'As the mail says' })),
+  received_at: DateTime(),
+  size: Type.Integer(),
+  attachments: Type.Array(AttachmentInfo),
+  auth: Nullable(Authentication),
+  shield: Nullable(Shield),
+  tainted: Type.Boolean(),
+  status: Nullable(Type.String({ description: 'Of what was sent' })),
+  approval_id: Nullable(Uuid()),
+  message_id: Nullable(Uuid({ description: 'The submission that carries what was sent' })),
+  extracted_data: Type.Unknown({ description: 'What was extracted by a schema; null when nothing was' }),
+}
+
+/** In lists: without the texts. */
+export const MessageSummary = component('InboxMessageSummary', Type.Object(fields))
+export type MessageSummary = Static<typeof MessageSummary>
+
+export const Message = component(
+  'InboxMessage',
+  Type.Object({
+    ...fields,
+    text: Type.String({ ...sensitive }),
+    html: Nullable(Type.String({ ...sensitive, description: 'Sanitised' })),
+    extracted_text: Type.String({ ...sensitive, description: 'The new text, without what it quotes' }),
+  }),
+)
+export type Message = Static<typeof Message>
+
+/** What a view leaves out. */
+export const Hidden = component(
+  'Hidden',
+  Type.Object({
+    spam: Type.Integer({ description: 'Messages in spam that this view leaves out' }),
+    trash: Type.Integer({ description: 'Messages in trash that this view leaves out' }),
+    blocked: Type.Integer({ description: 'Of those: blocked by the shield' }),
+  }),
+)
+export type Hidden = Static<typeof Hidden>

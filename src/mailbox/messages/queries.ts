@@ -1,0 +1,115 @@
+// Reading single messages, their texts, attachments and sources, restricted to the caller's reach.
+import type { Db } from '../../platform/db/database.ts'
+import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { Authentication, Shield } from './message-schema.ts'
+
+export interface MessageRow {
+  id: string
+  inbox_id: string
+  thread_id: string
+  source_id: string | null
+  folder: string
+  direction: 'in' | 'out'
+  is_read: boolean
+  labels: string[]
+  from_text: string
+  to_list: string[]
+  cc_list: string[]
+  bcc_list: string[]
+  reply_to: string | null
+  subject: string
+  snippet: string
+  rfc_message_id: string | null
+  in_reply_to: string | null
+  reference_ids: string[]
+  date: Date | null
+  received_at: Date
+  size: number
+  has_attachments: boolean
+  auth: Authentication | null
+  shield: Shield | null
+  is_tainted: boolean
+  status: string | null
+  approval_id: string | null
+  message_id: string | null
+  extracted_data: unknown
+}
+
+/** Of `inbox_messages m join folders f`. */
+export const columns = sql`m.id, m.inbox_id, m.thread_id, m.source_id, f.name as folder, m.direction, m.is_read, m.labels,
+  m.from_text, m.to_list, m.cc_list, m.bcc_list, m.reply_to, m.subject, m.snippet, m.rfc_message_id, m.in_reply_to,
+  m.reference_ids, m.date, m.received_at, m.size, m.has_attachments, m.auth, m.shield, m.is_tainted, m.status,
+  m.approval_id, m.message_id, m.extracted_data`
+
+/** A message in a discarded folder or a deleted inbox is gone. */
+const reachable = (reach: Reach) =>
+  sql`f.discarded_at is null and i.deleted_at is null and ${within(reach, {
+    account: sql`m.account_id`,
+    tenant: sql`m.tenant_id`,
+    inbox: sql`m.inbox_id`,
+  })}`
+
+const joined = sql`inbox_messages m join folders f on f.id = m.folder_id join inboxes i on i.id = m.inbox_id`
+
+export async function requireMessage(db: Db, reach: Reach, id: string): Promise<MessageRow> {
+  const row = await db.maybe<MessageRow>(prepared`
+    select ${columns} from ${joined} where m.id = ${id} and ${reachable(reach)}`)
+  if (!row) throw notFound('message')
+  return row
+}
+
+/** In no order. Of ids that their caller found within its reach. */
+export const listMessageRows = (db: Pick<Db, 'many'>, ids: readonly string[]): Promise<MessageRow[]> =>
+  db.many<MessageRow>(prepared`
+    select ${columns} from inbox_messages m join folders f on f.id = m.folder_id and f.discarded_at is null
+    where m.id = any(${ids}::uuid[])`)
+
+export interface AttachmentRow {
+  source_id: string
+  id: string
+  filename: string | null
+  content_type: string
+  size: number
+  content_id: string | null
+  is_inline: boolean
+}
+
+/** In the order of the sources, each with its own in order. */
+export const listAttachments = (
+  db: Pick<Db, 'many'>,
+  sourceIds: readonly string[],
+  limit: number,
+): Promise<AttachmentRow[]> =>
+  db.many<AttachmentRow>(prepared`
+    select a.source_id, a.id, a.filename, a.content_type, a.size, a.content_id, a.is_inline
+    from unnest(${bareArray(sourceIds)}::uuid[]) with ordinality as source (id, place)
+    join source_attachments a on a.source_id = source.id
+    order by source.place, a.n limit ${limit}`)
+
+export interface TextRow {
+  text: string
+  html: string | null
+  extracted_text: string
+}
+
+export const findTexts = (db: Db, sourceId: string): Promise<TextRow | null> =>
+  db.maybe<TextRow>(prepared`select text, html, extracted_text from source_texts where source_id = ${sourceId}`)
+
+/** How much of the source there is, and the field that is shown above it. */
+export const findSource = (
+  db: Db,
+  sourceId: string,
+): Promise<{ bytes: number; authentication_results: string } | null> =>
+  db.maybe(prepared`
+    select octet_length(s.content) as bytes, coalesce(t.authentication_results, '') as authentication_results
+    from mail_sources s left join source_texts t on t.source_id = s.id where s.id = ${sourceId}`)
+
+/** The bytes are stored uncompressed, so that a slice costs what it holds. */
+export const findSourceSlice = (
+  db: Db,
+  { sourceId, offset, bytes }: { sourceId: string; offset: number; bytes: number },
+): Promise<{ slice: Buffer } | null> =>
+  db.maybe(prepared`
+    select substring(content from ${offset + 1}::int for ${bytes}::int) as slice from mail_sources where id = ${sourceId}`)

@@ -1,0 +1,54 @@
+// Handlers of /v1/inbox-messages, and of the messages of an inbox.
+import { reply, route, type Route } from '../../platform/http/contract.ts'
+import type { World } from '../../platform/world.ts'
+import { changeBatch } from './batch.ts'
+import {
+  batchEndpoint,
+  deleteMessageEndpoint,
+  getHtmlEndpoint,
+  getInboxMessageEndpoint,
+  getRawEndpoint,
+  listInboxMessagesEndpoint,
+  markReadEndpoint,
+  moveMessageEndpoint,
+  setLabelsEndpoint,
+} from './contract.ts'
+import { deleteMessage, markRead, moveMessage, setLabels } from './file.ts'
+import { readMessagePage } from './list.ts'
+import { readRaw } from './raw.ts'
+import { readHtml, readMessage } from './read.ts'
+
+export const inboxMessageRoutes = (world: World): Route[] => [...readRoutes(world), ...writeRoutes(world)]
+
+const readRoutes = (world: World): Route[] => [
+  route(listInboxMessagesEndpoint, async ({ caller, params, query }) =>
+    reply(200, await readMessagePage(world, caller.reach, { inboxId: params.id, query })),
+  ),
+  route(getInboxMessageEndpoint, async ({ caller, params }) =>
+    reply(200, await readMessage(world.db, caller.reach, params.id)),
+  ),
+  route(getRawEndpoint, async ({ caller, params }) => {
+    const { body, headers } = await readRaw(world.db, caller.reach, params.id)
+    return reply(200, body, headers)
+  }),
+  route(getHtmlEndpoint, async ({ caller, params }) => reply(200, await readHtml(world.db, caller.reach, params.id))),
+]
+
+const writeRoutes = (world: World): Route[] => [
+  route(markReadEndpoint, async ({ by, caller, params, body }) =>
+    reply(200, await markRead(world, by, { reach: caller.reach, id: params.id, isRead: body.read })),
+  ),
+  route(setLabelsEndpoint, async ({ by, caller, params, body }) =>
+    reply(200, await setLabels(world, by, { reach: caller.reach, id: params.id, labels: body.labels })),
+  ),
+  route(moveMessageEndpoint, async ({ by, caller, params, body }) =>
+    reply(200, await moveMessage(world, by, { reach: caller.reach, id: params.id, to: body.folder })),
+  ),
+  route(deleteMessageEndpoint, async ({ by, caller, params, query }) => {
+    const isPermanent = query.permanent ?? false
+    return reply(200, await deleteMessage(world, by, { reach: caller.reach, id: params.id, isPermanent }))
+  }),
+  route(batchEndpoint, async ({ by, caller, params, body }) =>
+    reply(200, await changeBatch(world, by, { reach: caller.reach, inboxId: params.id, wanted: body })),
+  ),
+]

@@ -1,0 +1,28 @@
+// The messages of a thread, oldest first. What is in trash is left out, and said to be.
+import type { Database } from '../../platform/db/database.ts'
+import type { Found, Keyset } from '../../platform/http/paging.ts'
+import { listDiscardedFolders } from '../folders/find.ts'
+import { findSystemFolders } from '../folders/counts.ts'
+import { withAttachments } from './list.ts'
+import { countInThread, listThreadMessages } from './list-queries.ts'
+import type { Hidden, MessageSummary } from './message-schema.ts'
+
+interface ThreadMessages {
+  hidden: Hidden
+  list(keyset: Keyset<string>): Promise<Found<MessageSummary>>
+}
+
+export async function listMessagesOfThread(
+  db: Database,
+  { id, inbox_id }: { id: string; inbox_id: string },
+): Promise<ThreadMessages> {
+  const trash = (await findSystemFolders(db, [inbox_id])).get(inbox_id)!.trash
+  const discarded = await listDiscardedFolders(db.lists, inbox_id)
+  const hiddenFolderIds = [trash, ...discarded.map(folder => folder.id)]
+  const { total, blocked } = await countInThread(db, id, trash)
+  return {
+    hidden: { spam: 0, trash: total, blocked },
+    list: async keyset =>
+      withAttachments(db.lists, await listThreadMessages(db.lists, { threadId: id, hiddenFolderIds, ...keyset })),
+  }
+}

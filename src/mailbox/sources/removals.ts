@@ -1,0 +1,44 @@
+// Removing sources whose last message is gone. A transaction that removes messages queues their sources; a worker looks at
+// each later, because another transaction may be removing the last but one at the same time, or filing another.
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { World } from '../../platform/world.ts'
+import {
+  claimDueRemovals,
+  deleteRemovals,
+  deleteUnnamedSources,
+  insertSourceRemovals,
+  lockAccountsNotOnHold,
+  updateRemovalsDue,
+} from './queries.ts'
+
+/** A source may be 40 MB, but its bytes are not read to remove it. */
+const BATCH_MAX = 100
+/** Under legal hold: how long until it is looked at again. */
+const HOLD_MS = 3_600_000
+
+export async function queueSourceRemovals(
+  tx: Tx,
+  removed: { accountId: string; sourceIds: readonly string[] },
+): Promise<void> {
+  if (removed.sourceIds.length > 0) await insertSourceRemovals(tx, removed)
+}
+
+/** One batch; answers how many were looked at. */
+export const removeSources = (world: World): Promise<number> =>
+  world.db.transact(system('source removal'), async tx => {
+    const due = await claimDueRemovals(tx, BATCH_MAX)
+    if (due.length === 0) return 0
+    const free = await lockAccountsNotOnHold(tx, [...new Set(due.map(each => each.account_id))])
+    const done = due.filter(each => free.has(each.account_id))
+    const waiting = due.filter(each => !free.has(each.account_id))
+    if (waiting.length > 0) await updateRemovalsDue(tx, waiting, new Date(tx.now.getTime() + HOLD_MS))
+    if (done.length > 0) {
+      await deleteUnnamedSources(
+        tx,
+        done.map(each => each.source_id),
+      )
+      await deleteRemovals(tx, done)
+    }
+    return due.length
+  })

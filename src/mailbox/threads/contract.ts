@@ -1,0 +1,80 @@
+// Threads: messages of an inbox that belong together.
+import Type, { type Static } from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+import { component, Cursor, DateTime, Limit, NextCursor, Uuid } from '../../platform/http/schemas.ts'
+import { LEVELS } from '../../platform/principal.ts'
+import { Labels } from '../messages/labels.ts'
+import { Hidden, MessageSummary } from '../messages/message-schema.ts'
+
+export const Thread = component(
+  'Thread',
+  Type.Object({
+    id: Uuid(),
+    inbox_id: Uuid(),
+    subject: Type.String(),
+    participants: Type.Array(Type.String(), { description: 'Addresses, the inbox itself left out' }),
+    message_count: Type.Integer({ description: 'Outside trash' }),
+    unread_count: Type.Integer({ description: 'Outside trash' }),
+    labels: Type.Array(Type.String()),
+    tainted: Type.Boolean({ description: 'Holds mail that an agent must not take orders from' }),
+    taint_reasons: Type.Array(Type.Unknown()),
+    last_message_at: DateTime(),
+    created_at: DateTime(),
+  }),
+)
+export type Thread = Static<typeof Thread>
+
+const read = key('read', { levels: LEVELS })
+
+export const listThreadsEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inboxes/{id}/threads',
+  summary: 'List the threads of an inbox that have a message outside trash and spam, most recently active first',
+  access: read,
+  noun: 'inbox',
+  query: Type.Object({ cursor: Cursor, limit: Limit }),
+  replies: { 200: Type.Object({ threads: Type.Array(Thread), next_cursor: NextCursor, hidden: Hidden }) },
+  audit: null,
+})
+
+export const getThreadEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/threads/{id}',
+  summary: 'Get a thread; the id of one that was merged into another answers that one',
+  access: read,
+  noun: 'thread',
+  replies: { 200: Thread },
+  audit: null,
+})
+
+export const listThreadMessagesEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/threads/{id}/messages',
+  summary: 'List the messages of a thread outside trash, oldest first, without their texts',
+  access: read,
+  noun: 'thread',
+  query: Type.Object({ cursor: Cursor, limit: Limit }),
+  replies: { 200: Type.Object({ messages: Type.Array(MessageSummary), next_cursor: NextCursor, hidden: Hidden }) },
+  audit: null,
+})
+
+export const setThreadLabelsEndpoint = endpoint({
+  method: 'PUT',
+  path: '/v1/threads/{id}/labels',
+  summary: 'Replace the labels of a thread',
+  access: key('send', { levels: LEVELS }),
+  noun: 'thread',
+  body: component('ThreadLabelList', Type.Object({ labels: Labels })),
+  replies: { 200: Thread },
+  audit: 'thread.label',
+})
+
+export const clearTaintEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/threads/{id}/clear-taint',
+  summary: 'Clear the taint of a thread and its messages, after a person has looked at them',
+  access: key('admin'),
+  noun: 'thread',
+  replies: { 200: Thread },
+  audit: 'thread.clear_taint',
+})

@@ -1,0 +1,37 @@
+// Counts of threads, kept by the transactions that change messages. They hold the lock of the inbox, so that a count is at
+// any time equal to a recount.
+import type { Tx } from '../../platform/db/database.ts'
+import { updateThreadCounts } from './queries.ts'
+
+export interface ThreadDelta {
+  threadId: string
+  /** Messages outside trash. */
+  messages: number
+  /** Of those: unread. */
+  unread: number
+  /** Messages outside trash and spam. */
+  visible: number
+  /** Of a message that was filed. */
+  lastMessageAt?: Date
+}
+
+/** Several deltas of one thread add up. */
+export async function addToThreads(tx: Tx, deltas: readonly ThreadDelta[]): Promise<void> {
+  const sums = new Map<string, Required<ThreadDelta>>()
+  for (const { threadId, messages, unread, visible, lastMessageAt = LONG_AGO } of deltas) {
+    const sum = sums.get(threadId) ?? { threadId, messages: 0, unread: 0, visible: 0, lastMessageAt: LONG_AGO }
+    sums.set(threadId, {
+      threadId,
+      messages: sum.messages + messages,
+      unread: sum.unread + unread,
+      visible: sum.visible + visible,
+      lastMessageAt: lastMessageAt > sum.lastMessageAt ? lastMessageAt : sum.lastMessageAt,
+    })
+  }
+  const changed = [...sums.values()].filter(
+    sum => sum.messages !== 0 || sum.unread !== 0 || sum.visible !== 0 || sum.lastMessageAt > LONG_AGO,
+  )
+  if (changed.length > 0) await updateThreadCounts(tx, changed)
+}
+
+const LONG_AGO = new Date(0)

@@ -1,0 +1,225 @@
+// Finds the thread that each mail belongs to, or begins one: by the messages that it names or is named by, else by its
+// subject and who takes part. A reply that comes before its parent begins a thread; the parent joins the two.
+// The caller holds the locks of the inboxes.
+import { createHash } from 'node:crypto'
+import type { Tx } from '../../platform/db/database.ts'
+import { newId } from '../../platform/ids.ts'
+import { insertReferences, listAlike, listReferenced, mergeThreads, type AlikeThread } from './join-queries.ts'
+import { subjectKey } from './subject-key.ts'
+
+/** A mail that is about to be filed in one inbox. */
+export interface Joining {
+  inboxId: string
+  /** Its own Message-ID; null where it has none. */
+  rfcId: string | null
+  /** Those of its References and In-Reply-To. */
+  references: readonly string[]
+  subject: string
+  /** Lower case, without the inbox's own address. */
+  participants: readonly string[]
+  at: Date
+  /** The thread that a reply continues where its references lead nowhere. */
+  continues?: string | null
+}
+
+export interface Joined {
+  threadId: string
+  isNew: boolean
+  subjectKey: string
+}
+
+/** Mail of the same subject joins what was active so lately. */
+const ALIKE_MS = 30 * 86_400_000
+
+/** In the same order. A mail may join a thread that another one of the same call begins. */
+export async function joinThreads(tx: Tx, mails: readonly Joining[]): Promise<Joined[]> {
+  const keys = mails.map(mail => idsOf(mail).map(hashOf))
+  const subjects = new Map(mails.map(mail => [mail, subjectKey(mail.subject)]))
+  const [referenced, alike] = await Promise.all([
+    listReferenced(
+      tx,
+      mails.map((mail, at) => [mail.inboxId, keys[at]!]),
+    ),
+    // A mail that refers to nothing is most likely unknown: its subject is asked about at the same time.
+    alikeThreads(
+      tx,
+      mails.filter(({ references }) => references.length === 0),
+      subjects,
+    ),
+  ])
+  const known = new KnownThreads(referenced)
+  const lost = mails.filter(
+    (mail, at) => mail.references.length > 0 && keys[at]!.every(key => known.of(mail.inboxId, key) === null),
+  )
+  if (lost.length > 0) alike.add(await alikeThreads(tx, lost, subjects))
+  const joined = mails.map((mail, at): Joined => {
+    const key = subjects.get(mail)!
+    const ids = keys[at]!
+    const found = known.join(mail.inboxId, ids) ?? mail.continues ?? alike.find(mail, key)
+    const threadId = found === null ? known.begin(mail.at) : known.resolve(found)
+    known.put(mail.inboxId, ids, threadId)
+    alike.put(mail, key, threadId)
+    return { threadId, isNew: false, subjectKey: key }
+  })
+  await mergeThreads(tx, known.merges)
+  insertReferences(tx, known.added)
+  // One that an earlier mail of this call began may have been merged by a later one.
+  return joined.map(({ threadId, subjectKey: key }) => {
+    const resolved = known.resolve(threadId)
+    return { threadId: resolved, isNew: known.hasBegun(resolved), subjectKey: key }
+  })
+}
+
+const idsOf = ({ rfcId, references }: Joining): string[] => [
+  ...new Set([...(rfcId === null ? [] : [rfcId]), ...references]),
+]
+
+/** Ids may be as long as their sender likes; a part of the hash is enough to tell them apart. */
+const hashOf = (rfcId: string): string => createHash('sha256').update(rfcId).digest('hex').slice(0, 32)
+
+export interface Referenced {
+  inbox_id: string
+  rfc_id: string
+  thread_id: string
+  message_count: number
+}
+
+export interface Reference {
+  inboxId: string
+  rfcId: string
+  threadId: string
+}
+
+/** A larger thread is never moved into another one: somebody who knows its ids could make each mail cost that much. */
+const MERGED_MESSAGES_MAX = 1_000
+
+/** Which thread a Message-ID leads to, with what this call adds. */
+class KnownThreads {
+  /** Of threads that are stored already. */
+  readonly merges: { from: string; into: string }[] = []
+  readonly #added: Reference[] = []
+  readonly #begun = new Set<string>()
+  readonly #byId = new Map<string, string>()
+  readonly #mergedInto = new Map<string, string>()
+  readonly #sizes = new Map<string, number>()
+
+  constructor(rows: readonly Referenced[]) {
+    for (const row of rows) {
+      this.#byId.set(`${row.inbox_id} ${row.rfc_id}`, row.thread_id)
+      this.#sizes.set(row.thread_id, row.message_count)
+    }
+  }
+
+  get added(): Reference[] {
+    return this.#added.map(each => ({ ...each, threadId: this.resolve(each.threadId) }))
+  }
+
+  begin(at: Date): string {
+    const id = newId(at)
+    this.#begun.add(id)
+    return id
+  }
+
+  hasBegun(threadId: string): boolean {
+    return this.#begun.has(threadId)
+  }
+
+  of(inboxId: string, rfcId: string): string | null {
+    const threadId = this.#byId.get(`${inboxId} ${rfcId}`)
+    return threadId === undefined ? null : this.resolve(threadId)
+  }
+
+  resolve(threadId: string): string {
+    const into = this.#mergedInto.get(threadId)
+    return into === undefined ? threadId : this.resolve(into)
+  }
+
+  /** The one thread that these ids belong to from now on; null where none is known. */
+  join(inboxId: string, ids: readonly string[]): string | null {
+    const found = [...new Set(ids.map(id => this.of(inboxId, id)).filter(id => id !== null))]
+    if (found.length === 0) return null
+    const [into, ...others] = found.toSorted((a, b) => this.#order(a, b))
+    for (const from of others) {
+      if (this.#sizeOf(from) > MERGED_MESSAGES_MAX) continue
+      if (!this.#begun.has(from)) this.merges.push({ from, into: into! })
+      this.#mergedInto.set(from, into!)
+      this.#sizes.set(into!, this.#sizeOf(into!) + this.#sizeOf(from))
+    }
+    return into!
+  }
+
+  put(inboxId: string, ids: readonly string[], threadId: string): void {
+    this.#sizes.set(threadId, this.#sizeOf(threadId) + 1)
+    for (const rfcId of ids) {
+      if (this.#byId.has(`${inboxId} ${rfcId}`)) continue
+      this.#byId.set(`${inboxId} ${rfcId}`, threadId)
+      this.#added.push({ inboxId, rfcId, threadId })
+    }
+  }
+
+  /** A stored one stays before one that is not; then the largest, so that the fewest rows change; then the oldest. */
+  #order(a: string, b: string): number {
+    const isBegun = Number(this.#begun.has(a)) - Number(this.#begun.has(b))
+    return isBegun || this.#sizeOf(b) - this.#sizeOf(a) || (a < b ? -1 : 1)
+  }
+
+  #sizeOf(threadId: string): number {
+    return this.#sizes.get(threadId) ?? 0
+  }
+}
+
+/** Threads that a mail without known references may continue: same subject, somebody in common, active lately. */
+async function alikeThreads(
+  tx: Tx,
+  mails: readonly Joining[],
+  subjects: ReadonlyMap<Joining, string>,
+): Promise<AlikeThreads> {
+  const asked = mails.filter(mail => subjects.get(mail) !== '' && mail.participants.length > 0)
+  if (asked.length === 0) return new AlikeThreads([])
+  const first = asked.reduce((least, mail) => Math.min(least, mail.at.getTime()), Infinity)
+  const since = new Date(first - ALIKE_MS)
+  const pairs = asked.map(mail => ({ inboxId: mail.inboxId, subjectKey: subjects.get(mail)! }))
+  return new AlikeThreads(await listAlike(tx, pairs, since))
+}
+
+class AlikeThreads {
+  readonly #bySubject = new Map<string, AlikeThread[]>()
+
+  constructor(rows: readonly AlikeThread[]) {
+    for (const row of rows) this.#listOf(row.inbox_id, row.subject_key).push(row)
+  }
+
+  /** Of other subjects, or the same once more. */
+  add(others: AlikeThreads): void {
+    for (const [name, list] of others.#bySubject) if (!this.#bySubject.has(name)) this.#bySubject.set(name, list)
+  }
+
+  find({ inboxId, participants, at }: Joining, key: string): string | null {
+    if (key === '') return null
+    const present = new Set(participants)
+    const since = at.getTime() - ALIKE_MS
+    const found = this.#listOf(inboxId, key).find(
+      thread => thread.last_message_at.getTime() >= since && thread.participants.some(address => present.has(address)),
+    )
+    return found?.id ?? null
+  }
+
+  put({ inboxId, participants, at }: Joining, key: string, id: string): void {
+    if (key === '') return
+    const list = this.#listOf(inboxId, key)
+    const thread = list.find(each => each.id === id)
+    if (!thread) {
+      list.unshift({ id, inbox_id: inboxId, subject_key: key, participants: [...participants], last_message_at: at })
+      return
+    }
+    for (const address of participants) thread.participants.push(address)
+    if (at > thread.last_message_at) thread.last_message_at = at
+  }
+
+  #listOf(inboxId: string, key: string): AlikeThread[] {
+    const name = `${inboxId} ${key}`
+    let list = this.#bySubject.get(name)
+    if (!list) this.#bySubject.set(name, (list = []))
+    return list
+  }
+}

@@ -1,0 +1,75 @@
+// Labelling a thread, and clearing its taint. Both leave one audit entry when something changed.
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { lockInboxes } from '../inboxes/lock.ts'
+import { clearTaints } from '../messages/clear-taints.ts'
+import { readLabels } from '../messages/labels.ts'
+import type { Thread } from './contract.ts'
+import { requireThread } from './find.ts'
+import { presentThread } from './present.ts'
+import { updateThreadLabels, updateThreadUntainted, type StoredThread } from './queries.ts'
+
+interface Named {
+  reach: Reach
+  id: string
+}
+
+export function setThreadLabels(
+  world: World,
+  by: Actor,
+  { labels: given, ...named }: Named & { labels: readonly string[] },
+): Promise<Thread> {
+  const labels = readLabels(given)
+  return world.db.transact(by, async tx => {
+    const thread = await lockThread(tx, named)
+    if (JSON.stringify(labels) === JSON.stringify(thread.labels)) return presentThread(thread)
+    await updateThreadLabels(tx, thread.id, labels)
+    record(tx, { ...thread, labels }, { before: { labels: thread.labels }, after: { labels } })
+    return presentThread({ ...thread, labels })
+  })
+}
+
+/** Flags of messages cleared in one transaction. */
+const BATCH_MAX = 2_000
+
+/** A thread may hold any number of messages: their flags are cleared in batches, and that of the thread with the last. */
+export async function clearTaint(world: World, by: Actor, named: Named): Promise<Thread> {
+  for (;;) {
+    const cleared = await world.db.transact(by, async tx => {
+      const thread = await lockThread(tx, named)
+      if ((await clearTaints(tx, thread.id, BATCH_MAX)) === BATCH_MAX) return null
+      if (!thread.is_tainted) return thread
+      await updateThreadUntainted(tx, thread.id)
+      const after = { ...thread, is_tainted: false, taint_reasons: [] }
+      record(tx, after, {
+        before: { tainted: true, taint_reasons: thread.taint_reasons },
+        after: { tainted: false },
+      })
+      return after
+    })
+    if (cleared) return presentThread(cleared)
+  }
+}
+
+/** The thread as it is under the lock of its inbox. Found before it is locked: a stranger must not make an owner wait. */
+async function lockThread(tx: Tx, { reach, id }: Named): Promise<StoredThread> {
+  const found = await requireThread(tx, reach, id)
+  const [inbox] = await lockInboxes(tx, [found.inbox_id])
+  if (!inbox) throw notFound('thread')
+  return requireThread(tx, reach, id)
+}
+
+function record(tx: Tx, thread: StoredThread, { before, after }: { before: object; after: object }): void {
+  const { account_id: accountId, tenant_id: tenantId, inbox_id: inboxId } = thread
+  tx.record({
+    type: 'thread.updated',
+    accountId,
+    tenantId,
+    inboxId,
+    data: { thread_id: thread.id, labels: thread.labels, tainted: thread.is_tainted },
+  })
+  tx.audit({ accountId, tenantId, target: { type: 'thread', id: thread.id }, before, after })
+}

@@ -1,0 +1,56 @@
+// Handlers of /v1/threads, and of the threads of an inbox.
+import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { readPageBy, readPage } from '../../platform/http/paging.ts'
+import { isUuid } from '../../platform/ids.ts'
+import type { World } from '../../platform/world.ts'
+import { listFoldersOf } from '../folders/find.ts'
+import { requireInboxInReach } from '../inboxes/find.ts'
+import { listMessagesOfThread } from '../messages/thread-messages.ts'
+import { hiddenBy } from '../messages/view.ts'
+import {
+  clearTaintEndpoint,
+  getThreadEndpoint,
+  listThreadMessagesEndpoint,
+  listThreadsEndpoint,
+  setThreadLabelsEndpoint,
+} from './contract.ts'
+import { requireThread, withoutDiscarded } from './find.ts'
+import { clearTaint, setThreadLabels } from './labels.ts'
+import { presentThread } from './present.ts'
+import { listThreads, type StoredThread, type ThreadPosition } from './queries.ts'
+
+const BY_ACTIVITY = {
+  isPosition: (value: unknown): value is ThreadPosition =>
+    Array.isArray(value) && typeof value[0] === 'string' && isUuid(value[1]),
+  positionOf: (thread: StoredThread): ThreadPosition => [thread.last_message_at.toISOString(), thread.id],
+}
+
+export const threadRoutes = (world: World): Route[] => [
+  route(listThreadsEndpoint, async ({ caller, params, query }) => {
+    const { id: inboxId } = await requireInboxInReach(world.db, caller.reach, params.id)
+    const { lists } = world.db
+    const folders = await listFoldersOf(lists, inboxId)
+    const shown = folders.filter(({ name_key }) => name_key !== 'trash' && name_key !== 'spam')
+    const page = await readPageBy(BY_ACTIVITY, world.secrets, `threads/${inboxId}`, query, async keyset => {
+      const found = await listThreads(lists, { inboxId, ...keyset })
+      return { ...found, rows: await withoutDiscarded(lists, inboxId, found.rows) }
+    })
+    const hidden = hiddenBy(folders, shown)
+    return reply(200, { threads: page.rows.map(presentThread), next_cursor: page.next_cursor, hidden })
+  }),
+  route(getThreadEndpoint, async ({ caller, params }) =>
+    reply(200, presentThread(await requireThread(world.db, caller.reach, params.id))),
+  ),
+  route(listThreadMessagesEndpoint, async ({ caller, params, query }) => {
+    const thread = await requireThread(world.db, caller.reach, params.id)
+    const { list, hidden } = await listMessagesOfThread(world.db, thread)
+    const page = await readPage(world.secrets, `thread-messages/${thread.id}`, query, list)
+    return reply(200, { messages: page.rows, next_cursor: page.next_cursor, hidden })
+  }),
+  route(setThreadLabelsEndpoint, async ({ by, caller, params, body }) =>
+    reply(200, await setThreadLabels(world, by, { reach: caller.reach, id: params.id, labels: body.labels })),
+  ),
+  route(clearTaintEndpoint, async ({ by, caller, params }) =>
+    reply(200, await clearTaint(world, by, { reach: caller.reach, id: params.id })),
+  ),
+]

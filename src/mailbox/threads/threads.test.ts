@@ -1,0 +1,150 @@
+// Threads of an inbox: lists, single threads, their messages, labels, taint.
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
+import { sql } from '../../platform/db/sql.ts'
+import { anAccount, anInbox, type TestAccount } from '../../../test/support/factories.ts'
+import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
+
+let account: TestAccount
+
+before(async () => {
+  account = await anAccount()
+})
+
+const idsOf = (rows: { id: string }[]): string[] => rows.map(({ id }) => id)
+const db = () => account.box.app.world.db
+
+test('threads are listed most recently active first, each page once, without those in trash and spam alone', async () => {
+  const inbox = await anInbox(account)
+  const { clock } = account.box
+  const threads: string[] = []
+  for (let n = 0; n < 4; n++) {
+    threads.push((await aFiledMessage(account.box, inbox)).threadId)
+    clock.advance(1000)
+  }
+  await aFiledMessage(account.box, inbox, { folder: 'spam', blocked: true })
+  await aFiledMessage(account.box, inbox, { folder: 'trash' })
+  const [a, b, c, d] = threads
+  await aFiledMessage(account.box, inbox, { threadId: b! })
+  const list = async (query = '') => (await account.api.get(`/v1/inboxes/${inbox}/threads${query}`)).body
+
+  assert.deepEqual(idsOf((await list()).threads), [b, d, c, a])
+  assert.deepEqual((await list()).hidden, { spam: 1, trash: 1, blocked: 1 })
+  const first = await list('?limit=3')
+  const second = await list(`?limit=3&cursor=${first.next_cursor}`)
+  assert.deepEqual(idsOf([...first.threads, ...second.threads]), [b, d, c, a])
+  assert.equal(second.next_cursor, null)
+  assert.equal((await account.api.get(`/v1/inboxes/${inbox}/threads?cursor=nonsense`)).status, 400)
+})
+
+test('threads of one moment are told apart by their ids, so that pages neither skip nor repeat', async () => {
+  const inbox = await anInbox(account)
+  const threads: string[] = []
+  for (let n = 0; n < 5; n++) threads.unshift((await aFiledMessage(account.box, inbox)).threadId)
+  await db().transact(system('test'), tx =>
+    tx.run(sql`update threads set last_message_at = ${tx.now} where inbox_id = ${inbox}`),
+  )
+  const seen: string[] = []
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const path: string = `/v1/inboxes/${inbox}/threads?limit=2${cursor && `&cursor=${cursor}`}`
+    const { body } = await account.api.get(path)
+    for (const id of idsOf(body.threads)) seen.push(id)
+    cursor = body.next_cursor
+  }
+  assert.deepEqual(seen, threads)
+})
+
+test('a thread counts its messages outside trash, and lists them oldest first', async () => {
+  const inbox = await anInbox(account)
+  const first = await aFiledMessage(account.box, inbox, { subject: 'Offer' })
+  const { threadId } = first
+  const second = await aFiledMessage(account.box, inbox, { threadId, read: true })
+  const third = await aFiledMessage(account.box, inbox, { threadId, folder: 'spam', blocked: true })
+  const path = `/v1/threads/${threadId}`
+
+  const { body } = await account.api.get(path)
+  assert.deepEqual(
+    [body.id, body.inbox_id, body.subject, body.participants, body.message_count, body.unread_count, body.labels],
+    [threadId, inbox, 'Offer', ['ann@example.com'], 3, 2, []],
+  )
+  assert.deepEqual(idsOf((await account.api.get(`${path}/messages`)).body.messages), [first.id, second.id, third.id])
+  const page = (await account.api.get(`${path}/messages?limit=2`)).body
+  const next = (await account.api.get(`${path}/messages?limit=2&cursor=${page.next_cursor}`)).body
+  assert.deepEqual(idsOf([...page.messages, ...next.messages]), [first.id, second.id, third.id])
+
+  await account.api.delete(`/v1/inbox-messages/${third.id}`)
+  await account.api.delete(`/v1/inbox-messages/${second.id}`)
+
+  const after = (await account.api.get(`${path}/messages`)).body
+  assert.deepEqual(idsOf(after.messages), [first.id])
+  assert.deepEqual(after.hidden, { spam: 0, trash: 2, blocked: 1 })
+  assert.equal((await account.api.get(path)).body.message_count, 1)
+  await account.api.delete(`/v1/inbox-messages/${first.id}`)
+  const { status, body: empty } = await account.api.get(path)
+  assert.deepEqual([status, empty.message_count], [200, 0], 'it is there while its messages are in trash')
+  await assertMailboxCounts(db())
+})
+
+test('the id of a thread that was merged answers the thread that survived', async () => {
+  const inbox = await anInbox(account)
+  const survivor = await aFiledMessage(account.box, inbox)
+  const merged = await aFiledMessage(account.box, inbox)
+  await db().transact(system('test'), async tx => {
+    await tx.run(sql`update inbox_messages set thread_id = ${survivor.threadId} where thread_id = ${merged.threadId}`)
+    await tx.run(sql`update threads set merged_into = ${survivor.threadId}, message_count = 0, unread_count = 0,
+      visible_count = 0 where id = ${merged.threadId}`)
+    await tx.run(sql`update threads set message_count = 2, unread_count = 2, visible_count = 2
+      where id = ${survivor.threadId}`)
+  })
+  const path = `/v1/threads/${merged.threadId}`
+
+  assert.equal((await account.api.get(path)).body.id, survivor.threadId)
+  assert.equal((await account.api.get(`${path}/messages`)).body.messages.length, 2)
+  assert.deepEqual((await account.api.put(`${path}/labels`, { labels: ['x'] })).body.id, survivor.threadId)
+  assert.deepEqual(idsOf((await account.api.get(`/v1/inboxes/${inbox}/threads`)).body.threads), [survivor.threadId])
+  const ids = [survivor.id, merged.id]
+  const batch = { action: 'delete', ids, permanent: true }
+  assert.equal((await account.api.post(`/v1/inboxes/${inbox}/batch`, batch)).body.deleted, 2)
+  assert.deepEqual(await db().many(sql`select id from threads where inbox_id = ${inbox}`), [], 'both rows are gone')
+})
+
+test('labels of a thread are its own, and change the stream', async () => {
+  const inbox = await anInbox(account)
+  const { id, threadId } = await aFiledMessage(account.box, inbox)
+  for (let n = 0; n < 2; n++) {
+    const { status, body } = await account.api.put(`/v1/threads/${threadId}/labels`, { labels: ['b', ' a', 'b'] })
+    assert.deepEqual([status, body.labels], [200, ['b', 'a']])
+  }
+  assert.deepEqual((await account.api.get(`/v1/threads/${threadId}`)).body.labels, ['b', 'a'])
+  assert.deepEqual((await account.api.get(`/v1/inbox-messages/${id}`)).body.labels, [])
+  const events = await db().many(sql`select type, data from events where inbox_id = ${inbox}`)
+  assert.deepEqual(events, [
+    { type: 'thread.updated', data: { thread_id: threadId, labels: ['b', 'a'], tainted: false } },
+  ])
+  assert.equal((await account.api.put(`/v1/threads/${threadId}/labels`, { labels: [''] })).status, 400)
+})
+
+test('a person clears the taint of a thread and of its messages; an agent with its own key cannot', async () => {
+  const inbox = await anInbox(account)
+  const first = await aFiledMessage(account.box, inbox, { tainted: true })
+  await aFiledMessage(account.box, inbox, { threadId: first.threadId, tainted: true })
+  const path = `/v1/threads/${first.threadId}`
+  assert.deepEqual((await account.api.get(path)).body.tainted, true)
+  const agent = await account.withKey({ scopes: ['send', 'read'], inbox_id: inbox })
+  assert.equal((await agent.post(`${path}/clear-taint`)).status, 403)
+
+  const cleared = await account.api.post(`${path}/clear-taint`)
+
+  assert.deepEqual([cleared.status, cleared.body.tainted, cleared.body.taint_reasons], [200, false, []])
+  assert.deepEqual((await account.api.get(path)).body, cleared.body)
+  const { messages } = (await account.api.get(`${path}/messages`)).body
+  assert.deepEqual(
+    messages.map((each: { tainted: boolean }) => each.tainted),
+    [false, false],
+  )
+  const audits = () => db().many(sql`select 1 from audit_entries where target_id = ${first.threadId}`)
+  assert.equal((await audits()).length, 1)
+  assert.equal((await account.api.post(`${path}/clear-taint`)).status, 200)
+  assert.equal((await audits()).length, 1, 'what is clear stays clear')
+})
