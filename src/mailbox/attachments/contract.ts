@@ -1,0 +1,17 @@
+// The bytes of an attachment.
+import Type from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+
+const octets = { raw: 'application/octet-stream' }
+
+export const getAttachmentEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inbox-attachments/{id}',
+  summary: 'Download an attachment, or a range of its bytes',
+  access: key('read', { levels: ['account', 'tenant', 'inbox'] }),
+  noun: 'attachment',
+  headers: Type.Object({ range: Type.Optional(Type.String()), 'if-range': Type.Optional(Type.String()) }),
+  replies: { 200: octets, 206: octets, 416: null },
+  refusals: ['not_found', 'unavailable'],
+  audit: null,
+})

@@ -1,0 +1,236 @@
+// All SQL over attachments whose text is read, fenced by the lease; and their bytes for callers.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { KeyOf, Leased } from '../../platform/work/leased-work.ts'
+
+export interface ClaimedAttachment {
+  id: string
+  n: number
+  filename: string | null
+  content_type: string
+  size: number
+  /** Its text is known, and the words of a message that was filed later lack it. */
+  has_text: boolean
+}
+
+/** The attachments of one mail, which are read one after the other so that its words are written once. */
+export interface ClaimedSource {
+  source_id: string
+  account_id: string
+  /** With this one. */
+  attempts: number
+  attachments: ClaimedAttachment[]
+}
+
+interface Room {
+  leaseToken: string
+  leaseUntil: Date
+  except: readonly string[]
+  limit: number
+  roomsFor(due: readonly KeyOf[]): number[]
+}
+
+/** Of one mail at a time: results are kept in memory until they are recorded. */
+const ATTACHMENTS_MAX = 10
+const ACCOUNTS_MAX = 50
+
+/**
+ * The oldest due mails of each account that has room. A mail of which somebody reads other attachments is left alone: two
+ * workers would write the words of one message over each other.
+ */
+export async function claimSources(tx: Tx, room: Room): Promise<ClaimedSource[]> {
+  const accounts = await listDueAccounts(tx, room)
+  if (accounts.length === 0) return []
+  const rooms = room.roomsFor(accounts.map(accountId => ({ key: accountId, accountId })))
+  const sourceIds = await lockDueSources(tx, { accounts, rooms })
+  if (sourceIds.length === 0) return []
+  const rows = await leaseAttachments(tx, sourceIds, room)
+  return [...Map.groupBy(rows, row => row.source_id).values()].map(own => ({
+    source_id: own[0]!.source_id,
+    account_id: own[0]!.account_id,
+    attempts: own[0]!.attempts,
+    attachments: own.map(row => row.attachment).toSorted((one, other) => one.n - other.n),
+  }))
+}
+
+/** Of those that are filed: the others have nothing to write words for yet. */
+async function lockDueSources(
+  tx: Tx,
+  { accounts, rooms }: { accounts: readonly string[]; rooms: readonly number[] },
+): Promise<string[]> {
+  const rows = await tx.many<{ id: string }>(prepared`
+    with account as (
+      select * from unnest(${bareArray(accounts)}::uuid[], ${bareArray(rooms)}::int[]) as a (id, room) where room > 0
+    ), due as (
+      select oldest.source_id from account cross join lateral (
+        select a.source_id, min(a.due_at) as due_at from source_attachments a
+        where a.account_id = account.id and a.text_state = 'pending' and a.due_at <= ${tx.now}
+          and exists (select 1 from inbox_messages m where m.source_id = a.source_id)
+          and not exists (${leasedElsewhere(tx)})
+        group by a.source_id order by min(a.due_at) limit account.room
+      ) oldest
+    )
+    select id from mail_sources where id in (select source_id from due) for no key update skip locked`)
+  return rows.map(row => row.id)
+}
+
+const leasedElsewhere = (tx: Tx): Sql => sql`
+  select 1 from source_attachments b
+  where b.source_id = a.source_id and b.text_state = 'pending' and b.lease_token is not null and b.due_at > ${tx.now}`
+
+/**
+ * A statement of its own: behind the locks it sees what another worker has leased meanwhile. What failed before is taken
+ * alone, so that it takes nothing else with it.
+ */
+const leaseAttachments = (
+  tx: Tx,
+  sourceIds: readonly string[],
+  { leaseToken, leaseUntil }: Room,
+): Promise<(Omit<ClaimedSource, 'attachments'> & { attachment: ClaimedAttachment })[]> =>
+  tx.many(prepared`
+    with placed as (
+      select a.id, row_number() over (partition by a.source_id order by a.attempts desc, a.n) as place,
+        max(a.attempts) over (partition by a.source_id) as attempts_max
+      from source_attachments a
+      where a.source_id = any(${bareArray(sourceIds)}::uuid[]) and a.text_state = 'pending' and a.due_at <= ${tx.now}
+        and not exists (${leasedElsewhere(tx)})
+    )
+    update source_attachments a
+    set lease_token = ${leaseToken}, due_at = ${leaseUntil}, attempts = a.attempts + 1
+    from placed
+    where a.id = placed.id and place <= case when attempts_max > 0 then 1 else ${ATTACHMENTS_MAX} end
+    returning a.source_id, a.account_id, a.attempts, json_build_object('id', a.id, 'n', a.n, 'filename', a.filename,
+      'content_type', a.content_type, 'size', a.size, 'has_text', a.text is not null) as attachment`)
+
+/** One look into the index per account, whatever number of attachments it has. */
+const listDueAccounts = async (tx: Tx, { except, limit }: Room): Promise<string[]> => {
+  const rows = await tx.many<{ account_id: string }>(prepared`
+    with recursive account as (
+      (select account_id from source_attachments where text_state = 'pending' order by account_id limit 1)
+      union all
+      select (select a.account_id from source_attachments a
+        where a.text_state = 'pending' and a.account_id > account.account_id order by a.account_id limit 1)
+      from account where account.account_id is not null
+    )
+    select account_id from account cross join lateral (
+      select due_at from source_attachments a
+      where a.account_id = account.account_id and a.text_state = 'pending' order by due_at limit 1
+    ) oldest
+    where account_id <> all(${bareArray(except)}::uuid[]) and due_at <= ${tx.now}
+    order by due_at limit ${Math.min(limit, ACCOUNTS_MAX)}`)
+  return rows.map(row => row.account_id)
+}
+
+/** Some bytes of an attachment, from this one on. */
+export async function findContentPart(
+  db: Db,
+  id: string,
+  { start, bytes }: { start: number; bytes: number },
+): Promise<Buffer | null> {
+  const row = await db.maybe<{ part: Buffer }>(prepared`
+    select substring(content from ${start + 1} for ${bytes}) as part from source_attachments where id = ${id}`)
+  return row?.part ?? null
+}
+
+export interface AttachmentResult {
+  id: string
+  state: 'done' | 'none' | 'failed'
+  text: string | null
+  reason: string | null
+}
+
+/** Keeps messages from being filed from this source until the transaction ends, and other workers from its attachments. */
+export const lockSource = async (tx: Tx, sourceId: string): Promise<void> => {
+  await tx.many(prepared`select 1 from mail_sources where id = ${sourceId} for no key update`)
+}
+
+/** False: the lease was lost. One by one: a million characters in an array would be looked at one by one by the driver. */
+export const updateText = async (
+  tx: Tx,
+  leaseToken: string,
+  { id, state, text, reason }: AttachmentResult,
+): Promise<boolean> => {
+  const updated = await tx.run(prepared`
+    update source_attachments
+    set text_state = ${state}, text = coalesce(${text}, text), text_reason = ${reason}, lease_token = null, due_at = null
+    where id = ${id} and lease_token = ${leaseToken}`)
+  return updated === 1
+}
+
+const isOurs = (sources: readonly Leased<ClaimedSource>[]): Sql => sql`
+  (id, lease_token) in (select * from unnest(
+    ${bareArray(sources.flatMap(({ attachments }) => attachments.map(({ id }) => id)))}::uuid[],
+    ${bareArray(sources.flatMap(({ attachments, leaseToken }) => attachments.map(() => leaseToken)))}::uuid[]))`
+
+export const extendLeases = (tx: Tx, sources: readonly Leased<ClaimedSource>[], until: Date): Promise<number> =>
+  tx.run(sql`update source_attachments set due_at = ${until} where ${isOurs(sources)}`)
+
+/** As if they had not been claimed. */
+export const releaseLeases = (tx: Tx, sources: readonly Leased<ClaimedSource>[]): Promise<number> =>
+  tx.run(sql`
+    update source_attachments set lease_token = null, due_at = ${tx.now}, attempts = attempts - 1 where ${isOurs(sources)}`)
+
+/** Tried in vain; due again then. */
+export const postpone = (tx: Tx, source: Leased<ClaimedSource>, dueAt: Date): Promise<number> =>
+  tx.run(sql`update source_attachments set lease_token = null, due_at = ${dueAt} where ${isOurs([source])}`)
+
+/** What the words of a message are made of. Null: nothing was filed from this source. */
+interface SourceDocument {
+  subject: string
+  from_text: string
+  to: string[]
+  text: string
+}
+
+export const findDocument = (db: Db, sourceId: string): Promise<SourceDocument | null> =>
+  db.maybe<SourceDocument>(prepared`
+    select m.subject, m.from_text, m.to_list || m.cc_list || m.bcc_list as to, coalesce(t.text, '') as text
+    from inbox_messages m left join source_texts t on t.source_id = m.source_id
+    where m.source_id = ${sourceId} order by m.id limit 1`)
+
+/** Names of all attachments, and the texts of those that have one; in their order. */
+export const listTextsOfSource = (
+  db: Db,
+  sourceId: string,
+  { charsMax }: { charsMax: number },
+): Promise<{ id: string; filename: string | null; text: string | null }[]> =>
+  db.many(prepared`
+    select id, filename, case when sum(length(text)) over (order by n) <= ${charsMax} then text end as text
+    from source_attachments where source_id = ${sourceId} order by n`)
+
+/**
+ * Once a mail that was filed before is filed again, for somebody else: its attachments are looked at again, for the words of
+ * the new messages. The lock is shared with others that file it, and not with the worker that records their text.
+ */
+export async function updateToPending(tx: Tx, sourceIds: readonly string[]): Promise<void> {
+  await tx.many(prepared`
+    select 1 from mail_sources where id = any(${bareArray(sourceIds)}::uuid[]) order by id for share`)
+  await tx.run(prepared`
+    update source_attachments set text_state = 'pending', due_at = ${tx.now}, attempts = 0
+    where source_id = any(${bareArray(sourceIds)}::uuid[]) and text_state = 'done'`)
+}
+
+export interface AttachmentHead {
+  id: string
+  filename: string | null
+  size: number
+}
+
+/** Where a message of the caller's reach has it; an attachment in the trash is still one. */
+export async function requireAttachment(db: Db, reach: Reach, id: string): Promise<AttachmentHead> {
+  const row = await db.maybe<AttachmentHead>(prepared`
+    select a.id, a.filename, a.size from source_attachments a
+    where a.id = ${id} and exists (
+      select 1 from inbox_messages m join inboxes i on i.id = m.inbox_id join folders f on f.id = m.folder_id
+      where m.source_id = a.source_id and i.deleted_at is null and f.discarded_at is null and ${isReachable(reach)})`)
+  if (!row) throw notFound('attachment')
+  return row
+}
+
+const isReachable = (reach: Reach): Sql =>
+  all([
+    within(reach, { account: sql`m.account_id`, tenant: sql`m.tenant_id` }),
+    reach.inboxId !== null && sql`m.inbox_id = ${reach.inboxId}`,
+  ])

@@ -1,0 +1,127 @@
+// Reads the attachments of one mail and makes the words of its messages with them. All outside any transaction.
+import type { ThreadWork } from '../../platform/threads/thread-pool.ts'
+import type { World } from '../../platform/world.ts'
+import type { SearchDocument } from '../search/words.ts'
+import type { Finding } from '../shield/finding.ts'
+import type { AttachmentText } from './attachment-text.ts'
+import { formatOf } from './formats/format.ts'
+import {
+  findContentPart,
+  findDocument,
+  listTextsOfSource,
+  type AttachmentResult,
+  type ClaimedAttachment,
+  type ClaimedSource,
+} from './queries.ts'
+import { TextReader } from './text-reader.ts'
+import type { WordsAnswer, WordsOrder } from './words-thread.ts'
+
+export interface ReadSource {
+  kind: 'read'
+  /** Those that there was time for, at least one. */
+  results: AttachmentResult[]
+  /** Null: they stay as they are. */
+  words: string | null
+  /** What the shield sees in the texts. */
+  findings: Finding[]
+}
+
+const PART_BYTES = 1024 * 1024
+/** It is in memory as a whole, and several are read at once. */
+const BYTES_MAX = 25 * 1024 * 1024
+/** Then what was read is recorded, and the rest is claimed again. */
+const READING_MS_MAX = 15_000
+/** Of one mail. What is behind is not searched. */
+const TEXT_CHARS_MAX = 2_000_000
+
+const MAKING_WORDS: ThreadWork = {
+  module: new URL('./words-thread.ts', import.meta.url),
+  queueMax: 8,
+  timeoutMs: 5_000,
+}
+
+export class SourceReader {
+  readonly #world: World
+  readonly #texts: TextReader
+
+  constructor(world: World) {
+    this.#world = world
+    this.#texts = new TextReader(world.threads)
+  }
+
+  async read({ source_id, account_id, attachments }: ClaimedSource): Promise<ReadSource> {
+    const began = performance.now()
+    const results: AttachmentResult[] = []
+    for (const attachment of attachments) {
+      if (results.length > 0 && performance.now() - began > READING_MS_MAX) break
+      results.push(toResult(attachment, await this.#textOf(attachment, account_id)))
+    }
+    const isKnown = results.some(({ state }) => state === 'done')
+    const read = isKnown ? await this.#wordsOf(source_id, { results, owner: account_id }) : null
+    return { kind: 'read', results, words: read?.words ?? null, findings: read?.findings ?? [] }
+  }
+
+  /** Null: the stored text is still right. */
+  async #textOf(attachment: ClaimedAttachment, owner: string): Promise<AttachmentText | null> {
+    const { id, filename, content_type: contentType, size, has_text } = attachment
+    if (has_text) return null
+    if (size > BYTES_MAX) return { kind: 'none', reason: 'It is larger than 25 MB.' }
+    const { db } = this.#world
+    const head = await findContentPart(db, id, { start: 0, bytes: PART_BYTES })
+    if (!head) return { kind: 'none', reason: 'It is gone.' }
+    // Pictures and the like are not fetched as a whole to be refused.
+    const format = formatOf({ filename, contentType, content: head })
+    if (typeof format === 'object') return { kind: 'none', reason: format.reason }
+    const content = Buffer.allocUnsafeSlow(size)
+    head.copy(content)
+    for (let start = head.length; start < size; start += PART_BYTES) {
+      const part = await findContentPart(db, id, { start, bytes: PART_BYTES })
+      if (!part) return { kind: 'none', reason: 'It is gone.' }
+      part.copy(content, start)
+    }
+    return this.#texts.textOf({ filename, contentType, content }, owner)
+  }
+
+  async #wordsOf(
+    sourceId: string,
+    { results, owner }: { results: readonly AttachmentResult[]; owner: string },
+  ): Promise<WordsAnswer | null> {
+    const { db, threads } = this.#world
+    const found = await findDocument(db, sourceId)
+    if (!found) return null
+    const { subject, from_text, to, text } = found
+    const known = await listTextsOfSource(db, sourceId, { charsMax: TEXT_CHARS_MAX })
+    const fresh = new Map(results.map(result => [result.id, result.text]))
+    const document: SearchDocument = {
+      subject,
+      text,
+      addresses: { from: [from_text], to },
+      attachmentNames: known.flatMap(({ filename }) => filename ?? []),
+      attachmentTexts: upTo(
+        TEXT_CHARS_MAX,
+        known.flatMap(each => fresh.get(each.id) ?? each.text ?? []),
+      ),
+    }
+    const names = new Map(known.map(({ id, filename }) => [id, filename ?? 'unnamed']))
+    const inspected = results.flatMap(({ id, text: read }) =>
+      read === null ? [] : [{ name: names.get(id) ?? 'unnamed', text: read }],
+    )
+    return threads.run<WordsOrder, WordsAnswer>(MAKING_WORDS, { input: { document, inspected }, owner })
+  }
+}
+
+function toResult({ id }: ClaimedAttachment, read: AttachmentText | null): AttachmentResult {
+  if (read === null) return { id, state: 'done', text: null, reason: null }
+  if (read.kind === 'none') return { id, state: 'none', text: null, reason: read.reason }
+  return { id, state: 'done', text: read.text, reason: read.isCut ? 'It is longer than what was read of it.' : null }
+}
+
+/** The last one may go over. */
+function upTo(charsMax: number, texts: readonly string[]): string[] {
+  let length = 0
+  return texts.filter(text => {
+    const isWithin = length < charsMax
+    length += text.length
+    return isWithin
+  })
+}

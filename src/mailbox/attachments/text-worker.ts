@@ -1,0 +1,110 @@
+// Reading the text of attachments, as leased work: a mail at a time, its attachments one after the other, and then the words
+// of its messages anew.
+import type { Tx } from '../../platform/db/database.ts'
+import type { Ended, Leased } from '../../platform/work/leased-work.ts'
+import { LeasedWorker } from '../../platform/work/leased-worker.ts'
+import { retryDelayMs } from '../../platform/work/retry-delay.ts'
+import { ThreadFailure } from '../../platform/threads/thread-pool.ts'
+import type { World } from '../../platform/world.ts'
+import { replaceWords } from '../search/insert-words.ts'
+import type { Finding } from '../shield/finding.ts'
+import {
+  claimSources,
+  extendLeases,
+  lockSource,
+  postpone,
+  releaseLeases,
+  updateText,
+  type AttachmentResult,
+  type ClaimedSource,
+} from './queries.ts'
+import { SourceReader, type ReadSource } from './read-source.ts'
+
+/** What the shield sees in texts that are known now. */
+interface LateFindings {
+  sourceId: string
+  findings: readonly Finding[]
+}
+
+/** In the transaction that stores the texts. */
+export type OnFindings = (tx: Tx, late: LateFindings) => Promise<void>
+
+/** One less than there are threads: a slow file must not keep mail and requests from being read. */
+const AT_ONCE = 2
+const PER_ACCOUNT = 1
+/** A worker that dies while it reads an attachment may have died of it. */
+const ATTEMPTS_MAX = 3
+const RETRY_DELAYS_MS = [5_000, 30_000]
+
+type Outcome = ReadSource | { kind: 'retry'; delayMs: number; isTried: boolean }
+type EndedSource = Ended<ClaimedSource, Outcome>
+
+export const textWorker = (world: World, onFindings: OnFindings): LeasedWorker<ClaimedSource, Outcome> => {
+  const reader = new SourceReader(world)
+  return new LeasedWorker<ClaimedSource, Outcome>(world, {
+    name: 'attachment-texts',
+    metric: 'attachment_texts',
+    wakeOn: 'attachments',
+    pollSeconds: 2,
+    leaseMs: 30_000,
+    limits: {
+      inFlight: { all: AT_ONCE, new: AT_ONCE, slow: AT_ONCE, perAccount: PER_ACCOUNT },
+      perKey: { first: PER_ACCOUNT, max: PER_ACCOUNT, aheadMax: 1, quickMs: 5_000 },
+    },
+    transactions: 'durable',
+    claim: (tx, { asked, ...claim }) => claimSources(tx, { ...claim, except: asked.except }),
+    keyOf: ({ account_id: accountId }) => ({ key: accountId, accountId }),
+    attempt: async source => (source.attempts > ATTEMPTS_MAX ? givenUp(source) : reader.read(source)),
+    failed: (source, error) => {
+      world.log.warn({ err: error, source_id: source.source_id }, 'attachments could not be read')
+      const isTried = !(error instanceof ThreadFailure && /^(busy|closed)$/.test(error.reason))
+      return { kind: 'retry', delayMs: retryDelayMs(RETRY_DELAYS_MS, source.attempts) ?? RETRY_DELAYS_MS[1]!, isTried }
+    },
+    outcomeOf: ({ result }) => result.kind,
+    record: (tx, ended) => record(tx, ended, onFindings),
+    extend: extendLeases,
+    release: releaseLeases,
+  })
+}
+
+const givenUp = ({ attachments }: ClaimedSource): ReadSource => ({
+  kind: 'read',
+  results: attachments.map(({ id }) => ({ id, state: 'failed', text: null, reason: 'Reading it failed three times.' })),
+  words: null,
+  findings: [],
+})
+
+/** In the order of their ids, which is that of filing, so that two that lock the same ones do so in turn. */
+async function record(tx: Tx, ended: readonly EndedSource[], onFindings: OnFindings): Promise<EndedSource[]> {
+  const ours: EndedSource[] = []
+  for (const each of ended.toSorted((one, other) => (one.item.source_id < other.item.source_id ? -1 : 1))) {
+    if (await recordOne(tx, each, onFindings)) ours.push(each)
+  }
+  return ours
+}
+
+/** False: the lease was lost, and another worker has it. */
+async function recordOne(tx: Tx, { item, result }: EndedSource, onFindings: OnFindings): Promise<boolean> {
+  if (result.kind === 'retry') {
+    if (!result.isTried) await releaseLeases(tx, [item])
+    else await postpone(tx, item, new Date(tx.now.getTime() + result.delayMs))
+    return true
+  }
+  const { results, words, findings } = result
+  const ours = await Promise.all(results.map(each => updateText(tx, item.leaseToken, each)))
+  // One lease is for all of them, so that all of them are lost with it.
+  if (!ours.every(Boolean)) return false
+  await releaseLeases(tx, [unread(item, results)])
+  if (findings.length > 0) await onFindings(tx, { sourceId: item.source_id, findings })
+  if (words !== null) {
+    await lockSource(tx, item.source_id)
+    await replaceWords(tx, { sourceId: item.source_id, words })
+  }
+  return true
+}
+
+/** What there was no time for: it is claimed again. */
+const unread = (item: Leased<ClaimedSource>, results: readonly AttachmentResult[]): Leased<ClaimedSource> => {
+  const read = new Set(results.map(({ id }) => id))
+  return { ...item, attachments: item.attachments.filter(({ id }) => !read.has(id)) }
+}

@@ -1,0 +1,119 @@
+// How text becomes words, for documents and for queries alike: compatibility forms, case and accents are folded, words are
+// runs of letters and digits, and scripts without spaces between words go by pairs of characters. Addresses and numbers are
+// found in parts and as a whole.
+
+/** Words that were written together: `ann.lee@example.com`, `INV-2026-001`, `1,234.56`. */
+export interface Compound {
+  segments: Segment[]
+  /** An address, or the digits of a number without what separates them. Null where the segments say it all. */
+  whole: string | null
+}
+
+export interface Segment {
+  text: string
+  /** In a script that writes words without spaces: it is found by pairs of characters. */
+  isDense: boolean
+}
+
+/** Longer words are cut: nobody types them, and garbage has many. */
+const WORD_CHARS_MAX = 64
+const WHOLE_CHARS_MAX = 128
+/** Text is folded in pieces, so that a reader that has enough stops early. */
+const PIECE_CHARS = 8_192
+
+/** The group has what makes it more than one word. */
+const COMPOUND = /[\p{L}\p{N}\p{M}]+((?:[._+\-@,][\p{L}\p{N}\p{M}]+)*)/gu
+/** The same of text that folding has brought to ASCII, which most of it is, in a third of the time. */
+const ASCII_COMPOUND = /[a-z0-9]+((?:[._+\-@,][a-z0-9]+)*)/g
+const NUMBER = /^\d+(?:[.,-]\d+)+$/
+const ASCII = /^[\0-\x7f]*$/ // oxlint-disable-line no-control-regex
+
+export function* compoundsOf(text: string): Generator<Compound> {
+  for (let start = 0; start < text.length;) {
+    const end = endOfPiece(text, start)
+    const folded = fold(text.slice(start, end))
+    for (const [found, rest] of folded.matchAll(ASCII.test(folded) ? ASCII_COMPOUND : COMPOUND)) {
+      if (rest === '') yield { segments: segmentsOf(found), whole: null }
+      // A comma joins the digits of a number and nothing else.
+      else if (!found.includes(',') || NUMBER.test(found)) yield compound(found)
+      else for (const part of found.split(',')) yield compound(part)
+    }
+    start = end
+  }
+}
+
+/** At the last space of the piece, so that no word is cut; where there is none, between two characters. */
+function endOfPiece(text: string, start: number): number {
+  const end = start + PIECE_CHARS
+  if (end >= text.length) return text.length
+  const space = Math.max(text.lastIndexOf(' ', end), text.lastIndexOf('\n', end))
+  if (space > start) return space + 1
+  const isHalf = (text.charCodeAt(end) & 0xfc00) === 0xdc00
+  return isHalf ? end + 1 : end
+}
+
+function compound(text: string): Compound {
+  const words = text.split(/[._+\-@,]/)
+  const segments = words.flatMap(segmentsOf)
+  if (text.includes('@')) return { segments, whole: text.slice(0, WHOLE_CHARS_MAX) }
+  const isNumber = NUMBER.test(text)
+  return { segments, whole: isNumber ? text.replace(/\D/g, '').slice(0, WORD_CHARS_MAX) : null }
+}
+
+/** Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer. */
+const DENSE =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Myanmar}\p{sc=Khmer}ー]+/gu
+const MAYBE_DENSE = /[\u0e00-\uffff]/
+
+function segmentsOf(word: string): Segment[] {
+  if (!MAYBE_DENSE.test(word)) return [{ text: cut(word), isDense: false }]
+  const segments: Segment[] = []
+  let at = 0
+  for (const { 0: run, index } of word.matchAll(DENSE)) {
+    if (index > at) segments.push({ text: cut(word.slice(at, index)), isDense: false })
+    segments.push({ text: run, isDense: true })
+    at = index + run.length
+  }
+  if (at < word.length) segments.push({ text: cut(word.slice(at)), isDense: false })
+  return segments
+}
+
+const cut = (word: string): string =>
+  word.length <= WORD_CHARS_MAX ? word : word.slice(0, WORD_CHARS_MAX).toWellFormed()
+
+/** Pairs of characters that follow each other. */
+export function pairsOf(dense: string): string[] {
+  const characters = Array.from(dense)
+  return characters.slice(1).map((character, index) => characters[index]! + character)
+}
+
+/** Marks of Latin, Greek, Cyrillic, Hebrew and Arabic, which writers leave out. In other scripts marks are letters. */
+const ACCENTS = /[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]/g
+/** Soft hyphens, zero-width spaces and marks of direction: they stand inside words and are not seen. */
+const UNSEEN = /\p{Cf}/gu
+/** Letters that no decomposition leads to the ones people type instead. */
+const LETTERS = /[ßøłđæœðþıς]/g
+const TYPED: Record<string, string> = {
+  ß: 'ss',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  æ: 'ae',
+  œ: 'oe',
+  ð: 'd',
+  þ: 'th',
+  ı: 'i',
+  ς: 'σ',
+}
+
+export function fold(text: string): string {
+  if (ASCII.test(text)) return text.toLowerCase()
+  return text
+    .replace(UNSEEN, '')
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(LETTERS, letter => TYPED[letter]!)
+    .normalize('NFD')
+    .replace(ACCENTS, '')
+    .normalize('NFC')
+}

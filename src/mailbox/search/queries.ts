@@ -1,0 +1,186 @@
+// All SQL of search; the only writer of message_words.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { Scope, SearchedFolder } from './scope.ts'
+import type { TsQuery } from './tsquery.ts'
+
+export interface MessageWords {
+  messageId: string
+  inboxId: string
+  /** As `wordsOf` gives them. */
+  words: string
+}
+
+/** Takes the place of the words that a message has. Travels with the commit. */
+export const upsertWords = (tx: Tx, rows: readonly MessageWords[]): void =>
+  tx.send(prepared`
+    insert into message_words (message_id, inbox_id, words)
+    select message_id, inbox_id, words::tsvector
+    from unnest(${bareArray(rows.map(({ messageId }) => messageId))}::uuid[],
+      ${bareArray(rows.map(({ inboxId }) => inboxId))}::uuid[],
+      ${rows.map(({ words }) => words)}::text[]) as w (message_id, inbox_id, words)
+    on conflict (message_id) do update set words = excluded.words`)
+
+/** Locked, so that they are there when their words are written. */
+export const listMessagesOfSource = (tx: Tx, sourceId: string): Promise<{ id: string; inbox_id: string }[]> =>
+  tx.many(prepared`
+    select id, inbox_id from inbox_messages where source_id = ${sourceId} order by id for key share`)
+
+/** The same for all of them. */
+export const upsertSameWords = (
+  tx: Tx,
+  messages: readonly { id: string; inbox_id: string }[],
+  words: string,
+): Promise<number> =>
+  tx.run(prepared`
+    insert into message_words (message_id, inbox_id, words)
+    select message_id, inbox_id, ${words}::tsvector
+    from unnest(${bareArray(messages.map(({ id }) => id))}::uuid[],
+      ${bareArray(messages.map(({ inbox_id }) => inbox_id))}::uuid[]) as m (message_id, inbox_id)
+    on conflict (message_id) do update set words = excluded.words`)
+
+/** 404 where the inbox is not within reach. With those that were emptied and still hold what is to be removed. */
+export async function requireFolders(db: Db, reach: Reach, inboxId: string): Promise<SearchedFolder[]> {
+  const folders = await db.many<SearchedFolder>(prepared`
+    select f.id, f.name, f.total, f.discarded_at is not null as is_discarded
+    from folders f join inboxes on inboxes.id = f.inbox_id
+    where inboxes.id = ${inboxId} and ${isReachable(reach)}`)
+  // Every inbox has its system folders.
+  if (folders.length === 0) throw notFound('inbox')
+  return folders
+}
+
+const isReachable = (reach: Reach): Sql =>
+  all([
+    within(reach, { account: sql`inboxes.account_id`, tenant: sql`inboxes.tenant_id` }),
+    sql`inboxes.deleted_at is null`,
+    reach.inboxId !== null && sql`inboxes.id = ${reach.inboxId}`,
+  ])
+
+interface Asked {
+  inboxId: string
+  words: TsQuery
+  scope: Scope
+  limit: number
+}
+
+interface Matches {
+  ids: string[]
+  /** That matched too, in the folders that the default leaves out. */
+  hidden: number
+}
+
+/** So many of the newest matches are ranked. */
+const RANKED_MAX = 2_000
+/** Messages that are read to tell whether the words are common; an inbox with fewer is read as a whole. */
+const SAMPLE = 400
+/** Found so often among them, words are common: those who look for them get the best of the newest 8,000 messages. */
+const SAMPLE_COMMON = 20
+const READ_MAX = 8_000
+/** Messages that have all words of a phrase, the newest first, among which the phrase is looked for. */
+const PHRASES_MAX = 20_000
+/** Of the folders that are left out, the newest so many are looked at to say how many would have matched. */
+const HIDDEN_MAX = 2_000
+
+/**
+ * A common word is in so many messages that the index would lead to most pages of the table: there the newest messages are
+ * read in their order. A rare word is found by the index.
+ */
+export async function findMatches(db: Reads, asked: Asked): Promise<Matches> {
+  const { required } = asked.words
+  if (required === null) return listNewest(db, asked)
+  const hidden = await countHidden(db, asked, required)
+  const sample = await readInOrder(db, asked, { required, readMax: SAMPLE })
+  if (sample.read < SAMPLE) return { ids: sample.ids, hidden }
+  const { ids } =
+    sample.found >= SAMPLE_COMMON
+      ? await readInOrder(db, asked, { required, readMax: READ_MAX })
+      : await findByIndex(db, asked, required)
+  return { ids, hidden }
+}
+
+type Reads = Pick<Db, 'many'>
+
+/** By where the words stand (subject before addresses before text), in steps: within a step the newest come first. */
+const rankOf = ({ ranking }: TsQuery): Sql => sql`round(ts_rank(w.words, ${ranking ?? ''}::tsquery)::numeric, 1)`
+
+const ranked = (words: TsQuery, condition: Sql): Sql => sql`
+  select w.message_id, w.rank from (select id from shown order by id desc) shown cross join lateral (
+    select w.message_id, ${rankOf(words)} as rank from message_words w
+    where w.message_id = shown.id and ${condition} offset 0
+  ) w
+  order by shown.id desc limit ${RANKED_MAX}`
+
+const best = (limit: number): Sql => sql`
+  array(select message_id from ranked order by rank desc, message_id desc limit ${limit}) as ids`
+
+async function readInOrder(
+  db: Reads,
+  { inboxId, words, scope, limit }: Asked,
+  { required, readMax }: { required: string; readMax: number },
+): Promise<{ ids: string[]; read: number; found: number }> {
+  const [row] = await db.many<{ ids: string[]; read: number; found: number }>(sql`
+    with shown as materialized (
+      select m.id from inbox_messages m where m.inbox_id = ${inboxId} and ${isInScope(scope.folderIds, scope)}
+      order by m.id desc limit ${readMax}
+    ), ranked as materialized (${ranked(words, sql`w.words @@ ${required}::tsquery`)})
+    select ${best(limit)}, (select count(*)::int from shown) as read, (select count(*)::int from ranked) as found`)
+  return row!
+}
+
+async function findByIndex(
+  db: Reads,
+  { inboxId, words, scope, limit }: Asked,
+  required: string,
+): Promise<{ ids: string[] }> {
+  const loose = words.loose ?? required
+  const isExact = loose === required
+  const [row] = await db.many<{ ids: string[] }>(sql`
+    with matched as materialized (
+      select message_id from message_words where inbox_id = ${inboxId} and words @@ ${loose}::tsquery
+    ), shown as materialized (
+      select m.id from matched join inbox_messages m on m.id = matched.message_id
+      where ${isInScope(scope.folderIds, scope)}
+      order by m.id desc limit ${isExact ? RANKED_MAX : PHRASES_MAX}
+    ), ranked as materialized (${ranked(words, isExact ? sql`true` : sql`w.words @@ ${required}::tsquery`)})
+    select ${best(limit)}`)
+  return row!
+}
+
+async function countHidden(db: Reads, { scope }: Asked, required: string): Promise<number> {
+  if (scope.hiddenIds.length === 0) return 0
+  const [row] = await db.many<{ hidden: number }>(sql`
+    with hidden as materialized (
+      select m.id from inbox_messages m where ${isInScope(scope.hiddenIds, scope)} order by m.id desc limit ${HIDDEN_MAX}
+    )
+    select count(*)::int as hidden from hidden join message_words w on w.message_id = hidden.id
+    where w.words @@ ${required}::tsquery`)
+  return row!.hidden
+}
+
+/** Without a word that must occur nothing can be ranked. */
+async function listNewest(db: Reads, { inboxId, words, scope, limit }: Asked): Promise<Matches> {
+  const excluded = words.excluded ?? ''
+  const isLeft =
+    words.excluded === null ? sql`true` : sql`not exists (select 1 from excluded e where e.message_id = m.id)`
+  const [row] = await db.many<Matches>(sql`
+    with excluded as materialized (
+      select message_id from message_words where inbox_id = ${inboxId} and words @@ ${excluded}::tsquery
+    )
+    select array(
+        select m.id from inbox_messages m
+        where m.inbox_id = ${inboxId} and ${isInScope(scope.folderIds, scope)} and ${isLeft}
+        order by m.id desc limit ${limit}) as ids,
+      ${
+        scope.hiddenIds.length === 0
+          ? sql`0`
+          : sql`(
+        select count(*)::int from inbox_messages m where ${isInScope(scope.hiddenIds, scope)} and ${isLeft})`
+      } as hidden`)
+  return row!
+}
+
+const isInScope = (folderIds: readonly string[], { conditions }: Scope): Sql =>
+  all([sql`m.folder_id = any(${bareArray(folderIds)}::uuid[])`, ...conditions])

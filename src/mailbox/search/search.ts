@@ -1,0 +1,94 @@
+// A search: what was typed becomes a query, the index finds messages, and each shows the piece of text that it was found by.
+import type { Database } from '../../platform/db/database.ts'
+import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { Slices } from '../../platform/slices.ts'
+import { listMessageRows, withAttachments, type MessageRow } from '../messages/find.ts'
+import type { FoundMessage } from './contract.ts'
+import { highlight, marked, soughtIn, type Sought } from './highlight.ts'
+import { parseQuery } from './parse-query.ts'
+import { findMatches, requireFolders } from './queries.ts'
+import { listAttachmentTexts, listTexts } from './show-queries.ts'
+import { scopeOf } from './scope.ts'
+import { tsQueryOf } from './tsquery.ts'
+
+interface SearchRequest {
+  inboxId: string
+  q: string
+  folder?: string
+  limit?: number
+}
+
+interface Found {
+  messages: FoundMessage[]
+  hidden: { spam: number; trash: number; blocked: number }
+}
+
+export class Search {
+  readonly #db: Database
+  /** Marking words in the texts of a long page takes tens of milliseconds. */
+  readonly #slices = new Slices()
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  async find(reach: Reach, { inboxId, q, folder, limit = LIMIT_DEFAULT }: SearchRequest): Promise<Found> {
+    const query = parseQuery(q)
+    const folders = await requireFolders(this.#db, reach, inboxId)
+    const { groups } = query
+    const scope = scopeOf(groups, { inboxId, folder: folder ?? null, folders })
+    const words = tsQueryOf(groups)
+    const { ids, hidden } = await findMatches(this.#db.lists, { inboxId, words, scope, limit })
+    const messages = await this.#show(ids, { sought: soughtIn(query), owner: reach.accountId })
+    return { messages, hidden: { spam: 0, trash: hidden, blocked: 0 } }
+  }
+
+  /** In the order of their ids. One that was removed meanwhile is left out. */
+  async #show(ids: readonly string[], { sought, owner }: { sought: Sought; owner: string }): Promise<FoundMessage[]> {
+    if (ids.length === 0) return []
+    const byId = new Map((await listMessageRows(this.#db.lists, ids)).map(row => [row.id, row]))
+    const found = ids.flatMap(id => byId.get(id) ?? [])
+    const snippets = await this.#snippets(found, { sought, owner })
+    const { rows } = await withAttachments(this.#db.lists, { rows: found, isCut: false })
+    return rows.map(row => ({ ...row, snippet: snippets.get(row.id) ?? marked(row.snippet, sought) }))
+  }
+
+  /** From the text, else from an attachment. Where the words stand in the subject alone, there is none. */
+  async #snippets(
+    rows: readonly MessageRow[],
+    { sought, owner }: { sought: Sought; owner: string },
+  ): Promise<Map<string, string>> {
+    const snippets = new Map<string, string>()
+    if (sought.words.size + sought.runs.length === 0) return snippets
+    const bySource = Map.groupBy(rows, row => row.source_id ?? '')
+    const look = (texts: readonly { source_id: string; text: string }[]): Promise<void> =>
+      this.#slices.run(snippetsOf(texts, { bySource, snippets, sought }), [owner])
+    await look(await listTexts(this.#db.lists, [...bySource.keys()].filter(Boolean)))
+    const left = rows.filter(row => !snippets.has(row.id) && row.source_id !== null && row.has_attachments)
+    if (left.length > 0)
+      await look(
+        await listAttachmentTexts(
+          this.#db.lists,
+          left.map(row => row.source_id!),
+        ),
+      )
+    return snippets
+  }
+}
+
+function* snippetsOf(
+  texts: readonly { source_id: string; text: string }[],
+  {
+    bySource,
+    snippets,
+    sought,
+  }: { bySource: ReadonlyMap<string, MessageRow[]>; snippets: Map<string, string>; sought: Sought },
+): Generator<void, void> {
+  for (const { source_id, text } of texts) {
+    const waiting = (bySource.get(source_id) ?? []).filter(({ id }) => !snippets.has(id))
+    const snippet = waiting.length > 0 ? highlight(text, sought) : null
+    if (snippet !== null) for (const { id } of waiting) snippets.set(id, snippet)
+    yield
+  }
+}
