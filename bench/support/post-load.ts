@@ -11,7 +11,10 @@ export interface PostLoad {
   bearer: string
   connections: number
   requests: number
+  /** `%n` in it is the number of the request. */
   body: object
+  /** Instead of the one: connections take them in turn. */
+  urls?: readonly string[]
 }
 
 /** Answers the seconds it took; throws when a reply was not 202. */
@@ -44,21 +47,25 @@ if (!isMainThread && parentPort) {
   const load = workerData as PostLoad
   const began = performance.now()
   let left = load.requests
-  const take = (): boolean => left-- > 0
-  await Promise.all(Array.from({ length: load.connections }, () => drive(load, take)))
+  const take = (): number => left--
+  const urlOf = (n: number): string => load.urls?.[n % load.urls.length] ?? load.url
+  await Promise.all(Array.from({ length: load.connections }, (_, n) => drive({ ...load, url: urlOf(n) }, take)))
   parentPort.postMessage((performance.now() - began) / 1000)
 }
 
-function drive({ url, bearer, body }: PostLoad, take: () => boolean): Promise<void> {
+function drive({ url, bearer, body }: PostLoad, take: () => number): Promise<void> {
   const { hostname, port, pathname } = new URL(url)
   const json = JSON.stringify(body)
   const head = `POST ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${bearer}\r\n`
-  const request = `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(json)}\r\n\r\n${json}`
+  const requestOf = (text: string): string =>
+    `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+  const fixed = json.includes('%n') ? null : requestOf(json)
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname)
     let reply = ''
     const next = (): void => {
-      if (take()) socket.write(request)
+      const n = take()
+      if (n > 0) socket.write(fixed ?? requestOf(json.replace('%n', String(n))))
       else {
         socket.end()
         resolve()

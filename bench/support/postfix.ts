@@ -43,14 +43,28 @@ export async function startSink(): Promise<Sink> {
 }
 
 /** With a milter every message passes it before it is queued. */
-export async function startPostfix(sinkPort: number, milterPort: number | null = null): Promise<Postfix> {
+export const startPostfix = (sinkPort: number, milterPort: number | null = null): Promise<Postfix> =>
+  start(folder => mainCf(folder) + relayCf(sinkPort) + (milterPort === null ? '' : milterCf(milterPort)))
+
+/** Delivers mail for these addresses of the domain to Maildirs by its `virtual` agent. */
+export const startMaildirPostfix = (domain: string, locals: readonly string[]): Promise<Postfix> =>
+  start(async folder => {
+    const maildirs = join(folder, 'maildirs')
+    await mkdir(maildirs)
+    spawnSync('chown', ['nobody', maildirs])
+    const mailboxes = locals.map(local => `${local}@${domain} ${local}/\n`).join('')
+    await writeFile(join(folder, 'etc', 'mailboxes'), mailboxes)
+    return mainCf(folder) + maildirCf(folder, domain)
+  })
+
+async function start(configure: (folder: string) => string | Promise<string>): Promise<Postfix> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-postfix-'))
   await chmod(folder, 0o755)
   const port = await freePort()
   const etc = join(folder, 'etc')
   for (const each of ['etc', 'spool', 'data']) await mkdir(join(folder, each))
   spawnSync('chown', ['postfix', join(folder, 'data')])
-  await writeFile(join(etc, 'main.cf'), mainCf(folder, sinkPort) + (milterPort === null ? '' : milterCf(milterPort)))
+  await writeFile(join(etc, 'main.cf'), await configure(folder))
   await writeFile(join(etc, 'master.cf'), masterCf(port))
   const run = (command: string) => spawnSync('postfix', ['-c', etc, command], { encoding: 'utf8' })
   const started = run('start')
@@ -86,7 +100,7 @@ export async function smtpSource(
   return (performance.now() - began) / 1000
 }
 
-const mainCf = (folder: string, sinkPort: number): string => `
+const mainCf = (folder: string): string => `
 compatibility_level = 3.6
 queue_directory = ${folder}/spool
 data_directory = ${folder}/data
@@ -99,7 +113,6 @@ mydestination =
 mynetworks = 127.0.0.0/8
 inet_interfaces = 127.0.0.1
 inet_protocols = ipv4
-relayhost = [127.0.0.1]:${sinkPort}
 default_process_limit = 100
 in_flow_delay = 0
 smtpd_recipient_restrictions = permit_mynetworks, reject
@@ -108,6 +121,19 @@ maillog_file_prefixes = /tmp, /var
 alias_maps =
 alias_database =
 smtputf8_enable = no
+`
+
+const relayCf = (sinkPort: number): string => `
+relayhost = [127.0.0.1]:${sinkPort}
+`
+
+const maildirCf = (folder: string, domain: string): string => `
+virtual_mailbox_domains = ${domain}
+virtual_mailbox_base = ${folder}/maildirs
+virtual_mailbox_maps = texthash:${folder}/etc/mailboxes
+virtual_uid_maps = static:65534
+virtual_gid_maps = static:65534
+virtual_minimum_uid = 100
 `
 
 const milterCf = (port: number): string => `

@@ -37,3 +37,5 @@ function line({ name, value, target, isMet }: Figure): string {
 
 export const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 export const count = (value: number): string => Math.round(value).toLocaleString('en')
+export const percentile = (values: readonly number[], part: number): number =>
+  values.toSorted((left, right) => left - right)[Math.floor(values.length * part)] ?? 0

@@ -9,9 +9,8 @@ export interface SmtpLoad {
   login: { username: string; password: string } | null
   connections: number
   messages: number
-  from: string
-  to: string
-  content: string
+  /** Sent in turn, dots doubled by the caller. */
+  mails: readonly { from: string; to: string; content: string }[]
 }
 
 /** Answers the seconds it took; throws at a reply that is not what it should be. */
@@ -26,8 +25,8 @@ export async function smtpLoad(load: SmtpLoad): Promise<number> {
 if (!isMainThread && parentPort) {
   const load = workerData as SmtpLoad
   const began = performance.now()
-  let left = load.messages
-  const take = (): boolean => left-- > 0
+  let sent = 0
+  const take = () => (sent < load.messages ? load.mails[sent++ % load.mails.length]! : null)
   await Promise.all(Array.from({ length: load.connections }, () => drive(load, take)))
   parentPort.postMessage((performance.now() - began) / 1000)
 }
@@ -38,9 +37,7 @@ interface Step {
   codes: number[]
 }
 
-function drive(load: SmtpLoad, take: () => boolean): Promise<void> {
-  const envelope = { say: `MAIL FROM:<${load.from}>\r\nRCPT TO:<${load.to}>\r\nDATA\r\n`, codes: [250, 250, 354] }
-  const content = { say: `${load.content}\r\n.\r\n`, codes: [250] }
+function drive(load: SmtpLoad, take: () => SmtpLoad['mails'][number] | null): Promise<void> {
   const { login } = load
   const token = login && Buffer.from(`\0${login.username}\0${login.password}`).toString('base64')
   return new Promise((resolve, reject) => {
@@ -50,7 +47,12 @@ function drive(load: SmtpLoad, take: () => boolean): Promise<void> {
     const steps: Step[] = [{ say: 'EHLO bench.test\r\n', codes: [250] }]
     if (token) steps.push({ say: `AUTH PLAIN ${token}\r\n`, codes: [235] })
     const next = (): void => {
-      if (steps.length === 0 && take()) steps.push(envelope, content)
+      const mail = steps.length === 0 ? take() : null
+      if (mail) {
+        const { from, to, content } = mail
+        steps.push({ say: `MAIL FROM:<${from}>\r\nRCPT TO:<${to}>\r\nDATA\r\n`, codes: [250, 250, 354] })
+        steps.push({ say: `${content}\r\n.\r\n`, codes: [250] })
+      }
       const step = steps.shift()
       if (!step) {
         socket.end('QUIT\r\n')

@@ -1,18 +1,35 @@
-// Mail that comes in: the MX port.
-import type { Feature } from '../../platform/feature.ts'
+// Mail that comes in: the MX port, and the worker that files what was acknowledged.
+import { system } from '../../platform/db/actor.ts'
+import { DRAIN_MS_MAX, RECORD_MS_MAX, type Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
+import type { Arrivals } from './arrivals.ts'
+import { filingWorker } from './filing-worker.ts'
+import { deleteOldArrivalRates } from './queries.ts'
 import { MxServer } from './server.ts'
 
-export function feature(world: World): Feature {
+const RATES_KEPT_MS = 5 * 60_000
+
+const forgetRates = async ({ db, clock }: World): Promise<void> => {
+  const before = new Date(clock.now().getTime() - RATES_KEPT_MS)
+  await db.transactLightly(system('receiving'), tx => deleteOldArrivalRates(tx, before))
+}
+
+export function feature(world: World, { arrivals }: { arrivals: Arrivals }): Feature {
   let server: MxServer | null = null
+  const filing = filingWorker(world)
   return {
+    loops: [...filing.workers, { kind: 'periodic', name: 'old-arrival-rates', seconds: 300, run: forgetRates }],
     smtp: {
       role: 'mx',
       listen: tls => {
-        server = new MxServer({ world, tls })
+        server = new MxServer({ world, tls, arrivals })
         return server.listen()
       },
       close: async () => server?.close(),
+    },
+    close: async () => {
+      await filing.drain(DRAIN_MS_MAX - RECORD_MS_MAX)
+      await filing.close(RECORD_MS_MAX)
     },
   }
 }

@@ -12,6 +12,7 @@ import type { World } from '../../platform/world.ts'
 import { returnPath } from '../../sending/delivery/return-path.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { theBox } from '../../../test/support/box.ts'
+import { Arrivals } from './arrivals.ts'
 import { MxServer, type MxOptions } from './server.ts'
 
 export interface Mx {
@@ -28,7 +29,13 @@ export async function anMx(t: TestContext, options: Partial<MxOptions> = {}): Pr
   const box = await theBox()
   const { world } = box.app
   const tls = await loadTlsIdentity(world.config, world.clock)
-  const server = new MxServer({ world, tls, ...options, limits: { closeMs: 50, sweepMs: 10, ...options.limits } })
+  const server = new MxServer({
+    world,
+    tls,
+    arrivals: new Arrivals(world),
+    ...options,
+    limits: { closeMs: 50, sweepMs: 10, ...options.limits },
+  })
   const port = await server.listen()
   t.after(() => server.close())
   const client = async (): Promise<TestClient> => {

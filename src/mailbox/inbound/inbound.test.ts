@@ -369,15 +369,15 @@ test('an address that brings too much is put off until the next minute', async t
   assert.match(await session.say('MAIL FROM:<>'), /^250/)
 })
 
-test('the port offers TLS and no login, takes 10 MB, and no smuggled message', async t => {
+test('the port offers TLS and no login, takes 40 MB, and no smuggled message', async t => {
   const { client, report } = await anMx(t)
   const session = await client()
   const offer = await session.say('EHLO mx.example.com')
   assert.match(offer, /STARTTLS/)
-  assert.match(offer, /SIZE 10485760/)
+  assert.match(offer, /SIZE 41943040/)
   assert.doesNotMatch(offer, /AUTH/)
   assert.match(await session.say('AUTH PLAIN AHUAcA=='), /^502 5\.5\.1/)
-  assert.match(await session.say('MAIL FROM:<> SIZE=10485761'), /^552 5\.3\.4/)
+  assert.match(await session.say('MAIL FROM:<> SIZE=41943041'), /^552 5\.3\.4/)
   assert.match(await report('postmaster', ['Subject: x', '', 'a\n.\nb']), /^550 5\.6\.0/)
   assert.match(await session.say('STARTTLS'), /^220/)
   await session.secure()

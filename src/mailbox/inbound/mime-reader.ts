@@ -1,10 +1,10 @@
 // Reads received messages in threads, so that hostile mail costs a thread and never the service. What a report says is found
 // out there too, because its words are held against hundreds of patterns.
 import { MIME_LIMITS } from '../../mail/mime/parse.ts'
-import type { ParsedMail, Refused, RefusedReason } from '../../mail/mime/parsed-mail.ts'
+import type { Refused, RefusedReason } from '../../mail/mime/parsed-mail.ts'
 import type { ReadReport } from '../../mail/reports/read-report.ts'
 import { asBuffer, ThreadFailure, type ThreadPool, type ThreadWork } from '../../platform/threads/thread-pool.ts'
-import type { MimeAnswer, MimeOrder } from './mime-thread.ts'
+import type { MimeAnswer, MimeOrder, ReadMessage } from './mime-thread.ts'
 
 const PARSING: ThreadWork = {
   module: new URL('./mime-thread.ts', import.meta.url),
@@ -21,25 +21,30 @@ export class MimeReader {
     this.#work = { ...PARSING, ...limits }
   }
 
-  /** The message, or why it was refused. The source must not change until then. */
-  read(source: Buffer): Promise<ParsedMail | Refused> {
-    return this.#run(source, 'mail') as Promise<ParsedMail | Refused>
+  /** The message as a mailbox keeps it, or why it was refused. The source must not change until then. */
+  readMessage(source: Buffer, accountId: string): Promise<ReadMessage | Refused> {
+    return this.#run(source, 'message', accountId)
   }
 
   /** What the message says about deliveries, or why it was refused. The source must not change until then. */
   readReport(source: Buffer): Promise<ReadReport | Refused> {
-    return this.#run(source, 'report') as Promise<ReadReport | Refused>
+    return this.#run(source, 'report')
   }
 
-  async #run(source: Buffer, wanted: MimeOrder['wanted']): Promise<MimeAnswer> {
+  async #run<Wanted extends MimeOrder['wanted']>(
+    source: Buffer,
+    wanted: Wanted,
+    owner = 'inbound',
+  ): Promise<MimeAnswer<Wanted>> {
     if (source.length > MIME_LIMITS.sourceBytesMax) return refused('too_large')
     // A copy of its own is handed over: the source may be a slice of memory that others use.
     const copy = new Uint8Array(source)
     const input: MimeOrder = { source: copy, wanted }
     try {
-      const job = { input, owner: 'inbound', transfer: [copy.buffer] }
-      const answer = await this.#threads.run<MimeOrder, MimeAnswer>(this.#work, job)
-      return answer.kind === 'mail' ? withBuffers(answer) : answer
+      const job = { input, owner, transfer: [copy.buffer] }
+      const answer = await this.#threads.run<MimeOrder, MimeAnswer<Wanted>>(this.#work, job)
+      for (const each of attachmentsOf(answer)) each.content = asBuffer(each.content)
+      return answer
     } catch (error) {
       if (!(error instanceof ThreadFailure)) throw error
       return refused(error.reason === 'out_of_memory' ? 'too_large' : error.reason)
@@ -47,9 +52,9 @@ export class MimeReader {
   }
 }
 
-const refused = (reason: RefusedReason): Refused => ({ kind: 'refused', reason })
-
-function withBuffers(mail: ParsedMail): ParsedMail {
-  for (const attachment of mail.attachments) attachment.content = asBuffer(attachment.content)
-  return mail
+function attachmentsOf(answer: MimeAnswer): { content: Buffer }[] {
+  if (answer.kind === 'message') return answer.mail.attachments
+  return []
 }
+
+const refused = (reason: RefusedReason): Refused => ({ kind: 'refused', reason })

@@ -1,5 +1,5 @@
-// The MX port: mail from anybody, without a login. So far it takes reports on what we sent; everything else is
-// refused at RCPT. 250 means that what the report changes is committed.
+// The MX port: mail from anybody, without a login, for inboxes and for the addresses that reports come to. Everything else
+// is refused at RCPT. 250 means that the mail is durable, and that what a report changes is committed.
 import { prependLines } from '../../mail/mime/headers.ts'
 import { MimeReader } from './mime-reader.ts'
 import type { RefusedReason } from '../../mail/mime/parsed-mail.ts'
@@ -16,51 +16,72 @@ import type { TlsIdentity } from '../../platform/tls.ts'
 import type { World } from '../../platform/world.ts'
 import { replyFor } from '../../sending/submission/reply.ts'
 import { ArrivalLimit } from './arrival-limit.ts'
-import { recognise, type Recognised } from './recognise.ts'
+import type { Arrivals } from './arrivals.ts'
+import {
+  Recipients,
+  refusalFor,
+  refusalOf,
+  type InboxRecipient,
+  type Recognised,
+  type ReportRecipient,
+} from './recognise.ts'
 import { takeReport } from './take-report.ts'
+import { traceFields, withoutForgedResults } from './trace.ts'
 
 export interface MxOptions {
   world: World
   tls: TlsIdentity
+  arrivals: Arrivals
   limits?: Partial<SmtpLimits>
   /** Messages and unknown recipients that one address may bring in a minute. */
   arrivalsPerMinute?: number
   reader?: MimeReader
 }
 
+/** As much as may be sent: 25 MB of attachments and their encoding. */
+const MAIL_BYTES_MAX = 40 * 1024 * 1024
 /** A report holds at most the message it is about, and most receivers cut that short. */
 const REPORT_BYTES_MAX = 10 * 1024 * 1024
 const RECIPIENTS_MAX = 100 // RFC 5321 §4.5.3.1.8 asks for no less
-const MEMORY_BYTES_MAX = 33_554_432
+const TAKEN = '250 2.0.0 Thank you'
 /** What the log says of a mail to many. */
 const LOGGED_MAX = 5
-/** A large receiver's burst of bounces fits; a flood does not. */
-const ARRIVALS_PER_MINUTE = 1_000
 
 export class MxServer {
   readonly #world: World
   readonly #listener: SmtpListener<never, Recognised>
   readonly #reader: MimeReader
-  readonly #arrivals: ArrivalLimit
+  readonly #arrivals: Arrivals
+  readonly #recipients: Recipients
+  readonly #rate: ArrivalLimit
 
-  constructor({ world, tls, limits, arrivalsPerMinute = ARRIVALS_PER_MINUTE, reader }: MxOptions) {
+  constructor({
+    world,
+    tls,
+    arrivals,
+    limits,
+    arrivalsPerMinute = world.config.MX_RATE_PER_MINUTE,
+    reader,
+  }: MxOptions) {
     this.#world = world
     this.#reader = reader ?? new MimeReader(world.threads)
-    this.#arrivals = new ArrivalLimit(world.clock, arrivalsPerMinute)
+    this.#arrivals = arrivals
+    this.#recipients = new Recipients(world)
+    this.#rate = new ArrivalLimit({ clock: world.clock, perMinute: arrivalsPerMinute, db: world.db })
     this.#listener = new SmtpListener<never, Recognised>(
       {
         host: world.config.MX_HOST,
-        sizeMax: REPORT_BYTES_MAX,
+        sizeMax: MAIL_BYTES_MAX,
         recipientsMax: RECIPIENTS_MAX,
         tls,
         authenticate: null,
         trustsClearText: isLoopback,
-        mayBegin: ({ ip }) => (this.#arrivals.admits(ip) ? null : '450 4.7.1 Too much from this address; try later'),
+        mayBegin: ({ ip }) => (this.#rate.admits(ip) ? null : '450 4.7.1 Too much from this address; try later'),
         admit: (path, client) => this.#admit(path, client),
         receive: mail => this.#receive(mail),
         onFault: (err, { id, ip }) => world.log.error({ err, session: id, ip }, 'taking in a message failed'),
       },
-      { memoryBytesMax: MEMORY_BYTES_MAX, ...limits },
+      limits,
     )
   }
 
@@ -78,22 +99,38 @@ export class MxServer {
     return this.#listener.close()
   }
 
-  #admit(path: string, { ip }: SmtpClient): Admission<Recognised> {
-    const recipient = recognise(this.#world, path)
-    if (recipient) return { kind: 'admitted', recipient }
-    // Guessing costs as much as writing.
-    this.#arrivals.admits(ip)
-    return { kind: 'refused', reply: '550 5.1.1 No such recipient here' }
+  async #admit(path: string, { ip }: SmtpClient): Promise<Admission<Recognised>> {
+    const recipient = await this.#recognise(path)
+    if (recipient === 'unavailable') return { kind: 'refused', reply: '451 4.3.0 Not available now; try again later' }
+    if (!recipient) {
+      // Guessing costs as much as writing.
+      this.#rate.admits(ip)
+      return { kind: 'refused', reply: '550 5.1.1 No such recipient here' }
+    }
+    const reply = recipient.kind === 'inbox' ? refusalFor(recipient) : null
+    return reply === null ? { kind: 'admitted', recipient } : { kind: 'refused', reply }
   }
 
-  async #receive({ client, from, recipients, takeSource }: ReceivedMail<never, Recognised>): Promise<string> {
-    // RFC 5321 §4.4: this is the final delivery. Bounces without a part for machines are known by it.
-    const read = await this.#reader.readReport(prependLines(takeSource(), `Return-Path: <${from}>\r\n`))
-    const about = { session: client.id, ip: client.ip, from }
-    if (read.kind === 'refused') return this.#unreadable(read.reason, about)
+  async #recognise(path: string): Promise<Recognised | null | 'unavailable'> {
     try {
-      await this.#take(read, recipients, about)
-      return '250 2.0.0 Thank you'
+      return await this.#recipients.recognise(path)
+    } catch (error) {
+      if (replyFor(error) === null) throw error
+      return 'unavailable'
+    }
+  }
+
+  async #receive(mail: ReceivedMail<never, Recognised>): Promise<string> {
+    const source = mail.takeSource()
+    const refusal = refusalOf(source)
+    if (refusal !== null) return refusal
+    const inboxes = mail.recipients.filter(recipient => recipient.kind === 'inbox')
+    const others = mail.recipients.filter(recipient => recipient.kind !== 'inbox')
+    try {
+      // The report first: what it changes is the same when the sender has to come again for the rest.
+      const reply = others.length > 0 ? await this.#receiveReport(mail, source, others) : TAKEN
+      if (reply === TAKEN && inboxes.length > 0) await this.#receiveMail(mail, source, inboxes)
+      return reply
     } catch (error) {
       const reply = replyFor(error)
       if (reply === null) throw error
@@ -101,7 +138,35 @@ export class MxServer {
     }
   }
 
-  async #take(mail: ReadReport, to: readonly Recognised[], about: object): Promise<void> {
+  async #receiveMail(
+    { client, from, smtputf8 }: ReceivedMail<never, Recognised>,
+    source: Buffer,
+    inboxes: readonly InboxRecipient[],
+  ): Promise<void> {
+    const { config, clock, log } = this.#world
+    const head = traceFields({ client, from, smtputf8, host: config.MX_HOST, now: clock.now() })
+    const content = prependLines(withoutForgedResults(source, config.MX_HOST), head)
+    const headBytes = Buffer.byteLength(head)
+    const { ip: clientIp, helo } = client
+    await this.#arrivals.store({ content, headBytes, mailFrom: from, clientIp, helo, submittedId: null, inboxes })
+    log.info({ session: client.id, ip: client.ip, from, inboxes: inboxes.length, size: source.length }, 'mail came in')
+  }
+
+  async #receiveReport(
+    { client, from }: ReceivedMail<never, Recognised>,
+    source: Buffer,
+    recipients: readonly ReportRecipient[],
+  ): Promise<string> {
+    if (source.length > REPORT_BYTES_MAX) return '552 5.3.4 The message is larger than a report may be'
+    // RFC 5321 §4.4: this is the final delivery. Bounces without a part for machines are known by it.
+    const read = await this.#reader.readReport(prependLines(source, `Return-Path: <${from}>\r\n`))
+    const about = { session: client.id, ip: client.ip, from }
+    if (read.kind === 'refused') return this.#unreadable(read.reason, about)
+    await this.#take(read, recipients, about)
+    return TAKEN
+  }
+
+  async #take(mail: ReadReport, to: readonly ReportRecipient[], about: object): Promise<void> {
     const taken = await takeReport(this.#world, mail, to)
     const messages = to.flatMap(each => ('messageId' in each ? [each.messageId] : [])).slice(0, LOGGED_MAX)
     const isToRole = to.some(({ kind }) => kind === 'role')
@@ -115,6 +180,6 @@ export class MxServer {
     const isOurs = reason === 'busy' || reason === 'closed' || reason === 'crashed'
     if (isOurs) return '451 4.3.0 Busy; try again later'
     this.#world.log.info({ ...about, reason }, 'a message came in that cannot be read')
-    return '250 2.0.0 Thank you'
+    return TAKEN
   }
 }

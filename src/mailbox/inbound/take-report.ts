@@ -4,7 +4,7 @@ import { verdictOn, type Reading, type ReadReport } from '../../mail/reports/rea
 import type { World } from '../../platform/world.ts'
 import { recordFindings, type Change, type Finding } from '../../sending/delivery/reports.ts'
 import { readReturnPath, type ReadReturnPath } from '../../sending/delivery/return-path.ts'
-import type { Recognised } from './recognise.ts'
+import type { ReportRecipient } from './recognise.ts'
 
 /** A mail may have many recipients of ours, and a report may name many: so many deliveries does one mail touch at most. */
 const FINDINGS_MAX = 100
@@ -16,12 +16,12 @@ interface Taken {
 }
 
 /** In one transaction, for all the recipients that the mail came to. */
-export async function takeReport(world: World, mail: ReadReport, to: readonly Recognised[]): Promise<Taken> {
+export async function takeReport(world: World, mail: ReadReport, to: readonly ReportRecipient[]): Promise<Taken> {
   const findings = findingsIn(world, mail, to)
   return { findings: findings.length, changes: await recordFindings(world, findings) }
 }
 
-function findingsIn(world: World, { toReturnPath, toOthers }: ReadReport, to: readonly Recognised[]): Finding[] {
+function findingsIn(world: World, { toReturnPath, toOthers }: ReadReport, to: readonly ReportRecipient[]): Finding[] {
   const found = new Map<string, Finding>()
   for (const recipient of to) {
     const about = recipient.kind === 'role' ? aboutInside(world, recipient.name, toOthers) : recipient

@@ -6,17 +6,18 @@ import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import { untilDrained } from '../../platform/work/recorder.ts'
 import type { World } from '../../platform/world.ts'
+import { ended, simulated, type End } from './ends.ts'
 import { InFlight, leaseOf } from './in-flight.ts'
 import { Holder, leaseEnd } from './holder.ts'
 import { LargeMail, type Attempted } from './large-mail.ts'
 import { PauseGate } from '../holds/pause-gate.ts'
 import { claimDue, type Claimed } from '../queue/attempts.ts'
+import { deliverLocally, type LocalInboxes } from './local.ts'
 import { listMessagesToSend, type MessageToSend } from './queries.ts'
 import { OutcomeRecorder } from './recorder.ts'
 import { recordComplaintReport } from './reports.ts'
 import { returnPath, type OnEnvelope } from './return-path.ts'
 import { isTooOld } from './schedule.ts'
-import { simulate } from './simulator.ts'
 import { Sources, type SigningKeys } from './sources.ts'
 import { transactionsOf } from './transactions.ts'
 import type { GatedEnvelope, SendResult } from '../../smtp/client/outcome.ts'
@@ -31,6 +32,8 @@ const FAILED_DEFER_MS = 60_000
 /** Larger bodies are fetched one at a time, when their turn comes. */
 const BODY_BYTES_IN_CLAIM = 64 * 1024
 
+const NO_INBOXES: LocalInboxes = { takes: () => false, deliver: async () => [] }
+
 /** One transaction: a recipient of a message, or several at one destination. */
 interface Job {
   message: MessageToSend
@@ -40,6 +43,8 @@ interface Job {
 
 interface CourierOptions {
   transport: Transport
+  /** Without it, no domain is ours. */
+  inboxes?: LocalInboxes
   keys: SigningKeys
 }
 
@@ -47,17 +52,19 @@ export class Courier {
   readonly holder: Holder
   readonly #world: World
   readonly #transport: Transport
+  readonly #inboxes: LocalInboxes
   readonly #sources: Sources
   readonly #large: LargeMail
   readonly #gate: PauseGate
   readonly #recorder: OutcomeRecorder
   readonly #inFlight: InFlight
 
-  constructor(world: World, { transport, keys }: CourierOptions) {
+  constructor(world: World, { transport, inboxes = NO_INBOXES, keys }: CourierOptions) {
     this.#world = world
     this.holder = new Holder(world)
     this.#inFlight = new InFlight(world.load)
     this.#transport = transport
+    this.#inboxes = inboxes
     this.#sources = new Sources(world, keys)
     this.#large = new LargeMail(this.#sources, this.#inFlight)
     this.#gate = new PauseGate(world)
@@ -161,8 +168,11 @@ export class Courier {
 
   async #attemptWithRoom(job: Job, signal: AbortSignal): Promise<Attempted<End[]>> {
     const { message, deliveries } = job
-    if (message.is_sandbox) return { kind: 'attempted', result: simulated(deliveries, await this.#mayBegin(job)) }
-    const send = () => this.#send(job, signal)
+    const isLocal = await this.#inboxes.takes(deliveries[0]!.recipient_domain)
+    if (message.is_sandbox && !isLocal) {
+      return { kind: 'attempted', result: simulated(deliveries, await this.#mayBegin(job)) }
+    }
+    const send = () => this.#send(job, { isLocal, signal })
     if (message.source) return { kind: 'attempted', result: await send() }
     return this.#large.attempt(message, { recipients: deliveries.length, signal }, send)
   }
@@ -192,7 +202,7 @@ export class Courier {
     )
   }
 
-  async #send(job: Job, signal: AbortSignal): Promise<End[]> {
+  async #send(job: Job, { isLocal, signal }: { isLocal: boolean; signal: AbortSignal }): Promise<End[]> {
     const { message, deliveries, leaseToken } = job
     const suspects = deliveries.filter(each => each.is_suspect).map(each => leaseOf(each, leaseToken))
     const mark = (isBegun: boolean) => (suspects.length > 0 ? this.holder.markBegun(suspects, isBegun) : null)
@@ -212,10 +222,27 @@ export class Courier {
         return this.#mayBegin(job)
       },
     }
-    const outcomes = await this.#inFlight.talk(deliveries, leaseToken, () =>
+    if (isLocal) return this.#sendLocally(job, envelope, signal)
+    return ended(await this.#converse(job, envelope, signal))
+  }
+
+  #converse({ deliveries, leaseToken }: Job, envelope: GatedEnvelope, signal: AbortSignal): Promise<SendResult[]> {
+    return this.#inFlight.talk(deliveries, leaseToken, () =>
       this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),
     )
-    return outcomes.map(outcome => ({ outcome, complains: false }))
+  }
+
+  /** Those without an inbox meet what they would meet at any other domain. */
+  async #sendLocally(job: Job, envelope: GatedEnvelope, signal: AbortSignal): Promise<End[]> {
+    const { message, deliveries } = job
+    const results = await deliverLocally(this.#inboxes, message.id, envelope)
+    const others = deliveries.filter((_, index) => results[index]!.kind === 'no_inbox')
+    if (others.length === 0) return ended(results as SendResult[])
+    const recipients = others.map(({ recipient }) => recipient)
+    const rest = message.is_sandbox
+      ? simulated(others, true)
+      : ended(await this.#converse({ ...job, deliveries: others }, { ...envelope, recipients }, signal))
+    return results.map(result => (result.kind === 'no_inbox' ? rest.shift()! : { outcome: result, complains: false }))
   }
 
   #mayBegin({ message, deliveries }: Job): Promise<boolean> {
@@ -247,17 +274,6 @@ export class Courier {
 const NOT_ASCII = /[^ -~]/
 
 const onEnvelope = ({ n, envelope }: Claimed): OnEnvelope => (envelope === undefined ? { n } : { envelope })
-
-/** How an attempt ended for one recipient. */
-interface End {
-  outcome: SendResult
-  complains: boolean
-}
-
-function simulated(deliveries: readonly Claimed[], mayBegin: boolean): End[] {
-  if (mayBegin) return deliveries.map(({ recipient, attempts }) => simulate(recipient, attempts))
-  return deliveries.map(() => ({ outcome: { kind: 'withheld' }, complains: false }))
-}
 
 const attemptedOn = ({ attempts, accepted_at, recipient }: Claimed): Attempt => ({
   attempt: attempts,

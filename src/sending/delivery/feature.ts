@@ -4,11 +4,12 @@ import { DRAIN_MS_MAX, type Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import { Transport } from '../../smtp/client/transport.ts'
 import { Courier } from './courier.ts'
+import type { LocalInboxes } from './local.ts'
 import { deliveryLoops } from './loops.ts'
 
-export function feature(world: World): Feature {
+export function feature(world: World, { inboxes }: { inboxes: LocalInboxes }): Feature {
   const transport = openTransport(world)
-  const courier = new Courier(world, { transport, keys: new SigningKeys(world) })
+  const courier = new Courier(world, { transport, inboxes, keys: new SigningKeys(world) })
   return {
     loops: deliveryLoops(courier),
     close: async () => {

@@ -1,0 +1,76 @@
+// Mail that is acknowledged: its source and its envelope are durable before anybody is told so. What comes at the same time
+// shares a commit; accounts take turns, and a large mail goes alone.
+import { Batcher } from '../../platform/batcher.ts'
+import { system } from '../../platform/db/actor.ts'
+import { newId } from '../../platform/ids.ts'
+import type { World } from '../../platform/world.ts'
+import { insertSources } from '../sources/store.ts'
+import { insertArrivals, type ArrivalRow } from './queries.ts'
+
+interface Arriving {
+  /** With our trace fields above it. */
+  content: Buffer
+  headBytes: number
+  mailFrom: string
+  clientIp: string
+  helo: string
+  /** Where the mail never left this installation: the submission that it came from. */
+  submittedId: string | null
+  inboxes: readonly { inboxId: string; accountId: string }[]
+}
+
+const BATCH_MAX = 200
+const BATCH_BYTES_MAX = 4 * 1024 * 1024
+const BY = system('receiving')
+
+export class Arrivals {
+  readonly #world: World
+  readonly #batcher: Batcher<Arriving, void>
+
+  constructor(world: World) {
+    this.#world = world
+    this.#batcher = new Batcher<Arriving, void>({
+      run: mails => this.#store(mails),
+      itemsMax: BATCH_MAX,
+      slots: 3,
+      weightMax: BATCH_BYTES_MAX,
+      weightOf: mail => mail.content.length,
+      sharedBy: mail => [mail.inboxes[0]!.accountId],
+      takesHalf: true,
+    })
+  }
+
+  /** Durable once it answers. */
+  store(mail: Arriving): Promise<void> {
+    return this.#batcher.submit(mail)
+  }
+
+  async #store(mails: Arriving[]): Promise<void[]> {
+    await this.#world.db.transact(BY, async tx => {
+      const sources = mails.map(({ content, headBytes }) => ({ id: newId(tx.now), content, headBytes }))
+      insertSources(tx, sources)
+      insertArrivals(
+        tx,
+        mails.flatMap((mail, at) => arrivalsOf(mail, sources[at]!.id, tx.now)),
+      )
+    })
+    this.#world.wakeups.hint('arrivals')
+    return mails.map(() => undefined)
+  }
+}
+
+/** One for each account, so that the work for one never waits for that of another. */
+function arrivalsOf(mail: Arriving, sourceId: string, now: Date): ArrivalRow[] {
+  const byAccount = Map.groupBy(mail.inboxes, inbox => inbox.accountId)
+  return [...byAccount].map(([accountId, inboxes]) => ({
+    id: newId(now),
+    account_id: accountId,
+    source_id: sourceId,
+    size: mail.content.length,
+    inbox_ids: [...new Set(inboxes.map(inbox => inbox.inboxId))],
+    mail_from: mail.mailFrom,
+    client_ip: mail.clientIp,
+    helo: mail.helo,
+    submitted_id: mail.submittedId,
+  }))
+}

@@ -1,0 +1,232 @@
+// Filing: mail that was read becomes one message in each inbox that it is for, in its thread and folder, with counts and
+// events, in one transaction with the end of the arrival. So a mail that was acknowledged is filed exactly once.
+import type { Authentication } from '../../mail/authentication/authenticate.ts'
+import { mailboxText } from '../../mail/address/mailbox-text.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Leased } from '../../platform/work/leased-work.ts'
+import { reopenTexts } from '../attachments/reopen.ts'
+import { addToFolders, findSystemFolders, type SystemFolders } from '../folders/counts.ts'
+import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
+import { insertWords } from '../search/insert-words.ts'
+import { insertMessages, type MessageRow } from '../messages/insert.ts'
+import { queueSourceRemovals } from '../sources/removals.ts'
+import { storeTexts, type SourceText } from '../sources/store.ts'
+import type { Finding } from '../shield/finding.ts'
+import { judge, type Shield } from '../shield/judge.ts'
+import { joinThreads, type Joined } from '../threads/join.ts'
+import { saveFiled, type FiledThread } from '../threads/file.ts'
+import { deleteArrivals, type Arrival } from './queries.ts'
+import type { ReadMail } from './read-mail.ts'
+
+/** What is known of a mail before it is filed. */
+export interface ReadArrival {
+  auth: Authentication
+  /** What was read in it, or the little that its first lines say where it could not be. */
+  mail: Omit<ReadMail, 'kind' | 'headers' | 'hiddenText' | 'attachments'>
+  /** Null where they are stored already, which large ones are. */
+  texts: SourceText | null
+  /** Besides what the mail shows in its text. */
+  hasAttachments: boolean
+  hasFiles: boolean
+  findings: readonly Finding[]
+  /** As the search index takes them. */
+  words: string
+}
+
+interface Filing {
+  id: string
+  arrival: Arrival
+  read: ReadArrival
+  inbox: LockedInbox
+  shield: Shield
+}
+
+/** Answers the arrivals whose lease was still ours: those are filed. */
+export async function fileArrivals(
+  tx: Tx,
+  items: readonly { arrival: Leased<Arrival>; read: ReadArrival }[],
+): Promise<string[]> {
+  const ours = new Set(
+    (
+      await deleteArrivals(
+        tx,
+        items.map(({ arrival }) => arrival),
+      )
+    ).map(({ id }) => id),
+  )
+  const owned = items.filter(({ arrival }) => ours.has(arrival.id))
+  if (owned.length === 0) return []
+  const ids = [...new Set(owned.flatMap(({ arrival }) => arrival.inbox_ids))]
+  const inboxes = new Map((await lockInboxes(tx, ids)).map(inbox => [inbox.id, inbox]))
+  const filings = owned
+    .toSorted((a, b) => a.arrival.received_at.getTime() - b.arrival.received_at.getTime())
+    .flatMap(({ arrival, read }) =>
+      arrival.inbox_ids.flatMap(inboxId => {
+        const inbox = inboxes.get(inboxId)
+        return inbox ? [filingOf({ arrival, read, inbox })] : []
+      }),
+    )
+  const filed = new Set(filings.map(({ arrival }) => arrival.source_id))
+  // Every inbox that it was for was deleted meanwhile.
+  for (const { arrival } of owned) {
+    if (filed.has(arrival.source_id)) continue
+    await queueSourceRemovals(tx, { accountId: arrival.account_id, sourceIds: [arrival.source_id] })
+  }
+  if (filings.length > 0) await store(tx, filings)
+  return [...ours]
+}
+
+function filingOf({ arrival, read, inbox }: Omit<Filing, 'id' | 'shield'>): Filing {
+  const { auth, findings, mail } = read
+  const from = mail.from.length === 1 ? mail.from[0]! : null
+  const shield = judge({ findings, auth, from, inbox, knownAddresses: [] })
+  return { id: newId(arrival.received_at), arrival, read, inbox, shield }
+}
+
+async function store(tx: Tx, filings: readonly Filing[]): Promise<void> {
+  await storeTexts(tx, textsOf(filings))
+  const folders = await findSystemFolders(tx, [...new Set(filings.map(({ inbox }) => inbox.id))])
+  const joined = await joinThreads(tx, filings.map(joiningOf))
+  saveFiled(tx, threadsOf(filings, joined))
+  insertMessages(
+    tx,
+    filings.map((filing, at) => rowOf(filing, joined[at]!, folderOf(filing, folders))),
+  )
+  insertWords(
+    tx,
+    filings.map(({ id, inbox, read }) => ({ messageId: id, inboxId: inbox.id, words: read.words })),
+  )
+  addToFolders(
+    tx,
+    filings.map(filing => ({
+      folderId: folderOf(filing, folders),
+      total: 1,
+      unread: 1,
+      blocked: filing.shield.blocked ? 1 : 0,
+    })),
+  )
+  // Texts that were read for another account stand already; the words of these messages are still without them.
+  await reopenTexts(tx, [...new Set(filings.filter(isShared).map(({ arrival }) => arrival.source_id))])
+  filings.forEach((filing, at) => recordFiled(tx, filing, joined[at]!.threadId))
+}
+
+const isShared = ({ read }: Filing): boolean => read.hasFiles
+
+/** One source may have come to several inboxes. */
+function textsOf(filings: readonly Filing[]): SourceText[] {
+  const bySource = new Map<string, SourceText>()
+  for (const { read } of filings) if (read.texts) bySource.set(read.texts.sourceId, read.texts)
+  return [...bySource.values()]
+}
+
+const folderOf = ({ inbox, shield }: Filing, folders: ReadonlyMap<string, SystemFolders>): string =>
+  folders.get(inbox.id)![shield.blocked ? 'spam' : 'inbox']
+
+const joiningOf = ({ read: { mail }, inbox, arrival }: Filing) => ({
+  inboxId: inbox.id,
+  rfcId: mail.messageId,
+  references: [...mail.references, ...(mail.inReplyTo === null ? [] : [mail.inReplyTo])],
+  subject: mail.subject,
+  participants: participantsOf(mail, inbox),
+  at: arrival.received_at,
+})
+
+/** A thousand recipients are no conversation; those named first stand for all. */
+const PARTICIPANTS_MAX = 100
+
+function participantsOf({ from, to, cc }: ReadArrival['mail'], inbox: LockedInbox): string[] {
+  const named = [...from, ...to, ...cc].map(({ address }) => address.toLowerCase())
+  return [...new Set(named)].filter(address => address !== '' && address !== inbox.address).slice(0, PARTICIPANTS_MAX)
+}
+
+function threadsOf(filings: readonly Filing[], joined: readonly Joined[]): FiledThread[] {
+  const threads = new Map<string, FiledThread>()
+  filings.forEach((filing, at) => {
+    const { threadId, isNew, subjectKey } = joined[at]!
+    const { arrival, inbox, read, shield } = filing
+    const one = {
+      participants: participantsOf(read.mail, inbox),
+      messages: 1,
+      unread: 1,
+      visible: shield.blocked ? 0 : 1,
+      lastMessageAt: arrival.received_at,
+      taintReasons: shield.taintReasons.map(reason => ({ ...reason, message_id: filing.id })),
+    }
+    const before = threads.get(threadId)
+    if (!before) {
+      const { id: inboxId, account_id: accountId, tenant_id: tenantId } = inbox
+      threads.set(threadId, {
+        id: threadId,
+        isNew,
+        accountId,
+        tenantId,
+        inboxId,
+        subject: read.mail.subject,
+        subjectKey,
+        ...one,
+      })
+      return
+    }
+    threads.set(threadId, {
+      ...before,
+      participants: [...new Set([...before.participants, ...one.participants])],
+      messages: before.messages + 1,
+      unread: before.unread + 1,
+      visible: before.visible + one.visible,
+      lastMessageAt: arrival.received_at > before.lastMessageAt ? arrival.received_at : before.lastMessageAt,
+      taintReasons: [...before.taintReasons, ...one.taintReasons],
+    })
+  })
+  return [...threads.values()]
+}
+
+function rowOf({ id, arrival, read, inbox, shield }: Filing, { threadId }: Joined, folderId: string): MessageRow {
+  const { mail, auth } = read
+  return {
+    id,
+    account_id: inbox.account_id,
+    tenant_id: inbox.tenant_id,
+    inbox_id: inbox.id,
+    thread_id: threadId,
+    folder_id: folderId,
+    source_id: arrival.source_id,
+    direction: 'in',
+    is_read: false,
+    from_text: mail.from.map(mailboxText).join(', '),
+    from_address: mail.from[0]?.address.toLowerCase() ?? '',
+    to_list: mail.to.map(mailboxText),
+    cc_list: mail.cc.map(mailboxText),
+    reply_to: mail.replyTo.length === 0 ? null : mail.replyTo.map(mailboxText).join(', '),
+    subject: mail.subject,
+    snippet: mail.snippet,
+    rfc_message_id: mail.messageId,
+    in_reply_to: mail.inReplyTo,
+    reference_ids: mail.references,
+    date: mail.date,
+    received_at: arrival.received_at,
+    size: arrival.size,
+    has_attachments: read.hasAttachments,
+    auth,
+    shield: { verdict: shield.verdict, reasons: shield.reasons, blocked: shield.blocked },
+    is_blocked: shield.blocked,
+    is_tainted: shield.tainted,
+  }
+}
+
+/** Of blocked mail the stream says who and when, and nothing that its sender has written into it. */
+function recordFiled(tx: Tx, { id, inbox, read, shield, arrival }: Filing, threadId: string): void {
+  const { mail, hasAttachments } = read
+  const about = { accountId: inbox.account_id, tenantId: inbox.tenant_id, inboxId: inbox.id }
+  const named = { message_id: id, thread_id: threadId, from: mail.from.map(mailboxText).join(', ') }
+  const received_at = arrival.received_at.toISOString()
+  if (shield.blocked) {
+    const reasons = shield.reasons.map(({ kind, where }) => ({ kind, where }))
+    tx.record({ type: 'message.blocked', ...about, data: { ...named, received_at, reasons } })
+  } else {
+    const { subject, snippet } = mail
+    const data = { ...named, subject, snippet, received_at, has_attachments: hasAttachments, tainted: shield.tainted }
+    tx.record({ type: 'message.received', ...about, data })
+  }
+  tx.record({ type: 'thread.updated', ...about, data: { thread_id: threadId } })
+}

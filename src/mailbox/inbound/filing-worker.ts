@@ -1,0 +1,101 @@
+// What was acknowledged becomes messages in inboxes, as leased work: read the source, ask DNS who sent it, parse it in a
+// thread, and file it. A crash or a slow resolver delays nothing but the mail itself.
+import type { Tx } from '../../platform/db/database.ts'
+import { ByteBudget } from '../../platform/fairness/byte-budget.ts'
+import { retryDelayMs } from '../../platform/work/retry-delay.ts'
+import type { Ended, Leased } from '../../platform/work/leased-work.ts'
+import { LeasedWorker } from '../../platform/work/leased-worker.ts'
+import type { World } from '../../platform/world.ts'
+import { fileArrivals, type ReadArrival } from './file.ts'
+import { claimArrivals, deferArrivals, extendLeases, releaseLeases, listSources, type Arrival } from './queries.ts'
+import { ArrivalReader, SMALL_BYTES } from './read-arrival.ts'
+
+/**
+ * While DNS does not answer, which it is not asked again for 30 s, or the threads have no time. After the last one the mail is
+ * filed as far as it was understood.
+ */
+const RETRY_DELAYS_MS = [35_000, 60_000]
+
+const LIMITS = {
+  inFlight: { all: 256, new: 192, slow: 96 },
+  perKey: { first: 32, max: 96, aheadMax: 96, quickMs: 3_000 },
+}
+
+/** Of large mail in memory at once: the source, and what was read in it. */
+const LARGE_BYTES_MAX = 128 * 1024 * 1024
+
+interface Item extends Arrival {
+  /** Of a small mail. */
+  source?: { content: Buffer; headBytes: number }
+}
+
+type Result = { kind: 'read'; read: ReadArrival } | { kind: 'retry'; reason: string }
+
+type FilingWorker = LeasedWorker<Item, Result>
+
+export function filingWorker(world: World): FilingWorker {
+  const reader = new ArrivalReader(world)
+  const large = new ByteBudget(LARGE_BYTES_MAX)
+  return new LeasedWorker<Item, Result>(world, {
+    name: 'filing',
+    metric: 'arrivals',
+    wakeOn: 'arrivals',
+    pollSeconds: 1,
+    leaseMs: 60_000,
+    limits: LIMITS,
+    transactions: 'durable',
+    claim: (tx, claim) => claimArrivals(tx, claim),
+    prepare: items => withSources(world, items),
+    keyOf: item => ({ key: item.account_id, accountId: item.account_id }),
+    attempt: async (item, signal) => {
+      if (item.source) return reader.read(item, item.source, RETRY_DELAYS_MS.length)
+      const release = await large.acquire(item.size * 3, item.account_id, signal)
+      try {
+        return await reader.readLarge(item, RETRY_DELAYS_MS.length)
+      } finally {
+        release()
+      }
+    },
+    failed: (item, error) => {
+      world.log.error({ err: error, arrival: item.id }, 'a mail that came in could not be read')
+      return { kind: 'retry', reason: 'failed' }
+    },
+    outcomeOf: ({ result }) => (result.kind === 'read' ? 'filed' : `retry_${result.reason}`),
+    record,
+    recorded: async ended => {
+      const hasFiles = ended.some(({ result }) => result.kind === 'read' && result.read.hasFiles)
+      if (hasFiles) world.wakeups.hint('attachments')
+    },
+    extend: (tx, items, leaseUntil) => extendLeases(tx, items, leaseUntil),
+    release: (tx, items) => releaseLeases(tx, items),
+  })
+}
+
+/** Small sources are fetched together, once; large ones each in its turn. */
+async function withSources(world: World, items: readonly Leased<Item>[]): Promise<readonly Leased<Item>[]> {
+  const wanted = items.filter(item => item.size <= SMALL_BYTES && !item.source)
+  if (wanted.length === 0) return items
+  const found = new Map(
+    (await listSources(world.db, [...new Set(wanted.map(item => item.source_id))])).map(row => [row.id, row]),
+  )
+  for (const item of wanted) {
+    const row = found.get(item.source_id)
+    if (row) item.source = { content: row.content, headBytes: row.head_bytes }
+  }
+  return items
+}
+
+async function record(tx: Tx, ended: readonly Ended<Item, Result>[]): Promise<readonly Ended<Item, Result>[]> {
+  const later = ended.filter(({ result }) => result.kind === 'retry')
+  const deferred = later.map(({ item }) => ({
+    ...item,
+    dueAt: new Date(tx.now.getTime() + (retryDelayMs(RETRY_DELAYS_MS, item.attempts) ?? RETRY_DELAYS_MS.at(-1)!)),
+  }))
+  const recorded = new Set<string>()
+  if (deferred.length > 0) for (const { id } of await deferArrivals(tx, deferred)) recorded.add(id)
+  const read = ended.flatMap(({ item, result }) =>
+    result.kind === 'read' ? [{ arrival: item, read: result.read }] : [],
+  )
+  if (read.length > 0) for (const id of await fileArrivals(tx, read)) recorded.add(id)
+  return ended.filter(({ item }) => recorded.has(item.id))
+}

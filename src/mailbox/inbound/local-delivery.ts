@@ -1,0 +1,78 @@
+// Mail from this installation to its own inboxes: stored as what comes in over the MX port is, without a network hop, and
+// inspected in the same way.
+import { prependLines } from '../../mail/mime/headers.ts'
+import { parseReply } from '../../mail/reports/smtp-reply.ts'
+import { Batcher } from '../../platform/batcher.ts'
+import { SharedCache } from '../../platform/shared-cache.ts'
+import type { World } from '../../platform/world.ts'
+import type { LocalInboxes, LocalMail } from '../../sending/delivery/local.ts'
+import type { Outcome } from '../../smtp/client/outcome.ts'
+import type { Arrivals } from './arrivals.ts'
+import { listInboundDomains } from './queries.ts'
+import { Recipients, refusalFor, refusalOf, type Recognised } from './recognise.ts'
+import { traceFields } from './trace.ts'
+
+/** A domain that begins or ceases to take mail here is known after this time; until then its MX record decides. */
+const DOMAIN_TTL_MS = 5_000
+const DOMAINS_MAX = 20_000
+
+export function localInboxes(world: World, arrivals: Arrivals): LocalInboxes {
+  const domains = new Batcher<string, boolean>({
+    run: async names => {
+      const found = new Set((await listInboundDomains(world.db, names)).map(({ name }) => name))
+      return names.map(name => found.has(name))
+    },
+    itemsMax: 500,
+    slots: 1,
+  })
+  const known = new SharedCache<boolean>({
+    clock: world.clock,
+    entriesMax: DOMAINS_MAX,
+    load: async name => ({ value: await domains.submit(name), ttlMs: DOMAIN_TTL_MS }),
+  })
+  const recipients = new Recipients(world)
+  return {
+    takes: domain => known.get(domain),
+    deliver: async mail => {
+      const found = await Promise.all(mail.recipients.map(recipient => recipients.recognise(recipient)))
+      return deliver(world, arrivals, mail, found)
+    },
+  }
+}
+
+async function deliver(
+  world: World,
+  arrivals: Arrivals,
+  mail: LocalMail,
+  found: readonly (Recognised | null)[],
+): Promise<(Outcome | null)[]> {
+  const { MX_HOST: host } = world.config
+  const answers = found.map(each =>
+    each?.kind === 'inbox' ? answerOf(refusalFor(each) ?? refusalOf(mail.source) ?? TAKEN, host) : null,
+  )
+  const inboxes = found.filter((each, at) => each?.kind === 'inbox' && answers[at]?.kind === 'delivered')
+  if (inboxes.length > 0) {
+    const client = { id: mail.messageId, ip: '127.0.0.1', helo: host, isSecure: true }
+    const { mailFrom: from, smtputf8 } = mail
+    const head = traceFields({ client, from, smtputf8, host, now: world.clock.now() })
+    await arrivals.store({
+      content: prependLines(mail.source, head),
+      headBytes: Buffer.byteLength(head),
+      mailFrom: from,
+      clientIp: client.ip,
+      helo: host,
+      submittedId: mail.messageId,
+      inboxes: inboxes.filter(each => each?.kind === 'inbox'),
+    })
+  }
+  return answers
+}
+
+const TAKEN = '250 2.0.0 Filed here'
+
+function answerOf(line: string, host: string): Outcome {
+  const reply = parseReply(line)
+  return reply.code === 250
+    ? { kind: 'delivered', reply, host, tls: true }
+    : { kind: 'refused', reply, phase: 'rcpt', host }
+}

@@ -1,0 +1,154 @@
+// The SQL of receiving: for whom mail is taken, and what was acknowledged and is not filed yet.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { prepared } from '../../platform/db/sql.ts'
+import type { KeysAsked } from '../../platform/work/leased-work.ts'
+
+export interface FoundRecipient {
+  /** Null: the domain is ours, and has no inbox of that name. */
+  inbox_id: string | null
+  account_id: string
+  status: string | null
+  is_behind: boolean
+}
+
+/** In the same order; null where the domain takes no mail here. */
+export async function findRecipients(
+  db: Db,
+  asked: readonly { local: string; domain: string }[],
+  behindSince: Date,
+): Promise<(FoundRecipient | null)[]> {
+  const rows = await db.many<FoundRecipient & { n: number }>(prepared`
+    select asked.n, i.id as inbox_id, d.account_id, i.status, i.id is not null and exists (
+      select from arrivals r where r.account_id = i.account_id and r.due_at < ${behindSince}) as is_behind
+    from unnest(${asked.map(each => each.local)}::text[], ${asked.map(each => each.domain)}::text[]) with ordinality
+      as asked (local, domain, n)
+    join domains d on d.name = asked.domain and d.verified_at is not null and d.inbound_enabled
+    left join inboxes i on i.address = asked.local || '@' || asked.domain and i.domain_id = d.id and i.deleted_at is null`)
+  const found: (FoundRecipient | null)[] = asked.map(() => null)
+  for (const { n, ...row } of rows) found[n - 1] = row
+  return found
+}
+
+/** Which of these take mail here. */
+export const listInboundDomains = (db: Db, names: readonly string[]): Promise<{ name: string }[]> =>
+  db.many(prepared`
+    select name from domains where name = any(${names}::text[]) and verified_at is not null and inbound_enabled`)
+
+export interface ArrivalRow {
+  id: string
+  account_id: string
+  source_id: string
+  size: number
+  inbox_ids: readonly string[]
+  mail_from: string
+  client_ip: string
+  helo: string
+  submitted_id: string | null
+}
+
+export const insertArrivals = (tx: Tx, rows: readonly ArrivalRow[]): void =>
+  tx.send(prepared`
+    insert into arrivals (id, account_id, source_id, size, inbox_ids, mail_from, client_ip, helo, submitted_id, received_at,
+      due_at)
+    select id, account_id, source_id, size, inbox_ids, mail_from, client_ip, helo, submitted_id, ${tx.now}, ${tx.now}
+    from json_to_recordset(${JSON.stringify(rows)}::json) as r (id uuid, account_id uuid, source_id uuid, size integer,
+      inbox_ids uuid[], mail_from text, client_ip text, helo text, submitted_id uuid)`)
+
+export interface Arrival extends ArrivalRow {
+  received_at: Date
+  attempts: number
+  crashes: number
+  /** When it was due before it was leased. */
+  was_due_at: Date
+}
+
+interface Claim {
+  leaseToken: string
+  leaseUntil: Date
+  limit: number
+  asked: KeysAsked
+}
+
+/** The longest due first, leased to this worker. A lease that was still on the row has lapsed: its worker died with it. */
+export const claimArrivals = (tx: Tx, { leaseToken, leaseUntil, limit, asked }: Claim): Promise<Arrival[]> =>
+  tx.many<Arrival>(prepared`
+    with due as (
+      select id, due_at from arrivals
+      where due_at <= ${tx.now} and not (account_id = any(${asked.except}::uuid[]))
+        and (${asked.only}::uuid[] is null or account_id = any(${asked.only}::uuid[]))
+        and (not (account_id = any(${asked.exceptAccounts}::uuid[])) or account_id = any(${asked.known}::uuid[]))
+      order by due_at limit ${limit} for update skip locked
+    )
+    update arrivals a set lease_token = ${leaseToken}, due_at = ${leaseUntil}, attempts = a.attempts + 1,
+      crashes = a.crashes + case when a.lease_token is null then 0 else 1 end
+    from due where a.id = due.id
+    returning a.id, a.account_id, a.source_id, a.size, a.inbox_ids, a.mail_from, a.client_ip, a.helo, a.submitted_id,
+      a.received_at, a.attempts, a.crashes, due.due_at as was_due_at`)
+
+type Lease = Pick<Arrival, 'id'> & { leaseToken: string }
+
+export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
+  tx.run(prepared`
+    update arrivals a set due_at = ${leaseUntil}
+    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[])
+      as o (id, lease_token)
+    where a.id = o.id and a.lease_token = o.lease_token`)
+
+/** Gives back what was claimed and not tried. */
+export const releaseLeases = (tx: Tx, leases: readonly (Lease & Pick<Arrival, 'was_due_at'>)[]): Promise<number> =>
+  tx.run(prepared`
+    update arrivals a set due_at = o.due_at, lease_token = null, attempts = a.attempts - 1
+    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[],
+      ${leases.map(each => each.was_due_at)}::timestamptz[]) as o (id, lease_token, due_at)
+    where a.id = o.id and a.lease_token = o.lease_token`)
+
+/** Due again later, where the lease is still ours. */
+export const deferArrivals = (tx: Tx, leases: readonly (Lease & { dueAt: Date })[]): Promise<{ id: string }[]> =>
+  tx.many<{ id: string }>(prepared`
+    update arrivals a set due_at = o.due_at, lease_token = null
+    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[],
+      ${leases.map(each => each.dueAt)}::timestamptz[]) as o (id, lease_token, due_at)
+    where a.id = o.id and a.lease_token = o.lease_token
+    returning a.id`)
+
+/** Filed by this transaction: gone where the lease is still ours, and only those are answered. */
+export const deleteArrivals = (tx: Tx, leases: readonly Lease[]): Promise<{ id: string }[]> =>
+  tx.many<{ id: string }>(prepared`
+    delete from arrivals a
+    using unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[])
+      as o (id, lease_token)
+    where a.id = o.id and a.lease_token = o.lease_token
+    returning a.id`)
+
+/** The sources of a claim that are small enough to hold many of. */
+export const listSources = (
+  db: Db,
+  ids: readonly string[],
+): Promise<{ id: string; content: Buffer; head_bytes: number }[]> =>
+  db.many(prepared`select id, content, head_bytes from mail_sources where id = any(${ids}::uuid[])`)
+
+/** A part of a large source: the whole at once would hold the thread. */
+export const findSourcePart = (
+  db: Db,
+  id: string,
+  { start, bytes }: { start: number; bytes: number },
+): Promise<{ part: Buffer; head_bytes: number } | null> =>
+  db.maybe(prepared`
+    select substring(content from ${start + 1}::integer for ${bytes}::integer) as part, head_bytes
+    from mail_sources where id = ${id}`)
+
+/** Adds what came, address by address in their order, and answers what all processes have told. */
+export const addArrivalRates = (
+  tx: Tx,
+  minute: Date,
+  told: readonly { network: string; untold: number }[],
+): Promise<{ network: string; count: number }[]> =>
+  tx.many(prepared`
+    insert into arrival_rates as r (network, minute, count)
+    select network, ${minute}, count from unnest(${told.map(each => each.network)}::text[],
+      ${told.map(each => each.untold)}::integer[]) as told (network, count)
+    on conflict (network, minute) do update set count = r.count + excluded.count
+    returning network, count`)
+
+export const deleteOldArrivalRates = (tx: Tx, before: Date): Promise<number> =>
+  tx.run(prepared`delete from arrival_rates where minute < ${before}`)

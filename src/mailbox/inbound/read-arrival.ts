@@ -1,0 +1,214 @@
+// Reads a mail that came in: who sent it, as far as DNS can say, and what is in it, as far as a thread can read it.
+import { ownZone, type OwnZone } from '../../identity/domains/own-zone.ts'
+import { authenticate, type Authentication } from '../../mail/authentication/authenticate.ts'
+import type { Resolve } from '../../mail/authentication/resolve.ts'
+import { authenticationResults } from '../../mail/authentication/results-field.ts'
+import { readFields, displayValue, valueOf } from '../../mail/mime/headers.ts'
+import type { Refused, RefusedReason } from '../../mail/mime/parsed-mail.ts'
+import { system } from '../../platform/db/actor.ts'
+import { newId } from '../../platform/ids.ts'
+import type { World } from '../../platform/world.ts'
+import { insertAttachments, type AttachmentRow } from '../attachments/store.ts'
+import { storeTexts, type SourceText } from '../sources/store.ts'
+import type { ReadArrival } from './file.ts'
+import { mailDns } from './mail-dns.ts'
+import { MimeReader } from './mime-reader.ts'
+import type { ReadMessage } from './mime-thread.ts'
+import { findSourcePart, type Arrival } from './queries.ts'
+
+/** Larger ones are read one at a time, and what was read in them is stored before they are filed. */
+export const SMALL_BYTES = 256 * 1024
+const PART_BYTES = 1024 * 1024
+/** Attachments of a large mail are stored so many bytes to a transaction: others commit in between. */
+const STORED_BYTES = 2 * 1024 * 1024
+/** Arrivals are bounded by what the worker has in flight: each of those may wait for a thread. */
+const WAITING_MAX = 1_000
+/** Workers that died with it: from then on it is filed without being read. */
+const CRASHES_MAX = 3
+
+type Reading = { kind: 'read'; read: ReadArrival } | { kind: 'retry'; reason: string }
+
+interface Source {
+  content: Buffer
+  headBytes: number
+}
+
+export class ArrivalReader {
+  readonly #world: World
+  readonly #mime: MimeReader
+  readonly #zone: OwnZone
+
+  constructor(world: World) {
+    this.#world = world
+    this.#mime = new MimeReader(world.threads, { queueMax: WAITING_MAX })
+    this.#zone = ownZone(world)
+  }
+
+  /** With so many retries at most, of which it says when one is worth while. */
+  async read(arrival: Arrival, source: Source, retriesMax: number): Promise<Reading> {
+    // What comes from here is not asked about twice: DNS may know nothing of a sandbox.
+    const isLast = arrival.attempts > retriesMax || arrival.submitted_id !== null
+    const [auth, message] = await Promise.all([
+      this.#authenticate(arrival, source),
+      arrival.crashes >= CRASHES_MAX ? unread('crashed') : this.#mime.readMessage(source.content, arrival.account_id),
+    ])
+    if (!isLast && isTemporary(auth)) return { kind: 'retry', reason: 'dns' }
+    if (!isLast && message.kind === 'refused' && isOurs(message.reason) && arrival.crashes < CRASHES_MAX) {
+      return { kind: 'retry', reason: message.reason }
+    }
+    const results = authenticationResults(this.#world.config.MX_HOST, auth)
+    return { kind: 'read', read: this.#readArrival(arrival, { auth, results, message, source }) }
+  }
+
+  /** The source is fetched in parts, and what was read is stored right away: filing it then costs as little as a small one. */
+  async readLarge(arrival: Arrival, retriesMax: number): Promise<Reading> {
+    const source = await fetchSource(this.#world, arrival)
+    const reading = await this.read(arrival, source, retriesMax)
+    if (reading.kind !== 'read' || reading.read.texts === null) return reading
+    await this.#store(reading.read.texts)
+    return { kind: 'read', read: { ...reading.read, texts: null } }
+  }
+
+  async #authenticate(arrival: Arrival, { content, headBytes }: Source): Promise<Authentication> {
+    const { config, clock } = this.#world
+    const envelope = { ip: arrival.client_ip, helo: arrival.helo, mailFrom: arrival.mail_from }
+    return authenticate(content.subarray(headBytes), envelope, {
+      resolve: withZone(this.#zone, mailDns(this.#world.dns)),
+      hostname: config.MX_HOST,
+      now: clock.now(),
+    })
+  }
+
+  #readArrival(
+    arrival: Arrival,
+    {
+      auth,
+      results,
+      message,
+      source,
+    }: { auth: Authentication; results: string; message: ReadMessage | Refused; source: Source },
+  ): ReadArrival {
+    const about = { sourceId: arrival.source_id, accountId: arrival.account_id, authenticationResults: results }
+    if (message.kind === 'refused') {
+      const notes = [NOTES[message.reason]]
+      const texts: SourceText = { ...about, text: '', html: null, extractedText: '', notes, attachments: [] }
+      const findings = [{ kind: 'unreadable' as const, where: 'text' as const, detail: notes[0]! }]
+      return {
+        auth,
+        mail: firstLines(source, notes),
+        texts,
+        hasAttachments: false,
+        hasFiles: false,
+        findings,
+        words: '',
+      }
+    }
+    const { mail, findings, words } = message
+    const attachments = mail.attachments.map(
+      ({ filename, contentType, contentId, inline, content }, n): AttachmentRow => ({
+        id: newId(arrival.received_at),
+        n,
+        filename,
+        contentType,
+        contentId,
+        isInline: inline,
+        content,
+      }),
+    )
+    const { text, html, extractedText, notes } = mail
+    const texts: SourceText = { ...about, text, html, extractedText, notes, attachments }
+    const hasAttachments = attachments.some(({ isInline }) => !isInline)
+    return { auth, mail, texts, hasAttachments, hasFiles: attachments.length > 0, findings, words }
+  }
+
+  /** Texts come last: they say that the attachments are there. */
+  async #store(texts: SourceText): Promise<void> {
+    const by = system('filing')
+    for (const slice of slicesOf(texts.attachments)) {
+      await this.#world.db.transact(by, tx => insertAttachments(tx, texts, slice))
+    }
+    await this.#world.db.transact(by, tx => storeTexts(tx, [{ ...texts, attachments: [] }]))
+  }
+}
+
+/** What the installation publishes itself is known without asking. */
+const withZone =
+  (zone: OwnZone, resolve: Resolve): Resolve =>
+  async (name, type) => {
+    const texts = type === 'TXT' ? await zone.texts(name) : null
+    return texts ? { kind: 'found', values: texts } : resolve(name, type)
+  }
+
+const unread = (reason: RefusedReason): Refused => ({ kind: 'refused', reason })
+
+/** Worth another try: the mail is not to blame. */
+const isOurs = (reason: RefusedReason): boolean => reason === 'busy' || reason === 'closed' || reason === 'crashed'
+
+const isTemporary = ({ spf, dkim, dmarc }: Authentication): boolean =>
+  dmarc.result === 'temperror' ||
+  (dmarc.result !== 'pass' && (spf.result === 'temperror' || dkim.result === 'temperror'))
+
+const NOTES: Record<RefusedReason, string> = {
+  too_large: 'The message takes more memory to read than a message may.',
+  too_deep: 'The message has parts within parts more deeply than a message may.',
+  too_many_parts: 'The message has more parts than a message may.',
+  header_too_large: 'The header is larger than a header may be.',
+  malformed: 'The message is not readable as one.',
+  timeout: 'Reading the message took longer than a message may.',
+  crashed: 'Reading the message failed again and again.',
+  busy: 'There was no time to read the message.',
+  closed: 'There was no time to read the message.',
+}
+
+const FIRST_BYTES = 32 * 1024
+const FIRST_CHARS = 500
+
+/** Who wrote and about what, of a mail that could not be read: its source has the rest. */
+function firstLines({ content, headBytes }: Source, notes: string[]): ReadArrival['mail'] {
+  const fields = readFields(content.toString('utf8', headBytes, headBytes + FIRST_BYTES))
+  const shown = (name: string): string => displayValue((valueOf(fields, name) ?? '').slice(0, FIRST_CHARS))
+  return {
+    from: [{ name: shown('from'), address: '' }],
+    sender: null,
+    replyTo: [],
+    to: [],
+    cc: [],
+    subject: shown('subject'),
+    messageId: null,
+    inReplyTo: null,
+    references: [],
+    date: null,
+    text: '',
+    html: null,
+    extractedText: '',
+    snippet: '',
+    notes,
+  }
+}
+
+async function fetchSource({ db }: World, { source_id: id, size }: Arrival): Promise<Source> {
+  const content = Buffer.allocUnsafeSlow(size)
+  let headBytes = 0
+  for (let start = 0; start < size; start += PART_BYTES) {
+    const found = await findSourcePart(db, id, { start, bytes: PART_BYTES })
+    if (!found) throw new Error(`source ${id} is gone before it was filed`)
+    found.part.copy(content, start)
+    headBytes = found.head_bytes
+  }
+  return { content, headBytes }
+}
+
+function* slicesOf(attachments: readonly AttachmentRow[]): Generator<AttachmentRow[]> {
+  let slice: AttachmentRow[] = []
+  let bytes = 0
+  for (const attachment of attachments) {
+    if (slice.length > 0 && bytes + attachment.content.length > STORED_BYTES) {
+      yield slice
+      slice = []
+      bytes = 0
+    }
+    slice.push(attachment)
+    bytes += attachment.content.length
+  }
+  if (slice.length > 0) yield slice
+}

@@ -1,0 +1,187 @@
+// A received message as a mailbox keeps it: what people read, what is new in it, what it hides, and its files. Pure: it runs in
+// the MIME thread, and every list and text of it is bounded, because it is copied to the main thread.
+import { displayValue, type HeaderField } from '../../mail/mime/headers.ts'
+import { safeFileName } from '../../mail/mime/file-name.ts'
+import type { Mailbox, ParsedAttachment, ParsedMail } from '../../mail/mime/parsed-mail.ts'
+import { extractFromHtml, extractFromText } from '../../mail/text/extract-reply.ts'
+import { type HtmlText, linesToText, readHtml } from '../../mail/text/html-text.ts'
+import { sanitiseHtml } from '../../mail/text/sanitise.ts'
+
+interface ReadAttachment {
+  /** Safe for a file system. */
+  filename: string | null
+  /** As the sender wrote it. */
+  declaredName: string | null
+  contentType: string
+  contentId: string | null
+  inline: boolean
+  content: Buffer
+}
+
+export interface ReadMail {
+  kind: 'mail'
+  headers: HeaderField[]
+  from: Mailbox[]
+  sender: Mailbox | null
+  replyTo: Mailbox[]
+  to: Mailbox[]
+  cc: Mailbox[]
+  /** Empty when there is none. */
+  subject: string
+  /** With angle brackets. */
+  messageId: string | null
+  inReplyTo: string | null
+  references: string[]
+  date: Date | null
+  text: string
+  /** Sanitised. */
+  html: string | null
+  /** New text without quote and signature. */
+  extractedText: string
+  snippet: string
+  /** What the HTML hides from a reader but a machine would read. */
+  hiddenText: string
+  attachments: ReadAttachment[]
+  /** What was cut or could not be read, for a person. */
+  notes: string[]
+}
+
+const TEXT_CHARS_MAX = 2_000_000 // ten times the longest novel's chapter; the source keeps the rest
+const HTML_READ_CHARS_MAX = 4_000_000
+const SUBJECT_CHARS_MAX = 2_000
+const SNIPPET_CHARS_MAX = 200
+const MESSAGE_ID_CHARS_MAX = 998 // a line, RFC 5322 §2.1.1
+const REFERENCES_MAX = 100
+const AUTHORS_MAX = 100
+const RECIPIENTS_MAX = 1_000
+const NAME_CHARS_MAX = 500
+
+export function readMail(mail: ParsedMail): ReadMail {
+  const notes: string[] = []
+  const body = readBody(mail, notes)
+  return {
+    kind: 'mail',
+    headers: mail.headers.map(({ name, lowerName, value }) => ({
+      name: clear(name),
+      lowerName: clear(lowerName),
+      value: clear(value),
+    })),
+    from: people(mail.from, AUTHORS_MAX, 'From', notes),
+    sender: mail.sender && person(mail.sender),
+    replyTo: people(mail.replyTo, RECIPIENTS_MAX, 'Reply-To', notes),
+    to: people(mail.to, RECIPIENTS_MAX, 'To', notes),
+    cc: people(mail.cc, RECIPIENTS_MAX, 'Cc', notes),
+    subject: displayValue(mail.subject ?? '')
+      .slice(0, SUBJECT_CHARS_MAX)
+      .toWellFormed(),
+    messageId: messageIdIn(mail.messageId),
+    inReplyTo: messageIdIn(mail.inReplyTo),
+    references: ancestors(mail.references),
+    date: mail.date,
+    ...body,
+    attachments: mail.attachments.filter(attachment => !isReportPart(attachment)).map(toAttachment),
+    notes,
+  }
+}
+
+type Body = Pick<ReadMail, 'text' | 'html' | 'extractedText' | 'snippet' | 'hiddenText'>
+
+function readBody(mail: ParsedMail, notes: string[]): Body {
+  const page = cut(mail.html ?? '', HTML_READ_CHARS_MAX, 'HTML', notes)
+  const seen: HtmlText = mail.html === null ? { lines: [], hidden: '' } : readHtml(page)
+  const clean = mail.html === null ? null : sanitiseHtml(page)
+  if (clean?.isCut) notes.push('The HTML is too large and was cut.')
+  const hasPlain = (mail.text ?? '').trim() !== ''
+  const reports = mail.attachments
+    .filter(isReportPart)
+    .map(({ content }) => content.toString('utf8', 0, REPORT_BYTES_MAX))
+  const words = hasPlain ? mail.text! : linesToText(seen.lines)
+  const text = cut(clear([words, ...reports].join('\n').trimEnd()), TEXT_CHARS_MAX, 'text', notes)
+  const extractedText = cut(clear(newText(hasPlain ? mail.text : null, seen)), TEXT_CHARS_MAX, 'text', [])
+  return {
+    text,
+    html: clean === null ? null : clear(clean.html),
+    extractedText,
+    snippet: snippetOf(extractedText || text),
+    hiddenText: clear(seen.hidden),
+  }
+}
+
+/** Where the plain text shows no history and the HTML marks some, the marks are believed. */
+function newText(plain: string | null, seen: HtmlText): string {
+  const fromHtml = () => extractFromHtml(seen.lines)
+  if (plain === null) return fromHtml().text
+  const fromPlain = extractFromText(plain.slice(0, TEXT_CHARS_MAX))
+  if (fromPlain.hasHistory || seen.lines.length === 0) return fromPlain.text
+  const other = fromHtml()
+  return other.hasHistory && other.text !== '' ? other.text : fromPlain.text
+}
+
+const REPORT_BYTES_MAX = 65_536
+
+/** Machine-readable parts of a bounce without a name: readers show them as text. */
+const isReportPart = ({ contentType, filename }: ParsedAttachment): boolean =>
+  filename === null && REPORT_TYPES.has(contentType)
+
+const REPORT_TYPES: ReadonlySet<string> = new Set([
+  'message/delivery-status',
+  'message/global-delivery-status',
+  'text/rfc822-headers',
+])
+
+function cut(text: string, charsMax: number, what: string, notes: string[]): string {
+  if (text.length <= charsMax) return text
+  notes.push(`The ${what} is longer than ${charsMax} characters and was cut.`)
+  return text.slice(0, charsMax)
+}
+
+/** PostgreSQL keeps no NUL, and no half of a surrogate pair. */
+const clear = (text: string): string => text.replaceAll('\0', '').toWellFormed()
+
+/** The addresses of links are left out: they are long, and say little. */
+export function snippetOf(text: string): string {
+  const folded = text
+    .slice(0, 10 * SNIPPET_CHARS_MAX)
+    .replaceAll(/ ?<https?:\/\/[^\s<>]*>/g, '')
+    .replaceAll(/(?:[\s\p{Cc}\p{Cf}]|\u034f)+/gu, ' ')
+    .trim()
+  return folded
+    .slice(0, SNIPPET_CHARS_MAX)
+    .toWellFormed()
+    .replace(/\ufffd$/, '')
+    .trim()
+}
+
+function people(list: readonly Mailbox[], max: number, field: string, notes: string[]): Mailbox[] {
+  if (list.length > max) notes.push(`${field} names more than ${max} addresses; the others were left out.`)
+  return list.slice(0, max).map(person)
+}
+
+const person = ({ name, address }: Mailbox): Mailbox => ({
+  name: displayValue(name).slice(0, NAME_CHARS_MAX).toWellFormed(),
+  address: clear(address),
+})
+
+/** Some clients write words beside the id, or forget the brackets. */
+function messageIdIn(value: string | null): string | null {
+  const text = clear(value ?? '').slice(0, 4 * MESSAGE_ID_CHARS_MAX)
+  const bare = /^\s*([^<>\s]+)\s*$/.exec(text)?.[1]
+  const id = /<[^<>\s]+>/.exec(text)?.[0] ?? (bare === undefined ? null : `<${bare}>`)
+  return id !== null && id.length <= MESSAGE_ID_CHARS_MAX ? id : null
+}
+
+/** The first message of the thread and the nearest ones. */
+function ancestors(references: readonly string[]): string[] {
+  const unique = [...new Set(references.map(clear))].filter(id => id.length <= MESSAGE_ID_CHARS_MAX)
+  if (unique.length <= REFERENCES_MAX) return unique
+  return [unique[0]!, ...unique.slice(1 - REFERENCES_MAX)]
+}
+
+const toAttachment = ({ filename, contentType, contentId, inline, content }: ParsedAttachment): ReadAttachment => ({
+  filename: safeFileName(filename),
+  declaredName: filename === null ? null : clear(filename),
+  contentType: /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(contentType) ? contentType : 'application/octet-stream',
+  contentId: contentId === null ? null : clear(contentId),
+  inline,
+  content,
+})

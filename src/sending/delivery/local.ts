@@ -1,0 +1,33 @@
+// Mail to inboxes of this installation goes to them without a network hop. Delivery knows them by what the mailbox half
+// lends it; recipients without an inbox go the way that mail to any other domain goes.
+import type { GatedEnvelope, Outcome, SendResult } from '../../smtp/client/outcome.ts'
+
+export interface LocalMail {
+  /** The submission that it comes from. */
+  messageId: string
+  mailFrom: string
+  recipients: readonly string[]
+  /** Final bytes, DKIM-Signature included. */
+  source: Buffer
+  smtputf8: boolean
+}
+
+export interface LocalInboxes {
+  /** Whether mail for the domain is filed here. */
+  takes(domain: string): boolean | Promise<boolean>
+  /** One answer per recipient, in their order; null where there is no inbox of that name. */
+  deliver(mail: LocalMail): Promise<(Outcome | null)[]>
+}
+
+type LocalResult = SendResult | { kind: 'no_inbox' }
+
+/** What became of each recipient, as far as it has an inbox. A pause withholds all of them. */
+export async function deliverLocally(
+  inboxes: LocalInboxes,
+  messageId: string,
+  { mayBegin, mailFrom, recipients, source, smtputf8 }: GatedEnvelope,
+): Promise<LocalResult[]> {
+  if (!(await mayBegin())) return recipients.map(() => ({ kind: 'withheld' }))
+  const answers = await inboxes.deliver({ messageId, mailFrom, recipients, source, smtputf8 })
+  return answers.map(answer => answer ?? { kind: 'no_inbox' })
+}
