@@ -1,7 +1,7 @@
 // Decoding attachments: strict base64, and no more than the limit in all.
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import { refuse } from '../../platform/refusal.ts'
-import type { SendRequest } from './contract.ts'
+import type { SendRequest } from './send-schema.ts'
 import { ATTACHMENT_BYTES_MAX } from './limits.ts'
 
 type Wanted = NonNullable<SendRequest['attachments']>[number]

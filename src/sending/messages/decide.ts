@@ -6,11 +6,12 @@ import { timeOfId } from '../../platform/ids.ts'
 import type { AuditDraft, EventDraft } from '../../platform/journal/append.ts'
 import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
 import { sameBytes } from '../../platform/secrets.ts'
-import type { SendResponse } from './contract.ts'
+import type { SendResponse } from './send-schema.ts'
 import type { DeliveryRow, QueueRow } from '../queue/enqueue.ts'
 import { RANK_STEP_MS, RECIPIENTS_MAX } from './limits.ts'
 import type { KnownKey, MessageRow, NewKey, TenantRow, UsageRow } from './queries.ts'
-import type { Recipient, Submission } from './submission.ts'
+import type { CompanionsOfBatch } from './companions.ts'
+import type { Companion, Recipient, Submission } from './submission.ts'
 import { add, current, refusalOf } from './windows.ts'
 
 /** What the database says, for a whole batch. */
@@ -26,11 +27,13 @@ export interface Known {
   pauses: PausesByAccount
   /** `tenant address` of suppressed recipients. */
   suppressed: ReadonlySet<string>
+  companions: CompanionsOfBatch
 }
 
 export type Decision =
-  | { kind: 'refused'; refusal: Refusal; events: EventDraft[] }
+  | { kind: 'refused'; refusal: Error; events: EventDraft[] }
   | { kind: 'duplicate'; response: SendResponse; events: EventDraft[] }
+  | { kind: 'kept'; response: SendResponse; events: EventDraft[]; newKey: NewKey | null; companion: Companion }
   | {
       kind: 'accepted'
       response: SendResponse
@@ -41,9 +44,10 @@ export type Decision =
       deliveries: DeliveryRow[]
       queue: QueueRow[]
       newKey: NewKey | null
+      companion: Companion | null
     }
 
-/** In this order: tenant, validation, idempotency, reject-pauses, quota and rate, suppression, holds. */
+/** In this order: tenant, validation, idempotency, reject-pauses, quota and rate, its door, suppression, holds. */
 export function decide(submission: Submission, known: Known, now: Date): Decision {
   const tenant = known.tenants.get(submission.tenantId)
   if (!tenant || tenant.account_id !== submission.accountId) return refused(notFound('tenant'))
@@ -59,6 +63,9 @@ export function decide(submission: Submission, known: Known, now: Date): Decisio
   const counters = current(tenant, now)
   const limited = refusalOf(counters, tenant, wanted.length, now)
   if (limited) return refused(limited)
+  const admission = submission.companion ? known.companions.admit(submission.companion) : null
+  if (admission?.kind === 'refuse') return refused(admission.refusal)
+  if (admission?.kind === 'keep') return keep(submission, admission.id, known)
   const firstRank = firstRankOf(tenant, now)
   const rank = new Date(firstRank + wanted.length * RANK_STEP_MS)
   known.tenants.set(tenant.tenant_id, { ...tenant, ...add(counters, wanted.length), rank })
@@ -73,7 +80,7 @@ export function decide(submission: Submission, known: Known, now: Date): Decisio
 const firstRankOf = ({ rank, head }: TenantRow, now: Date): number =>
   Math.max(rank.getTime(), Math.min(now.getTime(), head?.getTime() ?? Infinity))
 
-const refused = (refusal: Refusal, events: EventDraft[] = []): Decision => ({ kind: 'refused', refusal, events })
+const refused = (refusal: Error, events: EventDraft[] = []): Decision => ({ kind: 'refused', refusal, events })
 
 export const recipientsMaxOf = (tenant: Pick<TenantRow, 'max_recipients_per_message'>): number =>
   Math.min(tenant.max_recipients_per_message, RECIPIENTS_MAX)
@@ -137,21 +144,31 @@ interface Circumstances {
 
 function accept(submission: Submission, circumstances: Circumstances): Decision {
   const { tenant, domainId, known } = circumstances
-  const { tenantId, idempotency } = submission
   const placed = place(submission, circumstances)
   const { response } = placed
-  if (idempotency) {
-    const key = { tenant_id: tenantId, key: idempotency.key, body_hash: idempotency.bodyHash, response }
-    known.keys.set(`${tenantId} ${idempotency.key}`, key)
-  }
   return {
     kind: 'accepted',
     ...placed,
     message: messageRow(submission, domainId, tenant.sandbox),
     source: submission.source,
     entry: auditEntry(submission, response),
-    newKey: idempotency && { tenantId, key: idempotency.key, bodyHash: idempotency.bodyHash, response },
+    newKey: takeKey(submission, response, known),
+    companion: submission.companion ?? null,
   }
+}
+
+/** Its door keeps it: nothing is counted, and a repetition is answered as this one is. */
+function keep(submission: Submission, id: string, known: Known): Decision {
+  const response: SendResponse = { message_id: id, queued: 0, held: 0, suppressed: 0, duplicate: false }
+  const newKey = takeKey(submission, response, known)
+  return { kind: 'kept', response, events: [], newKey, companion: submission.companion! }
+}
+
+function takeKey({ tenantId, idempotency }: Submission, response: SendResponse, known: Known): NewKey | null {
+  if (!idempotency) return null
+  const { key, bodyHash } = idempotency
+  known.keys.set(`${tenantId} ${key}`, { tenant_id: tenantId, key, body_hash: bodyHash, response })
+  return { tenantId, key, bodyHash, response }
 }
 
 /** One object for all of them, and one per pause: the journal writes it down once. */

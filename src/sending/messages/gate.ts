@@ -11,7 +11,8 @@ import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import type { World } from '../../platform/world.ts'
-import type { SendResponse } from './contract.ts'
+import type { SendResponse } from './send-schema.ts'
+import { CompanionsOfBatch } from './companions.ts'
 import { ContendedTenants } from './contended.ts'
 import { decide, recipientsMaxOf, type Decision, type Known } from './decide.ts'
 import * as queries from './queries.ts'
@@ -39,7 +40,7 @@ type Result = SendResponse | Error | typeof CONTENDED
 /** The small lane waits for no account's lock and no tenant's counters; the large one does, and the contended one. */
 type Lane = 'small' | 'contended' | 'large'
 
-interface LookedUp extends Known {
+interface LookedUp extends Omit<Known, 'companions'> {
   isContended: (submission: Submission) => boolean
 }
 
@@ -107,7 +108,11 @@ export class Gate {
 
   async #accept(submissions: Submission[], lane: Lane): Promise<Result[]> {
     const decisions = await this.#world.db.transact(system('gate'), async tx => {
-      const { isContended, ...known } = await this.#lookUp(tx, submissions, lane)
+      const { isContended: isAway, ...lookedUp } = await this.#lookUp(tx, submissions, lane)
+      // Behind the counters, which are locked before mailboxes everywhere. The small lane waits for none of them.
+      const companions = await CompanionsOfBatch.lock(tx, submissions, lane !== 'small')
+      const known = { ...lookedUp, companions }
+      const isContended = (each: Submission): boolean => isAway(each) || !companions.isLocked(each)
       const decided = new Map<Submission, Decision>()
       for (const submission of submissions) {
         if (isContended(submission)) continue
@@ -200,7 +205,7 @@ async function lookUp(
   tx: Tx,
   submissions: readonly Submission[],
   accounts: readonly string[],
-): Promise<Omit<Known, 'tenants' | 'locked' | 'suppressed'>> {
+): Promise<Omit<Known, 'tenants' | 'locked' | 'suppressed' | 'companions'>> {
   const keyed = submissions.flatMap(({ tenantId, idempotency }) =>
     idempotency ? [{ tenantId, key: idempotency.key }] : [],
   )

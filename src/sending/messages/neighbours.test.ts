@@ -1,6 +1,7 @@
 // What one account sends costs another neither an error nor its turn.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { CallRoute } from '../../platform/http/contract.ts'
 import type { Database, Tx } from '../../platform/db/database.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
 import { newId } from '../../platform/ids.ts'
@@ -85,7 +86,7 @@ test('too many recipients for the tenant are refused before the message is compo
   const reached: Submission[] = []
   const gate = { submit: async (submission: Submission) => void reached.push(submission) }
   const [sendRoute] = messageRoutes(account.box.app.world, gate as unknown as Gate, () => 'https://sluice.test')
-  const send = (body: object) => Promise.resolve(sendRoute!.handle(callOf(account, body) as never))
+  const send = (body: object) => Promise.resolve((sendRoute as CallRoute).handle(callOf(account, body) as never))
   const allowed = many(1_000)
 
   await assert.rejects(send(message(account, { bcc: many(RECIPIENTS_MAX) })), { code: 'too_many_recipients' })

@@ -10,8 +10,8 @@ import { formatAddress } from '../../mail/address/address.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import { refuse } from '../../platform/refusal.ts'
-import type { SendRequest } from './contract.ts'
-import { decodeAttachments } from './attachments.ts'
+import type { SendRequest } from './send-schema.ts'
+import { attachmentsTooLarge, decodeAttachments } from './attachments.ts'
 import { tooManyRecipients } from './decide.ts'
 import * as limits from './limits.ts'
 import type { Recipient, RecipientKind, Submission } from './submission.ts'
@@ -29,6 +29,12 @@ interface SendOrder {
   by: Actor
   /** Base of the links in the message. */
   publicUrl: string
+  /** Files that come with it besides those of the body, such as those of a mail that is forwarded. */
+  files?: readonly Attachment[]
+  /** Told of all files that it has in the end, decoded. */
+  onFiles?: (files: readonly Attachment[]) => void
+  /** What a repetition must be the same in, where that is more than the body. */
+  sameAs?: Readonly<Record<string, unknown>>
 }
 
 export function* prepareSubmission(order: SendOrder): Generator<void, Submission> {
@@ -38,7 +44,8 @@ export function* prepareSubmission(order: SendOrder): Generator<void, Submission
   const recipients = withoutDuplicates(addressed)
   if (recipients.length === 0) throw invalid('The message has no recipient.')
   checkTexts(body)
-  const attachments = yield* attachmentsOf(body)
+  const attachments = yield* withFiles(yield* attachmentsOf(body), order.files ?? [])
+  order.onFiles?.(attachments)
   const replyTo = body.reply_to === undefined ? [] : [requireAddress(body.reply_to, 'reply_to')]
   const messageId = newId(now)
   const headers = customHeaders(body)
@@ -76,7 +83,10 @@ export function* prepareSubmission(order: SendOrder): Generator<void, Submission
     // Who receives it in secret stands in no header.
     needsSmtputf8: needsSmtputf8([from, ...replyTo, ...addressed.to, ...addressed.cc]),
     hasUnsubscribe: body.unsubscribe ?? false,
-    idempotency: order.idempotencyKey === null ? null : { key: order.idempotencyKey, bodyHash: yield* hashOf(body) },
+    idempotency:
+      order.idempotencyKey === null
+        ? null
+        : { key: order.idempotencyKey, bodyHash: yield* hashOf(order.sameAs ?? body) },
     by: order.by,
   }
 }
@@ -228,11 +238,20 @@ function* attachmentsOf({ attachments = [] }: SendRequest): Generator<void, Atta
   return yield* decodeAttachments(attachments)
 }
 
+function* withFiles(own: Attachment[], files: readonly Attachment[]): Generator<void, Attachment[]> {
+  if (files.length === 0) return own
+  yield
+  const attachments = [...own, ...files]
+  const bytes = attachments.reduce((sum, { content }) => sum + content.length, 0)
+  if (bytes > limits.ATTACHMENT_BYTES_MAX) throw attachmentsTooLarge()
+  return attachments
+}
+
 /** The key itself is not part of what must be the same. Field order is the caller's affair. */
-function* hashOf({ idempotency_key: _, ...body }: SendRequest): Generator<void, Buffer> {
+function* hashOf({ idempotency_key: _, ...body }: Readonly<Record<string, unknown>>): Generator<void, Buffer> {
   const hash = createHash('sha256')
   for (const name of Object.keys(body).toSorted()) {
-    hash.update(`${name}\n${JSON.stringify(body[name as keyof typeof body], inOrder)}\n`)
+    hash.update(`${name}\n${JSON.stringify(body[name], inOrder)}\n`)
     yield
   }
   return hash.digest()

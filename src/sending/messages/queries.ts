@@ -1,8 +1,8 @@
 // The SQL of acceptance: what the gate looks up, and what it stores. Multi-row statements; a batch is a few round
 // trips.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { prepared, sql, Sql } from '../../platform/db/sql.ts'
-import type { SendResponse } from './contract.ts'
+import { commaSeparated, prepared, sql, Sql } from '../../platform/db/sql.ts'
+import type { SendResponse } from './send-schema.ts'
 import type { Counters, Limits } from './windows.ts'
 
 export interface TenantRow extends Limits, Counters {
@@ -219,15 +219,4 @@ export const insertMessages = (tx: Tx, rows: readonly MessageRow[]): void =>
 export const insertBodies = (tx: Tx, bodies: readonly { messageId: string; source: Buffer }[]): void => {
   const rows = bodies.map(({ messageId, source }) => sql`(${messageId}::uuid, ${source}::bytea)`)
   tx.send(sql`insert into message_bodies (message_id, source) values ${commaSeparated(rows)}`)
-}
-
-const commaSeparated = (parts: readonly Sql[]): Sql => {
-  const strings: string[] = ['']
-  const values: unknown[] = []
-  parts.forEach((part, index) => {
-    strings[strings.length - 1] += (index > 0 ? ', ' : '') + part.strings[0]!
-    for (const text of part.strings.slice(1)) strings.push(text)
-    for (const bound of part.values) values.push(bound)
-  })
-  return new Sql(strings, values, false)
 }

@@ -14,12 +14,6 @@ export const listRetentionAnywhere = (db: Db): Promise<Retention[]> =>
   db.many<Retention>(sql`
     select id as account_id, body_retention_days, metadata_retention_days from accounts where not legal_hold order by id`)
 
-/** A hold that has answered stops the batches that follow; one that comes during a batch waits for its end. */
-export const lockUnlessOnHold = async (tx: Tx, accountId: string): Promise<boolean> => {
-  const account = await tx.maybe(sql`select from accounts where id = ${accountId} and not legal_hold for share`)
-  return account !== null
-}
-
 interface Old {
   accountId: string
   before: Date

@@ -1,6 +1,7 @@
 // Retention: bodies leave first, then everything else of a message and its events, each account by its own settings.
 // Legal hold stops it. Bounded batches, each a transaction, so that nothing waits long for it and a kill loses
 // nothing.
+import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import { system } from '../../platform/db/actor.ts'
 import { deleteOldEvents } from '../../platform/journal/forget.ts'
 import { inBatches } from '../../platform/work/in-batches.ts'
@@ -31,7 +32,7 @@ export async function enforceRetention(
     const before = new Date(now - metadata_retention_days * DAY_MS)
     done.bodies += await inBatches(signal, BATCH, () =>
       world.db.transact(by, async tx => {
-        if (!(await queries.lockUnlessOnHold(tx, accountId))) return 0
+        if (!(await lockUnlessOnHold(tx, accountId))) return 0
         const bodiesBefore = new Date(now - body_retention_days * DAY_MS)
         const old = await queries.listOldBodies(tx, { accountId, before: bodiesBefore, limit: BATCH })
         return queries.deleteBodies(
@@ -42,7 +43,7 @@ export async function enforceRetention(
     )
     done.messages += await inBatches(signal, BATCH, () =>
       world.db.transact(by, async tx => {
-        if (!(await queries.lockUnlessOnHold(tx, accountId))) return 0
+        if (!(await lockUnlessOnHold(tx, accountId))) return 0
         const old = await queries.listOldMessages(tx, { accountId, before, limit: BATCH })
         const ids = old.map(message => message.id)
         await Promise.all([queries.deleteBodies(tx, ids), forgetDeliveries(tx, ids)])
@@ -51,7 +52,7 @@ export async function enforceRetention(
     )
     await inBatches(signal, BATCH, () =>
       world.db.transact(by, async tx => {
-        if (!(await queries.lockUnlessOnHold(tx, accountId))) return 0
+        if (!(await lockUnlessOnHold(tx, accountId))) return 0
         return deleteOldEvents(tx, { accountId, before, limit: BATCH })
       }),
     )

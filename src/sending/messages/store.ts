@@ -25,8 +25,19 @@ export async function store(
     for (const event of decision.events) tx.record(event)
     if (decision.kind === 'accepted') tx.audit(decision.entry)
   }
-  if (accepted.length === 0) return
-  await takeKeys(tx, accepted)
+  const kept = decisions.filter(decision => decision.kind === 'kept')
+  if (accepted.length + kept.length === 0) return
+  await takeKeys(tx, [...accepted, ...kept])
+  if (accepted.length > 0) await storeAccepted(tx, accepted)
+  await storeCompanions(tx, [...accepted, ...kept], known)
+  if (isLarge) await lockLargeAppend(tx)
+  count(tx, known)
+}
+
+type Accepted = Decision & { kind: 'accepted' }
+type Kept = Decision & { kind: 'kept' }
+
+async function storeAccepted(tx: Tx, accepted: readonly Accepted[]): Promise<void> {
   queries.insertMessages(
     tx,
     accepted.map(decision => decision.message),
@@ -40,8 +51,13 @@ export async function store(
     tx,
     accepted.flatMap(({ queue }) => queue.flatMap(row => row.suspension_id ?? [])),
   )
-  if (isLarge) await lockLargeAppend(tx)
-  count(tx, known)
+}
+
+async function storeCompanions(tx: Tx, decisions: readonly (Accepted | Kept)[], known: Known): Promise<void> {
+  const stored = decisions.flatMap(({ kind, companion, response }) =>
+    companion ? [{ companion, response, isKept: kind === 'kept' }] : [],
+  )
+  if (stored.length > 0) await known.companions.store(tx, stored)
 }
 
 /**
@@ -55,7 +71,7 @@ const lockLargeAppend = async (tx: Tx): Promise<void> => {
 
 const ROWS_AT_ONCE = 1_000
 
-async function storeRecipients(tx: Tx, accepted: readonly (Decision & { kind: 'accepted' })[]): Promise<void> {
+async function storeRecipients(tx: Tx, accepted: readonly Accepted[]): Promise<void> {
   const deliveries = accepted.flatMap(decision => decision.deliveries)
   const queue = accepted.flatMap(decision => decision.queue)
   for (let start = 0; start < deliveries.length; start += ROWS_AT_ONCE) {
@@ -66,8 +82,8 @@ async function storeRecipients(tx: Tx, accepted: readonly (Decision & { kind: 'a
 }
 
 /** A twin that was accepted since we looked has the key: the whole batch is decided again. */
-async function takeKeys(tx: Tx, accepted: readonly (Decision & { kind: 'accepted' })[]): Promise<void> {
-  const keys = accepted.flatMap(({ newKey }) => newKey ?? [])
+async function takeKeys(tx: Tx, decisions: readonly (Accepted | Kept)[]): Promise<void> {
+  const keys = decisions.flatMap(({ newKey }) => newKey ?? [])
   if (keys.length === 0) return
   const taken = await queries.insertIdempotencyKeys(tx, keys, oldestKey(tx))
   if (taken < keys.length) throw collision('an idempotency key was taken meanwhile')

@@ -1,6 +1,8 @@
-// A submission: a message that somebody wants sent, checked and composed but not yet accepted. Every door (API, SMTP)
-// makes one, and the one gate takes it.
+// A submission: a message that somebody wants sent, checked and composed but not yet accepted. Every door (API, SMTP,
+// mailboxes) makes one, and the one gate takes it.
 import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { SendResponse } from './send-schema.ts'
 
 export type RecipientKind = 'to' | 'cc' | 'bcc'
 
@@ -32,4 +34,36 @@ export interface Submission {
   hasUnsubscribe: boolean
   idempotency: { key: string; bodyHash: Buffer } | null
   by: Actor
+  /** Rows of its door that are stored with it. */
+  companion?: Companion
+}
+
+/** What a door wants stored in the transaction that accepts its submission, and not otherwise. */
+export interface Companion {
+  /** What its rows belong to. Keys are locked in their order, so that no two batches wait for each other. */
+  lockKey: string
+  keeper: CompanionKeeper
+}
+
+/** One for each kind of companion. */
+export interface CompanionKeeper {
+  /** Locks their keys; where it does not wait, without those that another transaction has locked. */
+  lock(tx: Tx, companions: readonly Companion[], options: { waits: boolean }): Promise<LockedCompanions>
+}
+
+export interface LockedCompanions {
+  isLocked(companion: Companion): boolean
+  /**
+   * Asked of each submission that nothing else stands against, in their order. `keep`: its door keeps it, and nothing is
+   * sent; it is answered with this id as the id of a message.
+   */
+  admit(companion: Companion): { kind: 'send' } | { kind: 'keep'; id: string } | { kind: 'refuse'; refusal: Error }
+  store(tx: Tx, stored: readonly StoredCompanion[]): Promise<void>
+}
+
+export interface StoredCompanion {
+  companion: Companion
+  response: SendResponse
+  /** Nothing is sent. */
+  isKept: boolean
 }

@@ -1,0 +1,61 @@
+// Approving a mail that waits. What leaves is what was shown: the source and the recipients are those that were hashed when
+// the approval was asked for. Everything else is asked anew: the inbox, its allowed recipients, pauses and limits.
+import type { Actor } from '../../platform/db/actor.ts'
+import { newId } from '../../platform/ids.ts'
+import type { KeyPrincipal } from '../../platform/principal.ts'
+import { notFound, refuse } from '../../platform/refusal.ts'
+import { sameBytes } from '../../platform/secrets.ts'
+import type { World } from '../../platform/world.ts'
+import type { Gate } from '../../sending/messages/gate.ts'
+import { mailboxKeeper } from '../compose/keeper.ts'
+import { contentHash } from '../compose/mail.ts'
+import { alreadyDecided, type ApprovalCompanion } from './companion.ts'
+import type { Approval } from './contract.ts'
+import { presentApproval } from './present.ts'
+import { findHeldContent, requireApproval } from './queries.ts'
+
+export async function approve(
+  world: World,
+  gate: Gate,
+  { by, caller, id }: { by: Actor; caller: KeyPrincipal; id: string },
+): Promise<Approval> {
+  const approval = await requireApproval(world.db, caller.reach, id)
+  if (approval.requested_key_id === caller.keyId) {
+    throw refuse('forbidden', 'The key that asked for this approval cannot give it.')
+  }
+  if (approval.status !== 'pending') throw alreadyDecided(approval.status)
+  const held = await findHeldContent(world.db, approval.id)
+  if (!held) throw notFound('approval')
+  const { envelope, source } = held
+  if (!sameBytes(contentHash(envelope, source), held.content_hash)) {
+    throw refuse(
+      'conflict',
+      'What is stored is not what the approval was asked for. Reject it, and send the mail anew.',
+    )
+  }
+  const companion: ApprovalCompanion = {
+    kind: 'approval',
+    lockKey: approval.inbox_id,
+    keeper: mailboxKeeper,
+    approvalId: approval.id,
+    envelope,
+    decidedBy: { type: by.type, id: by.id, name: by.name },
+  }
+  await gate.submit({
+    ...envelope,
+    messageId: newId(world.clock.now()),
+    accountId: approval.account_id,
+    tenantId: approval.tenant_id,
+    // Of the key that asked: a pause of that key holds what it sends.
+    apiKeyId: approval.requested_key_id,
+    credentialId: null,
+    tags: [],
+    metadata: {},
+    source,
+    hasUnsubscribe: false,
+    idempotency: null,
+    by,
+    companion,
+  })
+  return presentApproval(await requireApproval(world.db, caller.reach, id))
+}

@@ -1,0 +1,70 @@
+// An approval at the gate: it is decided in the transaction that accepts the mail. Whoever comes second finds it decided, and
+// a crash leaves it pending with nothing sent, or approved with the mail accepted.
+import type { Tx } from '../../platform/db/database.ts'
+import { notFound, refuse } from '../../platform/refusal.ts'
+import type { SendResponse } from '../../sending/messages/send-schema.ts'
+import type { Companion } from '../../sending/messages/submission.ts'
+import { recipientRefusal } from '../compose/policy-reasons.ts'
+import type { Envelope } from '../compose/mail.ts'
+import { statusOf } from '../compose/status.ts'
+import { updateSentMessage } from '../messages/insert.ts'
+import type { LockedInbox } from '../inboxes/lock.ts'
+import { listApprovalStates, updateApproved, type Requester } from './queries.ts'
+
+export interface ApprovalCompanion extends Companion {
+  kind: 'approval'
+  approvalId: string
+  envelope: Envelope
+  decidedBy: Requester
+}
+
+export type PendingApproval = Awaited<ReturnType<typeof listApprovalStates>>[number]
+
+export async function loadApprovals(
+  tx: Tx,
+  companions: readonly ApprovalCompanion[],
+): Promise<ReadonlyMap<string, PendingApproval>> {
+  if (companions.length === 0) return new Map()
+  const rows = await listApprovalStates(
+    tx,
+    companions.map(({ approvalId }) => approvalId),
+  )
+  return new Map(rows.map(row => [row.id, row]))
+}
+
+export function admitApproval(
+  { approvalId, envelope }: ApprovalCompanion,
+  approvals: ReadonlyMap<string, PendingApproval>,
+  { inbox, now }: { inbox: LockedInbox; now: Date },
+): Error | null {
+  const approval = approvals.get(approvalId)
+  if (!approval) return notFound('approval')
+  if (approval.status !== 'pending') return alreadyDecided(approval.status)
+  if (approval.expires_at <= now) return alreadyDecided('expired')
+  return recipientRefusal(inbox.policy, envelope.recipients)
+}
+
+export const alreadyDecided = (status: string) =>
+  refuse('already_decided', `This approval is decided already: ${status}.`)
+
+export async function storeApproved(
+  tx: Tx,
+  { approvalId, decidedBy }: ApprovalCompanion,
+  { inbox, response, approval }: { inbox: LockedInbox; response: SendResponse; approval: PendingApproval },
+): Promise<void> {
+  await updateApproved(tx, approvalId, decidedBy)
+  const { id, thread_id, subject, snippet, to_list } = await updateSentMessage(tx, {
+    id: approval.inbox_message_id,
+    status: statusOf(response),
+    submissionId: response.message_id,
+  })
+  const about = { accountId: inbox.account_id, tenantId: inbox.tenant_id, inboxId: inbox.id }
+  const named = { message_id: id, thread_id, submission_id: response.message_id }
+  tx.record({ type: 'approval.approved', ...about, data: { approval_id: approvalId, ...named } })
+  tx.record({
+    type: 'message.sent',
+    ...about,
+    data: { ...named, to: to_list, subject, snippet, status: statusOf(response) },
+  })
+  tx.record({ type: 'thread.updated', ...about, data: { thread_id } })
+}

@@ -1,0 +1,170 @@
+// All SQL over approvals; the only writer of that table. A transaction that writes holds the lock of the inbox.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+import type { Envelope } from '../compose/mail.ts'
+import type { Reason } from '../compose/policy-reasons.ts'
+import { storableJson } from '../storable.ts'
+
+type ApprovalStatus = 'pending' | 'approved' | 'rejected' | 'sent'
+
+export interface Requester {
+  type: string
+  id: string | null
+  name: string
+}
+
+interface NewApproval {
+  id: string
+  account_id: string
+  tenant_id: string
+  inbox_id: string
+  inbox_message_id: string
+  reasons: readonly Reason[]
+  requested_by: Requester
+  requested_key_id: string | null
+  envelope: Envelope
+  /** Hexadecimal. */
+  content_hash: string
+  expires_at: Date
+}
+
+export async function insertApprovals(tx: Tx, approvals: readonly NewApproval[]): Promise<void> {
+  await tx.run(prepared`
+    insert into approvals (id, account_id, tenant_id, inbox_id, inbox_message_id, status, reasons, requested_by,
+      requested_key_id, envelope, content_hash, created_at, expires_at)
+    select id, account_id, tenant_id, inbox_id, inbox_message_id, 'pending', reasons, requested_by, requested_key_id,
+      envelope, decode(content_hash, 'hex'), ${tx.now}, expires_at
+    from json_to_recordset(${storableJson(approvals)}::json) as a (id uuid, account_id uuid, tenant_id uuid,
+      inbox_id uuid, inbox_message_id uuid, reasons jsonb, requested_by jsonb, requested_key_id uuid, envelope jsonb,
+      content_hash text, expires_at timestamptz)`)
+}
+
+export interface StoredApproval {
+  id: string
+  account_id: string
+  tenant_id: string
+  inbox_id: string
+  inbox_message_id: string
+  status: ApprovalStatus
+  reasons: Reason[]
+  requested_by: Requester
+  requested_key_id: string | null
+  decided_by: Requester | null
+  decided_at: Date | null
+  created_at: Date
+  expires_at: Date
+  from_text: string
+  to_list: string[]
+  cc_list: string[]
+  bcc_list: string[]
+  subject: string
+  snippet: string
+  text: string | null
+  has_attachments: boolean
+  thread_id: string
+  message_id: string | null
+}
+
+/** Of the text; the message itself has the rest. */
+const PREVIEW_CHARS_MAX = 20_000
+
+const columns = (textChars: number) => sql`a.id, a.account_id, a.tenant_id, a.inbox_id, a.inbox_message_id, a.status,
+  a.reasons, a.requested_by, a.requested_key_id, a.decided_by, a.decided_at, a.created_at, a.expires_at, m.from_text,
+  m.to_list, m.cc_list, m.bcc_list, m.subject, m.snippet, left(t.text, ${textChars}::int) as text, m.has_attachments,
+  m.thread_id, m.message_id`
+
+const joined = sql`approvals a join inbox_messages m on m.id = a.inbox_message_id join folders f on f.id = m.folder_id
+  join inboxes i on i.id = a.inbox_id left join source_texts t on t.source_id = m.source_id`
+
+/** With its mail: what is in an emptied folder or a deleted inbox is gone. */
+const reachable = (reach: Reach) =>
+  sql`f.discarded_at is null and i.deleted_at is null and ${within(reach, {
+    account: sql`a.account_id`,
+    tenant: sql`a.tenant_id`,
+    inbox: sql`a.inbox_id`,
+  })}`
+
+export async function requireApproval(db: Db, reach: Reach, id: string): Promise<StoredApproval> {
+  const approval = await db.maybe<StoredApproval>(prepared`
+    select ${columns(PREVIEW_CHARS_MAX)} from ${joined} where a.id = ${id} and ${reachable(reach)}`)
+  if (!approval) throw notFound('approval')
+  return approval
+}
+
+interface Page {
+  inboxId: string
+  status: ApprovalStatus | null
+  after: string | null
+  limit: number
+}
+
+/** In lists the preview is short. */
+const LISTED_CHARS_MAX = 500
+
+export const listApprovals = (
+  db: Pick<Db, 'many'>,
+  reach: Reach,
+  { inboxId, status, after, limit }: Page,
+): Promise<StoredApproval[]> =>
+  db.many<StoredApproval>(prepared`
+    select ${columns(LISTED_CHARS_MAX)} from ${joined}
+    where ${all([
+      sql`a.inbox_id = ${inboxId}`,
+      reachable(reach),
+      status !== null && sql`a.status = ${status}`,
+      after !== null && sql`a.id < ${after}`,
+    ])}
+    order by a.id desc limit ${limit}`)
+
+/** What an approved mail consists of. */
+export const findHeldContent = (
+  db: Db,
+  id: string,
+): Promise<{ envelope: Envelope; content_hash: Buffer; source: Buffer } | null> =>
+  db.maybe(prepared`
+    select a.envelope, a.content_hash, s.content as source
+    from approvals a join inbox_messages m on m.id = a.inbox_message_id join mail_sources s on s.id = m.source_id
+    where a.id = ${id}`)
+
+/** As they are under the lock of their inboxes. */
+export const listApprovalStates = (
+  tx: Tx,
+  ids: readonly string[],
+): Promise<{ id: string; status: ApprovalStatus; inbox_message_id: string; thread_id: string; expires_at: Date }[]> =>
+  tx.many(prepared`
+    select a.id, a.status, a.inbox_message_id, m.thread_id, a.expires_at
+    from approvals a join inbox_messages m on m.id = a.inbox_message_id join folders f on f.id = m.folder_id
+    where a.id = any(${bareArray(ids)}::uuid[]) and f.discarded_at is null`)
+
+export async function updateApproved(tx: Tx, id: string, by: Requester): Promise<void> {
+  await tx.run(prepared`
+    update approvals set status = 'approved', decided_by = ${by}, decided_at = ${tx.now}
+    where id = ${id} and status = 'pending'`)
+}
+
+/** Those that were pending. `reason` is added to why they waited. */
+export const updateRejected = (
+  tx: Tx,
+  ids: readonly string[],
+  { by, reason }: { by: Requester; reason: Reason | null },
+): Promise<{ id: string; inbox_message_id: string }[]> =>
+  tx.many(prepared`
+    update approvals set status = 'rejected', decided_by = ${by}, decided_at = ${tx.now},
+      reasons = reasons || ${JSON.stringify(reason === null ? [] : [reason])}::jsonb
+    where id = any(${bareArray(ids)}::uuid[]) and status = 'pending'
+    returning id, inbox_message_id`)
+
+export const updateSent = (tx: Tx, ids: readonly string[]): Promise<number> =>
+  tx.run(prepared`
+    update approvals set status = 'sent' where id = any(${bareArray(ids)}::uuid[]) and status = 'approved'`)
+
+export const listExpiredAnywhere = (
+  db: Db,
+  now: Date,
+  limit: number,
+): Promise<{ id: string; inbox_id: string; account_id: string; tenant_id: string }[]> =>
+  db.many(prepared`
+    select id, inbox_id, account_id, tenant_id from approvals
+    where status = 'pending' and expires_at <= ${now} order by expires_at limit ${limit}`)

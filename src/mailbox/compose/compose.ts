@@ -1,0 +1,228 @@
+// Out of a mailbox there is one act, whatever the door: new mail, reply, forward, draft, schedule, MCP. The mail is written and
+// inspected, the policy of the inbox asked, and the gate takes it with the rows of the mailbox; or it waits for an approval.
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
+import { formatAddress } from '../../mail/address/address.ts'
+import type { Attachment } from '../../mail/mime/attachment.ts'
+import type { Actor } from '../../platform/db/actor.ts'
+import { newId } from '../../platform/ids.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { refuse } from '../../platform/refusal.ts'
+import { runAtOnce } from '../../platform/slices.ts'
+import type { World } from '../../platform/world.ts'
+import type { SendRequest, SendResponse } from '../../sending/messages/send-schema.ts'
+import { tenantDisabled } from '../../sending/messages/decide.ts'
+import { prepareSubmission } from '../../sending/messages/prepare.ts'
+import type { Submission } from '../../sending/messages/submission.ts'
+import type { FindInbox } from '../inboxes/look-up.ts'
+import { policyOf, type Policy } from '../inboxes/policy.ts'
+import { findComposed } from '../messages/insert.ts'
+import type { Composed, ComposeRequest } from './compose-schema.ts'
+import { inspect } from './inspect.ts'
+import { inboxPaused, mailboxKeeper, type Alongside, type MailCompanion } from './keeper.ts'
+import { listed, type ComposedMail } from './mail.ts'
+import { filesOf, requireOriginal, textsOf, type Original } from './original.ts'
+import { observed, reasonsToHold, recipientRefusal } from './policy-reasons.ts'
+import type { Composing } from './composing.ts'
+import { taintedTextsFor } from './taint.ts'
+import { write, type Kind, type Written } from './write.ts'
+
+/** On whose behalf: a key that calls, or that asked for a draft to be sent later. */
+export interface Requester {
+  keyId: string | null
+  name: string
+  reach: Reach
+}
+
+export interface ComposeOrder {
+  by: Actor
+  caller: Requester
+  inboxId: string
+  kind: Kind
+  /** What is answered or forwarded. */
+  originalId?: string
+  body: ComposeRequest
+  /** Besides those of the body, already decoded: those of a draft. */
+  files?: readonly Attachment[]
+  idempotencyKey?: string
+  alongside?: Alongside
+}
+
+type Inbox = Awaited<ReturnType<FindInbox>>
+
+export async function compose(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
+  const { caller } = order
+  const inbox = await composing.requireInbox(caller.reach, order.inboxId)
+  try {
+    if (inbox.status === 'paused') throw inboxPaused()
+    const companion = await prepare(world, composing, { order, inbox })
+    const response = await composing.gate.submit({ ...companion.mail.submission, companion })
+    return response.duplicate ? await firstResult(world, caller, response) : companion.result!
+  } catch (refusal) {
+    // That a tenant cannot send at all is said before what is wrong with the message.
+    const { status } = await requireTenantInReach(world.db, { ...caller.reach, inboxId: null }, inbox.tenant_id)
+    throw status === 'disabled' ? tenantDisabled() : refusal
+  }
+}
+
+interface Preparing {
+  order: ComposeOrder
+  inbox: Inbox
+}
+
+async function prepare(world: World, composing: Composing, { order, inbox }: Preparing): Promise<MailCompanion> {
+  const { caller, kind, body, by } = order
+  const policy = policyOf(inbox.policy)
+  const original = order.originalId === undefined ? null : await requireOriginalOf(world, order, inbox)
+  const texts = original && needsTexts(order) ? await textsOf(world.db, original) : null
+  const forwarded = kind === 'forward' && original ? await filesOf(world.db, original, texts) : []
+  const files = [...(order.files ?? []), ...forwarded]
+  const written = write({ kind, body, ownAddress: inbox.address, original, texts })
+  const { submission, attachments } = await submissionOf(world, composing, { order, inbox, written, files })
+  const refusal = recipientRefusal(policy, submission.recipients)
+  if (refusal) throw refusal
+  const mail = await inspected(world, { submission, written, files: attachments, original, policy, inbox, order })
+  const isTainted = original !== null && original.isTainted
+  return {
+    kind: 'mail',
+    lockKey: inbox.id,
+    keeper: mailboxKeeper,
+    mail,
+    reasons: reasonsToHold(policy, { isTainted, inspected: mail.inspected }),
+    requestedBy: { type: by.type, id: caller.keyId, name: caller.name },
+    by,
+    alongside: order.alongside ?? null,
+    result: null,
+  }
+}
+
+/** The original of a reply in another inbox is none that this one could answer. */
+async function requireOriginalOf(world: World, { caller, originalId }: ComposeOrder, inbox: Inbox): Promise<Original> {
+  const original = await requireOriginal(world.db, caller.reach, originalId!)
+  if (original.inboxId !== inbox.id) throw refuse('invalid_request', 'The message is in another inbox.')
+  return original
+}
+
+const needsTexts = ({ kind, body }: ComposeOrder): boolean =>
+  kind === 'forward' || (kind === 'reply' && body.text === undefined && body.html === undefined)
+
+interface Sendable extends Preparing {
+  written: Written
+  files: readonly Attachment[]
+}
+
+async function submissionOf(
+  world: World,
+  { publicUrl, slices }: Composing,
+  { order, inbox, written, files }: Sendable,
+): Promise<{ submission: Submission; attachments: readonly Attachment[] }> {
+  const { caller, body, by, kind, originalId } = order
+  const { to, cc, bcc, subject, text, html, headers } = written
+  const request: SendRequest = {
+    from: formatAddress({ name: inbox.display_name, address: inbox.address }),
+    to: [...to],
+    cc: [...cc],
+    bcc: [...bcc],
+    subject,
+    ...(text === null ? {} : { text }),
+    ...(html === null ? {} : { html }),
+    headers,
+    ...(body.attachments ? { attachments: body.attachments } : {}),
+  }
+  let attachments: readonly Attachment[] = []
+  const work = prepareSubmission({
+    body: request,
+    accountId: inbox.account_id,
+    tenantId: inbox.tenant_id,
+    apiKeyId: caller.keyId,
+    idempotencyKey: order.idempotencyKey ?? null,
+    now: world.clock.now(),
+    by,
+    publicUrl: publicUrl(),
+    files,
+    onFiles: all => void (attachments = all),
+    sameAs: { ...body, compose: { kind, inbox: inbox.id, original: originalId ?? null } },
+  })
+  const isSmall =
+    sizeOf(request, files) <= SMALL_CHARS_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX
+  const submission = isSmall ? runAtOnce(work) : await slices.run(work, [inbox.account_id, inbox.tenant_id])
+  return { submission, attachments }
+}
+
+/** Preparing a larger one takes more than a millisecond or two of the main thread. */
+const SMALL_CHARS_MAX = 256 * 1024
+const SMALL_RECIPIENTS_MAX = 200
+
+export const sizeOf = (
+  {
+    subject = '',
+    text = '',
+    html = '',
+    attachments = [],
+  }: Pick<SendRequest, 'subject' | 'text' | 'html' | 'attachments'>,
+  files: readonly Attachment[] = [],
+): number =>
+  attachments.reduce((sum, { content }) => sum + content.length, subject.length + text.length + html.length) +
+  files.reduce((sum, { content }) => sum + content.length, 0)
+
+interface Inspecting extends Preparing {
+  submission: Submission
+  written: Written
+  files: readonly Attachment[]
+  original: Original | null
+  policy: Policy
+}
+
+async function inspected(world: World, inspecting: Inspecting): Promise<ComposedMail> {
+  const { submission, written, files, original, policy, inbox } = inspecting
+  const now = world.clock.now()
+  const tainted =
+    policy.require_approval_on_taint && !original?.isTainted
+      ? await taintedTextsFor(world.db, { inbox, submission, written, now })
+      : { isJoining: false, texts: [] }
+  const found = await inspect(world, {
+    subject: written.subject,
+    text: written.text,
+    html: written.html,
+    ownText: written.text === null ? null : written.ownText,
+    wantsFindings: policy.dlp !== 'off',
+    tainted: tainted.texts,
+    files,
+    found: {
+      addresses: { from: [submission.fromHeader], to: listed([...written.to, ...written.cc]) },
+      attachmentNames: files.flatMap(({ filename }) => filename ?? []),
+    },
+    owner: inbox.account_id,
+  })
+  const repeatsTainted = found.repeatsTainted || tainted.isJoining
+  return {
+    id: newId(now),
+    sourceId: newId(now),
+    at: now,
+    submission,
+    written,
+    inspected: { ...found, repeatsTainted },
+    files,
+    original,
+    shield: observed(policy, found),
+  }
+}
+
+/** What the request with this key was answered first. */
+async function firstResult(world: World, { reach }: Requester, response: SendResponse): Promise<Composed> {
+  const row = await findComposed(world.db, reach, response.message_id)
+  if (!row) throw refuse('idempotency_conflict', 'This idempotency key was used for a mail that no longer exists.')
+  const { queued, held, suppressed } = response
+  return {
+    id: row.id,
+    inbox_id: row.inbox_id,
+    thread_id: row.thread_id,
+    status: row.message_id === null ? 'held' : queued > 0 ? 'queued' : held > 0 ? 'held' : 'suppressed',
+    message_id: row.message_id,
+    approval_id: row.approval_id,
+    scheduled_at: null,
+    queued,
+    held,
+    suppressed,
+    duplicate: true,
+  }
+}

@@ -1,0 +1,194 @@
+// Filing what was composed: the mails of a batch in their threads, in `sent`, with texts, counts and events, and for those
+// that wait the approval. The caller holds the locks of the inboxes.
+import { safeFileName } from '../../mail/mime/file-name.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { followIndexes } from '../../platform/db/planner.ts'
+import { newId } from '../../platform/ids.ts'
+import { requestApprovals } from '../approvals/request.ts'
+import { addToFolders, findSystemFolders } from '../folders/counts.ts'
+import { insertSentMessages, listThreadsOf, type SentRow } from '../messages/insert.ts'
+import { insertWords } from '../search/insert-words.ts'
+import { insertSources, storeNewTexts, type SourceText } from '../sources/store.ts'
+import { saveFiled, type FiledThread } from '../threads/file.ts'
+import { joinThreads, type Joined, type Joining } from '../threads/join.ts'
+import type { Composed } from './compose-schema.ts'
+import type { Filed } from './keeper.ts'
+import { listed, participantsOf, type ComposedMail } from './mail.ts'
+import { statusOf } from './status.ts'
+
+export async function fileMails(tx: Tx, filed: readonly Filed[]): Promise<void> {
+  const mails = filed.map(({ companion }) => companion.mail)
+  followIndexes(tx)
+  insertSources(
+    tx,
+    mails.map(({ sourceId, submission }) => ({ id: sourceId, content: submission.source, headBytes: 0 })),
+  )
+  // Issued together: the connection is pipelined, and what is written travels with what is read.
+  const [folders, joined] = await Promise.all([
+    findSystemFolders(tx, [...new Set(filed.map(({ inbox }) => inbox.id))]),
+    join(tx, filed),
+    storeNewTexts(tx, filed.map(textOf)),
+  ])
+  saveFiled(tx, threadsOf(filed, joined))
+  insertSentMessages(
+    tx,
+    filed.map((each, at) => rowOf(each, joined[at]!, folders.get(each.inbox.id)!.sent)),
+  )
+  insertWords(
+    tx,
+    filed.map(({ companion: { mail }, inbox }) => ({
+      messageId: mail.id,
+      inboxId: inbox.id,
+      words: mail.inspected.words,
+    })),
+  )
+  addToFolders(
+    tx,
+    filed.map(({ inbox }) => ({ folderId: folders.get(inbox.id)!.sent, total: 1, unread: 0, blocked: 0 })),
+  )
+  const held = filed.filter(({ approvalId }) => approvalId !== null)
+  if (held.length > 0) await requestApprovals(tx, held)
+  filed.forEach((each, at) => {
+    const { threadId } = joined[at]!
+    each.companion.result = resultOf(each, threadId)
+    record(tx, each, threadId)
+  })
+}
+
+const textOf = ({ companion: { mail }, inbox }: Filed): SourceText => ({
+  sourceId: mail.sourceId,
+  accountId: inbox.account_id,
+  authenticationResults: '',
+  text: mail.inspected.text,
+  html: mail.inspected.html,
+  extractedText: mail.inspected.ownText,
+  notes: [],
+  attachments: mail.files.map(({ filename, contentType, contentId, inline, content }, n) => ({
+    id: newId(mail.at),
+    n,
+    filename: safeFileName(filename),
+    contentType: contentType?.split(';')[0]?.trim().toLowerCase() || 'application/octet-stream',
+    contentId: contentId === null ? null : contentId.replace(/^<(.*)>$/, '$1'),
+    isInline: inline,
+    content,
+  })),
+})
+
+async function join(tx: Tx, filed: readonly Filed[]): Promise<Joined[]> {
+  const continued = await threadsContinued(tx, filed)
+  return joinThreads(
+    tx,
+    filed.map(each => joiningOf(each, continued)),
+  )
+}
+
+/** A reply stays in the thread of what it answers, also where that has no id to refer to. Threads may have become one. */
+async function threadsContinued(tx: Tx, filed: readonly Filed[]): Promise<ReadonlyMap<string, string>> {
+  const ids = filed.flatMap(({ companion: { mail } }) => mail.original?.id ?? [])
+  if (ids.length === 0) return new Map()
+  return new Map((await listThreadsOf(tx, ids)).map(row => [row.id, row.thread_id]))
+}
+
+const joiningOf = ({ companion: { mail }, inbox }: Filed, continued: ReadonlyMap<string, string>): Joining => ({
+  inboxId: inbox.id,
+  rfcId: mail.submission.rfcMessageId,
+  references: referencesOf(mail),
+  subject: mail.written.subject,
+  participants: participantsOf(mail),
+  at: mail.at,
+  continues: mail.original && (continued.get(mail.original.id) ?? null),
+})
+
+const referencesOf = ({ written: { headers } }: ComposedMail): string[] => headers['References']?.split(' ') ?? []
+
+function threadsOf(filed: readonly Filed[], joined: readonly Joined[]): FiledThread[] {
+  const threads = new Map<string, FiledThread>()
+  filed.forEach(({ companion: { mail }, inbox }, at) => {
+    const { threadId, isNew, subjectKey } = joined[at]!
+    const participants = participantsOf(mail)
+    const before = threads.get(threadId)
+    threads.set(threadId, {
+      id: threadId,
+      isNew,
+      accountId: inbox.account_id,
+      tenantId: inbox.tenant_id,
+      inboxId: inbox.id,
+      subject: before?.subject ?? mail.written.subject,
+      subjectKey: before?.subjectKey ?? subjectKey,
+      participants: before ? [...new Set([...before.participants, ...participants])] : participants,
+      messages: (before?.messages ?? 0) + 1,
+      unread: 0,
+      visible: (before?.visible ?? 0) + 1,
+      lastMessageAt: before && before.lastMessageAt > mail.at ? before.lastMessageAt : mail.at,
+      taintReasons: [],
+    })
+  })
+  return [...threads.values()]
+}
+
+function rowOf(
+  { companion: { mail }, inbox, response, approvalId }: Filed,
+  { threadId }: Joined,
+  folderId: string,
+): SentRow {
+  const { submission, written, inspected } = mail
+  return {
+    id: mail.id,
+    account_id: inbox.account_id,
+    tenant_id: inbox.tenant_id,
+    inbox_id: inbox.id,
+    thread_id: threadId,
+    folder_id: folderId,
+    source_id: mail.sourceId,
+    from_text: submission.fromHeader,
+    from_address: submission.sender.toLowerCase(),
+    to_list: listed(written.to),
+    cc_list: listed(written.cc),
+    bcc_list: listed(written.bcc),
+    subject: written.subject,
+    snippet: inspected.snippet,
+    rfc_message_id: submission.rfcMessageId,
+    in_reply_to: written.headers['In-Reply-To'] ?? null,
+    reference_ids: referencesOf(mail),
+    date: mail.at,
+    received_at: mail.at,
+    size: submission.source.length,
+    has_attachments: mail.files.length > 0,
+    shield: mail.shield,
+    status: approvalId === null ? statusOf(response) : 'held',
+    approval_id: approvalId,
+    message_id: approvalId === null ? response.message_id : null,
+  }
+}
+
+const resultOf = ({ companion: { mail }, inbox, response, approvalId }: Filed, threadId: string): Composed => ({
+  id: mail.id,
+  inbox_id: inbox.id,
+  thread_id: threadId,
+  status: approvalId === null ? statusOf(response) : 'held',
+  message_id: approvalId === null ? response.message_id : null,
+  approval_id: approvalId,
+  scheduled_at: null,
+  queued: response.queued,
+  held: response.held,
+  suppressed: response.suppressed,
+  duplicate: false,
+})
+
+function record(tx: Tx, { companion: { mail, result }, inbox, approvalId }: Filed, threadId: string): void {
+  const about = { accountId: inbox.account_id, tenantId: inbox.tenant_id, inboxId: inbox.id }
+  const { written, inspected } = mail
+  if (approvalId === null) {
+    const data = {
+      message_id: mail.id,
+      thread_id: threadId,
+      submission_id: result!.message_id,
+      to: listed(written.to),
+      subject: written.subject,
+      snippet: inspected.snippet,
+      status: result!.status,
+    }
+    tx.record({ type: 'message.sent', ...about, data })
+  }
+  tx.record({ type: 'thread.updated', ...about, data: { thread_id: threadId } })
+}

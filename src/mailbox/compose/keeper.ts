@@ -1,0 +1,183 @@
+// Composed mail at the gate. The mailbox is locked before anything is decided; then its status, its policy and its hourly
+// cap are asked once more, exactly; then the mail is filed in the transaction that accepts it, or that holds it for approval.
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { newId } from '../../platform/ids.ts'
+import { notFound, refuse } from '../../platform/refusal.ts'
+import type {
+  Companion,
+  CompanionKeeper,
+  LockedCompanions,
+  StoredCompanion,
+} from '../../sending/messages/submission.ts'
+import type { SendResponse } from '../../sending/messages/send-schema.ts'
+import { lockFreeInboxes, lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
+import {
+  admitApproval,
+  loadApprovals,
+  storeApproved,
+  type ApprovalCompanion,
+  type PendingApproval,
+  alreadyDecided,
+} from '../approvals/companion.ts'
+import type { Composed } from './compose-schema.ts'
+import { addToSendCounts, listSendCounts } from './count-queries.ts'
+import { fileMails } from './file.ts'
+import type { ComposedMail } from './mail.ts'
+import { recipientRefusal, type Reason } from './policy-reasons.ts'
+
+/** Rows of another feature that change in the same transaction, such as the draft that is sent. */
+export interface Alongside {
+  /** What they are: of several mails with one key the first that is admitted goes. */
+  key: string
+  /** Locks them, and says why the mail may not go. */
+  check(tx: Tx): Promise<Error | null>
+  store(tx: Tx): Promise<void>
+}
+
+export interface MailCompanion extends Companion {
+  kind: 'mail'
+  mail: ComposedMail
+  /** Why its content has to wait for a person. */
+  reasons: readonly Reason[]
+  requestedBy: { type: string; id: string | null; name: string }
+  by: Actor
+  alongside: Alongside | null
+  /** Written by the transaction that stores it. */
+  result: Composed | null
+}
+
+type AnyCompanion = MailCompanion | ApprovalCompanion
+
+export interface Filed {
+  companion: MailCompanion
+  inbox: LockedInbox
+  response: SendResponse
+  /** Set: it waits for this approval. */
+  approvalId: string | null
+  reasons: readonly Reason[]
+}
+
+export const mailboxKeeper: CompanionKeeper = {
+  lock: async (tx, companions, { waits }) => {
+    const own = companions as readonly AnyCompanion[]
+    const ids = [...new Set(own.map(({ lockKey }) => lockKey))].toSorted()
+    const inboxes = await (waits ? lockInboxes(tx, ids) : lockFreeInboxes(tx, ids))
+    const locked = new LockedMailboxes(tx, { inboxes, waits })
+    await locked.load(own)
+    return locked
+  },
+}
+
+class LockedMailboxes implements LockedCompanions {
+  readonly #tx: Tx
+  readonly #waits: boolean
+  readonly #inboxes: ReadonlyMap<string, LockedInbox>
+  readonly #sent = new Map<string, number>()
+  readonly #newlySent = new Map<string, number>()
+  readonly #obstacles = new Map<AnyCompanion, Error>()
+  readonly #admitted = new Set<string>()
+  readonly #reasons = new Map<AnyCompanion, readonly Reason[]>()
+  #approvals: ReadonlyMap<string, PendingApproval> = new Map()
+
+  constructor(tx: Tx, { inboxes, waits }: { inboxes: readonly LockedInbox[]; waits: boolean }) {
+    this.#tx = tx
+    this.#waits = waits
+    this.#inboxes = new Map(inboxes.map(inbox => [inbox.id, inbox]))
+  }
+
+  async load(companions: readonly AnyCompanion[]): Promise<void> {
+    const capped = [...this.#inboxes.values()].filter(({ policy }) => policy.max_send_per_hour !== null)
+    if (capped.length > 0) {
+      const ids = capped.map(({ id }) => id)
+      for (const { inbox_id, count } of await listSendCounts(this.#tx, ids, hourOf(this.#tx)))
+        this.#sent.set(inbox_id, count)
+    }
+    const reachable = companions.filter(({ lockKey }) => this.#inboxes.has(lockKey))
+    this.#approvals = await loadApprovals(
+      this.#tx,
+      reachable.flatMap(each => (each.kind === 'approval' ? each : [])),
+    )
+    for (const companion of reachable) {
+      if (companion.kind !== 'mail' || !companion.alongside) continue
+      const obstacle = await companion.alongside.check(this.#tx)
+      if (obstacle) this.#obstacles.set(companion, obstacle)
+    }
+  }
+
+  /** An inbox that was waited for and is not there was deleted. */
+  isLocked({ lockKey }: Companion): boolean {
+    return this.#waits || this.#inboxes.has(lockKey)
+  }
+
+  admit(given: Companion): ReturnType<LockedCompanions['admit']> {
+    const companion = given as AnyCompanion
+    const inbox = this.#inboxes.get(companion.lockKey)
+    const refusal = inbox ? this.#refusalOf(companion, inbox) : notFound('inbox')
+    if (refusal) return { kind: 'refuse', refusal }
+    const key = keyOf(companion)
+    if (key !== null) this.#admitted.add(key)
+    if (companion.kind === 'mail') {
+      const reasons = [...companion.reasons, ...this.#capReason(inbox!)]
+      if (reasons.length > 0) {
+        this.#reasons.set(companion, reasons)
+        return { kind: 'keep', id: companion.mail.id }
+      }
+    }
+    this.#sent.set(inbox!.id, this.#sentOf(inbox!) + 1)
+    this.#newlySent.set(inbox!.id, (this.#newlySent.get(inbox!.id) ?? 0) + 1)
+    return { kind: 'send' }
+  }
+
+  async store(tx: Tx, stored: readonly StoredCompanion[]): Promise<void> {
+    const filed: Filed[] = []
+    for (const { companion: given, response, isKept } of stored) {
+      const companion = given as AnyCompanion
+      const inbox = this.#inboxes.get(companion.lockKey)!
+      if (companion.kind === 'approval') {
+        const approval = this.#approvals.get(companion.approvalId)!
+        await storeApproved(tx, companion, { inbox, response, approval })
+      } else {
+        const approvalId = isKept ? newId(tx.now) : null
+        filed.push({ companion, inbox, response, approvalId, reasons: this.#reasons.get(companion) ?? [] })
+      }
+    }
+    if (filed.length > 0) await fileMails(tx, filed)
+    for (const { companion } of filed) await companion.alongside?.store(tx)
+    // Without a cap as well: one that is set within the hour counts what was sent before.
+    const counts = [...this.#newlySent].map(([inboxId, count]) => ({ inboxId, count }))
+    if (counts.length > 0) addToSendCounts(tx, counts, hourOf(tx))
+  }
+
+  #refusalOf(companion: AnyCompanion, inbox: LockedInbox): Error | null {
+    if (inbox.status === 'paused') return inboxPaused()
+    const obstacle = this.#obstacles.get(companion)
+    if (obstacle) return obstacle
+    const key = keyOf(companion)
+    if (key !== null && this.#admitted.has(key)) return sentByAnother(companion)
+    if (companion.kind === 'approval') return admitApproval(companion, this.#approvals, { inbox, now: this.#tx.now })
+    return recipientRefusal(inbox.policy, companion.mail.submission.recipients)
+  }
+
+  #sentOf({ id }: LockedInbox): number {
+    return this.#sent.get(id) ?? 0
+  }
+
+  #capReason(inbox: LockedInbox): Reason[] {
+    const max = inbox.policy.max_send_per_hour
+    if (max === null || this.#sentOf(inbox) < max) return []
+    return [{ kind: 'rate', detail: `The inbox may send ${max} mails an hour, and has sent them.` }]
+  }
+}
+
+/** What may be sent once: a draft, or an approved mail. Two requests for it may share a transaction. */
+const keyOf = (companion: AnyCompanion): string | null =>
+  companion.kind === 'approval' ? companion.approvalId : (companion.alongside?.key ?? null)
+
+const sentByAnother = ({ kind }: AnyCompanion): Error =>
+  kind === 'approval' ? alreadyDecided('approved') : refuse('conflict', 'It is being sent by another request.')
+
+export const inboxPaused = () =>
+  refuse('inbox_paused', 'This inbox is paused and sends nothing. Set its status to active.')
+
+const hourOf = ({ now }: Tx): Date => new Date(Math.floor(now.getTime() / 3_600_000) * 3_600_000)

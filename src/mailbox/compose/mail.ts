@@ -1,0 +1,67 @@
+// A composed mail as its mailbox keeps it: what is stored with the submission that carries it, or with the approval that it
+// waits for.
+import { createHash } from 'node:crypto'
+import { parseAddress, formatAddress } from '../../mail/address/address.ts'
+import type { Attachment } from '../../mail/mime/attachment.ts'
+import type { Submission } from '../../sending/messages/submission.ts'
+import type { Inspected } from './inspect.ts'
+import type { Original } from './original.ts'
+import type { Written } from './write.ts'
+
+export interface ComposedMail {
+  /** Of the message in the mailbox. */
+  id: string
+  sourceId: string
+  at: Date
+  submission: Submission
+  written: Written
+  inspected: Inspected
+  files: readonly Attachment[]
+  original: Original | null
+  /** What `observe` found. */
+  shield: object | null
+}
+
+/** Of a message; the source has them all. */
+const ADDRESSES_MAX = 1_000
+
+export const listed = (addresses: readonly string[]): string[] =>
+  addresses.slice(0, ADDRESSES_MAX).flatMap(text => {
+    const address = parseAddress(text)
+    return address ? [formatAddress(address)] : []
+  })
+
+/** Who takes part besides the inbox, in lower case. */
+export function participantsOf({ submission, original }: ComposedMail): string[] {
+  // Who gets a copy in secret takes no part in the conversation.
+  const visible = submission.recipients.filter(({ kind }) => kind !== 'bcc').map(({ address }) => address.toLowerCase())
+  const before = original?.from.map(({ address }) => address.toLowerCase()) ?? []
+  const own = submission.sender.toLowerCase()
+  return [...new Set([...visible, ...before])].filter(address => address !== own).slice(0, PARTICIPANTS_MAX)
+}
+
+const PARTICIPANTS_MAX = 100
+
+/** All that a submission carries besides its source. */
+export type Envelope = Pick<
+  Submission,
+  'sender' | 'senderDomain' | 'fromHeader' | 'recipients' | 'subject' | 'rfcMessageId' | 'needsSmtputf8'
+>
+
+export const envelopeOf = (submission: Submission): Envelope => ({
+  sender: submission.sender,
+  senderDomain: submission.senderDomain,
+  fromHeader: submission.fromHeader,
+  recipients: submission.recipients.map(({ address, domain, kind }) => ({ address, domain, kind })),
+  subject: submission.subject,
+  rfcMessageId: submission.rfcMessageId,
+  needsSmtputf8: submission.needsSmtputf8,
+})
+
+/** What an approval is bound to: who gets it, from whom, and every byte of it. */
+export function contentHash(envelope: Envelope, source: Buffer): Buffer {
+  const { sender, recipients, subject, rfcMessageId, fromHeader } = envelope
+  const named = recipients.map(({ address, kind }) => [kind, address])
+  const head = JSON.stringify([sender, fromHeader, named, subject, rfcMessageId])
+  return createHash('sha256').update(head).update('\n').update(source).digest()
+}

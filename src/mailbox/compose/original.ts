@@ -1,0 +1,99 @@
+// The message that is answered or forwarded: what of it goes into the new one.
+import { parseAddress, type Address } from '../../mail/address/address.ts'
+import type { Attachment } from '../../mail/mime/attachment.ts'
+import type { Db } from '../../platform/db/database.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { attachmentsTooLarge } from '../../sending/messages/attachments.ts'
+import { ATTACHMENT_BYTES_MAX } from '../../sending/messages/limits.ts'
+import { findMessageTexts, requireMessageInReach } from '../messages/find.ts'
+import { findAttachment, findSourceContent, findThreadTaint, listAttachmentSizes } from './original-queries.ts'
+
+export interface Original {
+  id: string
+  inboxId: string
+  threadId: string
+  sourceId: string | null
+  isOut: boolean
+  from: Address[]
+  replyTo: Address[]
+  to: Address[]
+  cc: Address[]
+  /** As a reader is shown it. */
+  fromText: string
+  toText: string
+  ccText: string
+  subject: string
+  rfcId: string | null
+  references: string[]
+  at: Date
+  /** It, or another message of its thread. */
+  isTainted: boolean
+}
+
+export async function requireOriginal(db: Db, reach: Reach, id: string): Promise<Original> {
+  const row = await requireMessageInReach(db, reach, id)
+  const { is_tainted: isThreadTainted } = await findThreadTaint(db, row.thread_id)
+  return {
+    id: row.id,
+    inboxId: row.inbox_id,
+    threadId: row.thread_id,
+    sourceId: row.source_id,
+    isOut: row.direction === 'out',
+    from: addressesIn([row.from_text]),
+    replyTo: row.reply_to === null ? [] : addressesIn([row.reply_to]),
+    to: addressesIn(row.to_list),
+    cc: addressesIn(row.cc_list),
+    fromText: row.from_text,
+    toText: row.to_list.join(', '),
+    ccText: row.cc_list.join(', '),
+    subject: row.subject,
+    rfcId: row.rfc_message_id,
+    references: row.reference_ids,
+    at: row.date ?? row.received_at,
+    isTainted: row.is_tainted || isThreadTainted,
+  }
+}
+
+/** Mail comes with addresses that nobody can write to; those are left out. */
+const addressesIn = (texts: readonly string[]): Address[] =>
+  texts.flatMap(text => splitList(text).flatMap(each => parseAddress(each) ?? []))
+
+/** At commas that stand in no quoted name. */
+const splitList = (text: string): string[] =>
+  text.match(/(?:"(?:[^"\\]|\\.)*"|[^,"]|")+/g)?.map(each => each.trim()) ?? []
+
+export interface OriginalTexts {
+  text: string
+  /** Sanitised. */
+  html: string | null
+}
+
+/** Null where the mail could not be read. */
+export async function textsOf(db: Db, { sourceId }: Original): Promise<OriginalTexts | null> {
+  return sourceId === null ? null : findMessageTexts(db, sourceId)
+}
+
+/** One after the other: together they are as large as a message may be. A mail that could not be read goes as a file. */
+export async function filesOf(db: Db, { sourceId }: Original, texts: OriginalTexts | null): Promise<Attachment[]> {
+  if (sourceId === null) return []
+  if (texts === null) return [await sourceAsFile(db, sourceId)]
+  const rows = await listAttachmentSizes(db, sourceId)
+  if (rows.reduce((sum, { size }) => sum + size, 0) > ATTACHMENT_BYTES_MAX) throw attachmentsTooLarge()
+  const files: Attachment[] = []
+  for (const { id } of rows) {
+    const file = await findAttachment(db, id)
+    if (!file) continue
+    const { filename, content_type: contentType, content_id: contentId, is_inline: inline, content } = file
+    files.push({ filename, contentType, contentId: contentId && safeContentId(contentId), inline, content })
+  }
+  return files
+}
+
+/** One that we would not take from a caller is not written either; the file then is one like any other. */
+const safeContentId = (contentId: string): string | null => (/^[!-;=?-~]{1,255}$/.test(contentId) ? contentId : null)
+
+async function sourceAsFile(db: Db, sourceId: string): Promise<Attachment> {
+  const { content } = await findSourceContent(db, sourceId, ATTACHMENT_BYTES_MAX + 1)
+  if (content.length > ATTACHMENT_BYTES_MAX) throw attachmentsTooLarge()
+  return { filename: 'original.eml', contentType: 'message/rfc822', contentId: null, inline: false, content }
+}

@@ -1,0 +1,53 @@
+// Reads mail that is about to leave, in a thread: its HTML is sanitised for the mailbox, and what the policy of the inbox
+// asks is looked for.
+import { linesToText, readHtml } from '../../mail/text/html-text.ts'
+import { sanitiseHtml } from '../../mail/text/sanitise.ts'
+import type { Work } from '../../platform/threads/thread-start.ts'
+import { snippetOf } from '../inbound/read-mail.ts'
+import { wordsOf, type SearchDocument } from '../search/words.ts'
+import { scan, type Finding } from './dlp/scan.ts'
+import { repeatsAny } from './quotes.ts'
+
+export interface OutgoingOrder {
+  subject: string
+  text: string | null
+  html: string | null
+  /** What the caller wrote; null: in the HTML alone. */
+  ownText: string | null
+  attachments: readonly { name: string | null; text: string | null }[]
+  wantsFindings: boolean
+  /** Tainted mail that it may repeat. */
+  tainted: readonly string[]
+  /** By which it is found, besides its text. */
+  found: Pick<SearchDocument, 'addresses' | 'attachmentNames'>
+}
+
+export interface OutgoingText {
+  text: string
+  html: string | null
+  ownText: string
+  snippet: string
+  /** As the search index takes them. */
+  words: string
+  findings: Finding[]
+  repeatsTainted: boolean
+}
+
+export const work: Work<OutgoingOrder, OutgoingText> = order => {
+  const { subject, text, html, attachments, tainted } = order
+  const shown = html === null ? '' : linesToText(readHtml(html).lines)
+  const plain = text ?? shown
+  const ownText = order.ownText ?? plain
+  return {
+    output: {
+      text: plain,
+      html: html === null ? null : sanitiseHtml(html).html,
+      ownText,
+      snippet: snippetOf(ownText || plain),
+      words: wordsOf({ subject, text: plain, ...order.found, attachmentTexts: [] }),
+      findings: order.wantsFindings ? scan({ subject, text, html, attachments }) : [],
+      repeatsTainted: tainted.length > 0 && repeatsAny(`${plain}\n${text === null ? '' : shown}`, tainted),
+    },
+    bytes: 2 * ((text?.length ?? 0) + (html?.length ?? 0)),
+  }
+}

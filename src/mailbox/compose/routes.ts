@@ -1,0 +1,57 @@
+// Handlers of sending from an inbox.
+import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { Semaphore } from '../../platform/fairness/semaphore.ts'
+import type { KeyPrincipal } from '../../platform/principal.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { requireMessageInReach } from '../messages/find.ts'
+import { compose, sizeOf, type ComposeOrder } from './compose.ts'
+import type { Composing } from './composing.ts'
+import type { Composed } from './compose-schema.ts'
+import { composeEndpoint, forwardEndpoint, replyEndpoint } from './contract.ts'
+
+/** Preparing a larger one takes more than a millisecond or two; a forward may carry 25 MB that are not in its body. */
+const SMALL_CHARS_MAX = 256 * 1024
+/** Each costs several times its size between its preparation and its commit. */
+const LARGE_AT_ONCE = { permits: 4, perOwner: 2, waitMsMax: 100_000 }
+
+export const composeRoutes = (world: World, composing: Composing): Route[] => {
+  const largeAtOnce = new Semaphore(LARGE_AT_ONCE)
+  const send = (caller: KeyPrincipal, order: Omit<ComposeOrder, 'caller'>): Promise<Composed> => {
+    if (order.body.send_at !== undefined) return composing.schedule({ ...order, caller })
+    const act = () => compose(world, composing, { ...order, caller })
+    const isLarge = order.kind === 'forward' || sizeOf(order.body) > SMALL_CHARS_MAX
+    return isLarge ? largeAtOnce.run(caller.reach.accountId, tooManyWait, act) : act()
+  }
+  const answer = async (
+    kind: 'reply' | 'forward',
+    {
+      caller,
+      id,
+      ...rest
+    }: Pick<ComposeOrder, 'by' | 'body'> & { caller: KeyPrincipal; id: string; key: string | undefined },
+  ): Promise<Composed> => {
+    const { inbox_id: inboxId } = await requireMessageInReach(world.db, caller.reach, id)
+    return send(caller, { by: rest.by, body: rest.body, inboxId, kind, originalId: id, ...keyed(rest.key) })
+  }
+  return [
+    route(composeEndpoint, async ({ by, caller, params, headers, body }) => {
+      const order = { by, body, inboxId: params.id, kind: 'new' as const, ...keyed(headers['idempotency-key']) }
+      return reply(202, await send(caller, order))
+    }),
+    route(replyEndpoint, async ({ by, caller, params, headers, body }) =>
+      reply(202, await answer('reply', { by, caller, id: params.id, body, key: headers['idempotency-key'] })),
+    ),
+    route(forwardEndpoint, async ({ by, caller, params, headers, body }) =>
+      reply(202, await answer('forward', { by, caller, id: params.id, body, key: headers['idempotency-key'] })),
+    ),
+  ]
+}
+
+const keyed = (idempotencyKey: string | undefined): { idempotencyKey?: string } =>
+  idempotencyKey === undefined ? {} : { idempotencyKey }
+
+const tooManyWait = () =>
+  refuse('unavailable', 'Too much large mail of this account waits to be accepted. Try again shortly.', {
+    retryAfterSeconds: 10,
+  })

@@ -1,0 +1,32 @@
+// What a new mail must be held against where tainted threads wait for a person: mail that is not to be trusted must not be
+// passed on, or answered under another name, without somebody having seen it.
+import type { Db } from '../../platform/db/database.ts'
+import type { Submission } from '../../sending/messages/submission.ts'
+import { subjectKey } from '../threads/subject-key.ts'
+import { listTaintedSubjects, listTaintedTexts } from './original-queries.ts'
+import type { Written } from './write.ts'
+
+interface NewMail {
+  inbox: { id: string }
+  submission: Submission
+  written: Written
+  now: Date
+}
+
+/** As long as mail of the same subject joins a thread. */
+const ALIKE_MS = 30 * 86_400_000
+
+export async function taintedTextsFor(
+  db: Db,
+  { inbox, submission, written, now }: NewMail,
+): Promise<{ isJoining: boolean; texts: string[] }> {
+  const since = new Date(now.getTime() - ALIKE_MS)
+  const key = subjectKey(written.subject)
+  const [texts, threads] = await Promise.all([
+    listTaintedTexts(db, inbox.id),
+    key === '' ? [] : listTaintedSubjects(db, { inboxId: inbox.id, subjectKey: key, since }),
+  ])
+  const recipients = new Set(submission.recipients.map(({ address }) => address.toLowerCase()))
+  const isJoining = threads.some(({ participants }) => participants.some(address => recipients.has(address)))
+  return { isJoining, texts: texts.map(({ text }) => text) }
+}

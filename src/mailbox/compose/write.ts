@@ -1,0 +1,96 @@
+// What a new mail, a reply or a forward says and to whom, before it becomes a submission.
+import { formatAddress, type Address } from '../../mail/address/address.ts'
+import { refuse } from '../../platform/refusal.ts'
+import { SUBJECT_BYTES_MAX } from '../../sending/messages/limits.ts'
+import type { ComposeRequest } from './compose-schema.ts'
+import type { Original, OriginalTexts } from './original.ts'
+import { forwardedBody, quotedBody } from './quote.ts'
+
+export type Kind = 'new' | 'reply' | 'forward'
+
+export interface Written {
+  to: readonly string[]
+  cc: readonly string[]
+  bcc: readonly string[]
+  subject: string
+  text: string | null
+  html: string | null
+  /** Of the text: what the caller wrote; the rest is quoted. */
+  ownText: string
+  headers: Record<string, string>
+}
+
+interface Writing {
+  kind: Kind
+  body: ComposeRequest
+  /** In lower case. */
+  ownAddress: string
+  original: Original | null
+  texts: OriginalTexts | null
+}
+
+export function write({ kind, body, ownAddress, original, texts }: Writing): Written {
+  const { text = null, html = null } = body
+  const given = { cc: body.cc ?? [], bcc: body.bcc ?? [], ownText: text ?? '' }
+  if (kind === 'new' || !original) {
+    return { ...given, to: body.to ?? [], subject: body.subject ?? '', text, html, headers: {} }
+  }
+  const headers = referringTo(original, kind)
+  if (kind === 'forward') {
+    const subject = body.subject ?? prefixed('Fwd: ', /^(?:fwd?|wg|tr|rv)\s*:/i, original.subject)
+    return { ...given, to: body.to ?? [], subject, ...forwardedBody(original, texts, { text, html }), headers }
+  }
+  const subject = body.subject ?? prefixed('Re: ', /^(?:re|aw|sv|antw)\s*:/i, original.subject)
+  const said = text === null && html === null ? quotedBody(original, texts) : { text, html }
+  return { ...given, ...repliedTo(original, body, ownAddress), subject, ...said, headers }
+}
+
+/** The caller's own recipients stand instead of, or beside, those that follow from the original. */
+function repliedTo(original: Original, body: ComposeRequest, ownAddress: string): { to: string[]; cc: string[] } {
+  const isOwn = ({ address }: Address): boolean => withoutTag(address.toLowerCase()) === ownAddress
+  const seen = new Set<string>()
+  const fresh = (addresses: readonly Address[]): string[] =>
+    addresses
+      .filter(each => !isOwn(each) && !seen.has(each.address.toLowerCase()) && seen.add(each.address.toLowerCase()))
+      .map(formatAddress)
+  const answered = original.isOut ? original.to : original.replyTo.length > 0 ? original.replyTo : original.from
+  const to = body.to ?? fresh(answered)
+  const copied = body.reply_all ? fresh(original.isOut ? original.cc : [...original.to, ...original.cc]) : []
+  if (to.length + copied.length + (body.cc?.length ?? 0) + (body.bcc?.length ?? 0) === 0) {
+    throw refuse('invalid_message', 'The original names nobody to reply to. Say whom to write to in the field to.')
+  }
+  return { to, cc: [...(body.cc ?? []), ...copied] }
+}
+
+/** `local+tag@` is the inbox as well. */
+const withoutTag = (address: string): string => address.replace(/\+[^@]*(?=@)/, '')
+
+function prefixed(prefix: string, present: RegExp, subject: string): string {
+  const plain = subject.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
+  let text = present.test(plain) ? plain : prefix + plain
+  while (Buffer.byteLength(text) > SUBJECT_BYTES_MAX) text = Array.from(text).slice(0, -50).join('')
+  return text.trim()
+}
+
+/** One line of a header, RFC 5322 §2.1.1. */
+const REFERENCES_BYTES_MAX = 998
+const MESSAGE_ID = /^<[!-;=?A-~]+@[!-;=?A-~]+>$/
+
+/** The first message of the thread and as many of the nearest ones as fit; ids of no good form are left out. */
+function referringTo({ rfcId, references }: Original, kind: Kind): Record<string, string> {
+  const isGood = (id: string): boolean => id.length <= 400 && MESSAGE_ID.test(id)
+  const chain = [...new Set([...references, ...(rfcId === null ? [] : [rfcId])])].filter(isGood)
+  if (chain.length === 0) return {}
+  const [first, ...others] = chain
+  const kept: string[] = []
+  let bytes = first!.length
+  for (const id of others.toReversed()) {
+    bytes += id.length + 1
+    if (bytes > REFERENCES_BYTES_MAX) break
+    kept.unshift(id)
+  }
+  const headers: Record<string, string> = { References: [first!, ...kept].join(' ') }
+  // A forward is no answer.
+  if (kind === 'reply' && rfcId !== null && isGood(rfcId)) headers['In-Reply-To'] = rfcId
+  return headers
+}

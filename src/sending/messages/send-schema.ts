@@ -1,0 +1,64 @@
+// A message as a caller hands it in, and how that is answered; parts of it are shared by the other doors that take mail.
+import Type, { type Static } from 'typebox'
+import { component, Int64, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { RECIPIENTS_MAX } from './limits.ts'
+
+const Text = (options: object = {}) => Type.String({ ...sensitive, ...options })
+/** Counted after de-duplication; twice as many as there may be are too many whatever they are. */
+export const Addresses = (options: object = {}) =>
+  Type.Array(Type.String({ maxLength: 1000 }), {
+    maxItems: 2 * RECIPIENTS_MAX,
+    'x-too-many': 'too_many_recipients',
+    ...options,
+  })
+/** Of a request that carries attachments: 25 MB in base64, and the texts. */
+export const BODY_BYTES_MAX = 40 * 1024 * 1024
+/** More than any message may have; the exact number is told with 422. */
+const ITEMS_MAX = 1_000
+export const TextMap = Type.Record(Type.String(), Type.String(), { maxProperties: ITEMS_MAX })
+
+export const Attachment = component(
+  'Attachment',
+  Type.Object({
+    content: Text({ description: 'Base64' }),
+    filename: Type.Optional(Type.String()),
+    content_type: Type.Optional(Type.String({ default: 'application/octet-stream' })),
+    content_id: Type.Optional(Type.String({ description: 'For inline cid: references in the HTML' })),
+    inline: Type.Optional(Type.Boolean({ default: false })),
+  }),
+)
+
+export const SendRequest = component(
+  'SendRequest',
+  Type.Object({
+    tenant_id: Type.Optional(Uuid({ description: 'Required for account-wide keys' })),
+    from: Type.String({ description: 'Address, a display name allowed', examples: ['Acme <hello@acme.sluice.test>'] }),
+    to: Addresses({ examples: [['someone@example.com']] }),
+    cc: Type.Optional(Addresses()),
+    bcc: Type.Optional(Addresses()),
+    reply_to: Type.Optional(Type.String()),
+    subject: Type.Optional(Text()),
+    text: Type.Optional(Text()),
+    html: Type.Optional(Text()),
+    headers: Type.Optional(TextMap),
+    tags: Type.Optional(Type.Array(Type.String(), { maxItems: ITEMS_MAX })),
+    metadata: Type.Optional(TextMap),
+    idempotency_key: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+    attachments: Type.Optional(Type.Array(Attachment, { maxItems: 1000 })),
+    unsubscribe: Type.Optional(Type.Boolean({ description: 'Adds one-click unsubscribe headers (RFC 8058)' })),
+  }),
+)
+export type SendRequest = Static<typeof SendRequest>
+
+export const SendResponse = component(
+  'SendResponse',
+  Type.Object({
+    message_id: Uuid(),
+    queued: Int64({ description: 'Recipients queued' }),
+    held: Int64({ description: 'Recipients parked because a pause applies' }),
+    suppressed: Int64({ description: 'Recipients skipped as suppressed' }),
+    duplicate: Type.Boolean({ description: 'The idempotency key matched an earlier submission' }),
+    hold_scope: Type.Optional(Type.String({ description: 'The scope that caused a hold: <scope_type>:<scope_value>' })),
+  }),
+)
+export type SendResponse = Static<typeof SendResponse>
