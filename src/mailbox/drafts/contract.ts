@@ -1,0 +1,178 @@
+// Drafts: mail that is written and not sent yet, or that is sent at a time to come.
+import Type, { type Static } from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+import {
+  component,
+  Cursor,
+  DateTime,
+  Int64,
+  Limit,
+  NextCursor,
+  Nullable,
+  sensitive,
+  Uuid,
+} from '../../platform/http/schemas.ts'
+import { LEVELS } from '../../platform/principal.ts'
+import { Attachment, BODY_BYTES_MAX } from '../../sending/messages/send-schema.ts'
+import { RECIPIENTS_MAX } from '../../sending/messages/limits.ts'
+import { Composed } from '../compose/compose-schema.ts'
+
+const Text = (options: object = {}) => Type.String({ ...sensitive, ...options })
+const Addresses = Type.Array(Type.String({ maxLength: 1000 }), { maxItems: RECIPIENTS_MAX })
+
+const DraftBody = component(
+  'DraftBody',
+  Type.Object({
+    to: Type.Optional(Addresses),
+    cc: Type.Optional(Addresses),
+    bcc: Type.Optional(Addresses),
+    subject: Type.Optional(Nullable(Text())),
+    text: Type.Optional(Nullable(Text())),
+    html: Type.Optional(Nullable(Text())),
+    attachments: Type.Optional(Type.Array(Attachment, { maxItems: 1000 })),
+    reply_to_id: Type.Optional(Nullable(Uuid({ description: 'The message replied to; threads the draft' }))),
+    send_at: Type.Optional(Nullable(DateTime({ description: 'A time to come; left out for a plain draft' }))),
+  }),
+)
+export type DraftBody = Static<typeof DraftBody>
+
+export const Draft = component(
+  'Draft',
+  Type.Object({
+    id: Uuid(),
+    inbox_id: Uuid(),
+    thread_id: Nullable(Uuid()),
+    reply_to_id: Nullable(Uuid()),
+    to: Type.Array(Type.String()),
+    cc: Type.Array(Type.String()),
+    bcc: Type.Array(Type.String()),
+    subject: Nullable(Text()),
+    text: Nullable(Text()),
+    html: Nullable(Text()),
+    attachments: Type.Array(
+      Type.Object({
+        id: Uuid(),
+        filename: Nullable(Type.String()),
+        content_type: Type.String(),
+        size: Int64(),
+        content_id: Nullable(Type.String()),
+        inline: Type.Boolean(),
+      }),
+    ),
+    scheduled_at: Nullable(DateTime()),
+    last_error: Nullable(Type.String({ description: 'Why the last try to send it did not' })),
+    created_at: DateTime(),
+    updated_at: DateTime(),
+  }),
+)
+export type Draft = Static<typeof Draft>
+
+const Wrapped = Type.Object({ draft: Draft })
+const Scheduled = Type.Object({ id: Uuid(), scheduled_at: Nullable(DateTime()) })
+const writes = key('send', { levels: LEVELS })
+const reads = key('read', { levels: LEVELS })
+
+export const listDraftsEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inboxes/{id}/drafts',
+  summary: 'List the drafts of an inbox, newest first',
+  access: reads,
+  noun: 'inbox',
+  query: Type.Object({ cursor: Cursor, limit: Limit }),
+  isLargeRead: true,
+  replies: { 200: Type.Object({ drafts: Type.Array(Draft), next_cursor: NextCursor }) },
+  audit: null,
+})
+
+export const createDraftEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/inboxes/{id}/drafts',
+  summary: 'Write a draft; with send_at it is sent then',
+  access: writes,
+  noun: 'inbox',
+  body: DraftBody,
+  bodyBytesMax: BODY_BYTES_MAX,
+  replies: { 201: Wrapped },
+  refusals: ['conflict', 'invalid_message', 'attachments_too_large', 'too_many_recipients'],
+  audit: 'draft.create',
+})
+
+export const getDraftEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/drafts/{id}',
+  summary: 'Get a draft',
+  access: reads,
+  noun: 'draft',
+  replies: { 200: Wrapped },
+  audit: null,
+})
+
+export const updateDraftEndpoint = endpoint({
+  method: 'PATCH',
+  path: '/v1/drafts/{id}',
+  summary: 'Write a draft anew: what is left out is cleared, the schedule included',
+  access: writes,
+  noun: 'draft',
+  body: DraftBody,
+  bodyBytesMax: BODY_BYTES_MAX,
+  replies: { 200: Wrapped },
+  refusals: ['conflict', 'invalid_message', 'attachments_too_large', 'too_many_recipients'],
+  audit: 'draft.update',
+})
+
+export const deleteDraftEndpoint = endpoint({
+  method: 'DELETE',
+  path: '/v1/drafts/{id}',
+  summary: 'Delete a draft',
+  access: writes,
+  noun: 'draft',
+  replies: { 200: Type.Object({ deleted: Type.Literal(true) }) },
+  refusals: ['conflict'],
+  audit: 'draft.delete',
+})
+
+export const sendDraftEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/drafts/{id}/send',
+  summary: 'Send a draft; the outbound policy of the inbox may hold it for approval. The draft is removed',
+  access: writes,
+  noun: 'draft',
+  replies: { 202: Composed },
+  refusals: [
+    'conflict',
+    'inbox_paused',
+    'tenant_disabled',
+    'recipient_not_allowed',
+    'sending_suspended',
+    'invalid_message',
+    'too_many_recipients',
+    'attachments_too_large',
+    'domain_not_verified',
+    'rate_limited',
+    'quota_exceeded',
+  ],
+  audit: 'draft.send',
+})
+
+export const scheduleDraftEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/drafts/{id}/schedule',
+  summary: 'Send a draft at a time to come',
+  access: writes,
+  noun: 'draft',
+  body: Type.Object({ send_at: DateTime() }),
+  replies: { 200: Scheduled },
+  refusals: ['conflict', 'invalid_message'],
+  audit: 'draft.schedule',
+})
+
+export const cancelDraftEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/drafts/{id}/cancel',
+  summary: 'Make a scheduled draft a plain one; once this has answered it is not sent',
+  access: writes,
+  noun: 'draft',
+  replies: { 200: Scheduled },
+  refusals: ['conflict'],
+  audit: 'draft.cancel',
+})

@@ -1,0 +1,206 @@
+// Drafts: written, changed, sent once, scheduled and called back.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { theBox } from '../../../test/support/box.ts'
+import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
+import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
+import { system } from '../../platform/db/actor.ts'
+import { sql } from '../../platform/db/sql.ts'
+
+async function aMailbox(): Promise<{ account: TestAccount; inboxId: string }> {
+  const account = await anAccount({ box: await theBox() })
+  return { account, inboxId: await anInbox(account) }
+}
+
+const HOUR_MS = 3_600_000
+const inAnHour = async (): Promise<string> => new Date((await theBox()).clock.now().getTime() + HOUR_MS).toISOString()
+
+const create = async ({ api }: TestAccount, inboxId: string, body: object) => {
+  const { status, body: answer } = await api.post(`/v1/inboxes/${inboxId}/drafts`, body)
+  assert.equal(status, 201, JSON.stringify(answer))
+  return answer.draft
+}
+
+interface Sent {
+  direction: string
+  subject: string
+  status: string
+  thread_id: string
+  attachments: { filename: string }[]
+}
+
+const sentFrom = async ({ api }: TestAccount, inboxId: string): Promise<Sent[]> =>
+  (await api.get(`/v1/inboxes/${inboxId}/messages?folder=sent`)).body.messages
+
+test('a draft is written, listed, read, written anew and deleted', async () => {
+  const { account, inboxId } = await aMailbox()
+  const { api } = account
+  const files = [{ filename: 'a.txt', content: Buffer.from('hello').toString('base64') }]
+  const draft = await create(account, inboxId, { to: ['u@example.com'], subject: 'One', text: 'x', attachments: files })
+  assert.deepEqual(draft.to, ['u@example.com'])
+  assert.equal(draft.scheduled_at, null)
+  assert.equal(draft.attachments[0].size, 5)
+  assert.deepEqual((await api.get(`/v1/drafts/${draft.id}`)).body.draft, draft)
+  const { body: list } = await api.get(`/v1/inboxes/${inboxId}/drafts?limit=1`)
+  assert.deepEqual(list, { drafts: [draft], next_cursor: null })
+  const { body: changed } = await api.patch(`/v1/drafts/${draft.id}`, { subject: 'Two' })
+  assert.equal(changed.draft.subject, 'Two')
+  assert.deepEqual([changed.draft.to, changed.draft.text, changed.draft.attachments], [[], null, []])
+  assert.deepEqual((await api.delete(`/v1/drafts/${draft.id}`)).body, { deleted: true })
+  assert.equal((await api.get(`/v1/drafts/${draft.id}`)).status, 404)
+})
+
+test('a page of drafts ends and goes on', async () => {
+  const { account, inboxId } = await aMailbox()
+  const made: string[] = []
+  for (let n = 0; n < 5; n++) made.unshift((await create(account, inboxId, { subject: `Draft ${n}` })).id)
+  const seen: string[] = []
+  let cursor = ''
+  do {
+    const { body } = await account.api.get(`/v1/inboxes/${inboxId}/drafts?limit=2${cursor && `&cursor=${cursor}`}`)
+    for (const { id } of body.drafts) seen.push(id)
+    cursor = body.next_cursor ? encodeURIComponent(body.next_cursor) : ''
+  } while (cursor)
+  assert.deepEqual(seen, made)
+})
+
+test('what cannot be a draft is refused', async () => {
+  const { account, inboxId } = await aMailbox()
+  const { api, box } = account
+  const past = new Date(box.clock.now().getTime() - 1_000).toISOString()
+  const refused = async (body: object): Promise<number> =>
+    (await api.post(`/v1/inboxes/${inboxId}/drafts`, body)).status
+  assert.equal(await refused({ to: ['u@example.com'], send_at: past }), 400)
+  assert.equal(await refused({ reply_to_id: '018f0000-0000-7000-8000-000000000000' }), 400)
+  const other = await aFiledMessage(box, await anInbox(account))
+  assert.equal(await refused({ reply_to_id: other.id }), 400, 'a message of another inbox')
+  assert.equal(await refused({ send_at: await inAnHour() }), 422, 'nobody to send it to')
+  assert.equal(await refused({ to: ['no address'], send_at: await inAnHour() }), 422)
+  assert.equal(await refused({ attachments: [{ content: '***' }] }), 422)
+  const draft = await create(account, inboxId, {})
+  assert.equal((await api.post(`/v1/drafts/${draft.id}/schedule`, { send_at: past })).status, 400)
+  assert.equal((await api.post(`/v1/drafts/${draft.id}/schedule`, {})).status, 400)
+  assert.equal((await api.post(`/v1/drafts/${draft.id}/send`)).status, 422)
+  assert.equal((await api.get(`/v1/drafts/${draft.id}`)).status, 200, 'a refused one stays')
+})
+
+test('a draft that is sent by many at once is sent once, with its attachments, in the thread it answers', async () => {
+  const { account, inboxId } = await aMailbox()
+  const { api, box } = account
+  const original = await aFiledMessage(box, inboxId, { subject: 'Question' })
+  const files = [{ filename: 'a.txt', content: Buffer.from('hello').toString('base64') }]
+  const draft = await create(account, inboxId, { reply_to_id: original.id, text: 'Answer', attachments: files })
+  assert.equal(draft.thread_id, original.threadId)
+  const replies = await Promise.all(Array.from({ length: 8 }, () => api.post(`/v1/drafts/${draft.id}/send`)))
+  assert.equal(replies.filter(({ status }) => status === 202).length, 1, replies.map(each => each.status).join())
+  assert.ok(replies.every(({ status }) => [202, 404, 409].includes(status)))
+  const sent = await sentFrom(account, inboxId)
+  assert.equal(sent.length, 1)
+  assert.equal(sent[0]?.subject, 'Re: Question')
+  assert.equal(sent[0]?.thread_id, original.threadId)
+  assert.deepEqual(
+    sent[0]?.attachments.map(({ filename }) => filename),
+    ['a.txt'],
+  )
+  assert.equal((await api.get(`/v1/drafts/${draft.id}`)).status, 404)
+  await assertMailboxCounts(box.app.world.db)
+})
+
+test('a scheduled draft is sent at its time and not before; one that was called back is not', async () => {
+  const { account, inboxId } = await aMailbox()
+  const { api, box } = account
+  const send_at = await inAnHour()
+  const kept = await create(account, inboxId, { to: ['u@example.com'], subject: 'Kept', text: 'x' })
+  const scheduled = await api.post(`/v1/drafts/${kept.id}/schedule`, { send_at })
+  assert.deepEqual(scheduled.body, { id: kept.id, scheduled_at: send_at })
+  const cancelled = await create(account, inboxId, { to: ['u@example.com'], subject: 'Cancelled', text: 'x', send_at })
+  const called = await api.post(`/v1/drafts/${cancelled.id}/cancel`)
+  assert.deepEqual(called.body, { id: cancelled.id, scheduled_at: null })
+  box.clock.advance(HOUR_MS - 2_000)
+  const run = async (): Promise<number> => {
+    const worker = box.app.loops.find(loop => loop.name === 'scheduled-drafts')!
+    assert.equal(worker.kind, 'due')
+    return worker.kind === 'due' ? worker.run(box.app.world, new AbortController().signal) : 0
+  }
+  assert.equal(await run(), 0)
+  assert.equal((await sentFrom(account, inboxId)).length, 0)
+  box.clock.advance(2_001)
+  const sent = await eventually('it is sent', async () => {
+    const found = await sentFrom(account, inboxId)
+    return found.length > 0 && found
+  })
+  assert.deepEqual(
+    sent.map(({ subject }) => subject),
+    ['Kept'],
+  )
+  await eventually('the draft is gone', async () => (await api.get(`/v1/drafts/${kept.id}`)).status === 404)
+  assert.equal((await api.get(`/v1/drafts/${cancelled.id}`)).body.draft.scheduled_at, null)
+})
+
+test('compose, reply and forward with send_at make scheduled drafts', async () => {
+  const { account, inboxId } = await aMailbox()
+  const { api, box } = account
+  const original = await aFiledMessage(box, inboxId, {
+    subject: 'Plans',
+    text: 'The plan.',
+    from: 'Ann <ann@example.com>',
+  })
+  const send_at = await inAnHour()
+  const composed = await api.post(`/v1/inboxes/${inboxId}/messages`, { to: ['u@example.com'], text: 'x', send_at })
+  assert.equal(composed.status, 202, JSON.stringify(composed.body))
+  assert.deepEqual([composed.body.status, composed.body.scheduled_at], ['scheduled', send_at])
+  const replied = await api.post(`/v1/inbox-messages/${original.id}/reply`, { text: 'Yes.', send_at })
+  const { draft } = (await api.get(`/v1/drafts/${replied.body.id}`)).body
+  assert.deepEqual([draft.to, draft.subject, draft.reply_to_id], [['Ann <ann@example.com>'], 'Re: Plans', original.id])
+  const forwarded = await api.post(`/v1/inbox-messages/${original.id}/forward`, { to: ['v@example.com'], send_at })
+  assert.equal(forwarded.status, 202)
+  box.clock.advance(HOUR_MS + 1)
+  const sent = await eventually('all are sent', async () => {
+    const found = await sentFrom(account, inboxId)
+    return found.length === 3 && found
+  })
+  assert.deepEqual(sent.map(({ subject }) => subject).toSorted(), ['', 'Fwd: Plans', 'Re: Plans'])
+})
+
+test('a draft that is due while its inbox is paused waits; one that is refused becomes a plain one that says why', async () => {
+  const { account, inboxId } = await aMailbox()
+  const { api, box } = account
+  const send_at = await inAnHour()
+  const waits = await create(account, inboxId, { to: ['u@example.com'], subject: unique('waits'), text: 'x', send_at })
+  await api.patch(`/v1/inboxes/${inboxId}`, { status: 'paused' })
+  box.clock.advance(HOUR_MS + 1)
+  const tried = await eventually('it was tried', async () => {
+    const { draft } = (await api.get(`/v1/drafts/${waits.id}`)).body
+    return draft.last_error && draft
+  })
+  assert.equal(tried.scheduled_at, send_at)
+  await api.patch(`/v1/inboxes/${inboxId}`, { status: 'active', policy: { allow_recipients: ['elsewhere.example'] } })
+  box.clock.advance(61_000)
+  const refused = await eventually('it is refused', async () => {
+    const { draft } = (await api.get(`/v1/drafts/${waits.id}`)).body
+    return draft.scheduled_at === null && draft
+  })
+  assert.match(refused.last_error, /example\.com/)
+  assert.equal((await sentFrom(account, inboxId)).length, 0)
+})
+
+test('one that is being sent can be neither changed nor called back, and is sent when its worker died', async () => {
+  const { account, inboxId } = await aMailbox()
+  const { api, box } = account
+  const { db } = box.app.world
+  const draft = await create(account, inboxId, { to: ['u@example.com'], text: 'x', send_at: await inAnHour() })
+  await db.transact(system('test'), tx =>
+    tx.run(sql`update drafts set lease_token = gen_random_uuid(), due_at = ${tx.now}::timestamptz + interval '60 seconds'
+      where id = ${draft.id}`),
+  )
+  for (const call of [
+    () => api.post(`/v1/drafts/${draft.id}/cancel`),
+    () => api.post(`/v1/drafts/${draft.id}/send`),
+    () => api.patch(`/v1/drafts/${draft.id}`, {}),
+    () => api.delete(`/v1/drafts/${draft.id}`),
+  ]) {
+    assert.equal((await call()).status, 409)
+  }
+  box.clock.advance(61_000)
+  await eventually('another worker sends it', async () => (await sentFrom(account, inboxId)).length === 1)
+})

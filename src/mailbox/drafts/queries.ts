@@ -1,0 +1,257 @@
+// All SQL over drafts and their attachments; the only writer of those tables.
+import type { Attachment } from '../../mail/mime/attachment.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { all, commaSeparated, prepared, sql } from '../../platform/db/sql.ts'
+import type { Found } from '../../platform/http/paging.ts'
+import { newId } from '../../platform/ids.ts'
+import { within, type Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
+
+/** Who asked for a scheduled send, as it is kept until then. */
+interface Requester {
+  key_id: string
+  name: string
+}
+
+export interface StoredDraft {
+  id: string
+  account_id: string
+  tenant_id: string
+  inbox_id: string
+  thread_id: string | null
+  reply_to_id: string | null
+  forwarded_id: string | null
+  to_list: string[]
+  cc_list: string[]
+  bcc_list: string[]
+  subject: string | null
+  text: string | null
+  html: string | null
+  scheduled_at: Date | null
+  requested_by: Requester
+  created_at: Date
+  updated_at: Date
+  due_at: Date | null
+  attempts: number
+  lease_token: string | null
+  last_error: string | null
+  attachments: StoredAttachment[]
+}
+
+interface StoredAttachment {
+  id: string
+  filename: string | null
+  content_type: string
+  content_id: string | null
+  is_inline: boolean
+  size: number
+}
+
+const columns = sql`d.id, d.account_id, d.tenant_id, d.inbox_id, d.thread_id, d.reply_to_id, d.forwarded_id, d.to_list,
+  d.cc_list, d.bcc_list, d.subject, d.text, d.html, d.scheduled_at, d.requested_by, d.created_at, d.updated_at, d.due_at,
+  d.attempts, d.lease_token, d.last_error, coalesce((select json_agg(json_build_object('id', a.id, 'filename', a.filename,
+    'content_type', a.content_type, 'content_id', a.content_id, 'is_inline', a.is_inline, 'size', a.size) order by a.n)
+    from draft_attachments a where a.draft_id = d.id), '[]') as attachments`
+
+/** A draft of an inbox that was deleted is gone with it. */
+const reachable = (reach: Reach) =>
+  sql`${within(reach, {
+    account: sql`d.account_id`,
+    tenant: sql`d.tenant_id`,
+    inbox: sql`d.inbox_id`,
+  })} and exists (select from inboxes i where i.id = d.inbox_id and i.deleted_at is null)`
+
+/** Of the texts in a page; the largest draft may have ten times as much and comes alone. */
+const PAGE_CHARS_MAX = 2_000_000
+
+export async function listDrafts(
+  db: Pick<Db, 'many'>,
+  inboxId: string,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<Found<StoredDraft>> {
+  const rows = await db.many<StoredDraft & { chars: number }>(sql`
+    with page as (
+      select d.id, sum(coalesce(length(d.text), 0) + coalesce(length(d.html), 0)) over (order by d.id desc) as chars,
+        row_number() over (order by d.id desc) as place
+      from (select id, text, html from drafts where inbox_id = ${inboxId} and ${after === null ? sql`true` : sql`id < ${after}`}
+        order by id desc limit ${limit}) d
+    )
+    select ${columns} from page join drafts d on d.id = page.id
+    where page.chars <= ${PAGE_CHARS_MAX} or page.place = 1 order by d.id desc`)
+  const isCut = rows.length < limit && rows.length > 0 && (await hasOlder(db, inboxId, rows.at(-1)!.id))
+  return { rows, isCut }
+}
+
+const hasOlder = async (db: Pick<Db, 'many'>, inboxId: string, id: string): Promise<boolean> =>
+  (await db.many(sql`select 1 from drafts where inbox_id = ${inboxId} and id < ${id} limit 1`)).length > 0
+
+export const countDrafts = async (db: Db, inboxId: string): Promise<number> =>
+  (await db.one<{ count: number }>(prepared`select count(*)::int as count from drafts where inbox_id = ${inboxId}`))
+    .count
+
+export async function requireDraft(db: Db, reach: Reach, id: string): Promise<StoredDraft> {
+  const draft = await db.maybe<StoredDraft>(prepared`
+    select ${columns} from drafts d where d.id = ${id} and ${reachable(reach)}`)
+  if (!draft) throw notFound('draft')
+  return draft
+}
+
+/** Finds and locks: nobody else changes, claims or sends it until the transaction ends. */
+export async function requireDraftForUpdate(tx: Tx, reach: Reach, id: string): Promise<StoredDraft> {
+  const draft = await tx.maybe<StoredDraft>(prepared`
+    select ${columns} from drafts d where d.id = ${id} and ${reachable(reach)} for update of d`)
+  if (!draft) throw notFound('draft')
+  return draft
+}
+
+/** Of drafts that their caller has claimed. */
+export const listDraftsAnywhere = (db: Db, ids: readonly string[]): Promise<StoredDraft[]> =>
+  db.many<StoredDraft>(prepared`select ${columns} from drafts d where d.id = any(${ids}::uuid[])`)
+
+export type DraftContent = Pick<
+  StoredDraft,
+  | 'thread_id'
+  | 'reply_to_id'
+  | 'forwarded_id'
+  | 'to_list'
+  | 'cc_list'
+  | 'bcc_list'
+  | 'subject'
+  | 'text'
+  | 'html'
+  | 'scheduled_at'
+>
+
+export async function insertDraft(
+  tx: Tx,
+  draft: DraftContent & Pick<StoredDraft, 'id' | 'account_id' | 'tenant_id' | 'inbox_id' | 'requested_by'>,
+): Promise<void> {
+  await tx.run(sql`
+    insert into drafts (id, account_id, tenant_id, inbox_id, thread_id, reply_to_id, forwarded_id, to_list, cc_list, bcc_list,
+      subject, text, html, scheduled_at, due_at, requested_by, created_at, updated_at)
+    values (${draft.id}, ${draft.account_id}, ${draft.tenant_id}, ${draft.inbox_id}, ${draft.thread_id},
+      ${draft.reply_to_id}, ${draft.forwarded_id}, ${draft.to_list}, ${draft.cc_list}, ${draft.bcc_list}, ${draft.subject},
+      ${draft.text}, ${draft.html}, ${draft.scheduled_at}, ${draft.scheduled_at}, ${draft.requested_by}, ${tx.now},
+      ${tx.now})`)
+}
+
+export async function updateDraftContent(tx: Tx, id: string, content: DraftContent, by: Requester): Promise<void> {
+  await tx.run(sql`
+    update drafts set thread_id = ${content.thread_id}, reply_to_id = ${content.reply_to_id},
+      forwarded_id = ${content.forwarded_id}, to_list = ${content.to_list}, cc_list = ${content.cc_list},
+      bcc_list = ${content.bcc_list}, subject = ${content.subject}, text = ${content.text}, html = ${content.html},
+      scheduled_at = ${content.scheduled_at}, due_at = ${content.scheduled_at}, requested_by = ${by}, attempts = 0,
+      last_error = null, updated_at = ${tx.now}
+    where id = ${id}`)
+  await tx.run(sql`delete from draft_attachments where draft_id = ${id}`)
+}
+
+/** One bound value per attachment: an array of them would travel as text, twice as long. */
+export async function insertDraftAttachments(
+  tx: Tx,
+  draftId: string,
+  attachments: readonly Attachment[],
+): Promise<void> {
+  if (attachments.length === 0) return
+  const rows = attachments.map(
+    (each, n) => sql`(${newId(tx.now)}::uuid, ${draftId}::uuid, ${n}::integer, ${each.filename}::text,
+      ${each.contentType ?? 'application/octet-stream'}::text, ${each.contentId}::text, ${each.inline}::boolean,
+      ${each.content.length}::integer, ${each.content}::bytea)`,
+  )
+  await tx.run(sql`
+    insert into draft_attachments (id, draft_id, n, filename, content_type, content_id, is_inline, size, content)
+    values ${commaSeparated(rows)}`)
+}
+
+export const listDraftContents = (db: Db, draftId: string): Promise<(StoredAttachment & { content: Buffer })[]> =>
+  db.many(prepared`
+    select id, filename, content_type, content_id, is_inline, size, content from draft_attachments
+    where draft_id = ${draftId} order by n`)
+
+export async function updateDraftSchedule(tx: Tx, id: string, scheduledAt: Date | null, by: Requester): Promise<void> {
+  await tx.run(sql`
+    update drafts set scheduled_at = ${scheduledAt}, due_at = ${scheduledAt}, requested_by = ${by}, attempts = 0,
+      last_error = null, updated_at = ${tx.now}
+    where id = ${id}`)
+}
+
+/** Locks the draft where it is still as it was read, and under the same lease. */
+export const lockUnchangedDraft = async (
+  tx: Tx,
+  { id, updated_at, leaseToken }: Pick<StoredDraft, 'id' | 'updated_at'> & { leaseToken: string | null },
+): Promise<boolean> =>
+  (await tx.maybe(prepared`
+    select 1 from drafts where id = ${id} and updated_at = ${updated_at} and lease_token is not distinct from ${leaseToken}
+    for update`)) !== null
+
+type Lease = { id: string; leaseToken: string }
+
+interface Unsent extends Lease {
+  /** Null: it is a plain draft from now on. */
+  scheduledAt: Date | null
+  dueAt: Date | null
+  error: string | null
+}
+
+/** Not sent: due again, or never, where the lease is still ours. */
+export const updateUnsentDrafts = (tx: Tx, unsent: readonly Unsent[]): Promise<{ id: string }[]> =>
+  tx.many<{ id: string }>(prepared`
+    update drafts d set lease_token = null, scheduled_at = o.scheduled_at, due_at = o.due_at, last_error = o.error,
+      updated_at = ${tx.now}
+    from unnest(${unsent.map(each => each.id)}::uuid[], ${unsent.map(each => each.leaseToken)}::uuid[],
+      ${unsent.map(each => each.scheduledAt)}::timestamptz[], ${unsent.map(each => each.dueAt)}::timestamptz[],
+      ${unsent.map(each => each.error)}::text[]) as o (id, lease_token, scheduled_at, due_at, error)
+    where d.id = o.id and d.lease_token = o.lease_token returning d.id`)
+
+export const deleteDraftRow = (tx: Tx, id: string): Promise<number> => tx.run(sql`delete from drafts where id = ${id}`)
+
+export interface DueDraft extends Pick<
+  StoredDraft,
+  'id' | 'account_id' | 'tenant_id' | 'inbox_id' | 'attempts' | 'requested_by'
+> {
+  scheduled_at: Date | null
+  was_due_at: Date
+}
+
+interface Claim {
+  leaseToken: string
+  leaseUntil: Date
+  limit: number
+  except: readonly string[]
+  exceptAccounts: readonly string[]
+}
+
+/** Due ones, the longest due first, leased to this worker. The key is the inbox. */
+export const claimDueDrafts = (
+  tx: Tx,
+  { leaseToken, leaseUntil, limit, except, exceptAccounts }: Claim,
+): Promise<DueDraft[]> =>
+  tx.many<DueDraft>(prepared`
+    with due as (
+      select id, due_at from drafts
+      where due_at <= ${tx.now} and ${all([
+        sql`not (inbox_id = any(${except}::uuid[]))`,
+        sql`not (account_id = any(${exceptAccounts}::uuid[]))`,
+      ])}
+      order by due_at limit ${limit} for update skip locked
+    )
+    update drafts d set lease_token = ${leaseToken}, due_at = ${leaseUntil}, attempts = d.attempts + 1
+    from due where d.id = due.id
+    returning d.id, d.account_id, d.tenant_id, d.inbox_id, d.attempts, d.requested_by, d.scheduled_at,
+      due.due_at as was_due_at`)
+
+export const extendDraftLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
+  tx.run(prepared`
+    update drafts d set due_at = ${leaseUntil}
+    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[]) as o (id, lease_token)
+    where d.id = o.id and d.lease_token = o.lease_token`)
+
+export const releaseDraftLeases = (
+  tx: Tx,
+  leases: readonly (Lease & Pick<DueDraft, 'was_due_at'>)[],
+): Promise<number> =>
+  tx.run(prepared`
+    update drafts d set due_at = o.due_at, lease_token = null, attempts = d.attempts - 1
+    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[],
+      ${leases.map(each => each.was_due_at)}::timestamptz[]) as o (id, lease_token, due_at)
+    where d.id = o.id and d.lease_token = o.lease_token`)

@@ -1,0 +1,128 @@
+// Writing drafts: a new one, one written anew, one thrown away.
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { newId } from '../../platform/ids.ts'
+import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
+import { checkBody, contentOf } from './content.ts'
+import type { Draft, DraftBody } from './contract.ts'
+import { presentDraft } from './present.ts'
+import {
+  countDrafts,
+  deleteDraftRow,
+  insertDraft,
+  insertDraftAttachments,
+  requireDraft,
+  requireDraftForUpdate,
+  updateDraftContent,
+  type StoredDraft,
+} from './queries.ts'
+
+/** Of an inbox. */
+const DRAFTS_MAX = 10_000
+
+interface Writing {
+  by: Actor
+  caller: KeyPrincipal
+  body: DraftBody
+}
+
+interface Creating extends Writing {
+  inboxId: string
+  /** Of a scheduled forward: the message that it carries. */
+  forwardedId: string | null
+}
+
+export async function createDraft(world: World, creating: Creating): Promise<Draft> {
+  const { by, caller, body, inboxId, forwardedId } = creating
+  await requireInboxInReach(world.db, caller.reach, inboxId)
+  const checked = checkBody(body, world.clock.now())
+  return world.db.transact(by, async tx => {
+    const inbox = await requireInboxToChange(tx, caller.reach, inboxId)
+    if ((await countDrafts(tx, inboxId)) >= DRAFTS_MAX) {
+      throw refuse('conflict', `The inbox has ${DRAFTS_MAX} drafts already.`)
+    }
+    const { account_id, tenant_id } = inbox
+    const content = { ...(await contentOf(tx, inboxId, checked)), forwarded_id: forwardedId }
+    const id = newId(tx.now)
+    await insertDraft(tx, {
+      id,
+      account_id,
+      tenant_id,
+      inbox_id: inboxId,
+      requested_by: requesterOf(caller),
+      ...content,
+    })
+    await insertDraftAttachments(tx, id, checked.attachments)
+    const draft = await requireDraft(tx, caller.reach, id)
+    recordDraft(tx, draft, 'draft.created')
+    if (draft.scheduled_at) recordDraft(tx, draft, 'draft.scheduled')
+    auditDraft(tx, draft, { after: summaryOf(draft) })
+    return presentDraft(draft)
+  })
+}
+
+export async function updateDraft(world: World, { by, caller, body, id }: Writing & { id: string }): Promise<Draft> {
+  await requireDraft(world.db, caller.reach, id)
+  const checked = checkBody(body, world.clock.now())
+  return world.db.transact(by, async tx => {
+    const before = await requireIdleDraft(tx, caller.reach, id)
+    const content = await contentOf(tx, before.inbox_id, checked)
+    await updateDraftContent(tx, id, content, requesterOf(caller))
+    await insertDraftAttachments(tx, id, checked.attachments)
+    const draft = await requireDraft(tx, caller.reach, id)
+    recordDraft(tx, draft, 'draft.updated')
+    if (draft.scheduled_at) recordDraft(tx, draft, 'draft.scheduled')
+    auditDraft(tx, draft, { before: summaryOf(before), after: summaryOf(draft) })
+    return presentDraft(draft)
+  })
+}
+
+export async function deleteDraft(world: World, by: Actor, { reach, id }: { reach: Reach; id: string }): Promise<void> {
+  await world.db.transact(by, async tx => {
+    const draft = await requireIdleDraft(tx, reach, id)
+    await deleteDraftRow(tx, id)
+    recordDraft(tx, draft, 'draft.deleted')
+    auditDraft(tx, draft, { before: summaryOf(draft) })
+  })
+}
+
+/** One that is being sent right now can be neither changed nor called back. */
+export async function requireIdleDraft(tx: Tx, reach: Reach, id: string): Promise<StoredDraft> {
+  const draft = await requireDraftForUpdate(tx, reach, id)
+  if (draft.lease_token !== null) throw refuse('conflict', 'The draft is being sent.')
+  return draft
+}
+
+export const requesterOf = ({ keyId, name }: KeyPrincipal) => ({ key_id: keyId, name })
+
+type DraftEvent = 'draft.created' | 'draft.updated' | 'draft.deleted' | 'draft.scheduled'
+
+export function recordDraft(
+  tx: Tx,
+  draft: Pick<StoredDraft, 'id' | 'account_id' | 'tenant_id' | 'inbox_id' | 'thread_id' | 'scheduled_at'>,
+  type: DraftEvent,
+): void {
+  tx.record({
+    type,
+    accountId: draft.account_id,
+    tenantId: draft.tenant_id,
+    inboxId: draft.inbox_id,
+    data: { draft_id: draft.id, thread_id: draft.thread_id, scheduled_at: draft.scheduled_at?.toISOString() ?? null },
+  })
+}
+
+export function auditDraft(tx: Tx, draft: StoredDraft, change: { before?: object; after?: object }): void {
+  const { account_id: accountId, tenant_id: tenantId, id } = draft
+  tx.audit({ accountId, tenantId, target: { type: 'draft', id }, ...change })
+}
+
+/** What somebody wrote is no business of the audit log. */
+const summaryOf = (draft: StoredDraft): object => ({
+  inbox_id: draft.inbox_id,
+  recipients: draft.to_list.length + draft.cc_list.length + draft.bcc_list.length,
+  attachments: draft.attachments.length,
+  scheduled_at: draft.scheduled_at?.toISOString() ?? null,
+})

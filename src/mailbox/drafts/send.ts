@@ -1,0 +1,85 @@
+// Sending a draft: by a call, or by the worker when it is due. The draft is removed by the transaction that accepts the mail,
+// so that it is sent once, whoever else tries at the same time and whatever dies meanwhile.
+import type { Attachment } from '../../mail/mime/attachment.ts'
+import type { Actor } from '../../platform/db/actor.ts'
+import type { KeyPrincipal } from '../../platform/principal.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { compose, type ComposeOrder, type Requester } from '../compose/compose.ts'
+import type { Composed, ComposeRequest } from '../compose/compose-schema.ts'
+import type { Composing } from '../compose/composing.ts'
+import { deleteDraftRow, listDraftContents, lockUnchangedDraft, requireDraft, type StoredDraft } from './queries.ts'
+import { recordDraft } from './save.ts'
+
+export async function sendDraft(
+  world: World,
+  composing: Composing,
+  { by, caller, id }: { by: Actor; caller: KeyPrincipal; id: string },
+): Promise<Composed> {
+  const draft = await requireDraft(world.db, caller.reach, id)
+  if (draft.lease_token !== null) throw beingSent()
+  return sendStored(world, composing, { by, caller, draft, leaseToken: null })
+}
+
+interface Sending {
+  by: Actor
+  caller: Requester
+  draft: StoredDraft
+  /** The worker's; null for a call. */
+  leaseToken: string | null
+}
+
+export async function sendStored(
+  world: World,
+  composing: Composing,
+  { by, caller, draft, leaseToken }: Sending,
+): Promise<Composed> {
+  const { id, updated_at } = draft
+  const order: ComposeOrder = {
+    by,
+    caller,
+    inboxId: draft.inbox_id,
+    ...whatOf(draft),
+    body: bodyOf(draft),
+    files: await filesOf(world, draft),
+    alongside: {
+      key: id,
+      check: async tx => ((await lockUnchangedDraft(tx, { id, updated_at, leaseToken })) ? null : changed()),
+      store: async tx => {
+        await deleteDraftRow(tx, id)
+        recordDraft(tx, draft, 'draft.deleted')
+      },
+    },
+  }
+  return compose(world, composing, order)
+}
+
+const whatOf = ({ reply_to_id, forwarded_id }: StoredDraft): Pick<ComposeOrder, 'kind' | 'originalId'> => {
+  if (forwarded_id !== null) return { kind: 'forward', originalId: forwarded_id }
+  return reply_to_id === null ? { kind: 'new' } : { kind: 'reply', originalId: reply_to_id }
+}
+
+/** Without recipients a reply goes to who wrote the original. */
+const bodyOf = ({ to_list, cc_list, bcc_list, subject, text, html }: StoredDraft): ComposeRequest => ({
+  ...(to_list.length > 0 ? { to: to_list } : {}),
+  cc: cc_list,
+  bcc: bcc_list,
+  ...(subject === null ? {} : { subject }),
+  ...(text === null ? {} : { text }),
+  ...(html === null ? {} : { html }),
+})
+
+async function filesOf({ db }: World, { id, attachments }: StoredDraft): Promise<Attachment[]> {
+  if (attachments.length === 0) return []
+  const rows = await listDraftContents(db, id)
+  return rows.map(({ filename, content_type, content_id, is_inline, content }) => ({
+    filename,
+    contentType: content_type,
+    contentId: content_id,
+    inline: is_inline,
+    content,
+  }))
+}
+
+const beingSent = () => refuse('conflict', 'The draft is being sent.')
+const changed = () => refuse('conflict', 'The draft was sent, changed or deleted meanwhile.')

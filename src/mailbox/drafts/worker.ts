@@ -1,0 +1,98 @@
+// Scheduled drafts as leased work: claimed when they are due and never earlier, sent through the same act as everything that
+// leaves a mailbox. A draft that cannot be sent becomes a plain one that says why; one that cannot be sent yet waits.
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import { isUnavailable } from '../../platform/db/errors.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import type { Ended } from '../../platform/work/leased-work.ts'
+import { LeasedWorker } from '../../platform/work/leased-worker.ts'
+import type { World } from '../../platform/world.ts'
+import type { Composing } from '../compose/composing.ts'
+import {
+  claimDueDrafts,
+  extendDraftLeases,
+  listDraftsAnywhere,
+  releaseDraftLeases,
+  updateUnsentDrafts,
+  type DueDraft,
+  type StoredDraft,
+} from './queries.ts'
+import { recordDraft } from './save.ts'
+import { sendStored } from './send.ts'
+
+/** The inbox is paused, a limit is reached or the database was away. */
+const RETRY_MS = 60_000
+/** Faults of our own: after so many tries a person must look. */
+const TRIES_MAX = 10
+
+/** Reasons that pass by themselves. */
+const WAITING: ReadonlySet<string> = new Set([
+  'inbox_paused',
+  'rate_limited',
+  'quota_exceeded',
+  'sending_suspended',
+  'unavailable',
+])
+
+type Result = { kind: 'sent' } | { kind: 'waiting' | 'refused' | 'failed'; error: string }
+
+const LIMITS = {
+  inFlight: { all: 256, new: 256, slow: 64 },
+  perKey: { first: 16, max: 64, aheadMax: 64, quickMs: 2_000 },
+}
+
+export const scheduledDrafts = (world: World, composing: Composing): LeasedWorker<DueDraft, Result> =>
+  new LeasedWorker<DueDraft, Result>(world, {
+    name: 'scheduled-drafts',
+    metric: 'scheduled_drafts',
+    wakeOn: 'drafts',
+    pollSeconds: 1,
+    leaseMs: 60_000,
+    limits: LIMITS,
+    transactions: 'durable',
+    claim: (tx, { asked, ...claim }) => claimDueDrafts(tx, { ...claim, ...asked }),
+    keyOf: draft => ({ key: draft.inbox_id, accountId: draft.account_id }),
+    attempt: async due => {
+      const [draft] = await listDraftsAnywhere(world.db, [due.id])
+      // Gone by a transaction that another worker's claim lost to.
+      if (!draft) return { kind: 'sent' }
+      const { account_id: accountId, inbox_id: inboxId, requested_by } = draft
+      const reach = { accountId, tenantId: null, inboxId }
+      const caller = { keyId: requested_by.key_id, name: requested_by.name, reach }
+      const by = { ...system('scheduled drafts'), action: 'draft.send' }
+      await sendStored(world, composing, { by, caller, draft, leaseToken: due.leaseToken })
+      return { kind: 'sent' }
+    },
+    failed: (due, error) => resultOf(world, due, error),
+    outcomeOf: ({ result }) => result.kind,
+    record,
+    extend: extendDraftLeases,
+    release: releaseDraftLeases,
+  })
+
+function resultOf(world: World, due: DueDraft, error: unknown): Result {
+  if (error instanceof Refusal && !isUnavailable(error)) {
+    return { kind: WAITING.has(error.code) ? 'waiting' : 'refused', error: error.message }
+  }
+  if (isUnavailable(error)) return { kind: 'waiting', error: 'The service was not available.' }
+  world.log.error({ err: error, draft_id: due.id }, 'a scheduled draft could not be sent')
+  return { kind: 'failed', error: 'Sending failed for a reason of ours.' }
+}
+
+/** What was sent is gone already, by the transaction that accepted it. */
+async function record(tx: Tx, ended: readonly Ended<DueDraft, Result>[]): Promise<readonly Ended<DueDraft, Result>[]> {
+  const later = new Date(tx.now.getTime() + RETRY_MS)
+  const unsent = ended.flatMap(({ item, result }) => {
+    if (result.kind === 'sent') return []
+    const isOver = result.kind === 'refused' || (result.kind === 'failed' && item.attempts >= TRIES_MAX)
+    const scheduledAt = isOver ? null : item.scheduled_at
+    return [{ ...item, scheduledAt, dueAt: isOver ? null : later, error: result.error.slice(0, 500) }]
+  })
+  if (unsent.length === 0) return ended
+  const updated = new Set((await updateUnsentDrafts(tx, unsent)).map(({ id }) => id))
+  const over = unsent.filter(each => each.dueAt === null && updated.has(each.id)).map(each => each.id)
+  for (const draft of await listDraftsAnywhere(tx, over)) recordUnscheduled(tx, draft)
+  return ended.filter(({ item, result }) => result.kind === 'sent' || updated.has(item.id))
+}
+
+const recordUnscheduled = (tx: Tx, draft: StoredDraft): void => recordDraft(tx, draft, 'draft.updated')
