@@ -3,7 +3,8 @@
 import type { Static, TSchema } from 'typebox'
 import type { Actor } from '../db/actor.ts'
 import type { KeyPrincipal, Level, OperatorPrincipal, Scope } from '../principal.ts'
-import type { RefusalCode } from '../refusal.ts'
+import type { Refusal, RefusalCode } from '../refusal.ts'
+import type { StreamChannel } from './streams/channel.ts'
 
 export type Access =
   | { kind: 'public' }
@@ -11,6 +12,8 @@ export type Access =
   | {
       kind: 'key'
       scope: Scope
+      /** A key with this scope gets in as well; what it may do there, the handler says. */
+      orScope: Scope | null
       levels: readonly Level[]
       /** Lets a tenant-bound key in whatever its scopes; the recipe decides what it may do. */
       tenantAdmin: boolean
@@ -22,18 +25,25 @@ export const operator: Access & { kind: 'operator' } = { kind: 'operator' }
 /** `suspend` and `admin` need an account-wide key; inbox keys get in only where named. */
 export const key = (
   scope: Scope,
-  options: { levels?: readonly Level[]; tenantAdmin?: boolean } = {},
+  options: { levels?: readonly Level[]; tenantAdmin?: boolean; orScope?: Scope } = {},
 ): Access & { kind: 'key' } => ({
   kind: 'key',
   scope,
+  orScope: options.orScope ?? null,
   levels: options.levels ?? (scope === 'admin' || scope === 'suspend' ? ['account'] : ['account', 'tenant']),
   tenantAdmin: options.tenantAdmin ?? false,
 })
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Null is a reply without a body (204); `raw` is one that is not JSON. */
-export type ReplySchema = TSchema | null | { raw: string }
+/**
+ * Null is a reply without a body (204); `raw` is one that is not made from a schema: its media type, or several, of which the
+ * handler names one in the header `content-type` where it is not the first. `frame`: what the events of a stream are.
+ */
+export type ReplySchema = TSchema | null | { raw: string | readonly string[]; frame?: TSchema }
+
+/** A raw reply that is sent as it is made: memory stays the same whatever its length. */
+export type Chunks = AsyncIterable<string | Buffer>
 
 export interface Contract {
   method: Method
@@ -53,10 +63,18 @@ export interface Contract {
   bodyBytesMax?: number
   /** A body of any type is taken and not looked at (forms that machines post, RFC 8058). */
   takesAnyBody?: boolean
+  /** The handler gets the bytes as they came, of any type: a signature is over them and not over what they mean. */
+  takesRawBody?: boolean
   /** Answers as much as a long page of a list does, and takes its turn with the account's other pages. */
   isLargeRead?: boolean
+  /** Answers in chunks that are made while they are read. It may last longer than other answers. */
+  isStreamed?: boolean
+  /** Answers with a stream of frames that ends when one side wants it to; its handler is declared by `streamRoute`. */
+  stream?: 'sse' | 'websocket'
   /** What a NUL in a text of the body is refused with, where it is not `invalid_request`. */
   textRefusal?: RefusalCode
+  /** For endpoints whose protocol has errors of its own. Null: the refusal is answered as everywhere. */
+  presentRefusal?(refusal: Refusal): object | null
   replies: { readonly [status: number]: ReplySchema }
   refusals?: readonly RefusalCode[]
   /** The audit action of every call that changes something; null on reads. */
@@ -70,7 +88,7 @@ interface Call<C extends Contract> {
   params: Record<PathNames<C['path']>, string>
   query: C['query'] extends TSchema ? Static<C['query']> : Record<string, never>
   headers: C['headers'] extends TSchema ? Static<C['headers']> : Record<string, never>
-  body: C['body'] extends TSchema ? Static<C['body']> : undefined
+  body: C['takesRawBody'] extends true ? Buffer : C['body'] extends TSchema ? Static<C['body']> : undefined
   caller: C['access'] extends { kind: 'key' }
     ? KeyPrincipal
     : C['access'] extends { kind: 'operator' }
@@ -87,7 +105,7 @@ type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${in
   ? Name | PathNames<Rest>
   : never
 
-type BodyOf<S> = S extends TSchema ? Static<S> : S extends { raw: string } ? string | Buffer : null
+type BodyOf<S> = S extends TSchema ? Static<S> : S extends { raw: unknown } ? string | Buffer | Chunks : null
 
 type Reply<C extends Contract> = {
   [Status in keyof C['replies']]: {
@@ -97,15 +115,31 @@ type Reply<C extends Contract> = {
   }
 }[keyof C['replies']]
 
-export interface Route {
+export type Route = CallRoute | StreamRoute
+
+export interface CallRoute {
   contract: Contract
   handle(call: never): Promise<{ status: PropertyKey; body: unknown; headers?: Record<string, string> }>
 }
 
-export const route = <C extends Contract>(contract: C, handle: (call: Call<C>) => Promise<Reply<C>>): Route => ({
+export const route = <C extends Contract>(contract: C, handle: (call: Call<C>) => Promise<Reply<C>>): CallRoute => ({
   contract,
   handle,
 })
+
+/** What a stream does once it is open. Called exactly once, also when the caller has gone meanwhile. */
+export type BeginStream = (channel: StreamChannel) => void
+
+export interface StreamRoute {
+  contract: Contract & { stream: 'sse' | 'websocket' }
+  open(call: never): Promise<BeginStream>
+}
+
+/** `open` decides whether there is a stream: what it refuses is answered like any request, before anything is upgraded. */
+export const streamRoute = <C extends StreamRoute['contract']>(
+  contract: C,
+  open: (call: Call<C>) => Promise<BeginStream>,
+): StreamRoute => ({ contract, open })
 
 /** What a handler answers; the status is checked against the contract. */
 export const reply = <const Status extends number, Body>(

@@ -64,6 +64,22 @@ test('a client that does not read is cut, and its turn is given back', async t =
   }
 })
 
+test('a server that closes waits for its readers only so long', async t => {
+  const app = fastify()
+  const large = new LargeAnswers()
+  app.addHook('preClose', async () => large.cutAfter(100))
+  app.get('/', async (request, reply) => {
+    await large.begin('someone', request, reply)
+    return Buffer.alloc(BYTES)
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const unread = await anUnreadRequest(t, (app.server.address() as AddressInfo).port)
+  await once(unread, 'readable')
+  const began = performance.now()
+  await app.close()
+  assert.ok(performance.now() - began < 5_000)
+})
+
 test('nothing is made for clients that have left while they waited', async t => {
   const { port, begun } = await aServer(t, 60_000)
   const unread = [await anUnreadRequest(t, port), await anUnreadRequest(t, port)]

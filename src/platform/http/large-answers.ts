@@ -8,25 +8,45 @@ import { refuse } from '../refusal.ts'
 const AT_ONCE = { permits: 8, perOwner: 2, waitMsMax: 20_000 }
 /** For making the answer and for reading it. A client that takes longer is cut. */
 const ANSWER_MS_MAX = 60_000
+/** Streamed answers hold one chunk in memory; a hundred megabytes over a slow line take a quarter of an hour. */
+const STREAMS_AT_ONCE = { permits: 32, perOwner: 2, waitMsMax: 20_000 }
+const STREAM_MS_MAX = 15 * 60_000
 
 export class LargeAnswers {
-  readonly #permits = new Semaphore(AT_ONCE)
+  readonly #permits: Semaphore
   readonly #answerMs: number
+  readonly #open = new Set<FastifyReply['raw']>()
 
-  constructor(answerMs: number = ANSWER_MS_MAX) {
+  constructor(answerMs: number = ANSWER_MS_MAX, atOnce = AT_ONCE) {
     this.#answerMs = answerMs
+    this.#permits = new Semaphore(atOnce)
+  }
+
+  /** A share of their own: readers of streams keep nobody from a page of a list. */
+  static ofStreams(): LargeAnswers {
+    return new LargeAnswers(STREAM_MS_MAX, STREAMS_AT_ONCE)
   }
 
   /** Waits for the owner's turn, which lasts until the answer has left or its reader is gone. */
   async begin(owner: string, request: FastifyRequest, { raw }: FastifyReply): Promise<void> {
     await this.#permits.acquire(owner, tooMany)
     const timer = setTimeout(() => raw.destroy(), this.#answerMs)
+    this.#open.add(raw)
     finished(raw, () => {
+      this.#open.delete(raw)
       clearTimeout(timer)
       this.#permits.release(owner)
     })
     // Nobody would read what is made now.
     if (request.raw.socket.destroyed) throw refuse('unavailable', 'The connection was closed.')
+  }
+
+  /** When the server closes: answers that are still being read after this long are cut, or nothing else could end. */
+  cutAfter(milliseconds: number): void {
+    const cut = (): void => {
+      for (const raw of this.#open) raw.destroy()
+    }
+    setTimeout(cut, milliseconds).unref()
   }
 }
 

@@ -9,9 +9,10 @@ import { notFound, refuse } from '../refusal.ts'
 import type { World } from '../world.ts'
 import { hideSensitive, ignoredFieldsHeader } from './body-fields.ts'
 import { bodyCheck, type CheckedBody } from './check-body.ts'
-import type { Access, Contract, Route } from './contract.ts'
+import type { Access, CallRoute, Contract } from './contract.ts'
 import type { LargeAnswers } from './large-answers.ts'
 import { LARGE_BODY_BYTES, schemaText, type LargeBodies } from './large-bodies.ts'
+import { sendRaw } from './raw-reply.ts'
 import { fromText, validator } from './validate.ts'
 
 export type Identify = (access: Access, request: FastifyRequest) => Promise<Principal | null>
@@ -24,13 +25,14 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 interface Mounting {
   identify: Identify
   largeAnswers: LargeAnswers
+  streams: LargeAnswers
 }
 
 export function mount(
   world: World,
   app: FastifyInstance,
-  { contract, handle }: Route,
-  { identify, largeAnswers }: Mounting,
+  { contract, handle }: CallRoute,
+  { identify, largeAnswers, streams }: Mounting,
 ): void {
   const read = requestReader(contract)
   const callOf = (request: FastifyRequest, reply: FastifyReply) => {
@@ -43,12 +45,17 @@ export function mount(
   }
   const isLarge =
     contract.isLargeRead === true || 'limit' in ((contract.query as TObject | undefined)?.properties ?? {})
-  const rawType = Object.values(contract.replies).find(schema => schema && 'raw' in schema)
+  const share = contract.isStreamed ? streams : isLarge ? largeAnswers : null
   app.route({
     method: contract.method,
     url: contract.path.replace(/\{(\w+)\}/g, ':$1'),
     bodyLimit: contract.bodyBytesMax ?? BODY_BYTES_MAX,
-    config: { checkBody: routeBodyCheck(contract), takesAnyBody: contract.takesAnyBody },
+    config: {
+      checkBody: routeBodyCheck(contract),
+      takesAnyBody: contract.takesAnyBody,
+      takesRawBody: contract.takesRawBody,
+      presentRefusal: contract.presentRefusal,
+    },
     // Before the body is read: a stranger must not be able to make us parse 40 MiB.
     onRequest: async request => {
       request.principal = await identify(contract.access, request)
@@ -63,13 +70,14 @@ export function mount(
         )
       }
       const owner = ownerOf(request)
-      if (isLarge) await largeAnswers.begin(owner, request, reply)
+      if (share) await share.begin(owner, request, reply)
       const { status, body, headers } = await runFor(owner, () => handle(call as never)).finally(request.releaseBody)
       reply.code(Number(status))
       if (headers) reply.headers(headers)
       if (body === null) return reply.send()
-      if (rawType && (typeof body === 'string' || Buffer.isBuffer(body))) {
-        return reply.type((rawType as { raw: string }).raw).send(body)
+      const schema = contract.replies[Number(status)]
+      if (schema && 'raw' in schema) {
+        return sendRaw(world.log, reply, body, { types: [schema.raw].flat() as string[], owner })
       }
       return reply.header('cache-control', 'no-store').type(JSON_TYPE).send(JSON.stringify(body))
     },
@@ -98,7 +106,7 @@ export interface RequestHead {
 }
 
 /** Compiles the checks of a contract once; the result turns a request into a call or throws the refusal. */
-function requestReader(contract: Contract) {
+export function requestReader(contract: Contract) {
   const checkQuery = contract.query && validator('query', contract.query)
   const checkHeaders = contract.headers && validator('headers', contract.headers)
   const checkEmpty = contract.body && contract.isBodyOptional ? validator('body', contract.body) : null
@@ -115,7 +123,7 @@ function requestReader(contract: Contract) {
     },
     call: (request: FastifyRequest, reply: FastifyReply) => ({
       ...request.head!,
-      body: contract.body ? readBody(request, reply) : undefined,
+      body: contract.takesRawBody ? readRawBody(request) : contract.body ? readBody(request, reply) : undefined,
       caller: request.principal,
       by: actorOf(contract, request),
       ip: request.sourceIp,
@@ -134,6 +142,9 @@ function requestReader(contract: Contract) {
     return value
   }
 }
+
+/** None at all is an empty one: what it means is for the handler to say. */
+const readRawBody = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0))
 
 /**
  * Whose share of memory, threads and connections a request takes: an account's. Strangers have one together: addresses are

@@ -14,9 +14,11 @@ const TAGS: Record<string, string> = {
   'alert-contacts': 'Who is told of alerts, and how',
   'api-keys': 'Keys for this API',
   audit: 'Who changed what',
+  billing: 'Plans, usage, and what a month is going to cost',
   complaints: 'Complaints of recipients, passed on by the customer',
   domains: 'Domains to send from and receive on, and their DNS records',
   events: 'What happened, in order',
+  mcp: 'Mailboxes for agents, over the Model Context Protocol',
   messages: 'Sending, and what became of it',
   metrics: 'Counters over time',
   operator: 'For the operator of the installation, with the operator token',
@@ -83,6 +85,7 @@ function operationOf(contract: Contract, components: Map<string, Json>): Json {
         content: { 'application/json': { schema: lift(contract.body, components) } },
       },
     }),
+    ...(contract.takesRawBody && { requestBody: { required: true, content: { 'application/json': {} } } }),
     responses: responsesOf(contract, components),
     security: access.kind === 'public' ? [] : [{ [access.kind]: [] }],
   }
@@ -91,7 +94,8 @@ function operationOf(contract: Contract, components: Map<string, Json>): Json {
 function needOf(access: Access): string {
   if (access.kind === 'public') return 'Needs no credentials.'
   if (access.kind === 'operator') return 'Needs the operator token.'
-  return `Needs the scope \`${access.scope}\`; key levels: ${levelsOf(access)}.`
+  const scopes = [access.scope, ...(access.orScope ? [access.orScope] : [])].map(scope => `\`${scope}\``)
+  return `Needs the scope ${scopes.join(' or ')}; key levels: ${levelsOf(access)}.`
 }
 
 const levelsOf = (access: { levels: readonly string[]; tenantAdmin: boolean }): string =>
@@ -113,6 +117,7 @@ function parametersOf(schema: TSchema | undefined, place: 'query' | 'header'): J
 function responsesOf(contract: Contract, components: Map<string, Json>): Json {
   const responses: Json = {}
   for (const [status, schema] of Object.entries(contract.replies)) responses[status] = responseOf(schema, components)
+  if (contract.stream === 'websocket') responses[101] = { description: 'Switching to WebSocket: one frame per message' }
   const byStatus = Map.groupBy(refusalsOf(contract), code => catalogue[code].status)
   for (const [status, codes] of [...byStatus].toSorted(([left], [right]) => left - right)) {
     const schema = { $ref: '#/components/schemas/Error' }
@@ -126,17 +131,22 @@ function responsesOf(contract: Contract, components: Map<string, Json>): Json {
 
 function responseOf(schema: ReplySchema, components: Map<string, Json>): Json {
   if (schema === null) return { description: 'Done' }
-  if ('raw' in schema) return { description: 'OK', content: { [schema.raw as string]: {} } }
+  if ('raw' in schema) {
+    const { raw, frame } = schema as { raw: string | readonly string[]; frame?: TSchema }
+    const content = frame ? { schema: lift(frame, components) } : {}
+    return { description: 'OK', content: Object.fromEntries([raw].flat().map(type => [type, content])) }
+  }
   return { description: 'OK', content: { 'application/json': { schema: lift(schema, components) } } }
 }
 
 /** What every endpoint of a kind may answer, besides what its contract names. */
-function refusalsOf({ access, body, query, path, method, refusals = [] }: Contract): RefusalCode[] {
+function refusalsOf({ access, body, takesRawBody, query, path, method, refusals = [] }: Contract): RefusalCode[] {
   const codes = new Set<RefusalCode>(refusals)
   if (access.kind !== 'public') codes.add('unauthorized')
   if (access.kind === 'key')
     for (const code of ['key_expired', 'insufficient_scope', 'ip_not_allowed', 'rate_limited'] as const) codes.add(code)
-  if (body || query) codes.add('invalid_request')
+  if (body || query || takesRawBody) codes.add('invalid_request')
+  if (takesRawBody) codes.add('payload_too_large')
   if (body) for (const code of ['invalid_json', 'payload_too_large'] as const) codes.add(code)
   if (path.includes('{id}')) codes.add('not_found')
   if (access.kind !== 'public' || method !== 'GET') codes.add('unavailable')
@@ -173,5 +183,5 @@ function operationIdOf({ method, path, operationId }: Contract): string {
 function tagOf(path: string): string {
   if (path.startsWith('/admin/')) return 'operator'
   const [first, second] = path.split('/').slice(1)
-  return first === 'v1' ? second! : path.includes('{') ? first! : 'service'
+  return first === 'v1' ? second! : path.includes('{') || first === 'mcp' ? first! : 'service'
 }

@@ -16,10 +16,12 @@ export interface Keyset<Position> {
   limit: number
 }
 
-/** What a query has found for a page. `isCut`: it ended before the limit, because the rows are large. */
+/** What a query has found for a page. `isCut`: it ended before the limit, because the rows are large or hard to find. */
 export interface Found<Row> {
   rows: Row[]
   isCut: boolean
+  /** Where it ended, when that is not at its last row: it looked at rows that the caller did not ask for. */
+  endedAt?: unknown
 }
 
 interface Page<Row> {
@@ -54,17 +56,19 @@ export async function readPageBy<Row, Position>(
     if (!isPosition(position)) throw refuse('invalid_request', 'cursor is not one that this list gave out.')
     after = position
   }
-  const { rows, last } = await readRows(limit, each => read({ after, limit: each }))
-  return { rows, next_cursor: last ? secrets.signCursor(list, positionOf(last)) : null }
+  const { rows, last, endedAt } = await readRows(limit, each => read({ after, limit: each }))
+  const position = endedAt ?? (last && positionOf(last))
+  return { rows, next_cursor: position === null ? null : secrets.signCursor(list, position) }
 }
 
 /** For lists whose callers name the position themselves. `last` is the page's last row where another page follows. */
 export async function readRows<Row>(
   limit: number = LIMIT_DEFAULT,
   read: (limit: number) => Promise<Row[] | Found<Row>>,
-): Promise<{ rows: Row[]; last: Row | null }> {
+): Promise<{ rows: Row[]; last: Row | null; endedAt?: unknown }> {
   const answer = await read(limit + 1)
   const found = Array.isArray(answer) ? { rows: answer, isCut: false } : answer
   const rows = found.rows.slice(0, limit)
-  return { rows, last: found.isCut || found.rows.length > limit ? rows.at(-1)! : null }
+  const last = found.isCut || found.rows.length > limit ? (rows.at(-1) ?? null) : null
+  return { rows, last, endedAt: found.endedAt }
 }

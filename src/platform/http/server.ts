@@ -3,17 +3,20 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { DRAIN_MS_MAX } from '../feature.ts'
 import { newId } from '../ids.ts'
 import type { Principal } from '../principal.ts'
 import { refuse, Refusal } from '../refusal.ts'
 import type { World } from '../world.ts'
-import type { Access, Method, Route } from './contract.ts'
+import type { Access, Contract, Method, Route } from './contract.ts'
 import { errorReply } from './errors.ts'
-import type { LargeAnswers } from './large-answers.ts'
+import { LargeAnswers } from './large-answers.ts'
 import { LargeBodies } from './large-bodies.ts'
 import { BODY_BYTES_MAX, mount, ownerOf, type Identify, type RequestHead, type RouteBodyCheck } from './mount.ts'
 import { BodyReader } from './read-body.ts'
 import { isForwardedByStranger, sourceAddress } from './source-address.ts'
+import { StreamMount } from './streams/mount-stream.ts'
+import { authorizationOf, isWebSocketRequest } from './streams/websocket.ts'
 
 interface HttpOptions {
   routes: readonly Route[]
@@ -39,6 +42,9 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     checkBody?: RouteBodyCheck | undefined
     takesAnyBody?: boolean | undefined
+    takesRawBody?: boolean | undefined
+    isStream?: boolean | undefined
+    presentRefusal?: Contract['presentRefusal']
   }
 }
 
@@ -56,8 +62,8 @@ export function createHttpServer(world: World, { routes, largeAnswers, identify 
     keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // Refused below, in our own words.
-    http: { requireHostHeader: false },
+    // A request without Host is refused below, in our own words.
+    http: { requireHostHeader: false, shouldUpgradeCallback: isWebSocketRequest },
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 512 },
     clientErrorHandler: (error, socket) => answerBrokenHttp(error, socket, newId(clock.now())),
     frameworkErrors: (error, request, reply) => sendFailure(world, error, request, reply),
@@ -75,48 +81,64 @@ export function createHttpServer(world: World, { routes, largeAnswers, identify 
   const identifyRequest: Identify = (access, request) =>
     identify({
       access,
-      authorization: request.headers.authorization,
+      authorization: isStream(request) ? authorizationOf(request.raw) : request.headers.authorization,
       adminToken: request.headers['x-admin-token'] as string | undefined,
       ip: request.sourceIp,
     })
-  const mounting = { identify: identifyRequest, largeAnswers }
-  for (const each of routes) mount(world, app, each, mounting)
+  const streamed = LargeAnswers.ofStreams()
+  app.addHook('preClose', async () => {
+    for (const answers of [streamed, largeAnswers]) answers.cutAfter(DRAIN_MS_MAX)
+  })
+  const mounting = { identify: identifyRequest, largeAnswers, streams: streamed }
+  const streams = new StreamMount(app)
+  for (const each of routes) {
+    if ('open' in each) streams.mount(each, identifyRequest)
+    else mount(world, app, each, mounting)
+  }
   refuseOtherMethods(world, app, routes)
   log.debug({ routes: routes.length }, 'routes mounted')
   return app
 }
+
+const isStream = (request: FastifyRequest): boolean => request.routeOptions.config?.isStream === true
 
 /** Which bodies are read, and how. */
 function readBodies({ threads }: World, app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   const bodies = new BodyReader()
   const large = new LargeBodies(threads)
-  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const { checkBody } = request.routeOptions.config
-    // Where nobody takes a body, nothing of it is kept: strangers get this far.
-    if (!checkBody) return void payload.resume()
+  const readBytes = async (request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> => {
     const announced = request.headers['content-length']
-    const owner = ownerOf(request)
     const { bytes, release } = await bodies.read({
       stream: payload,
       bytesMax: request.routeOptions.bodyLimit ?? BODY_BYTES_MAX,
       announcedBytes: announced === undefined ? null : Number(announced),
-      owner,
+      owner: ownerOf(request),
     })
     // The room is needed until the handler is done, whether or not the caller waits for it: what is made of a body is as
     // large as the body.
     request.releaseBody = release
+    return bytes
+  }
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const { checkBody, takesRawBody } = request.routeOptions.config
+    if (takesRawBody) return readBytes(request, payload)
+    // Where nobody takes a body, nothing of it is kept: strangers get this far.
+    if (!checkBody) return void payload.resume()
+    const bytes = await readBytes(request, payload)
     try {
-      return await checkBody(bytes, { large, owner })
+      return await checkBody(bytes, { large, owner: ownerOf(request) })
     } catch (error) {
-      release()
+      request.releaseBody?.()
       throw error
     }
   })
-  app.addContentTypeParser('*', (request, payload, done) => {
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const { takesAnyBody, takesRawBody } = request.routeOptions.config
+    if (takesRawBody) return readBytes(request, payload)
     payload.resume()
-    if (request.routeOptions.config.takesAnyBody) return done(null)
-    done(refuse('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.'))
+    if (takesAnyBody) return
+    throw refuse('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.')
   })
 }
 
@@ -140,7 +162,9 @@ function refuseOtherMethods(world: World, app: FastifyInstance, routes: readonly
   const methodsByPath = Map.groupBy(routes, each => each.contract.path)
   for (const [path, known] of methodsByPath) {
     const allowed = known.map(each => each.contract.method)
-    const others = [...METHODS.filter(method => !allowed.includes(method)), 'OPTIONS']
+    // Of a stream there is no head alone.
+    const head = known.some(each => 'open' in each) ? ['HEAD'] : []
+    const others = [...METHODS.filter(method => !allowed.includes(method)), 'OPTIONS', ...head]
     app.route({
       method: others,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
@@ -162,6 +186,8 @@ function observe(world: World, app: FastifyInstance): void {
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'unknown'
     const tookMs = reply.elapsedTime
+    // The age of a stream that was open is not the time of an answer.
+    if (isStream(request) && reply.raw.statusCode < 300) return
     seconds.observe({ method: request.method, route, status: String(reply.statusCode) }, tookMs / 1000)
     if (!world.log.isLevelEnabled('info')) return
     const principal = request.principal?.kind === 'key' ? request.principal.keyId : request.principal?.kind
@@ -189,10 +215,11 @@ function sendFailure(world: World, error: unknown, request: FastifyRequest, repl
     world.log.warn({ err: cause, request_id: request.id, status }, 'request could not be served')
   }
   if (status === 413 && !request.raw.complete) hearOut(request, reply)
+  const own = error instanceof Refusal ? request.routeOptions?.config?.presentRefusal?.(error) : null
   return reply
     .code(status)
     .headers({ 'x-request-id': request.id, ...headers })
-    .send(body)
+    .send(own ?? body)
 }
 
 /** As much as the largest body there may be, and half of it again. */

@@ -39,7 +39,7 @@ const ajv = new Ajv({
   verbose: true,
 })
 
-type Part = 'body' | 'query' | 'headers' | 'reply'
+type Part = 'body' | 'query' | 'headers' | 'reply' | 'arguments'
 
 /** A function that throws a Refusal naming the first field that is wrong. */
 export function validator(part: Part, schema: TSchema): (value: unknown) => void {

@@ -1,0 +1,53 @@
+// Streams of an inbox: its events as they happen, from any id on.
+import Type, { type Static } from 'typebox'
+import { endpoint, key } from '../../platform/http/contract.ts'
+import { component, DateTime, Int64, Uuid } from '../../platform/http/schemas.ts'
+import { LEVELS } from '../../platform/principal.ts'
+
+/** What a stream carries: one event of server-sent events, one text message of WebSocket. */
+const StreamFrame = component(
+  'StreamFrame',
+  Type.Object({
+    id: Int64({ description: 'Where to resume from: `Last-Event-ID` or `after_id`' }),
+    type: Type.String({
+      description: 'The kind of event, such as `message.received`; `stream.reset` where events before `id` are gone',
+    }),
+    inbox_id: Uuid(),
+    created_at: DateTime(),
+    data: Type.Record(Type.String(), Type.Unknown(), { description: 'What the kind adds' }),
+  }),
+)
+export type StreamFrame = Static<typeof StreamFrame>
+
+const AfterId = Type.Optional(Int64({ description: 'Only events above this id; without it: from now on' }))
+
+export const inboxEventsEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inboxes/{id}/events',
+  summary: 'Follow the events of an inbox as server-sent events',
+  access: key('read', { levels: LEVELS }),
+  noun: 'inbox',
+  stream: 'sse',
+  query: Type.Object({ after_id: AfterId }),
+  headers: Type.Object({
+    'last-event-id': Type.Optional(
+      Int64({ description: 'As browsers send it when they reconnect; goes before after_id' }),
+    ),
+  }),
+  replies: { 200: { raw: 'text/event-stream', frame: StreamFrame } },
+  refusals: ['too_many_streams'],
+  audit: null,
+})
+
+export const inboxSocketEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inboxes/{id}/ws',
+  summary: 'Follow the events of an inbox over WebSocket; browsers offer the key as the subprotocol svc.<key>',
+  access: key('read', { levels: LEVELS }),
+  noun: 'inbox',
+  stream: 'websocket',
+  query: Type.Object({ after_id: AfterId }),
+  replies: { 101: null },
+  refusals: ['too_many_streams'],
+  audit: null,
+})
