@@ -1,0 +1,104 @@
+// Messages as tools show them: what a model needs of the API's message, bounded, and of mail that the shield has blocked
+// nothing that its sender wrote.
+import Type, { type Static } from 'typebox'
+import { DateTime, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import type { AttachmentInfo, MessageSummary } from '../messages/message-schema.ts'
+import { fenced } from './untrusted.ts'
+
+const ADDRESSES_MAX = 20
+const ATTACHMENTS_MAX = 20
+const SUBJECT_CHARS_MAX = 500
+const NAME_CHARS_MAX = 200
+
+const attachmentFields = {
+  id: Uuid({ description: 'Bytes: GET /v1/inbox-attachments/{id}' }),
+  filename: Nullable(Type.String()),
+  content_type: Type.String(),
+  size: Type.Integer(),
+}
+
+export const ShownAttachment = Type.Object(attachmentFields)
+export type ShownAttachment = Static<typeof ShownAttachment>
+
+export const ShownMessage = Type.Object({
+  id: Uuid(),
+  inbox_id: Uuid(),
+  thread_id: Uuid(),
+  direction: Type.Enum(['in', 'out']),
+  folder: Type.String(),
+  read: Type.Boolean(),
+  labels: Type.Array(Type.String()),
+  from: Type.String(),
+  to: Type.Array(Type.String(), { description: `At most ${ADDRESSES_MAX}` }),
+  subject: Type.String(),
+  snippet: Type.String({ description: 'Fenced: untrusted' }),
+  received_at: DateTime(),
+  attachments: Type.Array(ShownAttachment, { description: `At most ${ATTACHMENTS_MAX}` }),
+  tainted: Type.Boolean({ description: 'The mail may try to steer an agent, or its sender is not proven' }),
+  blocked: Type.Boolean({ description: 'Blocked by the shield: its content is not shown' }),
+  status: Nullable(Type.String({ description: 'Of what was sent' })),
+  approval_id: Nullable(Uuid()),
+})
+export type ShownMessage = Static<typeof ShownMessage>
+
+type Source = Pick<MessageSummary, Exclude<keyof ShownMessage, 'blocked' | 'attachments'>> & {
+  attachments: readonly AttachmentInfo[]
+}
+
+export function show(message: Source, { isBlocked, boundary }: { isBlocked: boolean; boundary: string }): ShownMessage {
+  const { id, inbox_id, thread_id, direction, folder, read, labels, received_at, tainted, status, approval_id } =
+    message
+  return {
+    id,
+    inbox_id,
+    thread_id,
+    direction,
+    folder,
+    read,
+    labels,
+    from: isBlocked ? addressIn(message.from) : clipped(message.from, NAME_CHARS_MAX),
+    to: message.to.slice(0, ADDRESSES_MAX).map(each => clipped(each, NAME_CHARS_MAX)),
+    subject: isBlocked ? '' : clipped(message.subject, SUBJECT_CHARS_MAX),
+    snippet: isBlocked ? '' : fenced(boundary, message.snippet),
+    received_at,
+    attachments: isBlocked ? [] : message.attachments.slice(0, ATTACHMENTS_MAX).map(showAttachment),
+    tainted,
+    blocked: isBlocked,
+    status,
+    approval_id,
+  }
+}
+
+const showAttachment = ({ id, filename, content_type, size }: AttachmentInfo): ShownAttachment => ({
+  id,
+  filename: filename === null ? null : clipped(filename, NAME_CHARS_MAX),
+  content_type: clipped(content_type, NAME_CHARS_MAX),
+  size,
+})
+
+/** One message as lines for a model, to stand inside a fence. */
+export function linesOf(message: ShownMessage, snippet: string): string {
+  const flags = [message.folder, message.read ? 'read' : 'unread', message.direction, message.status ?? '']
+  const marks = [message.tainted ? 'tainted' : '', message.blocked ? 'blocked: content is not shown' : '']
+  const files = message.attachments.map(({ filename, size }) => `${filename ?? 'unnamed'} (${size} bytes)`)
+  return [
+    `id: ${message.id} (${[...flags, ...marks].filter(Boolean).join(', ')})`,
+    `from: ${message.from}  to: ${message.to.join(', ')}  at: ${message.received_at}`,
+    ...(message.blocked ? [] : [`subject: ${oneLine(message.subject)}`, `snippet: ${oneLine(snippet)}`]),
+    ...(files.length > 0 ? [`attachments: ${oneLine(files.join(', '))}`] : []),
+  ].join('\n')
+}
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ')
+
+/** Without half a character at its end. */
+export const clipped = (text: string, charsMax: number): string =>
+  text.length <= charsMax
+    ? text
+    : `${text
+        .slice(0, charsMax)
+        .toWellFormed()
+        .replace(/\ufffd$/, '')}…`
+
+/** The display name is the sender's own words. */
+const addressIn = (from: string): string => clipped(/<([^<>\s]+@[^<>\s]+)>\s*$/.exec(from)?.[1] ?? '', NAME_CHARS_MAX)
