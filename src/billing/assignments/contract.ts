@@ -1,0 +1,62 @@
+// Which plan prices an account or a tenant, and from when. Assignments are added and never changed: they are the history.
+import Type, { type Static } from 'typebox'
+import { endpoint, key, operator } from '../../platform/http/contract.ts'
+import { component, Cursor, DateTime, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+
+const DateOnly = (options: object = {}) => Type.String({ format: 'date', ...options })
+
+export const Assignment = component(
+  'Assignment',
+  Type.Object({
+    id: Uuid(),
+    tenant_id: Nullable(Uuid({ description: "Null: the account's own plan; otherwise the rate card of a tenant" })),
+    plan_id: Nullable(Uuid({ description: 'Null: no plan from this day on' })),
+    effective_from: DateOnly(),
+    source: Type.Enum(['operator', 'account', 'payment'], { description: 'Who assigned it' }),
+    created_at: DateTime(),
+  }),
+)
+export type Assignment = Static<typeof Assignment>
+
+const planFields = {
+  plan_id: Uuid(),
+  effective_from: Type.Optional(DateOnly({ description: 'A UTC day; today where it is omitted' })),
+}
+
+export const listAssignmentsEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/billing/assignments',
+  summary: "Plan assignments, newest first: the account's plan and the rate cards of tenants, with their history",
+  access: key('read'),
+  query: Type.Object({
+    tenant_id: Type.Optional(Uuid({ description: 'Only the rate cards of this tenant' })),
+    cursor: Cursor,
+    limit: Limit,
+  }),
+  replies: { 200: Type.Object({ assignments: Type.Array(Assignment), next_cursor: NextCursor }) },
+  refusals: ['not_found'],
+  audit: null,
+})
+
+export const createAssignmentEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/billing/assignments',
+  summary: 'Assign a plan to the account, or to a tenant as its rate card',
+  access: key('admin'),
+  body: component('AssignmentCreate', Type.Object({ ...planFields, tenant_id: Type.Optional(Nullable(Uuid())) })),
+  replies: { 201: Assignment },
+  refusals: ['not_found', 'conflict'],
+  audit: 'assignment.create',
+})
+
+export const assignAccountPlanEndpoint = endpoint({
+  method: 'POST',
+  path: '/admin/v1/accounts/{id}/plan',
+  summary: 'Assign a plan to an account',
+  access: operator,
+  noun: 'account',
+  body: component('AccountPlan', Type.Object(planFields)),
+  replies: { 201: Assignment },
+  refusals: ['conflict'],
+  audit: 'assignment.create',
+})

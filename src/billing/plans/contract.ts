@@ -1,0 +1,82 @@
+// The plan catalogue: kept by the operator, read by accounts.
+import Type, { type Static } from 'typebox'
+import { endpoint, key, operator } from '../../platform/http/contract.ts'
+import { component, Cursor, Limit, Name, NextCursor } from '../../platform/http/schemas.ts'
+import { Plan, prices } from './plan.ts'
+
+const optionalPrices = Type.Partial(Type.Object(prices)).properties
+
+const PlanInput = component('PlanInput', Type.Object({ name: Name(255), ...optionalPrices }))
+export type PlanInput = Static<typeof PlanInput>
+
+const PlanUpdate = component('PlanUpdate', Type.Partial(Type.Object({ name: Name(255), ...prices })))
+export type PlanUpdate = Static<typeof PlanUpdate>
+
+const page = { 200: Type.Object({ plans: Type.Array(Plan), next_cursor: NextCursor }) } as const
+
+export const listCatalogueEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/billing/plans',
+  summary: 'The active plans, newest first',
+  access: key('read', { levels: ['account'] }),
+  query: Type.Object({ cursor: Cursor, limit: Limit }),
+  replies: page,
+  audit: null,
+})
+
+export const listPlansEndpoint = endpoint({
+  method: 'GET',
+  path: '/admin/v1/plans',
+  summary: 'All plans, archived ones included, newest first',
+  access: operator,
+  query: Type.Object({
+    active: Type.Optional(Type.Enum(['1'], { description: 'Leaves archived plans out' })),
+    cursor: Cursor,
+    limit: Limit,
+  }),
+  replies: page,
+  audit: null,
+})
+
+export const createPlanEndpoint = endpoint({
+  method: 'POST',
+  path: '/admin/v1/plans',
+  summary: 'Create a plan: what is omitted is 0, without tiers, in EUR and not for sale',
+  access: operator,
+  body: PlanInput,
+  replies: { 201: Plan },
+  refusals: ['conflict'],
+  audit: 'plan.create',
+})
+
+export const getPlanEndpoint = endpoint({
+  method: 'GET',
+  path: '/admin/v1/plans/{id}',
+  summary: 'Get a plan, archived or not',
+  access: operator,
+  noun: 'plan',
+  replies: { 200: Plan },
+  audit: null,
+})
+
+export const updatePlanEndpoint = endpoint({
+  method: 'PATCH',
+  path: '/admin/v1/plans/{id}',
+  summary: 'Change a plan that is not archived: absent fields are kept. Previews of every month follow it at once',
+  access: operator,
+  noun: 'plan',
+  body: PlanUpdate,
+  replies: { 200: Plan },
+  refusals: ['conflict'],
+  audit: 'plan.update',
+})
+
+export const archivePlanEndpoint = endpoint({
+  method: 'DELETE',
+  path: '/admin/v1/plans/{id}',
+  summary: 'Archive a plan: it goes on pricing whom it was assigned to, and is not assigned any more',
+  access: operator,
+  noun: 'plan',
+  replies: { 204: null },
+  audit: 'plan.archive',
+})
