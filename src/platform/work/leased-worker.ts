@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { system, type Actor } from '../db/actor.ts'
 import type { Tx } from '../db/database.ts'
+import { isUnavailable } from '../db/errors.ts'
 import { retryWhileUnavailable } from '../db/retry.ts'
 import type { World } from '../world.ts'
 import { FairShare, ROOM_MIN } from './fair-share.ts'
@@ -23,7 +24,7 @@ export class LeasedWorker<Item extends object, Result> {
   readonly #world: World
   readonly #work: LeasedWork<Item, Result>
   readonly #by: Actor
-  readonly #recorder: Recorder<Ended<Item, Result>, void>
+  readonly #recorder: Recorder<Ended<Item, Result>, Error | null>
   readonly #queues = new Map<string, KeyQueue<Leased<Item>>>()
   readonly #inFlight = new Set<Leased<Item>>()
   readonly #stopping = new AbortController()
@@ -45,15 +46,41 @@ export class LeasedWorker<Item extends object, Result> {
     world.metrics.gauge(`sluice_${work.metric}_in_flight`, `What ${work.name} has leased here`, [], gauge => {
       gauge.set(this.#inFlight.size)
     })
-    this.#recorder = new Recorder<Ended<Item, Result>, void>({
+    this.#recorder = new Recorder<Ended<Item, Result>, Error | null>({
       slots: 2,
       store: async ended => {
-        const recorded = await this.#transact(tx => work.record(tx, ended))
-        if (work.recorded && recorded.length > 0) await this.#recorder.keepTrying(() => work.recorded!(recorded))
-        for (const each of ended) outcomes.inc({ outcome: work.outcomeOf(each) })
-        return ended.map(() => undefined)
+        const failures = await this.#recordAll(ended)
+        ended.forEach((each, at) => failures[at] === null && outcomes.inc({ outcome: work.outcomeOf(each) }))
+        return failures
       },
     })
+  }
+
+  /**
+   * Together; where that fails for a reason of their own, each by itself: one result that cannot be stored must not keep
+   * those of other accounts from it. While the database is away none can be.
+   */
+  async #recordAll(ended: readonly Ended<Item, Result>[]): Promise<(Error | null)[]> {
+    try {
+      await this.#recordTogether(ended)
+      return ended.map(() => null)
+    } catch (error) {
+      if (isUnavailable(error)) throw error
+      if (ended.length === 1) return [error as Error]
+      this.#world.log.error(
+        { err: error, worker: this.#work.name, results: ended.length },
+        'results are recorded one by one',
+      )
+      const failures: (Error | null)[] = []
+      for (const each of ended) failures.push((await this.#recordAll([each]))[0]!)
+      return failures
+    }
+  }
+
+  async #recordTogether(ended: readonly Ended<Item, Result>[]): Promise<void> {
+    const work = this.#work
+    const recorded = await this.#transact(tx => work.record(tx, ended))
+    if (work.recorded && recorded.length > 0) await this.#recorder.keepTrying(() => work.recorded!(recorded))
   }
 
   /** What the supervisor runs. */
@@ -225,7 +252,8 @@ export class LeasedWorker<Item extends object, Result> {
     const claimsAhead = this.#work.limits.perKey.aheadMax > 1
     if (claimsAhead && ((!wasHungry && queue.isHungry) || this.#isRoomAgain())) this.#wake()
     try {
-      if (result !== null) await this.#recorder.record({ item, result: result.value })
+      const failure = result && (await this.#recorder.record({ item, result: result.value }))
+      if (failure) throw failure
     } catch (err) {
       // The lease gives it back. It may be done twice: better than never.
       this.#world.log.error({ err, worker: this.#work.name, key: queue.key }, 'a result could not be recorded')
