@@ -126,6 +126,50 @@ create table api_keys (
   constraint api_keys_prefix UNIQUE (prefix)
 );
 CREATE INDEX api_keys_by_account ON public.api_keys USING btree (account_id, id DESC) WHERE (revoked_at IS NULL);
+-- A deleted inbox takes its keys with it.
+CREATE INDEX api_keys_by_inbox ON public.api_keys USING btree (inbox_id) WHERE (inbox_id IS NOT NULL);
+
+-- A composed mail that waits for a person. The mail itself is in its thread already, with its source; what is kept here says
+-- why it waits, who asked and what exactly would leave.
+create table approvals (
+  id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  inbox_id uuid not null,
+  -- Removed for good together with its mail: what no longer exists cannot be approved.
+  inbox_message_id uuid not null,
+  status text not null,
+  -- [{ kind, detail, findings }]: why it was held; after a rejection by time also `expired`.
+  reasons jsonb not null,
+  requested_by jsonb not null,
+  -- The key that asked can never approve. Null: no key asked.
+  requested_key_id uuid,
+  -- Sender, recipients and the other fields that the submission carries beside its source.
+  envelope jsonb not null,
+  -- SHA-256 over envelope and source: what is approved is what leaves.
+  content_hash bytea not null,
+  decided_by jsonb,
+  decided_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  -- Still pending then: rejected.
+  expires_at timestamp with time zone not null,
+  constraint approvals_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text, 'sent'::text]))),
+  constraint approvals_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
+  constraint approvals_inbox_message_id_fkey FOREIGN KEY (inbox_message_id) REFERENCES inbox_messages(id) ON DELETE CASCADE,
+  constraint approvals_pkey PRIMARY KEY (id)
+);
+CREATE INDEX approvals_by_inbox ON public.approvals USING btree (inbox_id, id DESC);
+CREATE INDEX approvals_by_status ON public.approvals USING btree (inbox_id, status, id DESC);
+CREATE INDEX approvals_expiring ON public.approvals USING btree (expires_at) WHERE (status = 'pending'::text);
+-- A mail waits for one approval; and the tail of deliveries finds it by its mail.
+CREATE UNIQUE INDEX approvals_by_message ON public.approvals USING btree (inbox_message_id);
+
+create table arrival_rates (
+  network text not null,
+  minute timestamp with time zone not null,
+  count integer not null,
+  constraint arrival_rates_pkey PRIMARY KEY (network, minute)
+);
 
 -- Mail that was acknowledged and is not filed yet: the row is the job. One for each account that has an inbox among the
 -- recipients; they share the source.
@@ -150,6 +194,8 @@ create table arrivals (
   constraint arrivals_pkey PRIMARY KEY (id)
 );
 CREATE INDEX arrivals_by_account ON public.arrivals USING btree (account_id, due_at);
+-- A source that an arrival names is not removed.
+CREATE INDEX arrivals_by_source ON public.arrivals USING btree (source_id);
 CREATE INDEX arrivals_due ON public.arrivals USING btree (due_at);
 
 -- The audit log: entries, the hash chain that seals them, and signed heads of the chain. Entry ids have no gaps.
@@ -267,6 +313,63 @@ CREATE INDEX domains_to_check ON public.domains USING btree (checked_at) WHERE (
 -- Two tenants may claim a name; one may have it verified.
 CREATE UNIQUE INDEX domains_verified ON public.domains USING btree (name) WHERE (verified_at IS NOT NULL);
 
+create table draft_attachments (
+  id uuid not null,
+  draft_id uuid not null,
+  n integer not null,
+  filename text,
+  content_type text not null,
+  content_id text,
+  is_inline boolean not null,
+  size integer not null,
+  content bytea not null,
+  constraint draft_attachments_draft_id_fkey FOREIGN KEY (draft_id) REFERENCES drafts(id) ON DELETE CASCADE,
+  constraint draft_attachments_pkey PRIMARY KEY (id),
+  constraint draft_attachments_draft_id_n_key UNIQUE (draft_id, n)
+);
+
+-- Drafts live in no folder. A scheduled one carries its own due time and lease.
+create table drafts (
+  id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  inbox_id uuid not null,
+  thread_id uuid,
+  -- The message replied to.
+  reply_to_id uuid,
+  -- The message that a scheduled forward carries: its text and attachments are the draft's already, its taint is asked again
+  -- when the draft is sent.
+  forwarded_id uuid,
+  to_list text[] not null default '{}'::text[],
+  cc_list text[] not null default '{}'::text[],
+  bcc_list text[] not null default '{}'::text[],
+  subject text,
+  text text,
+  html text,
+  -- What the caller asked for; null: a plain draft.
+  scheduled_at timestamp with time zone,
+  requested_by jsonb not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  -- When a worker takes it: at scheduled_at, later after a try that must be repeated. Null: not scheduled.
+  due_at timestamp with time zone,
+  attempts smallint not null default 0,
+  lease_token uuid,
+  last_error text,
+  constraint drafts_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
+  constraint drafts_pkey PRIMARY KEY (id)
+);
+CREATE INDEX drafts_by_inbox ON public.drafts USING btree (inbox_id, id DESC);
+CREATE INDEX drafts_due ON public.drafts USING btree (due_at) WHERE (due_at IS NOT NULL);
+
+-- Up to which id events of an inbox were deleted for their age. A stream that is resumed from an older id cannot tell what
+-- it missed, and says so. Inboxes that lost none have no row.
+create table event_floors (
+  inbox_id uuid not null,
+  id bigint not null,
+  constraint event_floors_pkey PRIMARY KEY (inbox_id)
+);
+
 -- The journal. Ids follow commit order (every append holds one lock until its commit), partitions follow ids, so that
 -- old history leaves by dropping a table. No foreign keys: what happened stays true when its subject is gone.
 create table events (
@@ -317,6 +420,7 @@ create table folders (
   constraint folders_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id),
   constraint folders_pkey PRIMARY KEY (id)
 );
+CREATE INDEX folders_by_inbox ON public.folders USING btree (inbox_id);
 CREATE INDEX folders_discarded ON public.folders USING btree (discarded_at) WHERE (discarded_at IS NOT NULL);
 CREATE UNIQUE INDEX folders_name ON public.folders USING btree (inbox_id, name_key) WHERE (discarded_at IS NULL);
 
@@ -422,7 +526,20 @@ CREATE INDEX inbox_messages_by_inbox ON public.inbox_messages USING btree (inbox
 CREATE INDEX inbox_messages_by_source ON public.inbox_messages USING btree (source_id) WHERE (source_id IS NOT NULL);
 CREATE INDEX inbox_messages_by_submission ON public.inbox_messages USING btree (message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX inbox_messages_by_thread ON public.inbox_messages USING btree (thread_id, id);
-CREATE INDEX inbox_messages_unread ON public.inbox_messages USING btree (inbox_id, id DESC) WHERE (NOT is_read);
+-- Mail that is not to be trusted: a new mail must not repeat it unseen.
+CREATE INDEX inbox_messages_tainted ON public.inbox_messages USING btree (inbox_id, id DESC) WHERE is_tainted;
+CREATE INDEX inbox_messages_unread ON public.inbox_messages USING btree (folder_id, id DESC) WHERE (NOT is_read);
+
+-- How many mails left an inbox in an hour of the UTC clock. Written under the lock of the inbox.
+create table inbox_send_counts (
+  inbox_id uuid not null,
+  hour timestamp with time zone not null,
+  count integer not null,
+  constraint inbox_send_counts_count_check CHECK ((count >= 0)),
+  constraint inbox_send_counts_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
+  constraint inbox_send_counts_pkey PRIMARY KEY (inbox_id, hour)
+);
+CREATE INDEX inbox_send_counts_by_hour ON public.inbox_send_counts USING btree (hour);
 
 create table inboxes (
   id uuid not null,
@@ -430,7 +547,7 @@ create table inboxes (
   tenant_id uuid not null,
   address text not null,
   created_at timestamp with time zone not null,
-  -- Null once the domain was deleted: the inbox keeps its mail and receives none.
+  -- Null once the domain was deleted, or somebody else verified its name: the inbox keeps its mail and receives none.
   domain_id uuid,
   local_part text not null,
   display_name text,
@@ -451,8 +568,8 @@ CREATE INDEX inboxes_by_account ON public.inboxes USING btree (account_id, id DE
 CREATE INDEX inboxes_by_domain ON public.inboxes USING btree (domain_id);
 CREATE INDEX inboxes_by_tenant ON public.inboxes USING btree (tenant_id, id DESC);
 CREATE INDEX inboxes_to_remove ON public.inboxes USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
--- Addresses are kept in lower case.
-CREATE UNIQUE INDEX inboxes_address ON public.inboxes USING btree (address) WHERE (deleted_at IS NULL);
+-- Addresses are kept in lower case. One that lost its domain is free for the inbox of a tenant that has the domain now.
+CREATE UNIQUE INDEX inboxes_address ON public.inboxes USING btree (address) WHERE ((deleted_at IS NULL) AND (domain_id IS NOT NULL));
 
 -- One row: proves that every process has the SECRET_KEY that this database was set up with.
 create table installation (
@@ -493,6 +610,28 @@ create table message_labels (
   constraint message_labels_pkey PRIMARY KEY (inbox_id, label, message_id)
 );
 CREATE INDEX message_labels_by_message ON public.message_labels USING btree (message_id);
+
+-- The words of a message. Those of the subject, the sender and the recipients stand there once more with the letter of their
+-- field, so that a search in a field is answered by the index too.
+create table message_words (
+  message_id uuid not null,
+  inbox_id uuid not null,
+  words tsvector not null,
+  constraint message_words_message_id_fkey FOREIGN KEY (message_id) REFERENCES inbox_messages(id) ON DELETE CASCADE,
+  constraint message_words_pkey PRIMARY KEY (message_id)
+);
+-- Measured with 300,000 messages of about 190 different words over 1,000 inboxes, one of them with 50,000, on two cores that
+-- others used too (medians; searches rank the newest 2,000 matches):
+--
+--   index on                                       | size     | 4,000 rows | commonest, large | rare | 2 letters, small
+--   inbox and words (this one)                     | 133 MB   |   3.0 s    |      75 ms       | 2 ms |      159 ms
+--   words behind the whole inbox                   | 1,257 MB |  13.9 s    |      83 ms       | 1 ms |        8 ms
+--   inbox and words behind one of 256 marks of it  | 793 MB   |  25.1 s    |      73 ms       | 1 ms |        8 ms
+--   inbox and words behind one of 16 marks of it   | 268 MB   |   7.1 s    |     117 ms       | 2 ms |       49 ms
+--
+-- Words that begin with two letters are many in the whole installation, and only marks keep a search from reading all of them.
+-- But every mark is paid for with each mail that is filed. So words are looked for by their beginning from three letters on.
+CREATE INDEX message_words_found ON public.message_words USING gin (inbox_id, words);
 
 -- Submitted once; never changed afterwards. Partitioned by time through the time-ordered id.
 create table messages (
@@ -589,6 +728,88 @@ create table operator_senders (
   constraint operator_senders_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint operator_senders_pkey PRIMARY KEY (kind)
 );
+
+-- Customers of the payment provider. An account may have several, when checkouts were completed side by side.
+create table payment_customers (
+  customer_id text not null,
+  account_id uuid not null,
+  created_at timestamp with time zone not null,
+  constraint payment_customers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint payment_customers_pkey PRIMARY KEY (customer_id)
+);
+CREATE INDEX payment_customers_by_account ON public.payment_customers USING btree (account_id, created_at DESC);
+
+-- Events that were processed, so that each is processed once.
+create table payment_events (
+  id text not null,
+  type text not null,
+  received_at timestamp with time zone not null,
+  constraint payment_events_pkey PRIMARY KEY (id)
+);
+CREATE INDEX payment_events_by_age ON public.payment_events USING btree (received_at);
+
+-- The newest state of each subscription that the payment provider has told. Events come in any order.
+create table payment_subscriptions (
+  subscription_id text not null,
+  customer_id text not null,
+  -- Null until a checkout says whose customer it is.
+  account_id uuid,
+  -- Null when no plan has its price.
+  plan_id uuid,
+  status text not null,
+  -- When the provider says that this state began: the time of the event.
+  state_at timestamp with time zone not null,
+  started_at timestamp with time zone not null,
+  constraint payment_subscriptions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint payment_subscriptions_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES plans(id),
+  constraint payment_subscriptions_pkey PRIMARY KEY (subscription_id)
+);
+CREATE INDEX payment_subscriptions_by_account ON public.payment_subscriptions USING btree (account_id);
+CREATE INDEX payment_subscriptions_by_customer ON public.payment_subscriptions USING btree (customer_id);
+
+-- History: rows are added and never changed. Of those effective on a month's last day the newest prices the month.
+create table plan_assignments (
+  id uuid not null,
+  account_id uuid not null,
+  -- Null: the account's own plan; otherwise the rate card of a tenant.
+  tenant_id uuid,
+  -- Null: no plan from this day on.
+  plan_id uuid,
+  effective_from date not null,
+  source text not null,
+  created_at timestamp with time zone not null,
+  constraint plan_assignments_source_check CHECK ((source = ANY (ARRAY['operator'::text, 'account'::text, 'payment'::text]))),
+  constraint plan_assignments_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint plan_assignments_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES plans(id),
+  constraint plan_assignments_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
+  constraint plan_assignments_pkey PRIMARY KEY (id)
+);
+CREATE INDEX plan_assignments_by_account ON public.plan_assignments USING btree (account_id, id DESC);
+-- For finding the newest effective one of an account or a tenant.
+CREATE INDEX plan_assignments_by_scope ON public.plan_assignments USING btree (account_id, tenant_id, effective_from DESC, id DESC);
+
+-- All money is in integer minor units. Values fit into a JSON number (2^53); what is computed from them is exact whatever
+-- its size.
+create table plans (
+  id uuid not null,
+  name text not null,
+  currency text not null,
+  base_price_minor bigint not null,
+  included_recipients bigint not null,
+  overage_per_thousand_minor bigint not null,
+  -- [{up_to_recipients, price_per_thousand_minor}], ascending, the last one open (0). Empty: one price for all overage.
+  tiers jsonb not null,
+  payment_price_id text,
+  created_at timestamp with time zone not null,
+  -- Set: kept for the months that it priced, and not assigned any more.
+  archived_at timestamp with time zone,
+  constraint plans_base_price_minor_check CHECK ((base_price_minor >= 0)),
+  constraint plans_included_recipients_check CHECK ((included_recipients >= 0)),
+  constraint plans_overage_per_thousand_minor_check CHECK ((overage_per_thousand_minor >= 0)),
+  constraint plans_pkey PRIMARY KEY (id)
+);
+-- A price of the payment provider is sold as one plan.
+CREATE UNIQUE INDEX plans_payment_price ON public.plans USING btree (payment_price_id) WHERE ((payment_price_id IS NOT NULL) AND (archived_at IS NULL));
 
 -- Deliveries that are not decided: few rows however long the history is. The row is the job.
 create table queue (
@@ -720,14 +941,17 @@ create table source_attachments (
   constraint source_attachments_pkey PRIMARY KEY (id),
   constraint source_attachments_source_id_n_key UNIQUE (source_id, n)
 );
-CREATE INDEX source_attachments_due ON public.source_attachments USING btree (due_at) WHERE (text_state = 'pending'::text);
+-- Which accounts have attachments to be read, and their oldest: an account with many does not stand before the others.
+CREATE INDEX source_attachments_due_by_account ON public.source_attachments USING btree (account_id, due_at) WHERE (text_state = 'pending'::text);
 
 -- Sources that may have lost their last message. A worker looks, and removes those that nobody names any more; a transaction
 -- that removes messages cannot tell, because another one may be removing the last but one at the same time.
 create table source_removals (
   source_id uuid not null,
+  -- Of the messages that were removed: while it is under legal hold, the source stays.
+  account_id uuid not null,
   due_at timestamp with time zone not null,
-  constraint source_removals_pkey PRIMARY KEY (source_id)
+  constraint source_removals_pkey PRIMARY KEY (source_id, account_id)
 );
 CREATE INDEX source_removals_due ON public.source_removals USING btree (due_at);
 
@@ -744,6 +968,16 @@ create table source_texts (
   notes text[] not null default '{}'::text[],
   constraint source_texts_source_id_fkey FOREIGN KEY (source_id) REFERENCES mail_sources(id) ON DELETE CASCADE,
   constraint source_texts_pkey PRIMARY KEY (source_id)
+);
+
+-- The places of a key, numbered: a row whose lease has not lapsed is an open stream. A process that dies gives
+-- its places back when their leases lapse. Renewed every few seconds, so pages keep room for the new version of a row.
+create table stream_places (
+  key_id uuid not null,
+  n smallint not null,
+  lease_token uuid not null,
+  lease_until timestamp with time zone not null,
+  constraint stream_places_pkey PRIMARY KEY (key_id, n)
 );
 
 create table suppressions (
@@ -923,7 +1157,7 @@ create table threads (
   constraint threads_pkey PRIMARY KEY (id)
 );
 CREATE INDEX threads_by_inbox ON public.threads USING btree (inbox_id, last_message_at DESC, id DESC) WHERE ((merged_into IS NULL) AND (visible_count > 0));
-CREATE INDEX threads_by_subject ON public.threads USING btree (inbox_id, subject_key, last_message_at DESC) WHERE (merged_into IS NULL);
+CREATE INDEX threads_by_subject ON public.threads USING btree (inbox_id, subject_key, last_message_at DESC);
 CREATE INDEX threads_merged ON public.threads USING btree (merged_into) WHERE (merged_into IS NOT NULL);
 
 -- What billing meters: recipients accepted per UTC day.
@@ -935,6 +1169,8 @@ create table usage_days (
   messages bigint not null,
   constraint usage_days_pkey PRIMARY KEY (tenant_id, day)
 );
+-- For reading a month of an account. It holds no column that acceptance updates, so that counting stays within its page.
+CREATE INDEX usage_days_by_account ON public.usage_days USING btree (account_id, day, tenant_id);
 
 -- One event to one webhook: the record and the job. No foreign keys: events leave by partition, and what a deleted webhook
 -- leaves behind is taken away in batches.

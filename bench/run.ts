@@ -1,18 +1,25 @@
 // `npm run bench [section…]`: prints figures beside their targets. Exit code 1 when a target was missed.
+import { benchBilling } from './billing.ts'
+import { benchCompose } from './compose.ts'
 import { benchGrowth } from './growth.ts'
 import { benchGuardian } from './guardian.ts'
 import { benchHttp } from './http.ts'
 import { benchJournal } from './journal.ts'
 import { benchLatency } from './latency.ts'
+import { benchMailboxes } from './mailboxes.ts'
+import { benchMcp } from './mcp.ts'
 import { benchMemory } from './memory.ts'
 import { benchNeighbours } from './neighbours.ts'
 import { benchPause } from './pause.ts'
 import { benchObserved } from './observed.ts'
 import { benchObserve } from './observe.ts'
+import { benchReceive } from './receive.ts'
 import { benchReports } from './reports.ts'
+import { benchSamples } from './samples.ts'
 import { benchSending } from './sending.ts'
 import { benchStart } from './start.ts'
 import { benchSubmission } from './submission.ts'
+import { benchStreams } from './streams.ts'
 import { summary } from './support/report.ts'
 import { benchWebhooks } from './webhooks.ts'
 
@@ -21,15 +28,22 @@ const sections: Record<string, () => Promise<void>> = {
   journal: benchJournal,
   sending: benchSending,
   submission: benchSubmission,
+  compose: benchCompose,
   latency: benchLatency,
   pause: benchPause,
   webhooks: benchWebhooks,
+  streams: benchStreams,
+  mcp: benchMcp,
   growth: benchGrowth,
   observe: benchObserve,
   observed: benchObserved,
   guardian: benchGuardian,
+  billing: benchBilling,
   neighbours: benchNeighbours,
+  receive: benchReceive,
+  mailboxes: benchMailboxes,
   reports: benchReports,
+  samples: benchSamples,
   memory: benchMemory,
   start: benchStart,
 }

@@ -21,7 +21,8 @@ export async function benchSubmission(): Promise<void> {
   const port = await freePort()
   const server = await startServer({ SMTP_ROUTES: `*=127.0.0.1:${sink.port}`, SMTP_PORT: String(port) })
   const login = await aCredential(server)
-  const common = { connections: CONNECTIONS, from: 'a@bench.sluice.test', to: 'u@sink.test', content: CONTENT }
+  const mails = [{ from: 'a@bench.sluice.test', to: 'u@sink.test', content: CONTENT }]
+  const common = { connections: CONNECTIONS, mails }
   const ours = (): Promise<number> => round({ ...common, port, login, messages: MESSAGES }, sink)
   const rounds: { ours: number; theirs: number }[] = []
   // The first round is not counted, as in the sending bench.

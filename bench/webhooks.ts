@@ -7,7 +7,7 @@ import { locks } from '../src/platform/db/locks.ts'
 import { databaseClient } from './latency.ts'
 import { startHookSink, type HookSink } from './support/hook-sink.ts'
 import { apiFetch } from './support/post-load.ts'
-import { count, heading, note, report } from './support/report.ts'
+import { count, heading, note, percentile, report } from './support/report.ts'
 import { residentMegabytes, startServer, type BenchServer } from './support/server.ts'
 
 const EVENTS = 20_000
@@ -133,6 +133,3 @@ async function arrived(sink: HookSink, events: number): Promise<void> {
     await delay(2)
   }
 }
-
-const percentile = (values: number[], part: number): number =>
-  values.toSorted((left, right) => left - right)[Math.floor(values.length * part)] ?? 0

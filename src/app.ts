@@ -1,5 +1,9 @@
 // The composition root: builds the World, lists the features, and starts and stops them.
 import type { FastifyInstance } from 'fastify'
+import { feature as assignments } from './billing/assignments/feature.ts'
+import { feature as charges } from './billing/charges/feature.ts'
+import { feature as payments } from './billing/payments/feature.ts'
+import { feature as plans } from './billing/plans/feature.ts'
 import { feature as feedback } from './control/feedback/feature.ts'
 import { activePauses } from './control/suspensions/active.ts'
 import { feature as suspensions } from './control/suspensions/feature.ts'
@@ -9,7 +13,24 @@ import { feature as apiKeys } from './identity/api-keys/feature.ts'
 import { feature as domains } from './identity/domains/feature.ts'
 import { feature as smtpCredentials } from './identity/smtp-credentials/feature.ts'
 import { feature as tenants } from './identity/tenants/feature.ts'
+import { feature as approvals } from './mailbox/approvals/feature.ts'
+import { composingWith } from './mailbox/compose/composing.ts'
+import { feature as drafts } from './mailbox/drafts/feature.ts'
+import { scheduleComposed } from './mailbox/drafts/schedule-composed.ts'
+import { feature as compose } from './mailbox/compose/feature.ts'
+import { Arrivals } from './mailbox/inbound/arrivals.ts'
 import { feature as inbound } from './mailbox/inbound/feature.ts'
+import { addFindings } from './mailbox/inbound/late-findings.ts'
+import { localInboxes } from './mailbox/inbound/local-delivery.ts'
+import { feature as folders } from './mailbox/folders/feature.ts'
+import { feature as inboxes } from './mailbox/inboxes/feature.ts'
+import { feature as mcp } from './mailbox/mcp/feature.ts'
+import { feature as inboxMessages } from './mailbox/messages/feature.ts'
+import { feature as sources } from './mailbox/sources/feature.ts'
+import { feature as streams } from './mailbox/streams/feature.ts'
+import { feature as threads } from './mailbox/threads/feature.ts'
+import { feature as attachments } from './mailbox/attachments/feature.ts'
+import { feature as search } from './mailbox/search/feature.ts'
 import { feature as alerts } from './observers/alerts/feature.ts'
 import { contentMac } from './observers/audit/chain.ts'
 import { feature as audit } from './observers/audit/feature.ts'
@@ -74,6 +95,16 @@ const FEATURES: readonly ((world: World, shared: Shared) => Feature)[] = [
   suspensions,
   queue,
   setAside,
+  inboxes,
+  threads,
+  inboxMessages,
+  folders,
+  sources,
+  compose,
+  approvals,
+  drafts,
+  streams,
+  mcp,
   webhooks,
   events,
   metrics,
@@ -82,10 +113,16 @@ const FEATURES: readonly ((world: World, shared: Shared) => Feature)[] = [
   audit,
   guardian,
   alerts,
+  plans,
+  assignments,
+  charges,
+  payments,
   delivery,
   holds,
   submission,
   inbound,
+  search,
+  attachments,
 ]
 
 type Shared = ReturnType<typeof buildShared>
@@ -93,11 +130,16 @@ type Shared = ReturnType<typeof buildShared>
 /** What lives beside the World and is used by several features; and what a lower floor is lent by a higher one. */
 function buildShared(world: World, publicUrl: () => string) {
   const gate = new Gate(world)
+  const arrivals = new Arrivals(world)
   return {
     gate,
+    arrivals,
+    inboxes: localInboxes(world, arrivals),
+    composing: composingWith(world, { gate, publicUrl, schedule: scheduleComposed(world) }),
     publicUrl,
     sendMail: operatorMail(world, gate),
     complain,
+    onAttachmentText: addFindings,
   }
 }
 

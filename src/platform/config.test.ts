@@ -51,6 +51,24 @@ test('a mistake never repeats a secret', () => {
   )
 })
 
+test('payments are configured whole or not at all, and their secret leaves the machine encrypted', () => {
+  const whole = { STRIPE_SECRET_KEY: 'sk_test_canary', STRIPE_WEBHOOK_SECRET: 'whsec_canary' }
+  const together = 'STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be given together'
+  assert.equal(configOf(whole).STRIPE_API_URL, null)
+  assert.equal(
+    configOf({ ...whole, STRIPE_API_URL: 'http://127.0.0.1:12111/' }).STRIPE_API_URL,
+    'http://127.0.0.1:12111',
+  )
+  assert.deepEqual(mistakesOf({ STRIPE_SECRET_KEY: 'sk_test_canary' }), [together])
+  assert.deepEqual(mistakesOf({ STRIPE_WEBHOOK_SECRET: 'whsec_canary', STRIPE_SECRET_KEY: '' }), [together])
+  assert.deepEqual(mistakesOf({ ...whole, STRIPE_SECRET_KEY: 'canary' }), [
+    'STRIPE_SECRET_KEY must have at least 8 characters, it has 6',
+  ])
+  for (const STRIPE_API_URL of ['http://stripe.example', 'https://stripe.example/v1', 'stripe', 'ftp://127.0.0.1']) {
+    assert.equal(mistakesOf({ ...whole, STRIPE_API_URL }).length, 1, STRIPE_API_URL)
+  }
+})
+
 test('routes are read with and without credentials, for one domain and for all', () => {
   const { SMTP_ROUTES } = configOf({
     SMTP_ROUTES: 'Example.com=127.0.0.1:2500, *=smtp://user:p%40ss@smart.example:587',

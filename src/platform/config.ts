@@ -44,6 +44,12 @@ export const variables = {
   HOST: variable('127.0.0.1', 'address that every port listens on', nonEmpty, '127.0.0.1'),
   SMTP_PORT: variable('2587', 'SMTP submission (STARTTLS, AUTH)', port, 2587),
   MX_PORT: variable('2525', 'inbound SMTP', port, 2525),
+  MX_RATE_PER_MINUTE: variable(
+    '1000',
+    'messages that one address may bring to the inbound port',
+    integer(1, 10_000_000),
+    1_000,
+  ),
   DATA_DIR: variable('./data', 'embedded database, operator token, generated keys, audit heads', nonEmpty, './data'),
   DATABASE_URL: variable<string | null>('embedded', 'an external PostgreSQL 15+', postgresUrl, null),
   DATABASE_REPLICA_URL: variable<string | null>('none', 'a replica that serves lists', postgresUrl, null),
@@ -61,6 +67,9 @@ export const variables = {
   DELIVERY_ALLOW_CIDRS: variable('none', 'private networks that deliveries may reach', cidrs, cidrList([])),
   WEBHOOK_ALLOW_CIDRS: variable('none', 'private networks that webhooks may reach', cidrs, cidrList([])),
   PAGING_URL: variable('https://events.pagerduty.com', 'where pages go (PagerDuty Events v2)', httpUrl, PAGING_URL),
+  STRIPE_SECRET_KEY: variable<string | null>('none', 'payments: secret key of the Stripe account', secret(8), null),
+  STRIPE_WEBHOOK_SECRET: variable<string | null>('none', 'payments: secret that signs its events', secret(8), null),
+  STRIPE_API_URL: variable<string | null>('https://api.stripe.com', 'payments: where Stripe is', stripeUrl, null),
   TRUSTED_PROXIES: variable('none', 'networks whose X-Forwarded-For is believed', cidrs, cidrList([])),
   TLS_CERT: variable<string | null>('self-signed', 'certificate file of the SMTP ports (PEM)', nonEmpty, null),
   TLS_KEY: variable<string | null>('self-signed', 'key file of the SMTP ports (PEM)', nonEmpty, null),
@@ -98,6 +107,8 @@ export function readConfig(environment: Environment = process.env): { config: Co
   }
   const config = values as unknown as Config
   if (!config.TLS_CERT !== !config.TLS_KEY) mistakes.push('TLS_CERT and TLS_KEY must be given together')
+  if (!config.STRIPE_SECRET_KEY !== !config.STRIPE_WEBHOOK_SECRET && !mistakes.some(line => line.startsWith('STRIPE_')))
+    mistakes.push('STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be given together')
   if (mistakes.length > 0) return { mistakes }
   config.DATA_DIR = resolve(config.DATA_DIR)
   config.MX_HOST ??= `mx.${config.PLATFORM_DOMAIN}`
@@ -159,6 +170,16 @@ function httpUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !/^https?:$/.test(url.protocol)) throw new Mistake(`must be an http or https URL, not "${text}"`)
   return text.replace(/\/+$/, '')
+}
+
+/** The secret key goes there: in clear it stays on the machine. */
+function stripeUrl(text: string): string {
+  const url = new URL(httpUrl(text))
+  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
+  if (url.protocol === 'http:' && !isLoopback)
+    throw new Mistake('must begin with https:// unless it is on this machine')
+  if (url.pathname !== '/' || url.search || url.hash || url.username) throw new Mistake('must be a host without a path')
+  return url.origin
 }
 
 function hostName(text: string): string {

@@ -19,6 +19,8 @@ export interface Reach {
 export interface KeyPrincipal {
   kind: 'key'
   keyId: string
+  /** The public part of the secret, new with each rotation. */
+  prefix: string
   name: string
   level: Level
   scopes: ReadonlySet<Scope>
@@ -42,6 +44,8 @@ export const mayAct = (principal: KeyPrincipal, scope: Scope): boolean =>
 interface Columns {
   account?: Sql
   tenant?: Sql
+  /** Of rows that belong to an inbox: without it an inbox-scoped key sees those of its whole tenant. */
+  inbox?: Sql
 }
 
 /** Restricts a statement to what the caller may see. */
@@ -49,4 +53,5 @@ export const within = (reach: Reach, columns: Columns = {}): Sql =>
   all([
     sql`${columns.account ?? sql`account_id`} = ${reach.accountId}`,
     reach.tenantId !== null && sql`${columns.tenant ?? sql`tenant_id`} = ${reach.tenantId}`,
+    reach.inboxId !== null && columns.inbox !== undefined && sql`${columns.inbox} = ${reach.inboxId}`,
   ])

@@ -2,26 +2,37 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { before, test } from 'node:test'
+import { after, before, test } from 'node:test'
+import { system } from '../../src/platform/db/actor.ts'
 import type { Contract } from '../../src/platform/http/contract.ts'
 import { sql } from '../../src/platform/db/sql.ts'
 import { mintApiKey } from '../../src/platform/secrets.ts'
 import { theBox, type Box } from '../support/box.ts'
 import type { Api } from '../support/client.ts'
-import { anAccount, anInbox, type TestAccount } from '../support/factories.ts'
+import { anAccount, anInboundDomain, anInbox, type TestAccount } from '../support/factories.ts'
+import { aStripe, type StripeStandIn } from '../support/stripe.ts'
 import { accessMatrix, principals } from './access-matrix.ts'
-import { anObjectFor, apiFor, bodyOf, kindOf } from './objects.ts'
+import { anObjectFor, apiFor, bodyOf, kindOf, namesFor } from './objects.ts'
 import { bodyFor, pathFor } from './samples.ts'
 
 let box: Box
 let account: TestAccount
 let stranger: TestAccount
 
+let stripe: StripeStandIn
+
 before(async () => {
-  box = await theBox()
+  stripe = await aStripe()
+  stripe.knowsAll = true
+  box = await theBox({ environment: stripe.environment })
   account = await anAccount({ sandbox: true })
+  await box.app.world.db.transact(system('test'), tx =>
+    tx.run(sql`insert into payment_customers values ('cus_sample', ${account.id}, ${tx.now})`),
+  )
   stranger = await anAccount({ sandbox: true })
 })
+
+after(() => stripe.close())
 
 const send = (api: Api, contract: Contract, ids: Record<string, string> = {}, body: unknown = bodyFor(contract)) =>
   api.request(contract.method, pathFor(contract, ids), { body })
@@ -89,15 +100,40 @@ test("another account's, another tenant's and a random id answer alike on every 
   }
 })
 
+test('for an inbox key another inbox of its tenant, and all that is in it, answers as a random id does', async () => {
+  const inbox_id = await anInbox(account)
+  const keyHolder = await account.withKey({ scopes: ['send', 'read'], inbox_id })
+  let count = 0
+  for (const contract of box.app.contracts) {
+    const { access, path } = contract
+    if (access.kind !== 'key' || !access.levels.includes('inbox') || !path.includes('{id}')) continue
+    const ids = await ownIds(contract)
+    const body = bodyFor(contract)
+    const unknown = await send(keyHolder, contract, { ...ids, id: randomUUID() }, body)
+    const foreign = await send(keyHolder, contract, ids, body)
+    assert.equal(unknown.status, 404, named(contract))
+    assert.deepEqual(
+      { status: foreign.status, body: foreign.body },
+      { status: 404, body: unknown.body },
+      named(contract),
+    )
+    count += 1
+  }
+  assert.ok(count >= 18, `${count} endpoints are open to inbox keys`)
+})
+
 test('a foreign id in a body or query answers as a random id does, and a malformed one 400', async () => {
-  const inbox = await anInbox(stranger)
-  const foreignIds: Record<string, string> = { tenant_id: stranger.tenant.id, inbox_id: inbox }
+  const foreignIds: Record<string, string> = {
+    tenant_id: stranger.tenant.id,
+    inbox_id: await anInbox(stranger),
+    domain_id: await anInboundDomain(stranger.api, stranger.tenant.id),
+  }
   for (const contract of box.app.contracts) {
     if (contract.access.kind !== 'key') continue
     const ids = await ownIds(contract)
     for (const name of fieldsOf(contract.body)) {
       if (!(name in foreignIds)) continue
-      const body = (await bodyOf(contract, account)) as object
+      const body = (await bodyOf(contract, account, ids)) as object
       const random = await send(account.api, contract, ids, { ...body, [name]: randomUUID() })
       const foreign = await send(account.api, contract, ids, { ...body, [name]: foreignIds[name] })
       const malformed = await send(account.api, contract, ids, { ...body, [name]: 'not-a-uuid' })
@@ -125,7 +161,7 @@ test('every mutation leaves exactly one audit entry, with its action, and every 
   for (const contract of box.app.contracts) {
     if (contract.access.kind === 'public') continue
     const ids = await ownIds(contract)
-    const wanted = await bodyOf(contract, account)
+    const wanted = await bodyOf(contract, account, ids)
     const first = await lastAuditId()
     const { status, body } = await send(apiFor(contract, account), contract, ids, wanted)
     assert.ok(status < 300, `${named(contract)} answered ${status}: ${JSON.stringify(body)}`)
@@ -141,13 +177,13 @@ test('every mutation leaves exactly one audit entry, with its action, and every 
   }
 })
 
-test('one mutation is open to anybody, and its own test looks at its audit entry', async () => {
+test('two mutations are open to anybody, and their own tests look at their audit entries', async () => {
   const open = box.app.contracts.filter(({ access, audit }) => access.kind === 'public' && audit !== null)
-  assert.deepEqual(open.map(named), ['POST /unsubscribe/{token}'])
+  assert.deepEqual(open.map(named), ['POST /unsubscribe/{token}', 'POST /webhooks/payments'])
 })
 
 /** Questions too long for a URL. */
-const READS_BY_POST = new Set(['POST /v1/rules/test'])
+const READS_BY_POST = new Set(['POST /mcp', 'POST /v1/rules/test'])
 
 test('endpoints that are not reads declare an audit action, and reads declare none', async () => {
   for (const contract of box.app.contracts) {
@@ -210,8 +246,11 @@ test('every kind of principal is in the matrix', async () => {
   assert.equal(Object.keys(await principals(await anAccount())).length, 12)
 })
 
-const ownIds = async (contract: Contract): Promise<Record<string, string>> =>
-  contract.path.includes('{id}') ? { id: await anObjectFor(contract, account) } : {}
+async function ownIds(contract: Contract): Promise<Record<string, string>> {
+  if (!contract.path.includes('{id}')) return {}
+  const id = await anObjectFor(contract, account)
+  return { id, ...(await namesFor(contract, account, id)) }
+}
 
 const lastAuditId = async (): Promise<number> =>
   (await box.app.world.db.one<{ id: number }>(sql`select coalesce(max(id), 0) as id from audit_entries`)).id

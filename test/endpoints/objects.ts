@@ -5,8 +5,18 @@ import { sql } from '../../src/platform/db/sql.ts'
 import type { Contract } from '../../src/platform/http/contract.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { raise } from '../../src/platform/journal/anomaly.ts'
+import { aMailbox } from '../../src/mailbox/search/mailbox.fixture.ts'
 import type { Api } from '../support/client.ts'
-import { anAccount, aTenant, eventually, unique, type TestAccount } from '../support/factories.ts'
+import {
+  anAccount,
+  anInboundDomain,
+  anInbox,
+  aTenant,
+  eventually,
+  unique,
+  type TestAccount,
+} from '../support/factories.ts'
+import { aFiledMessage } from '../support/mailbox.ts'
 import { bodyFor, pathFor } from './samples.ts'
 
 /** Answers the id of a new object of the kind that the path names before `{id}`, owned by the account. */
@@ -31,7 +41,16 @@ const makers: Record<string, (account: TestAccount) => Promise<string>> = {
   rules: aRule,
   alerts: anAlert,
   'set-aside': aDeliverySetAside,
+  'inbox-attachments': anAttachment,
   accounts: async () => (await anAccount({ tenants: 0 })).id,
+  inboxes: account => anInbox(account),
+  threads: async account => (await aFiledMessage(account.box, await anInbox(account), { tainted: true })).threadId,
+  'inbox-messages': async account => (await aFiledMessage(account.box, await anInbox(account))).id,
+  approvals: anApproval,
+  drafts: aDraft,
+  '/v1/inboxes/{id}/drafts': account => anInbox(account),
+  // Whose domain the body names.
+  '/v1/tenants/{id}/inboxes': async ({ tenant }) => tenant.id,
   '/v1/tenants/{id}/resume': async ({ api }) => {
     const { id } = await aTenant(api)
     assert.equal((await api.post(`/v1/tenants/${id}/pause`)).status, 201)
@@ -50,6 +69,26 @@ const makers: Record<string, (account: TestAccount) => Promise<string>> = {
   },
 }
 
+/** Scheduled, so that it can be called back. */
+async function aDraft(account: TestAccount): Promise<string> {
+  const wanted = { to: ['someone@example.com'], text: 'x', send_at: later(account) }
+  const created = await account.api.post(`/v1/inboxes/${await anInbox(account)}/drafts`, wanted)
+  assert.equal(created.status, 201, JSON.stringify(created.body))
+  return created.body.draft.id
+}
+
+const later = ({ box }: TestAccount): string => new Date(box.clock.now().getTime() + 3_600_000).toISOString()
+
+/** Asked for by another key: the one that asked could not decide. */
+async function anApproval(account: TestAccount): Promise<string> {
+  const inboxId = await anInbox(account)
+  await account.api.patch(`/v1/inboxes/${inboxId}`, { policy: { max_send_per_hour: 0 } })
+  const agent = await account.withKey({ scopes: ['send'] })
+  const held = await agent.post(`/v1/inboxes/${inboxId}/messages`, { to: ['someone@example.com'], text: 'x' })
+  assert.equal(held.status, 202, JSON.stringify(held.body))
+  return held.body.approval_id
+}
+
 /** Of one tenant: a pause that spans tenants is shown to each of them. */
 async function aSuspension({ api, tenant }: TestAccount): Promise<string> {
   const name = `${unique('paused')}.sluice.test`
@@ -59,19 +98,70 @@ async function aSuspension({ api, tenant }: TestAccount): Promise<string> {
   return paused.body.id
 }
 
-/** Bodies that name objects which must exist, where the schema cannot say so. */
-export async function bodyOf(contract: Contract, account: TestAccount): Promise<unknown> {
-  const own = bodies[`${contract.method} ${contract.path}`]
-  return own ? { ...(bodyFor(contract) as object), ...(await own(account)) } : bodyFor(contract)
+/** The other names in a path, of objects that exist in the one that has the id. */
+export async function namesFor(contract: Contract, account: TestAccount, id: string): Promise<Record<string, string>> {
+  if (!contract.path.includes('/folders/{name}')) return {}
+  if (contract.path.endsWith('/empty')) {
+    await aFiledMessage(account.box, id, { folder: 'trash' })
+    return { name: 'trash' }
+  }
+  const name = unique('folder')
+  const created = await account.api.post(`/v1/inboxes/${id}/folders`, { name })
+  assert.equal(created.status, 201, JSON.stringify(created.body))
+  return { name }
 }
 
-const bodies: Record<string, (account: TestAccount) => Promise<object>> = {
+/** Bodies that name objects which must exist, where the schema cannot say so. */
+export async function bodyOf(
+  contract: Contract,
+  account: TestAccount,
+  ids: Record<string, string> = {},
+): Promise<unknown> {
+  const own = bodies[`${contract.method} ${contract.path}`]
+  return own ? { ...(bodyFor(contract) as object), ...(await own(account, ids)) } : bodyFor(contract)
+}
+
+type BodyMaker = (account: TestAccount, ids: Record<string, string>) => Promise<object>
+
+const bodies: Record<string, BodyMaker> = {
+  // A hold would refuse the deletions that follow.
+  'PATCH /v1/account': async () => ({ legal_hold: false }),
+  'POST /v1/tenants/{id}/inboxes': async ({ api, tenant }) => ({ domain_id: await anInboundDomain(api, tenant.id) }),
+  'PUT /v1/threads/{id}/labels': async () => ({ labels: ['todo'] }),
+  'PUT /v1/inbox-messages/{id}/labels': async () => ({ labels: ['todo'] }),
+  'POST /v1/inbox-messages/{id}/move': async () => ({ folder: 'archive' }),
+  'POST /v1/inboxes/{id}/batch': async ({ box }, { id }) => ({
+    action: 'delete',
+    ids: [(await aFiledMessage(box, id!)).id],
+  }),
+  'POST /v1/inboxes/{id}/messages': async () => ({ to: ['someone@example.com'], subject: unique('subject') }),
+  'POST /v1/inbox-messages/{id}/forward': async () => ({ to: ['someone@example.com'] }),
+  'POST /v1/inboxes/{id}/drafts': async account => ({
+    to: ['someone@example.com'],
+    send_at: later(account),
+    reply_to_id: null,
+  }),
+  'PATCH /v1/drafts/{id}': async account => ({
+    to: ['someone@example.com'],
+    send_at: later(account),
+    reply_to_id: null,
+  }),
+  'POST /v1/drafts/{id}/schedule': async account => ({ send_at: later(account) }),
   'POST /v1/messages': async account => ({ tenant_id: account.tenant.id, subject: unique('subject') }),
   'POST /v1/suspensions': async () => ({ scope_type: 'rule', scope_value: `tag:${unique('tag')}` }),
   // A name that no resolver is asked for: nothing of these tests leaves the machine.
   'POST /v1/webhooks': async ({ tenant }) => ({ url: 'https://hooks.invalid/', tenant_id: tenant.id }),
   'POST /v1/rules/test': async () => ({ from: '2026-01-01T00:00:00.000Z', to: '2026-01-02T00:00:00.000Z' }),
+  'POST /v1/billing/assignments': async account => ({ plan_id: await aPlan(account) }),
+  'POST /admin/v1/accounts/{id}/plan': async account => ({ plan_id: await aPlan(account) }),
+  'POST /v1/billing/checkout': async account => ({ plan_id: await aPlan(account) }),
   'POST /v1/complaints': async account => ({ message_id: await aMessage(account), recipient: 'someone@example.com' }),
+}
+
+async function aPlan({ box }: TestAccount): Promise<string> {
+  const created = await box.operator.post('/admin/v1/plans', { name: 'Sample', payment_price_id: unique('price') })
+  assert.equal(created.status, 201, JSON.stringify(created.body))
+  return created.body.id
 }
 
 async function aRule({ api }: TestAccount): Promise<string> {
@@ -79,6 +169,13 @@ async function aRule({ api }: TestAccount): Promise<string> {
   const saved = await api.put('/v1/rules', body)
   assert.equal(saved.status, 200, JSON.stringify(saved.body))
   return saved.body.id
+}
+
+/** Attachments come with mail. */
+async function anAttachment(account: TestAccount): Promise<string> {
+  const { file } = await aMailbox(account)
+  const { attachmentIds } = await file({ attachments: [{ filename: 'a.txt', content: Buffer.from('a') }] })
+  return attachmentIds[0]!
 }
 
 /** Alerts are made from the journal. */

@@ -83,6 +83,11 @@ test('a first start welcomes with a working key, a second start keeps everything
       }
     ).tenants
   assert.equal((await tenants(first.url)).length, 1)
+  assert.match(first.output(), /Inbox +hello@acme\.sluice\.test/)
+  const inboxUrl = /http\S+\/v1\/inboxes\/[0-9a-f-]{36}\/messages/.exec(first.output())![0]
+  const read = await fetch(inboxUrl, { headers: { authorization: `Bearer ${bearer}` } })
+  const hidden = { spam: 0, trash: 0, blocked: 0 }
+  assert.deepEqual(await read.json(), { messages: [], next_cursor: null, hidden })
 
   first.child.kill('SIGTERM')
   assert.equal((await first.exit)[0], 0)

@@ -69,11 +69,16 @@ export async function aDatabase(): Promise<string> {
 
 let shared: Promise<Box> | null = null
 
-/** The box that the tests of one file share. */
-export const theBox = (): Promise<Box> => (shared ??= aBox())
+/** The box that the tests of one file share, made as the first of them asks for it. */
+export const theBox = (options: BoxOptions = {}): Promise<Box> => (shared ??= aBox(options))
+
+interface BoxOptions {
+  environment?: Environment
+  databaseUrl?: string
+}
 
 /** A box of its own, for tests that break it. */
-export async function aBox(options: { environment?: Environment; databaseUrl?: string } = {}): Promise<Box> {
+export async function aBox(options: BoxOptions = {}): Promise<Box> {
   const databaseUrl = options.databaseUrl ?? (await aDatabase())
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-box-'))
   const read = readConfig({

@@ -1,6 +1,7 @@
 // An API client for tests. Every reply it sees is held against the contract of its endpoint, so no test can pass on a reply
 // that the OpenAPI document does not describe.
 import assert from 'node:assert/strict'
+import { request, type IncomingMessage } from 'node:http'
 import type { TSchema } from 'typebox'
 import type { Contract } from '../../src/platform/http/contract.ts'
 import { ErrorBody } from '../../src/platform/http/schemas.ts'
@@ -36,7 +37,9 @@ export interface ClientOptions {
 }
 
 export function createClient({ baseUrl, contracts, headers: always }: ClientOptions): Api {
-  const request: Api['request'] = async (method, path, { body, headers = {} } = {}) => {
+  const call: Api['request'] = async (method, path, { body, headers = {} } = {}) => {
+    const contract = contracts.find(each => each.method === method && matches(each.path, path))
+    if (contract?.stream) return openingOf(contract, `${baseUrl}${path}`, { ...always, ...headers })
     const hasBody = body !== undefined
     const response = await fetch(baseUrl + path, {
       method,
@@ -48,18 +51,47 @@ export function createClient({ baseUrl, contracts, headers: always }: ClientOpti
     const isJson = response.headers.get('content-type')?.includes('json') ?? false
     const reply = { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers }
     assert.ok(response.headers.get('x-request-id'), 'every response carries X-Request-Id')
-    const contract = contracts.find(each => each.method === method && matches(each.path, path))
     if (contract) checkReply(contract, reply)
     return reply
   }
   return {
-    request,
-    get: (path, headers) => request('GET', path, headers ? { headers } : {}),
-    post: (path, body, headers) => request('POST', path, { body, ...(headers && { headers }) }),
-    put: (path, body) => request('PUT', path, { body }),
-    patch: (path, body) => request('PATCH', path, { body }),
-    delete: path => request('DELETE', path),
+    request: call,
+    get: (path, headers) => call('GET', path, headers ? { headers } : {}),
+    post: (path, body, headers) => call('POST', path, { body, ...(headers && { headers }) }),
+    put: (path, body) => call('PUT', path, { body }),
+    patch: (path, body) => call('PATCH', path, { body }),
+    delete: path => call('DELETE', path),
   }
+}
+
+/** What a stream is answered with: its head, or why there is none. It is closed at once. */
+async function openingOf(contract: Contract, url: string, headers: Record<string, string>): Promise<TestReply> {
+  const asked = request(url, { headers: { ...(contract.stream === 'websocket' && HANDSHAKE), ...headers } })
+  asked.on('error', () => {}).end()
+  const answered = await new Promise<IncomingMessage>((resolve, reject) => {
+    asked.once('response', resolve).once('upgrade', resolve).once('error', reject)
+  })
+  const status = answered.statusCode!
+  const isOpen = status < 300
+  const chunks = isOpen ? [] : await answered.toArray()
+  asked.destroy()
+  answered.socket?.destroy()
+  const entries = Object.entries(answered.headers).map(([name, value]) => [name, String(value)] as [string, string])
+  const reply = {
+    status,
+    body: isOpen ? '' : JSON.parse(Buffer.concat(chunks).toString()),
+    headers: new Headers(entries),
+  }
+  assert.ok(reply.headers.get('x-request-id'), 'every response carries X-Request-Id')
+  checkReply(contract, reply)
+  return reply
+}
+
+const HANDSHAKE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': Buffer.alloc(16, 'k').toString('base64'),
 }
 
 export const matches = (pattern: string, path: string): boolean =>

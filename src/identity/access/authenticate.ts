@@ -116,8 +116,9 @@ export class Gatekeeper {
 
 function requireAccess(access: Access & { kind: 'key' }, principal: KeyPrincipal): void {
   if (access.tenantAdmin && principal.level === 'tenant') return
-  if (!mayAct(principal, access.scope)) {
-    throw refuse('insufficient_scope', `This needs a key with the scope ${access.scope}.`)
+  const scopes = [access.scope, ...(access.orScope ? [access.orScope] : [])]
+  if (!scopes.some(scope => mayAct(principal, scope))) {
+    throw refuse('insufficient_scope', `This needs a key with the scope ${scopes.join(' or ')}.`)
   }
   if (!access.levels.includes(principal.level)) {
     throw refuse('forbidden', `This is not open to ${LEVEL_NAMES[principal.level]} keys.`)
@@ -129,6 +130,7 @@ const LEVEL_NAMES: Record<Level, string> = { account: 'account-wide', tenant: 't
 const principalOf = (key: KeyRow): KeyPrincipal => ({
   kind: 'key',
   keyId: key.id,
+  prefix: key.prefix,
   name: key.name,
   level: key.inbox_id ? 'inbox' : key.tenant_id ? 'tenant' : 'account',
   scopes: new Set(key.scopes),

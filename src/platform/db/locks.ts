@@ -19,4 +19,6 @@ export const locks = {
   largeAppend: lock(7),
   /** Held while a name under PLATFORM_DOMAIN is taken, so that two that lie under each other see each other. */
   platformNames: lock(8),
+  /** Held while an event of the payment provider is processed. */
+  payments: lock(20),
 } as const

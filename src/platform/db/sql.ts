@@ -39,6 +39,18 @@ export const any = (conditions: readonly Sql[]): Sql =>
 export const bareArray = (values: readonly (string | number | null)[]): string =>
   `{${values.map(value => value ?? 'null').join(',')}}`
 
+/** For rows of values, one after the other. */
+export const commaSeparated = (parts: readonly Sql[]): Sql => {
+  const strings: string[] = ['']
+  const values: unknown[] = []
+  parts.forEach((part, index) => {
+    strings[strings.length - 1] += (index > 0 ? ', ' : '') + part.strings[0]!
+    for (const text of part.strings.slice(1)) strings.push(text)
+    for (const bound of part.values) values.push(bound)
+  })
+  return new Sql(strings, values, false)
+}
+
 function build(strings: TemplateStringsArray, values: unknown[], isPrepared: boolean): Sql {
   if (!values.some(value => value instanceof Sql || value === undefined)) return new Sql(strings, values, isPrepared)
   const flatStrings: string[] = [strings[0]!]

@@ -6,7 +6,18 @@ import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
-export type Topic = 'journal' | 'audit' | 'deliveries' | 'suspensions' | 'attempts' | 'backlogs' | 'alerts'
+export type Topic =
+  | 'journal'
+  | 'audit'
+  | 'deliveries'
+  | 'suspensions'
+  | 'attempts'
+  | 'backlogs'
+  | 'alerts'
+  | 'arrivals'
+  | 'attachments'
+  | 'removals'
+  | 'drafts'
 
 const CHANNEL = 'sluice'
 /** At most this often per topic across processes: a NOTIFY is a commit of its own. */

@@ -1,18 +1,36 @@
 // Letting go of old events. Oldest first and in bounded batches: the oldest of an account are looked at, never its
-// history.
+// history. How far the events of an inbox are gone is kept: its streams tell those who resume from before.
 import type { Tx } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 
-export const deleteOldEvents = (
+export async function deleteOldEvents(
   tx: Tx,
   { accountId, before, limit }: { accountId: string; before: Date; limit: number },
-): Promise<number> =>
+): Promise<number> {
+  const { count } = await tx.one<{ count: number }>(sql`
+    with gone as (
+      delete from events where account_id = ${accountId} and id in (
+        select id from (
+          (select id, created_at from events where account_id = ${accountId} and inbox_id is null
+            order by id limit ${limit})
+          union all
+          (select id, created_at from events where account_id = ${accountId} and inbox_id is not null
+            order by id limit ${limit})
+        ) oldest
+        where created_at < ${before})
+      returning id, inbox_id
+    ), floors as (
+      insert into event_floors (inbox_id, id)
+      select inbox_id, max(id) from gone where inbox_id is not null group by inbox_id
+      on conflict (inbox_id) do update set id = greatest(event_floors.id, excluded.id)
+    )
+    select count(*)::int as count from gone`)
+  return count
+}
+
+/** Of inboxes that are no more. */
+export const deleteFloorsWithoutInbox = (tx: Tx): Promise<number> =>
   tx.run(sql`
-    delete from events where account_id = ${accountId} and id in (
-      select id from (
-        (select id, created_at from events where account_id = ${accountId} and inbox_id is null order by id limit ${limit})
-        union all
-        (select id, created_at from events where account_id = ${accountId} and inbox_id is not null
-          order by id limit ${limit})
-      ) oldest
-      where created_at < ${before})`)
+    delete from event_floors where inbox_id in (
+      select inbox_id from event_floors floor
+      where not exists (select from inboxes where inboxes.id = floor.inbox_id) limit 1000)`)

@@ -18,6 +18,11 @@ export interface ThreadWork {
   /** Jobs of one owner that wait for a thread; beyond it they fail as `busy`, which is worth another try. */
   queueMax: number
   timeoutMs: number
+  /**
+   * What the thread may hold outside its heap while it does such a job. The engine's own limit does not cover array buffers,
+   * and a library that decompresses may fill the machine with them.
+   */
+  buffersMbMax?: number
 }
 
 interface ThreadJob<In> {
@@ -55,6 +60,8 @@ interface Thread {
   loaded: Set<string>
   job: Waiting | null
   timer: NodeJS.Timeout
+  /** Runs while its job has a limit of buffers. */
+  watch: NodeJS.Timeout | null
 }
 
 /** One account has at most two of them. */
@@ -63,6 +70,8 @@ const THREADS = 3
 const HEAP_MB_MAX = 320
 /** Starting takes a tenth of a second; a machine under load may need seconds. */
 const STARTUP_MS_MAX = 30_000
+/** A thread fills some ten megabytes in this time. */
+const BUFFERS_CHECK_MS = 50
 
 export class ThreadPool {
   readonly #threadsMax: number
@@ -121,6 +130,8 @@ export class ThreadPool {
     if (thread.loaded.has(job.order.module)) this.#limit(thread, job.work.timeoutMs)
     else this.#limit(thread, STARTUP_MS_MAX)
     thread.loaded.add(job.order.module)
+    const { buffersMbMax } = job.work
+    if (buffersMbMax) thread.watch = setInterval(() => void this.#checkBuffers(thread, buffersMbMax), BUFFERS_CHECK_MS)
     thread.worker.ref()
     thread.worker.postMessage(job.order, job.transfer)
   }
@@ -128,6 +139,14 @@ export class ThreadPool {
   #limit(thread: Thread, milliseconds: number): void {
     clearTimeout(thread.timer)
     thread.timer = setTimeout(() => void this.#replace(thread, 'timeout'), milliseconds)
+  }
+
+  /** The engine answers for the thread also while a job keeps it busy. */
+  async #checkBuffers(thread: Thread, megabytesMax: number): Promise<void> {
+    const { job } = thread
+    const memory = await thread.worker.getHeapStatistics().catch(() => null)
+    if (memory && thread.job === job && memory.external_memory > megabytesMax * 1024 * 1024)
+      await this.#replace(thread, 'out_of_memory')
   }
 
   #spawn(): void {
@@ -138,7 +157,7 @@ export class ThreadPool {
       resourceLimits: { maxOldGenerationSizeMb: this.#heapMbMax, maxYoungGenerationSizeMb: 16 },
     })
     const timer = setTimeout(() => void this.#replace(thread, 'crashed'), STARTUP_MS_MAX)
-    const thread: Thread = { worker, isReady: false, loaded: new Set(), job: null, timer }
+    const thread: Thread = { worker, isReady: false, loaded: new Set(), job: null, timer, watch: null }
     this.#threads.add(thread)
     worker.on('message', (message: unknown) => this.#answer(thread, message))
     worker.on('error', (error: NodeJS.ErrnoException) => {
@@ -149,7 +168,7 @@ export class ThreadPool {
 
   #answer(thread: Thread, message: unknown): void {
     if (message === 'loaded') return thread.job ? this.#limit(thread, thread.job.work.timeoutMs) : undefined
-    clearTimeout(thread.timer)
+    clearTimers(thread)
     if (message === 'ready') thread.isReady = true
     else thread.job?.resolve(message)
     thread.job = null
@@ -160,13 +179,19 @@ export class ThreadPool {
   /** Gives a thread up, fails its job, and goes on with the others. */
   async #replace(thread: Thread, reason: ThreadFailureReason, cause?: unknown): Promise<void> {
     if (!this.#threads.delete(thread)) return
-    clearTimeout(thread.timer)
+    clearTimers(thread)
     // A thread that never came up takes one job with it, so that a broken start cannot be tried for ever.
     const job = thread.job ?? (thread.isReady ? null : this.#waiting.take())
     job?.reject(new ThreadFailure(reason, cause))
     this.#dispatch()
     await thread.worker.terminate()
   }
+}
+
+function clearTimers(thread: Thread): void {
+  clearTimeout(thread.timer)
+  if (thread.watch) clearInterval(thread.watch)
+  thread.watch = null
 }
 
 /** Between threads a Buffer becomes a plain array of bytes; its memory is already the receiver's. */
