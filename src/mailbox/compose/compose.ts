@@ -149,7 +149,7 @@ async function submissionOf(
 }
 
 /** Preparing a larger one takes more than a millisecond or two of the main thread. */
-const SMALL_CHARS_MAX = 256 * 1024
+export const SMALL_CHARS_MAX = 256 * 1024
 const SMALL_RECIPIENTS_MAX = 200
 
 export const sizeOf = (

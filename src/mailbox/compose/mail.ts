@@ -1,5 +1,6 @@
 // A composed mail as its mailbox keeps it: what is stored with the submission that carries it, or with the approval that it
 // waits for.
+import { PARTICIPANTS_MAX } from '../threads/participants.ts'
 import { createHash } from 'node:crypto'
 import { parseAddress, formatAddress } from '../../mail/address/address.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
@@ -39,8 +40,6 @@ export function participantsOf({ submission, original }: ComposedMail): string[]
   const own = submission.sender.toLowerCase()
   return [...new Set([...visible, ...before])].filter(address => address !== own).slice(0, PARTICIPANTS_MAX)
 }
-
-const PARTICIPANTS_MAX = 100
 
 /** All that a submission carries besides its source. */
 export type Envelope = Pick<

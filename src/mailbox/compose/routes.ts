@@ -5,13 +5,11 @@ import type { KeyPrincipal } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireMessageInReach } from '../messages/find.ts'
-import { compose, sizeOf, type ComposeOrder } from './compose.ts'
+import { compose, sizeOf, SMALL_CHARS_MAX, type ComposeOrder } from './compose.ts'
 import type { Composing } from './composing.ts'
 import type { Composed } from './compose-schema.ts'
 import { composeEndpoint, forwardEndpoint, replyEndpoint } from './contract.ts'
 
-/** Preparing a larger one takes more than a millisecond or two; a forward may carry 25 MB that are not in its body. */
-const SMALL_CHARS_MAX = 256 * 1024
 /** Each costs several times its size between its preparation and its commit. */
 const LARGE_AT_ONCE = { permits: 4, perOwner: 2, waitMsMax: 100_000 }
 

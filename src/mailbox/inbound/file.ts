@@ -15,6 +15,7 @@ import { storeTexts, type SourceText } from '../sources/store.ts'
 import type { Finding } from '../shield/finding.ts'
 import { judge, type Shield } from '../shield/judge.ts'
 import { joinThreads, type Joined } from '../threads/join.ts'
+import { PARTICIPANTS_MAX } from '../threads/participants.ts'
 import { saveFiled, type FiledThread } from '../threads/file.ts'
 import { deleteArrivals, type Arrival } from './queries.ts'
 import type { ReadMail } from './read-mail.ts'
@@ -131,9 +132,6 @@ const joiningOf = ({ read: { mail }, inbox, arrival }: Filing) => ({
   participants: participantsOf(mail, inbox),
   at: arrival.received_at,
 })
-
-/** A thousand recipients are no conversation; those named first stand for all. */
-const PARTICIPANTS_MAX = 100
 
 function participantsOf({ from, to, cc }: ReadArrival['mail'], inbox: LockedInbox): string[] {
   const named = [...from, ...to, ...cc].map(({ address }) => address.toLowerCase())

@@ -6,6 +6,7 @@ import type { Mailbox, ParsedAttachment, ParsedMail } from '../../mail/mime/pars
 import { extractFromHtml, extractFromText } from '../../mail/text/extract-reply.ts'
 import { type HtmlText, linesToText, readHtml } from '../../mail/text/html-text.ts'
 import { sanitiseHtml } from '../../mail/text/sanitise.ts'
+import { storableText } from '../storable.ts'
 
 interface ReadAttachment {
   /** Safe for a file system. */
@@ -62,9 +63,9 @@ export function readMail(mail: ParsedMail): ReadMail {
   return {
     kind: 'mail',
     headers: mail.headers.map(({ name, lowerName, value }) => ({
-      name: clear(name),
-      lowerName: clear(lowerName),
-      value: clear(value),
+      name: storableText(name),
+      lowerName: storableText(lowerName),
+      value: storableText(value),
     })),
     from: people(mail.from, AUTHORS_MAX, 'From', notes),
     sender: mail.sender && person(mail.sender),
@@ -96,14 +97,14 @@ function readBody(mail: ParsedMail, notes: string[]): Body {
     .filter(isReportPart)
     .map(({ content }) => content.toString('utf8', 0, REPORT_BYTES_MAX))
   const words = hasPlain ? mail.text! : linesToText(seen.lines)
-  const text = cut(clear([words, ...reports].join('\n').trimEnd()), TEXT_CHARS_MAX, 'text', notes)
-  const extractedText = cut(clear(newText(hasPlain ? mail.text : null, seen)), TEXT_CHARS_MAX, 'text', [])
+  const text = cut(storableText([words, ...reports].join('\n').trimEnd()), TEXT_CHARS_MAX, 'text', notes)
+  const extractedText = cut(storableText(newText(hasPlain ? mail.text : null, seen)), TEXT_CHARS_MAX, 'text', [])
   return {
     text,
-    html: clean === null ? null : clear(clean.html),
+    html: clean === null ? null : storableText(clean.html),
     extractedText,
     snippet: snippetOf(extractedText || text),
-    hiddenText: clear(seen.hidden),
+    hiddenText: storableText(seen.hidden),
   }
 }
 
@@ -135,9 +136,6 @@ function cut(text: string, charsMax: number, what: string, notes: string[]): str
   return text.slice(0, charsMax)
 }
 
-/** PostgreSQL keeps no NUL, and no half of a surrogate pair. */
-const clear = (text: string): string => text.replaceAll('\0', '').toWellFormed()
-
 /** The addresses of links are left out: they are long, and say little. */
 export function snippetOf(text: string): string {
   const folded = text
@@ -159,12 +157,12 @@ function people(list: readonly Mailbox[], max: number, field: string, notes: str
 
 const person = ({ name, address }: Mailbox): Mailbox => ({
   name: displayValue(name).slice(0, NAME_CHARS_MAX).toWellFormed(),
-  address: clear(address),
+  address: storableText(address),
 })
 
 /** Some clients write words beside the id, or forget the brackets. */
 function messageIdIn(value: string | null): string | null {
-  const text = clear(value ?? '').slice(0, 4 * MESSAGE_ID_CHARS_MAX)
+  const text = storableText(value ?? '').slice(0, 4 * MESSAGE_ID_CHARS_MAX)
   const bare = /^\s*([^<>\s]+)\s*$/.exec(text)?.[1]
   const id = /<[^<>\s]+>/.exec(text)?.[0] ?? (bare === undefined ? null : `<${bare}>`)
   return id !== null && id.length <= MESSAGE_ID_CHARS_MAX ? id : null
@@ -172,16 +170,16 @@ function messageIdIn(value: string | null): string | null {
 
 /** The first message of the thread and the nearest ones. */
 function ancestors(references: readonly string[]): string[] {
-  const unique = [...new Set(references.map(clear))].filter(id => id.length <= MESSAGE_ID_CHARS_MAX)
+  const unique = [...new Set(references.map(storableText))].filter(id => id.length <= MESSAGE_ID_CHARS_MAX)
   if (unique.length <= REFERENCES_MAX) return unique
   return [unique[0]!, ...unique.slice(1 - REFERENCES_MAX)]
 }
 
 const toAttachment = ({ filename, contentType, contentId, inline, content }: ParsedAttachment): ReadAttachment => ({
   filename: safeFileName(filename),
-  declaredName: filename === null ? null : clear(filename),
+  declaredName: filename === null ? null : storableText(filename),
   contentType: /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(contentType) ? contentType : 'application/octet-stream',
-  contentId: contentId === null ? null : clear(contentId),
+  contentId: contentId === null ? null : storableText(contentId),
   inline,
   content,
 })

@@ -2,6 +2,7 @@
 import { firstIdAt } from '../../platform/ids.ts'
 import { any, sql, type Sql } from '../../platform/db/sql.ts'
 import { refuse } from '../../platform/refusal.ts'
+import { folderKey } from '../folders/name.ts'
 import type { Filter, Group } from './parse-query.ts'
 
 export interface SearchedFolder {
@@ -61,8 +62,6 @@ function foldersNamed(folders: readonly SearchedFolder[], name: string, where: s
   if (found.length === 0) throw refuse('invalid_request', `${shown} names no folder of this inbox.`)
   return found
 }
-
-const folderKey = (name: string): string => name.normalize('NFKC').trim().toLowerCase()
 
 function conditionOf(
   { by, isNegated }: Filter,

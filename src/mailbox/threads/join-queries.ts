@@ -4,6 +4,7 @@ import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { storableJson } from '../storable.ts'
 import { updateThreadOfMessages } from '../messages/insert.ts'
 import type { Reference, Referenced } from './join.ts'
+import { PARTICIPANTS_MAX } from './participants.ts'
 
 export const listReferenced = async (
   db: Db,
@@ -81,9 +82,6 @@ export async function mergeThreads(tx: Tx, merges: readonly { from: string; into
       where id = ${from}`)
   }
 }
-
-/** Of a thread; a mail to a thousand would otherwise be carried along for ever. */
-const PARTICIPANTS_MAX = 100
 
 /** A thread that begins, and what filing adds to one, begun or not. */
 export interface FiledThread {
