@@ -3,7 +3,8 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
-import type { KeyOf, Leased } from '../../platform/work/leased-work.ts'
+import { listDueAccounts } from '../../platform/work/due-accounts.ts'
+import type { KeyOf, KeysAsked, Leased } from '../../platform/work/leased-work.ts'
 
 export interface ClaimedAttachment {
   id: string
@@ -27,21 +28,22 @@ export interface ClaimedSource {
 interface Room {
   leaseToken: string
   leaseUntil: Date
-  except: readonly string[]
+  asked: KeysAsked
   limit: number
   roomsFor(due: readonly KeyOf[]): number[]
 }
 
 /** Of one mail at a time: results are kept in memory until they are recorded. */
 const ATTACHMENTS_MAX = 10
-const ACCOUNTS_MAX = 50
 
 /**
  * The oldest due mails of each account that has room. A mail of which somebody reads other attachments is left alone: two
  * workers would write the words of one message over each other.
  */
 export async function claimSources(tx: Tx, room: Room): Promise<ClaimedSource[]> {
-  const accounts = await listDueAccounts(tx, room)
+  const { asked, limit } = room
+  const isOpen = sql`text_state = 'pending'`
+  const accounts = await listDueAccounts(tx, { table: sql`source_attachments`, isOpen, asked, limit })
   if (accounts.length === 0) return []
   const rooms = room.roomsFor(accounts.map(accountId => ({ key: accountId, accountId })))
   const sourceIds = await lockDueSources(tx, { accounts, rooms })
@@ -103,25 +105,6 @@ const leaseAttachments = (
     where a.id = placed.id and place <= case when attempts_max > 0 then 1 else ${ATTACHMENTS_MAX} end
     returning a.source_id, a.account_id, a.attempts, json_build_object('id', a.id, 'n', a.n, 'filename', a.filename,
       'content_type', a.content_type, 'size', a.size, 'has_text', a.text is not null) as attachment`)
-
-/** One look into the index per account, whatever number of attachments it has. */
-const listDueAccounts = async (tx: Tx, { except, limit }: Room): Promise<string[]> => {
-  const rows = await tx.many<{ account_id: string }>(prepared`
-    with recursive account as (
-      (select account_id from source_attachments where text_state = 'pending' order by account_id limit 1)
-      union all
-      select (select a.account_id from source_attachments a
-        where a.text_state = 'pending' and a.account_id > account.account_id order by a.account_id limit 1)
-      from account where account.account_id is not null
-    )
-    select account_id from account cross join lateral (
-      select due_at from source_attachments a
-      where a.account_id = account.account_id and a.text_state = 'pending' order by due_at limit 1
-    ) oldest
-    where account_id <> all(${bareArray(except)}::uuid[]) and due_at <= ${tx.now}
-    order by due_at limit ${Math.min(limit, ACCOUNTS_MAX)}`)
-  return rows.map(row => row.account_id)
-}
 
 /** Some bytes of an attachment, from this one on. */
 export async function findContentPart(

@@ -52,7 +52,7 @@ export const textWorker = (world: World, onFindings: OnFindings): LeasedWorker<C
       perKey: { first: PER_ACCOUNT, max: PER_ACCOUNT, aheadMax: 1, quickMs: 5_000 },
     },
     transactions: 'durable',
-    claim: (tx, { asked, ...claim }) => claimSources(tx, { ...claim, except: asked.except }),
+    claim: (tx, claim) => claimSources(tx, claim),
     keyOf: ({ account_id: accountId }) => ({ key: accountId, accountId }),
     attempt: async source => (source.attempts > ATTEMPTS_MAX ? givenUp(source) : reader.read(source)),
     failed: (source, error) => {

@@ -62,6 +62,7 @@ export function filingWorker(world: World): FilingWorker {
     },
     outcomeOf: ({ result }) => (result.kind === 'read' ? 'filed' : `retry_${result.reason}`),
     record,
+    recordSlots: 1,
     recorded: async ended => {
       const hasFiles = ended.some(({ result }) => result.kind === 'read' && result.read.hasFiles)
       if (hasFiles) world.wakeups.hint('attachments')

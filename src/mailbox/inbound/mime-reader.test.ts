@@ -147,7 +147,7 @@ test('a message that takes too long is refused, its worker replaced, and the nex
 })
 
 test('a message that needs too much memory is refused, and the next one read', async t => {
-  const reader = aReader(t, { heapMbMax: 24, timeoutMs: 60_000 })
+  const reader = aReader(t, { heapMbMax: 48, timeoutMs: 60_000 })
   const [huge, next] = await Promise.all([reader.readMail(shortLines(20_000_000)), reader.readMail(HELLO)])
   assert.equal(reasonOf(huge), 'too_large')
   assert.equal(reasonOf(next), 'read')

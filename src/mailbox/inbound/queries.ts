@@ -1,7 +1,8 @@
 // The SQL of receiving: for whom mail is taken, and what was acknowledged and is not filed yet.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { prepared } from '../../platform/db/sql.ts'
-import type { KeysAsked } from '../../platform/work/leased-work.ts'
+import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import { listDueAccounts } from '../../platform/work/due-accounts.ts'
+import type { Claim } from '../../platform/work/leased-work.ts'
 
 export interface FoundRecipient {
   /** Null: the domain is ours, and has no inbox of that name. */
@@ -62,28 +63,30 @@ export interface Arrival extends ArrivalRow {
   was_due_at: Date
 }
 
-interface Claim {
-  leaseToken: string
-  leaseUntil: Date
-  limit: number
-  asked: KeysAsked
-}
+type ArrivalClaim = Pick<Claim<Arrival>, 'leaseToken' | 'leaseUntil' | 'limit' | 'asked' | 'roomsFor'>
 
-/** The longest due first, leased to this worker. A lease that was still on the row has lapsed: its worker died with it. */
-export const claimArrivals = (tx: Tx, { leaseToken, leaseUntil, limit, asked }: Claim): Promise<Arrival[]> =>
-  tx.many<Arrival>(prepared`
-    with due as (
-      select id, due_at from arrivals
-      where due_at <= ${tx.now} and not (account_id = any(${asked.except}::uuid[]))
-        and (${asked.only}::uuid[] is null or account_id = any(${asked.only}::uuid[]))
-        and (not (account_id = any(${asked.exceptAccounts}::uuid[])) or account_id = any(${asked.known}::uuid[]))
-      order by due_at limit ${limit} for update skip locked
+/** The longest due of each account that has room, leased to this worker. */
+export async function claimArrivals(tx: Tx, claim: ArrivalClaim): Promise<Arrival[]> {
+  const { asked, limit, leaseToken, leaseUntil } = claim
+  const accounts = await listDueAccounts(tx, { table: sql`arrivals`, asked, limit })
+  if (accounts.length === 0) return []
+  const rooms = claim.roomsFor(accounts.map(accountId => ({ key: accountId, accountId })))
+  // A lease that was still on the row has lapsed: its worker died with it.
+  return tx.many<Arrival>(prepared`
+    with account as (
+      select * from unnest(${bareArray(accounts)}::uuid[], ${bareArray(rooms)}::int[]) as a (id, room) where room > 0
+    ), due as (
+      select oldest.id, oldest.due_at from account cross join lateral (
+        select id, due_at from arrivals r where r.account_id = account.id and r.due_at <= ${tx.now}
+        order by due_at limit account.room for update skip locked
+      ) oldest
     )
     update arrivals a set lease_token = ${leaseToken}, due_at = ${leaseUntil}, attempts = a.attempts + 1,
       crashes = a.crashes + case when a.lease_token is null then 0 else 1 end
     from due where a.id = due.id
     returning a.id, a.account_id, a.source_id, a.size, a.inbox_ids, a.mail_from, a.client_ip, a.helo, a.submitted_id,
       a.received_at, a.attempts, a.crashes, due.due_at as was_due_at`)
+}
 
 type Lease = Pick<Arrival, 'id'> & { leaseToken: string }
 

@@ -43,8 +43,14 @@ export function wordsOf(document: SearchDocument): string {
 
 type Weight = 'A' | 'B' | 'C' | 'D'
 
+interface Places {
+  count: number
+  text: string
+}
+
 class Words {
-  readonly #places = new Map<string, string[]>()
+  /** Of each word, as a tsvector writes them. */
+  readonly #places = new Map<string, Places>()
   #bytes = 0
   #position = 0
 
@@ -74,17 +80,19 @@ class Words {
     if (!places) {
       if (this.#bytes >= BYTES_MAX || this.#places.size >= LEXEMES_MAX) return
       this.#bytes += Buffer.byteLength(word) + WORD_BYTES
-      this.#places.set(word, (places = []))
+      this.#places.set(word, (places = { count: 0, text: '' }))
     }
-    if (position > POSITION_MAX || places.length >= POSITIONS_MAX || this.#bytes >= BYTES_MAX) return
+    if (position > POSITION_MAX || places.count >= POSITIONS_MAX || this.#bytes >= BYTES_MAX) return
     this.#bytes += POSITION_BYTES
     // D is what PostgreSQL takes a place without a letter for.
-    places.push(weight === 'D' ? String(position) : position + weight)
+    places.text += `${places.count++ === 0 ? ':' : ','}${position}${weight === 'D' ? '' : weight}`
   }
 
   /** Words hold letters, digits, marks and `._+-@=`, which need no quotation marks. */
   toString(): string {
-    return [...this.#places].map(([word, at]) => (at.length === 0 ? word : `${word}:${at.join(',')}`)).join(' ')
+    let all = ''
+    for (const [word, { text }] of this.#places) all += all === '' ? word + text : ` ${word}${text}`
+    return all
   }
 }
 

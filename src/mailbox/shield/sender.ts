@@ -56,13 +56,17 @@ function shownAddress({ name, address }: Mailbox): string | null {
   return `the name shows ${shown[0]}, the address is ${address}`
 }
 
+const BRAND_NAMES = Object.keys(BRANDS)
+
 function shownBrand({ name, address }: Mailbox): string | null {
   const domain = organisationOf(domainOf(address))
   const words = normalise(name)
     .replaceAll(/[^\p{L}\p{N}&]+/gu, ' ')
     .trim()
-  const brand = Object.keys(BRANDS).find(each => {
-    const rest = ` ${words} `.includes(` ${each} `) ? ` ${words} `.replace(` ${each} `, ' ').trim() : null
+  if (words === '') return null
+  const spaced = ` ${words} `
+  const brand = BRAND_NAMES.find(each => {
+    const rest = spaced.includes(` ${each} `) ? spaced.replace(` ${each} `, ' ').trim() : null
     // A name with other words in it, as of a person or a shop, is no pretence.
     return rest !== null && rest.split(' ').every(word => word === '' || SERVICE_WORDS.has(word))
   })
@@ -75,6 +79,9 @@ function belongsTo(domain: string, brand: string): boolean {
   return label === brand.replaceAll(' ', '') || label === brand.replaceAll(' ', '-') || BRANDS[brand]!.includes(domain)
 }
 
+/** Brands long enough for a slip to be no accident. */
+const SLIPPED: readonly Look[] = BRAND_NAMES.filter(brand => brand.length >= 5 && !brand.includes(' ')).map(lookOf)
+
 /** Letters of other scripts among Latin ones, or a domain that is a brand's but for a slip. */
 function oddDomain({ address }: Mailbox): string | null {
   const domain = domainOf(address)
@@ -86,9 +93,8 @@ function oddDomain({ address }: Mailbox): string | null {
     const isImitation = Array.from(label).every(char => LATIN_TWIN.has(char) || /[a-z0-9-]/.test(char))
     if (isMixed || isImitation) return `${own} is written with letters that only look Latin: ${unicode}`
   }
-  const brand = Object.keys(BRANDS).find(
-    each => each.length >= 5 && !each.includes(' ') && !belongsTo(own, each) && isSlip(label, each),
-  )
+  const looks = skeleton(label)
+  const { name: brand } = SLIPPED.find(each => isSlip({ name: label, looks }, each) && !belongsTo(own, each.name)) ?? {}
   return brand === undefined ? null : `${domain} looks like ${brand}`
 }
 
@@ -96,17 +102,24 @@ const areConfusable = (own: string, other: string): boolean => {
   const [label = '', ...suffix] = domainToUnicode(own).split('.')
   const [otherLabel = '', ...otherSuffix] = domainToUnicode(other).split('.')
   if (label === otherLabel) return false
-  return (
-    skeleton(label) === skeleton(otherLabel) ||
-    (suffix.join('.') === otherSuffix.join('.') && isSlip(label, otherLabel))
-  )
+  const [look, otherLook] = [lookOf(label), lookOf(otherLabel)]
+  return look.looks === otherLook.looks || (suffix.join('.') === otherSuffix.join('.') && isSlip(look, otherLook))
+}
+
+interface Look {
+  name: string
+  /** Its skeleton. */
+  looks: string
+}
+
+function lookOf(name: string): Look {
+  return { name, looks: skeleton(name) }
 }
 
 /** The same at a glance, or one letter away from a name long enough for that to be no accident. */
-function isSlip(label: string, other: string): boolean {
-  if (label === other) return false
-  if (skeleton(label) === skeleton(other)) return true
-  return other.length >= 6 && isOneEditApart(label, other)
+function isSlip(own: Look, other: Look): boolean {
+  if (own.name === other.name) return false
+  return own.looks === other.looks || (other.name.length >= 6 && isOneEditApart(own.name, other.name))
 }
 
 /** One letter more, less, other, or two swapped. */

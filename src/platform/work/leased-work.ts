@@ -74,6 +74,8 @@ export interface LeasedWork<Item extends object, Result> {
   outcomeOf(ended: Ended<Item, Result>): string
   /** Stores results where the lease is still ours; answers those. */
   record(tx: Tx, ended: readonly Ended<Item, Result>[]): Promise<readonly Ended<Item, Result>[]>
+  /** How many transactions record at once, two by default. With one, more results share each: for records that cost much. */
+  recordSlots?: number
   /** After the commit, with what was recorded. */
   recorded?(ended: readonly Ended<Item, Result>[]): Promise<void>
   /** Whether a result, once recorded, makes another claim worth while; by default it does. */

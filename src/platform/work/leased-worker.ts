@@ -47,7 +47,7 @@ export class LeasedWorker<Item extends object, Result> {
       gauge.set(this.#inFlight.size)
     })
     this.#recorder = new Recorder<Ended<Item, Result>, Error | null>({
-      slots: 2,
+      slots: work.recordSlots ?? 2,
       store: async ended => {
         const failures = await this.#recordAll(ended)
         ended.forEach((each, at) => failures[at] === null && outcomes.inc({ outcome: work.outcomeOf(each) }))
