@@ -79,7 +79,7 @@ function print(rounds: readonly { theirs: Rates; ours: Rates }[], times: readonl
 async function round(load: SmtpLoad, isDone: () => Promise<boolean>): Promise<Rates> {
   const began = performance.now()
   const seconds = await smtpLoad(load)
-  while (!(await isDone())) await delay(10)
+  while (!(await isDone())) await delay(50)
   return { accepted: load.messages / seconds, filed: load.messages / ((performance.now() - began) / 1000) }
 }
 
@@ -88,7 +88,8 @@ const until =
   () =>
     postfix.isQueueEmpty()
 
-async function filed(server: BenchServer): Promise<number> {
+/** Since the server began. */
+export async function filed(server: BenchServer): Promise<number> {
   const metrics = await (await fetch(`${server.url}/metrics`)).text()
   return Number(/sluice_arrivals_total\{outcome="filed"\} (\d+)/.exec(metrics)?.[1] ?? 0)
 }

@@ -25,6 +25,8 @@ import { localInboxes } from './mailbox/inbound/local-delivery.ts'
 import { feature as folders } from './mailbox/folders/feature.ts'
 import { feature as inboxes } from './mailbox/inboxes/feature.ts'
 import { feature as mcp } from './mailbox/mcp/feature.ts'
+import { feature as postmaster } from './mailbox/postmaster/feature.ts'
+import { Postmaster } from './mailbox/postmaster/take.ts'
 import { feature as inboxMessages } from './mailbox/messages/feature.ts'
 import { feature as sources } from './mailbox/sources/feature.ts'
 import { feature as streams } from './mailbox/streams/feature.ts'
@@ -41,6 +43,7 @@ import { feature as overview } from './observers/overview/feature.ts'
 import { feature as queue } from './observers/queue/feature.ts'
 import { feature as reputation } from './observers/reputation/feature.ts'
 import { feature as webhooks } from './observers/webhooks/feature.ts'
+import { operatorAccounts } from './operator-account.ts'
 import { operatorMail } from './operator-mail.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
@@ -105,6 +108,7 @@ const FEATURES: readonly ((world: World, shared: Shared) => Feature)[] = [
   drafts,
   streams,
   mcp,
+  postmaster,
   webhooks,
   events,
   metrics,
@@ -131,13 +135,15 @@ type Shared = ReturnType<typeof buildShared>
 function buildShared(world: World, publicUrl: () => string) {
   const gate = new Gate(world)
   const arrivals = new Arrivals(world)
+  const operator = operatorAccounts(world)
   return {
     gate,
     arrivals,
     inboxes: localInboxes(world, arrivals),
     composing: composingWith(world, { gate, publicUrl, schedule: scheduleComposed(world) }),
     publicUrl,
-    sendMail: operatorMail(world, gate),
+    sendMail: operatorMail(world, gate, operator),
+    postmaster: new Postmaster(world, { gate, arrivals, operator }),
     complain,
     onAttachmentText: addFindings,
   }

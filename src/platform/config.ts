@@ -70,6 +70,12 @@ export const variables = {
   STRIPE_SECRET_KEY: variable<string | null>('none', 'payments: secret key of the Stripe account', secret(8), null),
   STRIPE_WEBHOOK_SECRET: variable<string | null>('none', 'payments: secret that signs its events', secret(8), null),
   STRIPE_API_URL: variable<string | null>('https://api.stripe.com', 'payments: where Stripe is', stripeUrl, null),
+  POSTMASTER_ADDRESS: variable<string | null>(
+    'none',
+    'where mail to postmaster@ and abuse@ goes that no inbox takes',
+    mailAddress,
+    null,
+  ),
   TRUSTED_PROXIES: variable('none', 'networks whose X-Forwarded-For is believed', cidrs, cidrList([])),
   TLS_CERT: variable<string | null>('self-signed', 'certificate file of the SMTP ports (PEM)', nonEmpty, null),
   TLS_KEY: variable<string | null>('self-signed', 'key file of the SMTP ports (PEM)', nonEmpty, null),
@@ -180,6 +186,14 @@ function stripeUrl(text: string): string {
     throw new Mistake('must begin with https:// unless it is on this machine')
   if (url.pathname !== '/' || url.search || url.hash || url.username) throw new Mistake('must be a host without a path')
   return url.origin
+}
+
+function mailAddress(text: string): string {
+  const at = text.lastIndexOf('@')
+  // The rest of an address is for the gate to judge; here a slip of the hand is caught.
+  if (!/^[^\s@<>"(),:;]{1,64}$/.test(text.slice(0, at))) throw new Mistake(`must be an address, not "${text}"`)
+  hostName(text.slice(at + 1))
+  return text
 }
 
 function hostName(text: string): string {

@@ -5,6 +5,10 @@ import { sql } from '../../src/platform/db/sql.ts'
 import type { Contract } from '../../src/platform/http/contract.ts'
 import { newId } from '../../src/platform/ids.ts'
 import { raise } from '../../src/platform/journal/anomaly.ts'
+import { Arrivals } from '../../src/mailbox/inbound/arrivals.ts'
+import { Postmaster } from '../../src/mailbox/postmaster/take.ts'
+import { operatorAccounts } from '../../src/operator-account.ts'
+import { Gate } from '../../src/sending/messages/gate.ts'
 import { aMailbox } from '../../src/mailbox/search/mailbox.fixture.ts'
 import type { Api } from '../support/client.ts'
 import {
@@ -46,6 +50,7 @@ const makers: Record<string, (account: TestAccount) => Promise<string>> = {
   inboxes: account => anInbox(account),
   threads: async account => (await aFiledMessage(account.box, await anInbox(account), { tainted: true })).threadId,
   'inbox-messages': async account => (await aFiledMessage(account.box, await anInbox(account))).id,
+  postmaster: aMailToPostmaster,
   approvals: anApproval,
   drafts: aDraft,
   '/v1/inboxes/{id}/drafts': account => anInbox(account),
@@ -67,6 +72,17 @@ const makers: Record<string, (account: TestAccount) => Promise<string>> = {
     assert.equal(created.status, 201, JSON.stringify(created.body))
     return created.body.id
   },
+}
+
+/** Whoever asks, it is the operator's. */
+async function aMailToPostmaster({ box }: TestAccount): Promise<string> {
+  const { world } = box.app
+  const parts = { gate: new Gate(world), arrivals: new Arrivals(world), operator: operatorAccounts(world) }
+  const postmaster = new Postmaster(world, parts)
+  const content = Buffer.from('Subject: x\r\n\r\nx\r\n')
+  await postmaster.take({ content, headBytes: 0, mailFrom: '', clientIp: '127.0.0.1', helo: 'x', to: ['postmaster'] })
+  const inbox = await postmaster.findInbox()
+  return (await aFiledMessage(box, inbox!.id)).id
 }
 
 /** Scheduled, so that it can be called back. */

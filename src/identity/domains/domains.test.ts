@@ -87,7 +87,7 @@ test('a domain is created with a DKIM key pair and every record to publish', asy
     [
       ['spf', 'TXT', name, 'v=spf1 include:spf.sluice.test ~all', null, 'missing', []],
       ['dkim', 'TXT', `${dkim_selector}._domainkey.${name}`, 'v=DKIM1; k=rsa; p=', null, 'missing', []],
-      ['dmarc', 'TXT', `_dmarc.${name}`, `v=DMARC1; p=none; rua=mailto:dmarc@${name}`, null, 'missing', []],
+      ['dmarc', 'TXT', `_dmarc.${name}`, 'v=DMARC1; p=none', null, 'missing', []],
       ['return_path', 'CNAME', `bounce.${name}`, 'bounce.sluice.test', null, 'missing', []],
       ['mx', 'MX', name, 'mx.sluice.test', 10, 'missing', []],
     ],

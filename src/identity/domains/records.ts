@@ -11,7 +11,7 @@ interface WantedRecord {
   priority: number | null
 }
 
-export type Hosts = Pick<Config, 'SPF_HOST' | 'RETURN_PATH_HOST' | 'MX_HOST'>
+export type Hosts = Pick<Config, 'SPF_HOST' | 'RETURN_PATH_HOST' | 'MX_HOST' | 'POSTMASTER_ADDRESS'>
 
 type Named = Pick<StoredDomain, 'name' | 'dkim_selector' | 'dkim_public_key'>
 
@@ -24,8 +24,13 @@ export function recordsOf(hosts: Hosts, { name, dkim_selector, dkim_public_key }
   return [
     txt('spf', name, `v=spf1 include:${hosts.SPF_HOST} ~all`),
     txt('dkim', `${dkim_selector}._domainkey.${name}`, dkimRecord(dkim_public_key)),
-    // Reports go to the domain itself: to send them elsewhere, the other side must agree in DNS (RFC 7489 §7.1).
-    txt('dmarc', `_dmarc.${name}`, `v=DMARC1; p=none; rua=mailto:dmarc@${name}`),
+    // Reports go to the domain itself: to send them elsewhere, the other side must agree in DNS (RFC 7489 §7.1). Where
+    // nobody is named to read them, none are asked for.
+    txt(
+      'dmarc',
+      `_dmarc.${name}`,
+      `v=DMARC1; p=none${hosts.POSTMASTER_ADDRESS === null ? '' : `; rua=mailto:postmaster@${name}`}`,
+    ),
     { purpose: 'return_path', type: 'CNAME', name: `bounce.${name}`, value: hosts.RETURN_PATH_HOST, priority: null },
     { purpose: 'mx', type: 'MX', name, value: hosts.MX_HOST, priority: MX_PRIORITY },
   ]

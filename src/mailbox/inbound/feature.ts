@@ -2,6 +2,7 @@
 import { system } from '../../platform/db/actor.ts'
 import { DRAIN_MS_MAX, RECORD_MS_MAX, type Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
+import type { Postmaster } from '../postmaster/take.ts'
 import type { Arrivals } from './arrivals.ts'
 import { filingWorker } from './filing-worker.ts'
 import { deleteOldArrivalRates } from './queries.ts'
@@ -14,7 +15,12 @@ const forgetRates = async ({ db, clock }: World): Promise<void> => {
   await db.transactLightly(system('receiving'), tx => deleteOldArrivalRates(tx, before))
 }
 
-export function feature(world: World, { arrivals }: { arrivals: Arrivals }): Feature {
+interface Shared {
+  arrivals: Arrivals
+  postmaster: Postmaster
+}
+
+export function feature(world: World, { arrivals, postmaster }: Shared): Feature {
   let server: MxServer | null = null
   const filing = filingWorker(world)
   return {
@@ -22,7 +28,7 @@ export function feature(world: World, { arrivals }: { arrivals: Arrivals }): Fea
     smtp: {
       role: 'mx',
       listen: tls => {
-        server = new MxServer({ world, tls, arrivals })
+        server = new MxServer({ world, tls, arrivals, postmaster })
         return server.listen()
       },
       close: async () => server?.close(),

@@ -12,6 +12,9 @@ import type { World } from '../../platform/world.ts'
 import { returnPath } from '../../sending/delivery/return-path.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { theBox } from '../../../test/support/box.ts'
+import { operatorAccounts } from '../../operator-account.ts'
+import { Gate } from '../../sending/messages/gate.ts'
+import { Postmaster } from '../postmaster/take.ts'
 import { Arrivals } from './arrivals.ts'
 import { MxServer, type MxOptions } from './server.ts'
 
@@ -29,10 +32,12 @@ export async function anMx(t: TestContext, options: Partial<MxOptions> = {}): Pr
   const box = await theBox()
   const { world } = box.app
   const tls = await loadTlsIdentity(world.config, world.clock)
+  const arrivals = new Arrivals(world)
   const server = new MxServer({
     world,
     tls,
-    arrivals: new Arrivals(world),
+    arrivals,
+    postmaster: new Postmaster(world, { gate: new Gate(world), arrivals, operator: operatorAccounts(world) }),
     ...options,
     limits: { closeMs: 50, sweepMs: 10, ...options.limits },
   })

@@ -14,7 +14,13 @@ export type ReportRecipient =
   /** A return path or complaint address that we handed out. */
   | ReadReturnPath
   /** An address that every mail host must have (RFC 2142). */
-  | { kind: 'role'; name: string }
+  | RoleRecipient
+
+interface RoleRecipient {
+  kind: 'role'
+  name: string
+  address: string
+}
 
 export interface InboxRecipient {
   kind: 'inbox'
@@ -64,17 +70,18 @@ export class Recipients {
   async recognise(recipient: string): Promise<Recognised | null> {
     const { secrets, config, clock } = this.#world
     // RFC 5321 §4.1.1.3: postmaster is known also without a domain.
-    if (recipient.toLowerCase() === 'postmaster') return { kind: 'role', name: 'postmaster' }
+    if (recipient.toLowerCase() === 'postmaster') return { kind: 'role', name: 'postmaster', address: 'postmaster' }
     const address = parseAddressOnly(recipient)
     if (!address) return null
     const ours = readReturnPath(secrets, address.local, clock.now())
     if (ours) return ours
     const local = address.local.toLowerCase()
     const hosts = [config.MX_HOST, config.RETURN_PATH_HOST, config.PLATFORM_DOMAIN]
-    if (ROLES.has(local) && hosts.includes(address.domain)) return { kind: 'role', name: local }
+    const role: RoleRecipient = { kind: 'role', name: local, address: address.address }
+    if (ROLES.has(local) && hosts.includes(address.domain)) return role
     const found = await this.#finder.submit({ local: withoutTag(local), domain: address.domain })
     if (found?.inbox_id) return toInbox(found)
-    return found && ROLES.has(local) ? { kind: 'role', name: local } : null
+    return found && ROLES.has(local) ? role : null
   }
 }
 

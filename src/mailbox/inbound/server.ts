@@ -25,6 +25,7 @@ import {
   type Recognised,
   type ReportRecipient,
 } from './recognise.ts'
+import type { RoleMail } from '../postmaster/take.ts'
 import { takeReport } from './take-report.ts'
 import { traceFields, withoutForgedResults } from './trace.ts'
 
@@ -32,6 +33,8 @@ export interface MxOptions {
   world: World
   tls: TlsIdentity
   arrivals: Arrivals
+  /** Takes what comes to postmaster@ and abuse@ and is no report. */
+  postmaster: { take(mail: RoleMail): Promise<void> }
   limits?: Partial<SmtpLimits>
   /** Messages and unknown recipients that one address may bring in a minute. */
   arrivalsPerMinute?: number
@@ -52,6 +55,7 @@ export class MxServer {
   readonly #listener: SmtpListener<never, Recognised>
   readonly #reader: MimeReader
   readonly #arrivals: Arrivals
+  readonly #postmaster: MxOptions['postmaster']
   readonly #recipients: Recipients
   readonly #rate: ArrivalLimit
 
@@ -59,6 +63,7 @@ export class MxServer {
     world,
     tls,
     arrivals,
+    postmaster,
     limits,
     arrivalsPerMinute = world.config.MX_RATE_PER_MINUTE,
     reader,
@@ -66,6 +71,7 @@ export class MxServer {
     this.#world = world
     this.#reader = reader ?? new MimeReader(world.threads)
     this.#arrivals = arrivals
+    this.#postmaster = postmaster
     this.#recipients = new Recipients(world)
     this.#rate = new ArrivalLimit({ clock: world.clock, perMinute: arrivalsPerMinute, db: world.db })
     this.#listener = new SmtpListener<never, Recognised>(
@@ -139,40 +145,55 @@ export class MxServer {
   }
 
   async #receiveMail(
-    { client, from, smtputf8 }: ReceivedMail<never, Recognised>,
+    mail: ReceivedMail<never, Recognised>,
     source: Buffer,
     inboxes: readonly InboxRecipient[],
   ): Promise<void> {
-    const { config, clock, log } = this.#world
+    await this.#arrivals.store({ ...this.#traced(mail, source), submittedId: null, inboxes })
+    const { client, from } = mail
+    this.#world.log.info(
+      { session: client.id, ip: client.ip, from, inboxes: inboxes.length, size: source.length },
+      'mail came in',
+    )
+  }
+
+  #traced({ client, from, smtputf8 }: ReceivedMail<never, Recognised>, source: Buffer): Omit<RoleMail, 'to'> {
+    const { config, clock } = this.#world
     const head = traceFields({ client, from, smtputf8, host: config.MX_HOST, now: clock.now() })
     const content = prependLines(withoutForgedResults(source, config.MX_HOST), head)
-    const headBytes = Buffer.byteLength(head)
-    const { ip: clientIp, helo } = client
-    await this.#arrivals.store({ content, headBytes, mailFrom: from, clientIp, helo, submittedId: null, inboxes })
-    log.info({ session: client.id, ip: client.ip, from, inboxes: inboxes.length, size: source.length }, 'mail came in')
+    return { content, headBytes: Buffer.byteLength(head), mailFrom: from, clientIp: client.ip, helo: client.helo }
   }
 
   async #receiveReport(
-    { client, from }: ReceivedMail<never, Recognised>,
+    mail: ReceivedMail<never, Recognised>,
     source: Buffer,
     recipients: readonly ReportRecipient[],
   ): Promise<string> {
+    const { client, from } = mail
     if (source.length > REPORT_BYTES_MAX) return '552 5.3.4 The message is larger than a report may be'
     // RFC 5321 §4.4: this is the final delivery. Bounces without a part for machines are known by it.
     const read = await this.#reader.readReport(prependLines(source, `Return-Path: <${from}>\r\n`))
     const about = { session: client.id, ip: client.ip, from }
-    if (read.kind === 'refused') return this.#unreadable(read.reason, about)
-    await this.#take(read, recipients, about)
+    const roles = recipients.filter(each => each.kind === 'role')
+    if (read.kind === 'refused') {
+      const reply = this.#unreadable(read.reason, about)
+      if (reply !== TAKEN || roles.length === 0) return reply
+    } else if ((await this.#take(read, recipients, about)) > 0) return TAKEN
+    if (roles.length > 0) {
+      await this.#postmaster.take({ ...this.#traced(mail, source), to: roles.map(({ address }) => address) })
+    }
     return TAKEN
   }
 
-  async #take(mail: ReadReport, to: readonly ReportRecipient[], about: object): Promise<void> {
+  /** Answers how many deliveries it is about. */
+  async #take(mail: ReadReport, to: readonly ReportRecipient[], about: object): Promise<number> {
     const taken = await takeReport(this.#world, mail, to)
     const messages = to.flatMap(each => ('messageId' in each ? [each.messageId] : [])).slice(0, LOGGED_MAX)
     const isToRole = to.some(({ kind }) => kind === 'role')
     const subject = isToRole ? mail.subject : undefined
     const kinds = [...new Set(to.map(({ kind }) => kind))]
     this.#world.log.info({ ...about, to: kinds, messages, ...taken, subject }, 'a message came in')
+    return taken.findings
   }
 
   /** Nobody can mend a report that cannot be read, so it is taken and forgotten; what is our fault may come again. */

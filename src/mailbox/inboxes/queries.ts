@@ -60,6 +60,11 @@ export async function requireInbox(db: Db, reach: Reach, id: string): Promise<St
   return inbox
 }
 
+/** The first of this address, which only one inbox on a domain has. */
+export const findInboxAt = (db: Db, reach: Reach, address: string): Promise<{ id: string } | null> =>
+  db.maybe(prepared`
+    select id from inboxes where address = ${address} and ${reachable(reach)} order by id limit 1`)
+
 /** Of these inboxes, which their caller found within its reach, those that were not deleted since. */
 export const listLiveInboxes = (db: Db, ids: readonly string[]): Promise<{ id: string }[]> =>
   db.many(prepared`select id from inboxes where id = any(${bareArray(ids)}::uuid[]) and deleted_at is null`)

@@ -1,0 +1,110 @@
+// postmaster@ and abuse@ of every domain whose mail comes here: an inbox of that name, else the operator's address, else an
+// inbox of the operator's own.
+import assert from 'node:assert/strict'
+import { after, test, type TestContext } from 'node:test'
+import { aDnsServer } from '../../platform/net/dns.fixture.ts'
+import { TestClient } from '../../smtp/server/client.fixture.ts'
+import { aBox, type Box } from '../../../test/support/box.ts'
+import { anAccount, anInboundDomain, eventually, unique } from '../../../test/support/factories.ts'
+import { aSink } from '../../../test/support/sink.ts'
+
+const dns = await aDnsServer()
+after(() => dns.close())
+
+async function deliver(t: TestContext, { app }: Box, to: string, lines: readonly string[]): Promise<string> {
+  const client = await TestClient.open(t, app.ports.mx!)
+  await client.hello()
+  await client.say('MAIL FROM:<ann@example.com>')
+  const reply = await client.say(`RCPT TO:<${to}>`)
+  if (!reply.startsWith('250')) return reply
+  await client.say('DATA')
+  return client.say(`${lines.join('\r\n')}\r\n.`)
+}
+
+const mailOf = (subject: string, ...more: string[]): string[] => [
+  'From: Ann <ann@example.com>',
+  `Subject: ${subject}`,
+  ...more,
+  '',
+  'Your servers knock at ours all night.',
+]
+
+interface Kept {
+  id: string
+  subject: string
+  text?: string
+}
+
+async function keptOf({ operator }: Box, subject: string): Promise<Kept | undefined> {
+  const { status, body } = await operator.get('/admin/v1/postmaster')
+  assert.equal(status, 200)
+  return (body.messages as Kept[]).find(message => message.subject === subject)
+}
+
+test('without an address to forward to it is kept, and the operator reads it', async t => {
+  const box = await aBox({ environment: { DNS_SERVERS: dns.address } })
+  assert.deepEqual((await box.operator.get('/admin/v1/postmaster')).body, { messages: [], next_cursor: null })
+  const account = await anAccount({ box })
+  const domainId = await anInboundDomain(account.api, account.tenant.id)
+  const { body: listed } = await account.api.get(`/v1/domains?tenant_id=${account.tenant.id}`)
+  const { name } = (listed.domains as { id: string; name: string }[]).find(({ id }) => id === domainId)!
+  const subjects = ['postmaster', `Abuse@${name}`, `postmaster@${name}`].map(to => ({ to, subject: unique('noise') }))
+  // At once, also the one inbox that is made for them.
+  const replies = await Promise.all(subjects.map(({ to, subject }) => deliver(t, box, to, mailOf(subject))))
+  for (const reply of replies) assert.match(reply, /^250/)
+  for (const { subject } of subjects) {
+    const { id } = await eventually('it is kept', () => keptOf(box, subject))
+    const { body } = await box.operator.get(`/admin/v1/postmaster/${id}`)
+    assert.match(body.text, /knock at ours/)
+  }
+  const first = await box.operator.get('/admin/v1/postmaster?limit=1')
+  assert.equal(first.body.messages.length, 1)
+  const rest = await box.operator.get(`/admin/v1/postmaster?cursor=${first.body.next_cursor}`)
+  assert.equal(rest.body.messages.length, 2)
+  assert.equal((await box.operator.get(`/admin/v1/postmaster/${account.id}`)).status, 404)
+  assert.equal((await account.api.get('/admin/v1/postmaster')).status, 401)
+})
+
+test('an inbox of that name takes it, and nobody else does', async t => {
+  const box = await aBox({ environment: { DNS_SERVERS: dns.address } })
+  const account = await anAccount({ box })
+  const domainId = await anInboundDomain(account.api, account.tenant.id)
+  const wanted = { domain_id: domainId, local_part: 'postmaster' }
+  const { body: inbox } = await account.api.post(`/v1/tenants/${account.tenant.id}/inboxes`, wanted)
+  const subject = unique('noise')
+  assert.match(await deliver(t, box, inbox.address, mailOf(subject)), /^250/)
+  await eventually('it is filed', async () => {
+    const { body } = await account.api.get(`/v1/inboxes/${inbox.id}/messages`)
+    return (body.messages as Kept[]).some(message => message.subject === subject)
+  })
+  assert.equal(await keptOf(box, subject), undefined)
+})
+
+test('with an address it is forwarded whole, once, and what comes back is kept', async t => {
+  const sink = await aSink()
+  t.after(() => sink.close())
+  const box = await aBox({
+    environment: {
+      DNS_SERVERS: dns.address,
+      POSTMASTER_ADDRESS: 'people@example.net',
+      SMTP_ROUTES: `*=127.0.0.1:${sink.port}`,
+    },
+  })
+  const subject = unique('noise')
+  // The second is a sender that missed our answer.
+  for (let n = 0; n < 2; n++) assert.match(await deliver(t, box, 'abuse@mx.sluice.test', mailOf(subject)), /^250/)
+  const received = await eventually('it is forwarded', async () => sink.received[0])
+  assert.deepEqual(received.recipients, ['people@example.net'])
+  assert.match(received.source, new RegExp(`^Subject: Mail to abuse@mx.sluice.test: ${subject}`, 'm'))
+  assert.match(received.source, /^Content-Type: message\/rfc822/m)
+  assert.match(received.source, /^Return-Path: <ann@example.com>/m)
+  assert.match(received.source, /^Your servers knock at ours all night\./m)
+  assert.match(received.source, /^DKIM-Signature: /m)
+
+  const mark = /^X-Sluice-Postmaster: .*$/m.exec(received.source)![0].trim()
+  const back = unique('back')
+  assert.match(await deliver(t, box, 'postmaster', mailOf(back, mark)), /^250/)
+  await eventually('it is kept', () => keptOf(box, back))
+  assert.equal(await keptOf(box, subject), undefined)
+  assert.equal(sink.received.length, 1)
+})
