@@ -81,7 +81,7 @@ export async function aFiledMessage({ app, clock }: Box, inboxId: string, fields
     const unread = read ? 0 : 1
     const isInTrash = folder === 'trash'
     addToFolders(tx, [{ folderId: folders[folder], total: 1, unread, blocked: blocked ? 1 : 0 }])
-    await addToThreads(tx, [
+    addToThreads(tx, [
       {
         threadId,
         messages: isInTrash ? 0 : 1,
@@ -108,7 +108,7 @@ export async function manyFiledMessages(box: Box, inboxId: string, count: number
       from inbox_messages, generate_series(2, ${count}) where id = ${id}`)
     const folders = (await findSystemFolders(tx, [inboxId])).get(inboxId)!
     addToFolders(tx, [{ folderId: folders.inbox, total: count - 1, unread: 0, blocked: 0 }])
-    await addToThreads(tx, [{ threadId, messages: count - 1, unread: 0, visible: count - 1 }])
+    addToThreads(tx, [{ threadId, messages: count - 1, unread: 0, visible: count - 1 }])
   })
 }
 

@@ -35,8 +35,9 @@ export async function listMessageIdsInFolder(db: Db, folderId: string, limit: nu
   return rows.map(({ id }) => id)
 }
 
-export async function updateMessageStates(tx: Tx, states: readonly MessageState[]): Promise<void> {
-  await tx.run(prepared`
+/** Travels with the commit. */
+export function updateMessageStates(tx: Tx, states: readonly MessageState[]): void {
+  tx.send(prepared`
     update inbox_messages m set folder_id = state.folder_id, is_read = state.is_read
     from unnest(${bareArray(states.map(({ id }) => id))}::uuid[],
       ${bareArray(states.map(({ folder_id }) => folder_id))}::uuid[],

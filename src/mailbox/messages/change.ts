@@ -43,7 +43,7 @@ export async function changeMessages(tx: Tx, inbox: Owner, ids: readonly string[
   switch (change.kind) {
     case 'read': {
       const changed = states.filter(state => state.is_read !== change.isRead)
-      await apply(
+      apply(
         tx,
         inbox,
         changed.map(state => [state, { ...state, is_read: change.isRead }]),
@@ -51,7 +51,7 @@ export async function changeMessages(tx: Tx, inbox: Owner, ids: readonly string[
       return { found, moved: [], deleted: [], marked: changed.map(({ id }) => id) }
     }
     case 'move': {
-      const moved = await move(tx, inbox, states, change.folder)
+      const moved = move(tx, inbox, states, change.folder)
       return { found, moved, deleted: [], marked: [] }
     }
     case 'delete': {
@@ -60,7 +60,7 @@ export async function changeMessages(tx: Tx, inbox: Owner, ids: readonly string[
       if (doomed.length > 0 && !change.mayRemove) throw onLegalHold()
       const trash = (await findSystemFolders(tx, [inbox.id])).get(inbox.id)!.trash
       const folder = { id: trash, name: 'trash', name_key: 'trash' }
-      const moved = await move(
+      const moved = move(
         tx,
         inbox,
         states.filter(state => !isGone(state)),
@@ -80,14 +80,14 @@ export async function removeMessages(tx: Tx, inbox: Owner, ids: readonly string[
 export const onLegalHold = () =>
   refuse('conflict', 'The account is under legal hold: nothing is deleted for good until it is lifted.')
 
-async function move(
+function move(
   tx: Tx,
   inbox: Owner,
   states: readonly MessageState[],
   { id, name, name_key }: Pick<Folder, 'id' | 'name' | 'name_key'>,
-): Promise<string[]> {
+): string[] {
   const moved = states.filter(state => state.folder_id !== id)
-  await apply(
+  apply(
     tx,
     inbox,
     moved.map(state => [state, { ...state, folder_id: id, folder: name, folder_key: name_key }]),
@@ -95,19 +95,15 @@ async function move(
   return moved.map(state => state.id)
 }
 
-async function apply(
-  tx: Tx,
-  inbox: Owner,
-  changes: readonly (readonly [before: MessageState, after: MessageState])[],
-): Promise<void> {
+function apply(tx: Tx, inbox: Owner, changes: readonly (readonly [before: MessageState, after: MessageState])[]): void {
   if (changes.length === 0) return
   const after = changes.map(([, state]) => state)
-  await updateMessageStates(tx, after)
+  updateMessageStates(tx, after)
   addToFolders(
     tx,
     changes.flatMap(([old, now]) => [folderDelta(old, -1), folderDelta(now, 1)]),
   )
-  await addToThreads(
+  addToThreads(
     tx,
     changes.flatMap(([old, now]) => [threadDelta(old, -1), threadDelta(now, 1)]),
   )
@@ -124,7 +120,7 @@ async function remove(tx: Tx, inbox: Owner, states: readonly MessageState[]): Pr
     tx,
     states.map(state => folderDelta(state, -1)),
   )
-  await addToThreads(
+  addToThreads(
     tx,
     states.map(state => threadDelta(state, -1)),
   )

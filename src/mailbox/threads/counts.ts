@@ -16,7 +16,7 @@ export interface ThreadDelta {
 }
 
 /** Several deltas of one thread add up. */
-export async function addToThreads(tx: Tx, deltas: readonly ThreadDelta[]): Promise<void> {
+export function addToThreads(tx: Tx, deltas: readonly ThreadDelta[]): void {
   const sums = new Map<string, Required<ThreadDelta>>()
   for (const { threadId, messages, unread, visible, lastMessageAt = LONG_AGO } of deltas) {
     const sum = sums.get(threadId) ?? { threadId, messages: 0, unread: 0, visible: 0, lastMessageAt: LONG_AGO }
@@ -31,7 +31,7 @@ export async function addToThreads(tx: Tx, deltas: readonly ThreadDelta[]): Prom
   const changed = [...sums.values()].filter(
     sum => sum.messages !== 0 || sum.unread !== 0 || sum.visible !== 0 || sum.lastMessageAt > LONG_AGO,
   )
-  if (changed.length > 0) await updateThreadCounts(tx, changed)
+  if (changed.length > 0) updateThreadCounts(tx, changed)
 }
 
 const LONG_AGO = new Date(0)

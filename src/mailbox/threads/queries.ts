@@ -97,8 +97,9 @@ export async function updateThreadUntainted(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`update threads set is_tainted = false, taint_reasons = '[]' where id = ${id}`)
 }
 
-export async function updateThreadCounts(tx: Tx, deltas: readonly Required<ThreadDelta>[]): Promise<void> {
-  await tx.run(prepared`
+/** Travels with the commit. */
+export function updateThreadCounts(tx: Tx, deltas: readonly Required<ThreadDelta>[]): void {
+  tx.send(prepared`
     update threads t set message_count = t.message_count + d.messages, unread_count = t.unread_count + d.unread,
       visible_count = t.visible_count + d.visible, last_message_at = greatest(t.last_message_at, d.last_message_at)
     from unnest(${bareArray(deltas.map(each => each.threadId))}::uuid[],
