@@ -245,6 +245,16 @@ create table audit_seals (
 );
 CREATE TRIGGER audit_seals_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
+-- Whom each inbox has written to, by organisation: a sender whose domain is one slip away from one of these pretends to be it.
+create table correspondents (
+  inbox_id uuid not null,
+  -- The name below the public suffix, in lower case.
+  domain text not null,
+  first_sent_at timestamp with time zone not null,
+  constraint correspondents_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
+  constraint correspondents_pkey PRIMARY KEY (inbox_id, domain)
+);
+
 -- Addresses that an SMTP credential logged in from, per minute.
 create table credential_addresses (
   credential_id uuid not null,

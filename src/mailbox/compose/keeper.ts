@@ -11,6 +11,7 @@ import type {
   StoredCompanion,
 } from '../../sending/messages/submission.ts'
 import type { SendResponse } from '../../sending/messages/send-schema.ts'
+import { addCorrespondents, type Written } from '../shield/correspondents.ts'
 import { lockFreeInboxes, lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
 import {
   admitApproval,
@@ -143,6 +144,10 @@ class LockedMailboxes implements LockedCompanions {
       }
     }
     if (filed.length > 0) await fileMails(tx, filed)
+    addCorrespondents(
+      tx,
+      filed.filter(({ approvalId }) => approvalId === null).map(({ companion, inbox }) => writtenTo(companion, inbox)),
+    )
     for (const { companion } of filed) await companion.alongside?.store(tx)
     // Without a cap as well: one that is set within the hour counts what was sent before.
     const counts = [...this.#newlySent].map(([inboxId, count]) => ({ inboxId, count }))
@@ -181,3 +186,8 @@ export const inboxPaused = () =>
   refuse('inbox_paused', 'This inbox is paused and sends nothing. Set its status to active.')
 
 const hourOf = ({ now }: Tx): Date => new Date(Math.floor(now.getTime() / 3_600_000) * 3_600_000)
+
+const writtenTo = ({ mail }: MailCompanion, { id }: LockedInbox): Written => ({
+  inboxId: id,
+  domains: mail.submission.recipients.map(({ domain }) => domain),
+})

@@ -13,6 +13,7 @@ import { insertMessages, type MessageRow } from '../messages/insert.ts'
 import { queueSourceRemovals } from '../sources/removals.ts'
 import { storeTexts, type SourceText } from '../sources/store.ts'
 import type { Finding } from '../shield/finding.ts'
+import { findCorrespondents } from '../shield/correspondents.ts'
 import { judge, type Shield } from '../shield/judge.ts'
 import { joinThreads, type Joined } from '../threads/join.ts'
 import { PARTICIPANTS_MAX } from '../threads/participants.ts'
@@ -59,13 +60,14 @@ export async function fileArrivals(
   const owned = items.filter(({ arrival }) => ours.has(arrival.id))
   if (owned.length === 0) return []
   const ids = [...new Set(owned.flatMap(({ arrival }) => arrival.inbox_ids))]
-  const inboxes = new Map((await lockInboxes(tx, ids)).map(inbox => [inbox.id, inbox]))
+  const [locked, correspondents] = await Promise.all([lockInboxes(tx, ids), findCorrespondents(tx, ids)])
+  const inboxes = new Map(locked.map(inbox => [inbox.id, inbox]))
   const filings = owned
     .toSorted((a, b) => a.arrival.received_at.getTime() - b.arrival.received_at.getTime())
     .flatMap(({ arrival, read }) =>
       arrival.inbox_ids.flatMap(inboxId => {
         const inbox = inboxes.get(inboxId)
-        return inbox ? [filingOf({ arrival, read, inbox })] : []
+        return inbox ? [filingOf({ arrival, read, inbox }, correspondents.get(inboxId) ?? [])] : []
       }),
     )
   const filed = new Set(filings.map(({ arrival }) => arrival.source_id))
@@ -78,10 +80,10 @@ export async function fileArrivals(
   return [...ours]
 }
 
-function filingOf({ arrival, read, inbox }: Omit<Filing, 'id' | 'shield'>): Filing {
+function filingOf({ arrival, read, inbox }: Omit<Filing, 'id' | 'shield'>, correspondents: readonly string[]): Filing {
   const { auth, findings, mail } = read
   const from = mail.from.length === 1 ? mail.from[0]! : null
-  const shield = judge({ findings, auth, from, inbox, knownAddresses: [] })
+  const shield = judge({ findings, auth, from, inbox, correspondents })
   return { id: newId(arrival.received_at), arrival, read, inbox, shield }
 }
 

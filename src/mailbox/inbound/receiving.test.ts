@@ -338,3 +338,25 @@ test('orders in the text of an attachment taint the thread, and block the mail w
   assert.equal(thread.tainted, true)
   await assertMailboxCounts((await theBox()).app.world.db)
 })
+
+test('a domain that looks like one the inbox has written to is a look-alike, and that one itself is none', async t => {
+  const { account, inboxId, address } = await anAddress(await anAccount({ box: await theBox(), sandbox: true }))
+  const sent = await account.api.post(`/v1/inboxes/${inboxId}/messages`, {
+    to: ['ann@northwind.example'],
+    text: 'Hello',
+  })
+  assert.equal(sent.status, 202, JSON.stringify(sent.body))
+  const seen = async (from: string): Promise<unknown> => {
+    const subject = unique('offer')
+    await deliver(t, address, [`From: Ann <${from}>`, `Subject: ${subject}`, '', 'Hello'], from)
+    const found = await eventually('it is filed', async () => {
+      const { body } = await account.api.get(`/v1/inboxes/${inboxId}/messages?folder=all`)
+      return (body.messages as { subject: string; shield: { reasons: { kind: string; detail: string }[] } }[]).find(
+        message => message.subject === subject,
+      )
+    })
+    return found.shield.reasons.filter(({ kind }) => kind === 'lookalike_sender').map(({ detail }) => detail)
+  }
+  assert.deepEqual(await seen('ann@northvvind.example'), ['northvvind.example looks like northwind.example'])
+  assert.deepEqual(await seen('ann@mail.northwind.example'), [])
+})

@@ -31,7 +31,7 @@ const verdict = (
     auth: proven,
     from: { name: 'Ann', address },
     inbox: { address: 'inbox@northwind.example', policy },
-    knownAddresses: [],
+    correspondents: [],
   })
 
 const ORDER = finding('instructions', 'text', 'an order')
@@ -117,7 +117,7 @@ test('a domain that looks like the own one or a known one is a look-alike', () =
     auth: auth('permerror'),
     from: null,
     inbox: { address: 'inbox@northwind.example', policy: OBSERVE },
-    knownAddresses: [],
+    correspondents: [],
   })
   assert.equal(nobody.verdict, 'suspicious')
 })

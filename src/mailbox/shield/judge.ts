@@ -19,8 +19,8 @@ interface JudgedMail {
   /** The author; null when From names none, or several. */
   from: Mailbox | null
   inbox: { address: string; policy: ShieldPolicy }
-  /** Whom the inbox has corresponded with. */
-  knownAddresses: readonly string[]
+  /** Domains that the inbox has written to. */
+  correspondents: readonly string[]
 }
 
 type ReasonKind = FindingKind | 'blocked_sender' | 'unauthenticated'
@@ -45,7 +45,7 @@ export interface Shield {
 const BLOCKING: readonly ReasonKind[] = ['instructions', 'lookalike_sender', 'dangerous_attachment']
 const TAINTING: readonly ReasonKind[] = ['instructions', 'hidden_text', 'lookalike_sender', 'unreadable']
 
-export function judge({ findings, auth, from, inbox, knownAddresses }: JudgedMail): Shield {
+export function judge({ findings, auth, from, inbox, correspondents }: JudgedMail): Shield {
   const { policy } = inbox
   const blockedBy = from && matching(policy.block_senders, from.address)
   if (blockedBy) return blockedSender(blockedBy, from)
@@ -54,7 +54,7 @@ export function judge({ findings, auth, from, inbox, knownAddresses }: JudgedMai
   const missing = missingAuthentication(auth)
   if (policy.shield_mode === 'off')
     return { ...clean(), tainted: missing !== null, taintReasons: missing ? [missing] : [] }
-  const lookalike = from ? inspectAgainstKnown(from, [inbox.address, ...knownAddresses]) : []
+  const lookalike = from ? inspectAgainstKnown(from, [domainOf(inbox.address), ...correspondents]) : []
   const found: Reason[] = [...lookalike, ...findings]
   const taintReasons = [...found.filter(({ kind }) => TAINTING.includes(kind)), ...(missing ? [missing] : [])]
   const isOpen = auth.dmarc.result === 'temperror'

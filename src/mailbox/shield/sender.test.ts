@@ -49,7 +49,7 @@ test('a domain in letters that only look Latin, or one slip from a brand, is a l
 })
 
 test('domains one slip from the own or a known one are look-alikes; the known ones themselves are not', () => {
-  const known = ['inbox@northwind.example', 'sales@contoso.com', 'friend@gmail.com']
+  const known = ['northwind.example', 'contoso.com', 'gmail.com']
   const against = (address: string, name = ''): number => inspectAgainstKnown({ name, address }, known).length
   for (const address of [
     'x@n0rthwind.example',

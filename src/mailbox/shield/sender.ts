@@ -1,5 +1,5 @@
 // Senders that look like somebody else: a name that shows another address or a known brand, a domain written in letters that
-// only look like it, a domain one slip away from our own or from one that writes to us. And answers that go elsewhere.
+// only look like it, a domain one slip away from our own or from one that we write to. And answers that go elsewhere.
 import { domainToUnicode } from 'node:url'
 import { organisationOf } from '../../mail/address/organisation.ts'
 import type { Mailbox } from '../../mail/mime/parsed-mail.ts'
@@ -20,12 +20,12 @@ export function inspectSenders(from: readonly Mailbox[], replyTo: readonly Mailb
   ]
 }
 
-/** What the mailbox adds: its own domain, and those that write to it. Known senders themselves are not compared. */
+/** What the mailbox adds: its own domain, and those that it writes to. Known senders themselves are not compared. */
 export function inspectAgainstKnown(from: Mailbox, known: readonly string[]): Finding[] {
   const domain = domainOf(from.address)
   if (domain === '') return []
   const own = organisationOf(domain)
-  const others = new Set(known.slice(0, KNOWN_MAX).map(address => organisationOf(domainOf(address))))
+  const others = new Set(known.map(organisationOf))
   if (others.has(own)) return []
   const name = normalise(from.name)
   for (const other of others) {
@@ -39,8 +39,6 @@ export function inspectAgainstKnown(from: Mailbox, known: readonly string[]): Fi
   }
   return []
 }
-
-const KNOWN_MAX = 10_000
 
 export const domainOf = (address: string): string =>
   address
