@@ -164,6 +164,14 @@ CREATE INDEX approvals_expiring ON public.approvals USING btree (expires_at) WHE
 -- A mail waits for one approval; and the tail of deliveries finds it by its mail.
 CREATE UNIQUE INDEX approvals_by_message ON public.approvals USING btree (inbox_message_id);
 
+create table arrival_connections (
+  process_id uuid not null,
+  network text not null,
+  count integer not null,
+  told_at timestamp with time zone not null,
+  constraint arrival_connections_pkey PRIMARY KEY (network, process_id)
+);
+
 create table arrival_rates (
   network text not null,
   minute timestamp with time zone not null,

@@ -4,6 +4,7 @@ import { DRAIN_MS_MAX, RECORD_MS_MAX, type Feature } from '../../platform/featur
 import type { World } from '../../platform/world.ts'
 import type { Postmaster } from '../postmaster/take.ts'
 import type { Arrivals } from './arrivals.ts'
+import { deleteOldConnections } from './connection-queries.ts'
 import { filingWorker } from './filing-worker.ts'
 import { deleteOldArrivalRates } from './queries.ts'
 import { MxServer } from './server.ts'
@@ -12,7 +13,10 @@ const RATES_KEPT_MS = 5 * 60_000
 
 const forgetRates = async ({ db, clock }: World): Promise<void> => {
   const before = new Date(clock.now().getTime() - RATES_KEPT_MS)
-  await db.transactLightly(system('receiving'), tx => deleteOldArrivalRates(tx, before))
+  await db.transactLightly(system('receiving'), async tx => {
+    await deleteOldArrivalRates(tx, before)
+    await deleteOldConnections(tx, before)
+  })
 }
 
 interface Shared {

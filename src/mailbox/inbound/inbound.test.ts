@@ -1,6 +1,9 @@
 // The MX port: reports change the delivery they are about, and nothing else does.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { refuse } from '../../platform/refusal.ts'
@@ -367,6 +370,28 @@ test('an address that brings too much is put off until the next minute', async t
   assert.match(await session.say('MAIL FROM:<>'), /^450 4\.7\.1/)
   clock.advance(60_000)
   assert.match(await session.say('MAIL FROM:<>'), /^250/)
+})
+
+test('connections of an address count over all processes', async t => {
+  const limits = { connectionsPerAddressMax: 24 }
+  const [one, other] = [await anMx(t, { limits }), await anMx(t, { limits })]
+  const open = async (port: number): Promise<{ greeting: string; socket: Socket }> => {
+    const socket = connect(port, '127.0.0.1')
+    t.after(() => socket.destroy())
+    return { greeting: String((await once(socket, 'data'))[0]), socket }
+  }
+  for (const { port } of [one, other]) {
+    for (const { greeting } of await Promise.all(Array.from({ length: 12 }, () => open(port))))
+      assert.match(greeting, /^220/)
+  }
+  for (const { port } of [one, other]) {
+    await eventually('each knows of the other', async () => {
+      const { greeting, socket } = await open(port)
+      socket.destroy()
+      await delay(50)
+      return greeting.startsWith('421')
+    })
+  }
 })
 
 test('the port offers TLS and no login, takes 40 MB, and no smuggled message', async t => {

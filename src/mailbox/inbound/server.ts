@@ -17,6 +17,7 @@ import type { World } from '../../platform/world.ts'
 import { replyFor } from '../../sending/submission/reply.ts'
 import { ArrivalLimit } from './arrival-limit.ts'
 import type { Arrivals } from './arrivals.ts'
+import { ConnectionCounts } from './connection-counts.ts'
 import {
   Recipients,
   refusalFor,
@@ -58,6 +59,7 @@ export class MxServer {
   readonly #postmaster: MxOptions['postmaster']
   readonly #recipients: Recipients
   readonly #rate: ArrivalLimit
+  readonly #counts: ConnectionCounts
 
   constructor({
     world,
@@ -74,6 +76,7 @@ export class MxServer {
     this.#postmaster = postmaster
     this.#recipients = new Recipients(world)
     this.#rate = new ArrivalLimit({ clock: world.clock, perMinute: arrivalsPerMinute, db: world.db })
+    this.#counts = new ConnectionCounts(world, () => this.#listener.connectionsByNetwork())
     this.#listener = new SmtpListener<never, Recognised>(
       {
         host: world.config.MX_HOST,
@@ -82,6 +85,7 @@ export class MxServer {
         tls,
         authenticate: null,
         trustsClearText: isLoopback,
+        elsewhere: network => this.#counts.elsewhere(network),
         mayBegin: ({ ip }) => (this.#rate.admits(ip) ? null : '450 4.7.1 Too much from this address; try later'),
         admit: (path, client) => this.#admit(path, client),
         receive: mail => this.#receive(mail),
@@ -98,10 +102,12 @@ export class MxServer {
   /** Answers with the port. */
   listen(): Promise<number> {
     const { MX_PORT, HOST } = this.#world.config
+    this.#counts.start()
     return this.#listener.listen({ port: MX_PORT, host: HOST })
   }
 
   close(): Promise<void> {
+    this.#counts.stop()
     return this.#listener.close()
   }
 

@@ -17,6 +17,10 @@ export class Tally {
     return count
   }
 
+  entries(): IterableIterator<[key: string, count: number]> {
+    return this.#counts.entries()
+  }
+
   get total(): number {
     return this.#total
   }

@@ -40,6 +40,8 @@ export interface SmtpDoor<Login, Recipient> {
   trustsClearText: (ip: string) => boolean
   /** Whose share of connections and memory a session takes once it has logged in: its account. */
   ownerOf?: (login: Login) => string
+  /** How many connections a network has at other processes, as far as it is known. */
+  elsewhere?: (network: string) => number
   /** Whether a transaction may begin; otherwise the reply. */
   mayBegin?: (client: SmtpClient) => string | null
   admit(path: string, client: SmtpClient): Admission<Recipient> | Promise<Admission<Recipient>>

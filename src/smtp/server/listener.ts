@@ -43,6 +43,11 @@ export class SmtpListener<Login, Recipient> {
     return this.#sessions.size
   }
 
+  /** Of each network that has any. */
+  connectionsByNetwork(): IterableIterator<[network: string, count: number]> {
+    return this.#perAddress.entries()
+  }
+
   /** Answers with the port, which matters where any free one was asked for. */
   async listen({ port, host }: { port: number; host: string }): Promise<number> {
     await new Promise<void>((resolve, reject) => {
@@ -77,7 +82,8 @@ export class SmtpListener<Login, Recipient> {
     socket.on('error', () => socket.destroy())
     const ip = plainAddress(socket.remoteAddress ?? '')
     const network = networkOf(ip)
-    if (this.#perAddress.of(network) >= this.#limits.connectionsPerAddressMax || this.#whenEmpty || !this.#makeRoom()) {
+    const connections = this.#perAddress.of(network) + (this.#door.elsewhere?.(network) ?? 0)
+    if (connections >= this.#limits.connectionsPerAddressMax || this.#whenEmpty || !this.#makeRoom()) {
       socket.end(`${TOO_MANY}\r\n`, () => socket.destroy())
       return
     }
