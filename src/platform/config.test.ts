@@ -69,6 +69,29 @@ test('payments are configured whole or not at all, and their secret leaves the m
   }
 })
 
+test('extraction is configured whole or not at all, and a mistake never repeats its key', () => {
+  const whole = { AI_BASE_URL: 'http://127.0.0.1:11434/v1/', AI_MODEL: 'small' }
+  assert.equal(configOf(whole).AI_BASE_URL, 'http://127.0.0.1:11434/v1')
+  assert.equal(configOf({ ...whole, AI_API_KEY: 'canary' }).AI_API_KEY, 'canary')
+  const together = 'AI_BASE_URL and AI_MODEL must be given together'
+  assert.deepEqual(mistakesOf({ AI_BASE_URL: 'https://ai.example/v1' }), [together])
+  assert.deepEqual(mistakesOf({ AI_MODEL: 'small', AI_API_KEY: 'canary' }), [together])
+  assert.deepEqual(mistakesOf({ AI_API_KEY: 'canary' }), ['AI_API_KEY needs AI_BASE_URL and AI_MODEL'])
+  assert.deepEqual(mistakesOf({ ...whole, AI_API_KEY: 'canary\nX-Other: 1' }), [
+    'AI_API_KEY must be printable ASCII without blanks',
+  ])
+  for (const AI_BASE_URL of [
+    'ai',
+    'ftp://ai.example',
+    'https://user:canary@ai.example/v1',
+    'https://ai.example/?a=1',
+  ]) {
+    const lines = mistakesOf({ ...whole, AI_BASE_URL })
+    assert.equal(lines.length, 1, AI_BASE_URL)
+    assert.ok(!lines[0]!.includes('canary'), lines[0])
+  }
+})
+
 test('routes are read with and without credentials, for one domain and for all', () => {
   const { SMTP_ROUTES } = configOf({
     SMTP_ROUTES: 'Example.com=127.0.0.1:2500, *=smtp://user:p%40ss@smart.example:587',

@@ -76,6 +76,9 @@ export const variables = {
     mailAddress,
     null,
   ),
+  AI_BASE_URL: variable<string | null>('none', 'extraction: an OpenAI-compatible endpoint, with its path', aiUrl, null),
+  AI_API_KEY: variable<string | null>('none', 'extraction: bearer key of that endpoint', headerValue, null),
+  AI_MODEL: variable<string | null>('none', 'extraction: name of the model', nonEmpty, null),
   TRUSTED_PROXIES: variable('none', 'networks whose X-Forwarded-For is believed', cidrs, cidrList([])),
   TLS_CERT: variable<string | null>('self-signed', 'certificate file of the SMTP ports (PEM)', nonEmpty, null),
   TLS_KEY: variable<string | null>('self-signed', 'key file of the SMTP ports (PEM)', nonEmpty, null),
@@ -115,12 +118,18 @@ export function readConfig(environment: Environment = process.env): { config: Co
   if (!config.TLS_CERT !== !config.TLS_KEY) mistakes.push('TLS_CERT and TLS_KEY must be given together')
   if (!config.STRIPE_SECRET_KEY !== !config.STRIPE_WEBHOOK_SECRET && !mistakes.some(line => line.startsWith('STRIPE_')))
     mistakes.push('STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be given together')
+  if (!mistakes.some(line => line.startsWith('AI_'))) addAiMistakes(config, mistakes)
   if (mistakes.length > 0) return { mistakes }
   config.DATA_DIR = resolve(config.DATA_DIR)
   config.MX_HOST ??= `mx.${config.PLATFORM_DOMAIN}`
   config.SPF_HOST ??= `spf.${config.PLATFORM_DOMAIN}`
   config.RETURN_PATH_HOST ??= `bounce.${config.PLATFORM_DOMAIN}`
   return { config }
+}
+
+function addAiMistakes({ AI_BASE_URL, AI_MODEL, AI_API_KEY }: Config, mistakes: string[]): void {
+  if (!AI_BASE_URL !== !AI_MODEL) mistakes.push('AI_BASE_URL and AI_MODEL must be given together')
+  else if (AI_API_KEY && !AI_BASE_URL) mistakes.push('AI_API_KEY needs AI_BASE_URL and AI_MODEL')
 }
 
 function integer(min: number, max: number): Read<number> {
@@ -193,6 +202,20 @@ function mailAddress(text: string): string {
   // The rest of an address is for the gate to judge; here a slip of the hand is caught.
   if (!/^[^\s@<>"(),:;]{1,64}$/.test(text.slice(0, at))) throw new Mistake(`must be an address, not "${text}"`)
   hostName(text.slice(at + 1))
+  return text
+}
+
+/** The operator's own: it may be on this machine or in a private network. */
+function aiUrl(text: string): string {
+  const url = new URL(httpUrl(text))
+  if (url.search || url.hash || url.username || url.password)
+    throw new Mistake('must have no user, query or fragment; the key is AI_API_KEY')
+  return url.href.replace(/\/+$/, '')
+}
+
+/** The value itself is never repeated: it would end in a log. */
+function headerValue(text: string): string {
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new Mistake('must be printable ASCII without blanks')
   return text
 }
 
