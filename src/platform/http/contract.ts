@@ -122,10 +122,16 @@ export interface CallRoute {
   handle(call: never): Promise<{ status: PropertyKey; body: unknown; headers?: Record<string, string> }>
 }
 
-export const route = <C extends Contract>(contract: C, handle: (call: Call<C>) => Promise<Reply<C>>): CallRoute => ({
-  contract,
-  handle,
-})
+export const route = <C extends Contract>(
+  contract: C,
+  handle: (call: Call<C> & Waiting) => Promise<Reply<C>>,
+): CallRoute => ({ contract, handle })
+
+/** For handlers that wait for somebody else. */
+interface Waiting {
+  /** Aborted when nobody waits for the answer any more. */
+  signal(): AbortSignal
+}
 
 /** What a stream does once it is open. Called exactly once, also when the caller has gone meanwhile. */
 export type BeginStream = (channel: StreamChannel) => void

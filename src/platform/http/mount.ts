@@ -9,6 +9,7 @@ import { notFound, refuse } from '../refusal.ts'
 import type { World } from '../world.ts'
 import { hideSensitive, ignoredFieldsHeader } from './body-fields.ts'
 import { bodyCheck, type CheckedBody } from './check-body.ts'
+import type { CallSignals } from './call-signals.ts'
 import type { Access, CallRoute, Contract } from './contract.ts'
 import type { LargeAnswers } from './large-answers.ts'
 import { LARGE_BODY_BYTES, schemaText, type LargeBodies } from './large-bodies.ts'
@@ -26,18 +27,19 @@ interface Mounting {
   identify: Identify
   largeAnswers: LargeAnswers
   streams: LargeAnswers
+  signals: CallSignals
 }
 
 export function mount(
   world: World,
   app: FastifyInstance,
   { contract, handle }: CallRoute,
-  { identify, largeAnswers, streams }: Mounting,
+  { identify, largeAnswers, streams, signals }: Mounting,
 ): void {
   const read = requestReader(contract)
   const callOf = (request: FastifyRequest, reply: FastifyReply) => {
     try {
-      return read.call(request, reply)
+      return { ...read.call(request, reply), signal: () => signals.of(reply) }
     } catch (refusal) {
       request.releaseBody?.()
       throw refusal

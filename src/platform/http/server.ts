@@ -8,6 +8,7 @@ import { newId } from '../ids.ts'
 import type { Principal } from '../principal.ts'
 import { refuse, Refusal } from '../refusal.ts'
 import type { World } from '../world.ts'
+import { CallSignals } from './call-signals.ts'
 import type { Access, Contract, Method, Route } from './contract.ts'
 import { errorReply } from './errors.ts'
 import { LargeAnswers } from './large-answers.ts'
@@ -86,10 +87,12 @@ export function createHttpServer(world: World, { routes, largeAnswers, identify 
       ip: request.sourceIp,
     })
   const streamed = LargeAnswers.ofStreams()
+  const signals = new CallSignals()
   app.addHook('preClose', async () => {
     for (const answers of [streamed, largeAnswers]) answers.cutAfter(DRAIN_MS_MAX)
+    signals.abortAfter(DRAIN_MS_MAX)
   })
-  const mounting = { identify: identifyRequest, largeAnswers, streams: streamed }
+  const mounting = { identify: identifyRequest, largeAnswers, streams: streamed, signals }
   const streams = new StreamMount(app)
   for (const each of routes) {
     if ('open' in each) streams.mount(each, identifyRequest)
