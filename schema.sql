@@ -23,6 +23,31 @@ create table accounts (
   constraint accounts_pkey PRIMARY KEY (id)
 );
 
+-- Calls that are in flight: as much as each may use at the most. A row whose lease has lapsed counts no more; its process
+-- has died before it could say what was used.
+create table ai_reservations (
+  id uuid not null,
+  account_id uuid not null,
+  month date not null,
+  tokens bigint not null,
+  lease_until timestamp with time zone not null,
+  constraint ai_reservations_tokens_check CHECK ((tokens > 0)),
+  constraint ai_reservations_pkey PRIMARY KEY (id)
+);
+CREATE INDEX ai_reservations_by_account ON public.ai_reservations USING btree (account_id, month);
+-- The oldest are removed first.
+CREATE INDEX ai_reservations_by_lease ON public.ai_reservations USING btree (lease_until);
+
+-- By UTC month, the first day of it. What was used never exceeds the cap of the account together with what is reserved:
+-- both change under the lock of this row. Months that have ended stay, for the account's own books.
+create table ai_token_months (
+  account_id uuid not null,
+  month date not null,
+  used bigint not null default 0,
+  constraint ai_token_months_used_check CHECK ((used >= 0)),
+  constraint ai_token_months_pkey PRIMARY KEY (account_id, month)
+);
+
 create table alert_contacts (
   id uuid not null,
   account_id uuid not null,

@@ -18,6 +18,7 @@ import { composingWith } from './mailbox/compose/composing.ts'
 import { feature as drafts } from './mailbox/drafts/feature.ts'
 import { scheduleComposed } from './mailbox/drafts/schedule-composed.ts'
 import { feature as compose } from './mailbox/compose/feature.ts'
+import { feature as extraction } from './mailbox/extraction/feature.ts'
 import { Arrivals } from './mailbox/inbound/arrivals.ts'
 import { feature as inbound } from './mailbox/inbound/feature.ts'
 import { addFindings } from './mailbox/inbound/late-findings.ts'
@@ -101,6 +102,7 @@ const FEATURES: readonly ((world: World, shared: Shared) => Feature)[] = [
   inboxes,
   threads,
   inboxMessages,
+  extraction,
   folders,
   sources,
   compose,

@@ -10,6 +10,7 @@ import { mintApiKey } from '../../src/platform/secrets.ts'
 import { theBox, type Box } from '../support/box.ts'
 import type { Api } from '../support/client.ts'
 import { anAccount, anInboundDomain, anInbox, type TestAccount } from '../support/factories.ts'
+import { aModel, type ModelStandIn } from '../support/model.ts'
 import { aStripe, type StripeStandIn } from '../support/stripe.ts'
 import { accessMatrix, principals } from './access-matrix.ts'
 import { anObjectFor, apiFor, bodyOf, kindOf, namesFor } from './objects.ts'
@@ -20,19 +21,23 @@ let account: TestAccount
 let stranger: TestAccount
 
 let stripe: StripeStandIn
+let model: ModelStandIn
 
 before(async () => {
   stripe = await aStripe()
   stripe.knowsAll = true
-  box = await theBox({ environment: stripe.environment })
+  model = await aModel()
+  model.data = { order_number: 'A-17' }
+  box = await theBox({ environment: { ...stripe.environment, ...model.environment } })
   account = await anAccount({ sandbox: true })
+  await box.operator.patch(`/admin/v1/accounts/${account.id}`, { ai_enabled: true })
   await box.app.world.db.transact(system('test'), tx =>
     tx.run(sql`insert into payment_customers values ('cus_sample', ${account.id}, ${tx.now})`),
   )
   stranger = await anAccount({ sandbox: true })
 })
 
-after(() => stripe.close())
+after(() => Promise.all([stripe.close(), model.close()]))
 
 const send = (api: Api, contract: Contract, ids: Record<string, string> = {}, body: unknown = bodyFor(contract)) =>
   api.request(contract.method, pathFor(contract, ids), { body })

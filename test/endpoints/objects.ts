@@ -146,6 +146,8 @@ const bodies: Record<string, BodyMaker> = {
   'PUT /v1/threads/{id}/labels': async () => ({ labels: ['todo'] }),
   'PUT /v1/inbox-messages/{id}/labels': async () => ({ labels: ['todo'] }),
   'POST /v1/inbox-messages/{id}/move': async () => ({ folder: 'archive' }),
+  // Without it nothing changes, and nothing is audited.
+  'POST /v1/inbox-messages/{id}/extract': async () => ({ save: true }),
   'POST /v1/inboxes/{id}/batch': async ({ box }, { id }) => ({
     action: 'delete',
     ids: [(await aFiledMessage(box, id!)).id],

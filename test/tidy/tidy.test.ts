@@ -74,7 +74,7 @@ test('each library is known in one place', () => {
   const homes: Record<string, RegExp> = {
     fastify: /^src\/(platform\/http\/|app\.ts)/,
     pg: /^src\/platform\/(db|embedded-postgres)\//,
-    ajv: /^src\/platform\/http\//,
+    ajv: /^src\/(platform\/http|mailbox\/extraction)\//,
     pino: /^src\/platform\/log\.ts/,
     htmlparser2: /^src\/mail\/text\//,
     'sanitize-html': /^src\/mail\/text\//,

@@ -39,6 +39,14 @@ export const Account = component(
 )
 export type Account = Static<typeof Account>
 
+const AccountWithUsage = component(
+  'AccountWithUsage',
+  Type.Object({
+    ...Account.properties,
+    ai_tokens_used: Int64({ description: 'Of ai_monthly_token_cap, in this UTC month' }),
+  }),
+)
+
 /** What a tenant's or an inbox's key may know of the account. */
 const AccountSummary = component('AccountSummary', Type.Object(publicFields))
 
@@ -97,7 +105,7 @@ export const getAccountEndpoint = endpoint({
   path: '/v1/account',
   summary: 'The account and its settings; tenant and inbox keys see a summary',
   access: key('read', { levels: ['account', 'tenant', 'inbox'] }),
-  replies: { 200: Type.Union([Account, AccountSummary]) },
+  replies: { 200: Type.Union([AccountWithUsage, AccountSummary]) },
   audit: null,
 })
 

@@ -10,7 +10,7 @@ import {
   updateAccountEndpoint,
 } from './contract.ts'
 import { createAccount } from './create.ts'
-import { listAccountsAnywhere, requireAccount } from './queries.ts'
+import { findAiTokensUsed, listAccountsAnywhere, requireAccount } from './queries.ts'
 import { updateAccount } from './update.ts'
 
 export const accountRoutes = (world: World): Route[] => [
@@ -26,7 +26,10 @@ export const accountRoutes = (world: World): Route[] => [
   ),
   route(getAccountEndpoint, async ({ caller }) => {
     const account = await requireAccount(world.db, caller.reach.accountId)
-    if (caller.level === 'account') return reply(200, account)
+    if (caller.level === 'account') {
+      const ai_tokens_used = await findAiTokensUsed(world.db, account.id, world.clock.now())
+      return reply(200, { ...account, ai_tokens_used })
+    }
     const { id, name, status, data_region } = account
     return reply(200, { id, name, status, data_region })
   }),

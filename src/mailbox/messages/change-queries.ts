@@ -57,6 +57,18 @@ export async function updateMessageLabels(
     on conflict do nothing`)
 }
 
+/** Null: it is what was there before. */
+export const updateExtractedData = (
+  tx: Tx,
+  id: string,
+  json: string,
+): Promise<{ bytes_before: number | null; bytes: number } | null> =>
+  tx.maybe(sql`
+    update inbox_messages m set extracted_data = ${json}::jsonb
+    from (select octet_length(extracted_data::text) as bytes_before from inbox_messages where id = ${id}) before
+    where m.id = ${id} and m.extracted_data is distinct from ${json}::jsonb
+    returning before.bytes_before, octet_length(m.extracted_data::text) as bytes`)
+
 /** Labels and words go with them. */
 export async function deleteMessageRows(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.run(prepared`delete from inbox_messages where id = any(${bareArray(ids)}::uuid[])`)

@@ -1,15 +1,15 @@
-// Filing a message: its read flag, labels, folder, and its end. Each takes the lock of the inbox, changes, and leaves one
-// audit entry when something changed.
+// Filing a message: its read flag, labels, folder, what was extracted from it, and its end. Each takes the lock of the inbox,
+// changes, and leaves one audit entry when something changed.
 import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireDestination } from '../folders/find.ts'
 import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
 import { changeMessages } from './change.ts'
-import { listMessageStates, updateMessageLabels, type MessageState } from './change-queries.ts'
+import { listMessageStates, updateExtractedData, updateMessageLabels, type MessageState } from './change-queries.ts'
 import { recordUpdated } from './events.ts'
 import { readLabels } from './labels.ts'
 import type { Message } from './message-schema.ts'
@@ -77,6 +77,32 @@ export async function deleteMessage(
   if (result.deleted) world.wakeups.hint('removals')
   return result
 }
+
+/**
+ * What a model has made of the mail. It may be long and it is about people: the audit entry says how long it is, and the
+ * stream that there is something new.
+ */
+export const saveExtractedData = (
+  world: World,
+  by: Actor,
+  { data, ...named }: Named & { data: unknown },
+): Promise<void> =>
+  world.db.transact(by, async tx => {
+    const { inbox, state } = await lockMessage(tx, named)
+    // Meanwhile the mail may have been found to be bad.
+    if (state.is_blocked || state.folder_key === 'spam') throw notForModels()
+    const stored = await updateExtractedData(tx, state.id, JSON.stringify(data))
+    if (!stored) return
+    recordUpdated(tx, inbox, [state])
+    audit(tx, inbox, state, {
+      before: { extracted_data_bytes: stored.bytes_before },
+      after: { extracted_data_bytes: stored.bytes },
+    })
+  })
+
+/** Content of such mail never reaches a model. */
+export const notForModels = (): Refusal =>
+  refuse('forbidden', 'The message is in spam or was blocked by the shield: nothing is extracted from it.')
 
 /** The message as it is under the lock of its inbox. Found before it is locked: a stranger must not make an owner wait. */
 async function lockMessage(tx: Tx, { reach, id }: Named): Promise<{ inbox: LockedInbox; state: MessageState }> {

@@ -1,0 +1,48 @@
+// What a model is shown of a message: reading only, of ids that were found within the caller's reach.
+import type { Db } from '../../platform/db/database.ts'
+import { prepared } from '../../platform/db/sql.ts'
+
+export async function findAiEnabled(db: Db, accountId: string): Promise<boolean> {
+  const row = await db.maybe<{ ai_enabled: boolean }>(prepared`select ai_enabled from accounts where id = ${accountId}`)
+  return row?.ai_enabled ?? false
+}
+
+/** Whether a model may read it. Null: it was deleted meanwhile. */
+export const findStanding = (db: Db, id: string): Promise<{ is_blocked: boolean; folder_key: string } | null> =>
+  db.maybe(prepared`
+    select m.is_blocked, f.name_key as folder_key
+    from inbox_messages m join folders f on f.id = m.folder_id
+    where m.id = ${id} and f.discarded_at is null`)
+
+interface TextBeginnings {
+  text: string
+  extracted_text: string
+  is_text_cut: boolean
+  is_extracted_text_cut: boolean
+}
+
+/** The first characters of each text: a model is not shown more, and a mail may hold megabytes. */
+export const findTextBeginnings = (db: Db, sourceId: string, charsMax: number): Promise<TextBeginnings | null> =>
+  db.maybe<TextBeginnings>(prepared`
+    select left(text, ${charsMax}::int) as text, left(extracted_text, ${charsMax}::int) as extracted_text,
+      length(text) > ${charsMax}::int as is_text_cut, length(extracted_text) > ${charsMax}::int as is_extracted_text_cut
+    from source_texts where source_id = ${sourceId}`)
+
+export interface AttachedText {
+  filename: string | null
+  content_type: string
+  size: number
+  /** Null: not read, or there is none. */
+  text: string | null
+  is_cut: boolean
+}
+
+export const listAttachedTexts = (
+  db: Db,
+  sourceId: string,
+  { limit, charsMax }: { limit: number; charsMax: number },
+): Promise<AttachedText[]> =>
+  db.many<AttachedText>(prepared`
+    select filename, content_type, size, left(text, ${charsMax}::int) as text,
+      coalesce(length(text) > ${charsMax}::int, false) as is_cut
+    from source_attachments where source_id = ${sourceId} order by n limit ${limit}`)

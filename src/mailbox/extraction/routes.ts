@@ -1,0 +1,20 @@
+// Handler of /v1/inbox-messages/{id}/extract.
+import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { mayAct } from '../../platform/principal.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { saveExtractedData } from '../messages/file.ts'
+import { extractEndpoint } from './contract.ts'
+import { extract, type Extraction } from './extract.ts'
+
+export const extractionRoutes = (world: World, extraction: Extraction): Route[] => [
+  route(extractEndpoint, async ({ by, caller, params, body, signal }) => {
+    const { schema, save = false } = body
+    const scope = save ? 'send' : 'read'
+    if (!mayAct(caller, scope)) throw refuse('insufficient_scope', `This needs a key with the scope ${scope}.`)
+    const named = { reach: caller.reach, id: params.id }
+    const data = await extract(world, extraction, { ...named, schema, signal: signal() })
+    if (save) await saveExtractedData(world, by, { ...named, data })
+    return reply(200, { message_id: params.id, extracted_data: data })
+  }),
+]

@@ -1,0 +1,122 @@
+// In a thread: compiles a caller's JSON Schema, and holds the answer of a model against it.
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { parseJsonBody } from '../../platform/http/json-body.ts'
+import { Refusal } from '../../platform/refusal.ts'
+import type { Work } from '../../platform/threads/thread-start.ts'
+
+export interface SchemaOrder {
+  /** JSON. */
+  schemaText: string
+  /** Null: only the schema is checked. */
+  answer: string | null
+}
+
+export type Checked =
+  | { kind: 'schema' }
+  | { kind: 'bad_schema'; reason: string }
+  | { kind: 'valid'; data: unknown }
+  | { kind: 'invalid'; errors: string[] }
+
+/** A model that writes more than this has misunderstood; it is kept with the message and shown in lists. */
+const ANSWER_BYTES_MAX = 256 * 1024
+const ERRORS_MAX = 10
+const ERROR_CHARS_MAX = 300
+
+export const work: Work<SchemaOrder, Checked> = ({ schemaText, answer }) => ({
+  output: check(schemaText, answer),
+  bytes: schemaText.length + (answer?.length ?? 0),
+})
+
+function check(schemaText: string, answer: string | null): Checked {
+  const compiled = compile(JSON.parse(schemaText) as Record<string, unknown>)
+  if (typeof compiled === 'string') return { kind: 'bad_schema', reason: compiled }
+  try {
+    if (answer === null) {
+      for (const sample of [null, {}, [], '', 0, true]) compiled(sample)
+      return { kind: 'schema' }
+    }
+    const data = readJson(answer)
+    if ('error' in data) return { kind: 'invalid', errors: [data.error] }
+    if (compiled(data.value)) return { kind: 'valid', data: data.value }
+    return { kind: 'invalid', errors: (compiled.errors ?? []).slice(0, ERRORS_MAX).map(describe) }
+  } catch (error) {
+    // The stack is all that ends a reference which leads back to itself.
+    if (error instanceof RangeError)
+      return { kind: 'bad_schema', reason: 'has references that lead back to themselves' }
+    throw error
+  }
+}
+
+const ENDLESS = 'has references that lead back to themselves'
+
+const OPTIONS = {
+  // Keywords that are not known mean nothing, as the standard has it.
+  strict: false,
+  allErrors: true,
+  // There are as many notions of a format as libraries, and some take quadratic time.
+  validateFormats: false,
+  logger: false,
+} as const
+
+/** The check, or what is wrong with the schema. */
+function compile(schema: Record<string, unknown>): ValidateFunction | string {
+  const checker = checkerOf(schema)
+  if (!checker) return 'has a $schema that is not known: leave it out, or name 2020-12, 2019-09 or draft-07'
+  if (hasRemoteReference(schema)) return 'must have references within itself only: each $ref begins with #'
+  // A word of the library's: the check would answer later, and anything would pass.
+  if ('$async' in schema) return 'has the keyword $async, which is not JSON Schema'
+  try {
+    return checker.compile(schema)
+  } catch (error) {
+    if (error instanceof RangeError) return ENDLESS
+    const reason = (error as Error).message.replace(/\s+/g, ' ').slice(0, ERROR_CHARS_MAX).toWellFormed()
+    return `is not valid JSON Schema: ${reason}`
+  }
+}
+
+function checkerOf({ $schema }: Record<string, unknown>): Ajv | null {
+  if ($schema === undefined || isDraft($schema, 'draft/2020-12')) return new Ajv2020(OPTIONS)
+  if (isDraft($schema, 'draft/2019-09')) return new Ajv2019(OPTIONS)
+  return isDraft($schema, 'draft-07') ? new Ajv(OPTIONS) : null
+}
+
+const isDraft = (name: unknown, draft: string): boolean =>
+  typeof name === 'string' && name.replace(/^https?:\/\/json-schema\.org\//, '').replace(/#$/, '') === `${draft}/schema`
+
+const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef']
+
+/** The schema is bounded in depth, so is this. */
+function hasRemoteReference(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(
+    ([name, each]) =>
+      (REFERENCES.includes(name) && typeof each === 'string' && !each.startsWith('#')) || hasRemoteReference(each),
+  )
+}
+
+/** JSON as it is stored and answered. Models put it into a code fence now and then, or think aloud before it. */
+function readJson(answer: string): { value: unknown } | { error: string } {
+  const bytes = Buffer.from(bare(answer))
+  if (bytes.length > ANSWER_BYTES_MAX) return { error: `The answer has more than ${ANSWER_BYTES_MAX / 1024} KB.` }
+  try {
+    // Numbers beyond all bounds become null when they are written, so that is what is checked.
+    return { value: JSON.parse(JSON.stringify(parseJsonBody(bytes))) }
+  } catch (error) {
+    if (error instanceof Refusal) return { error: error.message.replace('The body', 'The answer') }
+    throw error
+  }
+}
+
+function bare(answer: string): string {
+  let text = answer.trim()
+  const thoughtEnd = text.startsWith('<think>') ? text.indexOf('</think>') : -1
+  if (thoughtEnd !== -1) text = text.slice(thoughtEnd + '</think>'.length).trim()
+  if (!text.startsWith('```') || !text.endsWith('```') || text.length < 6) return text
+  const firstLine = text.indexOf('\n')
+  return firstLine === -1 ? text : text.slice(firstLine + 1, -3).trim()
+}
+
+const describe = ({ instancePath, message = 'is wrong', params }: ErrorObject): string =>
+  `${instancePath || 'The value'} ${message} ${JSON.stringify(params)}`.slice(0, ERROR_CHARS_MAX).toWellFormed()
