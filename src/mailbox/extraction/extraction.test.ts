@@ -11,7 +11,7 @@ import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import type { Refusal } from '../../platform/refusal.ts'
 import { extract } from './extract.ts'
-import { Model } from './model.ts'
+import { Model, ModelFailure } from './model.ts'
 import { SchemaChecker } from './schema.ts'
 
 let model: ModelStandIn
@@ -295,21 +295,36 @@ async function extractWith(of: Model, id: string, signal = new AbortController()
 const aDirectModel = (options: { callMs?: number; waitMs?: number; baseUrl?: string } = {}): Model =>
   new Model({ baseUrl: model.environment['AI_BASE_URL']!, name: 'test-model', apiKey: AI_API_KEY, ...options })
 
-test('a provider that is silent or drips is given up in time, and one that is away costs nothing', async () => {
-  const id = await aMessage()
+test('a provider that is silent or drips is given up in time, and may have been paid for', async () => {
+  const question = { messages: [{ role: 'system' as const, content: 'JSON' }], schemaText: '{}', outputTokensMax: 1 }
   for (const fault of ['hang', 'drip'] as const) {
     model.turns.push(fault)
-    const before = await usedBy(account)
-    const direct = aDirectModel({ callMs: 200 })
-    await assert.rejects(extractWith(direct, id), (error: Refusal) => error.code === 'unavailable')
-    assert.ok((await usedBy(account)) > before)
+    const direct = aDirectModel({ callMs: 500 })
+    const { signal } = new AbortController()
+    await assert.rejects(
+      direct.run('account', signal, within => direct.ask(question, within)),
+      (error: unknown) => error instanceof ModelFailure && error.mayHaveUsed && /in time/.test(error.message),
+    )
     await direct.close()
   }
+  assert.equal(model.calls.length, 2)
+})
+
+test('a provider that is away costs nothing', async () => {
   const before = await usedBy(account)
   const away = aDirectModel({ baseUrl: 'http://127.0.0.1:1/v1' })
-  await assert.rejects(extractWith(away, id), /cannot be reached/)
+  await assert.rejects(extractWith(away, await aMessage()), /cannot be reached/)
   assert.equal(await usedBy(account), before)
   await away.close()
+})
+
+test('a call whose time was over before the model was asked costs nothing', async () => {
+  const before = await usedBy(account)
+  const direct = aDirectModel()
+  await assert.rejects(extractWith(direct, await aMessage(), AbortSignal.abort()), /time for the extraction is over/)
+  assert.equal(await usedBy(account), before)
+  assert.equal(model.calls.length, 0)
+  await direct.close()
 })
 
 test('when its caller leaves, the call to the model ends and is counted', async () => {

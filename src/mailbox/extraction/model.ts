@@ -25,7 +25,7 @@ export interface ModelAnswer {
 const CALL_MS_MAX = 60_000
 const ANSWER_BYTES_MAX = 1024 * 1024
 /** Of one process. A call takes seconds and a few hundred kilobytes; most of the wait is the provider's. */
-const CALLS_AT_ONCE = { permits: 16, perOwner: 4 }
+const CALLS_AT_ONCE = { permits: 32, perOwner: 4 }
 const WAIT_MS_MAX = 5_000
 /** Providers change, and one that was refused what it has may have been updated. */
 const DIALECT_MS_MAX = 600_000
