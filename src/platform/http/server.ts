@@ -88,6 +88,7 @@ export function createHttpServer(world: World, { routes, largeAnswers, identify 
     })
   const streamed = LargeAnswers.ofStreams()
   const signals = new CallSignals()
+  closeConnectionsAtTheEnd(app)
   app.addHook('preClose', async () => {
     for (const answers of [streamed, largeAnswers]) answers.cutAfter(DRAIN_MS_MAX)
     signals.abortAfter(DRAIN_MS_MAX)
@@ -101,6 +102,19 @@ export function createHttpServer(world: World, { routes, largeAnswers, identify 
   refuseOtherMethods(world, app, routes)
   log.debug({ routes: routes.length }, 'routes mounted')
   return app
+}
+
+/** A connection that is kept open after the last answer over it would keep a server open that is closing. */
+function closeConnectionsAtTheEnd(app: FastifyInstance): void {
+  let isClosing = false
+  app.addHook('preClose', done => {
+    isClosing = true
+    done()
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (isClosing) reply.header('connection', 'close')
+    done()
+  })
 }
 
 const isStream = (request: FastifyRequest): boolean => request.routeOptions.config?.isStream === true
