@@ -84,16 +84,27 @@ test('references that lead back to themselves end, before a model is asked where
   assert.deepEqual(await validate('{"child":{"child":{}}}', tree), { kind: 'valid', data: { child: { child: {} } } })
 })
 
-test('a pattern that takes for ever costs seconds of a thread, and the next schema is checked', async () => {
+test('a pattern that takes for ever costs a thread its time, and the next schema is checked', async () => {
   const schema = { type: 'string', pattern: '^(a+)+$' }
-  await schemas.check(schema, 'account')
-  await assert.rejects(validate(JSON.stringify(`${'a'.repeat(60)}!`), schema), (refusal: Refusal) => {
+  const schemaText = await schemas.check(schema, 'account')
+  const hasty = new SchemaChecker(threads, { timeoutMs: 300 })
+  const answer = JSON.stringify(`${'a'.repeat(60)}!`)
+  await assert.rejects(hasty.validate(schemaText, answer, 'account'), (refusal: Refusal) => {
     assert.equal(refusal.code, 'invalid_request')
     assert.match(refusal.message, /takes too long/)
     return true
   })
   assert.equal((await validate('{"number":"1"}')).kind, 'valid')
 })
+
+test('a schema that doubles its work at each step is refused before a model is asked', async () => {
+  const steps = Array.from({ length: 40 }, (_, n) => [`s${n}`, { allOf: [`s${n + 1}`, `s${n + 1}`].map(refTo) }])
+  const schema = { ...refTo('s0'), $defs: { ...Object.fromEntries(steps), s40: { type: 'string' } } }
+  const hasty = new SchemaChecker(threads, { timeoutMs: 1_000 })
+  await assert.rejects(hasty.check(schema, 'account'), /takes too long/)
+})
+
+const refTo = (name: string) => ({ $ref: `#/$defs/${name}` })
 
 test('an answer matches, also in a code fence or behind thoughts', async () => {
   const data = { number: 'A-1', lines: [{ price: 1.5 }] }

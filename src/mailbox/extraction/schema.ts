@@ -14,16 +14,17 @@ const CHECKING: ThreadWork = {
   module: new URL('./schema-thread.ts', import.meta.url),
   queueMax: CHECKS_WAITING_MAX,
   timeoutMs: 5_000,
-  buffersMbMax: 64,
 }
 
 type CheckedAnswer = Extract<Checked, { kind: 'valid' | 'invalid' }>
 
 export class SchemaChecker {
   readonly #threads: ThreadPool
+  readonly #work: ThreadWork
 
-  constructor(threads: ThreadPool) {
+  constructor(threads: ThreadPool, limits: Partial<Pick<ThreadWork, 'timeoutMs'>> = {}) {
     this.#threads = threads
+    this.#work = { ...CHECKING, ...limits }
   }
 
   /** The schema as JSON, or a refusal that says what is wrong with it. */
@@ -46,7 +47,7 @@ export class SchemaChecker {
 
   async #run(input: SchemaOrder, owner: string): Promise<Exclude<Checked, { kind: 'bad_schema' }>> {
     const checked = await this.#threads
-      .run<SchemaOrder, Checked>(CHECKING, { input, owner })
+      .run<SchemaOrder, Checked>(this.#work, { input, owner })
       .catch((failure: unknown) => {
         throw failure instanceof ThreadFailure ? refusalOf(failure) : failure
       })
@@ -72,7 +73,7 @@ function refusalOf(failure: ThreadFailure): Refusal {
     return refuse('invalid_request', 'schema takes too long to check: look at its patterns and references.', {
       cause: failure,
     })
-  return refuse('unavailable', 'Too many schemas are being checked. Try again shortly.', {
+  return refuse('unavailable', 'The schema could not be checked now. Try again shortly.', {
     retryAfterSeconds: 5,
     cause: failure,
   })

@@ -97,7 +97,8 @@ export class OperatorHttp {
 }
 
 /** What the system and the library say when no connection came to be. */
-const UNREACHABLE = /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|\w*CERT\w*)$/
+const UNREACHABLE =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|UNABLE_TO_\w+|ERR_SSL_\w+|\w*CERT\w*)$/
 
 function failureOf(error: unknown, signal: AbortSignal): PostFailure {
   if (signal.aborted) return new PostFailure('aborted', error)
