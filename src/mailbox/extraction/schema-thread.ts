@@ -30,7 +30,7 @@ export const work: Work<SchemaOrder, Checked> = ({ schemaText, answer }) => ({
 })
 
 function check(schemaText: string, answer: string | null): Checked {
-  const compiled = compile(JSON.parse(schemaText) as Record<string, unknown>)
+  const compiled = compile(schemaText)
   if (typeof compiled === 'string') return { kind: 'bad_schema', reason: compiled }
   try {
     if (answer === null) {
@@ -43,8 +43,7 @@ function check(schemaText: string, answer: string | null): Checked {
     return { kind: 'invalid', errors: (compiled.errors ?? []).slice(0, ERRORS_MAX).map(describe) }
   } catch (error) {
     // The stack is all that ends a reference which leads back to itself.
-    if (error instanceof RangeError)
-      return { kind: 'bad_schema', reason: 'has references that lead back to themselves' }
+    if (error instanceof RangeError) return { kind: 'bad_schema', reason: ENDLESS }
     throw error
   }
 }
@@ -61,29 +60,59 @@ const OPTIONS = {
 } as const
 
 /** The check, or what is wrong with the schema. */
-function compile(schema: Record<string, unknown>): ValidateFunction | string {
-  const checker = checkerOf(schema)
-  if (!checker) return 'has a $schema that is not known: leave it out, or name 2020-12, 2019-09 or draft-07'
+function compile(schemaText: string): ValidateFunction | string {
+  const { $schema, ...schema } = JSON.parse(schemaText) as Record<string, unknown>
+  const draft = draftOf($schema)
+  if (!draft) return 'has a $schema that is not known: leave it out, or name 2020-12, 2019-09 or draft-07'
   if (hasRemoteReference(schema)) return 'must have references within itself only: each $ref begins with #'
   // A word of the library's: the check would answer later, and anything would pass.
   if ('$async' in schema) return 'has the keyword $async, which is not JSON Schema'
+  const checker = checkerFor(draft, schemaText)
   try {
     return checker.compile(schema)
   } catch (error) {
     if (error instanceof RangeError) return ENDLESS
     const reason = (error as Error).message.replace(/\s+/g, ' ').slice(0, ERROR_CHARS_MAX).toWellFormed()
     return `is not valid JSON Schema: ${reason}`
+  } finally {
+    checker.removeSchema(schema)
   }
 }
 
-function checkerOf({ $schema }: Record<string, unknown>): Ajv | null {
-  if ($schema === undefined || isDraft($schema, 'draft/2020-12')) return new Ajv2020(OPTIONS)
-  if (isDraft($schema, 'draft/2019-09')) return new Ajv2019(OPTIONS)
-  return isDraft($schema, 'draft-07') ? new Ajv(OPTIONS) : null
+type Draft = '2020-12' | '2019-09' | 'draft-07'
+
+const DRAFT = /^https?:\/\/json-schema\.org\/(?:draft\/)?(2020-12|2019-09|draft-07)\/schema#?$/
+
+function draftOf($schema: unknown): Draft | null {
+  if ($schema === undefined) return '2020-12'
+  const name = typeof $schema === 'string' ? DRAFT.exec($schema)?.[1] : undefined
+  return (name as Draft | undefined) ?? null
 }
 
-const isDraft = (name: unknown, draft: string): boolean =>
-  typeof name === 'string' && name.replace(/^https?:\/\/json-schema\.org\//, '').replace(/#$/, '') === `${draft}/schema`
+function makeChecker(draft: Draft): Ajv {
+  if (draft === 'draft-07') return new Ajv(OPTIONS)
+  return draft === '2019-09' ? new Ajv2019(OPTIONS) : new Ajv2020(OPTIONS)
+}
+
+/** A checker has to compile the schema of schemas first, which takes ten times as long as a small schema does. */
+const kept = new Map<Draft, { checker: Ajv; bytes: number }>()
+/** It does not forget all of what it has compiled, some kilobytes even of the smallest, so it is replaced now and then. */
+const KEPT_BYTES_MAX = 512 * 1024
+const KEPT_BYTES_MIN = 4 * 1024
+
+/** Names that a schema gives to its parts stay with the checker, and the next caller's might be the same. */
+const NAMES = /"\$(?:id|anchor|dynamicAnchor|recursiveAnchor)"/
+
+function checkerFor(draft: Draft, schemaText: string): Ajv {
+  if (NAMES.test(schemaText)) return makeChecker(draft)
+  let known = kept.get(draft)
+  if (!known || known.bytes > KEPT_BYTES_MAX) {
+    known = { checker: makeChecker(draft), bytes: 0 }
+    kept.set(draft, known)
+  }
+  known.bytes += KEPT_BYTES_MIN + schemaText.length
+  return known.checker
+}
 
 const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef']
 

@@ -36,6 +36,22 @@ test('a schema of each draft is taken, and comes back as JSON', async () => {
   assert.equal(await schemas.check({}, 'a'), '{}')
 })
 
+test('schemas know nothing of those that were checked before them', async () => {
+  const byPath = (type: string) => ({ $ref: '#/$defs/it', $defs: { it: { type } } })
+  const byName = (type: string) => ({
+    $id: 'https://a.example/same',
+    $ref: '#it',
+    $defs: { it: { $anchor: 'it', type } },
+  })
+  for (const make of [byPath, byName]) {
+    for (const type of ['string', 'number', 'string']) {
+      const kinds = [await validate('"a"', make(type)), await validate('1', make(type))].map(({ kind }) => kind)
+      assert.deepEqual(kinds, type === 'string' ? ['valid', 'invalid'] : ['invalid', 'valid'])
+    }
+  }
+  await assert.rejects(schemas.check({ $ref: '#/$defs/it' }, 'a'), /not valid JSON Schema/)
+})
+
 test('what is no JSON Schema is refused with a reason', async () => {
   const bad: [Record<string, unknown>, RegExp][] = [
     [{ type: 'text' }, /not valid JSON Schema/],

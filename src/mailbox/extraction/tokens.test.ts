@@ -78,6 +78,33 @@ test('a cap that was lowered below what is used refuses, and takes nothing back'
   await assert.rejects(reserve(1, { outputMin: 1 }), isOver)
 })
 
+test('while many race, used and reserved together are never above the cap, and what fits is never refused', async () => {
+  const cap = 5_000
+  const { world, reserve, used } = await aCap(cap)
+  const standing = (accountId: string) =>
+    world.db.one<{ taken: number }>(sql`
+      select m.used + coalesce((select sum(tokens) from ai_reservations r where r.account_id = m.account_id), 0)::bigint
+        as taken
+      from ai_token_months m where m.account_id = ${accountId}`)
+  let counted = 0
+  const race = async (n: number): Promise<void> => {
+    const reservation = await reserve(40 + (n % 7))
+    assert.ok((await standing(reservation.accountId)).taken <= cap)
+    // The last of them say that they used more than they may.
+    const tokens = n % 10 === 9 ? reservation.tokens * 2 : n % reservation.tokens
+    await settle(world, BY, reservation, tokens)
+    assert.ok((await standing(reservation.accountId)).taken <= cap)
+    counted += tokens
+  }
+  const results = await Promise.allSettled(Array.from({ length: 60 }, (_, n) => race(n)))
+
+  const failures = results.flatMap(result => (result.status === 'rejected' ? [result.reason as Refusal] : []))
+  assert.ok(failures.every(isOver), String(failures[0]))
+  // All at once they would need 60 times 96 at the most; one after the other far less than the cap.
+  assert.ok(failures.length < 60 - Math.floor(cap / 96), `${failures.length} were refused`)
+  assert.equal(await used(), counted)
+})
+
 test('what a process that died has reserved comes back when its lease lapses, and takes nothing from others afterwards', async () => {
   const { box, world, reserve, used } = await aCap(200)
   const lost = await reserve(150)
