@@ -259,6 +259,30 @@ test('a hundred commands without a message are answered, the next one ends the s
   }
 })
 
+test('a hundred refused recipients end the session, and a message sets their count back', async t => {
+  const { port } = await openPort(t, {
+    admit: path =>
+      path.startsWith('known')
+        ? { kind: 'admitted', recipient: path }
+        : { kind: 'refused', reply: '550 5.1.1 No such recipient here' },
+  })
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  const guess = async (times: number): Promise<void> => {
+    await client.say('MAIL FROM:<>')
+    for (let n = 0; n < times; n++) assert.match(await client.say(`RCPT TO:<x${n}@here.example>`), /^550 5\.1\.1 .*$/)
+  }
+  await guess(99)
+  assert.match(await client.say('RCPT TO:<known@here.example>'), /^250/)
+  await client.say('DATA')
+  assert.match(await client.say('Subject: x\r\n\r\nx\r\n.'), /^250/)
+  await guess(99)
+  assert.match(await client.say('RCPT TO:<x@here.example>'), /^550/)
+  assert.match(await client.reply(), /^421 4\.7\.0/)
+  client.end()
+  await client.closed()
+})
+
 test('a message between them sets the count of idle commands back', async t => {
   const { port } = await openPort(t)
   const client = await TestClient.open(t, port)

@@ -19,6 +19,8 @@ interface Transaction<Recipient> {
   recipients: Recipient[]
 }
 
+/** Since the last message that was taken: a list that was not looked after for long has a few dozen. */
+const REFUSED_RECIPIENTS_MAX = 100
 const BAD_COMMANDS_MAX = 5
 /** Commands in a row that lead to no message; Postfix takes as many (smtpd_junk_command_limit). */
 const JUNK_COMMANDS_MAX = 100
@@ -34,6 +36,7 @@ export class SmtpConversation<Login, Recipient> {
   #askedForLogin: ((line: string) => LoginStep) | null = null
   #badCommands = 0
   #junkCommands = 0
+  #refusedRecipients = 0
   #loginFailures = 0
   /** When a message last ended, or the connection began, on the monotonic clock. */
   #lastMessageAt = performance.now()
@@ -128,6 +131,7 @@ export class SmtpConversation<Login, Recipient> {
       if (reply.startsWith('2')) {
         this.#badCommands = 0
         this.#junkCommands = 0
+        this.#refusedRecipients = 0
       }
       // RFC 5321 §3.8: after 421 the server closes.
       return reply.startsWith('421') ? { reply, next: 'close' } : { reply }
@@ -221,13 +225,20 @@ export class SmtpConversation<Login, Recipient> {
       return { reply: '452 4.5.3 Too many recipients; send the rest in another transaction' }
     }
     const take = (admission: Admission<Recipient>): Turn => {
-      if (admission.kind === 'refused') return { reply: admission.reply }
+      if (admission.kind === 'refused') return this.#refusedRecipient(admission.reply)
       transaction.recipients.push(admission.recipient)
       return { reply: '250 2.1.5 Ok' }
     }
     const admission = this.#door.admit(rcpt.value, this.#client)
     if (!(admission instanceof Promise)) return take(admission)
     return admission.then(take).catch(error => this.#fault(error))
+  }
+
+  /** Each costs a look-up. Who names so many that are not here guesses, and finds out no more over this connection. */
+  #refusedRecipient(reply: string): Turn {
+    this.#refusedRecipients += 1
+    if (this.#refusedRecipients < REFUSED_RECIPIENTS_MAX) return { reply }
+    return { reply: `${reply}\r\n421 4.7.0 Too many refused recipients`, next: 'close' }
   }
 
   #data(argument: string): Turn {
