@@ -8,7 +8,7 @@ import { anAccount, eventually } from '../support/factories.ts'
 import { aSink } from '../support/sink.ts'
 
 const ROUNDS = 15
-const RECIPIENTS = 80
+const RECIPIENTS = 40
 
 const sink = await aSink()
 after(() => sink.close())

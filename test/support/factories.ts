@@ -93,13 +93,14 @@ export const unique = (word: string): string => `${word}-${randomBytes(6).toStri
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | null | undefined | false>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs
-  for (;;) {
+  for (let tries = 0; ; tries++) {
     const result = await condition()
     if (result) return result
     if (performance.now() > deadline) throw new Error(`did not happen within ${timeoutMs} ms: ${what}`)
-    await new Promise(resolve => setTimeout(resolve, 15))
+    // Often at first; a condition that takes its time is not to be kept waiting by those who ask for it.
+    await new Promise(resolve => setTimeout(resolve, Math.min(100, 10 + tries * 5)))
   }
 }

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import type { TestContext } from 'node:test'
 
-const REPLY_MS_MAX = 10_000
+const REPLY_MS_MAX = 30_000
 
 export class TestClient {
   #socket: Socket
