@@ -18,6 +18,7 @@ create table accounts (
   created_at timestamp with time zone not null,
   -- Each event of an account makes a row per webhook.
   webhooks_max integer not null default 100,
+  approval_links boolean not null default false,
   constraint accounts_suspend_mode_check CHECK ((suspend_mode = ANY (ARRAY['hold'::text, 'reject'::text]))),
   constraint accounts_webhooks_max_check CHECK (((webhooks_max >= 1) AND (webhooks_max <= 2000))),
   constraint accounts_pkey PRIMARY KEY (id)
@@ -82,7 +83,7 @@ create table alert_mail_days (
 -- One alert to one contact. The row is the job.
 create table alert_notifications (
   id uuid not null,
-  alert_id uuid not null,
+  alert_id uuid,
   contact_id uuid not null,
   status text not null default 'pending'::text,
   attempts smallint not null default 0,
@@ -94,6 +95,10 @@ create table alert_notifications (
   -- A mail that was accepted is sent; what the receiver said of it makes it delivered or dead. `mail_day`: the day whose count
   -- it is part of.
   mail_day date,
+  -- A contact is told of an alert, or that a mail waits for an approval. No foreign key: an approval goes with its mail, and
+  -- what is left to tell of it then is skipped.
+  approval_id uuid,
+  constraint alert_notifications_one_subject CHECK ((num_nonnulls(alert_id, approval_id) = 1)),
   constraint alert_notifications_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'delivered'::text, 'dead'::text]))),
   constraint alert_notifications_alert_id_fkey FOREIGN KEY (alert_id) REFERENCES alerts(id),
   constraint alert_notifications_contact_id_fkey FOREIGN KEY (contact_id) REFERENCES alert_contacts(id) ON DELETE CASCADE,
@@ -103,6 +108,8 @@ create table alert_notifications (
 -- For removing a contact with what it was told.
 CREATE INDEX alert_notifications_by_contact ON public.alert_notifications USING btree (contact_id);
 CREATE INDEX alert_notifications_due ON public.alert_notifications USING btree (due_at) WHERE (status = 'pending'::text);
+-- Each contact is told of an approval once.
+CREATE UNIQUE INDEX alert_notifications_once_approval ON public.alert_notifications USING btree (approval_id, contact_id) WHERE (approval_id IS NOT NULL);
 
 -- One per `anomaly_detected` event.
 create table alerts (

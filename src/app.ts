@@ -14,6 +14,7 @@ import { feature as domains } from './identity/domains/feature.ts'
 import { feature as smtpCredentials } from './identity/smtp-credentials/feature.ts'
 import { feature as tenants } from './identity/tenants/feature.ts'
 import { feature as approvals } from './mailbox/approvals/feature.ts'
+import { approvalLinks } from './mailbox/approvals/link.ts'
 import { composingWith } from './mailbox/compose/composing.ts'
 import { feature as drafts } from './mailbox/drafts/feature.ts'
 import { scheduleComposed } from './mailbox/drafts/schedule-composed.ts'
@@ -35,6 +36,7 @@ import { feature as threads } from './mailbox/threads/feature.ts'
 import { feature as attachments } from './mailbox/attachments/feature.ts'
 import { feature as search } from './mailbox/search/feature.ts'
 import { feature as alerts } from './observers/alerts/feature.ts'
+import { emailContacts } from './observers/alerts/email-contact.ts'
 import { contentMac } from './observers/audit/chain.ts'
 import { feature as audit } from './observers/audit/feature.ts'
 import { feature as events } from './observers/events/feature.ts'
@@ -146,6 +148,8 @@ function buildShared(world: World, publicUrl: () => string) {
     publicUrl,
     sendMail: operatorMail(world, gate, operator),
     postmaster: new Postmaster(world, { gate, arrivals, operator }),
+    approvalLink: approvalLinks(world, publicUrl),
+    emailContact: emailContacts(world),
     complain,
     onAttachmentText: addFindings,
   }

@@ -19,6 +19,7 @@ type Purpose =
   | 'audit-mac'
   | 'audit-head'
   | 'unsubscribe'
+  | 'approval-link'
   | 'return-path'
   | 'oauth-state'
   | 'installation'

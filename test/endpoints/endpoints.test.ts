@@ -182,9 +182,14 @@ test('every mutation leaves exactly one audit entry, with its action, and every 
   }
 })
 
-test('two mutations are open to anybody, and their own tests look at their audit entries', async () => {
+test('four mutations are open to anybody, and their own tests look at their audit entries', async () => {
   const open = box.app.contracts.filter(({ access, audit }) => access.kind === 'public' && audit !== null)
-  assert.deepEqual(open.map(named), ['POST /unsubscribe/{token}', 'POST /webhooks/payments'])
+  assert.deepEqual(open.map(named), [
+    'POST /unsubscribe/{token}',
+    'POST /approval-links/{token}/approve',
+    'POST /approval-links/{token}/reject',
+    'POST /webhooks/payments',
+  ])
 })
 
 /** Questions too long for a URL. */

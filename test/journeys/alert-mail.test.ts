@@ -201,7 +201,8 @@ test('an account has at most 100 alert mails a day, whatever number of workers r
   assert.ok(tail.kind === 'tail')
   await readTailOnce(world, tail)
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
-  const ways = { sendMail: operatorMail(world, new Gate(world)), http, paging: http }
+  const approvalLink = async () => null
+  const ways = { sendMail: operatorMail(world, new Gate(world)), approvalLink, http, paging: http }
   const workers = Array.from({ length: 4 }, () => notificationWorker({ ...world, metrics: createMetrics() }, ways))
   const tellOne = async (): Promise<void> => {
     await Promise.all(workers.map(each => each.takeNext()))

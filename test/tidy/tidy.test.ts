@@ -148,6 +148,7 @@ test('finders without reach say so, and these are all of them', () => {
     'countWaitingAnywhere',
     'findClaimedDomainAnywhere',
     'findCustomerAccountIdAnywhere',
+    'findLinkedApprovalAnywhere',
     'findLinkedDeliveryAnywhere',
     'findNameAboveAnywhere',
     'findNameBelowAnywhere',

@@ -22,6 +22,9 @@ const settings = {
   hide_suppression_reason: Type.Boolean(),
   require_outbound_tls: Type.Boolean(),
   legal_hold: Type.Boolean(),
+  approval_links: Type.Boolean({
+    description: 'Alert contacts of the channel email get a link to decide about mail that waits for an approval',
+  }),
 }
 
 /** What only the operator changes. */

@@ -9,8 +9,8 @@ interface Row extends Omit<Account, 'created_at'> {
 }
 
 const columns = sql`id, name, account_status(id) as status, data_region, suspend_mode, hold_ttl_seconds, body_retention_days,
-  metadata_retention_days, hide_suppression_reason, require_outbound_tls, legal_hold, sandbox, tier, ai_enabled,
-  ai_monthly_token_cap, webhooks_max, created_at`
+  metadata_retention_days, hide_suppression_reason, require_outbound_tls, legal_hold, approval_links, sandbox, tier,
+  ai_enabled, ai_monthly_token_cap, webhooks_max, created_at`
 
 const toAccount = (row: Row): Account => ({ ...row, created_at: row.created_at.toISOString() })
 
@@ -32,6 +32,7 @@ export async function updateAccountRow(tx: Tx, account: Account): Promise<void> 
       metadata_retention_days = ${account.metadata_retention_days},
       hide_suppression_reason = ${account.hide_suppression_reason},
       require_outbound_tls = ${account.require_outbound_tls}, legal_hold = ${account.legal_hold},
+      approval_links = ${account.approval_links},
       sandbox = ${account.sandbox}, tier = ${account.tier}, ai_enabled = ${account.ai_enabled},
       ai_monthly_token_cap = ${account.ai_monthly_token_cap}, webhooks_max = ${account.webhooks_max}
     where id = ${account.id}`)

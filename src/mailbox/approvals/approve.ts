@@ -2,7 +2,7 @@
 // the approval was asked for. Everything else is asked anew: the inbox, its allowed recipients, pauses and limits.
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
-import type { KeyPrincipal } from '../../platform/principal.ts'
+import type { Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import { sameBytes } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
@@ -14,13 +14,16 @@ import type { Approval } from './contract.ts'
 import { presentApproval } from './present.ts'
 import { findHeldContent, requireApproval } from './queries.ts'
 
-export async function approve(
-  world: World,
-  gate: Gate,
-  { by, caller, id }: { by: Actor; caller: KeyPrincipal; id: string },
-): Promise<Approval> {
+interface Approving {
+  by: Actor
+  /** `keyId` null: a person who was sent a link. */
+  caller: { reach: Reach; keyId: string | null }
+  id: string
+}
+
+export async function approve(world: World, gate: Gate, { by, caller, id }: Approving): Promise<Approval> {
   const approval = await requireApproval(world.db, caller.reach, id)
-  if (approval.requested_key_id === caller.keyId) {
+  if (caller.keyId !== null && approval.requested_key_id === caller.keyId) {
     throw refuse('forbidden', 'The key that asked for this approval cannot give it.')
   }
   if (approval.status !== 'pending') throw alreadyDecided(approval.status)

@@ -2,11 +2,13 @@
 import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../../sending/messages/gate.ts'
+import { linkRoutes } from './link-routes.ts'
+import type { EmailContact } from './open-link.ts'
 import { expireApprovals } from './reject.ts'
 import { approvalRoutes } from './routes.ts'
 
-export const feature = (world: World, { gate }: { gate: Gate }): Feature => ({
-  routes: approvalRoutes(world, gate),
+export const feature = (world: World, { gate, emailContact }: { gate: Gate; emailContact: EmailContact }): Feature => ({
+  routes: [...approvalRoutes(world, gate), ...linkRoutes(world, { gate, emailContact })],
   loops: [
     {
       kind: 'periodic',

@@ -93,6 +93,36 @@ export async function requireApproval(db: Db, reach: Reach, id: string): Promise
   return approval
 }
 
+export interface LinkedApproval extends StoredApproval {
+  content_hash: Buffer
+  inbox_address: string
+  /** The account wants approvals decided by links. */
+  has_links: boolean
+  /** Sanitised. Null: there is none, or it is longer than a page shows. */
+  html: string | null
+  text_chars: number
+  html_chars: number
+  attachments: { filename: string | null; content_type: string; size: number }[]
+}
+
+/** What the page behind a link shows: a text of a long evening, and the HTML of a newsletter. */
+const LINKED_TEXT_CHARS_MAX = 100_000
+const LINKED_HTML_CHARS_MAX = 500_000
+const LINKED_FILES_MAX = 100
+
+/** The signature of the link is the proof; nobody is logged in. */
+export const findLinkedApprovalAnywhere = (db: Db, id: string): Promise<LinkedApproval | null> =>
+  db.maybe<LinkedApproval>(prepared`
+    select ${columns(LINKED_TEXT_CHARS_MAX)}, a.content_hash, i.address as inbox_address, o.approval_links as has_links,
+      case when length(t.html) <= ${LINKED_HTML_CHARS_MAX} then t.html end as html,
+      coalesce(length(t.text), 0) as text_chars, coalesce(length(t.html), 0) as html_chars,
+      (select coalesce(json_agg(json_build_object('filename', filename, 'content_type', content_type, 'size', size)
+          order by n), '[]')
+        from (select filename, content_type, size, n from source_attachments where source_id = m.source_id
+          order by n limit ${LINKED_FILES_MAX}) as file) as attachments
+    from ${joined} join accounts o on o.id = a.account_id
+    where a.id = ${id} and f.discarded_at is null and i.deleted_at is null`)
+
 interface Page {
   inboxId: string
   status: ApprovalStatus | null

@@ -5,6 +5,7 @@ import type { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import type { World } from '../../platform/world.ts'
 import { sign } from '../webhooks/signature.ts'
 import { secretRow } from './contacts.ts'
+import { approvalMail, type ApprovalLink } from './approval-mail.ts'
 import { mailTextOf, subjectOf } from './mail-wording.ts'
 import type { ClaimedNotification } from './notification-queries.ts'
 import { openTarget } from './target.ts'
@@ -26,9 +27,14 @@ export type SendMail = (mail: AlertMail) => Promise<'sent' | 'suppressed'>
 /** It makes no sense to try again. */
 export class Undeliverable extends Error {}
 
+/** There is nothing to tell any more. */
+export class Obsolete extends Error {}
+
 /** What alerts leave through. */
 export interface Ways {
   sendMail: SendMail
+  /** The link by which a contact decides about an approval; null when nobody can decide about it any more. */
+  approvalLink(approvalId: string, contactId: string): Promise<ApprovalLink | null>
   /** To URLs that customers chose. */
   http: GuardedHttp
   /** To the paging service, which is the operator's own choice, wherever it is. */
@@ -43,7 +49,7 @@ export async function notify(
   const target = openTarget(world.secrets, notification.contact_id, notification)
   switch (notification.channel) {
     case 'email':
-      await mail(ways.sendMail, target, notification)
+      await mail(ways, target, notification)
       return 'sent'
     case 'webhook':
       await post(ways.http, target, signed(world, notification))
@@ -57,14 +63,25 @@ export async function notify(
   }
 }
 
-async function mail(sendMail: SendMail, to: string, notification: ClaimedNotification): Promise<void> {
-  const { id: key, is_sandbox: isSandbox } = notification
+async function mail(ways: Ways, to: string, notification: ClaimedNotification): Promise<void> {
+  const { id: key, is_sandbox: isSandbox, approval_id: approvalId } = notification
   const metadata = { alert_notification: key }
-  const words = { subject: subjectOf(notification), text: mailTextOf(notification) }
-  const taken = await sendMail({ to, ...words, key, metadata, isSandbox })
+  const words = approvalId === null ? alertMail(notification) : await approvalWords(ways, approvalId, notification)
+  const taken = await ways.sendMail({ to, ...words, key, metadata, isSandbox })
   if (taken === 'suppressed') {
     throw new Undeliverable('This address has bounced or complained before and is not written to for now.')
   }
+}
+
+const alertMail = (notification: ClaimedNotification) => ({
+  subject: subjectOf(notification),
+  text: mailTextOf(notification),
+})
+
+async function approvalWords(ways: Ways, approvalId: string, { contact_id: contactId }: ClaimedNotification) {
+  const link = await ways.approvalLink(approvalId, contactId)
+  if (!link) throw new Obsolete('The approval was decided before the mail was sent.')
+  return approvalMail(link)
 }
 
 interface Content {

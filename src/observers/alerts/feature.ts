@@ -8,11 +8,11 @@ import { alertLoops } from './loops.ts'
 import { notificationWorker } from './notification-worker.ts'
 import { alertRoutes } from './routes.ts'
 
-export function feature(world: World, { sendMail }: Pick<Ways, 'sendMail'>): Feature {
+export function feature(world: World, { sendMail, approvalLink }: Pick<Ways, 'sendMail' | 'approvalLink'>): Feature {
   const { dns, http } = world
   // The paging service is the operator's own choice, so it may stand anywhere.
   const paging = new GuardedHttp({ dns, allowed: cidrList(['0.0.0.0/0', '::/0']) })
-  const notifications = notificationWorker(world, { sendMail, http, paging })
+  const notifications = notificationWorker(world, { sendMail, approvalLink, http, paging })
   return {
     routes: alertRoutes(world),
     loops: alertLoops(notifications),

@@ -17,7 +17,10 @@ export interface ClaimedNotification extends StoredTarget {
   channel: 'email' | 'webhook' | 'chat' | 'paging'
   /** Sealed. */
   secret: string | null
+  /** Of the approval, where it is about one. */
   alert_id: string
+  /** Set: the contact is told that a mail waits for this approval. */
+  approval_id: string | null
   account_id: string
   is_sandbox: boolean
   tenant_id: string | null
@@ -80,13 +83,15 @@ export const claimNotifications = (
       update alert_notifications n
       set lease_token = ${leaseToken}, lease_until = ${leaseUntil}, attempts = attempts + 1, updated_at = ${tx.now}
       from next where n.id = next.id
-      returning n.id, n.alert_id, n.contact_id, n.attempts, n.mail_day, next.is_failing
+      returning n.id, n.alert_id, n.approval_id, n.contact_id, n.attempts, n.mail_day, n.updated_at, next.is_failing
     )
     select n.id, n.attempts, n.mail_day is not null as has_mail_day, n.is_failing, c.id as contact_id, c.channel, c.target,
-      c.sealed_target, c.secret, a.id as alert_id, a.account_id, o.sandbox as is_sandbox, a.tenant_id, a.kind, a.severity,
-      a.title, a.scope, a.data, a.created_at
-    from claimed n join alert_contacts c on c.id = n.contact_id join alerts a on a.id = n.alert_id
-      join accounts o on o.id = a.account_id`)
+      c.sealed_target, c.secret, coalesce(n.alert_id, n.approval_id) as alert_id, n.approval_id, c.account_id,
+      o.sandbox as is_sandbox, a.tenant_id, coalesce(a.kind, 'approval_required') as kind,
+      coalesce(a.severity, 'warning') as severity, coalesce(a.title, '') as title, a.scope,
+      coalesce(a.data, '{}') as data, coalesce(a.created_at, n.updated_at) as created_at
+    from claimed n join alert_contacts c on c.id = n.contact_id join accounts o on o.id = c.account_id
+      left join alerts a on a.id = n.alert_id`)
 
 export type Outcome =
   | { kind: 'delivered' }

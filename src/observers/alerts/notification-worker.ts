@@ -6,7 +6,8 @@ import type { Leased } from '../../platform/work/leased-work.ts'
 import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import { retryDelayMs } from '../../platform/work/retry-delay.ts'
 import type { World } from '../../platform/world.ts'
-import { notify, Undeliverable, type Ways } from './channels.ts'
+import { notify, Obsolete, Undeliverable, type Ways } from './channels.ts'
+import { APPROVAL_MAILS_PER_DAY_MAX, MAILS_PER_DAY_MAX } from './mail-limits.ts'
 import { countMail, updateMailDay } from './mail-queries.ts'
 import {
   claimNotifications,
@@ -73,6 +74,7 @@ async function attempt(world: World, ways: Ways, notification: Notification, sig
     // A mail of ours goes through the database: that it is away is not the contact's fault.
     return { kind: await retryWhileUnavailable(() => notify(world, ways, notification), signal) }
   } catch (failure) {
+    if (failure instanceof Obsolete) return { kind: 'skipped', error: failure.message }
     const isFinal = failure instanceof Undeliverable
     const delayMs = isFinal ? null : retryDelayMs(RETRY_DELAYS_MS, notification.attempts)
     const nextAt = delayMs === null ? null : new Date(world.clock.now().getTime() + delayMs)
@@ -82,21 +84,20 @@ async function attempt(world: World, ways: Ways, notification: Notification, sig
 
 /** Counts it among what the account may send in a day, over all processes. A second try was counted at the first. */
 async function isWithinMailLimit({ db }: World, notification: Notification): Promise<boolean> {
-  const { id, account_id: accountId, leaseToken, has_mail_day: isCounted } = notification
+  const { id, account_id: accountId, leaseToken, has_mail_day: isCounted, approval_id: approvalId } = notification
+  const mailsMax = approvalId === null ? MAILS_PER_DAY_MAX : APPROVAL_MAILS_PER_DAY_MAX
   if (isCounted) return true
   return db.transact(system('alerts'), async tx => {
     const day = tx.now.toISOString().slice(0, 10)
-    if (!(await countMail(tx, { accountId, day, mailsMax: MAILS_PER_DAY_MAX }))) return false
+    if (!(await countMail(tx, { accountId, day, mailsMax }))) return false
     if (!(await updateMailDay(tx, { id, leaseToken, day }))) throw new Error('the lease of a notification was lost')
     return true
   })
 }
 
-/** Alerts of an account are at most this many mails a day: they leave from the operator's own address. */
-const MAILS_PER_DAY_MAX = 100
 const OVER_THE_LIMIT: Outcome = {
   kind: 'skipped',
-  error: `The account's ${MAILS_PER_DAY_MAX} alert mails of this day have been sent. GET /v1/alerts shows all alerts.`,
+  error: `The account's ${MAILS_PER_DAY_MAX} alert mails of this day have been sent. The API lists what they told.`,
 }
 
 /** Shown to the account: what the outside said, nothing of ours. Half a character would not be stored. */

@@ -20,17 +20,21 @@ const toAlert = (row: AlertRow): Alert => ({
   acked_at: row.acked_at?.toISOString() ?? null,
 })
 
-export interface AnomalyEvent {
+export interface TellableEvent {
+  type: string
   account_id: string
   tenant_id: string | null
   created_at: Date
   data: Record<string, unknown>
 }
 
-export const listAnomalies = (db: Db, { after, upTo }: { after: number; upTo: number }): Promise<AnomalyEvent[]> =>
-  db.many<AnomalyEvent>(prepared`
-    select account_id, tenant_id, created_at, data from events
-    where id > ${after} and id <= ${upTo} and type = 'anomaly_detected' order by id`)
+/** Anomalies, and approvals of accounts that want them decided by links. */
+export const listTellable = (db: Db, { after, upTo }: { after: number; upTo: number }): Promise<TellableEvent[]> =>
+  db.many<TellableEvent>(prepared`
+    select type, account_id, tenant_id, created_at, data from events e
+    where id > ${after} and id <= ${upTo} and (type = 'anomaly_detected' or (type = 'approval.required'
+      and exists (select from accounts a where a.id = e.account_id and a.approval_links)))
+    order by id`)
 
 export interface NewAlert {
   id: string
@@ -67,6 +71,27 @@ export const insertNotifications = (tx: Tx, alertIds: readonly string[]): Promis
       and array_position(array['info', 'warning', 'critical'], c.min_severity)
         <= array_position(array['info', 'warning', 'critical'], a.severity)
     on conflict on constraint alert_notifications_once do nothing`)
+
+interface NewApproval {
+  approvalId: string
+  accountId: string
+}
+
+/** A line for every contact with a mail address; none for an account that has had its mails of this day. */
+export const insertApprovalNotifications = (
+  tx: Tx,
+  approvals: readonly NewApproval[],
+  { day, mailsMax }: { day: string; mailsMax: number },
+): Promise<number> =>
+  tx.run(prepared`
+    insert into alert_notifications (id, approval_id, contact_id, due_at, updated_at)
+    select gen_random_uuid(), a.id, c.id, ${tx.now}, ${tx.now}
+    from unnest(${approvals.map(each => each.approvalId)}::uuid[], ${approvals.map(each => each.accountId)}::uuid[])
+        as a (id, account_id)
+      join alert_contacts c on c.account_id = a.account_id and c.channel = 'email'
+    where not exists (select from alert_mail_days d
+      where d.account_id = a.account_id and d.day = ${day}::date and d.mails >= ${mailsMax})
+    on conflict (approval_id, contact_id) where approval_id is not null do nothing`)
 
 export async function listAlerts(
   db: Pick<Db, 'many'>,
@@ -147,6 +172,16 @@ export async function listContacts(
     order by id desc limit ${limit}`)
   return rows.map(row => toContact(secrets, row))
 }
+
+/** The address of a contact of the channel email. */
+export const findEmailTarget = (
+  db: Db,
+  { accountId }: Pick<Reach, 'accountId'>,
+  id: string,
+): Promise<StoredTarget | null> =>
+  db.maybe<StoredTarget>(sql`
+    select target, sealed_target from alert_contacts
+    where id = ${id} and account_id = ${accountId} and channel = 'email'`)
 
 /** Null when there is none within reach. */
 export async function deleteContactRow(

@@ -1,13 +1,22 @@
 // Alerts are made from the journal: one from every `anomaly_detected` event, of any feature, and a notification for
-// every contact that wants to hear of it. The same tail follows what becomes of alert mails. Its cursor and these rows are
-// one transaction.
+// every contact that wants to hear of it; and where the account wants it, one for every contact with a mail address from
+// every approval that is asked for. The same tail follows what becomes of alert mails. Its cursor and these rows are one
+// transaction.
 import type { Tx } from '../../platform/db/database.ts'
 import { isUuid } from '../../platform/ids.ts'
 import type { Tail } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
 import { SEVERITIES } from './contract.ts'
 import { followMails } from './mail-outcome.ts'
-import { insertAlerts, insertNotifications, listAnomalies, type AnomalyEvent, type NewAlert } from './queries.ts'
+import { APPROVAL_MAILS_PER_DAY_MAX } from './mail-limits.ts'
+import {
+  insertAlerts,
+  insertApprovalNotifications,
+  insertNotifications,
+  listTellable,
+  type NewAlert,
+  type TellableEvent,
+} from './queries.ts'
 
 /**
  * Told which ids are next, so that the millions of other events stay in the database, and twice a second at the most: a round
@@ -24,14 +33,29 @@ export const alertTail: Tail = {
 
 async function takeAlerts(_world: World, tx: Tx, range: { after: number; upTo: number }): Promise<void> {
   await followMails(tx, range)
-  const alerts = (await listAnomalies(tx, range)).flatMap(alertOf)
-  if (alerts.length === 0) return
-  const fresh = await insertAlerts(tx, alerts)
+  const events = await listTellable(tx, range)
+  const alerts = events.filter(({ type }) => type === 'anomaly_detected').flatMap(alertOf)
+  const fresh = alerts.length > 0 ? await insertAlerts(tx, alerts) : []
   if (fresh.length > 0) await insertNotifications(tx, fresh)
+  const approvals = approvalsOf(events.filter(({ type }) => type === 'approval.required'))
+  if (approvals.length === 0) return
+  const day = tx.now.toISOString().slice(0, 10)
+  await insertApprovalNotifications(tx, approvals, { day, mailsMax: APPROVAL_MAILS_PER_DAY_MAX })
+}
+
+/** As many of each account as it may get mails in a day: a row for each of the others would only be given up. */
+function approvalsOf(events: readonly TellableEvent[]): { approvalId: string; accountId: string }[] {
+  const taken = new Map<string, number>()
+  return events.flatMap(({ account_id: accountId, data: { approval_id: approvalId } }) => {
+    const before = taken.get(accountId) ?? 0
+    if (!isUuid(approvalId) || before >= APPROVAL_MAILS_PER_DAY_MAX) return []
+    taken.set(accountId, before + 1)
+    return [{ approvalId, accountId }]
+  })
 }
 
 /** None for an event without an alert's id: the tail must go on whatever stands in the journal. */
-function alertOf({ account_id, tenant_id, created_at, data }: AnomalyEvent): NewAlert[] {
+function alertOf({ account_id, tenant_id, created_at, data }: TellableEvent): NewAlert[] {
   const { alert_id: id, kind, severity, title, scope, rule_id, rule, ...facts } = data
   if (!isUuid(id)) return []
   return [

@@ -1,7 +1,7 @@
 // Who does what is being done: written into the audit log with every change.
 
 export interface Actor {
-  type: 'api_key' | 'operator' | 'smtp_credential' | 'recipient' | 'system'
+  type: 'api_key' | 'operator' | 'smtp_credential' | 'recipient' | 'contact' | 'system'
   id: string | null
   name: string
   ip: string | null

@@ -17,6 +17,7 @@ const TAGS: Record<string, string> = {
   billing: 'Plans, usage, and what a month is going to cost',
   complaints: 'Complaints of recipients, passed on by the customer',
   domains: 'Domains to send from and receive on, and their DNS records',
+  'approval-links': 'What alert contacts are led to by the links in their mail',
   events: 'What happened, in order',
   mcp: 'Mailboxes for agents, over the Model Context Protocol',
   messages: 'Sending, and what became of it',
