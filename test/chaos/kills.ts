@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { checkBooks } from './books.ts'
 import { aReceiver } from './receiver.ts'
 import type { Chaos } from './run.ts'
-import { aSender, aSite, type Sender, type Server } from './site.ts'
+import type { Server } from '../support/server-process.ts'
+import { aSender, aSite, type Sender } from './site.ts'
 
 const CLIENTS = 12
 /** Every so many messages may be purged by a pause. */

@@ -5,7 +5,8 @@ import { connect, createServer, type AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Chaos } from './run.ts'
-import { aSender, aSite, type Sender, type Server, type Site } from './site.ts'
+import type { Server } from '../support/server-process.ts'
+import { aSender, aSite, type Sender, type Site } from './site.ts'
 
 const CLIENTS = 8
 const INBOXES = 4

@@ -1,18 +1,22 @@
-// `npm run chaos [-- kills|pauses|outages|receiving] [--rounds N] [--seed S]`: the service broken on purpose, and the books checked afterwards.
+// `npm run chaos [-- kills|pauses|outages|receiving|scheduling] [--rounds N] [--seed S]`: the service broken on purpose, and the
+// books checked afterwards.
 // kills: servers and PostgreSQL under load, killed at random moments. pauses: pauses against eight workers.
 // outages: the database away for seconds under two servers, with no process dying. receiving: mail for inboxes under kills.
+// scheduling: servers killed as drafts fall due and as approvals are given.
 import { createHash } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { runKills } from './kills.ts'
 import { runOutages } from './outages.ts'
 import { runPauses } from './pauses.ts'
 import { runReceiving } from './receiving.ts'
+import { runScheduling } from './scheduling.ts'
 
 const scenarios: Record<string, { run: (chaos: Chaos) => Promise<string[]>; rounds: number }> = {
   kills: { run: runKills, rounds: 6 },
   pauses: { run: runPauses, rounds: 200 },
   outages: { run: runOutages, rounds: 4 },
   receiving: { run: runReceiving, rounds: 6 },
+  scheduling: { run: runScheduling, rounds: 4 },
 }
 
 export interface Chaos {

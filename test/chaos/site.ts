@@ -1,25 +1,13 @@
 // What a scenario breaks: PostgreSQL, server processes as an operator runs them, and an account that sends.
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
 import { aDatabaseProxy, type DatabaseProxy } from '../support/database-proxy.ts'
+import { aServerProcess, type Server } from '../support/server-process.ts'
 import { aSink, type TestSink } from '../support/sink.ts'
 
 export const ADMIN_TOKEN = 'chaos-operator-token-0123456789'
-
-export interface Server {
-  url: string
-  /** Starts it when it is down; waits until it is ready. */
-  start(): Promise<void>
-  isRunning(): boolean
-  kill(): Promise<void>
-  stop(): Promise<void>
-}
 
 export interface Site {
   /** Past the proxy. */
@@ -43,7 +31,7 @@ export async function aSite(): Promise<Site> {
     proxy,
     sink,
     aServer: async (environment = {}) => {
-      const server = await spawnable({
+      const server = await aServerProcess({
         PATH: process.env['PATH'],
         DATABASE_URL: proxy.url,
         DATA_DIR: join(folder, `server-${servers.length + 1}`),
@@ -73,40 +61,6 @@ export async function aSite(): Promise<Site> {
   }
 }
 
-async function spawnable(environment: NodeJS.ProcessEnv): Promise<Server> {
-  const listener = createServer().listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const { port } = listener.address() as AddressInfo
-  listener.close()
-  const url = `http://127.0.0.1:${port}`
-  const env = { ...environment, PORT: String(port) }
-  let child: ChildProcess | null = null
-  const end = async (signal: NodeJS.Signals): Promise<void> => {
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
-    const exited = once(child, 'exit')
-    child.kill(signal)
-    await exited
-  }
-  const isRunning = (): boolean => child !== null && child.exitCode === null && child.signalCode === null
-  const hasApi = (environment['ROLES'] ?? 'api').includes('api')
-  return {
-    url,
-    start: async () => {
-      if (!isRunning()) {
-        child = spawn(process.execPath, ['src/main.ts', 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
-      }
-      while (hasApi) {
-        const reply = await fetch(`${url}/readyz`).catch(() => null)
-        if (reply?.status === 200) return
-        await delay(50)
-      }
-    },
-    isRunning,
-    kill: () => end('SIGKILL'),
-    stop: () => end('SIGTERM'),
-  }
-}
-
 // oxlint-disable-next-line typescript/no-explicit-any -- replies are read freely here
 type Body = any
 
@@ -122,7 +76,16 @@ export async function aSender(server: Server): Promise<Sender> {
   const created = await fetch(`${server.url}/admin/v1/accounts`, { method: 'POST', headers, body: '{"name":"Chaos"}' })
   const { api_key, account } = (await created.json()) as { api_key: { secret: string }; account: { id: string } }
   const bearer = api_key.secret
-  const post: Sender['post'] = async ({ url }, path, body) => {
+  const post = posting(bearer)
+  const tenant = await post(server, '/v1/tenants', { external_id: 'chaos', name: 'Chaos' })
+  await post(server, `/v1/tenants/${tenant.body.id}/domains`, { name: 'chaos.sluice.test' })
+  return { bearer, accountId: account.id, tenantId: tenant.body.id, post }
+}
+
+/** Calls with this key. */
+export const posting =
+  (bearer: string): Sender['post'] =>
+  async ({ url }, path, body) => {
     const reply = await fetch(url + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${bearer}` },
@@ -131,7 +94,3 @@ export async function aSender(server: Server): Promise<Sender> {
     })
     return { status: reply.status, body: await reply.json() }
   }
-  const tenant = await post(server, '/v1/tenants', { external_id: 'chaos', name: 'Chaos' })
-  await post(server, `/v1/tenants/${tenant.body.id}/domains`, { name: 'chaos.sluice.test' })
-  return { bearer, accountId: account.id, tenantId: tenant.body.id, post }
-}
