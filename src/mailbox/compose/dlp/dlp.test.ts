@@ -88,6 +88,25 @@ test('a body of a megabyte takes a thread some tens of milliseconds', t => {
   assert.ok(milliseconds <= 90, `${milliseconds} ms`)
 })
 
+test('HTML of a megabyte takes no more, whether it is prose, a newsletter or in another language', t => {
+  const row =
+    '<tr><td style="padding:10px 20px;font-family:Arial,Helvetica,sans-serif;font-size:14px;color:#333" class="cell wide">' +
+    '<p style="margin:0 0 12px 0">Thank you for the <b>meeting</b>.&nbsp;We send the <a href="https://news.example.com/c?' +
+    'u=3f2a9c1d&amp;e=a1b2c3d4e5" target="_blank">offer</a> by 24&nbsp;November, see section 3.2.</p></td></tr>\n'
+  const pieces = {
+    prose: `<p>${PROSE}</p>`,
+    newsletter: row,
+    German:
+      '<p>Grüße aus München – das Angebot für 14.500 € gilt bis „Freitag“, siehe § 3.2&nbsp;und Abschnitt&nbsp;4.</p>\n',
+  }
+  for (const [name, piece] of Object.entries(pieces)) {
+    const html = piece.repeat(Math.ceil(1_000_000 / piece.length))
+    const milliseconds = fastestMs(() => scanned({ html }))
+    t.diagnostic(`1 MB of HTML, ${name}: ${milliseconds.toFixed(1)} ms of CPU`)
+    assert.ok(milliseconds <= 110, `${name}: ${milliseconds} ms`)
+  }
+})
+
 test('hostile bodies take no more than a multiple of that', t => {
   const hostile = {
     digits: '4111 1111 1111 1112 '.repeat(10_000),

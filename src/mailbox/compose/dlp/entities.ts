@@ -1,5 +1,6 @@
 // Entities of HTML that can stand for what detectors look for: every number, and the names of spaces, dashes and of
 // punctuation. The other names stand for letters that no detector reads.
+import type { Codes } from './characters.ts'
 
 const NAMED: Readonly<Record<string, number>> = {
   nbsp: 32,
@@ -39,11 +40,17 @@ const NAMED: Readonly<Record<string, number>> = {
   middot: 0xb7,
 }
 
+const [NUMBER_SIGN, A, Z] = [35, 97, 122]
+
 /** `&#0000052;` is a digit as well; no browser minds the zeros. */
 const ENTITY = /&(?:#(\d{1,12})|#x([0-9a-f]{1,12})|([a-z]{2,9}));?/iy
 
 /** The character that the entity at this place stands for, and where it ends; null when there is none. */
-export function codePointOfEntity(text: string, at: number): { codePoint: number; end: number } | null {
+export function codePointOfEntity({ text, codes }: Codes, at: number): { codePoint: number; end: number } | null {
+  const next = codes[at + 1]!
+  if (next !== NUMBER_SIGN && !(next >= A && next <= Z)) return null
+  // Every second entity of a mail is this one.
+  if (text.startsWith('&nbsp;', at)) return { codePoint: 32, end: at + 6 }
   ENTITY.lastIndex = at
   const found = ENTITY.exec(text)
   if (!found) return null

@@ -1,6 +1,6 @@
 // Numbers of payment cards and US social security numbers, whatever stands between their digits. A row of digits is cut into
 // runs; a number is a run, runs of the usual shape, or runs that are separated alike and end where the separation changes.
-import { isDigitAt, isGapAt, type Codes } from './characters.ts'
+import { isBlankAt, isDigitAt, isGapAt, type Codes } from './characters.ts'
 import type { Match } from './match.ts'
 
 /** Digits that stand together, and what stands before them within the row. */
@@ -53,7 +53,7 @@ function runsIn(given: Codes, start: number, end: number): Run[] {
   for (let at = start; at < end;) {
     let stop = at
     while (isDigitAt(given, stop)) stop++
-    const separator = runs.length === 0 ? '' : separatorOf(given.text.slice(runs.at(-1)!.end, at))
+    const separator = runs.length === 0 ? '' : separatorOf(given, runs.at(-1)!.end, at)
     runs.push({ digits: given.text.slice(at, Math.min(stop, at + RUN_CHARS_MAX)), start: at, end: stop, separator })
     at = stop
     while (at < end && !isDigitAt(given, at)) at++
@@ -73,10 +73,14 @@ function partsOf(runs: Run[]): Run[][] {
 }
 
 /** Blanks beside a mark say nothing; blanks alone are a separator. */
-function separatorOf(gap: string): string {
-  if (gap === ' ' || gap === '-') return gap
+function separatorOf(given: Codes, start: number, end: number): string {
+  let at = start
+  while (at < end && isBlankAt(given, at)) at++
+  if (at === end) return ' '
+  const gap = given.text.slice(start, end)
+  if (gap.length === 1) return gap
   const marks = gap.replaceAll(/\s+/g, '')
-  return marks === '' ? ' ' : marks.replaceAll(/(.)\1+/g, '$1')
+  return marks.replaceAll(/(.)\1+/g, '$1')
 }
 
 interface Brand {

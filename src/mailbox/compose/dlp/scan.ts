@@ -1,7 +1,7 @@
 // Data-loss prevention: what a mail that is about to leave gives away. Every part of it is read as a person or a machine
 // could read it: as it stands, with entities decoded and tags left out, and what base64 in it stands for.
 import { isUtf8 } from 'node:buffer'
-import { codesOf, digitRuns, isBase64At, type Codes } from './characters.ts'
+import { beginOfBase64, codesOf, digitRuns, endOfBase64, isBase64At, type Codes } from './characters.ts'
 import { ibansIn } from './iban.ts'
 import type { Detector, Match } from './match.ts'
 import { numbersIn } from './numbers.ts'
@@ -56,10 +56,9 @@ class Findings {
   }
 
   readView(where: string, view: View): void {
-    const given = codesOf(view.text)
-    for (const match of matchesIn(given)) this.#add(where, match, view)
-    for (const decoded of decodedIn(given)) {
-      for (const match of matchesIn(codesOf(viewOf(decoded).text))) this.#add(where, match, null)
+    for (const match of matchesIn(view)) this.#add(where, match, view)
+    for (const decoded of decodedIn(view)) {
+      for (const match of matchesIn(viewOf(decoded))) this.#add(where, match, null)
     }
   }
 
@@ -107,21 +106,14 @@ function encodedIn(given: Codes): string[] {
   const found: string[] = []
   for (let probe = ENCODED_CHARS_MIN - 1; probe < given.codes.length; probe += ENCODED_CHARS_MIN) {
     if (!isBase64At(given, probe)) continue
-    let start = probe
-    while (isBase64At(given, start - 1)) start--
-    let end = endOfLetters(given, probe)
+    const start = beginOfBase64(given, probe)
+    let end = endOfBase64(given, probe)
     if (end - start < ENCODED_CHARS_MIN) continue
-    for (let next = lineAfter(given, end); next !== end; next = lineAfter(given, end)) end = endOfLetters(given, next)
+    for (let next = lineAfter(given, end); next !== end; next = lineAfter(given, end)) end = endOfBase64(given, next)
     found.push(given.text.slice(start, end))
     probe = end
   }
   return found
-}
-
-function endOfLetters(given: Codes, from: number): number {
-  let end = from
-  while (isBase64At(given, end)) end++
-  return end
 }
 
 /** Where the next line begins, when it goes on in the same letters. */

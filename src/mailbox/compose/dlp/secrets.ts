@@ -1,5 +1,5 @@
 // Private keys, and tokens of clouds and APIs by the form that their issuers gave them so that they can be found.
-import { isWordAt, longWords, type Codes } from './characters.ts'
+import { isLetterAt, isWordAt, longWords, type Codes } from './characters.ts'
 import type { Match } from './match.ts'
 
 export function* secretsIn(given: Codes): Generator<Match> {
@@ -107,15 +107,28 @@ const TOKENS: readonly TokenForm[] = [
   { label: 'Age key', prefix: 'AGE-SECRET-KEY-', form: /AGE-SECRET-KEY-1[A-Z0-9]{50,}/y },
 ]
 
-/** Where a token may begin; only there its form is asked for. */
-const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')
-const PREFIXES = new RegExp(
-  TOKENS.map(({ prefix }) => escaped(prefix))
-    .toSorted((a, b) => b.length - a.length)
-    .join('|'),
-  'g',
-)
-const byPrefix = new Map(TOKENS.map(token => [token.prefix, token]))
+/** Where a token may begin: by its first two characters, the longest prefix first. A pattern of all is three times slower. */
+const byBeginning = new Map<number, TokenForm[]>()
+const beginnings = new Uint8Array(128 * 128)
+const beginningOf = (first: number, second: number): number => (first << 7) | second
+for (const token of TOKENS.toSorted((a, b) => b.prefix.length - a.prefix.length)) {
+  const beginning = beginningOf(token.prefix.charCodeAt(0), token.prefix.charCodeAt(1))
+  beginnings[beginning] = 1
+  byBeginning.set(beginning, [...(byBeginning.get(beginning) ?? []), token])
+}
+
+/** Where the next two characters stand that begin a prefix. A loop that calls nothing: every word of every link is read. */
+function nextBeginning(codes: Uint16Array, from: number, end: number): number {
+  let at = from
+  while (at + 1 < end && beginnings[(codes[at]! << 7) | codes[at + 1]!] === 0) at++
+  return at + 1 < end ? at : end
+}
+
+/** The form whose prefix stands here, within the word. Both characters are ASCII: a word is made of no others. */
+function formAt({ codes, text }: Codes, at: number, end: number): TokenForm | undefined {
+  const forms = byBeginning.get(beginningOf(codes[at]!, codes[at + 1]!)) ?? []
+  return forms.find(({ prefix }) => at + prefix.length <= end && text.startsWith(prefix, at))
+}
 
 /** Longer than any of them, wrapped or not. */
 const TOKEN_CHARS_MAX = 400
@@ -127,12 +140,16 @@ function* tokensIn(given: Codes): Generator<Match> {
   const { text } = given
   let end = 0
   for (const word of longWords(given, WORD_CHARS_MIN)) {
-    for (const found of text.slice(word.start, word.end).matchAll(PREFIXES)) {
-      const start = word.start + found.index
-      if (start < end || (isWordAt(given, start - 1) && /^[A-Za-z]/.test(found[0]))) continue
-      const { label, form } = byPrefix.get(found[0])!
+    for (let at = word.start; ; at++) {
+      at = nextBeginning(given.codes, at, word.end)
+      if (at === word.end) break
+      const found = formAt(given, at, word.end)
+      if (!found) continue
+      const [start, { label, form, prefix }] = [at, found]
+      at += prefix.length - 1
+      if (start < end || (isWordAt(given, start - 1) && isLetterAt(given, start))) continue
       const token = matchAt(text, start, form)
-      if (!token || !isRandom(token.value.slice(found[0].length))) continue
+      if (!token || !isRandom(token.value.slice(prefix.length))) continue
       yield { detector: 'api_token', label, value: token.value, start, end: token.end }
       end = token.end
     }

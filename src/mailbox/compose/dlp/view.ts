@@ -1,85 +1,101 @@
 // A text as detectors read it: digits and letters of other scripts and styles as ASCII, without what nobody sees, entities
-// decoded, tags of HTML left out. One pass over what is given; each character knows where it stood, so that findings can be
-// shown in place.
+// decoded, tags of HTML left out. One pass over the codes of what is given; each character knows where it stood, so that
+// findings can be shown in place.
+import { codesOf, textOf, type Codes } from './characters.ts'
 import { codePointOfEntity } from './entities.ts'
+import { endOfPlain, folding, isFolded } from './folding.ts'
+import { tagAt } from './tags.ts'
 
-export interface View {
-  text: string
+export interface View extends Codes {
   /** Where a character of it stood in what was given. */
   placeOf(index: number): number
 }
 
+/** Most of what is given has nothing in it that is read otherwise than it stands. */
+const OTHERWISE = /[^\0-\x7f]|&[#a-z]/
+
 export function viewOf(given: string): View {
-  FOLDED.lastIndex = 0
-  if (!FOLDED.test(given)) return { text: given, placeOf: index => index }
-  const writing = new Writing(given)
-  let copied = 0
-  FOLDED.lastIndex = 0
-  for (let found = FOLDED.exec(given); found; found = FOLDED.exec(given)) {
-    copied = FOLDED.lastIndex = fold(given, { found, copied }, writing)
-  }
-  writing.copy(copied, given.length)
+  if (!OTHERWISE.test(given)) return { ...codesOf(given), placeOf: index => index }
+  const read = codesOf(given)
+  const writing = new Writing(read.codes.length)
+  fold(read, { from: 0, to: given.length, isHtml: false }, writing)
   return writing.view()
 }
 
 /** What a reader is shown, and what leaves with the mail besides: attributes, comments, scripts and styles. */
 export function viewsOfHtml(given: string): { shown: View; unseen: View } {
-  const [shown, unseen] = [new Writing(given), new Writing(given)]
+  const read = codesOf(given)
+  const { length } = read.codes
+  // A tag is written besides with a line of its own, and is longer than that.
+  const [shown, unseen] = [new Writing(length), new Writing(length + Math.ceil(length / BARE_TAG_CHARS_MAX))]
   const unclosed = new Set<string>()
-  let copied = 0
-  FOLDED_OR_TAG.lastIndex = 0
-  for (let found = FOLDED_OR_TAG.exec(given); found; found = FOLDED_OR_TAG.exec(given)) {
-    const at = found.index
-    if (found[0] !== '<') copied = fold(given, { found, copied }, shown)
-    else {
-      const tag = tagAt(given, at, unclosed)
-      if (tag.isText) continue
-      shown.copy(copied, at)
-      if (tag.isBreaking) shown.put('\n', at)
-      // Names of tags alone say nothing.
-      if (tag.end - at > BARE_TAG_CHARS_MAX) {
-        unseen.copy(at, tag.end)
-        unseen.put('\n', at)
-      }
-      copied = tag.end
+  for (let at = 0; at < length;) {
+    at = fold(read, { from: at, to: length, isHtml: true }, shown)
+    if (at === length) break
+    const tag = tagAt(read, at, unclosed)
+    if (tag === null) {
+      shown.put(LESS, at)
+      at += 1
+      continue
     }
-    FOLDED_OR_TAG.lastIndex = Math.max(copied, at + 1)
+    if (tag.isBreaking) shown.put(NEW_LINE, at)
+    // Names of tags alone say nothing.
+    if (tag.end - at > BARE_TAG_CHARS_MAX) {
+      fold(read, { from: at, to: tag.end, isHtml: false }, unseen)
+      unseen.put(NEW_LINE, at)
+    }
+    at = tag.end
   }
-  shown.copy(copied, given.length)
-  const raw = unseen.view()
-  const folded = viewOf(raw.text)
-  return { shown: shown.view(), unseen: { text: folded.text, placeOf: index => raw.placeOf(folded.placeOf(index)) } }
+  return { shown: shown.view(), unseen: unseen.view() }
 }
 
 const BARE_TAG_CHARS_MAX = 14
+const [NEW_LINE, AMPERSAND, LESS] = [10, 38, 60]
 
-/** Text in pieces, each of which stood somewhere. */
+/** Below, the call costs more than the loop. */
+const COPIED_ONE_BY_ONE_MAX = 48
+
+/** Characters that were written, and for each stretch of them that stood together where it stood. */
 class Writing {
-  readonly #given: string
-  readonly #pieces: string[] = []
-  /** Where each piece begins in the text, and where it stood. */
-  readonly #starts: number[] = []
-  readonly #places: number[] = []
+  readonly #codes: Uint16Array
   #length = 0
+  /** Place of a character less its index: the same for all that stood together. */
+  #shift = 0
+  readonly #starts: number[] = [0]
+  readonly #shifts: number[] = [0]
 
-  constructor(given: string) {
-    this.#given = given
+  /** Nothing that is folded is longer than before. */
+  constructor(lengthMax: number) {
+    this.#codes = new Uint16Array(lengthMax)
   }
 
-  /** A piece that stands for something else has the place of that. */
-  put(piece: string, place: number): void {
-    this.#pieces.push(piece)
+  /** As they stood, together. */
+  copy(codes: Uint16Array, from: number, to: number): void {
+    if (to === from) return
+    this.#mark(from)
+    if (to - from < COPIED_ONE_BY_ONE_MAX) for (let at = from; at < to; at++) this.#codes[this.#length++] = codes[at]!
+    else {
+      this.#codes.set(codes.subarray(from, to), this.#length)
+      this.#length += to - from
+    }
+  }
+
+  put(code: number, place: number): void {
+    this.#mark(place)
+    this.#codes[this.#length++] = code
+  }
+
+  /** What is written next stood here. */
+  #mark(place: number): void {
+    const shift = place - this.#length
+    if (shift === this.#shift) return
+    this.#shift = shift
     this.#starts.push(this.#length)
-    this.#places.push(place)
-    this.#length += piece.length
-  }
-
-  copy(start: number, end: number): void {
-    if (end > start) this.put(this.#given.slice(start, end), start)
+    this.#shifts.push(shift)
   }
 
   view(): View {
-    const [starts, places] = [this.#starts, this.#places]
+    const [starts, shifts] = [this.#starts, this.#shifts]
     const placeOf = (index: number): number => {
       let [low, high] = [0, starts.length - 1]
       while (low < high) {
@@ -87,122 +103,52 @@ class Writing {
         if (starts[middle]! <= index) low = middle
         else high = middle - 1
       }
-      return (places[low] ?? 0) + Math.max(0, index - (starts[low] ?? 0))
+      return shifts[low]! + index
     }
-    return { text: this.#pieces.join(''), placeOf }
+    const codes = this.#codes.subarray(0, this.#length)
+    return { text: textOf(codes), codes, placeOf }
   }
 }
 
-/** Letters of other scripts have no ASCII form and stay: they only keep digits apart. */
-const FOLDED = new RegExp(
-  [
-    String.raw`&(?=[#a-z])|[[\p{Nd}\p{Cf}\p{Mn}\p{Me}\p{Zs}\p{Pd}\p{No}\u2028\u2029\u0085\u2212\u02d7\u2043\u00ba\u00aa`,
-    String.raw`\u24b6-\u24e9\uff01-\uff5e\u{1d400}-\u{1d7ff}\u{1f130}-\u{1f189}]--\p{ASCII}]`,
-  ].join(''),
-  'gv',
-)
-const FOLDED_OR_TAG = new RegExp(`<|${FOLDED.source}`, 'gv')
+/** Writes what the characters are read as; answers where it ended: at a `<` of HTML, or behind the last. */
+function fold(read: Codes, { from, to, isHtml }: { from: number; to: number; isHtml: boolean }, writing: Writing) {
+  const { codes } = read
+  let at = from
+  while (at < to) {
+    const start = at
+    at = endOfPlain(codes, at, to)
+    writing.copy(codes, start, at)
+    if (at === to) break
+    const code = codes[at]!
+    if (code === LESS) {
+      if (isHtml) return at
+      writing.put(code, at++)
+    } else if (code === AMPERSAND) at = foldEntity(read, at, writing)
+    else at = foldCharacter(read, at, writing)
+  }
+  return at
+}
 
-/** Writes what stands before a character or an entity, and what that is read as; answers where it ends. */
-function fold(given: string, { found, copied }: { found: RegExpExecArray; copied: number }, writing: Writing): number {
-  const at = found.index
-  const entity = found[0] === '&' ? codePointOfEntity(given, at) : null
-  writing.copy(copied, at)
-  // An ampersand that begins no entity is written with what follows.
-  if (found[0] === '&' && !entity) {
-    writing.copy(at, at + 1)
+function foldCharacter(read: Codes, at: number, writing: Writing): number {
+  const codePoint = read.text.codePointAt(at)!
+  const end = at + (codePoint > 0xffff ? 2 : 1)
+  if (isFolded(codePoint)) write(folding(codePoint), at, writing)
+  else writing.copy(read.codes, at, end)
+  return end
+}
+
+/** An ampersand that begins no entity is written as it stands. Answers where what was written ends. */
+function foldEntity(read: Codes, at: number, writing: Writing): number {
+  const entity = codePointOfEntity(read, at)
+  if (!entity) {
+    writing.put(AMPERSAND, at)
     return at + 1
   }
-  const folded = folding(entity ? String.fromCodePoint(entity.codePoint) : found[0])
-  if (folded !== '') writing.put(folded, at)
-  return entity ? entity.end : at + found[0].length
+  write(folding(entity.codePoint), at, writing)
+  return entity.end
 }
 
-interface Tag {
-  end: number
-  /** A reader sees a break. */
-  isBreaking: boolean
-  /** It is a `<` that begins no tag. */
-  isText: boolean
-}
-
-const NAME = /([/!?]?)([a-z][a-z0-9]*)/iy
-/** The others stand within a word. */
-const BREAKING = new Set(
-  (
-    'address article aside blockquote br caption dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr li ' +
-    'main nav ol p pre section table tbody td tfoot th thead tr ul'
-  ).split(' '),
-)
-/** Their content is not shown. */
-const HIDING = new Set(['script', 'style', 'title', 'template'])
-
-function tagAt(given: string, opening: number, unclosed: Set<string>): Tag {
-  if (given.startsWith('<!--', opening)) {
-    return { end: endOf(given, '-->', opening + 4), isBreaking: false, isText: false }
-  }
-  NAME.lastIndex = opening + 1
-  const found = NAME.exec(given)
-  if (!found) return { end: opening + 1, isBreaking: false, isText: true }
-  const end = endOf(given, '>', opening + 1)
-  const name = found[2]!.toLowerCase()
-  const isHiding = found[1] === '' && HIDING.has(name)
-  return {
-    end: isHiding ? endOfHidden(given, { name, end }, unclosed) : end,
-    isBreaking: BREAKING.has(name),
-    isText: false,
-  }
-}
-
-/** An element that is never closed hides nothing here: what follows is read as if the tag were not there. */
-function endOfHidden(given: string, { name, end }: { name: string; end: number }, unclosed: Set<string>): number {
-  // Looking once is enough: ten thousand open tags must not read the rest ten thousand times.
-  if (unclosed.has(name)) return end
-  const closing = new RegExp(`</${name}`, 'gi')
-  closing.lastIndex = end
-  const found = closing.exec(given)
-  if (!found) unclosed.add(name)
-  return found ? endOf(given, '>', found.index) : end
-}
-
-const indexOrEnd = (given: string, mark: string, from: number): number => {
-  const found = given.indexOf(mark, from)
-  return found === -1 ? given.length : found
-}
-
-const endOf = (given: string, mark: string, from: number): number =>
-  Math.min(given.length, indexOrEnd(given, mark, from) + mark.length)
-
-const folds = new Map<string, string>()
-/** Characters that fold are some thousands; entities can name any. */
-const FOLDS_MAX = 20_000
-
-function folding(character: string): string {
-  let folded = folds.get(character)
-  if (folded === undefined) {
-    folded = foldAnew(character)
-    if (folds.size < FOLDS_MAX) folds.set(character, folded)
-  }
-  return folded
-}
-
-/** Nothing, where nobody sees it. */
-function foldAnew(character: string): string {
-  if (character.charCodeAt(0) < 128) return character
-  if (/[\p{Cf}\p{Mn}\p{Me}]/u.test(character)) return ''
-  if (/[\p{Zs}\u2028\u2029\u0085]/u.test(character)) return ' '
-  if (/[\p{Pd}\u2212\u02d7\u2043]/u.test(character)) return '-'
-  if (/\p{Nd}/u.test(character)) return String(digitValue(character))
-  const plain = character.normalize('NFKC')
-  return plain.length === 1 && plain.charCodeAt(0) < 128 ? plain : character
-}
-
-/** Decimal digits of a script stand in a row, from zero to nine; styles of one script stand row behind row. */
-function digitValue(digit: string): number {
-  const plain = digit.normalize('NFKC')
-  if (/^[0-9]$/.test(plain)) return Number(plain)
-  const codePoint = digit.codePointAt(0)!
-  let before = 0
-  while (before < 50 && /\p{Nd}/u.test(String.fromCodePoint(codePoint - before - 1))) before++
-  return before % 10
+/** In the place of what it stands for. */
+function write(folded: string, place: number, writing: Writing): void {
+  for (let at = 0; at < folded.length; at++) writing.put(folded.charCodeAt(at), place + at)
 }
