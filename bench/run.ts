@@ -1,6 +1,7 @@
 // `npm run bench [section…]`: prints figures beside their targets. Exit code 1 when a target was missed.
 import { benchBilling } from './billing.ts'
 import { benchCompose } from './compose.ts'
+import { benchDrafts } from './drafts.ts'
 import { benchGrowth } from './growth.ts'
 import { benchGuardian } from './guardian.ts'
 import { benchHttp } from './http.ts'
@@ -29,6 +30,7 @@ const sections: Record<string, () => Promise<void>> = {
   sending: benchSending,
   submission: benchSubmission,
   compose: benchCompose,
+  drafts: benchDrafts,
   latency: benchLatency,
   pause: benchPause,
   webhooks: benchWebhooks,

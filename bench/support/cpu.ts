@@ -6,12 +6,17 @@ import type { BenchServer } from './server.ts'
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
-/** In milliseconds, since the processes began. Backends that ended are counted by their postmaster. */
-export function cpuMilliseconds({ pid, dataDir }: BenchServer): number {
+/**
+ * In milliseconds, since the processes began. Backends that ended are counted by their postmaster. `isAlone`: of the server
+ * process without its database, which another one uses as well.
+ */
+export function cpuMilliseconds({ pid, dataDir }: BenchServer, { isAlone = false } = {}): number {
   const [lockFile] = globSync('postgres/**/postmaster.pid', { cwd: dataDir })
   const postmaster = Number(readFileSync(join(dataDir, lockFile!), 'utf8').split('\n')[0])
   const processes = globSync('/proc/[0-9]*/stat').flatMap(path => statOf(path))
-  const ours = processes.filter(each => each.pid === pid || each.pid === postmaster || each.parent === postmaster)
+  const ours = processes.filter(
+    each => each.pid === pid || (!isAlone && (each.pid === postmaster || each.parent === postmaster)),
+  )
   return (ours.reduce((sum, { ticks }) => sum + ticks, 0) / ticksPerSecond) * 1000
 }
 

@@ -99,11 +99,13 @@ class LockedMailboxes implements LockedCompanions {
       this.#tx,
       reachable.flatMap(each => (each.kind === 'approval' ? each : [])),
     )
-    for (const companion of reachable) {
-      if (companion.kind !== 'mail' || !companion.alongside) continue
-      const obstacle = await companion.alongside.check(this.#tx)
-      if (obstacle) this.#obstacles.set(companion, obstacle)
-    }
+    // Issued together: the connection is pipelined, and a batch of drafts would otherwise wait for each of them.
+    await Promise.all(
+      reachable.map(async companion => {
+        const obstacle = companion.kind === 'mail' ? await companion.alongside?.check(this.#tx) : null
+        if (obstacle) this.#obstacles.set(companion, obstacle)
+      }),
+    )
   }
 
   /** An inbox that was waited for and is not there was deleted. */
@@ -148,7 +150,7 @@ class LockedMailboxes implements LockedCompanions {
       tx,
       filed.filter(({ approvalId }) => approvalId === null).map(({ companion, inbox }) => writtenTo(companion, inbox)),
     )
-    for (const { companion } of filed) await companion.alongside?.store(tx)
+    await Promise.all(filed.map(async ({ companion }) => companion.alongside?.store(tx)))
     // Without a cap as well: one that is set within the hour counts what was sent before.
     const counts = [...this.#newlySent].map(([inboxId, count]) => ({ inboxId, count }))
     if (counts.length > 0) addToSendCounts(tx, counts, hourOf(tx))

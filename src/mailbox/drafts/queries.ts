@@ -203,7 +203,8 @@ export const updateUnsentDrafts = (tx: Tx, unsent: readonly Unsent[]): Promise<{
       ${unsent.map(each => each.error)}::text[]) as o (id, lease_token, scheduled_at, due_at, error)
     where d.id = o.id and d.lease_token = o.lease_token returning d.id`)
 
-export const deleteDraftRow = (tx: Tx, id: string): Promise<number> => tx.run(sql`delete from drafts where id = ${id}`)
+export const deleteDraftRow = (tx: Tx, id: string): Promise<number> =>
+  tx.run(prepared`delete from drafts where id = ${id}`)
 
 export interface DueDraft extends Pick<
   StoredDraft,
@@ -211,6 +212,8 @@ export interface DueDraft extends Pick<
 > {
   scheduled_at: Date | null
   was_due_at: Date
+  /** Its text and HTML are short. */
+  is_small: boolean
 }
 
 interface Claim {
@@ -222,6 +225,9 @@ interface Claim {
 }
 
 /** Due ones, the longest due first, leased to this worker. The key is the inbox. */
+/** A hundred of them are read at once. */
+const SMALL_BYTES_MAX = 64 * 1024
+
 export const claimDueDrafts = (
   tx: Tx,
   { leaseToken, leaseUntil, limit, except, exceptAccounts }: Claim,
@@ -238,7 +244,8 @@ export const claimDueDrafts = (
     update drafts d set lease_token = ${leaseToken}, due_at = ${leaseUntil}, attempts = d.attempts + 1
     from due where d.id = due.id
     returning d.id, d.account_id, d.tenant_id, d.inbox_id, d.attempts, d.requested_by, d.scheduled_at,
-      due.due_at as was_due_at`)
+      due.due_at as was_due_at,
+      coalesce(octet_length(d.text), 0) + coalesce(octet_length(d.html), 0) <= ${SMALL_BYTES_MAX} as is_small`)
 
 export const extendDraftLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
   tx.run(prepared`

@@ -1,5 +1,6 @@
 // Scheduled drafts as leased work: claimed when they are due and never earlier, sent through the same act as everything that
 // leaves a mailbox. A draft that cannot be sent becomes a plain one that says why; one that cannot be sent yet waits.
+import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
@@ -41,19 +42,20 @@ const LIMITS = {
   perKey: { first: 16, max: 64, aheadMax: 64, quickMs: 2_000 },
 }
 
-export const scheduledDrafts = (world: World, composing: Composing): LeasedWorker<DueDraft, Result> =>
-  new LeasedWorker<DueDraft, Result>(world, {
+export function scheduledDrafts(world: World, composing: Composing): LeasedWorker<DueDraft, Result> {
+  const findSmall = smallDrafts(world)
+  return new LeasedWorker<DueDraft, Result>(world, {
     name: 'scheduled-drafts',
     metric: 'scheduled_drafts',
     wakeOn: 'drafts',
     pollSeconds: 1,
-    leaseMs: 60_000,
+    leaseMs: 30_000,
     limits: LIMITS,
     transactions: 'durable',
     claim: (tx, { asked, ...claim }) => claimDueDrafts(tx, { ...claim, ...asked }),
     keyOf: draft => ({ key: draft.inbox_id, accountId: draft.account_id }),
     attempt: async due => {
-      const [draft] = await listDraftsAnywhere(world.db, [due.id])
+      const draft = due.is_small ? await findSmall(due.id) : ((await listDraftsAnywhere(world.db, [due.id]))[0] ?? null)
       // Gone by a transaction that another worker's claim lost to.
       if (!draft) return { kind: 'sent' }
       const { account_id: accountId, inbox_id: inboxId, requested_by } = draft
@@ -69,6 +71,20 @@ export const scheduledDrafts = (world: World, composing: Composing): LeasedWorke
     extend: extendDraftLeases,
     release: releaseDraftLeases,
   })
+}
+
+/** Drafts that fall due together are read together, as far as their texts are short. */
+function smallDrafts({ db }: World): (id: string) => Promise<StoredDraft | null> {
+  const batcher = new Batcher<string, StoredDraft | null>({
+    run: async ids => {
+      const drafts = new Map((await listDraftsAnywhere(db, ids)).map(draft => [draft.id, draft]))
+      return ids.map(id => drafts.get(id) ?? null)
+    },
+    itemsMax: 100,
+    slots: 2,
+  })
+  return id => batcher.submit(id)
+}
 
 function resultOf(world: World, due: DueDraft, error: unknown): Result {
   if (error instanceof Refusal && !isUnavailable(error)) {
