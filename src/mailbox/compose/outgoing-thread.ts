@@ -46,7 +46,7 @@ export const work: Work<OutgoingOrder, OutgoingText> = order => {
       snippet: snippetOf(ownText || plain),
       words: wordsOf({ subject, text: plain, ...order.found, attachmentTexts: [] }),
       findings: order.wantsFindings ? scan({ subject, text, html, attachments }) : [],
-      repeatsTainted: tainted.length > 0 && repeatsAny(`${plain}\n${text === null ? '' : shown}`, tainted),
+      repeatsTainted: tainted.length > 0 && repeatsAny(`${subject}\n${plain}\n${text === null ? '' : shown}`, tainted),
     },
     bytes: 2 * ((text?.length ?? 0) + (html?.length ?? 0)),
   }

@@ -1,34 +1,73 @@
 // Whether a text repeats a passage of another one, whatever stands around it and however it is wrapped or marked.
 
-/** So many words in the same order are no accident. */
-const WORDS_MIN = 10
+/** So much in the same order is no accident: ten words, or twenty characters of a script that sets no blanks. */
+const PASSAGE_WEIGHT = 20
+/** A mail that is shorter counts where all of it is repeated, from four words on: less is said by everybody. */
+const WHOLE_WEIGHT_MIN = 8
+const [WORD_WEIGHT, CHARACTER_WEIGHT] = [2, 1]
 /** Of one text; what is behind is not compared. */
 const WORDS_MAX = 200_000
 
 export function repeatsAny(text: string, others: readonly string[]): boolean {
-  const passages = new Set(passagesOf(text))
-  return passages.size > 0 && others.some(other => passagesOf(other).some(passage => passages.has(passage)))
+  const words = wordsOf(text)
+  const passages = new Set(passagesOf(words))
+  return others.some(other => {
+    const theirs = wordsOf(other)
+    if (theirs.weight < PASSAGE_WEIGHT) return theirs.weight >= WHOLE_WEIGHT_MIN && contains(words, theirs)
+    return passages.size > 0 && passagesOf(theirs).some(passage => passages.has(passage))
+  })
 }
 
-/** A number for each run of words. Two runs share one by chance once in four thousand million. */
-function passagesOf(text: string): number[] {
-  const words = wordHashes(text)
+interface Words {
+  hashes: number[]
+  /** Two for a word, one for a character that stands for itself. */
+  weights: number[]
+  weight: number
+}
+
+/** A number for each passage. Two share one by chance once in four thousand million. */
+function passagesOf({ hashes, weights }: Words): number[] {
   const passages: number[] = []
-  for (let at = 0; at + WORDS_MIN <= words.length; at++) {
-    let hash = 17
-    for (let n = 0; n < WORDS_MIN; n++) hash = (Math.imul(hash, 1_000_003) ^ words[at + n]!) | 0
+  for (let at = 0; at < hashes.length; at++) {
+    let [hash, weight] = [17, 0]
+    for (let n = at; n < hashes.length && weight < PASSAGE_WEIGHT; n++) {
+      hash = (Math.imul(hash, 1_000_003) ^ hashes[n]!) | 0
+      weight += weights[n]!
+    }
+    if (weight < PASSAGE_WEIGHT) break
     passages.push(hash)
   }
   return passages
 }
 
-function wordHashes(text: string): number[] {
-  const hashes: number[] = []
-  for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) {
+function contains({ hashes }: Words, { hashes: wanted }: Words): boolean {
+  for (let at = hashes.indexOf(wanted[0]!); at !== -1; at = hashes.indexOf(wanted[0]!, at + 1)) {
+    if (wanted.every((hash, n) => hashes[at + n] === hash)) return true
+  }
+  return false
+}
+
+/** Scripts that set no blanks between words: each character stands for itself. */
+const UNSPACED = String.raw`\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}`
+const WORD = new RegExp(String.raw`[${UNSPACED}]|[[\p{L}\p{N}]--[${UNSPACED}]]+`, 'gv')
+const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v')
+
+function wordsOf(text: string): Words {
+  const words: Words = { hashes: [], weights: [], weight: 0 }
+  for (const [word] of plain(text).matchAll(WORD)) {
     let hash = 5381
     for (let at = 0; at < word.length; at++) hash = (Math.imul(hash, 33) ^ word.charCodeAt(at)) | 0
-    hashes.push(hash)
-    if (hashes.length === WORDS_MAX) break
+    const weight = word.charCodeAt(0) > 127 && IS_UNSPACED.test(word) ? CHARACTER_WEIGHT : WORD_WEIGHT
+    words.hashes.push(hash)
+    words.weights.push(weight)
+    words.weight += weight
+    if (words.hashes.length === WORDS_MAX) break
   }
-  return hashes
+  return words
+}
+
+/** Without what nobody sees and in one form of each letter: who copies by hand, or by a model, leaves both out. */
+const plain = (text: string): string => {
+  const lower = text.toLowerCase()
+  return /[^\0-\x7f]/.test(lower) ? lower.normalize('NFKC').replaceAll(/\p{Cf}/gu, '') : lower
 }
