@@ -13,6 +13,7 @@ const INBOXES = 4
 /** Of every so many drafts one is cancelled in the second in which it falls due. */
 const CANCELLED_EVERY = 10
 const SENT_MS_MAX = 90_000
+const TRIES_MAX = 10
 
 export async function runScheduling({ rounds, random }: Chaos): Promise<string[]> {
   const site = await aSite()
@@ -108,7 +109,7 @@ export async function killAsDraftsFallDue(stage: Stage, plan: DraftsPlan): Promi
       const recipient = `due-${dueAt.getTime()}-${n}@d${n % 5}.example`
       const draft = { to: [recipient], subject: `Draft ${n}`, text: 'On time.', send_at: dueAt.toISOString() }
       const inboxId = inboxIds[n % inboxIds.length]
-      const reply = await sender.post(servers[n % 2]!, `/v1/inboxes/${inboxId}/drafts`, draft)
+      const reply = await insist(() => sender.post(servers[n % 2]!, `/v1/inboxes/${inboxId}/drafts`, draft))
       if (reply.status !== 201) throw new Error(`a draft was refused: ${JSON.stringify(reply.body)}`)
       return { id: reply.body.draft.id as string, recipient }
     }),
@@ -160,7 +161,7 @@ export async function killAsApprovalsAreGiven(
     Array.from({ length: approvals }, async (_, n) => {
       const recipient = `held-${mark}-${n}@d${n % 5}.example`
       const mail = { to: [recipient], subject: `Held ${n}`, text: 'With permission.' }
-      const reply = await sender.post(servers[n % 2]!, `/v1/inboxes/${cappedInboxId}/messages`, mail)
+      const reply = await insist(() => sender.post(servers[n % 2]!, `/v1/inboxes/${cappedInboxId}/messages`, mail))
       if (reply.body.status !== 'held') throw new Error(`it was not held: ${JSON.stringify(reply.body)}`)
       return { id: reply.body.approval_id as string, recipient }
     }),
@@ -212,6 +213,15 @@ async function faultsOf({ sink, database, isQuick }: Stage, wanted: readonly str
     ...fault('lost', rows.filter(({ copies }) => copies === 0).length),
     ...fault('accepted more than once', rows.filter(({ copies }) => copies > 1).length),
   ]
+}
+
+/** While a server gets back to work it may ask callers to come again. */
+async function insist<T extends { status: number }>(call: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    const reply = await call()
+    if (reply.status !== 503 || tries === TRIES_MAX) return reply
+    await delay(500)
+  }
 }
 
 const fault = (what: string, count: number): string[] => (count > 0 ? [`${what}: ${count}`] : [])
