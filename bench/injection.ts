@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inspectContent } from '../src/mailbox/shield/inspect.ts'
+import { benchDoors } from './doors.ts'
 import { heading, note, report } from './support/report.ts'
 
 const CORPORA = process.env['CORPORA_DIR'] ?? '../shared/corpora'
@@ -56,6 +57,7 @@ export async function benchInjection(): Promise<void> {
     isMet: flagged.share <= FLAGGED_MAX,
   })
   note(`injection-weak (an unrelated task added): found ${percent(weak.share)} of ${weak.count}`)
+  await benchDoors(judged.filter(({ label }) => label !== 'benign'))
 }
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
