@@ -328,6 +328,31 @@ test('nobody decides for seven days: rejected, with the reason', async () => {
   assert.equal(await submissionsOf(id), 0)
 })
 
+test('one that expires while it is approved is approved or rejected, never both, and leaves once or not at all', async () => {
+  const { clock, app } = account.box
+  for (let round = 0; round < 4; round++) {
+    const { id, inboxId, approvalId } = await aHeldMail()
+    clock.advance(7 * 86_400_000 - 1)
+    const approving = Array.from({ length: 6 }, () => account.api.post(`/v1/approvals/${approvalId}/approve`))
+    if (round % 2 > 0) await approving[0]
+    clock.advance(1)
+    const [answers] = await Promise.all([
+      Promise.all(approving),
+      expireApprovals(app.world),
+      expireApprovals(app.world),
+    ])
+    assert.ok(answers.every(({ status }) => status === 200 || status === 409))
+    const isApproved = answers.some(({ status }) => status === 200)
+    await expireApprovals(app.world)
+    const { status, reasons } = (await account.api.get(`/v1/approvals/${approvalId}`)).body
+    assert.equal(status === 'rejected', !isApproved)
+    assert.equal(reasons.at(-1).kind === 'expired', !isApproved)
+    assert.equal(await submissionsOf(id), isApproved ? 1 : 0)
+    const decisions = (await eventTypes(inboxId)).filter(type => /^approval\.(?:approved|rejected)$/.test(type))
+    assert.deepEqual(decisions, [isApproved ? 'approval.approved' : 'approval.rejected'])
+  }
+})
+
 test('a held mail is answered again for the same idempotency key, also after it was approved', async () => {
   const { messages } = await aMailbox({ dlp: 'enforce' })
   const headers = { 'idempotency-key': unique('key') }
