@@ -14,6 +14,7 @@ import { feature as domains } from './identity/domains/feature.ts'
 import { feature as smtpCredentials } from './identity/smtp-credentials/feature.ts'
 import { feature as tenants } from './identity/tenants/feature.ts'
 import { feature as approvals } from './mailbox/approvals/feature.ts'
+import { contactPersons } from './mailbox/approvals/contact-person.ts'
 import { approvalLinks } from './mailbox/approvals/link.ts'
 import { composingWith } from './mailbox/compose/composing.ts'
 import { feature as drafts } from './mailbox/drafts/feature.ts'
@@ -140,6 +141,7 @@ function buildShared(world: World, publicUrl: () => string) {
   const gate = new Gate(world)
   const arrivals = new Arrivals(world)
   const operator = operatorAccounts(world)
+  const emailContact = contactPersons(world, emailContacts(world))
   return {
     gate,
     arrivals,
@@ -148,8 +150,8 @@ function buildShared(world: World, publicUrl: () => string) {
     publicUrl,
     sendMail: operatorMail(world, gate, operator),
     postmaster: new Postmaster(world, { gate, arrivals, operator }),
-    approvalLink: approvalLinks(world, publicUrl),
-    emailContact: emailContacts(world),
+    approvalLink: approvalLinks(world, { publicUrl, emailContact }),
+    emailContact,
     complain,
     onAttachmentText: addFindings,
   }

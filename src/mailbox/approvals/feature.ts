@@ -2,8 +2,8 @@
 import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../../sending/messages/gate.ts'
+import type { EmailContact } from './contact-person.ts'
 import { linkRoutes } from './link-routes.ts'
-import type { EmailContact } from './open-link.ts'
 import { expireApprovals } from './reject.ts'
 import { approvalRoutes } from './routes.ts'
 

@@ -3,6 +3,7 @@
 import { idFromBytes, idToBytes } from '../../platform/ids.ts'
 import { sameBytes, type Secrets } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
+import type { EmailContact } from './contact-person.ts'
 import { findLinkedApprovalAnywhere } from './queries.ts'
 
 interface Named {
@@ -42,9 +43,14 @@ function codeOf(secrets: Secrets, ids: Buffer, { content_hash, expires_at }: Bou
   return secrets.mac('approval-link', Buffer.concat([ids, content_hash, Buffer.from(expires_at.toISOString())]))
 }
 
-/** The link for a contact; null when the approval no longer waits. */
+interface Links {
+  publicUrl: () => string
+  emailContact: EmailContact
+}
+
+/** The link for a contact; null when the approval no longer waits, or the contact is no person. */
 export const approvalLinks =
-  ({ db, secrets, clock }: World, publicUrl: () => string) =>
+  ({ db, secrets, clock }: World, { publicUrl, emailContact }: Links) =>
   async (
     approvalId: string,
     contactId: string,
@@ -54,6 +60,7 @@ export const approvalLinks =
     if (base === '') throw new Error('PUBLIC_URL is not set, so there is no address to link to.')
     const approval = await findLinkedApprovalAnywhere(db, approvalId)
     if (!approval || approval.status !== 'pending' || approval.expires_at <= clock.now()) return null
+    if ((await emailContact({ accountId: approval.account_id, contactId })) === null) return null
     const token = signLink(secrets, { approvalId, contactId }, approval)
     return {
       url: `${base}/approval-links/${token}`,

@@ -159,6 +159,21 @@ test('a link that was forged, altered, made for another mail, or whose contact w
   for (const { approvalId } of [one, two, third]) assert.equal((await approvalOf(approvalId)).status, 'pending')
 })
 
+test('a contact whose address is an inbox of the account is sent no link: an agent may read there', async () => {
+  const readable = await anInbox(account)
+  const { address } = (await account.api.get(`/v1/inboxes/${readable}`)).body
+  const contacts = [await aContact(account, address), await aContact(account, address.replace('@', '+person@'))]
+  const { approvalId } = await aHeldMail()
+  await linkFor(approvalId)
+  await eventually('the others are settled', async () => {
+    const rows = await db().many<{ status: string; last_error: string | null }>(sql`
+      select status, last_error from alert_notifications where approval_id = ${approvalId} and contact_id <> ${contactId}`)
+    return rows.length === 2 && rows.every(row => row.status === 'dead' && /inbox of the account/.test(row.last_error!))
+  })
+  assert.equal((await mailsAbout(approvalId)).length, 1)
+  for (const id of contacts) await account.api.delete(`/v1/alert-contacts/${id}`)
+})
+
 test('what refuses an approval over the API refuses it by link, says why, and leaves the link usable', async () => {
   const { approvalId, inboxId } = await aHeldMail()
   const link = await linkFor(approvalId)

@@ -5,12 +5,10 @@ import { Refusal } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../../sending/messages/gate.ts'
 import { approve } from './approve.ts'
+import type { EmailContact } from './contact-person.ts'
 import { isSigned, readLink } from './link.ts'
 import { findLinkedApprovalAnywhere, type LinkedApproval } from './queries.ts'
 import { reject } from './reject.ts'
-
-/** The address of a contact; null when the account has no such contact any more. */
-export type EmailContact = (contact: { accountId: string; contactId: string }) => Promise<string | null>
 
 export interface Linking {
   gate: Gate
@@ -19,7 +17,7 @@ export interface Linking {
 
 type Opened =
   | { kind: 'pending' | 'decided' | 'expired'; approval: LinkedApproval; contact: { id: string; address: string } }
-  /** Made up, altered, of another mail or of a contact that was removed. */
+  /** Made up, altered, of another mail or of a contact that was removed or is no person. */
   | { kind: 'unknown' }
   /** The account no longer wants links. */
   | { kind: 'off' }

@@ -33,7 +33,7 @@ export class Obsolete extends Error {}
 /** What alerts leave through. */
 export interface Ways {
   sendMail: SendMail
-  /** The link by which a contact decides about an approval; null when nobody can decide about it any more. */
+  /** The link by which a contact decides about an approval; null when it cannot decide about it any more. */
   approvalLink(approvalId: string, contactId: string): Promise<ApprovalLink | null>
   /** To URLs that customers chose. */
   http: GuardedHttp
@@ -80,7 +80,7 @@ const alertMail = (notification: ClaimedNotification) => ({
 
 async function approvalWords(ways: Ways, approvalId: string, { contact_id: contactId }: ClaimedNotification) {
   const link = await ways.approvalLink(approvalId, contactId)
-  if (!link) throw new Obsolete('The approval was decided before the mail was sent.')
+  if (!link) throw new Obsolete('The approval no longer waits, or the address is an inbox of the account.')
   return approvalMail(link)
 }
 
