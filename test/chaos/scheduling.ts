@@ -12,8 +12,12 @@ const APPROVALS = 60
 const INBOXES = 4
 /** Of every so many drafts one is cancelled in the second in which it falls due. */
 const CANCELLED_EVERY = 10
+/** Until the drafts are due. */
+const LEAD_MS = 1_000
 const SENT_MS_MAX = 90_000
 const TRIES_MAX = 10
+/** Longer than this no query may take. */
+const BLOCKED_MS_MAX = 5_000
 
 export async function runScheduling({ rounds, random }: Chaos): Promise<string[]> {
   const site = await aSite()
@@ -25,9 +29,11 @@ export async function runScheduling({ rounds, random }: Chaos): Promise<string[]
     const victim = random(2)
     const [dueMs, approvedMs] = [random(800), random(120)]
     console.log(`round ${round}: server ${victim + 1}, ${dueMs} ms after the due time, ${approvedMs} ms into approving`)
-    const draftFaults = await killAsDraftsFallDue(stage, { drafts: DRAFTS, leadMs: 8_000, victim, killAfterMs: dueMs })
+    const isBlocked = round % 2 === 0
+    const draftsPlan = { drafts: DRAFTS, victim, killAfterMs: dueMs, isBlocked }
+    const draftFaults = await killAsDraftsFallDue(stage, draftsPlan)
     await servers[victim]!.start()
-    const plan = { approvals: APPROVALS, victim, killAfterMs: approvedMs }
+    const plan = { approvals: APPROVALS, victim, killAfterMs: approvedMs, isBlocked }
     const approvalFaults = await killAsApprovalsAreGiven(stage, plan)
     await servers[victim]!.start()
     faults.push(...[...draftFaults, ...approvalFaults].map(fault => `round ${round}: ${fault}`))
@@ -47,6 +53,7 @@ export interface Stage {
   cappedInboxId: string
   sink: TestSink
   database: pg.Client
+  databaseUrl: string
   /**
    * Leases of the dead server are not waited for: its drafts are claimed again at once, and mail that is accepted counts, whether
    * or not a receiver has it already.
@@ -60,7 +67,7 @@ export async function aStage({
   databaseUrl,
   sink,
   isQuick = false,
-}: Pick<Stage, 'servers' | 'sink'> & { databaseUrl: string; isQuick?: boolean }): Promise<Stage> {
+}: Pick<Stage, 'servers' | 'sink' | 'databaseUrl'> & { isQuick?: boolean }): Promise<Stage> {
   const [server] = servers
   const sender = await aSender(server)
   const { post, tenantId } = sender
@@ -83,6 +90,7 @@ export async function aStage({
     cappedInboxId: inboxIds[INBOXES]!,
     sink,
     database,
+    databaseUrl,
     isQuick,
     close: () => database.end(),
   }
@@ -92,29 +100,37 @@ interface Killing {
   /** Which of the two servers. */
   victim: number
   killAfterMs: number
+  /** The mailboxes are locked until the server is dead: it dies with everything that it began unfinished. */
+  isBlocked: boolean
 }
 
 interface DraftsPlan extends Killing {
   drafts: number
-  /** From the first draft to the time at which all are due. */
-  leadMs: number
 }
 
 export async function killAsDraftsFallDue(stage: Stage, plan: DraftsPlan): Promise<string[]> {
   const { servers, sender, inboxIds, database, sink, isQuick } = stage
   const other = servers[1 - plan.victim]!
-  const dueAt = new Date(Date.now() + plan.leadMs)
+  const mark = Date.now()
+  const farOff = new Date(mark + 3_600_000).toISOString()
   const created = await Promise.all(
     Array.from({ length: plan.drafts }, async (_, n) => {
-      const recipient = `due-${dueAt.getTime()}-${n}@d${n % 5}.example`
-      const draft = { to: [recipient], subject: `Draft ${n}`, text: 'On time.', send_at: dueAt.toISOString() }
+      const recipient = `due-${mark}-${n}@d${n % 5}.example`
+      const draft = { to: [recipient], subject: `Draft ${n}`, text: 'On time.', send_at: farOff }
       const inboxId = inboxIds[n % inboxIds.length]
       const reply = await insist(() => sender.post(servers[n % 2]!, `/v1/inboxes/${inboxId}/drafts`, draft))
       if (reply.status !== 201) throw new Error(`a draft was refused: ${JSON.stringify(reply.body)}`)
       return { id: reply.body.draft.id as string, recipient }
     }),
   )
+  // All at one time, however long it took to write them.
+  const dueAt = new Date(Date.now() + LEAD_MS)
+  const drafts = created.map(({ id }) => id)
+  await database.query('update drafts set scheduled_at = $2, due_at = $2 where id = any($1::uuid[])', [drafts, dueAt])
+  const unlock = plan.isBlocked ? await lockMailboxes(stage) : async () => {}
   await delay(Math.max(0, dueAt.getTime() - Date.now()))
+  const begun = plan.isBlocked ? LEASED : `${ACCEPTED} where recipient like 'due-${mark}-%'`
+  await untilSome(database, begun)
   const cancelling = Promise.all(
     created
       .filter((_, n) => n % CANCELLED_EVERY === 0)
@@ -125,6 +141,11 @@ export async function killAsDraftsFallDue(stage: Stage, plan: DraftsPlan): Promi
   )
   await delay(plan.killAfterMs)
   await servers[plan.victim]!.kill()
+  if (plan.isBlocked) {
+    // What the dead server had begun goes to the other one, which waits for the same locks.
+    if (isQuick) await database.query(LAPSE)
+    await unlock()
+  }
   const cancelled = new Set((await cancelling).filter(recipient => recipient !== null))
   const wanted = created.map(({ recipient }) => recipient).filter(recipient => !cancelled.has(recipient))
   await until(async () => {
@@ -135,7 +156,7 @@ export async function killAsDraftsFallDue(stage: Stage, plan: DraftsPlan): Promi
   await untilSent(stage, wanted)
   const early = await database.query(
     `select count(*)::int as count from messages m join deliveries d on d.message_id = m.id
-     where d.recipient like 'due-${dueAt.getTime()}-%' and m.created_at < $1`,
+     where d.recipient like 'due-${mark}-%' and m.created_at < $1`,
     [dueAt],
   )
   const fromDue = performance.now() - (Date.now() - dueAt.getTime())
@@ -153,7 +174,7 @@ const LAPSE = `update drafts set due_at = scheduled_at where id in (
 
 export async function killAsApprovalsAreGiven(
   stage: Stage,
-  { approvals, victim, killAfterMs }: Killing & { approvals: number },
+  { approvals, victim, killAfterMs, isBlocked }: Killing & { approvals: number },
 ): Promise<string[]> {
   const { servers, sender, decide, cappedInboxId, database } = stage
   const mark = Date.now()
@@ -168,11 +189,15 @@ export async function killAsApprovalsAreGiven(
   )
   const approve = ({ id }: { id: string }, server: Server) =>
     decide(server, `/v1/approvals/${id}/approve`, {}).catch(() => null)
+  const unlock = isBlocked ? await lockMailboxes(stage) : async () => {}
   const first = Promise.all(held.map(each => approve(each, servers[victim]!)))
+  await untilSome(database, isBlocked ? WAITING_FOR_LOCKS : `${ACCEPTED} where recipient like 'held-${mark}-%'`)
   await delay(killAfterMs)
   await servers[victim]!.kill()
   const answers = await first
-  const again = await Promise.all(held.map(each => approve(each, servers[1 - victim]!)))
+  const second = Promise.all(held.map(each => approve(each, servers[1 - victim]!)))
+  await unlock()
+  const again = await second
   const isRight = again.map((reply, n) => reply?.status === (answers[n]?.status === 200 ? 409 : reply?.status))
   const wanted = held.map(({ recipient }) => recipient)
   await untilSent(stage, wanted)
@@ -186,6 +211,28 @@ export async function killAsApprovalsAreGiven(
     ...fault('approved twice', isRight.filter(each => !each).length),
     ...fault('refused', again.filter(reply => reply?.status !== 200 && reply?.status !== 409).length),
   ]
+}
+
+const LEASED = 'select count(*)::int as count from drafts where lease_token is not null'
+const ACCEPTED = 'select count(*)::int as count from deliveries'
+const WAITING_FOR_LOCKS = `select count(*)::int as count from pg_stat_activity
+  where wait_event_type = 'Lock' and datname = current_database()`
+
+/** Answers what unlocks them. No server waits for longer than a query may take. */
+async function lockMailboxes({ databaseUrl }: Stage): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  await client.query('begin')
+  await client.query('select id from inboxes order by id for update')
+  return async () => {
+    await client.query('rollback')
+    await client.end()
+  }
+}
+
+async function untilSome(database: pg.Client, counting: string): Promise<void> {
+  const deadline = performance.now() + BLOCKED_MS_MAX
+  while ((await database.query(counting)).rows[0].count === 0 && performance.now() < deadline) await delay(10)
 }
 
 const copiesOf = (sink: TestSink, recipient: string) =>
