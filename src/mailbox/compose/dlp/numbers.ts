@@ -219,9 +219,14 @@ function socialsIn(text: string, row: readonly Run[]): Match[] {
 function socialWindow(row: readonly Run[], first: number): { digits: string; last: number; separator: string } | null {
   const only = row[first]!
   if (only.digits.length === 9) return { digits: only.digits, last: first, separator: '' }
+  if (!isSocialShape(row, first) && !isSpelled(row, first)) return null
   const window = gathered(row, first)
   return window && window.groups === '3-2-4' ? window : null
 }
+
+/** Three, two and four digits: most runs are told apart by this. */
+const isSocialShape = (row: readonly Run[], first: number): boolean =>
+  row[first]!.digits.length === 3 && row[first + 1]?.digits.length === 2 && row[first + 2]?.digits.length === 4
 
 /** Digits may be written apart, `1 2 3 - 4 5 - 6 7 8 9`: blanks join them, other marks part them. */
 function gathered(row: readonly Run[], first: number) {
