@@ -224,10 +224,10 @@ interface Claim {
   exceptAccounts: readonly string[]
 }
 
-/** Due ones, the longest due first, leased to this worker. The key is the inbox. */
 /** A hundred of them are read at once. */
 const SMALL_BYTES_MAX = 64 * 1024
 
+/** Due ones, the longest due first, leased to this worker. The key is the inbox. */
 export const claimDueDrafts = (
   tx: Tx,
   { leaseToken, leaseUntil, limit, except, exceptAccounts }: Claim,
