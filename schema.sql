@@ -18,35 +18,9 @@ create table accounts (
   created_at timestamp with time zone not null,
   -- Each event of an account makes a row per webhook.
   webhooks_max integer not null default 100,
-  approval_links boolean not null default false,
   constraint accounts_suspend_mode_check CHECK ((suspend_mode = ANY (ARRAY['hold'::text, 'reject'::text]))),
   constraint accounts_webhooks_max_check CHECK (((webhooks_max >= 1) AND (webhooks_max <= 2000))),
   constraint accounts_pkey PRIMARY KEY (id)
-);
-
--- Calls that are in flight: as much as each may use at the most. A row whose lease has lapsed counts no more; its process
--- has died before it could say what was used.
-create table ai_reservations (
-  id uuid not null,
-  account_id uuid not null,
-  month date not null,
-  tokens bigint not null,
-  lease_until timestamp with time zone not null,
-  constraint ai_reservations_tokens_check CHECK ((tokens > 0)),
-  constraint ai_reservations_pkey PRIMARY KEY (id)
-);
-CREATE INDEX ai_reservations_by_account ON public.ai_reservations USING btree (account_id, month);
--- The oldest are removed first.
-CREATE INDEX ai_reservations_by_lease ON public.ai_reservations USING btree (lease_until);
-
--- By UTC month, the first day of it. What was used never exceeds the cap of the account together with what is reserved:
--- both change under the lock of this row. Months that have ended stay, for the account's own books.
-create table ai_token_months (
-  account_id uuid not null,
-  month date not null,
-  used bigint not null default 0,
-  constraint ai_token_months_used_check CHECK ((used >= 0)),
-  constraint ai_token_months_pkey PRIMARY KEY (account_id, month)
 );
 
 create table alert_contacts (
@@ -83,7 +57,7 @@ create table alert_mail_days (
 -- One alert to one contact. The row is the job.
 create table alert_notifications (
   id uuid not null,
-  alert_id uuid,
+  alert_id uuid not null,
   contact_id uuid not null,
   status text not null default 'pending'::text,
   attempts smallint not null default 0,
@@ -95,10 +69,6 @@ create table alert_notifications (
   -- A mail that was accepted is sent; what the receiver said of it makes it delivered or dead. `mail_day`: the day whose count
   -- it is part of.
   mail_day date,
-  -- A contact is told of an alert, or that a mail waits for an approval. No foreign key: an approval goes with its mail, and
-  -- what is left to tell of it then is skipped.
-  approval_id uuid,
-  constraint alert_notifications_one_subject CHECK ((num_nonnulls(alert_id, approval_id) = 1)),
   constraint alert_notifications_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'delivered'::text, 'dead'::text]))),
   constraint alert_notifications_alert_id_fkey FOREIGN KEY (alert_id) REFERENCES alerts(id),
   constraint alert_notifications_contact_id_fkey FOREIGN KEY (contact_id) REFERENCES alert_contacts(id) ON DELETE CASCADE,
@@ -108,8 +78,6 @@ create table alert_notifications (
 -- For removing a contact with what it was told.
 CREATE INDEX alert_notifications_by_contact ON public.alert_notifications USING btree (contact_id);
 CREATE INDEX alert_notifications_due ON public.alert_notifications USING btree (due_at) WHERE (status = 'pending'::text);
--- Each contact is told of an approval once.
-CREATE UNIQUE INDEX alert_notifications_once_approval ON public.alert_notifications USING btree (approval_id, contact_id) WHERE (approval_id IS NOT NULL);
 
 -- One per `anomaly_detected` event.
 create table alerts (
@@ -196,14 +164,6 @@ CREATE INDEX approvals_expiring ON public.approvals USING btree (expires_at) WHE
 -- A mail waits for one approval; and the tail of deliveries finds it by its mail.
 CREATE UNIQUE INDEX approvals_by_message ON public.approvals USING btree (inbox_message_id);
 
-create table arrival_connections (
-  process_id uuid not null,
-  network text not null,
-  count integer not null,
-  told_at timestamp with time zone not null,
-  constraint arrival_connections_pkey PRIMARY KEY (network, process_id)
-);
-
 create table arrival_rates (
   network text not null,
   minute timestamp with time zone not null,
@@ -285,15 +245,53 @@ create table audit_seals (
 );
 CREATE TRIGGER audit_seals_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- Whom each inbox has written to, by organisation: a sender whose domain is one slip away from one of these pretends to be it.
-create table correspondents (
+-- A state that was handed to a browser; taken once.
+create table connect_states (
+  id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
   inbox_id uuid not null,
-  -- The name below the public suffix, in lower case.
-  domain text not null,
-  first_sent_at timestamp with time zone not null,
-  constraint correspondents_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
-  constraint correspondents_pkey PRIMARY KEY (inbox_id, domain)
+  provider text not null,
+  -- Sealed: the PKCE verifier, the nonce and who asked.
+  content bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint connect_states_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
+  constraint connect_states_pkey PRIMARY KEY (id)
 );
+CREATE INDEX connect_states_expiring ON public.connect_states USING btree (expires_at);
+
+-- One row for each connected inbox. Synchronising it is leased work: whoever holds the lease has the one IMAP session.
+create table connections (
+  inbox_id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  provider text not null,
+  -- Of the mailbox at the provider, in lower case; what is sent leaves from it.
+  address text not null,
+  -- Sealed, bound to this row. Null: the grant is gone.
+  refresh_token bytea,
+  access_token bytea,
+  access_expires_at timestamp with time zone,
+  -- syncing: history is still being fetched. reconnect_required: the grant is gone, a person must connect again.
+  state text not null,
+  error text,
+  -- Rises with each new grant: work that began under an older one records nothing.
+  generation integer not null default 1,
+  last_sync_at timestamp with time zone,
+  messages_synced bigint not null default 0,
+  messages_total bigint,
+  connected_at timestamp with time zone not null,
+  -- When a worker takes it, and since when it fails. Null: nothing to do, which is so without a grant.
+  due_at timestamp with time zone,
+  attempts smallint not null default 0,
+  lease_token uuid,
+  constraint connections_provider_check CHECK ((provider = ANY (ARRAY['google'::text, 'microsoft'::text]))),
+  constraint connections_state_check CHECK ((state = ANY (ARRAY['syncing'::text, 'live'::text, 'failing'::text, 'reconnect_required'::text]))),
+  constraint connections_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
+  constraint connections_pkey PRIMARY KEY (inbox_id)
+);
+CREATE INDEX connections_by_account ON public.connections USING btree (account_id);
+CREATE INDEX connections_due ON public.connections USING btree (due_at) WHERE (due_at IS NOT NULL);
 
 -- Addresses that an SMTP credential logged in from, per minute.
 create table credential_addresses (
@@ -705,6 +703,8 @@ create table messages (
   needs_smtputf8 boolean not null,
   has_unsubscribe boolean not null,
   created_at timestamp with time zone not null,
+  -- Set on mail that leaves through the provider of the inbox that sent it.
+  relay_inbox_id uuid,
   constraint messages_pkey PRIMARY KEY (id)
 ) partition by RANGE (id);
 CREATE INDEX messages_by_account ON ONLY public.messages USING btree (account_id, id);
@@ -909,6 +909,41 @@ CREATE INDEX queue_next ON public.queue USING btree (rank) WHERE ((status = 'que
 -- Time-ordered, as new ones are: lists are paged by it.
 -- Few rows: it is empty but for what was set aside.
 CREATE UNIQUE INDEX queue_set_aside ON public.queue USING btree (account_id, set_aside_id) WHERE (set_aside_id IS NOT NULL);
+
+-- Folders of the mailbox at the provider, and how far each was read.
+create table remote_folders (
+  id uuid not null,
+  inbox_id uuid not null,
+  path text not null,
+  -- The folder here that it is mirrored in; null: not mirrored (all mail, drafts).
+  folder_id uuid,
+  uid_validity bigint not null,
+  -- Everything from this UID on is new mail.
+  next_uid bigint not null,
+  -- History is fetched from the newest down: everything from this UID on is here. 1: all of it.
+  fetched_from bigint not null,
+  -- CONDSTORE, where the server has it.
+  highest_modseq numeric,
+  constraint remote_folders_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES folders(id) ON DELETE SET NULL,
+  constraint remote_folders_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
+  constraint remote_folders_pkey PRIMARY KEY (id),
+  constraint remote_folders_inbox_id_path_key UNIQUE (inbox_id, path)
+);
+
+-- Which message at the provider each message of the inbox is, and what both sides agreed on last.
+create table remote_messages (
+  remote_folder_id uuid not null,
+  uid bigint not null,
+  inbox_id uuid not null,
+  -- Null: removed here for good, to be removed there.
+  message_id uuid,
+  is_read boolean not null,
+  constraint remote_messages_message_id_fkey FOREIGN KEY (message_id) REFERENCES inbox_messages(id) ON DELETE SET NULL,
+  constraint remote_messages_remote_folder_id_fkey FOREIGN KEY (remote_folder_id) REFERENCES remote_folders(id) ON DELETE CASCADE,
+  constraint remote_messages_pkey PRIMARY KEY (remote_folder_id, uid)
+);
+CREATE INDEX remote_messages_by_inbox ON public.remote_messages USING btree (inbox_id);
+CREATE INDEX remote_messages_by_message ON public.remote_messages USING btree (message_id) WHERE (message_id IS NOT NULL);
 
 -- Accounts whose rules changed: at the next pass their quiet scopes are looked at as well.
 create table rule_changes (
