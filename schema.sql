@@ -258,6 +258,7 @@ create table connect_states (
   constraint connect_states_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
   constraint connect_states_pkey PRIMARY KEY (id)
 );
+CREATE INDEX connect_states_by_inbox ON public.connect_states USING btree (inbox_id, expires_at);
 CREATE INDEX connect_states_expiring ON public.connect_states USING btree (expires_at);
 
 -- One row for each connected inbox. Synchronising it is leased work: whoever holds the lease has the one IMAP session.
@@ -285,12 +286,17 @@ create table connections (
   due_at timestamp with time zone,
   attempts smallint not null default 0,
   lease_token uuid,
+  -- Who is asking the provider for a new access token. Without a holder and in the future: the provider is not asked before.
+  refresh_lease uuid,
+  refresh_until timestamp with time zone,
   constraint connections_provider_check CHECK ((provider = ANY (ARRAY['google'::text, 'microsoft'::text]))),
   constraint connections_state_check CHECK ((state = ANY (ARRAY['syncing'::text, 'live'::text, 'failing'::text, 'reconnect_required'::text]))),
   constraint connections_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
   constraint connections_pkey PRIMARY KEY (inbox_id)
 );
 CREATE INDEX connections_by_account ON public.connections USING btree (account_id);
+-- Whether a mailbox is connected to other inboxes: revoking one grant would end theirs.
+CREATE INDEX connections_by_address ON public.connections USING btree (provider, address);
 CREATE INDEX connections_due ON public.connections USING btree (due_at) WHERE (due_at IS NOT NULL);
 
 -- Addresses that an SMTP credential logged in from, per minute.
@@ -894,6 +900,8 @@ create table queue (
   is_begun boolean not null default false,
   -- What mail that was set aside is called by callers.
   set_aside_id uuid,
+  -- Set on what leaves through the provider of an inbox: it is claimed, throttled and cancelled by that.
+  relay_inbox_id uuid,
   -- A lease belongs to what is being sent: who changes a row by its lease need not ask for its status.
   constraint queue_lease_check CHECK (((status = 'sending'::text) = (lease_token IS NOT NULL))),
   constraint queue_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'deferred'::text, 'held'::text]))),
@@ -901,6 +909,7 @@ create table queue (
   -- the life of every recipient: moving a long queue costs a fifth less.
   constraint queue_pkey PRIMARY KEY (account_id, tenant_id, message_id, n)
 );
+CREATE INDEX queue_by_relay ON public.queue USING btree (relay_inbox_id, message_id, n) WHERE (relay_inbox_id IS NOT NULL);
 CREATE INDEX queue_due ON public.queue USING btree (due_at) WHERE ((status = ANY (ARRAY['queued'::text, 'deferred'::text])) AND (due_at IS NOT NULL));
 CREATE INDEX queue_held ON public.queue USING btree (suspension_id, message_id, n) WHERE (status = 'held'::text);
 CREATE INDEX queue_leases ON public.queue USING btree (lease_until) WHERE (status = 'sending'::text);
@@ -924,6 +933,8 @@ create table remote_folders (
   fetched_from bigint not null,
   -- CONDSTORE, where the server has it.
   highest_modseq numeric,
+  -- What the mirror knows of the mailbox ends with the connection.
+  constraint remote_folders_connection_fkey FOREIGN KEY (inbox_id) REFERENCES connections(inbox_id) ON DELETE CASCADE,
   constraint remote_folders_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES folders(id) ON DELETE SET NULL,
   constraint remote_folders_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
   constraint remote_folders_pkey PRIMARY KEY (id),

@@ -17,6 +17,7 @@ import { feature as approvals } from './mailbox/approvals/feature.ts'
 import { contactPersons } from './mailbox/approvals/contact-person.ts'
 import { approvalLinks } from './mailbox/approvals/link.ts'
 import { composingWith } from './mailbox/compose/composing.ts'
+import { feature as connections } from './mailbox/connections/feature.ts'
 import { feature as drafts } from './mailbox/drafts/feature.ts'
 import { scheduleComposed } from './mailbox/drafts/schedule-composed.ts'
 import { feature as compose } from './mailbox/compose/feature.ts'
@@ -103,6 +104,7 @@ const FEATURES: readonly ((world: World, shared: Shared) => Feature)[] = [
   queue,
   setAside,
   inboxes,
+  connections,
   threads,
   inboxMessages,
   extraction,

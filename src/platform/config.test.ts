@@ -92,6 +92,38 @@ test('extraction is configured whole or not at all, and a mistake never repeats 
   }
 })
 
+test('a provider of mailboxes is configured whole or not at all, and in clear text on this machine only', () => {
+  const whole = { GOOGLE_CLIENT_ID: 'id', GOOGLE_CLIENT_SECRET: 'secret-canary' }
+  const config = configOf(whole)
+  assert.deepEqual(config.GOOGLE_IMAP, { host: 'imap.gmail.com', port: 993, secure: true })
+  assert.equal(config.MICROSOFT_CLIENT_ID, null)
+  assert.deepEqual(mistakesOf({ GOOGLE_CLIENT_ID: 'id' }), [
+    'GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET must be given together',
+  ])
+  assert.deepEqual(mistakesOf({ MICROSOFT_CLIENT_SECRET: 'secret-canary' }), [
+    'MICROSOFT_CLIENT_ID and MICROSOFT_CLIENT_SECRET must be given together',
+  ])
+  const good = {
+    'mail.example:465': true,
+    'smtp://127.0.0.1:2525': false,
+    'smtp://[::1]:25': false,
+    '[2001:db8::1]:465': true,
+  }
+  for (const [GOOGLE_SMTP, secure] of Object.entries(good))
+    assert.equal(configOf({ ...whole, GOOGLE_SMTP }).GOOGLE_SMTP.secure, secure, GOOGLE_SMTP)
+  assert.equal(configOf({ GOOGLE_SMTP: 'smtp://[::1]:25' }).GOOGLE_SMTP.host, '::1')
+  const bad = [
+    'mail.example',
+    'smtp://mail.example:25',
+    'imap://127.0.0.1:25',
+    'user@mail.example:25',
+    'mail.example:0x',
+  ]
+  for (const GOOGLE_SMTP of bad) assert.equal(mistakesOf({ GOOGLE_SMTP }).length, 1, GOOGLE_SMTP)
+  for (const GOOGLE_TOKEN_URL of ['http://token.example/', 'ftp://127.0.0.1/', 'https://user@token.example/', 'token'])
+    assert.equal(mistakesOf({ GOOGLE_TOKEN_URL }).length, 1, GOOGLE_TOKEN_URL)
+})
+
 test('routes are read with and without credentials, for one domain and for all', () => {
   const { SMTP_ROUTES } = configOf({
     SMTP_ROUTES: 'Example.com=127.0.0.1:2500, *=smtp://user:p%40ss@smart.example:587',

@@ -1,6 +1,8 @@
 // Configuration: environment variables, one schema, every one optional. A bad value stops the start with one clear line
 // per mistake. This is the only file that reads the environment.
 import { resolve } from 'node:path'
+import { providerVariables } from './config-providers.ts'
+import { httpUrl, Mistake, nonEmpty, secret, secureUrl, variable, type Read, type Variable } from './config-variable.ts'
 import { cidrList, parseCidr, type CidrList } from './net/cidr.ts'
 
 const ROLES = ['api', 'submission', 'mx', 'worker'] as const
@@ -17,28 +19,7 @@ export interface SmtpRoute {
   auth: { user: string; pass: string } | null
 }
 
-type Read<T> = (text: string) => T
-
-interface Variable<T> {
-  meaning: string
-  /** Shown in help and README; the value itself comes from `absent`. */
-  shown: string
-  absent: T
-  read: Read<T>
-}
-
-/** What the reader of a variable throws: one line that says what would be right. */
-class Mistake extends Error {}
-
-const variable = <T>(shown: string, meaning: string, read: Read<NoInfer<T>>, absent: T): Variable<T> => ({
-  shown,
-  meaning,
-  read,
-  absent,
-})
-
 const PAGING_URL = 'https://events.pagerduty.com'
-
 export const variables = {
   PORT: variable('8080', 'HTTP: API, docs (0 takes any free port)', port, 8080),
   HOST: variable('127.0.0.1', 'address that every port listens on', nonEmpty, '127.0.0.1'),
@@ -79,6 +60,7 @@ export const variables = {
   AI_BASE_URL: variable<string | null>('none', 'extraction: an OpenAI-compatible endpoint, with its path', aiUrl, null),
   AI_API_KEY: variable<string | null>('none', 'extraction: bearer key of that endpoint', headerValue, null),
   AI_MODEL: variable<string | null>('none', 'extraction: name of the model', nonEmpty, null),
+  ...providerVariables,
   TRUSTED_PROXIES: variable('none', 'networks whose X-Forwarded-For is believed', cidrs, cidrList([])),
   TLS_CERT: variable<string | null>('self-signed', 'certificate file of the SMTP ports (PEM)', nonEmpty, null),
   TLS_KEY: variable<string | null>('self-signed', 'key file of the SMTP ports (PEM)', nonEmpty, null),
@@ -115,9 +97,12 @@ export function readConfig(environment: Environment = process.env): { config: Co
     }
   }
   const config = values as unknown as Config
-  if (!config.TLS_CERT !== !config.TLS_KEY) mistakes.push('TLS_CERT and TLS_KEY must be given together')
-  if (!config.STRIPE_SECRET_KEY !== !config.STRIPE_WEBHOOK_SECRET && !mistakes.some(line => line.startsWith('STRIPE_')))
-    mistakes.push('STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be given together')
+  for (const [one, other] of TOGETHER) {
+    const isHalf = !config[one] !== !config[other]
+    // Of one that is bad itself its own line is enough.
+    if (isHalf && !mistakes.some(line => line.startsWith(`${one} `) || line.startsWith(`${other} `)))
+      mistakes.push(`${one} and ${other} must be given together`)
+  }
   if (!mistakes.some(line => line.startsWith('AI_'))) addAiMistakes(config, mistakes)
   if (mistakes.length > 0) return { mistakes }
   config.DATA_DIR = resolve(config.DATA_DIR)
@@ -132,6 +117,13 @@ function addAiMistakes({ AI_BASE_URL, AI_MODEL, AI_API_KEY }: Config, mistakes: 
   else if (AI_API_KEY && !AI_BASE_URL) mistakes.push('AI_API_KEY needs AI_BASE_URL and AI_MODEL')
 }
 
+const TOGETHER = [
+  ['TLS_CERT', 'TLS_KEY'],
+  ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'],
+  ['GOOGLE_CLIENT_ID', 'GOOGLE_CLIENT_SECRET'],
+  ['MICROSOFT_CLIENT_ID', 'MICROSOFT_CLIENT_SECRET'],
+] as const
+
 function integer(min: number, max: number): Read<number> {
   return text => {
     const value = Number(text)
@@ -144,19 +136,6 @@ function integer(min: number, max: number): Read<number> {
 
 function port(text: string): number {
   return integer(0, 65_535)(text)
-}
-
-function nonEmpty(text: string): string {
-  if (text.trim() === '') throw new Mistake('must not be blank')
-  return text
-}
-
-function secret(lengthMin: number): Read<string> {
-  return text => {
-    // The value itself is never repeated: it would end in a log.
-    if (text.length < lengthMin) throw new Mistake(`must have at least ${lengthMin} characters, it has ${text.length}`)
-    return text
-  }
 }
 
 function flag(text: string): boolean {
@@ -181,18 +160,9 @@ function postgresUrl(text: string): string {
   return text
 }
 
-function httpUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (!url || !/^https?:$/.test(url.protocol)) throw new Mistake(`must be an http or https URL, not "${text}"`)
-  return text.replace(/\/+$/, '')
-}
-
 /** The secret key goes there: in clear it stays on the machine. */
 function stripeUrl(text: string): string {
-  const url = new URL(httpUrl(text))
-  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
-  if (url.protocol === 'http:' && !isLoopback)
-    throw new Mistake('must begin with https:// unless it is on this machine')
+  const url = new URL(secureUrl(text))
   if (url.pathname !== '/' || url.search || url.hash || url.username) throw new Mistake('must be a host without a path')
   return url.origin
 }

@@ -54,6 +54,7 @@ const makers: Record<string, (account: TestAccount) => Promise<string>> = {
   approvals: anApproval,
   drafts: aDraft,
   '/v1/inboxes/{id}/drafts': account => anInbox(account),
+  '/v1/inboxes/{id}/connect': aConnectedInbox,
   // Whose domain the body names.
   '/v1/tenants/{id}/inboxes': async ({ tenant }) => tenant.id,
   '/v1/tenants/{id}/resume': async ({ api }) => {
@@ -116,6 +117,7 @@ async function aSuspension({ api, tenant }: TestAccount): Promise<string> {
 
 /** The other names in a path, of objects that exist in the one that has the id. */
 export async function namesFor(contract: Contract, account: TestAccount, id: string): Promise<Record<string, string>> {
+  if (contract.path.endsWith('/connect/{provider}')) return { provider: 'google' }
   if (!contract.path.includes('/folders/{name}')) return {}
   if (contract.path.endsWith('/empty')) {
     await aFiledMessage(account.box, id, { folder: 'trash' })
@@ -174,6 +176,18 @@ const bodies: Record<string, BodyMaker> = {
   'POST /admin/v1/accounts/{id}/plan': async account => ({ plan_id: await aPlan(account) }),
   'POST /v1/billing/checkout': async account => ({ plan_id: await aPlan(account) }),
   'POST /v1/complaints': async account => ({ message_id: await aMessage(account), recipient: 'someone@example.com' }),
+}
+
+/** Without its tokens: its grant is gone. */
+async function aConnectedInbox(account: TestAccount): Promise<string> {
+  const id = await anInbox(account)
+  await account.box.app.world.db.transact(system('test'), async tx => {
+    await tx.run(sql`
+      insert into connections (inbox_id, account_id, tenant_id, provider, address, state, connected_at)
+      values (${id}, ${account.id}, ${account.tenant.id}, 'google', 'ann@example.com', 'reconnect_required', ${tx.now})`)
+    await tx.run(sql`update inboxes set provider = 'google' where id = ${id}`)
+  })
+  return id
 }
 
 async function aPlan({ box }: TestAccount): Promise<string> {

@@ -1,9 +1,10 @@
 // Inboxes: addresses that receive mail, and send as themselves.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, Cursor, DateTime, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { component, Cursor, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
-import { Policy, PolicyPatch } from './policy.ts'
+import { Inbox, STATUSES } from './inbox-schema.ts'
+import { PolicyPatch } from './policy.ts'
 
 /** More than an inbox may have; the exact numbers are told with 400. */
 const Metadata = Type.Record(Type.String(), Type.String(), { maxProperties: 1_000 })
@@ -13,28 +14,6 @@ const DisplayName = Type.String({
   maxLength: 255,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
 })
-const STATUSES = ['active', 'paused'] as const
-
-export const Inbox = component(
-  'Inbox',
-  Type.Object({
-    id: Uuid(),
-    tenant_id: Uuid(),
-    domain_id: Nullable(
-      Uuid({ description: 'Null once the domain is gone: the inbox keeps its mail and receives none' }),
-    ),
-    address: Type.String(),
-    local_part: Type.String(),
-    display_name: Nullable(Type.String()),
-    status: Type.Enum([...STATUSES]),
-    policy: Policy,
-    metadata: Type.Record(Type.String(), Type.String()),
-    provider: Type.Enum(['native', 'google', 'microsoft']),
-    created_at: DateTime(),
-  }),
-)
-export type Inbox = Static<typeof Inbox>
-
 const InboxCreate = component(
   'InboxCreate',
   Type.Object({

@@ -5,11 +5,12 @@ import { revokeKeysOfInbox } from '../../identity/api-keys/keys-of-inbox.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
+import { endConnection, revokeEnded } from '../connections/disconnect.ts'
 import { presentInbox } from './present.ts'
 import { requireInbox, requireInboxForUpdate, updateInboxDeleted } from './queries.ts'
 
 export async function deleteInbox(world: World, by: Actor, { reach, id }: { reach: Reach; id: string }): Promise<void> {
-  await world.db.transact(by, async tx => {
+  const connection = await world.db.transact(by, async tx => {
     // Before the hold is asked about: an inbox of somebody else is not found, whatever the caller's own hold.
     await requireInbox(tx, reach, id)
     await requireNoLegalHold(tx, reach.accountId)
@@ -22,6 +23,8 @@ export async function deleteInbox(world: World, by: Actor, { reach, id }: { reac
       target: { type: 'inbox', id: inbox.id },
       before: presentInbox(inbox),
     })
+    return endConnection(tx, inbox.id)
   })
+  if (connection) await revokeEnded(world, connection)
   world.wakeups.hint('removals')
 }

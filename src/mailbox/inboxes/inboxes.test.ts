@@ -58,6 +58,7 @@ test('an inbox is an address on a verified, inbound-enabled domain of the tenant
     },
     metadata: { plan: 'gold' },
     provider: 'native',
+    connection: null,
   })
   assert.deepEqual((await account.api.get(`/v1/inboxes/${id}`)).body, created.body)
   const { folders } = (await account.api.get(`/v1/inboxes/${id}/folders`)).body

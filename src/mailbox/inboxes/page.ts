@@ -3,7 +3,7 @@ import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import { readPage } from '../../platform/http/paging.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
-import type { Inbox } from './contract.ts'
+import type { Inbox } from './inbox-schema.ts'
 import { presentInbox } from './present.ts'
 import { listInboxes } from './queries.ts'
 

@@ -1,5 +1,5 @@
 // An inbox as the API shows it.
-import type { Inbox } from './contract.ts'
+import type { Connection, Inbox } from './inbox-schema.ts'
 import { policyOf } from './policy.ts'
 import type { StoredInbox } from './queries.ts'
 
@@ -14,5 +14,11 @@ export const presentInbox = (inbox: StoredInbox): Inbox => ({
   policy: policyOf(inbox.policy),
   metadata: inbox.metadata,
   provider: inbox.provider,
+  connection: inbox.connection && presentConnection(inbox.connection),
   created_at: inbox.created_at.toISOString(),
+})
+
+const presentConnection = (stored: Connection): Connection => ({
+  ...stored,
+  last_sync_at: stored.last_sync_at && new Date(stored.last_sync_at).toISOString(),
 })

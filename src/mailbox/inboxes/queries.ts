@@ -3,6 +3,7 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
+import type { Connection } from './inbox-schema.ts'
 import type { PolicyPatch } from './policy.ts'
 
 export interface StoredInbox {
@@ -17,16 +18,23 @@ export interface StoredInbox {
   policy: PolicyPatch
   metadata: Record<string, string>
   provider: 'native' | 'google' | 'microsoft'
+  /** Null for an inbox of our own. */
+  connection: Connection | null
   created_at: Date
 }
 
+const connection = sql`(
+  select json_build_object('address', c.address, 'state', c.state, 'last_sync_at', c.last_sync_at,
+    'messages_synced', c.messages_synced, 'messages_total', c.messages_total, 'error', c.error)
+  from connections c where c.inbox_id = inboxes.id) as connection`
+
 const columns = sql`id, account_id, tenant_id, domain_id, address, local_part, display_name, status, policy, metadata,
-  provider, created_at`
+  provider, ${connection}, created_at`
 
 const reachable = (reach: Reach) => sql`deleted_at is null and ${within(reach, { inbox: sql`id` })}`
 
 /** Null when another inbox has the address. */
-export const insertInbox = (tx: Tx, inbox: StoredInbox): Promise<StoredInbox | null> =>
+export const insertInbox = (tx: Tx, inbox: Omit<StoredInbox, 'connection'>): Promise<StoredInbox | null> =>
   tx.maybe<StoredInbox>(sql`
     insert into inboxes (id, account_id, tenant_id, domain_id, address, local_part, display_name, status, policy,
       metadata, provider, created_at)
@@ -119,6 +127,10 @@ export const updateInboxRow = (tx: Tx, inbox: StoredInbox): Promise<StoredInbox>
     update inboxes set display_name = ${inbox.display_name}, status = ${inbox.status}, policy = ${inbox.policy},
       metadata = ${inbox.metadata}
     where id = ${inbox.id} returning ${columns}`)
+
+/** The inbox is locked. Answers it with its connection as the transaction has left it. */
+export const updateInboxProvider = (tx: Tx, id: string, provider: StoredInbox['provider']): Promise<StoredInbox> =>
+  tx.one<StoredInbox>(sql`update inboxes set provider = ${provider} where id = ${id} returning ${columns}`)
 
 export async function updateInboxDeleted(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`update inboxes set deleted_at = ${tx.now} where id = ${id}`)

@@ -18,6 +18,7 @@ export type Topic =
   | 'attachments'
   | 'removals'
   | 'drafts'
+  | 'connections'
 
 const CHANNEL = 'sluice'
 /** At most this often per topic across processes: a NOTIFY is a commit of its own. */

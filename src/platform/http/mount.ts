@@ -67,7 +67,11 @@ export function mount(
       const call = callOf(request, reply)
       if (world.log.isLevelEnabled('debug')) {
         world.log.debug(
-          { request_id: request.id, query: call.query, body: hideSensitive(contract.body, call.body) },
+          {
+            request_id: request.id,
+            query: hideSensitive(contract.query, call.query),
+            body: hideSensitive(contract.body, call.body),
+          },
           'call',
         )
       }

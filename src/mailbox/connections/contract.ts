@@ -1,0 +1,44 @@
+// Inboxes that mirror a mailbox at Google or Microsoft: a person agrees at the provider, in the browser of the admin.
+import Type from 'typebox'
+import { anyone, endpoint, key } from '../../platform/http/contract.ts'
+import { component, sensitive } from '../../platform/http/schemas.ts'
+import { Inbox } from '../inboxes/inbox-schema.ts'
+
+export const connectEndpoint = endpoint({
+  method: 'POST',
+  path: '/v1/inboxes/{id}/connect/{provider}',
+  summary:
+    'Where the browser of the admin is sent to agree that the inbox mirrors a mailbox at `google` or `microsoft`',
+  access: key('admin'),
+  noun: 'inbox',
+  replies: { 200: component('ConnectStart', Type.Object({ auth_url: Type.String({ format: 'uri' }) })) },
+  refusals: ['invalid_request', 'conflict', 'not_configured'],
+  audit: 'inbox.authorize',
+})
+
+export const connectCallbackEndpoint = endpoint({
+  method: 'GET',
+  path: '/v1/inboxes/connect/callback',
+  summary:
+    'Where the provider sends the browser back; answers with the page of the inbox, whether it was connected or not',
+  access: anyone,
+  query: Type.Object({
+    state: Type.String({ maxLength: 500, ...sensitive }),
+    code: Type.Optional(Type.String({ maxLength: 8_000, ...sensitive })),
+    error: Type.Optional(Type.String({ maxLength: 500, description: 'Why the provider gives no code' })),
+  }),
+  replies: { 302: null },
+  refusals: ['invalid_request'],
+  audit: 'inbox.connect',
+})
+
+export const disconnectEndpoint = endpoint({
+  method: 'DELETE',
+  path: '/v1/inboxes/{id}/connect',
+  summary: 'End the connection: the inbox keeps what was synced and sends from its own address again',
+  access: key('admin'),
+  noun: 'inbox',
+  replies: { 200: Inbox },
+  refusals: ['conflict', 'not_configured'],
+  audit: 'inbox.disconnect',
+})

@@ -1,0 +1,62 @@
+// The end of a connection: by a call, or because the inbox is deleted. What was synced stays; the grant is given back as far
+// as the provider lets itself be asked.
+import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { Reach } from '../../platform/principal.ts'
+import { refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
+import { changeProvider } from '../inboxes/change-provider.ts'
+import type { Inbox } from '../inboxes/inbox-schema.ts'
+import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
+import { notConfigured } from './authorize.ts'
+import { revokeToken } from './oauth.ts'
+import { providersOf } from './providers.ts'
+import { deleteConnectionRow, findConnectionForUpdate, isConnectedElsewhere, type ConnectionRow } from './queries.ts'
+import { openToken } from './seal.ts'
+
+export async function disconnect(
+  world: World,
+  by: Actor,
+  { reach, inboxId }: { reach: Reach; inboxId: string },
+): Promise<Inbox> {
+  const { provider } = await requireInboxInReach(world.db, reach, inboxId)
+  const providers = providersOf(world.config)
+  const isConfigured = provider === 'native' ? providers.google || providers.microsoft : providers[provider]
+  if (!isConfigured) throw notConfigured()
+  const { inbox, ended } = await world.db.transact(by, async tx => {
+    const { id, account_id: accountId, tenant_id: tenantId } = await requireInboxToChange(tx, reach, inboxId)
+    const connection = await endConnection(tx, id)
+    if (!connection) throw refuse('conflict', 'The inbox is not connected to a mailbox elsewhere.')
+    const { provider: before, address } = connection
+    tx.audit({ accountId, tenantId, target: { type: 'inbox', id }, before: { provider: before, address } })
+    return { inbox: await changeProvider(tx, id, 'native'), ended: connection }
+  })
+  await revokeEnded(world, ended)
+  return inbox
+}
+
+/** The inbox is locked. Answers what was connected; null: nothing. */
+export async function endConnection(tx: Tx, inboxId: string): Promise<ConnectionRow | null> {
+  const connection = await findConnectionForUpdate(tx, inboxId)
+  if (connection) await deleteConnectionRow(tx, inboxId)
+  return connection
+}
+
+/** After the commit that ended it: whatever the provider does, the connection is gone. */
+export async function revokeEnded(world: World, ended: ConnectionRow): Promise<void> {
+  const { inbox_id: inboxId, generation, refresh_token: sealed } = ended
+  if (sealed === null) return
+  await revokeGrant(world, ended, openToken(world.secrets, { inboxId, generation, kind: 'refresh' }, sealed))
+}
+
+/** Best effort. Not where another inbox mirrors the same mailbox: its grant would end as well. */
+export async function revokeGrant(
+  world: World,
+  granted: Pick<ConnectionRow, 'inbox_id' | 'provider' | 'address'>,
+  refreshToken: string,
+): Promise<void> {
+  const provider = providersOf(world.config)[granted.provider]
+  if (!provider || (await isConnectedElsewhere(world.db, granted))) return
+  const failure = await revokeToken(provider, refreshToken)
+  if (failure !== null) world.log.warn({ err: failure, inbox_id: granted.inbox_id }, 'a grant could not be revoked')
+}
