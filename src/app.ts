@@ -18,6 +18,8 @@ import { contactPersons } from './mailbox/approvals/contact-person.ts'
 import { approvalLinks } from './mailbox/approvals/link.ts'
 import { composingWith } from './mailbox/compose/composing.ts'
 import { feature as connections } from './mailbox/connections/feature.ts'
+import { providerRelays } from './mailbox/connections/relay.ts'
+import { AccessTokens } from './mailbox/connections/tokens.ts'
 import { feature as drafts } from './mailbox/drafts/feature.ts'
 import { scheduleComposed } from './mailbox/drafts/schedule-composed.ts'
 import { feature as compose } from './mailbox/compose/feature.ts'
@@ -144,10 +146,13 @@ function buildShared(world: World, publicUrl: () => string) {
   const arrivals = new Arrivals(world)
   const operator = operatorAccounts(world)
   const emailContact = contactPersons(world, emailContacts(world))
+  const tokens = new AccessTokens(world)
   return {
     gate,
     arrivals,
     inboxes: localInboxes(world, arrivals),
+    tokens,
+    relays: providerRelays(world, tokens),
     composing: composingWith(world, { gate, publicUrl, schedule: scheduleComposed(world) }),
     publicUrl,
     sendMail: operatorMail(world, gate, operator),

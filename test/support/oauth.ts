@@ -30,6 +30,8 @@ export interface OAuthStandIn {
   refreshes: number
   revoked: string[]
   lifetimeSeconds: number
+  /** Of its clock. */
+  now: () => Date
   /** Refresh tokens change with each use. */
   rotates: boolean
   /** Waited for before a refresh is answered. */
@@ -63,6 +65,7 @@ export async function anOAuthProvider(): Promise<OAuthStandIn> {
     refreshes: 0,
     revoked: [],
     lifetimeSeconds: 3600,
+    now: () => new Date(),
     rotates: false,
     beforeRefresh: async () => {},
     agree: async authUrl => {
@@ -136,7 +139,7 @@ export async function anOAuthProvider(): Promise<OAuthStandIn> {
       return answer(response, 400, { error: 'invalid_grant' })
     const refreshToken = `refresh-canary-${randomBytes(12).toString('hex')}`
     if (hasRefreshToken) standIn.grants.add(refreshToken)
-    const now = Math.floor(Date.now() / 1000)
+    const now = Math.floor(standIn.now().getTime() / 1000)
     const claims = {
       iss: 'https://accounts.google.com',
       aud: CLIENT_ID,

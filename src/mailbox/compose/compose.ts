@@ -13,6 +13,7 @@ import type { SendRequest, SendResponse } from '../../sending/messages/send-sche
 import { tenantDisabled } from '../../sending/messages/decide.ts'
 import { prepareSubmission } from '../../sending/messages/prepare.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
+import { addressesOf } from '../inboxes/addresses.ts'
 import type { FindInbox } from '../inboxes/look-up.ts'
 import { policyOf, type Policy } from '../inboxes/policy.ts'
 import { findComposed } from '../messages/insert.ts'
@@ -76,7 +77,7 @@ async function prepare(world: World, composing: Composing, { order, inbox }: Pre
   const texts = original && needsTexts(order) ? await textsOf(world.db, original) : null
   const forwarded = kind === 'forward' && original ? await filesOf(world.db, original, texts) : []
   const files = [...(order.files ?? []), ...forwarded]
-  const written = write({ kind, body, ownAddress: inbox.address, original, texts })
+  const written = write({ kind, body, ownAddresses: addressesOf(inbox), original, texts })
   const { submission, attachments } = await submissionOf(world, composing, { order, inbox, written, files })
   const refusal = recipientRefusal(policy, submission.recipients)
   if (refusal) throw refusal
@@ -118,7 +119,7 @@ async function submissionOf(
   const { caller, body, by, kind, originalId } = order
   const { to, cc, bcc, subject, text, html, headers } = written
   const request: SendRequest = {
-    from: formatAddress({ name: inbox.display_name, address: inbox.address }),
+    from: formatAddress({ name: inbox.display_name, address: inbox.connection?.address ?? inbox.address }),
     to: [...to],
     cc: [...cc],
     bcc: [...bcc],
@@ -145,7 +146,7 @@ async function submissionOf(
   const isSmall =
     sizeOf(request, files) <= SMALL_CHARS_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX
   const submission = isSmall ? runAtOnce(work) : await slices.run(work, [inbox.account_id, inbox.tenant_id])
-  return { submission, attachments }
+  return { submission: { ...submission, relayInboxId: inbox.connection && inbox.id }, attachments }
 }
 
 /** Preparing a larger one takes more than a millisecond or two of the main thread. */

@@ -162,6 +162,7 @@ class LockedMailboxes implements LockedCompanions {
     if (obstacle) return obstacle
     const key = keyOf(companion)
     if (key !== null && this.#admitted.has(key)) return sentByAnother(companion)
+    if (inbox.provider === 'native' && isRelayed(companion)) return disconnected()
     if (companion.kind === 'approval') return admitApproval(companion, this.#approvals, { inbox, now: this.#tx.now })
     return recipientRefusal(inbox.policy, companion.mail.submission.recipients)
   }
@@ -183,6 +184,15 @@ const keyOf = (companion: AnyCompanion): string | null =>
 
 const sentByAnother = ({ kind }: AnyCompanion): Error =>
   kind === 'approval' ? alreadyDecided('approved') : refuse('conflict', 'It is being sent by another request.')
+
+const isRelayed = (companion: AnyCompanion): boolean => {
+  const { relayInboxId } = companion.kind === 'approval' ? companion.envelope : companion.mail.submission
+  return (relayInboxId ?? null) !== null
+}
+
+/** It is written from an address that the inbox no longer has. */
+const disconnected = () =>
+  refuse('conflict', 'The mailbox that this mail was written from was disconnected. Write it anew.')
 
 export const inboxPaused = () =>
   refuse('inbox_paused', 'This inbox is paused and sends nothing. Set its status to active.')

@@ -44,7 +44,14 @@ export function participantsOf({ submission, original }: ComposedMail): string[]
 /** All that a submission carries besides its source. */
 export type Envelope = Pick<
   Submission,
-  'sender' | 'senderDomain' | 'fromHeader' | 'recipients' | 'subject' | 'rfcMessageId' | 'needsSmtputf8'
+  | 'sender'
+  | 'senderDomain'
+  | 'fromHeader'
+  | 'recipients'
+  | 'subject'
+  | 'rfcMessageId'
+  | 'needsSmtputf8'
+  | 'relayInboxId'
 >
 
 export const envelopeOf = (submission: Submission): Envelope => ({
@@ -55,6 +62,7 @@ export const envelopeOf = (submission: Submission): Envelope => ({
   subject: submission.subject,
   rfcMessageId: submission.rfcMessageId,
   needsSmtputf8: submission.needsSmtputf8,
+  relayInboxId: submission.relayInboxId ?? null,
 })
 
 /** What an approval is bound to: who gets it, from whom, and every byte of it. */

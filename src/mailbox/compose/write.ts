@@ -23,13 +23,13 @@ export interface Written {
 interface Writing {
   kind: Kind
   body: ComposeRequest
-  /** In lower case. */
-  ownAddress: string
+  /** In lower case: that of the inbox, and of the mailbox elsewhere that it mirrors. */
+  ownAddresses: readonly string[]
   original: Original | null
   texts: OriginalTexts | null
 }
 
-export function write({ kind, body, ownAddress, original, texts }: Writing): Written {
+export function write({ kind, body, ownAddresses, original, texts }: Writing): Written {
   const { text = null, html = null } = body
   const given = { cc: body.cc ?? [], bcc: body.bcc ?? [], ownText: text ?? '' }
   if (kind === 'new' || !original) {
@@ -42,12 +42,16 @@ export function write({ kind, body, ownAddress, original, texts }: Writing): Wri
   }
   const subject = body.subject ?? prefixed('Re: ', /^(?:re|aw|sv|antw)\s*:/i, original.subject)
   const said = text === null && html === null ? quotedBody(original, texts) : { text, html }
-  return { ...given, ...repliedTo(original, body, ownAddress), subject, ...said, headers }
+  return { ...given, ...repliedTo(original, body, ownAddresses), subject, ...said, headers }
 }
 
 /** The caller's own recipients stand instead of, or beside, those that follow from the original. */
-function repliedTo(original: Original, body: ComposeRequest, ownAddress: string): { to: string[]; cc: string[] } {
-  const isOwn = ({ address }: Address): boolean => withoutTag(address.toLowerCase()) === ownAddress
+function repliedTo(
+  original: Original,
+  body: ComposeRequest,
+  ownAddresses: readonly string[],
+): { to: string[]; cc: string[] } {
+  const isOwn = ({ address }: Address): boolean => ownAddresses.includes(withoutTag(address.toLowerCase()))
   const seen = new Set<string>()
   const fresh = (addresses: readonly Address[]): string[] =>
     addresses

@@ -1,10 +1,11 @@
-// The end of a connection: by a call, or because the inbox is deleted. What was synced stays; the grant is given back as far
-// as the provider lets itself be asked.
+// The end of a connection: by a call, or because the inbox is deleted. What was synced stays; mail that still waits to leave
+// through the provider is cancelled; the grant is given back as far as the provider lets itself be asked.
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
+import { cancelRelayed } from '../../sending/relay/cancel.ts'
 import { changeProvider } from '../inboxes/change-provider.ts'
 import type { Inbox } from '../inboxes/inbox-schema.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
@@ -27,19 +28,21 @@ export async function disconnect(
     const { id, account_id: accountId, tenant_id: tenantId } = await requireInboxToChange(tx, reach, inboxId)
     const connection = await endConnection(tx, id)
     if (!connection) throw refuse('conflict', 'The inbox is not connected to a mailbox elsewhere.')
-    const { provider: before, address } = connection
-    tx.audit({ accountId, tenantId, target: { type: 'inbox', id }, before: { provider: before, address } })
+    const { provider: before, address, cancelled } = connection
+    const after = { provider: 'native', cancelled_deliveries: cancelled }
+    tx.audit({ accountId, tenantId, target: { type: 'inbox', id }, before: { provider: before, address }, after })
     return { inbox: await changeProvider(tx, id, 'native'), ended: connection }
   })
   await revokeEnded(world, ended)
   return inbox
 }
 
-/** The inbox is locked. Answers what was connected; null: nothing. */
-export async function endConnection(tx: Tx, inboxId: string): Promise<ConnectionRow | null> {
+/** The inbox is locked. Answers what was connected, and how much mail is not sent for it; null: nothing was. */
+export async function endConnection(tx: Tx, inboxId: string): Promise<(ConnectionRow & { cancelled: number }) | null> {
   const connection = await findConnectionForUpdate(tx, inboxId)
-  if (connection) await deleteConnectionRow(tx, inboxId)
-  return connection
+  if (!connection) return null
+  await deleteConnectionRow(tx, inboxId)
+  return { ...connection, cancelled: await cancelRelayed(tx, inboxId) }
 }
 
 /** After the commit that ended it: whatever the provider does, the connection is gone. */

@@ -5,6 +5,7 @@ import type { ComposeRequest } from '../compose/compose-schema.ts'
 import type { Schedule } from '../compose/composing.ts'
 import { requireOriginal } from '../compose/original.ts'
 import { write } from '../compose/write.ts'
+import { addressesOf } from '../inboxes/addresses.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
 import type { DraftBody } from './contract.ts'
 import { createDraft } from './save.ts'
@@ -12,9 +13,9 @@ import { createDraft } from './save.ts'
 export const scheduleComposed =
   (world: World): Schedule =>
   async ({ by, caller, inboxId, kind, originalId, body }) => {
-    const { address } = await requireInboxInReach(world.db, caller.reach, inboxId)
+    const inbox = await requireInboxInReach(world.db, caller.reach, inboxId)
     const original = originalId === undefined ? null : await requireOriginal(world.db, caller.reach, originalId)
-    const answered = kind === 'reply' && original ? repliedTo(body, address, original) : {}
+    const answered = kind === 'reply' && original ? repliedTo(body, addressesOf(inbox), original) : {}
     const wanted: DraftBody = {
       ...withoutReplyAll(body),
       ...answered,
@@ -41,11 +42,11 @@ const withoutReplyAll = ({ reply_all: _all, ...body }: ComposeRequest): DraftBod
 
 type OriginalMail = Awaited<ReturnType<typeof requireOriginal>>
 
-function repliedTo(body: ComposeRequest, ownAddress: string, original: OriginalMail): DraftBody {
+function repliedTo(body: ComposeRequest, ownAddresses: readonly string[], original: OriginalMail): DraftBody {
   const { to, cc, bcc, subject } = write({
     kind: 'reply',
     body: { ...body, text: '' },
-    ownAddress,
+    ownAddresses,
     original,
     texts: null,
   })

@@ -1,7 +1,6 @@
 // The life of a queued mail, downward: claim what is next, look at the pauses, make the final bytes, talk to the
 // receiver, decide, record. The network is never touched inside a transaction; a lease says who holds what.
 import { randomUUID } from 'node:crypto'
-import type { PauseFacts } from '../../control/suspensions/scopes.ts'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import { untilDrained } from '../../platform/work/recorder.ts'
@@ -11,7 +10,8 @@ import { InFlight, leaseOf } from './in-flight.ts'
 import { Holder, leaseEnd } from './holder.ts'
 import { LargeMail, type Attempted } from './large-mail.ts'
 import { PauseGate } from '../holds/pause-gate.ts'
-import { claimDue, type Claimed } from '../queue/attempts.ts'
+import { claimDue, claimSiblings, destinationOf, type Claimed } from '../queue/attempts.ts'
+import { NO_RELAY, type RelayMail } from '../relay/relay-mail.ts'
 import { deliverLocally, type LocalInboxes } from './local.ts'
 import { listMessagesToSend, type MessageToSend } from './queries.ts'
 import { OutcomeRecorder } from './recorder.ts'
@@ -19,9 +19,9 @@ import { recordComplaintReport } from './reports.ts'
 import { returnPath, type OnEnvelope } from './return-path.ts'
 import { isTooOld } from './schedule.ts'
 import { Sources, type SigningKeys } from './sources.ts'
-import { transactionsOf } from './transactions.ts'
+import { factsOf, groupOf, transactionsOf } from './transactions.ts'
 import type { GatedEnvelope, SendResult } from '../../smtp/client/outcome.ts'
-import { BODY_GONE, NOT_ATTEMPTED, verdictOf, type Attempted as Attempt } from './verdict.ts'
+import { attemptedOn, BODY_GONE, NOT_ATTEMPTED, verdictOf } from './verdict.ts'
 
 export interface Transport {
   sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
@@ -45,6 +45,8 @@ interface CourierOptions {
   transport: Transport
   /** Without it, no domain is ours. */
   inboxes?: LocalInboxes
+  /** Without it, no mailbox is connected. */
+  relay?: Pick<RelayMail, 'deferMs' | 'send'>
   keys: SigningKeys
 }
 
@@ -53,18 +55,20 @@ export class Courier {
   readonly #world: World
   readonly #transport: Transport
   readonly #inboxes: LocalInboxes
+  readonly #relay: Pick<RelayMail, 'deferMs' | 'send'>
   readonly #sources: Sources
   readonly #large: LargeMail
   readonly #gate: PauseGate
   readonly #recorder: OutcomeRecorder
   readonly #inFlight: InFlight
 
-  constructor(world: World, { transport, inboxes = NO_INBOXES, keys }: CourierOptions) {
+  constructor(world: World, { transport, inboxes = NO_INBOXES, relay = NO_RELAY, keys }: CourierOptions) {
     this.#world = world
     this.holder = new Holder(world)
     this.#inFlight = new InFlight(world.load)
     this.#transport = transport
     this.#inboxes = inboxes
+    this.#relay = relay
     this.#sources = new Sources(world, keys)
     this.#large = new LargeMail(this.#sources, this.#inFlight)
     this.#gate = new PauseGate(world)
@@ -79,9 +83,12 @@ export class Courier {
     const limit = await this.#inFlight.claimLimit(signal)
     if (limit === 0 || !this.holder.mayClaim) return 0
     const leaseToken = randomUUID()
-    const claimed = await this.#world.db.transactLightly(system('delivery'), tx =>
-      claimDue(tx, { holderId: this.holder.id, leaseToken, leaseUntil: leaseEnd(tx), limit }),
-    )
+    const claimed = await this.#world.db.transactLightly(system('delivery'), async tx => {
+      const claim = { holderId: this.holder.id, leaseToken, leaseUntil: leaseEnd(tx), limit }
+      const due = await claimDue(tx, claim)
+      const relayed = due.filter(({ relay_inbox_id }) => relay_inbox_id !== null)
+      return relayed.length > 0 ? [...due, ...(await claimSiblings(tx, claim, relayed))] : due
+    })
     if (claimed.length === 0) return 0
     this.#inFlight.begin(claimed, leaseToken)
     for (const job of await this.#jobsOrNone(claimed, leaseToken)) void this.#run(job, signal)
@@ -118,7 +125,7 @@ export class Courier {
     const ids = [...new Set(claimed.map(delivery => delivery.message_id))]
     const messages = await listMessagesToSend(this.#world.db, ids, BODY_BYTES_IN_CLAIM)
     const byId = new Map(messages.map(message => [message.id, message]))
-    const groups = Map.groupBy(claimed, ({ message_id, recipient_domain }) => `${message_id} ${recipient_domain}`)
+    const groups = Map.groupBy(claimed, groupOf)
     return [...groups.values()].flatMap(group => {
       const message = byId.get(group[0]!.message_id)!
       return transactionsOf(message, group).map(deliveries => ({ message, deliveries, leaseToken }))
@@ -151,24 +158,29 @@ export class Courier {
   async #attempt(job: Job, signal: AbortSignal): Promise<void> {
     const { message, deliveries, leaseToken } = job
     const { destinations } = this.#inFlight
-    const domain = deliveries[0]!.recipient_domain
-    const deferMs = message.is_sandbox ? null : destinations.deferMs(domain, deliveries.length)
+    const destination = destinationOf(deliveries[0]!)
+    const deferMs = message.is_sandbox ? null : this.#deferMs(message, destination, deliveries.length)
     if (deferMs !== null) return this.#defer(deliveries, leaseToken, deferMs)
     const attempted = await this.#attemptWithRoom(job, signal)
     if (attempted.kind === 'no_room') return this.#defer(deliveries, leaseToken, attempted.retryDelayMs)
     const ends = attempted.result
     const refused = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'crowded')
-    destinations.countServed(domain, deliveries.length - refused.length)
+    destinations.countServed(destination, deliveries.length - refused.length)
     await this.#recordAll(job, ends, signal)
     if (refused.length > 0) {
-      destinations.markSlow(domain)
-      await this.#defer(refused, leaseToken, destinations.deferRefusedMs(domain, refused.length))
+      destinations.markSlow(destination)
+      await this.#defer(refused, leaseToken, destinations.deferRefusedMs(destination, refused.length))
     }
+  }
+
+  #deferMs({ relay_inbox_id }: MessageToSend, destination: string, count: number): number | null {
+    const asked = relay_inbox_id === null ? null : this.#relay.deferMs(relay_inbox_id)
+    return asked ?? this.#inFlight.destinations.deferMs(destination, count)
   }
 
   async #attemptWithRoom(job: Job, signal: AbortSignal): Promise<Attempted<End[]>> {
     const { message, deliveries } = job
-    const isLocal = await this.#inboxes.takes(deliveries[0]!.recipient_domain)
+    const isLocal = message.relay_inbox_id === null && (await this.#inboxes.takes(deliveries[0]!.recipient_domain))
     if (message.is_sandbox && !isLocal) {
       return { kind: 'attempted', result: simulated(deliveries, await this.#mayBegin(job)) }
     }
@@ -212,7 +224,10 @@ export class Courier {
     // From here to the gate it only waits for a connection.
     await mark(false)
     const envelope = {
-      mailFrom: returnPath(this.#world.secrets, message.id, onEnvelope(deliveries[0]!), ready.returnPathDomain),
+      mailFrom:
+        message.relay_inbox_id === null
+          ? returnPath(this.#world.secrets, message.id, onEnvelope(deliveries[0]!), ready.returnPathDomain)
+          : message.sender,
       recipients: deliveries.map(delivery => delivery.recipient),
       source: ready.source,
       smtputf8: message.needs_smtputf8 || deliveries.some(({ recipient }) => NOT_ASCII.test(recipient)),
@@ -222,6 +237,7 @@ export class Courier {
         return this.#mayBegin(job)
       },
     }
+    if (message.relay_inbox_id !== null) return this.#sendByRelay(job, envelope, signal)
     if (isLocal) return this.#sendLocally(job, envelope, signal)
     return ended(await this.#converse(job, envelope, signal))
   }
@@ -230,6 +246,13 @@ export class Courier {
     return this.#inFlight.talk(deliveries, leaseToken, () =>
       this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),
     )
+  }
+
+  async #sendByRelay(job: Job, envelope: GatedEnvelope, signal: AbortSignal): Promise<End[]> {
+    const { message, deliveries, leaseToken } = job
+    const { relay_inbox_id: inboxId, sender } = message
+    const send = () => this.#relay.send({ inboxId: inboxId!, sender, envelope, signal })
+    return ended(await this.#inFlight.talk(deliveries, leaseToken, send))
   }
 
   /** Those without an inbox meet what they would meet at any other domain. */
@@ -246,7 +269,7 @@ export class Courier {
   }
 
   #mayBegin({ message, deliveries }: Job): Promise<boolean> {
-    return this.#gate.mayBegin({ accountId: message.account_id, facts: factsOf(message, deliveries[0]!) })
+    return this.#gate.mayBegin({ accountId: message.account_id, facts: factsOf(message, deliveries) })
   }
 
   async #release(deliveries: readonly Claimed[], leaseToken: string): Promise<void> {
@@ -274,19 +297,3 @@ export class Courier {
 const NOT_ASCII = /[^ -~]/
 
 const onEnvelope = ({ n, envelope }: Claimed): OnEnvelope => (envelope === undefined ? { n } : { envelope })
-
-const attemptedOn = ({ attempts, accepted_at, recipient }: Claimed): Attempt => ({
-  attempt: attempts,
-  acceptedAt: accepted_at,
-  recipient,
-})
-
-const factsOf = (message: MessageToSend, { recipient_domain }: Claimed): PauseFacts => ({
-  tenantId: message.tenant_id,
-  senderDomain: message.sender_domain,
-  sender: message.sender,
-  credentialId: message.credential_id,
-  apiKeyId: message.api_key_id,
-  tags: message.tags,
-  recipientDomain: recipient_domain,
-})

@@ -1,15 +1,16 @@
 // How attempts end, recipient by recipient.
 import type { SendResult } from '../../smtp/client/outcome.ts'
 import type { Claimed } from '../queue/attempts.ts'
+import type { Cancelled } from '../relay/relays.ts'
 import { simulate } from './simulator.ts'
 
 /** How an attempt ended for one recipient. */
 export interface End {
-  outcome: SendResult
+  outcome: SendResult | Cancelled
   complains: boolean
 }
 
-export const ended = (outcomes: readonly SendResult[]): End[] =>
+export const ended = (outcomes: readonly (SendResult | Cancelled)[]): End[] =>
   outcomes.map(outcome => ({ outcome, complains: false }))
 
 export function simulated(deliveries: readonly Claimed[], mayBegin: boolean): End[] {

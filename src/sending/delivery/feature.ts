@@ -3,13 +3,16 @@ import { SigningKeys } from '../../identity/domains/signing-keys.ts'
 import { DRAIN_MS_MAX, type Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import { Transport } from '../../smtp/client/transport.ts'
+import { RelayMail } from '../relay/relay-mail.ts'
+import type { Relays } from '../relay/relays.ts'
 import { Courier } from './courier.ts'
 import type { LocalInboxes } from './local.ts'
 import { deliveryLoops } from './loops.ts'
 
-export function feature(world: World, { inboxes }: { inboxes: LocalInboxes }): Feature {
+export function feature(world: World, { inboxes, relays }: { inboxes: LocalInboxes; relays: Relays }): Feature {
   const transport = openTransport(world)
-  const courier = new Courier(world, { transport, inboxes, keys: new SigningKeys(world) })
+  const relay = new RelayMail(relays, transport, world.clock)
+  const courier = new Courier(world, { transport, inboxes, relay, keys: new SigningKeys(world) })
   return {
     loops: deliveryLoops(courier),
     close: async () => {

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import type { LoadShedder } from '../../platform/work/load-shedder.ts'
 import { Nap } from '../../platform/work/nap.ts'
 import { Throttle } from '../../platform/work/throttle.ts'
-import type { Claimed } from '../queue/attempts.ts'
+import { destinationOf, type Claimed } from '../queue/attempts.ts'
 import type { Key } from '../queue/keys.ts'
 import type { AttemptLease } from '../queue/leases.ts'
 
@@ -29,7 +29,7 @@ export class InFlight {
   /** Null once the mail is on its way back to the queue: that lease must not be taken again. */
   readonly #leases = new Map<string, AttemptLease | null>()
   /** When the conversation about it began, by the same key; the oldest first. */
-  readonly #talking = new Map<string, { domain: string; since: number }>()
+  readonly #talking = new Map<string, { destination: string; since: number }>()
   readonly #load: LoadShedder
   #idle = 0
   readonly #nap = new Nap()
@@ -50,14 +50,14 @@ export class InFlight {
   begin(claimed: readonly Claimed[], leaseToken: string): void {
     for (const delivery of claimed) {
       this.#leases.set(keyOf(delivery, leaseToken), leaseOf(delivery, leaseToken))
-      this.destinations.begin(delivery.recipient_domain, 1)
+      this.destinations.begin(destinationOf(delivery), 1)
     }
   }
 
   end(deliveries: readonly Claimed[], leaseToken: string): void {
     for (const delivery of deliveries) {
       if (!this.#leases.delete(keyOf(delivery, leaseToken))) continue
-      this.destinations.end(delivery.recipient_domain, 1)
+      this.destinations.end(destinationOf(delivery), 1)
     }
     this.#nap.end()
   }
@@ -74,7 +74,7 @@ export class InFlight {
   async talk<T>(deliveries: readonly Claimed[], leaseToken: string, conversation: () => Promise<T>): Promise<T> {
     const since = performance.now()
     for (const delivery of deliveries) {
-      this.#talking.set(keyOf(delivery, leaseToken), { domain: delivery.recipient_domain, since })
+      this.#talking.set(keyOf(delivery, leaseToken), { destination: destinationOf(delivery), since })
     }
     this.#nap.end()
     try {
@@ -124,9 +124,9 @@ export class InFlight {
 
   #markSlow(): void {
     const before = performance.now() - SLOW_MS
-    for (const { domain, since } of this.#talking.values()) {
+    for (const { destination, since } of this.#talking.values()) {
       if (since > before) return
-      this.destinations.markSlow(domain)
+      this.destinations.markSlow(destination)
     }
   }
 }

@@ -17,6 +17,8 @@ export interface MessageToSend {
   needs_smtputf8: boolean
   has_unsubscribe: boolean
   require_tls: boolean
+  /** The inbox through whose provider it leaves; null for mail that is delivered to its receivers. */
+  relay_inbox_id: string | null
   /** Null when it is large: fetched when its turn comes. */
   source: Buffer | null
 }
@@ -26,6 +28,7 @@ export const listMessagesToSend = (db: Db, ids: readonly string[], bodyBytesMax:
   db.many<MessageToSend>(prepared`
     select m.id, m.account_id, m.tenant_id, m.api_key_id, m.credential_id, m.domain_id, m.sender, m.sender_domain, m.tags,
       m.size, m.is_sandbox, m.needs_smtputf8, m.has_unsubscribe, a.require_outbound_tls as require_tls,
+      m.relay_inbox_id,
       case when m.size <= ${bodyBytesMax} and not m.is_sandbox then b.source end as source
     from messages m join accounts a on a.id = m.account_id left join message_bodies b on b.message_id = m.id
     where m.id = any(${ids}::uuid[])`)

@@ -1,6 +1,7 @@
 // Who shares an SMTP transaction. Each recipient has one of its own, so that its return path is its own and nobody can report
 // on another. Only a crowd at one destination shares.
 import { randomInt } from 'node:crypto'
+import type { PauseFacts } from '../../control/suspensions/scopes.ts'
 import type { Claimed } from '../queue/attempts.ts'
 import type { MessageToSend } from './queries.ts'
 
@@ -11,10 +12,16 @@ const TOGETHER_MAX = 100
 /** Fits a column of 32 bits with a sign, and the return path. */
 const ENVELOPE_MAX = 2 ** 31
 
+/** Recipients of one message that may share a transaction: at one destination, or through one provider. */
+export const groupOf = ({ message_id, recipient_domain, relay_inbox_id }: Claimed): string =>
+  `${message_id} ${relay_inbox_id === null ? recipient_domain : ''}`
+
 /** The recipients of one message at one destination, divided into transactions. */
 export function transactionsOf(message: MessageToSend, deliveries: readonly Claimed[]): Claimed[][] {
   // Nothing of a sandbox goes out.
   if (message.is_sandbox) return [[...deliveries]]
+  // Their return path is the sender's mailbox, and what it gets back is filed there.
+  if (message.relay_inbox_id !== null) return [[...deliveries]]
   // Each recipient has a source of its own where it holds a personal link.
   if (message.has_unsubscribe || deliveries.length <= ALONE_MAX) return deliveries.map(delivery => [delivery])
   const count = Math.ceil(deliveries.length / TOGETHER_MAX)
@@ -24,3 +31,15 @@ export function transactionsOf(message: MessageToSend, deliveries: readonly Clai
     return deliveries.slice(at * size, (at + 1) * size).map(delivery => ({ ...delivery, envelope }))
   })
 }
+
+/** What pauses may ask about a transaction, for each domain in it. */
+export const factsOf = (message: MessageToSend, deliveries: readonly Claimed[]): PauseFacts[] =>
+  [...new Set(deliveries.map(({ recipient_domain }) => recipient_domain))].map(recipientDomain => ({
+    tenantId: message.tenant_id,
+    senderDomain: message.sender_domain,
+    sender: message.sender,
+    credentialId: message.credential_id,
+    apiKeyId: message.api_key_id,
+    tags: message.tags,
+    recipientDomain,
+  }))

@@ -3,21 +3,30 @@
 import { classifyReply, type BounceClass } from '../../mail/reports/bounce-classes.ts'
 import type { SmtpReply } from '../../mail/reports/smtp-reply.ts'
 import type { Outcome, Phase } from '../../smtp/client/outcome.ts'
-import type { Verdict } from '../queue/attempts.ts'
+import type { Claimed, Verdict } from '../queue/attempts.ts'
+import type { Cancelled } from '../relay/relays.ts'
 import { isTooOld, retryDelayAfter } from './schedule.ts'
 
-export interface Attempted {
+interface Attempted {
   attempt: number
   acceptedAt: Date
   recipient: string
 }
+
+export const attemptedOn = ({ attempts, accepted_at, recipient }: Claimed): Attempted => ({
+  attempt: attempts,
+  acceptedAt: accepted_at,
+  recipient,
+})
 
 /** Responses are kept for people; a hostile server's megabytes are not. Half a character would not be stored. */
 const RESPONSE_CHARS_MAX = 500
 
 export const clip = (text: string): string => text.slice(0, RESPONSE_CHARS_MAX).toWellFormed()
 
-export function verdictOf(outcome: Outcome, { attempt, acceptedAt, recipient }: Attempted, now: Date): Verdict {
+export function verdictOf(outcome: Outcome | Cancelled, attempted: Attempted, now: Date): Verdict {
+  const { attempt, acceptedAt, recipient } = attempted
+  if (outcome.kind === 'cancelled') return cancelled(outcome.reason)
   const reply = replyOf(outcome)
   const facts = {
     dueAt: null,
@@ -43,6 +52,18 @@ export function verdictOf(outcome: Outcome, { attempt, acceptedAt, recipient }: 
     }
   }
 }
+
+/** The reason is ours and no server's. */
+const cancelled = (reason: string): Verdict => ({
+  status: 'cancelled',
+  dueAt: null,
+  smtpCode: null,
+  enhancedCode: null,
+  response: reason,
+  mxHost: null,
+  bounceType: null,
+  data: { reason },
+})
 
 function classOf(
   outcome: Exclude<Outcome, { kind: 'delivered' }>,

@@ -12,7 +12,8 @@ import type { World } from '../../platform/world.ts'
 
 interface Waiting {
   accountId: string
-  facts: PauseFacts
+  /** Several where recipients of several domains share the attempt: it begins when no pause matches any of them. */
+  facts: readonly PauseFacts[]
 }
 
 interface Asking extends Waiting {
@@ -31,7 +32,10 @@ export class PauseGate {
           const accounts = [...new Set(asking.map(each => each.accountId))].toSorted()
           await lockAccountsShared(tx, accounts)
           const pauses = new PausesByAccount(await activePauses(tx, accounts))
-          for (const { accountId, facts, answer } of asking) answer(!pauses.of(accountId)?.broadest(facts))
+          for (const { accountId, facts, answer } of asking) {
+            const index = pauses.of(accountId)
+            answer(!facts.some(each => index?.broadest(each)))
+          }
           await sockets()
         })
         return asking.map(() => undefined)

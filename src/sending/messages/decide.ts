@@ -52,7 +52,7 @@ export function decide(submission: Submission, known: Known, now: Date): Decisio
   const tenant = known.tenants.get(submission.tenantId)
   if (!tenant || tenant.account_id !== submission.accountId) return refused(notFound('tenant'))
   if (tenant.status === 'disabled') return refused(tenantDisabled())
-  const domainId = known.domains.get(`${submission.tenantId} ${submission.senderDomain}`) ?? null
+  const domainId = isRelayed(submission) ? null : domainOf(submission, known)
   const invalid = validationRefusal(submission, tenant, domainId)
   if (invalid) return refused(invalid)
   const earlier = submission.idempotency && known.keys.get(`${submission.tenantId} ${submission.idempotency.key}`)
@@ -80,6 +80,15 @@ export function decide(submission: Submission, known: Known, now: Date): Decisio
 const firstRankOf = ({ rank, head }: TenantRow, now: Date): number =>
   Math.max(rank.getTime(), Math.min(now.getTime(), head?.getTime() ?? Infinity))
 
+const domainOf = ({ tenantId, senderDomain }: Submission, { domains }: Known): string | null =>
+  domains.get(`${tenantId} ${senderDomain}`) ?? null
+
+const isRelayed = ({ relayInboxId }: Submission): boolean => (relayInboxId ?? null) !== null
+
+/** Nothing of a sandbox leaves, through whomever. */
+const relayOf = ({ relayInboxId }: Submission, isSandbox: boolean): { relay_inbox_id?: string } =>
+  relayInboxId && !isSandbox ? { relay_inbox_id: relayInboxId } : {}
+
 const refused = (refusal: Error, events: EventDraft[] = []): Decision => ({ kind: 'refused', refusal, events })
 
 export const recipientsMaxOf = (tenant: Pick<TenantRow, 'max_recipients_per_message'>): number =>
@@ -91,7 +100,7 @@ export const tooManyRecipients = (max: number): Refusal =>
 function validationRefusal(submission: Submission, tenant: TenantRow, domainId: string | null): Refusal | null {
   const recipientsMax = recipientsMaxOf(tenant)
   if (submission.recipients.length > recipientsMax) return tooManyRecipients(recipientsMax)
-  if (domainId === null && !tenant.sandbox) {
+  if (domainId === null && !tenant.sandbox && !isRelayed(submission)) {
     return refuse('domain_not_verified', `The domain ${submission.senderDomain} is not verified for this tenant.`)
   }
   return null
@@ -175,13 +184,14 @@ function takeKey({ tenantId, idempotency }: Submission, response: SendResponse, 
 const NO_DATA = {}
 
 /** Each recipient's place: suppressed, held or queued, with its events. */
-function place(submission: Submission, { wanted, firstRank, known }: Circumstances) {
+function place(submission: Submission, { tenant, wanted, firstRank, known }: Circumstances) {
   const { messageId, accountId, tenantId } = submission
   const pauseOf = known.pauses.of(accountId)?.ofMessage(submission)
   const response: SendResponse = { message_id: messageId, queued: 0, held: 0, suppressed: 0, duplicate: false }
   const events: EventDraft[] = []
   const deliveries: DeliveryRow[] = []
   const queue: QueueRow[] = []
+  const relay = relayOf(submission, tenant.sandbox)
   const heldData = new Map<string, { suspension_id: string; scope: string }>()
   submission.recipients.forEach((recipient, n) => {
     const isWanted = wanted.has(recipient)
@@ -208,6 +218,7 @@ function place(submission: Submission, { wanted, firstRank, known }: Circumstanc
       status: pause ? 'held' : 'queued',
       rank: new Date(firstRank + queue.length * RANK_STEP_MS),
       suspension_id: pause?.id ?? null,
+      ...relay,
     })
   })
   return { response, events, deliveries, queue }
@@ -232,6 +243,7 @@ const messageRow = (submission: Submission, domainId: string | null, isSandbox: 
   is_sandbox: isSandbox,
   needs_smtputf8: submission.needsSmtputf8,
   has_unsubscribe: submission.hasUnsubscribe,
+  ...relayOf(submission, isSandbox),
   created_at: timeOfId(submission.messageId),
 })
 

@@ -199,6 +199,8 @@ export interface MessageRow {
   is_sandbox: boolean
   needs_smtputf8: boolean
   has_unsubscribe: boolean
+  /** The inbox through whose provider it leaves. */
+  relay_inbox_id?: string
   /** The time in the id: lists filter by the one and show the other. */
   created_at: Date
 }
@@ -207,13 +209,13 @@ export const insertMessages = (tx: Tx, rows: readonly MessageRow[]): void =>
   tx.send(prepared`
     insert into messages (id, account_id, tenant_id, api_key_id, credential_id, domain_id, sender, sender_domain,
       from_header, subject, rfc_message_id, tags, metadata, size, recipients, is_sandbox, needs_smtputf8, has_unsubscribe,
-      created_at)
+      relay_inbox_id, created_at)
     select id, account_id, tenant_id, api_key_id, credential_id, domain_id, sender, sender_domain, from_header, subject,
-      rfc_message_id, tags, metadata, size, recipients, is_sandbox, needs_smtputf8, has_unsubscribe, created_at
+      rfc_message_id, tags, metadata, size, recipients, is_sandbox, needs_smtputf8, has_unsubscribe, relay_inbox_id, created_at
     from json_to_recordset(${JSON.stringify(rows)}::json) as m (id uuid, account_id uuid, tenant_id uuid, api_key_id uuid,
       credential_id uuid, domain_id uuid, sender text, sender_domain text, from_header text, subject text,
       rfc_message_id text, tags jsonb, metadata jsonb, size integer, recipients integer, is_sandbox boolean,
-      needs_smtputf8 boolean, has_unsubscribe boolean, created_at timestamptz)`)
+      needs_smtputf8 boolean, has_unsubscribe boolean, relay_inbox_id uuid, created_at timestamptz)`)
 
 /** One bound value per body: an array of them would travel as text, twice as long and parsed byte by byte. */
 export const insertBodies = (tx: Tx, bodies: readonly { messageId: string; source: Buffer }[]): void => {

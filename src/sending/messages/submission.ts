@@ -34,6 +34,11 @@ export interface Submission {
   hasUnsubscribe: boolean
   idempotency: { key: string; bodyHash: Buffer } | null
   by: Actor
+  /**
+   * The inbox through whose provider it leaves, unsigned and with the sender as return path. The grant of the mailbox is the
+   * proof that the sender may be used.
+   */
+  relayInboxId?: string | null
   /** Rows of its door that are stored with it. */
   companion?: Companion
 }

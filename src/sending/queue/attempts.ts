@@ -1,7 +1,7 @@
 // The SQL of attempts: claiming, recording outcomes, giving back what is not attempted. The lease is the fence.
 import type { Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
-import { prepared, sql } from '../../platform/db/sql.ts'
+import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { isOurs, isSameRow, keyColumns, type DeliveryKey, type Key, type Lease } from './keys.ts'
 
 export interface Claimed extends Key {
@@ -13,7 +13,13 @@ export interface Claimed extends Key {
   envelope?: number
   /** A worker died holding it. */
   is_suspect: boolean
+  /** The inbox through whose provider it leaves; null for mail that is delivered to its receiver. */
+  relay_inbox_id: string | null
 }
+
+/** Where it is sent to, as far as one that is slow or full keeps others waiting. */
+export const destinationOf = ({ relay_inbox_id, recipient_domain }: Claimed): string =>
+  relay_inbox_id ?? recipient_domain
 
 interface Claim {
   holderId: string
@@ -22,32 +28,56 @@ interface Claim {
   limit: number
 }
 
+const leased = ({ holderId, leaseToken, leaseUntil }: Claim, now: Date): Sql =>
+  sql`status = 'sending', holder_id = ${holderId}, lease_token = ${leaseToken}, lease_until = ${leaseUntil},
+      is_begun = false, attempts = attempts + 1, updated_at = ${now}`
+
+const claimed = sql`q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.recipient_domain, q.attempts, q.accepted_at,
+      q.is_suspect, q.relay_inbox_id`
+
 /**
  * What is next in rank and what is due again, in turns, leased to this worker. Skips rows that other workers are taking.
  */
-export const claimDue = (tx: Tx, { holderId, leaseToken, leaseUntil, limit }: Claim): Promise<Claimed[]> =>
+export const claimDue = (tx: Tx, claim: Claim): Promise<Claimed[]> =>
   tx.many<Claimed>(prepared`
     with fresh as (
       select account_id, tenant_id, message_id, n from queue where status = 'queued' and due_at is null
-      order by rank limit ${limit} for update skip locked
+      order by rank limit ${claim.limit} for update skip locked
     ), again as (
       select account_id, tenant_id, message_id, n from queue
       where status in ('queued', 'deferred') and due_at <= ${tx.now}
-      order by due_at limit ${limit} for update skip locked
+      order by due_at limit ${claim.limit} for update skip locked
     )
     update queue q
-    set status = 'sending', holder_id = ${holderId}, lease_token = ${leaseToken}, lease_until = ${leaseUntil},
-      is_begun = false, attempts = attempts + 1, updated_at = ${tx.now}
+    set ${leased(claim, tx.now)}
     from (
       select * from (
         select *, row_number() over () as turn from fresh union all select *, row_number() over () from again
-      ) due order by turn limit ${limit}
+      ) due order by turn limit ${claim.limit}
     ) o
     where ${isSameRow}
-    returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.recipient_domain, q.attempts, q.accepted_at,
-      q.is_suspect`)
+    returning ${claimed}`)
 
-export type FinalStatus = 'delivered' | 'bounced' | 'blocked' | 'expired'
+/**
+ * The other recipients of messages that leave through a provider, as far as they are due: each transaction there makes one
+ * more copy among what was sent, so all of them share one.
+ */
+export const claimSiblings = (tx: Tx, claim: Claim, first: readonly Claimed[]): Promise<Claimed[]> =>
+  tx.many<Claimed>(prepared`
+    update queue q
+    set ${leased(claim, tx.now)}
+    from (
+      select q.account_id, q.tenant_id, q.message_id, q.n
+      from unnest(${bareArray(first.map(each => each.relay_inbox_id!))}::uuid[],
+        ${bareArray(first.map(each => each.message_id))}::uuid[]) as w (relay_inbox_id, message_id)
+      join queue q on q.relay_inbox_id = w.relay_inbox_id and q.message_id = w.message_id
+      where q.status in ('queued', 'deferred') and (q.due_at is null or q.due_at <= ${tx.now})
+      order by q.message_id, q.n limit ${claim.limit} for update of q skip locked
+    ) o
+    where ${isSameRow}
+    returning ${claimed}`)
+
+export type FinalStatus = 'delivered' | 'bounced' | 'blocked' | 'expired' | 'cancelled'
 
 /** What an attempt came to. */
 export interface Verdict {

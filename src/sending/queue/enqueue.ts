@@ -35,13 +35,16 @@ export interface QueueRow {
   status: 'queued' | 'held'
   rank: Date
   suspension_id: string | null
+  /** The inbox through whose provider it leaves. */
+  relay_inbox_id?: string
 }
 
 const insertQueue = (tx: Tx, rows: readonly QueueRow[]): void =>
   tx.send(prepared`
     insert into queue (message_id, n, account_id, tenant_id, recipient, recipient_domain, status, rank, suspension_id,
-      held_at, accepted_at, updated_at)
-    select message_id, n, account_id, tenant_id, recipient, recipient_domain, status, rank, suspension_id,
+      relay_inbox_id, held_at, accepted_at, updated_at)
+    select message_id, n, account_id, tenant_id, recipient, recipient_domain, status, rank, suspension_id, relay_inbox_id,
       case status when 'held' then ${tx.now}::timestamptz end, ${tx.now}, ${tx.now}
     from json_to_recordset(${JSON.stringify(rows)}::json) as q (message_id uuid, n integer, account_id uuid,
-      tenant_id uuid, recipient text, recipient_domain text, status text, rank timestamptz, suspension_id uuid)`)
+      tenant_id uuid, recipient text, recipient_domain text, status text, rank timestamptz, suspension_id uuid,
+      relay_inbox_id uuid)`)

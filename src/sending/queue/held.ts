@@ -177,6 +177,13 @@ export const lockSetAsideOverdue = (tx: Tx, limit: number): Promise<QueuedRow[]>
       and q.held_at < ${tx.now}::timestamptz - a.hold_ttl_seconds * interval '1 second'
     limit ${limit} for update of q skip locked`)
 
+/** What waits to leave through the provider of an inbox. Rows that a worker is taking are left out. */
+export const lockRelayed = (tx: Tx, inboxId: string, limit: number): Promise<QueuedRow[]> =>
+  tx.many<QueuedRow>(sql`
+    select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue
+    where relay_inbox_id = ${inboxId} and status in ('queued', 'deferred')
+    order by message_id, n limit ${limit} for update skip locked`)
+
 const keysOf = (rows: readonly Key[]): Sql =>
   sql`${bareArray(rows.map(row => row.account_id))}::uuid[], ${bareArray(rows.map(row => row.tenant_id))}::uuid[],
     ${bareArray(rows.map(row => row.message_id))}::uuid[], ${bareArray(rows.map(row => row.n))}::integer[]`

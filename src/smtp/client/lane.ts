@@ -31,9 +31,11 @@ export interface Lane {
   /** How many connections the host has lately been willing to take. */
   ceiling: number
   ceilingUntil: number
+  /** More are not opened, whatever it is willing to take. */
+  connectionsMax: number
 }
 
-export const newLane = (key: string, host: string): Lane => ({
+export const newLane = ({ key, host, connectionsMax = Infinity }: Hop): Lane => ({
   key,
   host,
   open: new Set(),
@@ -42,6 +44,7 @@ export const newLane = (key: string, host: string): Lane => ({
   waiting: [],
   ceiling: 0,
   ceilingUntil: 0,
+  connectionsMax,
 })
 
 export const countOf = ({ open, opening }: Lane): number => open.size + opening

@@ -17,9 +17,16 @@ export interface Hop {
   port: number
   /** Named by the operator: private addresses are allowed, and no policy of the domain applies. */
   isStatic: boolean
-  auth: SmtpRoute['auth']
+  auth: Login | null
   preference: number
+  /** TLS from the first byte on, where it is not offered by STARTTLS. */
+  isImplicitTls?: boolean
+  /** Where it takes fewer connections than other hosts do. */
+  connectionsMax?: number
 }
+
+/** With a password, or with a token of OAuth. */
+export type Login = { user: string; pass: string } | { user: string; accessToken: string }
 
 type Route =
   /** `mustVerify`: the domain demands valid certificates (MTA-STS). */

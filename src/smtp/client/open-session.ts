@@ -4,12 +4,12 @@ import { isIP } from 'node:net'
 import { rootCertificates, type ConnectionOptions } from 'node:tls'
 import { formatReply, parseReply } from '../../mail/reports/smtp-reply.ts'
 import type { Clock } from '../../platform/clock.ts'
-import type { SmtpRoute } from '../../platform/config.ts'
 import { isLoopback } from '../../platform/net/address-guard.ts'
 import { Connection } from './connection.ts'
 import { isVouchedFor, presentedChain } from './dane.ts'
 import { readExtensions } from './extensions.ts'
-import { Failure, type Phase, type Timeouts } from './outcome.ts'
+import type { Login } from './next-hops.ts'
+import { TOKEN_REFUSED, Failure, type Phase, type Timeouts } from './outcome.ts'
 import type { RawReply } from './reply-reader.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
@@ -18,7 +18,8 @@ interface SessionTarget {
   port: number
   addresses: readonly string[]
   policy: TlsPolicy
-  auth: SmtpRoute['auth']
+  auth: Login | null
+  isImplicitTls?: boolean
   /** Asked about the address that the socket is really connected to. */
   mayConnect: (address: string) => boolean
   onConnectFailed: (address: string, failure: Failure) => void
@@ -79,6 +80,7 @@ async function converse(
         isPermanent: true,
       })
     }
+    if (target.isImplicitTls) await secure(connection, target, settings)
     accept(await connection.read('greeting', settings.timeouts.greetingMs), 'greeting')
     await greet(connection, settings)
     if (mayEncrypt) await encrypt(connection, target, settings)
@@ -105,13 +107,19 @@ async function greet(connection: Connection, { helloName, timeouts }: SessionSet
 }
 
 async function encrypt(connection: Connection, target: SessionTarget, settings: SessionSettings): Promise<void> {
-  if (!connection.extensions.startTls) return
+  if (connection.isTls || !connection.extensions.startTls) return
   const { timeouts } = settings
   const answer = await ask(connection, 'STARTTLS', 'tls', timeouts)
   // 454: not just now (RFC 3207 §4). The connection stays as it was, which is enough unless encryption is required.
   if (answer.code !== 220) return
+  await secure(connection, target, settings)
+  // What was said before encryption is forgotten and asked again (RFC 3207 §4.2).
+  await greet(connection, settings)
+}
+
+async function secure(connection: Connection, target: SessionTarget, settings: SessionSettings): Promise<void> {
   try {
-    const socket = await connection.secure(tlsOptions(target, settings), timeouts.commandMs)
+    const socket = await connection.secure(tlsOptions(target, settings), settings.timeouts.commandMs)
     if (target.policy.kind === 'dane') {
       const chain = presentedChain(socket.getPeerCertificate(true))
       if (!isVouchedFor(target.policy.records, { chain, host: target.host, now: settings.clock.now() })) {
@@ -121,8 +129,6 @@ async function encrypt(connection: Connection, target: SessionTarget, settings: 
   } catch (failure) {
     throw new HandshakeFailure({ phase: 'tls', reason: failure instanceof Error ? failure.message : 'failed in TLS' })
   }
-  // What was said before encryption is forgotten and asked again (RFC 3207 §4.2).
-  await greet(connection, settings)
 }
 
 function tlsOptions({ host, policy }: SessionTarget, { trusted }: SessionSettings): ConnectionOptions {
@@ -132,30 +138,36 @@ function tlsOptions({ host, policy }: SessionTarget, { trusted }: SessionSetting
   return options
 }
 
-async function authenticate(
-  connection: Connection,
-  { user, pass }: NonNullable<SmtpRoute['auth']>,
-  { timeouts }: SessionSettings,
-): Promise<void> {
+async function authenticate(connection: Connection, login: Login, { timeouts }: SessionSettings): Promise<void> {
   if (!connection.isTls && !isLoopback(connection.remoteAddress)) {
     throw new Failure({ phase: 'auth', reason: 'offers no encryption, and our password is not sent in clear text' })
   }
-  const { auth } = connection.extensions
-  if (!auth.includes('PLAIN') && !auth.includes('LOGIN')) {
-    throw new Failure({ phase: 'auth', reason: 'offers neither AUTH PLAIN nor AUTH LOGIN' })
-  }
-  const base64 = (text: string): string => Buffer.from(text).toString('base64')
-  // RFC 4616, RFC 4954; LOGIN was never more than a draft and is still all that some relays know.
-  const steps = auth.includes('PLAIN')
-    ? [`AUTH PLAIN ${base64(`\0${user}\0${pass}`)}`]
-    : ['AUTH LOGIN', base64(user), base64(pass)]
+  const steps = stepsOf(login, connection.extensions.auth)
   for (const [index, step] of steps.entries()) {
     const reply = await ask(connection, step, 'auth', timeouts)
     const isLast = index === steps.length - 1
     if (isLast ? reply.code === 235 : reply.code === 334) continue
-    // Not a refusal of the mail: the operator's password is wrong, and no one's message may bounce for that.
-    throw new Failure({ phase: 'auth', reason: `refused our credentials: ${formatReply(parseReply(reply.text))}` })
+    // Why a token is refused stands in a challenge, which is answered with an empty line (RFC 7628 §3.2.3).
+    const isChallenge = 'accessToken' in login && reply.code === 334
+    const final = isChallenge ? await ask(connection, '', 'auth', timeouts) : reply
+    // Not a refusal of the mail: the login is wrong, and no one's message may bounce for that.
+    const isTokenRefused = 'accessToken' in login && final.code >= 500
+    const reason = `refused our credentials: ${formatReply(parseReply(final.text))}`
+    throw new Failure({ phase: 'auth', reason, ...(isTokenRefused && { code: TOKEN_REFUSED }) })
   }
+}
+
+/** Of the command: RFC 4616, RFC 4954; LOGIN was never more than a draft and is still all that some relays know. */
+function stepsOf(login: Login, offered: readonly string[]): string[] {
+  const base64 = (text: string): string => Buffer.from(text).toString('base64')
+  const { user } = login
+  if ('accessToken' in login) {
+    if (!offered.includes('XOAUTH2')) throw new Failure({ phase: 'auth', reason: 'does not offer AUTH XOAUTH2' })
+    return [`AUTH XOAUTH2 ${base64(`user=${user}\u0001auth=Bearer ${login.accessToken}\u0001\u0001`)}`]
+  }
+  if (offered.includes('PLAIN')) return [`AUTH PLAIN ${base64(`\0${user}\0${login.pass}`)}`]
+  if (offered.includes('LOGIN')) return ['AUTH LOGIN', base64(user), base64(login.pass)]
+  throw new Failure({ phase: 'auth', reason: 'offers neither AUTH PLAIN nor AUTH LOGIN' })
 }
 
 async function ask(connection: Connection, command: string, phase: Phase, timeouts: Timeouts): Promise<RawReply> {

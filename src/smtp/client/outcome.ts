@@ -79,6 +79,9 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   closeMs: 20_000,
 }
 
+/** The code of a fault where a server refused the token that we logged in with (RFC 4954 §6). */
+export const TOKEN_REFUSED = '5.7.8'
+
 interface FailureDetails {
   phase: Phase
   reason: string

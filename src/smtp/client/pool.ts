@@ -238,18 +238,19 @@ export class Pool {
   }
 
   /** From half full on, the fuller the house the fewer each gets: hosts that hang must leave room for one that does not. */
-  #limitOf({ ceiling, ceilingUntil }: Lane): number {
-    const { perHostMax, totalMax } = this.#options
+  #limitOf({ ceiling, ceilingUntil, connectionsMax }: Lane): number {
+    const { totalMax } = this.#options
+    const perHostMax = Math.min(this.#options.perHostMax, connectionsMax)
     const free = (totalMax - this.#total) / totalMax
     const limit = Math.min(perHostMax, Math.max(1, Math.ceil(perHostMax * 2 * free)))
     return ceilingUntil > this.#now() ? Math.min(ceiling, limit) : limit
   }
 
-  #laneOf({ key, host }: Hop): Lane {
-    const existing = this.#lanes.get(key)
+  #laneOf(hop: Hop): Lane {
+    const existing = this.#lanes.get(hop.key)
     if (existing) return existing
-    const lane = newLane(key, host)
-    this.#lanes.set(key, lane)
+    const lane = newLane(hop)
+    this.#lanes.set(hop.key, lane)
     return lane
   }
 

@@ -26,6 +26,7 @@ import {
 } from './outcome.ts'
 import { Penalties } from './penalties.ts'
 import { Pool } from './pool.ts'
+import { inParts, isTooMany, isTurnedAway, toAll, type MaybeGated } from './send-results.ts'
 import { TlsPolicies } from './tls-policies.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 import { STALE, transact } from './transaction.ts'
@@ -64,8 +65,6 @@ const MESSAGES_PER_CONNECTION_MAX = 100
 const IDLE_MS = 5_000
 /** Messages that wait here cannot be put in another order any more. */
 const LINE_MS = 5_000
-/** What every receiver must take (RFC 5321 §4.5.3.1.8); more than that goes in several transactions. */
-const RECIPIENTS_PER_TRANSACTION_MAX = 100
 /** Of a host with many addresses, so many of each family are tried. */
 const ADDRESSES_PER_FAMILY_MAX = 2
 
@@ -123,9 +122,17 @@ export class Transport {
     return this.#send(domain, envelope, signal)
   }
 
+  /** By way of a server that the sender has an account at: recipients of all domains share a transaction. */
+  sendThrough(relay: Relay, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]> {
+    const { security, user, accessToken, ...server } = relay
+    const auth = { user, accessToken }
+    const hop: Hop = { ...server, isStatic: true, auth, preference: 0, isImplicitTls: security === 'implicit' }
+    const route = { hops: [hop], mustVerify: security !== 'clear' }
+    return inParts(envelope, part => this.#deliverBy(route, part, signal))
+  }
+
   #send(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
-    const isOneTransaction = envelope.recipients.length <= RECIPIENTS_PER_TRANSACTION_MAX
-    return isOneTransaction ? this.#deliver(domain, envelope, signal) : this.#deliverInParts(domain, envelope, signal)
+    return inParts(envelope, part => this.#deliver(domain, part, signal))
   }
 
   connectionsByHost(): Map<string, number> {
@@ -143,19 +150,15 @@ export class Transport {
     clearTimeout(timer)
   }
 
-  async #deliverInParts(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
-    const outcomes: SendResult[] = []
-    for (let start = 0; start < envelope.recipients.length; start += RECIPIENTS_PER_TRANSACTION_MAX) {
-      const recipients = envelope.recipients.slice(start, start + RECIPIENTS_PER_TRANSACTION_MAX)
-      for (const outcome of await this.#deliver(domain, { ...envelope, recipients }, signal)) outcomes.push(outcome)
-    }
-    return outcomes
-  }
-
   async #deliver(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
     signal?.throwIfAborted()
     const route = await this.#nextHops.routeFor(domain)
-    if (route.kind === 'none') return toAll(envelope, outcomeOf(route.failure, null))
+    return route.kind === 'none'
+      ? toAll(envelope, outcomeOf(route.failure, null))
+      : this.#deliverBy(route, envelope, signal)
+  }
+
+  async #deliverBy(route: Hops, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
     let failed: { failure: Failure; hop: Hop } | null = null
     let turnedAway: SendResult[] | null = null
     for (const hop of inOrder(route.hops, this.#penalties)) {
@@ -235,6 +238,7 @@ export class Transport {
       addresses: await this.#addressesOf(hop, mayReach, { isIpv4First: this.#penalties.has(ipv6Key) }),
       policy,
       auth: hop.auth,
+      isImplicitTls: hop.isImplicitTls ?? false,
       mayConnect: mayReach,
       onConnectFailed: (address: string) => {
         if (isIPv6(address)) this.#penalties.add(ipv6Key)
@@ -272,19 +276,17 @@ export class Transport {
   }
 }
 
-/** Without the question nothing is ever withheld. */
-type MaybeGated = Envelope & Partial<GatedEnvelope>
+type Hops = { hops: readonly Hop[]; mustVerify: boolean }
 
-/** Nothing was said about the message or its recipients. */
-const isTurnedAway = (result: SendResult): boolean =>
-  (result.kind === 'fault' && !result.isPermanent && result.phase !== 'content') ||
-  (result.kind === 'refused' && result.reply.code === 421 && result.phase !== 'content')
-
-const isTooMany = (result: SendResult): boolean =>
-  result.kind === 'refused' &&
-  result.phase === 'rcpt' &&
-  (/^[45]\.5\.3$/.test(result.reply.enhanced ?? '') || TOO_MANY.test(result.reply.text))
-
-const TOO_MANY = /too many recipients/i
-
-const toAll = <R extends SendResult>({ recipients }: Envelope, result: R): R[] => recipients.map(() => result)
+/** A server that takes mail from its own users to everybody. */
+export interface Relay {
+  /** Connections under the same key are interchangeable: they have the same login. */
+  key: string
+  host: string
+  port: number
+  /** `clear` is for a server on this machine. */
+  security: 'implicit' | 'starttls' | 'clear'
+  user: string
+  accessToken: string
+  connectionsMax: number
+}
