@@ -17,8 +17,8 @@ export async function recordGrantGone(
   if (!(await updateGrantGone(tx, { inboxId, generation, error }))) return
   await changeProvider(tx, inboxId, provider)
   raise(tx, {
-    kind: 'mailbox_reconnect_required',
-    severity: 'warning',
+    kind: 'mailbox_disconnected',
+    severity: 'critical',
     title: `The mailbox ${address} must be connected again: its provider has ended the grant.`,
     accountId,
     tenantId,

@@ -1,11 +1,10 @@
 // The way out of a connected mailbox: the SMTP server of its provider, with a token that is good now.
-import type { MailServer } from '../../platform/config-providers.ts'
 import type { World } from '../../platform/world.ts'
 import { DISCONNECTED, type Relays, type WayOut } from '../../sending/relay/relays.ts'
 import type { Relay } from '../../smtp/client/transport.ts'
-import { providersOf } from './providers.ts'
+import { providersOf, type Provider } from './providers.ts'
 import { findConnection } from './queries.ts'
-import { GrantGone, type AccessTokens } from './tokens.ts'
+import { GrantGone, type AccessTokens, type Grant } from './tokens.ts'
 
 /** Of one mailbox in one process. Microsoft takes three, and the person may have other programs. */
 const CONNECTIONS_MAX = 2
@@ -34,18 +33,25 @@ async function wayOut(
   const provider = providersOf(world.config)[connection.provider]
   if (!provider) return { kind: 'closed', reason: NOT_CONFIGURED }
   try {
-    const { address, accessToken, generation } = await tokens.current(inboxId)
-    if (address !== connection.address) return { kind: 'closed', reason: NO_TOKEN }
-    const key = `relay ${inboxId} ${generation}`
-    return { kind: 'open', relay: { ...serverOf(provider.smtp), key, user: address, accessToken } }
+    const grant = await tokens.current(inboxId)
+    if (grant.address !== connection.address) return { kind: 'closed', reason: NO_TOKEN }
+    return { kind: 'open', relay: relayOf(provider, inboxId, grant) }
   } catch (error) {
     return { kind: 'closed', reason: error instanceof GrantGone ? GRANT_GONE : NO_TOKEN }
   }
 }
 
-const serverOf = ({ host, port, secure }: MailServer): Omit<Relay, 'key' | 'user' | 'accessToken'> => ({
+const relayOf = (
+  { smtp: { host, port, secure } }: Provider,
+  inboxId: string,
+  { address, accessToken, generation }: Grant,
+): Relay => ({
+  // Under another grant the connections of this one serve no more.
+  key: `relay ${inboxId} ${generation}`,
   host,
   port,
   security: !secure ? 'clear' : STARTTLS_PORTS.has(port) ? 'starttls' : 'implicit',
+  user: address,
+  accessToken,
   connectionsMax: CONNECTIONS_MAX,
 })

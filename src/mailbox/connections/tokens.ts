@@ -29,7 +29,7 @@ const RETRY_MS_MAX = 300_000
 
 const by = system('access tokens')
 
-interface Grant {
+export interface Grant {
   provider: ProviderName
   address: string
   accessToken: string

@@ -6,7 +6,7 @@ import type { Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount } from '../../../test/support/factories.ts'
-import { claimDue, recordDeferred, recordFinal, type Decided, type Verdict } from './attempts.ts'
+import { claimDue, claimSiblings, recordDeferred, recordFinal, type Decided, type Verdict } from './attempts.ts'
 
 const VERDICT: Verdict = {
   status: 'delivered',
@@ -76,4 +76,39 @@ test('what is not under our lease is left alone', async () => {
     assert.deepEqual(await recordFinal(tx, [unclaimed]), [])
     assert.equal((await recordFinal(tx, [{ ...first!, lease_token: leaseToken, verdict: VERDICT }])).length, 1)
   })
+})
+
+test('the other recipients of a message that leaves through a provider are claimed with the first, as far as they are due', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const account = await anAccount({ sandbox: true, box })
+  const { db } = box.app.world
+  const relayId = crypto.randomUUID()
+  const send = async (): Promise<string> => {
+    const to = ['a@one.example', 'b@two.example', 'c@three.example', 'd@four.example', 'e@five.example']
+    const wanted = { tenant_id: account.tenant.id, from: 'a@b.test', to, text: 'x' }
+    return (await account.api.post('/v1/messages', wanted)).body.message_id
+  }
+  const [first, second] = [await send(), await send()]
+  const claimed = await db.transact(system('test'), async tx => {
+    await tx.run(sql`update queue set relay_inbox_id = ${relayId}`)
+    await tx.run(
+      sql`update queue set due_at = ${new Date(tx.now.getTime() + 60_000)} where recipient = 'c@three.example'`,
+    )
+    await tx.run(sql`update queue set status = 'held', held_at = ${tx.now} where recipient = 'd@four.example'`)
+    await tx.run(sql`update queue set status = 'deferred', due_at = ${tx.now} where recipient = 'e@five.example'`)
+    const leaseUntil = new Date(tx.now.getTime() + 30_000)
+    const claim = { holderId: crypto.randomUUID(), leaseToken: crypto.randomUUID(), leaseUntil, limit: 1 }
+    const due = await claimDue(tx, claim)
+    const siblings = await claimSiblings(tx, { ...claim, limit: 100 }, due)
+    assert.deepEqual(await claimSiblings(tx, { ...claim, limit: 100 }, due), [], 'they are claimed once')
+    return [...due, ...siblings]
+  })
+  const claimedId = claimed[0]!.message_id
+  assert.ok([first, second].includes(claimedId))
+  assert.ok(claimed.every(({ message_id, attempts }) => message_id === claimedId && attempts === 1))
+  assert.deepEqual(claimed.map(({ recipient }) => recipient).toSorted(), [
+    'a@one.example',
+    'b@two.example',
+    'e@five.example',
+  ])
 })
