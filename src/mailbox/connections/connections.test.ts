@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { aBox, theBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { anOAuthProvider, CLIENT_SECRET, type OAuthStandIn } from '../../../test/support/oauth.ts'
+import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 
 const CALLBACK = '/v1/inboxes/connect/callback'
@@ -123,6 +124,7 @@ test('a state is good once: replayed, forged, cut, unknown and missing ones answ
     assert.equal(reply.body.error.code, 'invalid_request')
   }
   assert.equal((await box.client().get(`${CALLBACK}?code=x`)).status, 400)
+  assert.equal((await box.client().get(`${CALLBACK}?code=x&state=${state}&state=${state}`)).status, 400)
   assert.equal((await box.client().get(`${CALLBACK}?code=x&state=${'x'.repeat(501)}`)).status, 400)
   assert.equal((await inboxOf(inboxId)).provider, 'native')
   const both = await Promise.all([box.client().get(CALLBACK + query), box.client().get(CALLBACK + query)])
@@ -242,6 +244,15 @@ test('a provider that cannot be asked to revoke does not keep the connection', a
   assert.equal(reply.status, 200)
   assert.equal(reply.body.provider, 'native')
   assert.ok(deaf.logLines.some(line => line.includes('a grant could not be revoked')))
+})
+
+test('a token that cannot be opened does not keep the connection either', async () => {
+  const { inboxId } = await connected()
+  await box.app.world.db.transact(system('test'), tx =>
+    tx.run(sql`update connections set refresh_token = 'v1.none.none' where inbox_id = ${inboxId}`),
+  )
+  assert.equal((await account.api.delete(`/v1/inboxes/${inboxId}/connect`)).status, 200)
+  assert.equal((await inboxOf(inboxId)).provider, 'native')
 })
 
 test('an inbox that is deleted between the halves is not connected, and the new grant is given back', async () => {

@@ -45,11 +45,16 @@ export async function endConnection(tx: Tx, inboxId: string): Promise<(Connectio
   return { ...connection, cancelled: await cancelRelayed(tx, inboxId) }
 }
 
-/** After the commit that ended it: whatever the provider does, the connection is gone. */
+/** After the commit that ended it: whatever happens to the grant, the connection is gone. */
 export async function revokeEnded(world: World, ended: ConnectionRow): Promise<void> {
   const { inbox_id: inboxId, generation, refresh_token: sealed } = ended
   if (sealed === null) return
-  await revokeGrant(world, ended, openToken(world.secrets, { inboxId, generation, kind: 'refresh' }, sealed))
+  try {
+    const token = openToken(world.secrets, { inboxId, generation, kind: 'refresh' }, sealed)
+    await revokeGrant(world, ended, token)
+  } catch (err) {
+    world.log.warn({ err, inbox_id: inboxId }, 'a grant could not be revoked')
+  }
 }
 
 /** Best effort. Not where another inbox mirrors the same mailbox: its grant would end as well. */

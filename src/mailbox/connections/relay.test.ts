@@ -265,7 +265,7 @@ test('a pause that comes before the transaction begins stops all of it, and hold
     sink.received.map(({ recipients }) => recipients),
     [['eve@two.example']],
   )
-  await account.api.post(`/v1/suspensions/${pause.body.id}/resume`, { held: 'purge' })
+  await account.api.post(`/v1/suspensions/${pause.body.id}/resume`, { action: 'purge' })
 })
 
 test('disconnecting cancels what waits, held mail too when it is released; new mail leaves from the inbox itself', async () => {
@@ -292,7 +292,7 @@ test('disconnecting cancels what waits, held mail too when it is released; new m
   const count = async (type: string) => (await eventsOf(held.message_id)).filter(event => event.type === type).length
   assert.equal(await count('cancelled'), 1)
   assert.equal(sink.received.length, 0)
-  const own = await compose(mailbox)
+  const own = await compose(mailbox, { to: [`${unique('bob')}@one.example`] })
   const { body } = await account.api.get(`/v1/messages/${own.message_id}`)
   assert.match(body.from, /sluice\.test>?$/)
 })

@@ -1,4 +1,5 @@
 // The way out of a connected mailbox: the SMTP server of its provider, with a token that is good now.
+import { isUnavailable } from '../../platform/db/errors.ts'
 import type { World } from '../../platform/world.ts'
 import { DISCONNECTED, type Relays, type WayOut } from '../../sending/relay/relays.ts'
 import type { Relay } from '../../smtp/client/transport.ts'
@@ -37,6 +38,7 @@ async function wayOut(
     if (grant.address !== connection.address) return { kind: 'closed', reason: NO_TOKEN }
     return { kind: 'open', relay: relayOf(provider, inboxId, grant) }
   } catch (error) {
+    if (isUnavailable(error)) throw error
     return { kind: 'closed', reason: error instanceof GrantGone ? GRANT_GONE : NO_TOKEN }
   }
 }
