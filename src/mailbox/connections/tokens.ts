@@ -6,7 +6,7 @@ import { system } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
 import { recordGrantGone } from './grant-gone.ts'
 import { InvalidGrant, ProviderFault, refreshTokens, type Tokens } from './oauth.ts'
-import { providersOf, type Provider, type ProviderName, type Providers } from './providers.ts'
+import { providersOf, type Provider, type Providers } from './providers.ts'
 import {
   claimRefresh,
   findConnection,
@@ -30,7 +30,6 @@ const RETRY_MS_MAX = 300_000
 const by = system('access tokens')
 
 export interface Grant {
-  provider: ProviderName
   address: string
   accessToken: string
   /** Rises with each new grant. */
@@ -145,8 +144,7 @@ const placeOf = ({ inbox_id: inboxId, generation }: ConnectionRow, kind: 'refres
   kind,
 })
 
-const grantOf = ({ provider, address, generation }: ConnectionRow, accessToken: string): Grant => ({
-  provider,
+const grantOf = ({ address, generation }: ConnectionRow, accessToken: string): Grant => ({
   address,
   accessToken,
   generation,
