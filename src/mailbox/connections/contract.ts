@@ -11,6 +11,8 @@ export const connectEndpoint = endpoint({
     'Where the browser of the admin is sent to agree that the inbox mirrors a mailbox at `google` or `microsoft`',
   access: key('admin'),
   noun: 'inbox',
+  pathEnums: { provider: ['google', 'microsoft'] },
+  operationId: 'connectInbox',
   replies: { 200: component('ConnectStart', Type.Object({ auth_url: Type.String({ format: 'uri' }) })) },
   refusals: ['invalid_request', 'conflict', 'not_configured'],
   audit: 'inbox.authorize',
@@ -21,6 +23,7 @@ export const connectCallbackEndpoint = endpoint({
   path: '/v1/inboxes/connect/callback',
   summary:
     'Where the provider sends the browser back; answers with the page of the inbox, whether it was connected or not',
+  operationId: 'finishConnectingInbox',
   access: anyone,
   query: Type.Object({
     state: Type.String({ maxLength: 500, ...sensitive }),
@@ -38,6 +41,7 @@ export const disconnectEndpoint = endpoint({
   summary: 'End the connection: the inbox keeps what was synced and sends from its own address again',
   access: key('admin'),
   noun: 'inbox',
+  operationId: 'disconnectInbox',
   replies: { 200: Inbox },
   refusals: ['conflict', 'not_configured'],
   audit: 'inbox.disconnect',

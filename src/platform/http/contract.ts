@@ -55,6 +55,8 @@ export interface Contract {
   access: Access
   /** What a missing object is called in a 404. */
   noun?: string
+  /** Values of a name in the path, for the document; another one is refused by the handler, in its order of refusals. */
+  pathEnums?: Readonly<Record<string, readonly string[]>>
   query?: TSchema
   headers?: TSchema
   body?: TSchema

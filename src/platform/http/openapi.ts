@@ -70,7 +70,7 @@ function operationOf(contract: Contract, components: Map<string, Json>): Json {
   const { access } = contract
   const pathNames = [...contract.path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)
   const parameters = [
-    ...pathNames.map(name => ({ name, in: 'path', required: true, schema: pathSchema(name) })),
+    ...pathNames.map(name => ({ name, in: 'path', required: true, schema: pathSchema(contract, name) })),
     ...parametersOf(contract.query, 'query'),
     ...parametersOf(contract.headers, 'header'),
   ]
@@ -102,7 +102,10 @@ function needOf(access: Access): string {
 const levelsOf = (access: { levels: readonly string[]; tenantAdmin: boolean }): string =>
   [...access.levels, ...(access.tenantAdmin ? ['tenant (its own)'] : [])].join(', ')
 
-const pathSchema = (name: string): Json => (name === 'id' ? { type: 'string', format: 'uuid' } : { type: 'string' })
+function pathSchema({ pathEnums }: Contract, name: string): Json {
+  if (pathEnums?.[name]) return { type: 'string', enum: pathEnums[name] }
+  return name === 'id' ? { type: 'string', format: 'uuid' } : { type: 'string' }
+}
 
 function parametersOf(schema: TSchema | undefined, place: 'query' | 'header'): Json[] {
   const { properties = {}, required = [] } = (schema ?? {}) as {
