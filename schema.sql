@@ -18,9 +18,35 @@ create table accounts (
   created_at timestamp with time zone not null,
   -- Each event of an account makes a row per webhook.
   webhooks_max integer not null default 100,
+  approval_links boolean not null default false,
   constraint accounts_suspend_mode_check CHECK ((suspend_mode = ANY (ARRAY['hold'::text, 'reject'::text]))),
   constraint accounts_webhooks_max_check CHECK (((webhooks_max >= 1) AND (webhooks_max <= 2000))),
   constraint accounts_pkey PRIMARY KEY (id)
+);
+
+-- Calls that are in flight: as much as each may use at the most. A row whose lease has lapsed counts no more; its process
+-- has died before it could say what was used.
+create table ai_reservations (
+  id uuid not null,
+  account_id uuid not null,
+  month date not null,
+  tokens bigint not null,
+  lease_until timestamp with time zone not null,
+  constraint ai_reservations_tokens_check CHECK ((tokens > 0)),
+  constraint ai_reservations_pkey PRIMARY KEY (id)
+);
+CREATE INDEX ai_reservations_by_account ON public.ai_reservations USING btree (account_id, month);
+-- The oldest are removed first.
+CREATE INDEX ai_reservations_by_lease ON public.ai_reservations USING btree (lease_until);
+
+-- By UTC month, the first day of it. What was used never exceeds the cap of the account together with what is reserved:
+-- both change under the lock of this row. Months that have ended stay, for the account's own books.
+create table ai_token_months (
+  account_id uuid not null,
+  month date not null,
+  used bigint not null default 0,
+  constraint ai_token_months_used_check CHECK ((used >= 0)),
+  constraint ai_token_months_pkey PRIMARY KEY (account_id, month)
 );
 
 create table alert_contacts (
@@ -57,7 +83,7 @@ create table alert_mail_days (
 -- One alert to one contact. The row is the job.
 create table alert_notifications (
   id uuid not null,
-  alert_id uuid not null,
+  alert_id uuid,
   contact_id uuid not null,
   status text not null default 'pending'::text,
   attempts smallint not null default 0,
@@ -69,6 +95,10 @@ create table alert_notifications (
   -- A mail that was accepted is sent; what the receiver said of it makes it delivered or dead. `mail_day`: the day whose count
   -- it is part of.
   mail_day date,
+  -- A contact is told of an alert, or that a mail waits for an approval. No foreign key: an approval goes with its mail, and
+  -- what is left to tell of it then is skipped.
+  approval_id uuid,
+  constraint alert_notifications_one_subject CHECK ((num_nonnulls(alert_id, approval_id) = 1)),
   constraint alert_notifications_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'delivered'::text, 'dead'::text]))),
   constraint alert_notifications_alert_id_fkey FOREIGN KEY (alert_id) REFERENCES alerts(id),
   constraint alert_notifications_contact_id_fkey FOREIGN KEY (contact_id) REFERENCES alert_contacts(id) ON DELETE CASCADE,
@@ -78,6 +108,8 @@ create table alert_notifications (
 -- For removing a contact with what it was told.
 CREATE INDEX alert_notifications_by_contact ON public.alert_notifications USING btree (contact_id);
 CREATE INDEX alert_notifications_due ON public.alert_notifications USING btree (due_at) WHERE (status = 'pending'::text);
+-- Each contact is told of an approval once.
+CREATE UNIQUE INDEX alert_notifications_once_approval ON public.alert_notifications USING btree (approval_id, contact_id) WHERE (approval_id IS NOT NULL);
 
 -- One per `anomaly_detected` event.
 create table alerts (
@@ -163,6 +195,14 @@ CREATE INDEX approvals_by_status ON public.approvals USING btree (inbox_id, stat
 CREATE INDEX approvals_expiring ON public.approvals USING btree (expires_at) WHERE (status = 'pending'::text);
 -- A mail waits for one approval; and the tail of deliveries finds it by its mail.
 CREATE UNIQUE INDEX approvals_by_message ON public.approvals USING btree (inbox_message_id);
+
+create table arrival_connections (
+  process_id uuid not null,
+  network text not null,
+  count integer not null,
+  told_at timestamp with time zone not null,
+  constraint arrival_connections_pkey PRIMARY KEY (network, process_id)
+);
 
 create table arrival_rates (
   network text not null,
@@ -298,6 +338,16 @@ CREATE INDEX connections_by_account ON public.connections USING btree (account_i
 -- Whether a mailbox is connected to other inboxes: revoking one grant would end theirs.
 CREATE INDEX connections_by_address ON public.connections USING btree (provider, address);
 CREATE INDEX connections_due ON public.connections USING btree (due_at) WHERE (due_at IS NOT NULL);
+
+-- Whom each inbox has written to, by organisation: a sender whose domain is one slip away from one of these pretends to be it.
+create table correspondents (
+  inbox_id uuid not null,
+  -- The name below the public suffix, in lower case.
+  domain text not null,
+  first_sent_at timestamp with time zone not null,
+  constraint correspondents_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
+  constraint correspondents_pkey PRIMARY KEY (inbox_id, domain)
+);
 
 -- Addresses that an SMTP credential logged in from, per minute.
 create table credential_addresses (

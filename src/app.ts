@@ -14,25 +14,15 @@ import { feature as domains } from './identity/domains/feature.ts'
 import { feature as smtpCredentials } from './identity/smtp-credentials/feature.ts'
 import { feature as tenants } from './identity/tenants/feature.ts'
 import { feature as approvals } from './mailbox/approvals/feature.ts'
-import { contactPersons } from './mailbox/approvals/contact-person.ts'
-import { approvalLinks } from './mailbox/approvals/link.ts'
-import { composingWith } from './mailbox/compose/composing.ts'
 import { feature as connections } from './mailbox/connections/feature.ts'
-import { providerRelays } from './mailbox/connections/relay.ts'
-import { AccessTokens } from './mailbox/connections/tokens.ts'
 import { feature as drafts } from './mailbox/drafts/feature.ts'
-import { scheduleComposed } from './mailbox/drafts/schedule-composed.ts'
 import { feature as compose } from './mailbox/compose/feature.ts'
 import { feature as extraction } from './mailbox/extraction/feature.ts'
-import { Arrivals } from './mailbox/inbound/arrivals.ts'
 import { feature as inbound } from './mailbox/inbound/feature.ts'
-import { addFindings } from './mailbox/inbound/late-findings.ts'
-import { localInboxes } from './mailbox/inbound/local-delivery.ts'
 import { feature as folders } from './mailbox/folders/feature.ts'
 import { feature as inboxes } from './mailbox/inboxes/feature.ts'
 import { feature as mcp } from './mailbox/mcp/feature.ts'
 import { feature as postmaster } from './mailbox/postmaster/feature.ts'
-import { Postmaster } from './mailbox/postmaster/take.ts'
 import { feature as inboxMessages } from './mailbox/messages/feature.ts'
 import { feature as sources } from './mailbox/sources/feature.ts'
 import { feature as streams } from './mailbox/streams/feature.ts'
@@ -40,7 +30,6 @@ import { feature as threads } from './mailbox/threads/feature.ts'
 import { feature as attachments } from './mailbox/attachments/feature.ts'
 import { feature as search } from './mailbox/search/feature.ts'
 import { feature as alerts } from './observers/alerts/feature.ts'
-import { emailContacts } from './observers/alerts/email-contact.ts'
 import { contentMac } from './observers/audit/chain.ts'
 import { feature as audit } from './observers/audit/feature.ts'
 import { feature as events } from './observers/events/feature.ts'
@@ -50,8 +39,6 @@ import { feature as overview } from './observers/overview/feature.ts'
 import { feature as queue } from './observers/queue/feature.ts'
 import { feature as reputation } from './observers/reputation/feature.ts'
 import { feature as webhooks } from './observers/webhooks/feature.ts'
-import { operatorAccounts } from './operator-account.ts'
-import { operatorMail } from './operator-mail.ts'
 import type { Clock } from './platform/clock.ts'
 import type { Config } from './platform/config.ts'
 import { ClockKeeper } from './platform/db/clock-keeper.ts'
@@ -76,15 +63,14 @@ import type { Log } from './platform/log.ts'
 import { createMetrics } from './platform/metrics.ts'
 import { ThreadPool } from './platform/threads/thread-pool.ts'
 import type { Secrets } from './platform/secrets.ts'
+import { buildShared, type Shared } from './shared.ts'
 import { loadTlsIdentity } from './platform/tls.ts'
 import type { UntilAvailable } from './platform/db/wait.ts'
 import { Wakeups } from './platform/db/wakeups.ts'
 import type { World } from './platform/world.ts'
-import { complain } from './sending/delivery/complain.ts'
 import { feature as delivery } from './sending/delivery/feature.ts'
 import { feature as holds } from './sending/holds/feature.ts'
 import { feature as messages } from './sending/messages/feature.ts'
-import { Gate } from './sending/messages/gate.ts'
 import { feature as setAside } from './sending/set-aside/feature.ts'
 import { feature as submission } from './sending/submission/feature.ts'
 import { feature as unsubscribe } from './sending/unsubscribe/feature.ts'
@@ -137,32 +123,6 @@ const FEATURES: readonly ((world: World, shared: Shared) => Feature)[] = [
   search,
   attachments,
 ]
-
-type Shared = ReturnType<typeof buildShared>
-
-/** What lives beside the World and is used by several features; and what a lower floor is lent by a higher one. */
-function buildShared(world: World, publicUrl: () => string) {
-  const gate = new Gate(world)
-  const arrivals = new Arrivals(world)
-  const operator = operatorAccounts(world)
-  const emailContact = contactPersons(world, emailContacts(world))
-  const tokens = new AccessTokens(world)
-  return {
-    gate,
-    arrivals,
-    inboxes: localInboxes(world, arrivals),
-    tokens,
-    relays: providerRelays(world, tokens),
-    composing: composingWith(world, { gate, publicUrl, schedule: scheduleComposed(world) }),
-    publicUrl,
-    sendMail: operatorMail(world, gate, operator),
-    postmaster: new Postmaster(world, { gate, arrivals, operator }),
-    approvalLink: approvalLinks(world, { publicUrl, emailContact }),
-    emailContact,
-    complain,
-    onAttachmentText: addFindings,
-  }
-}
 
 interface AppOptions {
   config: Config
