@@ -9,8 +9,8 @@ import { libraryResolver, type Resolve } from './resolve.ts'
 import type { SpfResult } from './spf.ts'
 import type { VerifiedSignature } from './verify-dkim.ts'
 
-type DmarcResult = 'pass' | 'fail' | 'none' | 'temperror' | 'permerror'
-type DmarcPolicy = 'none' | 'quarantine' | 'reject'
+export type DmarcResult = 'pass' | 'fail' | 'none' | 'temperror' | 'permerror'
+export type DmarcPolicy = 'none' | 'quarantine' | 'reject'
 
 export interface Dmarc {
   result: DmarcResult

@@ -41,7 +41,7 @@ export function forgedResults(header: Buffer, hostname: string): { start: number
 const ID_CHARS_MAX = 1_024
 
 /** The authserv-id: the first word or quoted string, whatever comments and folds stand before it. Null when there is none. */
-function servedBy(value: string): string | null {
+export function servedBy(value: string): string | null {
   let depth = 0
   let id = ''
   let isQuoted = false

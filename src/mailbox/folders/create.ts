@@ -13,9 +13,9 @@ import { presentFolder } from './present.ts'
 import { countCustomFolders, findFolderByKey, insertFolders, updateFolderName } from './queries.ts'
 
 /** A list without folder reads each of them once. */
-const FOLDERS_MAX = 500
+export const FOLDERS_MAX = 500
 /** In lists it stands for every folder. */
-const EVERYTHING = 'all'
+export const EVERYTHING = 'all'
 
 interface FolderOrder {
   reach: Reach

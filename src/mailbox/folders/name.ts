@@ -1,9 +1,9 @@
 // Names of folders: as they are shown, and as they are compared.
 import { refuse } from '../../platform/refusal.ts'
 
-const CHARS_MAX = 64
+export const CHARS_MAX = 64
 /** Nothing invisible that could end a line or turn its direction round; joiners within emoji are fine. */
-const UNSAFE = /[\p{Cc}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\ufeff]/u
+export const UNSAFE = /[\p{Cc}\p{Cs}\p{Cn}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\ufeff]/u
 
 /** As it is shown: composed, without blanks around it. Slashes are part of a name. */
 export function readFolderName(given: string): string {

@@ -1,5 +1,6 @@
 // Filing: mail that was read becomes one message in each inbox that it is for, in its thread and folder, with counts and
-// events, in one transaction with the end of the arrival. So a mail that was acknowledged is filed exactly once.
+// events, in one transaction with the end of the arrival. So a mail that was acknowledged is filed exactly once. Mail of a
+// mailbox that an inbox mirrors is filed by the same code, where the provider has it.
 import type { Authentication } from '../../mail/authentication/authenticate.ts'
 import { mailboxText } from '../../mail/address/mailbox-text.ts'
 import type { Tx } from '../../platform/db/database.ts'
@@ -36,12 +37,27 @@ export interface ReadArrival {
   words: string
 }
 
+/** Where a mail is filed, and how. */
+export interface Place {
+  /** Null: where the shield says, which is the inbox or spam. */
+  folder: { id: string; key: string } | null
+  isRead: boolean
+  direction: 'in' | 'out'
+  /** Of what was sent. */
+  status: string | null
+  /** To the streams. Mail that was there before anybody listened is not told of. */
+  told: 'mail' | 'thread' | 'nothing'
+}
+
+const ARRIVED: Place = { folder: null, isRead: false, direction: 'in', status: null, told: 'mail' }
+
 interface Filing {
   id: string
-  arrival: Arrival
+  arrival: Pick<Arrival, 'source_id' | 'received_at' | 'size'>
   read: ReadArrival
   inbox: LockedInbox
   shield: Shield
+  place: Place
 }
 
 /** Answers the arrivals whose lease was still ours: those are filed. */
@@ -67,7 +83,7 @@ export async function fileArrivals(
     .flatMap(({ arrival, read }) =>
       arrival.inbox_ids.flatMap(inboxId => {
         const inbox = inboxes.get(inboxId)
-        return inbox ? [filingOf({ arrival, read, inbox }, correspondents.get(inboxId) ?? [])] : []
+        return inbox ? [filingOf({ arrival, read, inbox, place: ARRIVED }, correspondents.get(inboxId) ?? [])] : []
       }),
     )
   const filed = new Set(filings.map(({ arrival }) => arrival.source_id))
@@ -76,25 +92,32 @@ export async function fileArrivals(
     if (filed.has(arrival.source_id)) continue
     await queueSourceRemovals(tx, { accountId: arrival.account_id, sourceIds: [arrival.source_id] })
   }
-  if (filings.length > 0) await store(tx, filings)
+  if (filings.length > 0) await fileMails(tx, filings)
   return [...ours]
 }
 
-function filingOf({ arrival, read, inbox }: Omit<Filing, 'id' | 'shield'>, correspondents: readonly string[]): Filing {
+export function filingOf(
+  { arrival, read, inbox, place }: Omit<Filing, 'id' | 'shield'>,
+  correspondents: readonly string[],
+): Filing {
   const { auth, findings, mail } = read
   const from = mail.from.length === 1 ? mail.from[0]! : null
-  const shield = judge({ findings, auth, from, inbox, correspondents })
-  return { id: newId(arrival.received_at), arrival, read, inbox, shield }
+  const shield = place.direction === 'out' ? SENT : judge({ findings, auth, from, inbox, correspondents })
+  return { id: newId(arrival.received_at), arrival, read, inbox, shield, place }
 }
 
-async function store(tx: Tx, filings: readonly Filing[]): Promise<void> {
+/** What the owner has written is not held against anybody. */
+const SENT: Shield = { verdict: 'clean', reasons: [], blocked: false, tainted: false, taintReasons: [] }
+
+/** In the order of their times. The caller holds the locks of the inboxes. */
+export async function fileMails(tx: Tx, filings: readonly Filing[]): Promise<void> {
   await storeTexts(tx, textsOf(filings))
   const folders = await findSystemFolders(tx, [...new Set(filings.map(({ inbox }) => inbox.id))])
   const joined = await joinThreads(tx, filings.map(joiningOf))
-  saveFiled(tx, threadsOf(filings, joined))
+  saveFiled(tx, threadsOf(filings, joined, folders))
   insertMessages(
     tx,
-    filings.map((filing, at) => rowOf(filing, joined[at]!, folderOf(filing, folders))),
+    filings.map((filing, at) => rowOf(filing, joined[at]!, folderOf(filing, folders).id)),
   )
   insertWords(
     tx,
@@ -103,9 +126,9 @@ async function store(tx: Tx, filings: readonly Filing[]): Promise<void> {
   addToFolders(
     tx,
     filings.map(filing => ({
-      folderId: folderOf(filing, folders),
+      folderId: folderOf(filing, folders).id,
       total: 1,
-      unread: 1,
+      unread: filing.place.isRead ? 0 : 1,
       blocked: filing.shield.blocked ? 1 : 0,
     })),
   )
@@ -123,8 +146,15 @@ function textsOf(filings: readonly Filing[]): SourceText[] {
   return [...bySource.values()]
 }
 
-const folderOf = ({ inbox, shield }: Filing, folders: ReadonlyMap<string, SystemFolders>): string =>
-  folders.get(inbox.id)![shield.blocked ? 'spam' : 'inbox']
+type FoldersByInbox = ReadonlyMap<string, SystemFolders>
+
+/** What is blocked goes to spam, unless it is in the trash already. */
+function folderOf({ inbox, shield, place }: Filing, folders: FoldersByInbox): { id: string; key: string } {
+  const { folder } = place
+  if (folder && (!shield.blocked || folder.key === 'trash')) return folder
+  const key = shield.blocked ? 'spam' : 'inbox'
+  return { id: folders.get(inbox.id)![key], key }
+}
 
 const joiningOf = ({ read: { mail }, inbox, arrival }: Filing) => ({
   inboxId: inbox.id,
@@ -140,16 +170,18 @@ function participantsOf({ from, to, cc }: ReadArrival['mail'], inbox: LockedInbo
   return [...new Set(named)].filter(address => address !== '' && address !== inbox.address).slice(0, PARTICIPANTS_MAX)
 }
 
-function threadsOf(filings: readonly Filing[], joined: readonly Joined[]): FiledThread[] {
+function threadsOf(filings: readonly Filing[], joined: readonly Joined[], folders: FoldersByInbox): FiledThread[] {
   const threads = new Map<string, FiledThread>()
   filings.forEach((filing, at) => {
     const { threadId, isNew, subjectKey } = joined[at]!
-    const { arrival, inbox, read, shield } = filing
+    const { arrival, inbox, read, shield, place } = filing
+    const { key } = folderOf(filing, folders)
+    const isCounted = key !== 'trash'
     const one = {
       participants: participantsOf(read.mail, inbox),
-      messages: 1,
-      unread: 1,
-      visible: shield.blocked ? 0 : 1,
+      messages: isCounted ? 1 : 0,
+      unread: isCounted && !place.isRead ? 1 : 0,
+      visible: isCounted && key !== 'spam' ? 1 : 0,
       lastMessageAt: arrival.received_at,
       taintReasons: shield.taintReasons.map(reason => ({ ...reason, message_id: filing.id })),
     }
@@ -171,8 +203,8 @@ function threadsOf(filings: readonly Filing[], joined: readonly Joined[]): Filed
     threads.set(threadId, {
       ...before,
       participants: [...new Set([...before.participants, ...one.participants])],
-      messages: before.messages + 1,
-      unread: before.unread + 1,
+      messages: before.messages + one.messages,
+      unread: before.unread + one.unread,
       visible: before.visible + one.visible,
       lastMessageAt: arrival.received_at > before.lastMessageAt ? arrival.received_at : before.lastMessageAt,
       taintReasons: [...before.taintReasons, ...one.taintReasons],
@@ -181,8 +213,13 @@ function threadsOf(filings: readonly Filing[], joined: readonly Joined[]): Filed
   return [...threads.values()]
 }
 
-function rowOf({ id, arrival, read, inbox, shield }: Filing, { threadId }: Joined, folderId: string): MessageRow {
+function rowOf(
+  { id, arrival, read, inbox, shield, place }: Filing,
+  { threadId }: Joined,
+  folderId: string,
+): MessageRow {
   const { mail, auth } = read
+  const isSent = place.direction === 'out'
   return {
     id,
     account_id: inbox.account_id,
@@ -191,8 +228,8 @@ function rowOf({ id, arrival, read, inbox, shield }: Filing, { threadId }: Joine
     thread_id: threadId,
     folder_id: folderId,
     source_id: arrival.source_id,
-    direction: 'in',
-    is_read: false,
+    direction: place.direction,
+    is_read: place.isRead,
     from_text: mail.from.map(mailboxText).join(', '),
     from_address: mail.from[0]?.address.toLowerCase() ?? '',
     to_list: mail.to.map(mailboxText),
@@ -207,26 +244,38 @@ function rowOf({ id, arrival, read, inbox, shield }: Filing, { threadId }: Joine
     received_at: arrival.received_at,
     size: arrival.size,
     has_attachments: read.hasAttachments,
-    auth,
-    shield: { verdict: shield.verdict, reasons: shield.reasons, blocked: shield.blocked },
+    auth: isSent ? null : auth,
+    shield: isSent ? null : { verdict: shield.verdict, reasons: shield.reasons, blocked: shield.blocked },
+    status: place.status,
     is_blocked: shield.blocked,
     is_tainted: shield.tainted,
   }
 }
 
-/** Of blocked mail the stream says who and when, and nothing that its sender has written into it. */
-function recordFiled(tx: Tx, { id, inbox, read, shield, arrival }: Filing, threadId: string): void {
-  const { mail, hasAttachments } = read
+function recordFiled(tx: Tx, filing: Filing, threadId: string): void {
+  const { inbox, place } = filing
+  if (place.told === 'nothing') return
   const about = { accountId: inbox.account_id, tenantId: inbox.tenant_id, inboxId: inbox.id }
+  if (place.told === 'mail') recordMail(tx, filing, { about, threadId })
+  tx.record({ type: 'thread.updated', ...about, data: { thread_id: threadId } })
+}
+
+interface About {
+  about: { accountId: string; tenantId: string; inboxId: string }
+  threadId: string
+}
+
+/** Of blocked mail the stream says who and when, and nothing that its sender has written into it. */
+function recordMail(tx: Tx, { id, read, shield, arrival }: Filing, { about, threadId }: About): void {
+  const { mail, hasAttachments } = read
   const named = { message_id: id, thread_id: threadId, from: mail.from.map(mailboxText).join(', ') }
   const received_at = arrival.received_at.toISOString()
   if (shield.blocked) {
     const reasons = shield.reasons.map(({ kind, where }) => ({ kind, where }))
     tx.record({ type: 'message.blocked', ...about, data: { ...named, received_at, reasons } })
-  } else {
-    const { subject, snippet } = mail
-    const data = { ...named, subject, snippet, received_at, has_attachments: hasAttachments, tainted: shield.tainted }
-    tx.record({ type: 'message.received', ...about, data })
+    return
   }
-  tx.record({ type: 'thread.updated', ...about, data: { thread_id: threadId } })
+  const { subject, snippet } = mail
+  const data = { ...named, subject, snippet, received_at, has_attachments: hasAttachments, tainted: shield.tainted }
+  tx.record({ type: 'message.received', ...about, data })
 }

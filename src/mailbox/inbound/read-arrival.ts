@@ -57,7 +57,7 @@ export class ArrivalReader {
       return { kind: 'retry', reason: message.reason }
     }
     const results = authenticationResults(this.#world.config.MX_HOST, auth)
-    return { kind: 'read', read: this.#readArrival(arrival, { auth, results, message, source }) }
+    return { kind: 'read', read: readOf(arrival, { auth, results, message, source }) }
   }
 
   /** The source is fetched in parts, and what was read is stored right away: filing it then costs as little as a small one. */
@@ -79,48 +79,6 @@ export class ArrivalReader {
     })
   }
 
-  #readArrival(
-    arrival: Arrival,
-    {
-      auth,
-      results,
-      message,
-      source,
-    }: { auth: Authentication; results: string; message: ReadMessage | Refused; source: Source },
-  ): ReadArrival {
-    const about = { sourceId: arrival.source_id, accountId: arrival.account_id, authenticationResults: results }
-    if (message.kind === 'refused') {
-      const notes = [NOTES[message.reason]]
-      const texts: SourceText = { ...about, text: '', html: null, extractedText: '', notes, attachments: [] }
-      const findings = [{ kind: 'unreadable' as const, where: 'text' as const, detail: notes[0]! }]
-      return {
-        auth,
-        mail: firstLines(source, notes),
-        texts,
-        hasAttachments: false,
-        hasFiles: false,
-        findings,
-        words: '',
-      }
-    }
-    const { mail, findings, words } = message
-    const attachments = mail.attachments.map(
-      ({ filename, contentType, contentId, inline, content }, n): AttachmentRow => ({
-        id: newId(arrival.received_at),
-        n,
-        filename,
-        contentType,
-        contentId,
-        isInline: inline,
-        content,
-      }),
-    )
-    const { text, html, extractedText, notes } = mail
-    const texts: SourceText = { ...about, text, html, extractedText, notes, attachments }
-    const hasAttachments = attachments.some(({ isInline }) => !isInline)
-    return { auth, mail, texts, hasAttachments, hasFiles: attachments.length > 0, findings, words }
-  }
-
   /** Texts come last: they say that the attachments are there. */
   async #store(texts: SourceText): Promise<void> {
     const by = system('filing')
@@ -129,6 +87,52 @@ export class ArrivalReader {
     }
     await this.#world.db.transact(by, tx => storeTexts(tx, [{ ...texts, attachments: [] }]))
   }
+}
+
+interface Understood {
+  auth: Authentication
+  /** The field that is shown above the source. */
+  results: string
+  message: ReadMessage | Refused
+  source: Source
+}
+
+/** What is filed of a mail: what was read in it, or the little that its first lines say. */
+export function readOf(
+  arrival: Pick<Arrival, 'source_id' | 'account_id' | 'received_at'>,
+  { auth, results, message, source }: Understood,
+): ReadArrival {
+  const about = { sourceId: arrival.source_id, accountId: arrival.account_id, authenticationResults: results }
+  if (message.kind === 'refused') {
+    const notes = [NOTES[message.reason]]
+    const texts: SourceText = { ...about, text: '', html: null, extractedText: '', notes, attachments: [] }
+    const findings = [{ kind: 'unreadable' as const, where: 'text' as const, detail: notes[0]! }]
+    return {
+      auth,
+      mail: firstLines(source, notes),
+      texts,
+      hasAttachments: false,
+      hasFiles: false,
+      findings,
+      words: '',
+    }
+  }
+  const { mail, findings, words } = message
+  const attachments = mail.attachments.map(
+    ({ filename, contentType, contentId, inline, content }, n): AttachmentRow => ({
+      id: newId(arrival.received_at),
+      n,
+      filename,
+      contentType,
+      contentId,
+      isInline: inline,
+      content,
+    }),
+  )
+  const { text, html, extractedText, notes } = mail
+  const texts: SourceText = { ...about, text, html, extractedText, notes, attachments }
+  const hasAttachments = attachments.some(({ isInline }) => !isInline)
+  return { auth, mail, texts, hasAttachments, hasFiles: attachments.length > 0, findings, words }
 }
 
 /** What the installation publishes itself is known without asking. */
@@ -142,7 +146,8 @@ const withZone =
 const unread = (reason: RefusedReason): Refused => ({ kind: 'refused', reason })
 
 /** Worth another try: the mail is not to blame. */
-const isOurs = (reason: RefusedReason): boolean => reason === 'busy' || reason === 'closed' || reason === 'crashed'
+export const isOurs = (reason: RefusedReason): boolean =>
+  reason === 'busy' || reason === 'closed' || reason === 'crashed'
 
 const isTemporary = ({ spf, dkim, dmarc }: Authentication): boolean =>
   dmarc.result === 'temperror' ||

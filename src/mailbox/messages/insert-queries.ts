@@ -12,7 +12,7 @@ export interface MessageRow {
   thread_id: string
   folder_id: string
   source_id: string
-  direction: 'in'
+  direction: 'in' | 'out'
   is_read: boolean
   from_text: string
   from_address: string
@@ -28,8 +28,11 @@ export interface MessageRow {
   received_at: Date
   size: number
   has_attachments: boolean
-  auth: object
-  shield: object
+  /** Null on what was sent. */
+  auth: object | null
+  shield: object | null
+  /** Of what was sent. */
+  status: string | null
   is_blocked: boolean
   is_tainted: boolean
 }
@@ -39,15 +42,15 @@ export const insertMessages = (tx: Tx, rows: readonly MessageRow[]): void =>
   tx.send(prepared`
     insert into inbox_messages (id, account_id, tenant_id, inbox_id, thread_id, folder_id, source_id, direction, is_read,
       from_text, from_address, to_list, cc_list, reply_to, subject, snippet, rfc_message_id, in_reply_to, reference_ids,
-      date, received_at, size, has_attachments, auth, shield, is_blocked, is_tainted)
+      date, received_at, size, has_attachments, auth, shield, status, is_blocked, is_tainted)
     select id, account_id, tenant_id, inbox_id, thread_id, folder_id, source_id, direction, is_read, from_text,
       from_address, to_list, cc_list, reply_to, subject, snippet, rfc_message_id, in_reply_to, reference_ids, date,
-      received_at, size, has_attachments, auth, shield, is_blocked, is_tainted
+      received_at, size, has_attachments, auth, shield, status, is_blocked, is_tainted
     from json_to_recordset(${storableJson(rows)}::json) as m (id uuid, account_id uuid, tenant_id uuid, inbox_id uuid,
       thread_id uuid, folder_id uuid, source_id uuid, direction text, is_read boolean, from_text text, from_address text,
       to_list text[], cc_list text[], reply_to text, subject text, snippet text, rfc_message_id text, in_reply_to text,
       reference_ids text[], date timestamptz, received_at timestamptz, size integer, has_attachments boolean, auth jsonb,
-      shield jsonb, is_blocked boolean, is_tainted boolean)`)
+      shield jsonb, status text, is_blocked boolean, is_tainted boolean)`)
 
 export const updateThreadOfMessages = (tx: Tx, { from, into }: { from: string; into: string }): Promise<number> =>
   tx.run(sql`update inbox_messages set thread_id = ${into} where thread_id = ${from}`)

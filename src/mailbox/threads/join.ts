@@ -3,7 +3,7 @@
 // The caller holds the locks of the inboxes.
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../platform/db/database.ts'
-import { newId } from '../../platform/ids.ts'
+import { newId, timeOfId } from '../../platform/ids.ts'
 import { insertReferences, listAlike, listReferenced, mergeThreads, type AlikeThread } from './join-queries.ts'
 import { subjectKey } from './subject-key.ts'
 
@@ -197,9 +197,13 @@ class AlikeThreads {
   find({ inboxId, participants, at }: Joining, key: string): string | null {
     if (key === '') return null
     const present = new Set(participants)
-    const since = at.getTime() - ALIKE_MS
+    const [since, until] = [at.getTime() - ALIKE_MS, at.getTime() + ALIKE_MS]
     const found = this.#listOf(inboxId, key).find(
-      thread => thread.last_message_at.getTime() >= since && thread.participants.some(address => present.has(address)),
+      thread =>
+        thread.last_message_at.getTime() >= since &&
+        // History is filed after what came later: the id of a thread has the time of the mail that began it.
+        timeOfId(thread.id).getTime() <= until &&
+        thread.participants.some(address => present.has(address)),
     )
     return found?.id ?? null
   }

@@ -1,0 +1,70 @@
+// The SQL by which a mirror says how it stands. Every write repeats the lease, or the generation of the grant where there may
+// be no lease: work that began under an older grant records nothing.
+import type { Tx } from '../../platform/db/database.ts'
+import { prepared, sql } from '../../platform/db/sql.ts'
+
+export interface Lease {
+  inboxId: string
+  generation: number
+  leaseToken: string
+}
+
+type State = 'syncing' | 'live' | 'failing' | 'reconnect_required'
+
+export interface ReportedConnection {
+  inbox_id: string
+  account_id: string
+  tenant_id: string
+  provider: 'google' | 'microsoft'
+  address: string
+  state: State
+  error: string | null
+  last_sync_at: Date | null
+  messages_synced: number
+  messages_total: number | null
+  connected_at: Date
+}
+
+const columns = sql`c.inbox_id, c.account_id, c.tenant_id, c.provider, c.address, c.state, c.error, c.last_sync_at,
+  c.messages_synced, c.messages_total, c.connected_at`
+
+const isOurs = ({ inboxId, generation, leaseToken }: Lease) =>
+  sql`c.inbox_id = ${inboxId} and c.generation = ${generation} and c.lease_token = ${leaseToken}`
+
+/** The fence of every transaction of a mirror: false when the lease is somebody else's. Locks the row until the end. */
+export const updateSynced = async (tx: Tx, lease: Lease, messages: number): Promise<boolean> =>
+  (await tx.run(prepared`
+    update connections c set messages_synced = greatest(c.messages_synced + ${messages}, 0), last_sync_at = ${tx.now}
+    where ${isOurs(lease)}`)) > 0
+
+export const updateProgress = (
+  tx: Tx,
+  lease: Lease,
+  { state, total }: { state: 'syncing' | 'live'; total: number },
+): Promise<ReportedConnection | null> =>
+  tx.maybe<ReportedConnection>(prepared`
+    update connections c set state = ${state}, error = null, attempts = 0, messages_total = ${total},
+      last_sync_at = ${tx.now}
+    where ${isOurs(lease)} returning ${columns}`)
+
+export const updateEnded = (
+  tx: Tx,
+  lease: Lease,
+  { error, dueAt }: { error: string | null; dueAt: Date },
+): Promise<(ReportedConnection & { was: State }) | null> =>
+  tx.maybe<ReportedConnection & { was: State }>(prepared`
+    update connections c set lease_token = null, due_at = ${dueAt}, error = coalesce(${error}, c.error),
+      state = case when ${error}::text is null then c.state else 'failing' end
+    from (select inbox_id, state from connections c where ${isOurs(lease)} for update) before
+    where c.inbox_id = before.inbox_id returning ${columns}, before.state as was`)
+
+/** Null where it was known already, or there is a newer grant. */
+export const updateGrantGone = (
+  tx: Tx,
+  { inboxId, generation, error }: { inboxId: string; generation: number; error: string },
+): Promise<ReportedConnection | null> =>
+  tx.maybe<ReportedConnection>(prepared`
+    update connections c set state = 'reconnect_required', error = ${error}, due_at = null, lease_token = null,
+      refresh_token = null, access_token = null, access_expires_at = null
+    where c.inbox_id = ${inboxId} and c.generation = ${generation} and c.state <> 'reconnect_required'
+    returning ${columns}`)

@@ -1,0 +1,80 @@
+// How a mirror stands, as its inbox shows it: the row, the event for the streams, and an alert where a person must act.
+import type { Tx } from '../../platform/db/database.ts'
+import { raise } from '../../platform/journal/anomaly.ts'
+import { updateEnded, updateGrantGone, updateProgress, type Lease, type ReportedConnection } from './report-queries.ts'
+
+export { updateSynced as recordSynced, type Lease } from './report-queries.ts'
+
+/** History is still being fetched. Told each time: the caller does so every few seconds. */
+export async function reportProgress(tx: Tx, lease: Lease, { total }: { total: number }): Promise<boolean> {
+  const connection = await updateProgress(tx, lease, { state: 'syncing', total })
+  if (connection) recordUpdated(tx, connection)
+  return connection !== null
+}
+
+/** The mailbox is here. */
+export async function reportLive(tx: Tx, lease: Lease, { total }: { total: number }): Promise<boolean> {
+  const connection = await updateProgress(tx, lease, { state: 'live', total })
+  if (connection) recordUpdated(tx, connection)
+  return connection !== null
+}
+
+/** The session is over, and due again then. */
+export async function reportFailing(
+  tx: Tx,
+  lease: Lease,
+  { error, dueAt }: { error: string; dueAt: Date },
+): Promise<boolean> {
+  const connection = await updateEnded(tx, lease, { error: error.slice(0, ERROR_CHARS_MAX), dueAt })
+  if (connection && connection.was !== 'failing') recordUpdated(tx, connection)
+  return connection !== null
+}
+
+/** The session ended for no fault of its own, and anybody may take it on. */
+export const reportReleased = async (tx: Tx, lease: Lease): Promise<boolean> =>
+  (await updateEnded(tx, lease, { error: null, dueAt: tx.now })) !== null
+
+/** From whoever learns of it, once for each grant. */
+export async function reportGrantGone(
+  tx: Tx,
+  { inboxId, generation, error }: { inboxId: string; generation: number; error: string },
+): Promise<boolean> {
+  const connection = await updateGrantGone(tx, { inboxId, generation, error: error.slice(0, ERROR_CHARS_MAX) })
+  if (!connection) return false
+  recordUpdated(tx, connection)
+  raise(tx, {
+    kind: 'mailbox_disconnected',
+    severity: 'critical',
+    title: `The mailbox ${connection.address} must be connected again: its provider no longer grants access.`,
+    accountId: connection.account_id,
+    tenantId: connection.tenant_id,
+    facts: { inbox_id: inboxId, provider: connection.provider, address: connection.address },
+  })
+  return true
+}
+
+const ERROR_CHARS_MAX = 500
+
+function recordUpdated(tx: Tx, connection: ReportedConnection): void {
+  const { inbox_id: inboxId, account_id: accountId, tenant_id: tenantId, ...shown } = connection
+  const { provider, address, state, error, last_sync_at, messages_synced, messages_total, connected_at } = shown
+  tx.record({
+    type: 'inbox.updated',
+    accountId,
+    tenantId,
+    inboxId,
+    data: {
+      changed: ['connection'],
+      connection: {
+        provider,
+        address,
+        state,
+        error,
+        connected_at: connected_at.toISOString(),
+        last_sync_at: last_sync_at?.toISOString() ?? null,
+        messages_synced,
+        messages_total,
+      },
+    },
+  })
+}

@@ -1,0 +1,15 @@
+// Inboxes that mirror a mailbox at Google or Microsoft: the sessions that keep both sides the same.
+import { DRAIN_MS_MAX, RECORD_MS_MAX, type Feature } from '../../platform/feature.ts'
+import type { World } from '../../platform/world.ts'
+import { Mirrors, type MirrorOptions } from './worker.ts'
+
+export function feature(world: World, options: MirrorOptions): Feature {
+  const { worker, changes } = new Mirrors(world, options)
+  return {
+    loops: [...worker.workers, changes.worker],
+    close: async () => {
+      await worker.drain(DRAIN_MS_MAX - RECORD_MS_MAX)
+      await worker.close(RECORD_MS_MAX)
+    },
+  }
+}

@@ -1,0 +1,182 @@
+// A batch of the provider's messages becomes messages of the inbox: messages, what they are known by and the cursor of the
+// folder in one transaction. So a crash at any point neither loses nor doubles one.
+import type { Tx } from '../../platform/db/database.ts'
+import { newId } from '../../platform/ids.ts'
+import { recordSynced } from '../connections/report.ts'
+import { fileMails, filingOf, type Place, type ReadArrival } from '../inbound/file.ts'
+import type { LockedInbox } from '../inboxes/lock.ts'
+import { changeMessages } from '../messages/change.ts'
+import { findCorrespondents } from '../shield/correspondents.ts'
+import { insertSources } from '../sources/store.ts'
+import { updateCursor } from './folder-queries.ts'
+import type { Head } from './head.ts'
+import { ProviderFault } from './imap.ts'
+import { deleteRemoteMessages, insertRemoteMessages, listKnownUids, type RemoteMessage } from './message-queries.ts'
+import { transactMirror, type Batch, type Mirror, type MirrorFolder } from './mirror.ts'
+import { placeMessages } from './place.ts'
+import { recognise, type Recognised } from './recognise.ts'
+import { localFolderOf } from './store-folders.ts'
+
+interface Readable {
+  head: Head
+  content: Buffer
+  sourceId: string
+  read: ReadArrival
+}
+
+/** Reads what was fetched and files it. */
+export async function fileBatch(mirror: Mirror, batch: Batch): Promise<void> {
+  try {
+    const hasFiles = await mirror.reader.inTurn(mirror.accountId, async () => {
+      const readable = await readBatch(mirror, batch)
+      await transactMirror(mirror, (tx, inbox) => store(tx, { mirror, batch, inbox, readable }))
+      return readable.some(({ read }) => read.hasFiles)
+    })
+    if (hasFiles) mirror.world.wakeups.hint('attachments')
+    const { folder, fetchedFrom, nextUid } = batch
+    folder.fetched_from = Math.min(folder.fetched_from, fetchedFrom)
+    folder.next_uid = Math.max(folder.next_uid, nextUid)
+  } finally {
+    batch.release()
+  }
+}
+
+async function readBatch({ world, reader, accountId, provider }: Mirror, batch: Batch): Promise<Readable[]> {
+  const now = world.clock.now()
+  const mails = batch.heads.flatMap(head => {
+    const content = batch.sources.get(head.uid)
+    return content ? [{ head, content, sourceId: newId(now) }] : []
+  })
+  const read = await reader.readAll(
+    mails.map(({ head: { receivedAt, size }, content, sourceId }) => ({
+      sourceId,
+      accountId,
+      receivedAt,
+      receiver: provider,
+      content,
+      size,
+    })),
+  )
+  return mails.map((mail, at) => ({ ...mail, read: read[at]! }))
+}
+
+interface Storing {
+  mirror: Mirror
+  batch: Batch
+  inbox: LockedInbox
+  readable: readonly Readable[]
+}
+
+async function store(tx: Tx, { mirror, batch, inbox, readable }: Storing): Promise<void> {
+  const { folder, uidValidity, nextUid, fetchedFrom } = batch
+  const known = await listKnownUids(
+    tx,
+    folder.id,
+    batch.heads.map(({ uid }) => uid),
+  )
+  const heads = batch.heads.filter(({ uid }) => !known.has(uid))
+  const recognised = await recognise(tx, { inboxId: inbox.id, folder, heads })
+  const linked = await link(tx, { folder, inbox, heads, recognised })
+  const fresh = readable.filter(({ head: { uid } }) => !known.has(uid) && !recognised.has(uid))
+  if (fresh.length > 0) await fileFresh(tx, { mirror, batch, inbox, readable: fresh })
+  if (linked.length > 0) await placeMessages(tx, inbox, linked)
+  const cursor = { uid_validity: uidValidity, next_uid: nextUid, fetched_from: fetchedFrom }
+  const isSame = await updateCursor(tx, folder.id, cursor)
+  if (!isSame) throw new ProviderFault('failed', 'The provider numbered a folder anew while it was read.')
+  if (heads.length > 0) await recordSynced(tx, mirror.lease, fresh.length + linked.length)
+}
+
+interface Linking {
+  folder: MirrorFolder
+  inbox: LockedInbox
+  heads: readonly Head[]
+  recognised: ReadonlyMap<number, Recognised>
+}
+
+/** Answers the messages. Of one that was lost, the flag that the provider changed meanwhile is taken over. */
+async function link(tx: Tx, { folder, inbox, heads, recognised }: Linking): Promise<string[]> {
+  const found = heads.flatMap(head => {
+    const match = recognised.get(head.uid)
+    return match ? [{ head, ...match }] : []
+  })
+  if (found.length === 0) return []
+  await deleteRemoteMessages(
+    tx,
+    found.flatMap(({ lost }) => lost ?? []),
+  )
+  await insertRemoteMessages(
+    tx,
+    inbox.id,
+    found.map(({ head, messageId }) => rowOf(folder, head, messageId)),
+  )
+  const changed = found.filter(({ head, lost }) => lost !== null && lost.is_read !== head.isRead)
+  for (const isRead of [true, false]) {
+    const ids = changed.filter(({ head }) => head.isRead === isRead).map(({ messageId }) => messageId)
+    if (ids.length > 0) await changeMessages(tx, inbox, ids, { kind: 'read', isRead })
+  }
+  return found.map(({ messageId }) => messageId)
+}
+
+const rowOf = ({ id }: MirrorFolder, { uid, isRead, identity }: Head, messageId: string): RemoteMessage => ({
+  remote_folder_id: id,
+  uid,
+  message_id: messageId,
+  is_read: isRead,
+  identity,
+})
+
+async function fileFresh(tx: Tx, { mirror, batch, inbox, readable }: Storing): Promise<void> {
+  const { folder } = batch
+  const local = await localFolderOf(tx, inbox.id, folder)
+  insertSources(
+    tx,
+    readable.map(({ sourceId, content }) => ({ id: sourceId, content, headBytes: 0 })),
+  )
+  // Threads and the shield go by the address that the mail was for.
+  const owner = { ...inbox, address: mirror.address }
+  const correspondents = (await findCorrespondents(tx, [inbox.id])).get(inbox.id) ?? []
+  const filings = readable
+    .toSorted((a, b) => a.head.receivedAt.getTime() - b.head.receivedAt.getTime())
+    .map(({ head, sourceId, read }) => ({
+      head,
+      filing: filingOf(
+        {
+          arrival: { source_id: sourceId, received_at: noLater(head.receivedAt, tx.now), size: head.size },
+          read,
+          inbox: owner,
+          place: placeOf(mirror, batch, head, local),
+        },
+        correspondents,
+      ),
+    }))
+  await fileMails(
+    tx,
+    filings.map(({ filing }) => filing),
+  )
+  await insertRemoteMessages(
+    tx,
+    inbox.id,
+    filings.map(({ head, filing }) => rowOf(folder, head, filing.id)),
+  )
+}
+
+/** A provider's clock may be ahead; a message of tomorrow would stand above all others until then. */
+const noLater = (date: Date, now: Date): Date => (date > now ? now : date)
+
+function placeOf(
+  { connectedAt }: Mirror,
+  { folder: { role }, isNew }: Batch,
+  { isRead, receivedAt }: Head,
+  local: { id: string; key: string },
+): Place {
+  const isSent = role === 'sent'
+  const cameAfter = isNew || receivedAt >= connectedAt
+  const isReceived = role === 'inbox' || role === null
+  return {
+    folder: local,
+    isRead,
+    direction: isSent ? 'out' : 'in',
+    status: isSent ? 'sent' : null,
+    told: !cameAfter ? 'nothing' : isReceived ? 'mail' : 'thread',
+  }
+}

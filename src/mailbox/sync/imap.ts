@@ -1,0 +1,289 @@
+// One IMAP connection to a provider, as a mirror uses it. The library answers some commands that failed with `false`; here
+// every command that was not done throws, because an empty answer that is none would remove mail.
+import { ImapFlow, type FetchMessageObject, type ListResponse, type StatusObject } from 'imapflow'
+import type { Grant } from '../connections/tokens.ts'
+import type { Head } from './head.ts'
+import { headOf } from './head.ts'
+
+export interface ImapServer {
+  host: string
+  port: number
+  secure: boolean
+}
+
+export type FaultKind = 'refused' | 'throttled' | 'failed'
+
+/** What the provider did not do, with its words. */
+export class ProviderFault extends Error {
+  readonly kind: FaultKind
+
+  constructor(kind: FaultKind, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = 'ProviderFault'
+    this.kind = kind
+  }
+}
+
+/** Mail of more bytes is mirrored by its first lines only. */
+export const SOURCE_BYTES_MAX = 40 * 1024 * 1024
+/** Of such: enough for what lists show. */
+const FIRST_BYTES = 64 * 1024
+const CONNECT_MS_MAX = 20_000
+/** While a command is under way. An IDLE is broken off sooner by the next round. */
+const SILENCE_MS_MAX = 90_000
+/** A provider that sends byte by byte is as good as silent. */
+const COMMAND_MS_MAX = 300_000
+/** A search in a mailbox of a million messages answers one line of eight. */
+const LINE_BYTES_MAX = 16 * 1024 * 1024
+const UIDS_PER_COMMAND = 500
+
+const TOO_SLOW = 'The provider answers too slowly.'
+
+export interface OpenMailbox {
+  path: string
+  uidValidity: number
+  uidNext: number
+  exists: number
+}
+
+interface MailboxEvents {
+  /** New mail in the open mailbox. */
+  arrived(): void
+  /** Messages of it are gone, or their flags changed. */
+  changed(): void
+}
+
+export class ImapSession {
+  readonly #client: ImapFlow
+  #lastFault: Error | null = null
+  #failure: ProviderFault | null = null
+
+  private constructor(server: ImapServer, grant: Grant) {
+    const note = ({ err }: { err?: Error }): void => {
+      if (err) this.#lastFault = err
+    }
+    const nothing = (): void => {}
+    this.#client = new ImapFlow({
+      ...server,
+      auth: { user: grant.address, accessToken: grant.accessToken },
+      logger: { debug: nothing, info: nothing, warn: note, error: note },
+      clientInfo: { name: 'Sluice' },
+      // A compressor for each of hundreds of connections costs more memory than all else of them.
+      disableCompression: true,
+      disableAutoIdle: true,
+      doSTARTTLS: server.secure ? undefined : false,
+      connectionTimeout: CONNECT_MS_MAX,
+      greetingTimeout: CONNECT_MS_MAX,
+      socketTimeout: SILENCE_MS_MAX,
+      maxLineLength: LINE_BYTES_MAX,
+      maxLiteralSize: SOURCE_BYTES_MAX + LINE_BYTES_MAX,
+      maxResponseSize: SOURCE_BYTES_MAX + 2 * LINE_BYTES_MAX,
+    })
+    // Without a listener an error would end the process; each command that it cuts throws by itself.
+    this.#client.on('error', (err: Error) => (this.#failure ??= faultOf(err)))
+  }
+
+  /** Signed in. */
+  static async connect(server: ImapServer, grant: Grant): Promise<ImapSession> {
+    const session = new ImapSession(server, grant)
+    try {
+      await within(CONNECT_MS_MAX * 2, session.#client.connect())
+      return session
+    } catch (err) {
+      session.close()
+      throw faultOf(err)
+    }
+  }
+
+  /** The flavour of Gmail: one message in several folders, which are labels. */
+  get hasLabels(): boolean {
+    return this.#client.capabilities.has('X-GM-EXT-1')
+  }
+
+  listen({ arrived, changed }: MailboxEvents): void {
+    this.#client.on('exists', ({ count, prevCount }: { count: number; prevCount: number }) => {
+      if (count > prevCount) arrived()
+    })
+    this.#client.on('expunge', changed)
+    this.#client.on('flags', changed)
+    this.#client.on('close', changed)
+  }
+
+  /** Throws what ended the connection. */
+  throwIfOver(): void {
+    if (this.#failure) throw this.#failure
+    if (!this.#client.usable) throw new ProviderFault('failed', 'The provider closed the connection.')
+  }
+
+  list(): Promise<ListResponse[]> {
+    return this.#done(this.#client.list())
+  }
+
+  async open(path: string): Promise<OpenMailbox> {
+    const open = this.#client.mailbox
+    const { uidValidity, uidNext, exists } =
+      open && open.path === path ? open : await this.#done(this.#client.mailboxOpen(path))
+    return { path, uidValidity: Number(uidValidity), uidNext, exists }
+  }
+
+  /** Null where the mailbox is gone. */
+  async status(path: string): Promise<StatusObject | null> {
+    const wanted = { messages: true, uidNext: true, uidValidity: true, unseen: true, highestModseq: true }
+    try {
+      return await this.#done(this.#client.status(path, wanted))
+    } catch (err) {
+      if ((err as { cause?: { code?: string } }).cause?.code === 'NotFound') return null
+      throw err
+    }
+  }
+
+  async create(path: string): Promise<string> {
+    return (await this.#done(this.#client.mailboxCreate(path))).path
+  }
+
+  /** UIDs of the open mailbox within the range, ascending. */
+  search(range: string, { isUnseen = false } = {}): Promise<number[]> {
+    return this.#done(this.#client.search(isUnseen ? { uid: range, seen: false } : { uid: range }, { uid: true }))
+  }
+
+  searchMessageId(messageId: string): Promise<number[]> {
+    return this.#done(this.#client.search({ header: { 'message-id': messageId } }, { uid: true }))
+  }
+
+  /** Those that are gone by now are left out. */
+  async heads(uids: readonly number[]): Promise<Head[]> {
+    const query = { uid: true, flags: true, size: true, internalDate: true, headers: ['message-id'] }
+    const found = new Map<number, Head>()
+    for (const range of rangesOf(uids)) {
+      for await (const message of this.#fetch(range, query)) found.set(message.uid, headOf(message))
+    }
+    return uids.flatMap(uid => found.get(uid) ?? [])
+  }
+
+  /** By UID; of a large one the first bytes. Those that are gone by now are left out. */
+  async sources(heads: readonly Head[]): Promise<Map<number, Buffer>> {
+    const found = new Map<number, Buffer>()
+    const isLarge = ({ size }: Head): boolean => size > SOURCE_BYTES_MAX
+    for (const [source, part] of [
+      [true, heads.filter(head => !isLarge(head))],
+      [{ start: 0, maxLength: FIRST_BYTES }, heads.filter(isLarge)],
+    ] as const) {
+      for (const range of rangesOf(part.map(({ uid }) => uid))) {
+        for await (const message of this.#fetch(range, { uid: true, source })) {
+          if (message.source) found.set(message.uid, message.source)
+        }
+      }
+    }
+    return found
+  }
+
+  async markSeen(uids: readonly number[], isSeen: boolean): Promise<void> {
+    for (const range of rangesOf(uids)) {
+      const flags = ['\\Seen']
+      const options = { uid: true, silent: true }
+      await this.#done(
+        isSeen
+          ? this.#client.messageFlagsAdd(range, flags, options)
+          : this.#client.messageFlagsRemove(range, flags, options),
+      )
+    }
+  }
+
+  /** New UIDs by old ones, as far as the provider tells them. */
+  async move(uids: readonly number[], path: string): Promise<ReadonlyMap<number, number>> {
+    const moved = new Map<number, number>()
+    for (const range of rangesOf(uids)) {
+      const { uidMap } = await this.#done(this.#client.messageMove(range, path, { uid: true }))
+      for (const [from, to] of uidMap ?? []) moved.set(from, to)
+    }
+    return moved
+  }
+
+  /** For good. Without UIDPLUS an expunge would take what others have marked, so the mark must do. */
+  async remove(uids: readonly number[]): Promise<void> {
+    const canExpunge = this.#client.capabilities.has('UIDPLUS')
+    for (const range of rangesOf(uids)) {
+      await this.#done(
+        canExpunge
+          ? this.#client.messageDelete(range, { uid: true })
+          : this.#client.messageFlagsAdd(range, ['\\Deleted'], { uid: true }),
+      )
+    }
+  }
+
+  /** Until the next command, which ends it. */
+  idle(): void {
+    this.#client.idle().catch((err: unknown) => (this.#failure ??= faultOf(err)))
+  }
+
+  close(): void {
+    this.#client.close()
+  }
+
+  async *#fetch(range: string, query: object): AsyncGenerator<FetchMessageObject> {
+    const timer = setTimeout(() => {
+      this.#failure ??= new ProviderFault('failed', TOO_SLOW)
+      this.close()
+    }, COMMAND_MS_MAX)
+    try {
+      for await (const message of this.#client.fetch(range, query, { uid: true })) yield message
+    } catch (err) {
+      throw this.#failure ?? faultOf(err)
+    } finally {
+      clearTimeout(timer)
+    }
+    this.throwIfOver()
+  }
+
+  async #done<T>(command: Promise<T>): Promise<Exclude<T, false | undefined | void>> {
+    this.#lastFault = null
+    try {
+      const answer = await within(COMMAND_MS_MAX, command)
+      if (answer !== false && answer !== undefined) return answer as Exclude<T, false | undefined | void>
+    } catch (err) {
+      throw err instanceof ProviderFault ? err : faultOf(err)
+    }
+    this.throwIfOver()
+    throw faultOf(this.#lastFault ?? new Error('The provider did not do what it was asked for.'))
+  }
+}
+
+/** In sets that no server finds too long. */
+function* rangesOf(uids: readonly number[]): Generator<string> {
+  for (let at = 0; at < uids.length; at += UIDS_PER_COMMAND) yield uids.slice(at, at + UIDS_PER_COMMAND).join(',')
+}
+
+async function within<T>(milliseconds: number, act: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ProviderFault('failed', TOO_SLOW)), milliseconds)
+  })
+  try {
+    return await Promise.race([act, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+interface ImapError extends Error {
+  code?: string
+  authenticationFailed?: boolean
+  responseText?: string
+  serverResponseCode?: string
+  response?: unknown
+}
+
+const THROTTLED = new Set(['THROTTLED', 'OVERQUOTA', 'LIMIT', 'INUSE', 'UNAVAILABLE'])
+const TEXT_CHARS_MAX = 300
+
+function faultOf(cause: unknown): ProviderFault {
+  const { code, authenticationFailed, responseText, serverResponseCode, message } = cause as ImapError
+  const words = (responseText ?? message ?? 'unknown').slice(0, TEXT_CHARS_MAX)
+  const isThrottled =
+    code === 'ETHROTTLE' ||
+    THROTTLED.has(serverResponseCode ?? '') ||
+    /\b(THROTTLED|OVERQUOTA|too many simultaneous|bandwidth limit)/i.test(words)
+  if (isThrottled) return new ProviderFault('throttled', `The provider asks for less: ${words}`, cause)
+  if (authenticationFailed) return new ProviderFault('refused', `The provider refuses the sign-in: ${words}`, cause)
+  return new ProviderFault('failed', `The provider failed: ${words}`, cause)
+}

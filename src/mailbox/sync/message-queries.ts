@@ -1,0 +1,245 @@
+// The SQL of which message at the provider each message here is. A transaction that writes holds the lock of the inbox. A row
+// whose UID is not above zero is of a message that was not found again where it was: it moved, or it is gone.
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
+
+export interface RemoteMessage {
+  remote_folder_id: string
+  uid: number
+  message_id: string | null
+  is_read: boolean
+  identity: Buffer
+}
+
+/** Further than any UID reaches, so that two that are lost never meet. */
+const LOST_STEP = 2 ** 33
+const UID_MAX = 2 ** 32
+
+export async function insertRemoteMessages(tx: Tx, inboxId: string, rows: readonly RemoteMessage[]): Promise<void> {
+  if (rows.length === 0) return
+  await tx.run(prepared`
+    insert into remote_messages (remote_folder_id, uid, inbox_id, message_id, is_read, identity)
+    select folder_id, uid, ${inboxId}, message_id, is_read, decode(identity, 'hex')
+    from unnest(${bareArray(rows.map(each => each.remote_folder_id))}::uuid[],
+      ${bareArray(rows.map(each => each.uid))}::bigint[], ${bareArray(rows.map(each => each.message_id))}::uuid[],
+      ${bareArray(rows.map(each => String(each.is_read)))}::boolean[],
+      ${bareArray(rows.map(each => each.identity.toString('hex')))}::text[])
+      as r (folder_id, uid, message_id, is_read, identity)
+    on conflict (remote_folder_id, uid) do update set message_id = excluded.message_id, is_read = excluded.is_read,
+      identity = excluded.identity`)
+}
+
+export async function listKnownUids(db: Db, folderId: string, uids: readonly number[]): Promise<Set<number>> {
+  const rows = await db.many<{ uid: number }>(prepared`
+    select uid from remote_messages where remote_folder_id = ${folderId} and uid = any(${bareArray(uids)}::bigint[])`)
+  return new Set(rows.map(({ uid }) => uid))
+}
+
+export async function countLive(db: Db, folderId: string): Promise<number> {
+  const { count } = await db.one<{ count: number }>(prepared`
+    select count(*)::int as count from remote_messages where remote_folder_id = ${folderId} and uid > 0`)
+  return count
+}
+
+export async function listLiveUids(db: Db, folderId: string): Promise<number[]> {
+  const rows = await db.many<{ uid: number }>(prepared`
+    select uid from remote_messages where remote_folder_id = ${folderId} and uid > 0 order by uid`)
+  return rows.map(({ uid }) => uid)
+}
+
+interface LostRange {
+  from: number
+  /** The last one; without it all. */
+  to?: number
+  present: readonly number[]
+}
+
+/** Those of the folder within the range that are not among these were not found; answers the messages that they were. */
+export async function updateLostUids(
+  tx: Tx,
+  folderId: string,
+  { from, to = UID_MAX, present }: LostRange,
+): Promise<string[]> {
+  const isLost = sql`r.remote_folder_id = ${folderId} and r.uid >= ${from} and r.uid > 0 and r.uid <= ${to}
+    and r.uid not in (select unnest(${bareArray(present)}::bigint[]))`
+  // What was removed here is removed there as well: nothing is left to agree on.
+  await tx.run(prepared`delete from remote_messages r where ${isLost} and r.message_id is null`)
+  const rows = await tx.many<{ message_id: string }>(prepared`
+    update remote_messages r set uid = r.uid + least(0, s.least) - ${LOST_STEP}
+    from (select coalesce(min(uid), 0) as least from remote_messages where remote_folder_id = ${folderId}) s
+    where ${isLost} returning r.message_id`)
+  return rows.map(row => row.message_id)
+}
+
+interface FlagChange {
+  uid: number
+  message_id: string
+  is_read: boolean
+}
+
+/** Of those from a UID on: which the provider shows as read, or unread, other than both sides agreed last. */
+export const listFlagChanges = (
+  db: Db,
+  folderId: string,
+  { from, unseen }: { from: number; unseen: readonly number[] },
+): Promise<FlagChange[]> =>
+  db.many<FlagChange>(prepared`
+    select r.uid, r.message_id, u.uid is null as is_read from remote_messages r
+    left join unnest(${bareArray(unseen)}::bigint[]) as u (uid) on u.uid = r.uid
+    where r.remote_folder_id = ${folderId} and r.uid >= ${from} and r.uid > 0 and r.message_id is not null
+      and r.is_read <> (u.uid is null)`)
+
+export const updateAgreedRead = (
+  tx: Tx,
+  folderId: string,
+  { uids, isRead }: { uids: readonly number[]; isRead: boolean },
+): Promise<number> =>
+  tx.run(prepared`
+    update remote_messages set is_read = ${isRead}
+    where remote_folder_id = ${folderId} and uid = any(${bareArray(uids)}::bigint[])`)
+
+export async function deleteRemoteMessages(
+  tx: Tx,
+  rows: readonly Pick<RemoteMessage, 'remote_folder_id' | 'uid'>[],
+): Promise<void> {
+  if (rows.length === 0) return
+  await tx.run(prepared`
+    delete from remote_messages r
+    using unnest(${bareArray(rows.map(each => each.remote_folder_id))}::uuid[],
+      ${bareArray(rows.map(each => each.uid))}::bigint[]) as o (folder_id, uid)
+    where r.remote_folder_id = o.folder_id and r.uid = o.uid`)
+}
+
+/** A row of a message that may be the one asked for, at its place `n` among them. */
+export interface Candidate {
+  n: number
+  message_id: string
+  remote_folder_id: string
+  uid: number
+  is_read: boolean
+}
+
+interface AskedHead {
+  identity: Buffer
+  receivedAt: Date
+  size: number
+}
+
+/** Messages of the inbox with the same Message-ID and the same date or size that this folder has not. Those lost first. */
+export const listCandidates = (
+  db: Db,
+  { inboxId, folderId, heads }: { inboxId: string; folderId: string; heads: readonly AskedHead[] },
+): Promise<Candidate[]> =>
+  db.many<Candidate>(prepared`
+    select asked.n::int as n, r.message_id, r.remote_folder_id, r.uid, r.is_read
+    from unnest(${bareArray(heads.map(each => each.identity.toString('hex')))}::text[],
+      ${heads.map(each => each.receivedAt)}::timestamptz[], ${bareArray(heads.map(each => each.size))}::int[])
+      with ordinality as asked (identity, received_at, size, n)
+    join remote_messages r on r.inbox_id = ${inboxId} and r.identity = decode(asked.identity, 'hex')
+    join inbox_messages m on m.id = r.message_id
+    where (m.received_at = asked.received_at or m.size = asked.size)
+      and not exists (select from remote_messages o
+        where o.message_id = r.message_id and o.remote_folder_id = ${folderId} and o.uid > 0)
+    order by r.uid > 0, r.remote_folder_id <> ${folderId}, r.uid`)
+
+/** Messages that were sent from here and that no message of the provider is known for, by their Message-ID. */
+export const listUnseenSent = (
+  db: Db,
+  inboxId: string,
+  asked: readonly { messageId: string; identity: Buffer }[],
+): Promise<{ id: string; rfc_message_id: string }[]> =>
+  db.many(prepared`
+    select m.id, m.rfc_message_id
+    from unnest(${bareArray(asked.map(each => each.identity.toString('hex')))}::text[],
+      ${asked.map(each => each.messageId)}::text[]) as asked (identity, rfc_id)
+    join thread_references t on t.inbox_id = ${inboxId} and t.rfc_id = decode(asked.identity, 'hex')
+    join inbox_messages m on m.thread_id = t.thread_id and m.rfc_message_id = asked.rfc_id and m.direction = 'out'
+      and m.inbox_id = ${inboxId}
+    where not exists (select from remote_messages r where r.message_id = m.id)`)
+
+/** Where a message is here, and one of the folders that the provider has it in. */
+export interface Standing {
+  message_id: string
+  now_folder_id: string
+  now_key: string
+  is_blocked: boolean
+  folder_id: string
+  is_mirrored: boolean
+}
+
+export const listStandings = (db: Db, messageIds: readonly string[]): Promise<Standing[]> =>
+  db.many<Standing>(prepared`
+    select m.id as message_id, m.folder_id as now_folder_id, f.name_key as now_key, m.is_blocked, rf.folder_id,
+      rf.is_mirrored
+    from inbox_messages m join folders f on f.id = m.folder_id and f.discarded_at is null
+    join remote_messages r on r.message_id = m.id and r.uid > 0
+    join remote_folders rf on rf.id = r.remote_folder_id and rf.folder_id is not null
+    where m.id = any(${bareArray(messageIds)}::uuid[])
+    order by rf.is_mirrored desc, rf.role = 'inbox' desc nulls last, rf.id, r.uid`)
+
+export interface LostMessage {
+  message_id: string
+  remote_folder_id: string
+  uid: number
+  is_read: boolean
+  identity: Buffer
+  rfc_message_id: string | null
+}
+
+/** Messages that the provider has nowhere, as far as is known. */
+export const listLost = (db: Db, inboxId: string, limit: number): Promise<LostMessage[]> =>
+  db.many<LostMessage>(prepared`
+    select r.message_id, r.remote_folder_id, r.uid, r.is_read, r.identity, m.rfc_message_id
+    from remote_messages r join inbox_messages m on m.id = r.message_id
+    where r.inbox_id = ${inboxId} and r.uid <= 0
+      and not exists (select from remote_messages o where o.message_id = r.message_id and o.uid > 0)
+    order by r.remote_folder_id, r.uid limit ${limit}`)
+
+/** Rows of messages that were found elsewhere, or are gone here as well. */
+export const deleteSettled = (tx: Tx, inboxId: string): Promise<number> =>
+  tx.run(prepared`
+    delete from remote_messages r where r.inbox_id = ${inboxId} and r.uid <= 0 and (r.message_id is null
+      or exists (select from remote_messages o where o.message_id = r.message_id and o.uid > 0))`)
+
+/** Something that was done here and not yet at the provider. */
+export interface LocalChange {
+  remote_folder_id: string
+  uid: number
+  identity: Buffer
+  /** As both sides agreed last. */
+  is_read: boolean
+  /** Null: removed for good. */
+  message_id: string | null
+  /** As it is here. */
+  now_read: boolean | null
+  now_folder_id: string | null
+  /** The message is in no folder here that the provider has it in, and this is the one to be moved. */
+  is_moved: boolean
+}
+
+/** Blocked mail stays where the provider has it: only here it is in spam. */
+export const listLocalChanges = (
+  db: Db,
+  { inboxId, messageIds, limit }: { inboxId: string; messageIds: readonly string[] | null; limit: number },
+): Promise<LocalChange[]> =>
+  db.many<LocalChange>(sql`
+    with known as (
+      select r.remote_folder_id, r.uid, r.identity, r.is_read, r.message_id, m.is_read as now_read,
+        m.folder_id as now_folder_id,
+        rf.folder_id is distinct from m.folder_id and not (m.is_blocked and f.name_key = 'spam')
+          and not exists (select from remote_messages o join remote_folders orf on orf.id = o.remote_folder_id
+            where o.message_id = m.id and o.uid > 0 and orf.folder_id = m.folder_id)
+          and row_number() over (partition by m.id
+            order by rf.is_mirrored desc, rf.role = 'inbox' desc nulls last, rf.id, r.uid) = 1 as is_moved
+      from remote_messages r
+      join remote_folders rf on rf.id = r.remote_folder_id
+      join inbox_messages m on m.id = r.message_id
+      join folders f on f.id = m.folder_id and f.discarded_at is null
+      where r.inbox_id = ${inboxId} and r.uid > 0 and r.message_id is not null
+        and (${messageIds === null} or r.message_id = any(${bareArray(messageIds ?? [])}::uuid[]))
+    )
+    select * from known where is_read <> now_read or is_moved
+    union all
+    select r.remote_folder_id, r.uid, r.identity, r.is_read, null, null, null, false
+    from remote_messages r where r.inbox_id = ${inboxId} and r.message_id is null and r.uid > 0
+    limit ${limit}`)

@@ -1,0 +1,72 @@
+// What every part of a mirror works with: the inbox, its lease, the connection to the provider and the folders there.
+import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
+import type { World } from '../../platform/world.ts'
+import { recordSynced, type Lease } from '../connections/report.ts'
+import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
+import type { RemoteFolder } from './folder-queries.ts'
+import type { Head } from './head.ts'
+import type { ImapSession } from './imap.ts'
+import type { SourceReader } from './read-source.ts'
+
+export interface MirrorFolder extends RemoteFolder {
+  /** What a folder of its own is called here. */
+  name: string
+  /** History from here on is fetched, though perhaps not filed yet. */
+  pendingFrom: number
+  /** UIDs of history that are next, the newest first. */
+  queue: number[]
+}
+
+export interface Mirror {
+  world: World
+  reader: SourceReader
+  imap: ImapSession
+  lease: Lease
+  accountId: string
+  provider: 'google' | 'microsoft'
+  /** Of the mailbox at the provider. */
+  address: string
+  connectedAt: Date
+  /** Those that the provider has now. */
+  folders: MirrorFolder[]
+}
+
+/** A message that is about to be filed, or is known already. */
+export interface Batch {
+  folder: MirrorFolder
+  /** Under which it was fetched. */
+  uidValidity: number
+  heads: readonly Head[]
+  /** Of those that were fetched, by UID. */
+  sources: ReadonlyMap<number, Buffer>
+  /** It came while the mirror was there. */
+  isNew: boolean
+  nextUid: number
+  fetchedFrom: number
+  /** Gives back the memory that was reserved. */
+  release: () => void
+}
+
+/** Another worker has the lease, the inbox was disconnected or paused, or there is a new grant. */
+export class LeaseLost extends Error {
+  constructor() {
+    super('the lease of the connection is lost')
+    this.name = 'LeaseLost'
+  }
+}
+
+const BY = system('mailbox mirror')
+
+/** A transaction under the lock of the inbox, and only while the lease is ours. `first` locks what comes before the inbox. */
+export const transactMirror = <T>(
+  { world, lease }: Pick<Mirror, 'world' | 'lease'>,
+  recipe: (tx: Tx, inbox: LockedInbox) => Promise<T>,
+  first: (tx: Tx) => Promise<unknown> = async () => {},
+): Promise<T> =>
+  world.db.transact(BY, async tx => {
+    await first(tx)
+    const [inbox] = await lockInboxes(tx, [lease.inboxId])
+    if (!inbox || !(await recordSynced(tx, lease, 0))) throw new LeaseLost()
+    return recipe(tx, inbox)
+  })

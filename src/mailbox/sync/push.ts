@@ -1,0 +1,126 @@
+// What was done here goes to the provider: read flags, moves, the trash, removals for good. Nothing is queued: what differs
+// from what both sides agreed on last is what is to be done, so a crash forgets nothing.
+import type { Tx } from '../../platform/db/database.ts'
+import { checkFolder } from './check.ts'
+import { openFolder } from './fetch.ts'
+import { updateRoleFolders } from './folder-queries.ts'
+import {
+  deleteRemoteMessages,
+  insertRemoteMessages,
+  listLocalChanges,
+  updateAgreedRead,
+  updateLostUids,
+  type LocalChange,
+} from './message-queries.ts'
+import { transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
+import { remoteFolderOf } from './store-folders.ts'
+
+const CHANGES_MAX = 500
+/** A person can change messages as fast as this pushes; then the others get their turn. */
+const ROUNDS_MAX = 50
+
+/** Of these messages, and of all that were removed; null: of all. Answers whether anything was pushed. */
+export async function pushChanges(mirror: Mirror, messageIds: readonly string[] | null): Promise<boolean> {
+  const asked = { inboxId: mirror.lease.inboxId, messageIds, limit: CHANGES_MAX }
+  let hasPushed = false
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    await transactMirror(mirror, (tx, inbox) => updateRoleFolders(tx, inbox.id))
+    const changes = await listLocalChanges(mirror.world.db, asked)
+    const folders = mirror.folders.filter(({ id }) => changes.some(change => change.remote_folder_id === id))
+    for (const folder of folders) {
+      // What the provider changed in the meantime wins.
+      await checkFolder(mirror, folder)
+      const own = (await listLocalChanges(mirror.world.db, asked)).filter(each => each.remote_folder_id === folder.id)
+      if (own.length > 0) await pushFolder(mirror, folder, own)
+    }
+    hasPushed ||= folders.length > 0
+    if (changes.length < CHANGES_MAX || folders.length === 0) break
+  }
+  return hasPushed
+}
+
+async function pushFolder(mirror: Mirror, folder: MirrorFolder, changes: readonly LocalChange[]): Promise<void> {
+  const kept = changes.filter(({ message_id }) => message_id !== null)
+  await pushFlags(
+    mirror,
+    folder,
+    kept.filter(({ is_read, now_read }) => is_read !== now_read),
+  )
+  const moved = kept.filter(({ is_moved }) => is_moved)
+  for (const [folderId, own] of Map.groupBy(moved, each => each.now_folder_id!)) {
+    const target = await remoteFolderOf(mirror, folderId)
+    if (target && target.id !== folder.id) await pushMove(mirror, { folder, target, moved: own })
+  }
+  const removed = changes.filter(({ message_id }) => message_id === null)
+  if (removed.length > 0) await pushRemoval(mirror, folder, removed)
+}
+
+async function pushFlags(mirror: Mirror, folder: MirrorFolder, changes: readonly LocalChange[]): Promise<void> {
+  for (const isRead of [true, false]) {
+    const uids = changes.filter(({ now_read }) => now_read === isRead).map(({ uid }) => uid)
+    if (uids.length === 0) continue
+    await openFolder(mirror, folder)
+    await mirror.imap.markSeen(uids, isRead)
+    await transactMirror(mirror, tx => updateAgreedRead(tx, folder.id, { uids, isRead }))
+  }
+}
+
+interface Move {
+  folder: MirrorFolder
+  target: MirrorFolder
+  moved: readonly LocalChange[]
+}
+
+/** A provider that does not tell the new UIDs has the messages found again in the target, by what they are recognised by. */
+async function pushMove(mirror: Mirror, { folder, target, moved }: Move): Promise<void> {
+  const { uidValidity } = await openFolder(mirror, folder)
+  if (uidValidity !== folder.uid_validity) return
+  const uids = await mirror.imap.move(
+    moved.map(({ uid }) => uid),
+    target.path,
+  )
+  await transactMirror(mirror, (tx, inbox) => recordMove(tx, inbox.id, { folder, target, moved, uids }))
+}
+
+async function recordMove(
+  tx: Tx,
+  inboxId: string,
+  { folder, target, moved, uids }: Move & { uids: ReadonlyMap<number, number> },
+): Promise<void> {
+  const told = moved.filter(({ uid }) => uids.has(uid))
+  await deleteRemoteMessages(tx, told)
+  await insertRemoteMessages(
+    tx,
+    inboxId,
+    told.map(each => ({
+      remote_folder_id: target.id,
+      uid: uids.get(each.uid)!,
+      message_id: each.message_id,
+      is_read: each.now_read ?? each.is_read,
+      identity: each.identity,
+    })),
+  )
+  for (const { uid } of moved) {
+    if (!uids.has(uid)) await updateLostUids(tx, folder.id, { from: uid, to: uid, present: [] })
+  }
+}
+
+/** Where folders are labels, a message is gone only when it is removed from the trash. */
+async function pushRemoval(mirror: Mirror, folder: MirrorFolder, removed: readonly LocalChange[]): Promise<void> {
+  const trash = mirror.folders.find(({ role }) => role === 'trash')
+  if (mirror.imap.hasLabels && trash && trash.id !== folder.id) {
+    await pushMove(mirror, { folder, target: trash, moved: removed })
+    const own = (
+      await listLocalChanges(mirror.world.db, {
+        inboxId: mirror.lease.inboxId,
+        messageIds: [],
+        limit: CHANGES_MAX,
+      })
+    ).filter(each => each.remote_folder_id === trash.id)
+    if (own.length > 0) await pushRemoval(mirror, trash, own)
+    return
+  }
+  await openFolder(mirror, folder)
+  await mirror.imap.remove(removed.map(({ uid }) => uid))
+  await transactMirror(mirror, tx => deleteRemoteMessages(tx, removed))
+}

@@ -1,0 +1,181 @@
+// One session of a mirror, from sign-in until it is ended: catch up with every folder, push what was done here, fetch history
+// from the newest down, then wait for either side to change something. It ends by throwing; all that it did is recorded.
+import { system } from '../../platform/db/actor.ts'
+import { Nap } from '../../platform/work/nap.ts'
+import { reportLive, reportProgress } from '../connections/report.ts'
+import { checkFolder } from './check.ts'
+import { fetchHistory, fetchNew, hasHistory, openFolder } from './fetch.ts'
+import { fileBatch } from './file-batch.ts'
+import { ProviderFault } from './imap.ts'
+import type { LocalChanges } from './local-changes.ts'
+import { LeaseLost, type Mirror, type MirrorFolder } from './mirror.ts'
+import { pushChanges } from './push.ts'
+import { Rounds } from './rounds.ts'
+
+/** How often what nobody tells us of is looked for. */
+export interface Pace {
+  pollMs: number
+  progressMs: number
+}
+
+const WELL_MS = 60_000
+
+export class MirrorSession {
+  readonly #mirror: Mirror
+  readonly #pace: Pace
+  readonly #signal: AbortSignal
+  readonly #rounds: Rounds
+  readonly #nap = new Nap()
+  #hasArrived = false
+  #hasChanged = false
+  readonly #changedHere = new Set<string>()
+  #polledAt = performance.now()
+  #progressAt = -Infinity
+  #total = 0
+  /** When the mailbox was here for the first time in this session. */
+  #liveAt: number | null = null
+
+  constructor(mirror: Mirror, pace: Pace, signal: AbortSignal) {
+    this.#mirror = mirror
+    this.#pace = pace
+    this.#signal = signal
+    this.#rounds = new Rounds(mirror, folder => this.#catchUp(folder))
+    mirror.imap.listen({
+      arrived: () => this.#hear(() => (this.#hasArrived = true)),
+      changed: () => this.#hear(() => (this.#hasChanged = true)),
+    })
+  }
+
+  /** Providers end sessions after an hour or so. One that was well until then is simply begun again. */
+  get wasWell(): boolean {
+    return this.#liveAt !== null && performance.now() - this.#liveAt > WELL_MS
+  }
+
+  /** Never answers: it throws what ends it. */
+  async run(changes: LocalChanges): Promise<never> {
+    const stop = (): void => {
+      this.#nap.end()
+      this.#mirror.imap.close()
+    }
+    this.#signal.addEventListener('abort', stop, { once: true })
+    const detach = await changes.attach(this.#mirror.lease.inboxId, ids =>
+      this.#hear(() => ids.forEach(id => this.#changedHere.add(id))),
+    )
+    try {
+      this.#signal.throwIfAborted()
+      await this.#begin()
+      await this.#fetchHistory()
+      await this.#report('live')
+      for (;;) await this.#watch()
+    } finally {
+      detach()
+      this.#signal.removeEventListener('abort', stop)
+    }
+  }
+
+  #hear(note: () => void): void {
+    note()
+    this.#nap.end()
+  }
+
+  async #begin(): Promise<void> {
+    for (const folder of this.#mirror.folders) this.#total += await this.#catchUp(folder)
+    await pushChanges(this.#mirror, null)
+  }
+
+  /** What is new in a folder, what left it and what was read. Answers how many messages it has. */
+  async #catchUp(folder: MirrorFolder): Promise<number> {
+    this.#signal.throwIfAborted()
+    if (folder.is_mirrored) await this.#fileNew(folder)
+    const hasLost = await checkFolder(this.#mirror, folder)
+    // They may be in a folder that was looked into before.
+    if (hasLost) this.#polledAt = -Infinity
+    return folder.is_mirrored ? (await openFolder(this.#mirror, folder)).exists : 0
+  }
+
+  async #fileNew(folder: MirrorFolder): Promise<void> {
+    for await (const batch of fetchNew(this.#mirror, folder, this.#signal)) await fileBatch(this.#mirror, batch)
+  }
+
+  /** A batch of each folder in turn, so that the newest of all come first. One is filed while the next is fetched. */
+  async #fetchHistory(): Promise<void> {
+    let filing: Promise<void> = Promise.resolve()
+    for (let open = this.#withHistory(); open.length > 0; open = this.#withHistory()) {
+      for (const folder of open) {
+        this.#signal.throwIfAborted()
+        const batch = await fetchHistory(this.#mirror, folder, this.#signal).catch(async (err: unknown) => {
+          await filing.catch(() => {})
+          throw err
+        })
+        await filing.catch((err: unknown) => {
+          batch.release()
+          throw err
+        })
+        filing = fileBatch(this.#mirror, batch)
+        filing.catch(() => {})
+      }
+      await this.#report('syncing')
+      if (performance.now() - this.#polledAt < this.#pace.pollMs && !this.#hasArrived) continue
+      await filing
+      await this.#poll()
+    }
+    await filing
+  }
+
+  #withHistory(): MirrorFolder[] {
+    return this.#mirror.folders.filter(hasHistory)
+  }
+
+  async #report(state: 'syncing' | 'live'): Promise<void> {
+    if (state === 'syncing' && performance.now() - this.#progressAt < this.#pace.progressMs) return
+    this.#progressAt = performance.now()
+    if (state === 'live') this.#liveAt ??= performance.now()
+    const { world, lease } = this.#mirror
+    const report = state === 'live' ? reportLive : reportProgress
+    const isOurs = await world.db.transact(system('mailbox mirror'), tx => report(tx, lease, { total: this.#total }))
+    if (!isOurs) throw new LeaseLost()
+  }
+
+  /** Waits in the inbox of the provider, which tells of changes in it; then does what there is to do. */
+  async #watch(): Promise<void> {
+    const { imap, folders } = this.#mirror
+    this.#signal.throwIfAborted()
+    imap.throwIfOver()
+    const inbox = folders.find(({ role }) => role === 'inbox')
+    if (!inbox) throw new ProviderFault('failed', 'The mailbox has no inbox.')
+    const pollInMs = this.#polledAt + this.#pace.pollMs - performance.now()
+    if (!this.#hasArrived && !this.#hasChanged && this.#changedHere.size === 0 && pollInMs > 0) {
+      await openFolder(this.#mirror, inbox)
+      imap.idle()
+      await this.#nap.begin(pollInMs)
+      this.#signal.throwIfAborted()
+      imap.throwIfOver()
+    }
+    if (this.#hasArrived) {
+      this.#hasArrived = false
+      await this.#fileNew(inbox)
+    }
+    if (this.#hasChanged) {
+      this.#hasChanged = false
+      await this.#catchUp(inbox)
+    }
+    await this.#push()
+    if (performance.now() - this.#polledAt >= this.#pace.pollMs) await this.#poll()
+    // A folder that was numbered anew is read again.
+    await this.#fetchHistory()
+  }
+
+  async #push(): Promise<void> {
+    const ids = [...this.#changedHere]
+    this.#changedHere.clear()
+    if (ids.length > 0) await pushChanges(this.#mirror, ids)
+  }
+
+  async #poll(): Promise<void> {
+    this.#polledAt = performance.now()
+    this.#hasArrived = false
+    const mayBeMore = await this.#rounds.next()
+    if (mayBeMore) this.#polledAt = -Infinity
+    await this.#push()
+  }
+}

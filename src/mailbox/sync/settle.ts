@@ -1,0 +1,75 @@
+// What becomes of messages that the provider has nowhere any more. One that is still in "all mail" was archived; the others
+// were removed there, and are removed here for good, unless the account is under legal hold: then they stay.
+import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
+import { recordSynced } from '../connections/report.ts'
+import { removeMessages } from '../messages/change.ts'
+import { openFolder } from './fetch.ts'
+import {
+  deleteRemoteMessages,
+  deleteSettled,
+  insertRemoteMessages,
+  listLost,
+  type LostMessage,
+} from './message-queries.ts'
+import { transactMirror, type Mirror } from './mirror.ts'
+import { placeMessages } from './place.ts'
+
+/** Few enough that a mail which is filed meanwhile waits for some ten milliseconds. */
+const BATCH_MAX = 100
+
+/** Names of the messages that are lost now. Those that still are after a look into every folder may be settled. */
+export const listLostNow = async ({ world, lease }: Mirror): Promise<ReadonlySet<string>> =>
+  new Set((await listLost(world.db, lease.inboxId, BATCH_MAX)).map(nameOf))
+
+const nameOf = ({ remote_folder_id, uid }: LostMessage): string => `${remote_folder_id} ${uid}`
+
+/** Answers whether there may be more. `before`: those that were lost before every folder was looked into. */
+export async function settleLost(mirror: Mirror, before: ReadonlySet<string>): Promise<boolean> {
+  if (before.size === 0) return false
+  const lost = (await listLost(mirror.world.db, mirror.lease.inboxId, BATCH_MAX)).filter(each =>
+    before.has(nameOf(each)),
+  )
+  const archived = await findArchived(mirror, lost)
+  const gone = lost.filter(each => !archived.has(nameOf(each))).map(({ message_id }) => message_id)
+  let mayRemove = false
+  await transactMirror(
+    mirror,
+    async (tx, inbox) => {
+      const found = lost.flatMap(each => archived.get(nameOf(each)) ?? [])
+      await insertRemoteMessages(tx, inbox.id, found)
+      await placeMessages(
+        tx,
+        inbox,
+        found.map(({ message_id }) => message_id),
+      )
+      // Found again since they were listed: their rows say so.
+      const still = new Set((await listLost(tx, inbox.id, BATCH_MAX * 2)).map(({ message_id }) => message_id))
+      const ids = [...new Set(gone)].filter(id => still.has(id))
+      if (ids.length > 0 && mayRemove) await removeMessages(tx, inbox, ids)
+      if (ids.length > 0 && mayRemove) await recordSynced(tx, mirror.lease, -ids.length)
+      // Under legal hold they stay, and stand for nothing at the provider.
+      const unlinked = lost.filter(({ message_id }) => ids.includes(message_id))
+      if (!mayRemove) await deleteRemoteMessages(tx, unlinked)
+      await deleteSettled(tx, inbox.id)
+    },
+    async tx => (mayRemove = await lockUnlessOnHold(tx, mirror.accountId)),
+  )
+  if (gone.length > 0) mirror.world.wakeups.hint('removals')
+  return lost.length > 0
+}
+
+type Found = Omit<LostMessage, 'rfc_message_id'>
+
+/** Those that are in the folder that is not mirrored but looked into, under their UID there. */
+async function findArchived(mirror: Mirror, lost: readonly LostMessage[]): Promise<Map<string, Found>> {
+  const found = new Map<string, Found>()
+  const all = mirror.folders.find(({ is_mirrored }) => !is_mirrored)
+  if (!all || lost.length === 0) return found
+  await openFolder(mirror, all)
+  for (const each of lost) {
+    if (each.rfc_message_id === null) continue
+    const uid = (await mirror.imap.searchMessageId(each.rfc_message_id)).at(-1)
+    if (uid !== undefined) found.set(nameOf(each), { ...each, remote_folder_id: all.id, uid })
+  }
+  return found
+}
