@@ -34,7 +34,8 @@ const isOurs = ({ inboxId, generation, leaseToken }: Lease) =>
 /** The fence of every transaction of a mirror: false when the lease is somebody else's. Locks the row until the end. */
 export const updateSynced = async (tx: Tx, lease: Lease, messages: number): Promise<boolean> =>
   (await tx.run(prepared`
-    update connections c set messages_synced = greatest(c.messages_synced + ${messages}, 0), last_sync_at = ${tx.now}
+    update connections c set messages_synced = greatest(c.messages_synced + ${messages}, 0), last_sync_at = ${tx.now},
+      messages_total = greatest(c.messages_total + least(${messages}::bigint, 0), c.messages_synced + ${messages}, 0)
     where ${isOurs(lease)}`)) > 0
 
 export const updateProgress = (
@@ -43,8 +44,9 @@ export const updateProgress = (
   { state, total }: { state: 'syncing' | 'live'; total: number },
 ): Promise<ReportedConnection | null> =>
   tx.maybe<ReportedConnection>(prepared`
-    update connections c set state = ${state}, error = null, attempts = 0, messages_total = ${total},
-      last_sync_at = ${tx.now}
+    update connections c set state = ${state}, error = null, attempts = 0, last_sync_at = ${tx.now},
+      messages_synced = s.synced, messages_total = greatest(${total}::bigint, s.synced)
+    from (select count(*) as synced from remote_messages where inbox_id = ${lease.inboxId} and uid > 0) s
     where ${isOurs(lease)} returning ${columns}`)
 
 export const updateEnded = (

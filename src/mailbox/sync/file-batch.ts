@@ -170,7 +170,8 @@ function placeOf(
   local: { id: string; key: string },
 ): Place {
   const isSent = role === 'sent'
-  const cameAfter = isNew || receivedAt >= connectedAt
+  // IMAP has dates to the second.
+  const cameAfter = isNew || receivedAt.getTime() + 1_000 > connectedAt.getTime()
   const isReceived = role === 'inbox' || role === null
   return {
     folder: local,
