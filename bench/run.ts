@@ -2,6 +2,7 @@
 import { benchBilling } from './billing.ts'
 import { benchCompose } from './compose.ts'
 import { benchDrafts } from './drafts.ts'
+import { benchConnected } from './connected.ts'
 import { benchGrowth } from './growth.ts'
 import { benchGuardian } from './guardian.ts'
 import { benchHttp } from './http.ts'
@@ -43,6 +44,7 @@ const sections: Record<string, () => Promise<void>> = {
   billing: benchBilling,
   neighbours: benchNeighbours,
   receive: benchReceive,
+  connected: benchConnected,
   mailboxes: benchMailboxes,
   reports: benchReports,
   samples: benchSamples,

@@ -17,7 +17,7 @@ const SIGNATURES_MAX = 10
 
 const SERVERS: Record<Receiver, RegExp> = {
   google: /^(?:mx\.google\.com|[\w.-]+\.google\.com|[0-9a-f:]+)$/,
-  microsoft: /^(?:[\w-]+\.)*(?:outlook\.com|hotmail\.com|office365\.com|microsoft\.com)$/,
+  microsoft: /^(?:[\w-]+\.)*(?:outlook\.com|hotmail\.com|office365\.com|exchangelabs\.com)$/,
 }
 const IDS: Record<Receiver, RegExp> = {
   google: /^mx\.google\.com$/,
@@ -29,11 +29,8 @@ const WRITTEN: Record<Receiver, RegExp> = {
   microsoft: /^(?:return-path|received-spf|x-ms-[\w-]+|x-forefront-[\w-]+|x-microsoft-[\w-]+|x-eop[\w-]+|arc-[\w-]+)$/,
 }
 
-/** The results, and the field as it stands; null where the provider wrote none. */
-export function receivedResults(
-  source: Buffer,
-  receiver: Receiver,
-): { authentication: Authentication; field: string } | null {
+/** Null where the provider wrote none. */
+export function receivedResults(source: Buffer, receiver: Receiver): Authentication | null {
   const block = source.toString('latin1', 0, HEADER_BYTES_READ)
   let wasReceived = false
   for (const { start, colon, end } of fieldSpans(block)) {
@@ -44,7 +41,7 @@ export function receivedResults(
       wasReceived = true
     } else if (name === 'authentication-results') {
       const isOwn = wasReceived && end - colon <= VALUE_CHARS_MAX && isWrittenBy(value, receiver)
-      return isOwn ? { authentication: parse(value), field: block.slice(start, end) } : null
+      return isOwn ? parse(value) : null
     } else if (!WRITTEN[receiver].test(name)) return null
   }
   return null
@@ -87,7 +84,8 @@ function parse(value: string): Authentication {
     .slice(0, SIGNATURES_MAX)
     .flatMap(({ method: { result, properties } }) => {
       const domain = domainIn(properties.get('header.d') ?? properties.get('header.i'))
-      if (domain === null) return []
+      // A mail without a signature is told of as well.
+      if (domain === null || result === 'none') return []
       const selector = properties.get('header.s') ?? ''
       return [{ domain, selector, result: oneOf(DKIM, result), aligned: isAligned(domain) }]
     })

@@ -24,15 +24,17 @@ interface Readable {
   read: ReadArrival
 }
 
-/** Reads what was fetched and files it. */
-export async function fileBatch(mirror: Mirror, batch: Batch): Promise<void> {
+/** Reads what was fetched and files it, the latter after the batch before it. */
+export async function fileBatch(
+  mirror: Mirror,
+  batch: Batch,
+  before: Promise<void> = Promise.resolve(),
+): Promise<void> {
   try {
-    const hasFiles = await mirror.reader.inTurn(mirror.accountId, async () => {
-      const readable = await readBatch(mirror, batch)
-      await transactMirror(mirror, (tx, inbox) => store(tx, { mirror, batch, inbox, readable }))
-      return readable.some(({ read }) => read.hasFiles)
-    })
-    if (hasFiles) mirror.world.wakeups.hint('attachments')
+    const readable = await readBatch(mirror, batch)
+    await before
+    await transactMirror(mirror, (tx, inbox) => store(tx, { mirror, batch, inbox, readable }))
+    if (readable.some(({ read }) => read.hasFiles)) mirror.world.wakeups.hint('attachments')
     const { folder, fetchedFrom, nextUid } = batch
     folder.fetched_from = Math.min(folder.fetched_from, fetchedFrom)
     folder.next_uid = Math.max(folder.next_uid, nextUid)
@@ -48,6 +50,7 @@ async function readBatch({ world, reader, accountId, provider }: Mirror, batch: 
     return content ? [{ head, content, sourceId: newId(now) }] : []
   })
   const read = await reader.readAll(
+    accountId,
     mails.map(({ head: { receivedAt, size }, content, sourceId }) => ({
       sourceId,
       accountId,

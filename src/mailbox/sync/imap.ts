@@ -211,8 +211,14 @@ export class ImapSession {
     }
   }
 
-  /** Until the next command, which ends it. */
-  idle(): void {
+  /**
+   * Until the next command, which ends it. What came before it began is asked for first: some servers tell of nothing older
+   * than the wait.
+   */
+  async idle(): Promise<void> {
+    await within(COMMAND_MS_MAX, this.#client.noop()).catch((err: unknown) => {
+      throw err instanceof ProviderFault ? err : faultOf(err)
+    })
     this.#client.idle().catch((err: unknown) => (this.#failure ??= faultOf(err)))
   }
 

@@ -8,6 +8,7 @@ import type { RemoteFolder } from './folder-queries.ts'
 import type { Head } from './head.ts'
 import type { ImapSession } from './imap.ts'
 import type { SourceReader } from './read-source.ts'
+import type { MirrorDb } from './permits.ts'
 
 export interface MirrorFolder extends RemoteFolder {
   /** What a folder of its own is called here. */
@@ -19,7 +20,7 @@ export interface MirrorFolder extends RemoteFolder {
 }
 
 export interface Mirror {
-  world: World
+  world: Omit<World, 'db'> & { db: MirrorDb }
   reader: SourceReader
   imap: ImapSession
   lease: Lease

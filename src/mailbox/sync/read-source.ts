@@ -3,13 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { receivedResults, UNKNOWN, type Receiver } from '../../mail/authentication/received-results.ts'
 import type { Refused } from '../../mail/mime/parsed-mail.ts'
 import { ByteBudget } from '../../platform/fairness/byte-budget.ts'
-import { Semaphore } from '../../platform/fairness/semaphore.ts'
 import type { World } from '../../platform/world.ts'
 import type { ReadArrival } from '../inbound/file.ts'
 import { MimeReader } from '../inbound/mime-reader.ts'
 import type { ReadMessage } from '../inbound/mime-thread.ts'
 import { isOurs, readOf } from '../inbound/read-arrival.ts'
 import { SOURCE_BYTES_MAX } from './imap.ts'
+import type { Permits } from './permits.ts'
 
 /** Of all sessions together, with what is read in them; one account has half of it at most. */
 const BYTES_MAX = 192 * 1024 * 1024
@@ -18,7 +18,6 @@ const COPIES = 3
 /** Jobs of one account that may wait for a thread. */
 const WAITING_MAX = 2_000
 const AT_ONCE = 4
-const FILING_WAIT_MS_MAX = 600_000
 const BUSY_MS = 50
 const BUSY_TRIES_MAX = 200
 /** Threads that died with it: from then on it is filed without being read. */
@@ -37,9 +36,10 @@ interface Unread {
 export class SourceReader {
   readonly #mime: MimeReader
   readonly #budget = new ByteBudget(BYTES_MAX)
-  readonly #filing = new Semaphore({ permits: 6, perOwner: 2, waitMsMax: FILING_WAIT_MS_MAX })
+  readonly #permits: Permits
 
-  constructor({ threads }: World) {
+  constructor({ threads }: World, permits: Permits) {
+    this.#permits = permits
     this.#mime = new MimeReader(threads, { queueMax: WAITING_MAX })
   }
 
@@ -48,13 +48,12 @@ export class SourceReader {
     return this.#budget.acquire(bytes * COPIES, accountId, signal)
   }
 
-  /** Reading and filing, which take no part of the provider's time: so many at once, and of each account two. */
-  inTurn<T>(accountId: string, act: () => Promise<T>): Promise<T> {
-    return this.#filing.run(accountId, () => new Error('filing a batch had to wait for too long'), act)
+  /** In the same order. */
+  readAll(accountId: string, mails: readonly Unread[]): Promise<ReadArrival[]> {
+    return this.#permits.reading(accountId, () => this.#readAll(mails))
   }
 
-  /** In the same order. */
-  async readAll(mails: readonly Unread[]): Promise<ReadArrival[]> {
+  async #readAll(mails: readonly Unread[]): Promise<ReadArrival[]> {
     const read: ReadArrival[] = []
     let next = 0
     const readOn = async (): Promise<void> => {
@@ -65,11 +64,11 @@ export class SourceReader {
   }
 
   async #read({ sourceId, accountId, receivedAt, receiver, content, size }: Unread): Promise<ReadArrival> {
-    const found = receivedResults(content, receiver)
+    const auth = receivedResults(content, receiver) ?? UNKNOWN
     const message = size > SOURCE_BYTES_MAX ? TOO_LARGE : await this.#parse(content, accountId)
     const about = { source_id: sourceId, account_id: accountId, received_at: receivedAt }
     // The field of the provider stands in the source already.
-    const understood = { auth: found?.authentication ?? UNKNOWN, results: '', message }
+    const understood = { auth, results: '', message }
     return readOf(about, { ...understood, source: { content, headBytes: 0 } })
   }
 

@@ -97,29 +97,34 @@ export class MirrorSession {
     for await (const batch of fetchNew(this.#mirror, folder, this.#signal)) await fileBatch(this.#mirror, batch)
   }
 
-  /** A batch of each folder in turn, so that the newest of all come first. One is filed while the next is fetched. */
+  /**
+   * A batch of each folder in turn, so that the newest of all come first. One is filed and the next one read while the third is
+   * fetched.
+   */
   async #fetchHistory(): Promise<void> {
-    let filing: Promise<void> = Promise.resolve()
-    for (let open = this.#withHistory(); open.length > 0; open = this.#withHistory()) {
-      for (const folder of open) {
-        this.#signal.throwIfAborted()
-        const batch = await fetchHistory(this.#mirror, folder, this.#signal).catch(async (err: unknown) => {
-          await filing.catch(() => {})
-          throw err
-        })
-        await filing.catch((err: unknown) => {
-          batch.release()
-          throw err
-        })
-        filing = fileBatch(this.#mirror, batch)
-        filing.catch(() => {})
+    let older: Promise<void> = Promise.resolve()
+    let newer: Promise<void> = older
+    try {
+      for (let open = this.#withHistory(); open.length > 0; open = this.#withHistory()) {
+        for (const folder of open) {
+          this.#signal.throwIfAborted()
+          const batch = await fetchHistory(this.#mirror, folder, this.#signal)
+          const before = newer
+          newer = fileBatch(this.#mirror, batch, before)
+          newer.catch(() => {})
+          await older
+          older = before
+        }
+        await this.#report('syncing')
+        if (performance.now() - this.#polledAt < this.#pace.pollMs && !this.#hasArrived) continue
+        await newer
+        await this.#poll()
       }
-      await this.#report('syncing')
-      if (performance.now() - this.#polledAt < this.#pace.pollMs && !this.#hasArrived) continue
-      await filing
-      await this.#poll()
+      await newer
+    } finally {
+      // Whatever ended it: no batch is left behind that still writes.
+      await newer.catch(() => {})
     }
-    await filing
   }
 
   #withHistory(): MirrorFolder[] {
@@ -146,7 +151,7 @@ export class MirrorSession {
     const pollInMs = this.#polledAt + this.#pace.pollMs - performance.now()
     if (!this.#hasArrived && !this.#hasChanged && this.#changedHere.size === 0 && pollInMs > 0) {
       await openFolder(this.#mirror, inbox)
-      imap.idle()
+      await imap.idle()
       await this.#nap.begin(pollInMs)
       this.#signal.throwIfAborted()
       imap.throwIfOver()

@@ -8,15 +8,17 @@ export type Tokens = Pick<AccessTokens, 'current' | 'refused'>
 export async function signIn(
   tokens: Tokens,
   server: ImapServer,
-  inboxId: string,
+  { inboxId, withPermit }: { inboxId: string; withPermit: <T>(act: () => Promise<T>) => Promise<T> },
 ): Promise<{ imap: ImapSession; grant: Grant }> {
-  const grant = await tokens.current(inboxId)
+  const grant = await withPermit(() => tokens.current(inboxId))
   try {
     return { imap: await ImapSession.connect(server, grant), grant }
   } catch (err) {
     if (!(err instanceof ProviderFault) || err.kind !== 'refused') throw err
-    await tokens.refused(inboxId, grant.accessToken)
-    const fresh = await tokens.current(inboxId)
+    const fresh = await withPermit(async () => {
+      await tokens.refused(inboxId, grant.accessToken)
+      return tokens.current(inboxId)
+    })
     return { imap: await ImapSession.connect(server, fresh), grant: fresh }
   }
 }

@@ -11,6 +11,7 @@ import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbo
 import { GrantGone, type Grant } from '../connections/tokens.ts'
 import { feature } from './feature.ts'
 import { FakeImap, type Meddle } from './imap.fixture.ts'
+import { findConnection, insertConnection, listMirrored, setDue, type Mirrored } from './sync.fixture.ts'
 
 let started: Promise<Box> | null = null
 const theBox = (): Promise<Box> => (started ??= aBox())
@@ -22,27 +23,15 @@ interface Connected {
   grant: Grant & { isGone: boolean; refused: string[] }
   messages(): Promise<Mirrored[]>
   until(what: string, is: (messages: Mirrored[]) => boolean): Promise<Mirrored[]>
-  connection(): Promise<{
-    state: string
-    error: string | null
-    messages_synced: number
-    messages_total: number | null
-    due_at: Date | null
-  }>
+  connection(): ReturnType<typeof findConnection>
   untilState(state: string): Promise<void>
   events(type: string): Promise<Record<string, unknown>[]>
   stop(): Promise<void>
   start(): Promise<void>
 }
 
-interface Mirrored {
-  id: string
-  folder: string
-  subject: string
-  direction: string
-  is_read: boolean
-  received_at: Date
-}
+/** Threads start with the first mail, which takes its time on a machine that is busy. */
+const PATIENCE_MS = 30_000
 
 /** Sessions with this provider, in this process. */
 async function runMirrors(fake: FakeImap, grant: Connected['grant']): Promise<{ stop(): Promise<void> }> {
@@ -80,41 +69,32 @@ async function connect(t: TestContext, fake: FakeImap, given?: { account?: TestA
     isGone: false,
     refused: [] as string[],
   }
-  await world.db.transact(system('test'), tx =>
-    tx.run(sql`
-      insert into connections (inbox_id, account_id, tenant_id, provider, address, state, connected_at, due_at)
-      select id, account_id, tenant_id, 'google', ${grant.address}, 'syncing', ${tx.now}, ${tx.now}
-      from inboxes where id = ${inboxId}`),
-  )
+  await insertConnection(world, { inboxId, address: grant.address })
   let mirrors = await runMirrors(fake, grant)
   t.after(async () => {
     await mirrors.stop()
-    await world.db.transact(system('test'), tx =>
-      tx.run(sql`update connections set due_at = null where inbox_id = ${inboxId}`),
-    )
+    await setDue(world, inboxId, null)
     await fake.close()
   })
-  const messages = (): Promise<Mirrored[]> =>
-    world.db.many<Mirrored>(sql`
-      select m.id, f.name as folder, m.subject, m.direction, m.is_read, m.received_at
-      from inbox_messages m join folders f on f.id = m.folder_id where m.inbox_id = ${inboxId}
-      order by m.id limit 5000`)
-  const connection: Connected['connection'] = () =>
-    world.db.one(sql`
-      select state, error, messages_synced, messages_total, due_at from connections where inbox_id = ${inboxId}`)
+  const messages = (): Promise<Mirrored[]> => listMirrored(world, inboxId)
+  const connection: Connected['connection'] = () => findConnection(world, inboxId)
   return {
     account,
     inboxId,
     grant,
     messages,
     until: (what, is) =>
-      eventually(what, async () => {
-        const found = await messages()
-        return is(found) && found
-      }),
+      eventually(
+        what,
+        async () => {
+          const found = await messages()
+          return is(found) && found
+        },
+        PATIENCE_MS,
+      ),
     connection,
     untilState: async state => {
-      await eventually(`state ${state}`, async () => (await connection()).state === state)
+      await eventually(`state ${state}`, async () => (await connection()).state === state, PATIENCE_MS)
     },
     events: async type =>
       (
@@ -360,11 +340,9 @@ test('a token that is refused is refreshed once; a grant that is gone needs a pe
   assert.match((await connection()).error ?? '', /refuses the sign-in/)
 
   grant.isGone = true
-  const { db, wakeups } = (await theBox()).app.world
-  await db.transact(system('test'), tx =>
-    tx.run(sql`update connections set due_at = now() where inbox_id = ${inboxId}`),
-  )
-  wakeups.hint('connections')
+  const { world } = (await theBox()).app
+  await setDue(world, inboxId, world.clock.now())
+  world.wakeups.hint('connections')
   await untilState('reconnect_required')
 
   assert.equal((await connection()).due_at, null)
@@ -416,14 +394,12 @@ for (const [name, { meddle, error, delayMs }] of Object.entries(faults)) {
 
     const failed = await connection()
     assert.match(failed.error ?? '', error)
-    const { db, clock, wakeups } = (await theBox()).app.world
-    assert.ok(failed.due_at!.getTime() - clock.now().getTime() > delayMs * 0.8)
+    const { world } = (await theBox()).app
+    assert.ok(failed.due_at!.getTime() - world.clock.now().getTime() > delayMs * 0.8)
     assert.deepEqual(await messages(), [])
     fake.meddle = () => null
-    await db.transact(system('test'), tx =>
-      tx.run(sql`update connections set due_at = ${tx.now} where inbox_id = ${inboxId}`),
-    )
-    wakeups.hint('connections')
+    await setDue(world, inboxId, world.clock.now())
+    world.wakeups.hint('connections')
     await untilState('live')
 
     assert.deepEqual(

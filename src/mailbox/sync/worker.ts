@@ -23,6 +23,7 @@ import { SourceReader } from './read-source.ts'
 import { MirrorSession, type Pace } from './session.ts'
 import { signIn, type Tokens } from './sign-in.ts'
 import { loadFolders } from './store-folders.ts'
+import { Permits } from './permits.ts'
 
 type ImapServers = Record<'google' | 'microsoft', { imap: ImapServer } | null>
 
@@ -59,6 +60,7 @@ export class Mirrors {
   readonly #world: World
   readonly #options: MirrorOptions
   readonly #reader: SourceReader
+  readonly #permits = new Permits()
   /** By the token of their lease. */
   readonly #ending = new Map<string, AbortController>()
 
@@ -66,7 +68,7 @@ export class Mirrors {
     this.#world = world
     this.#options = options
     this.changes = new LocalChanges(world)
-    this.#reader = new SourceReader(world)
+    this.#reader = new SourceReader(world, this.#permits)
     this.worker = new LeasedWorker<DueConnection, Result>(world, {
       name: 'mirrors',
       metric: 'mirrors',
@@ -122,7 +124,10 @@ export class Mirrors {
     const { tokens, servers, pace } = this.#options
     const server = servers[provider]
     if (!server) return { kind: 'failed', error: 'The provider is not configured here.' }
-    const { imap, grant } = await signIn(tokens, server.imap, inboxId)
+    const { imap, grant } = await signIn(tokens, server.imap, {
+      inboxId,
+      withPermit: act => this.#permits.token(accountId, act),
+    })
     let session: MirrorSession | null = null
     try {
       if (grant.generation !== generation) throw new LeaseLost()
@@ -130,7 +135,7 @@ export class Mirrors {
       const lease = { inboxId, generation, leaseToken }
       const { address, connected_at: connectedAt } = connection
       const bare = {
-        world: this.#world,
+        world: { ...this.#world, db: this.#permits.databaseOf(this.#world.db, accountId) },
         reader: this.#reader,
         imap,
         lease,
