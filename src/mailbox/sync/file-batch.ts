@@ -96,7 +96,7 @@ interface Linking {
   recognised: ReadonlyMap<number, Recognised>
 }
 
-/** Answers the messages. Of one that was lost, the flag that the provider changed meanwhile is taken over. */
+/** Answers the messages. */
 async function link(tx: Tx, { folder, inbox, heads, recognised }: Linking): Promise<string[]> {
   const found = heads.flatMap(head => {
     const match = recognised.get(head.uid)
@@ -112,7 +112,7 @@ async function link(tx: Tx, { folder, inbox, heads, recognised }: Linking): Prom
     inbox.id,
     found.map(({ head, messageId }) => rowOf(folder, head, messageId)),
   )
-  const changed = found.filter(({ head, lost }) => lost !== null && lost.is_read !== head.isRead)
+  const changed = found.filter(({ takesFlag }) => takesFlag)
   for (const isRead of [true, false]) {
     const ids = changed.filter(({ head }) => head.isRead === isRead).map(({ messageId }) => messageId)
     if (ids.length > 0) await changeMessages(tx, inbox, ids, { kind: 'read', isRead })

@@ -142,20 +142,29 @@ export const listCandidates = (
         where o.message_id = r.message_id and o.remote_folder_id = ${folderId} and o.uid > 0)
     order by r.uid > 0, r.remote_folder_id <> ${folderId}, r.uid`)
 
-/** Messages that were sent from here and that no message of the provider is known for, by their Message-ID. */
-export const listUnseenSent = (
+interface UnlinkedAsked extends AskedHead {
+  messageId: string
+}
+
+/**
+ * Messages that stand for none of the provider's, at the place `n` of who has the same Message-ID: what was sent from here,
+ * and what an earlier connection has left, which has the same date and size.
+ */
+export const listUnlinked = (
   db: Db,
-  inboxId: string,
-  asked: readonly { messageId: string; identity: Buffer }[],
-): Promise<{ id: string; rfc_message_id: string }[]> =>
+  { inboxId, heads, isSent }: { inboxId: string; heads: readonly UnlinkedAsked[]; isSent: boolean },
+): Promise<{ n: number; id: string; direction: 'in' | 'out' }[]> =>
   db.many(prepared`
-    select m.id, m.rfc_message_id
-    from unnest(${bareArray(asked.map(each => each.identity.toString('hex')))}::text[],
-      ${asked.map(each => each.messageId)}::text[]) as asked (identity, rfc_id)
+    select asked.n::int as n, m.id, m.direction
+    from unnest(${bareArray(heads.map(each => each.identity.toString('hex')))}::text[],
+      ${heads.map(each => each.messageId)}::text[], ${heads.map(each => each.receivedAt)}::timestamptz[],
+      ${bareArray(heads.map(each => each.size))}::int[])
+      with ordinality as asked (identity, rfc_id, received_at, size, n)
     join thread_references t on t.inbox_id = ${inboxId} and t.rfc_id = decode(asked.identity, 'hex')
-    join inbox_messages m on m.thread_id = t.thread_id and m.rfc_message_id = asked.rfc_id and m.direction = 'out'
-      and m.inbox_id = ${inboxId}
-    where not exists (select from remote_messages r where r.message_id = m.id)`)
+    join inbox_messages m on m.thread_id = t.thread_id and m.rfc_message_id = asked.rfc_id and m.inbox_id = ${inboxId}
+      and ((${isSent} and m.direction = 'out') or (m.received_at = asked.received_at and m.size = asked.size))
+    where not exists (select from remote_messages r where r.message_id = m.id)
+    order by m.id`)
 
 /** Where a message is here, and one of the folders that the provider has it in. */
 export interface Standing {

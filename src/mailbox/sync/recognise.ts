@@ -2,13 +2,15 @@
 // new UIDVALIDITY, or sent from here.
 import type { Db } from '../../platform/db/database.ts'
 import type { Head } from './head.ts'
-import { listCandidates, listUnseenSent, type Candidate } from './message-queries.ts'
+import { listCandidates, listUnlinked, type Candidate } from './message-queries.ts'
 import type { MirrorFolder } from './mirror.ts'
 
 export interface Recognised {
   messageId: string
   /** The row that it was lost under, which this one takes the place of. */
-  lost: Pick<Candidate, 'remote_folder_id' | 'uid' | 'is_read'> | null
+  lost: Pick<Candidate, 'remote_folder_id' | 'uid'> | null
+  /** The provider's read flag is taken over: it changed since both sides agreed, or they never did. */
+  takesFlag: boolean
 }
 
 /** By UID. A message is recognised once in a folder: a second copy there is a message of its own. */
@@ -20,31 +22,35 @@ export async function recognise(
   if (heads.length === 0) return found
   const taken = new Set<string>()
   for (const candidate of await listCandidates(db, { inboxId, folderId: folder.id, heads })) {
-    const { uid } = heads[candidate.n - 1]!
+    const { uid, isRead } = heads[candidate.n - 1]!
     if (found.has(uid) || taken.has(candidate.message_id)) continue
     taken.add(candidate.message_id)
-    found.set(uid, { messageId: candidate.message_id, lost: candidate.uid > 0 ? null : candidate })
+    const isLost = candidate.uid <= 0
+    const takesFlag = isLost && candidate.is_read !== isRead
+    found.set(uid, { messageId: candidate.message_id, lost: isLost ? candidate : null, takesFlag })
   }
-  if (folder.role === 'sent') await recogniseSent(db, inboxId, heads, { found, taken })
+  await recogniseUnlinked(db, { inboxId, folder, heads }, { found, taken })
   return found
 }
 
-/** The copy that the provider puts into its folder of sent mail when we send through it. */
-async function recogniseSent(
+/** What an earlier connection left here, and the copy that the provider keeps of what we send through it. */
+async function recogniseUnlinked(
   db: Db,
-  inboxId: string,
-  heads: readonly Head[],
+  { inboxId, folder, heads }: { inboxId: string; folder: MirrorFolder; heads: readonly Head[] },
   { found, taken }: { found: Map<number, Recognised>; taken: Set<string> },
 ): Promise<void> {
-  const asked = heads.flatMap(({ uid, messageId, identity }) =>
-    messageId === null || found.has(uid) ? [] : [{ uid, messageId, identity }],
+  const asked = heads.flatMap(head =>
+    head.messageId === null || found.has(head.uid) ? [] : [{ ...head, messageId: head.messageId }],
   )
   if (asked.length === 0) return
-  const sent = new Map((await listUnseenSent(db, inboxId, asked)).map(row => [row.rfc_message_id, row.id]))
-  for (const { uid, messageId } of asked) {
-    const id = sent.get(messageId)
-    if (id === undefined || taken.has(id)) continue
+  for (const { n, id, direction } of await listUnlinked(db, {
+    inboxId,
+    heads: asked,
+    isSent: folder.role === 'sent',
+  })) {
+    const { uid } = asked[n - 1]!
+    if (found.has(uid) || taken.has(id)) continue
     taken.add(id)
-    found.set(uid, { messageId: id, lost: null })
+    found.set(uid, { messageId: id, lost: null, takesFlag: direction === 'in' })
   }
 }

@@ -8,7 +8,7 @@ import { fetchHistory, fetchNew, hasHistory, openFolder } from './fetch.ts'
 import { fileBatch } from './file-batch.ts'
 import { ProviderFault } from './imap.ts'
 import type { LocalChanges } from './local-changes.ts'
-import { LeaseLost, type Mirror, type MirrorFolder } from './mirror.ts'
+import { LeaseLost, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
 import { pushChanges } from './push.ts'
 import { Rounds } from './rounds.ts'
 
@@ -182,5 +182,7 @@ export class MirrorSession {
     const mayBeMore = await this.#rounds.next()
     if (mayBeMore) this.#polledAt = -Infinity
     await this.#push()
+    // Both sides are the same now, which the connection says, and the lease is still ours.
+    await transactMirror(this.#mirror, async () => {})
   }
 }

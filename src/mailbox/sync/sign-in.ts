@@ -1,5 +1,6 @@
 // Signing in at the provider: a token that it refuses is refreshed once, at once.
-import type { AccessTokens, Grant } from '../connections/tokens.ts'
+import { isUnavailable } from '../../platform/db/errors.ts'
+import { GrantGone, type AccessTokens, type Grant } from '../connections/tokens.ts'
 import { ImapSession, ProviderFault, type ImapServer } from './imap.ts'
 
 export type Tokens = Pick<AccessTokens, 'current' | 'refused'>
@@ -10,15 +11,25 @@ export async function signIn(
   server: ImapServer,
   { inboxId, withPermit }: { inboxId: string; withPermit: <T>(act: () => Promise<T>) => Promise<T> },
 ): Promise<{ imap: ImapSession; grant: Grant }> {
-  const grant = await withPermit(() => tokens.current(inboxId))
+  const grant = await withPermit(() => ask(() => tokens.current(inboxId)))
   try {
     return { imap: await ImapSession.connect(server, grant), grant }
   } catch (err) {
     if (!(err instanceof ProviderFault) || err.kind !== 'refused') throw err
     const fresh = await withPermit(async () => {
       await tokens.refused(inboxId, grant.accessToken)
-      return tokens.current(inboxId)
+      return ask(() => tokens.current(inboxId))
     })
     return { imap: await ImapSession.connect(server, fresh), grant: fresh }
+  }
+}
+
+/** Where a token could not be had, the provider is tried again later, as for any fault of its own. */
+async function ask(current: () => Promise<Grant>): Promise<Grant> {
+  try {
+    return await current()
+  } catch (err) {
+    if (err instanceof GrantGone || isUnavailable(err)) throw err
+    throw new ProviderFault('failed', 'The provider could not be asked for a token.', err)
   }
 }

@@ -430,6 +430,31 @@ test('a mirror ends when its inbox is disconnected, and what was mirrored stays'
   )
 })
 
+test('a mailbox that is connected once more is not doubled', async t => {
+  const fake = await FakeImap.start()
+  const uid = fake.deliver('INBOX', mail('first'), { at: new Date('2024-03-01T10:00:00Z') })
+  const { inboxId, grant, untilState, messages, stop, start } = await connect(t, fake)
+  await untilState('live')
+  await stop()
+  const { world } = (await theBox()).app
+  await world.db.transact(system('test'), async tx => {
+    await tx.run(sql`delete from connections where inbox_id = ${inboxId}`)
+    await tx.run(sql`delete from remote_folders where inbox_id = ${inboxId}`)
+  })
+  fake.flag('INBOX', uid, '\\Seen', true)
+  fake.deliver('INBOX', mail('second'))
+
+  await insertConnection(world, { inboxId, address: grant.address })
+  await start()
+  await untilState('live')
+
+  const found = (await messages()).map(({ subject, is_read }) => [subject, is_read])
+  assert.deepEqual(found.toSorted(), [
+    ['first', true],
+    ['second', false],
+  ])
+})
+
 test('under legal hold, mail that is removed at the provider stays here', async t => {
   const fake = await FakeImap.start()
   const uid = fake.deliver('INBOX', mail('evidence'))
