@@ -8,6 +8,8 @@ interface FakeMessage {
   flags: Set<string>
   internalDate: Date
   source: Buffer
+  /** As it is told. */
+  size: number
 }
 
 interface FakeMailbox {
@@ -81,10 +83,14 @@ export class FakeImap {
   }
 
   /** Answers its UID. Sessions that wait in the mailbox are told. */
-  deliver(path: string, source: string, { flags = [] as string[], at = new Date() } = {}): number {
+  deliver(
+    path: string,
+    source: string,
+    { flags = [] as string[], at = new Date(), size = Buffer.byteLength(source) } = {},
+  ): number {
     const mailbox = this.in(path)
     const uid = mailbox.uidNext++
-    mailbox.messages.push({ uid, flags: new Set(flags), internalDate: at, source: Buffer.from(source) })
+    mailbox.messages.push({ uid, flags: new Set(flags), internalDate: at, source: Buffer.from(source), size })
     this.tell()
     return uid
   }
@@ -306,11 +312,11 @@ function matches(message: FakeMessage, query: string, all: readonly FakeMessage[
   return id === undefined || message.source.includes(id)
 }
 
-function fetched({ uid, flags, internalDate, source }: FakeMessage, n: number, query: string): string {
+function fetched({ uid, flags, internalDate, source, size }: FakeMessage, n: number, query: string): string {
   const parts = [`UID ${uid}`]
   if (query.includes('FLAGS')) parts.push(`FLAGS (${[...flags].join(' ')})`)
   if (query.includes('INTERNALDATE')) parts.push(`INTERNALDATE "${imapDate(internalDate)}"`)
-  if (query.includes('RFC822.SIZE')) parts.push(`RFC822.SIZE ${source.length}`)
+  if (query.includes('RFC822.SIZE')) parts.push(`RFC822.SIZE ${size}`)
   const text = source.toString('latin1')
   const header = /^message-id:.*\r\n/im.exec(text)?.[0] ?? ''
   if (/HEADER\.FIELDS/i.test(query))

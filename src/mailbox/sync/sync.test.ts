@@ -430,6 +430,20 @@ test('a mirror ends when its inbox is disconnected, and what was mirrored stays'
   )
 })
 
+test('of a message over 40 MiB the first lines are mirrored, with a note', async t => {
+  const fake = await FakeImap.start()
+  fake.deliver('INBOX', mail('huge'), { size: 60 * 1024 * 1024 })
+  const { account, until, untilState } = await connect(t, fake)
+  const [message] = await until('it', messages => messages.length === 1)
+  await untilState('live')
+
+  const { body } = await account.api.get(`/v1/inbox-messages/${message!.id}`)
+
+  assert.deepEqual([body.subject, body.size, body.text], ['huge', 60 * 1024 * 1024, ''])
+  assert.ok(fake.said.some(command => command.includes('BODY.PEEK[]<0.65536>')))
+  assert.ok(fake.said.every(command => !command.endsWith('BODY.PEEK[])')))
+})
+
 test('a mailbox that is connected once more is not doubled', async t => {
   const fake = await FakeImap.start()
   const uid = fake.deliver('INBOX', mail('first'), { at: new Date('2024-03-01T10:00:00Z') })

@@ -27,8 +27,8 @@ import { Permits } from './permits.ts'
 
 type ImapServers = Record<'google' | 'microsoft', { imap: ImapServer } | null>
 
-/** Sessions of one process. A tenth of a gigabyte holds some two hundred that are quiet. */
-const SESSIONS_MAX = 1_000
+/** Sessions of one process. The share of one account, half of what is free, is more than five hundred. */
+const SESSIONS_MAX = 1_200
 const LIMITS = {
   inFlight: { all: SESSIONS_MAX, new: SESSIONS_MAX, slow: SESSIONS_MAX },
   perKey: { first: 1, max: 1, aheadMax: 1, quickMs: 1_000 },
