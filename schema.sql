@@ -18,9 +18,35 @@ create table accounts (
   created_at timestamp with time zone not null,
   -- Each event of an account makes a row per webhook.
   webhooks_max integer not null default 100,
+  approval_links boolean not null default false,
   constraint accounts_suspend_mode_check CHECK ((suspend_mode = ANY (ARRAY['hold'::text, 'reject'::text]))),
   constraint accounts_webhooks_max_check CHECK (((webhooks_max >= 1) AND (webhooks_max <= 2000))),
   constraint accounts_pkey PRIMARY KEY (id)
+);
+
+-- Calls that are in flight: as much as each may use at the most. A row whose lease has lapsed counts no more; its process
+-- has died before it could say what was used.
+create table ai_reservations (
+  id uuid not null,
+  account_id uuid not null,
+  month date not null,
+  tokens bigint not null,
+  lease_until timestamp with time zone not null,
+  constraint ai_reservations_tokens_check CHECK ((tokens > 0)),
+  constraint ai_reservations_pkey PRIMARY KEY (id)
+);
+CREATE INDEX ai_reservations_by_account ON public.ai_reservations USING btree (account_id, month);
+-- The oldest are removed first.
+CREATE INDEX ai_reservations_by_lease ON public.ai_reservations USING btree (lease_until);
+
+-- By UTC month, the first day of it. What was used never exceeds the cap of the account together with what is reserved:
+-- both change under the lock of this row. Months that have ended stay, for the account's own books.
+create table ai_token_months (
+  account_id uuid not null,
+  month date not null,
+  used bigint not null default 0,
+  constraint ai_token_months_used_check CHECK ((used >= 0)),
+  constraint ai_token_months_pkey PRIMARY KEY (account_id, month)
 );
 
 create table alert_contacts (
@@ -57,7 +83,7 @@ create table alert_mail_days (
 -- One alert to one contact. The row is the job.
 create table alert_notifications (
   id uuid not null,
-  alert_id uuid not null,
+  alert_id uuid,
   contact_id uuid not null,
   status text not null default 'pending'::text,
   attempts smallint not null default 0,
@@ -69,6 +95,10 @@ create table alert_notifications (
   -- A mail that was accepted is sent; what the receiver said of it makes it delivered or dead. `mail_day`: the day whose count
   -- it is part of.
   mail_day date,
+  -- A contact is told of an alert, or that a mail waits for an approval. No foreign key: an approval goes with its mail, and
+  -- what is left to tell of it then is skipped.
+  approval_id uuid,
+  constraint alert_notifications_one_subject CHECK ((num_nonnulls(alert_id, approval_id) = 1)),
   constraint alert_notifications_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'delivered'::text, 'dead'::text]))),
   constraint alert_notifications_alert_id_fkey FOREIGN KEY (alert_id) REFERENCES alerts(id),
   constraint alert_notifications_contact_id_fkey FOREIGN KEY (contact_id) REFERENCES alert_contacts(id) ON DELETE CASCADE,
@@ -78,6 +108,8 @@ create table alert_notifications (
 -- For removing a contact with what it was told.
 CREATE INDEX alert_notifications_by_contact ON public.alert_notifications USING btree (contact_id);
 CREATE INDEX alert_notifications_due ON public.alert_notifications USING btree (due_at) WHERE (status = 'pending'::text);
+-- Each contact is told of an approval once.
+CREATE UNIQUE INDEX alert_notifications_once_approval ON public.alert_notifications USING btree (approval_id, contact_id) WHERE (approval_id IS NOT NULL);
 
 -- One per `anomaly_detected` event.
 create table alerts (
@@ -163,6 +195,14 @@ CREATE INDEX approvals_by_status ON public.approvals USING btree (inbox_id, stat
 CREATE INDEX approvals_expiring ON public.approvals USING btree (expires_at) WHERE (status = 'pending'::text);
 -- A mail waits for one approval; and the tail of deliveries finds it by its mail.
 CREATE UNIQUE INDEX approvals_by_message ON public.approvals USING btree (inbox_message_id);
+
+create table arrival_connections (
+  process_id uuid not null,
+  network text not null,
+  count integer not null,
+  told_at timestamp with time zone not null,
+  constraint arrival_connections_pkey PRIMARY KEY (network, process_id)
+);
 
 create table arrival_rates (
   network text not null,
@@ -258,6 +298,7 @@ create table connect_states (
   constraint connect_states_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
   constraint connect_states_pkey PRIMARY KEY (id)
 );
+CREATE INDEX connect_states_by_inbox ON public.connect_states USING btree (inbox_id, expires_at);
 CREATE INDEX connect_states_expiring ON public.connect_states USING btree (expires_at);
 
 -- One row for each connected inbox. Synchronising it is leased work: whoever holds the lease has the one IMAP session.
@@ -285,13 +326,28 @@ create table connections (
   due_at timestamp with time zone,
   attempts smallint not null default 0,
   lease_token uuid,
+  -- Who is asking the provider for a new access token. Without a holder and in the future: the provider is not asked before.
+  refresh_lease uuid,
+  refresh_until timestamp with time zone,
   constraint connections_provider_check CHECK ((provider = ANY (ARRAY['google'::text, 'microsoft'::text]))),
   constraint connections_state_check CHECK ((state = ANY (ARRAY['syncing'::text, 'live'::text, 'failing'::text, 'reconnect_required'::text]))),
   constraint connections_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
   constraint connections_pkey PRIMARY KEY (inbox_id)
 );
 CREATE INDEX connections_by_account ON public.connections USING btree (account_id);
+-- Whether a mailbox is connected to other inboxes: revoking one grant would end theirs.
+CREATE INDEX connections_by_address ON public.connections USING btree (provider, address);
 CREATE INDEX connections_due ON public.connections USING btree (due_at) WHERE (due_at IS NOT NULL);
+
+-- Whom each inbox has written to, by organisation: a sender whose domain is one slip away from one of these pretends to be it.
+create table correspondents (
+  inbox_id uuid not null,
+  -- The name below the public suffix, in lower case.
+  domain text not null,
+  first_sent_at timestamp with time zone not null,
+  constraint correspondents_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
+  constraint correspondents_pkey PRIMARY KEY (inbox_id, domain)
+);
 
 -- Addresses that an SMTP credential logged in from, per minute.
 create table credential_addresses (
@@ -894,6 +950,8 @@ create table queue (
   is_begun boolean not null default false,
   -- What mail that was set aside is called by callers.
   set_aside_id uuid,
+  -- Set on what leaves through the provider of an inbox: it is claimed, throttled and cancelled by that.
+  relay_inbox_id uuid,
   -- A lease belongs to what is being sent: who changes a row by its lease need not ask for its status.
   constraint queue_lease_check CHECK (((status = 'sending'::text) = (lease_token IS NOT NULL))),
   constraint queue_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'deferred'::text, 'held'::text]))),
@@ -901,6 +959,7 @@ create table queue (
   -- the life of every recipient: moving a long queue costs a fifth less.
   constraint queue_pkey PRIMARY KEY (account_id, tenant_id, message_id, n)
 );
+CREATE INDEX queue_by_relay ON public.queue USING btree (relay_inbox_id, message_id, n) WHERE (relay_inbox_id IS NOT NULL);
 CREATE INDEX queue_due ON public.queue USING btree (due_at) WHERE ((status = ANY (ARRAY['queued'::text, 'deferred'::text])) AND (due_at IS NOT NULL));
 CREATE INDEX queue_held ON public.queue USING btree (suspension_id, message_id, n) WHERE (status = 'held'::text);
 CREATE INDEX queue_leases ON public.queue USING btree (lease_until) WHERE (status = 'sending'::text);
@@ -929,6 +988,8 @@ create table remote_folders (
   -- False: nothing is fetched from it. Messages that left every other folder are looked for in it (all mail).
   is_mirrored boolean not null default true,
   constraint remote_folders_role_check CHECK ((role = ANY (ARRAY['inbox'::text, 'sent'::text, 'archive'::text, 'spam'::text, 'trash'::text]))),
+  -- What the mirror knows of the mailbox ends with the connection.
+  constraint remote_folders_connection_fkey FOREIGN KEY (inbox_id) REFERENCES connections(inbox_id) ON DELETE CASCADE,
   constraint remote_folders_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES folders(id) ON DELETE SET NULL,
   constraint remote_folders_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
   constraint remote_folders_pkey PRIMARY KEY (id),

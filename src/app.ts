@@ -26,6 +26,7 @@ import { feature as postmaster } from './mailbox/postmaster/feature.ts'
 import { feature as inboxMessages } from './mailbox/messages/feature.ts'
 import { feature as sources } from './mailbox/sources/feature.ts'
 import { feature as streams } from './mailbox/streams/feature.ts'
+import { feature as sync } from './mailbox/sync/feature.ts'
 import { feature as threads } from './mailbox/threads/feature.ts'
 import { feature as attachments } from './mailbox/attachments/feature.ts'
 import { feature as search } from './mailbox/search/feature.ts'
@@ -93,6 +94,7 @@ const FEATURES: readonly ((world: World, shared: Shared) => Feature)[] = [
   setAside,
   inboxes,
   connections,
+  sync,
   threads,
   inboxMessages,
   extraction,

@@ -3,6 +3,7 @@ import { contactPersons } from './mailbox/approvals/contact-person.ts'
 import { approvalLinks } from './mailbox/approvals/link.ts'
 import { composingWith } from './mailbox/compose/composing.ts'
 import { providerRelays } from './mailbox/connections/relay.ts'
+import { providersOf } from './mailbox/connections/providers.ts'
 import { AccessTokens } from './mailbox/connections/tokens.ts'
 import { scheduleComposed } from './mailbox/drafts/schedule-composed.ts'
 import { Arrivals } from './mailbox/inbound/arrivals.ts'
@@ -30,6 +31,7 @@ export function buildShared(world: World, publicUrl: () => string) {
     inboxes: localInboxes(world, arrivals),
     tokens,
     relays: providerRelays(world, tokens),
+    servers: providersOf(world.config),
     composing: composingWith(world, { gate, publicUrl, schedule: scheduleComposed(world) }),
     publicUrl,
     sendMail: operatorMail(world, gate, operator),

@@ -48,6 +48,8 @@ export async function endConnection(tx: Tx, inboxId: string): Promise<(Connectio
 /** After the commit that ended it: whatever happens to the grant, the connection is gone. */
 export async function revokeEnded(world: World, ended: ConnectionRow): Promise<void> {
   const { inbox_id: inboxId, generation, refresh_token: sealed } = ended
+  // Its session ends.
+  world.wakeups.hint('connections')
   if (sealed === null) return
   try {
     const token = openToken(world.secrets, { inboxId, generation, kind: 'refresh' }, sealed)

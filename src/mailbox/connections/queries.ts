@@ -154,13 +154,3 @@ export async function updateAccessTokenRefused(tx: Tx, { inbox_id, access_token 
     update connections set access_token = null, access_expires_at = null
     where inbox_id = ${inbox_id} and access_token = ${access_token}`)
 }
-
-/** False when that grant is not the present one, or was known to be gone. */
-export const updateGrantGone = async (
-  tx: Tx,
-  { inboxId, generation, error }: { inboxId: string; generation: number; error: string },
-): Promise<boolean> =>
-  (await tx.run(sql`
-    update connections set state = 'reconnect_required', error = ${error}, refresh_token = null, access_token = null,
-      access_expires_at = null, refresh_lease = null, refresh_until = null, due_at = null, lease_token = null
-    where inbox_id = ${inboxId} and generation = ${generation} and refresh_token is not null`)) === 1

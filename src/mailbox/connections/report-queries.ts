@@ -67,6 +67,6 @@ export const updateGrantGone = (
 ): Promise<ReportedConnection | null> =>
   tx.maybe<ReportedConnection>(prepared`
     update connections c set state = 'reconnect_required', error = ${error}, due_at = null, lease_token = null,
-      refresh_token = null, access_token = null, access_expires_at = null
+      refresh_token = null, access_token = null, access_expires_at = null, refresh_lease = null, refresh_until = null
     where c.inbox_id = ${inboxId} and c.generation = ${generation} and c.state <> 'reconnect_required'
     returning ${columns}`)

@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { system } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
-import { recordGrantGone } from './grant-gone.ts'
 import { InvalidGrant, ProviderFault, refreshTokens, type Tokens } from './oauth.ts'
 import { providersOf, type Provider, type Providers } from './providers.ts'
 import {
@@ -15,6 +14,7 @@ import {
   updateRefreshed,
   type ConnectionRow,
 } from './queries.ts'
+import { reportGrantGone } from './report.ts'
 import { openToken, sealToken } from './seal.ts'
 
 /** A token is good for a conversation that begins now. */
@@ -27,6 +27,7 @@ const LOOK_AGAIN_MS = 100
 const RETRY_MS = 5_000
 const RETRY_MS_MAX = 300_000
 
+const ENDED = 'The provider has ended the grant. Connect the mailbox again.'
 const by = system('access tokens')
 
 export interface Grant {
@@ -118,7 +119,7 @@ export class AccessTokens {
       return await refreshTokens(provider, openToken(secrets, placeOf(row, 'refresh'), row.refresh_token!), owner)
     } catch (error) {
       if (error instanceof InvalidGrant) {
-        await db.transact(by, tx => recordGrantGone(tx, row))
+        await db.transact(by, tx => reportGrantGone(tx, { inboxId, generation: row.generation, error: ENDED }))
         throw new GrantGone('the provider has ended the grant', { cause: error })
       }
       const seconds = error instanceof ProviderFault ? error.retryAfterSeconds : null

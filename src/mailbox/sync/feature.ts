@@ -3,7 +3,9 @@ import { DRAIN_MS_MAX, RECORD_MS_MAX, type Feature } from '../../platform/featur
 import type { World } from '../../platform/world.ts'
 import { Mirrors, type MirrorOptions } from './worker.ts'
 
+/** Where no provider is configured nothing is connected. */
 export function feature(world: World, options: MirrorOptions): Feature {
+  if (!options.servers.google && !options.servers.microsoft) return {}
   const { worker, changes } = new Mirrors(world, options)
   return {
     loops: [...worker.workers, changes.worker],
