@@ -32,6 +32,8 @@ test('addresses are read in every form that mail has', () => {
     ['<@a.example,@b.example:ann@example.com>', ['|ann@example.com']],
     ['mailto:ann@example.com', ['|ann@example.com']],
     ['ann@ex@ample.com, <>, @, nobody, ,;', []],
+    ['ann @ mail . example', ['|ann@mail.example']],
+    ['Ann Field ann @ mail.example', ['Ann Field|ann@mail.example']],
     ['jörg@bücher.example', ['|jörg@bücher.example']],
   ]
   for (const [value, mailboxes] of lists) assert.deepEqual(read(value), mailboxes, value)

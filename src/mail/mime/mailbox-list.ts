@@ -97,7 +97,7 @@ class ListReader {
   #finish(): void {
     const phrase = this.#words.join('').slice(0, NAME_CHARS_MAX).trim()
     const comment = this.#comments.join(' ').slice(0, NAME_CHARS_MAX)
-    const words = this.#address === null ? phrase.split(/\s+/) : []
+    const words = this.#address === null ? wordsIn(phrase) : []
     const bare = words.find(word => ADDRESS.test(word))
     const address = this.#address ?? (ADDRESS.test(phrase) ? phrase : bare)
     if (address !== undefined && ADDRESS.test(address)) {
@@ -108,6 +108,16 @@ class ListReader {
     this.#comments = []
     this.#address = null
   }
+}
+
+/** Blanks around the parts of an address are an old form of it (RFC 5322 §4.4). */
+function wordsIn(phrase: string): string[] {
+  const words = phrase.split(/\s+/)
+  if (words.some(word => ADDRESS.test(word))) return words
+  return phrase
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/ ?([@.]) ?/g, '$1')
+    .split(' ')
 }
 
 const PLAIN = /[^"(<,;:]+/y

@@ -110,7 +110,7 @@ test('every address of From is read, and what is none is left out', () => {
   assert.equal(mailbox!.name, 'Jörg the Mü')
 })
 
-test('of a field that comes twice the first counts, and lists of recipients go on', () => {
+test('of a field that comes twice the first counts, and lists of authors and recipients go on', () => {
   const mail = read(
     'Subject: one',
     'Subject: two',
@@ -126,7 +126,7 @@ test('of a field that comes twice the first counts, and lists of recipients go o
   assert.equal(mail.subject, 'one')
   assert.deepEqual(
     [...mail.from, ...mail.to].map(({ address }) => address),
-    ['a@example.com', 'c@example.com', 'd@example.com'],
+    ['a@example.com', 'b@example.com', 'c@example.com', 'd@example.com'],
   )
   assert.equal(mail.messageId, '<1@x>')
 })

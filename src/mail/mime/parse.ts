@@ -52,13 +52,13 @@ function textOfBody(pieces: readonly BodyPiece[]): string | null {
 
 type Envelope = Omit<ParsedMail, 'kind' | 'text' | 'html' | 'attachments'>
 
-/** Of a field that may stand once, the first counts. Lists of addresses go on in a second field. */
+/** Of a field that may stand once, the first counts. Lists of addresses, authors too, go on in a second field. */
 function readEnvelope(headers: HeaderField[]): Envelope {
   const subject = valueOf(headers, 'subject')
   const references = valuesOf(headers, 'references').join(' ').slice(0, MIME_LIMITS.headerBytesMax)
   return {
     headers,
-    from: mailboxes(valueOf(headers, 'from')),
+    from: mailboxes(valuesOf(headers, 'from').join(', ')),
     sender: mailboxes(valueOf(headers, 'sender'))[0] ?? null,
     replyTo: mailboxes(valueOf(headers, 'reply-to')),
     to: mailboxes(valuesOf(headers, 'to').join(', ')),
@@ -83,5 +83,7 @@ const mailboxes = (value: string | null): Mailbox[] => parseMailboxes(value ?? '
 
 function readDate(value: string | null): Date | null {
   const date = new Date((value ?? '').replaceAll(/\([^()]*\)/g, '').slice(0, 100))
-  return Number.isNaN(date.getTime()) ? null : date
+  const year = date.getUTCFullYear()
+  // Years of four digits, as RFC 5322 §3.3 has them: databases and other programs stumble over the rest.
+  return year >= 1 && year <= 9_999 ? date : null
 }

@@ -53,7 +53,7 @@ const ARRIVED: Place = { folder: null, isRead: false, direction: 'in', status: n
 
 interface Filing {
   id: string
-  arrival: Pick<Arrival, 'source_id' | 'received_at' | 'size'>
+  arrival: Pick<Arrival, 'source_id' | 'received_at' | 'size'> & Partial<Pick<Arrival, 'mail_from'>>
   read: ReadArrival
   inbox: LockedInbox
   shield: Shield
@@ -102,9 +102,19 @@ export function filingOf(
 ): Filing {
   const { auth, findings, mail } = read
   const from = mail.from.length === 1 ? mail.from[0]! : null
-  const shield = place.direction === 'out' ? SENT : judge({ findings, auth, from, inbox, correspondents })
+  const shield =
+    place.direction === 'out'
+      ? SENT
+      : judge({ findings, auth, from, senders: sendersOf(read, arrival), inbox, correspondents })
   return { id: newId(arrival.received_at), arrival, read, inbox, shield, place }
 }
+
+/** The envelope tells of its sender even where the mail hides behind another name. */
+const sendersOf = ({ mail }: ReadArrival, { mail_from }: Filing['arrival']): string[] => [
+  ...mail.from.map(({ address }) => address),
+  ...(mail.sender ? [mail.sender.address] : []),
+  ...(mail_from === undefined || mail_from === '' ? [] : [mail_from]),
+]
 
 /** What the owner has written is not held against anybody. */
 const SENT: Shield = { verdict: 'clean', reasons: [], blocked: false, tainted: false, taintReasons: [] }

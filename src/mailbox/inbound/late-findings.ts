@@ -35,7 +35,7 @@ async function addTo(
   findings: readonly Finding[],
 ): Promise<void> {
   const from = message.from_address === '' ? null : { name: '', address: message.from_address }
-  const judged = judge({ findings, auth: message.auth, from, inbox, correspondents: [] })
+  const judged = judge({ findings, auth: message.auth, from, senders: [], inbox, correspondents: [] })
   const isNew = (reason: Shield['reasons'][number]): boolean => reason.where.startsWith('attachment:')
   const reasons = judged.reasons.filter(isNew)
   // The shield is off, or the sender is one that the owner trusts.

@@ -4,6 +4,7 @@ import { authenticate, type Authentication } from '../../mail/authentication/aut
 import type { Resolve } from '../../mail/authentication/resolve.ts'
 import { authenticationResults } from '../../mail/authentication/results-field.ts'
 import { readFields, displayValue, valueOf } from '../../mail/mime/headers.ts'
+import { parseMailboxes } from '../../mail/mime/mailbox-list.ts'
 import type { Refused, RefusedReason } from '../../mail/mime/parsed-mail.ts'
 import { system } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
@@ -167,13 +168,15 @@ const NOTES: Record<RefusedReason, string> = {
 
 const FIRST_BYTES = 32 * 1024
 const FIRST_CHARS = 500
+const AUTHORS_MAX = 20
 
 /** Who wrote and about what, of a mail that could not be read: its source has the rest. */
 function firstLines({ content, headBytes }: Source, notes: string[]): ReadArrival['mail'] {
   const fields = readFields(content.toString('utf8', headBytes, headBytes + FIRST_BYTES))
   const shown = (name: string): string => displayValue((valueOf(fields, name) ?? '').slice(0, FIRST_CHARS))
+  const authors = parseMailboxes((valueOf(fields, 'from') ?? '').slice(0, FIRST_CHARS), AUTHORS_MAX)
   return {
-    from: [{ name: shown('from'), address: '' }],
+    from: authors.length > 0 ? authors : [{ name: shown('from'), address: '' }],
     sender: null,
     replyTo: [],
     to: [],

@@ -360,3 +360,54 @@ test('a domain that looks like one the inbox has written to is a look-alike, and
   assert.deepEqual(await seen('ann@northvvind.example'), ['northvvind.example looks like northwind.example'])
   assert.deepEqual(await seen('ann@mail.northwind.example'), [])
 })
+
+/** Filed under this subject, in whatever folder. */
+async function filedAs({ account, inboxId }: Address, subject: string) {
+  return eventually('it is filed', async () => {
+    const { body } = await account.api.get(`/v1/inboxes/${inboxId}/messages?folder=all`)
+    const messages: { id: string; subject: string; folder: string; shield: { blocked: boolean } }[] = body.messages
+    return messages.find(message => message.subject === subject)
+  })
+}
+
+test('block_senders acts on every name that a mail says it is from', async t => {
+  const own = await anAddress()
+  const { account, inboxId, address } = own
+  const policy = { shield_mode: 'off', block_senders: ['evil.example'] }
+  assert.equal((await account.api.patch(`/v1/inboxes/${inboxId}`, { policy })).status, 200)
+  const many = Array.from({ length: 1_100 }, () => '--b\r\n\r\nx').join('\r\n')
+  const cases: [fields: string[], envelope: string, body?: string][] = [
+    [['From: good@x.example, a@evil.example'], 'good@x.example'],
+    [['From: good@x.example', 'From: a@evil.example'], 'good@x.example'],
+    [['From: <good@x.example> <a@evil.example>'], 'good@x.example'],
+    [['From: a @ evil . example'], 'good@x.example'],
+    [['From: a@\uff45vil.example'], 'good@x.example'],
+    [['From: good@x.example', 'Sender: a@sub.evil.example'], 'good@x.example'],
+    [['From: good@x.example'], 'eve@evil.example'],
+    [['From: a@evil.example', 'Content-Type: multipart/mixed; boundary=b'], 'good@x.example', many],
+  ]
+  for (const [fields, envelope, body = 'Hello'] of cases) {
+    const subject = unique('blocked')
+    await deliver(t, address, [...fields, `Subject: ${subject}`, '', body], envelope)
+    const { folder, shield } = await filedAs(own, subject)
+    assert.deepEqual([folder, shield.blocked], ['spam', true], fields.join(' | '))
+  }
+  const subject = unique('free')
+  await deliver(t, address, ['From: a@notevil.example', `Subject: ${subject}`, '', 'Hello'], 'a@notevil.example')
+  assert.equal((await filedAs(own, subject)).folder, 'inbox')
+})
+
+test('a date that no calendar has is none, and the mail is read', async t => {
+  const own = await anAddress()
+  for (const date of [
+    'Sat, 01 Jan 10000 00:00:00 +0000',
+    'Fri, 31 Dec 9999 23:59:59 -2359',
+    '-010000-01-01T00:00:00Z',
+  ]) {
+    const subject = unique('late')
+    await deliver(t, own.address, ['From: a@x.example', `Date: ${date}`, `Subject: ${subject}`, '', 'Hello'])
+    const { id } = await filedAs(own, subject)
+    const { body } = await own.account.api.get(`/v1/inbox-messages/${id}`)
+    assert.deepEqual([body.text.trim(), body.date], ['Hello', null], date)
+  }
+})

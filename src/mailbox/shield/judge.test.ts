@@ -30,6 +30,7 @@ const verdict = (
     findings,
     auth: proven,
     from: { name: 'Ann', address },
+    senders: [address],
     inbox: { address: 'inbox@northwind.example', policy },
     correspondents: [],
   })
@@ -116,6 +117,7 @@ test('a domain that looks like the own one or a known one is a look-alike', () =
     findings: [],
     auth: auth('permerror'),
     from: null,
+    senders: [],
     inbox: { address: 'inbox@northwind.example', policy: OBSERVE },
     correspondents: [],
   })

@@ -18,6 +18,8 @@ interface JudgedMail {
   auth: Authentication
   /** The author; null when From names none, or several. */
   from: Mailbox | null
+  /** Every address that the mail says it is from: all authors, who sent it for them, and the envelope. */
+  senders: readonly string[]
   inbox: { address: string; policy: ShieldPolicy }
   /** Domains that the inbox has written to. */
   correspondents: readonly string[]
@@ -45,10 +47,12 @@ export interface Shield {
 const BLOCKING: readonly ReasonKind[] = ['instructions', 'lookalike_sender', 'dangerous_attachment']
 const TAINTING: readonly ReasonKind[] = ['instructions', 'hidden_text', 'lookalike_sender', 'unreadable']
 
-export function judge({ findings, auth, from, inbox, correspondents }: JudgedMail): Shield {
+export function judge({ findings, auth, from, senders, inbox, correspondents }: JudgedMail): Shield {
   const { policy } = inbox
-  const blockedBy = from && matching(policy.block_senders, from.address)
-  if (blockedBy) return blockedSender(blockedBy, from)
+  for (const sender of senders) {
+    const blockedBy = matching(policy.block_senders, sender)
+    if (blockedBy !== null) return blockedSender(blockedBy, sender)
+  }
   // An address is believed only when its domain is proven: anybody can write an allowed one.
   if (from && auth.dmarc.result === 'pass' && matching(policy.allow_senders, from.address)) return clean()
   const missing = missingAuthentication(auth)
@@ -70,7 +74,7 @@ export function judge({ findings, auth, from, inbox, correspondents }: JudgedMai
 const clean = (): Shield => ({ verdict: 'clean', reasons: [], blocked: false, tainted: false, taintReasons: [] })
 
 /** The owner's order acts in every mode. */
-function blockedSender(entry: string, { address }: Mailbox): Shield {
+function blockedSender(entry: string, address: string): Shield {
   const reasons: Reason[] = [
     { kind: 'blocked_sender', where: 'from', detail: `${address} is blocked by the entry ${entry}` },
   ]
@@ -79,7 +83,7 @@ function blockedSender(entry: string, { address }: Mailbox): Shield {
 
 /** The entry that the address falls under: the address itself, its domain or a domain above it. */
 function matching(entries: readonly string[], address: string): string | null {
-  const lower = address.toLowerCase()
+  const lower = address.normalize('NFKC').toLowerCase()
   const domain = domainOf(lower)
   return (
     entries.find(entry => {
