@@ -35,7 +35,19 @@ test('a custom folder has a name of 1 to 64 characters, and system folders are l
 })
 
 test('a name that is empty, too long, or holds control characters is 400', async () => {
-  for (const name of ['', ' ', '\u00a0', 'x'.repeat(65), 'a\nb', 'a\u0007', 'a\u2028b', 'a\u202eb', '.', '..']) {
+  for (const name of [
+    '',
+    ' ',
+    '\u00a0',
+    '\u200b',
+    'x'.repeat(65),
+    'a\nb',
+    'a\u0007',
+    'a\u2028b',
+    'a\u202eb',
+    '.',
+    '..',
+  ]) {
     assert.equal((await create(name)).status, 400, JSON.stringify(name))
   }
   assert.equal((await account.api.post(path(), { name: 5 })).status, 400)
@@ -43,7 +55,18 @@ test('a name that is empty, too long, or holds control characters is 400', async
 
 test('a name that exists in any case or spelling, a system name and `all` are 409 folder_exists', async () => {
   await create('Straße')
-  for (const name of ['STRASSE', 'straße', ' Straße', 'inbox', 'INBOX', 'Sent', 'ｔｒａｓｈ', 'all', 'A\u030arger']) {
+  for (const name of [
+    'STRASSE',
+    'straße',
+    ' Straße',
+    'inbox',
+    'INBOX',
+    'Sent',
+    'ｔｒａｓｈ',
+    'tra\u200bsh',
+    'all',
+    'A\u030arger',
+  ]) {
     if (name === 'A\u030arger') await create('Årger')
     const refused = await create(name)
     assert.equal(refused.status, 409, name)

@@ -13,11 +13,21 @@ export function readFolderName(given: string): string {
   if (UNSAFE.test(name)) throw invalid('must not hold control characters')
   // As the last segment of a path, clients and proxies take these for steps.
   if (name === '.' || name === '..') throw invalid('must not be . or ..')
+  if (folderKey(name) === '') throw invalid('must hold something that can be seen')
   return name
 }
 
 const invalid = (rule: string) => refuse('invalid_request', `body.name ${rule}.`)
 
-/** As it is compared: "Été", "ÉTÉ" and a decomposed "été" are one name, and so are full-width letters and plain ones. */
+/**
+ * As it is compared: "Été", "ÉTÉ" and a decomposed "été" are one name, and so are full-width letters and plain ones, and a name
+ * with something invisible in it and the same without.
+ */
 export const folderKey = (name: string): string =>
-  name.normalize('NFKC').trim().toUpperCase().toLowerCase().normalize('NFC')
+  name
+    .normalize('NFKC')
+    .replaceAll(/\p{Cf}/gu, '')
+    .trim()
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFC')

@@ -93,6 +93,7 @@ test('an operator that makes no sense is refused by its name', () => {
       'yesterday',
       '2026-13',
       '2026-02-30',
+      '2026-02-30T00:00:00Z',
       '20261116',
       '0000',
       '2026-11-16T10:00',

@@ -151,11 +151,13 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d
 
 /** A day begins at midnight UTC; a month or a year with its first day. */
 function dayOf(operator: string, text: string): Date {
-  const day = DAY.exec(text)
+  const isTime = TIME.test(text)
+  const day = DAY.exec(isTime ? text.slice(0, 'yyyy-mm-dd'.length) : text)
   const [year, month, date] = day ? [Number(day[1]), Number(day[2] ?? 1), Number(day[3] ?? 1)] : [0, 0, 0]
-  const time = day ? new Date(Date.UTC(year, month - 1, date)) : new Date(TIME.test(text) ? text : Number.NaN)
-  const isReal = day ? time.getUTCMonth() === month - 1 && time.getUTCDate() === date && year >= 100 : true
-  if (Number.isNaN(time.getTime()) || !isReal)
+  const midnight = new Date(Date.UTC(year, month - 1, date))
+  const isReal = midnight.getUTCMonth() === month - 1 && midnight.getUTCDate() === date && year >= 100
+  const time = isTime ? new Date(text) : midnight
+  if (!day || !isReal || Number.isNaN(time.getTime()))
     throw invalid(`${operator}: in q takes a day such as 2026-11-16, a month, a year, or a time with its zone.`)
   return time
 }
