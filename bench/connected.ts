@@ -11,7 +11,7 @@ import pg from 'pg'
 import { migrate, readMigrations } from '../src/platform/db/migrate.ts'
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.ts'
 import { startDovecot, type Dovecot } from '../test/support/dovecot.ts'
-import { hasPackage } from './support/package.ts'
+import { hasPackage } from '../test/support/programs/debian.ts'
 import { count, heading, note, percentile, report } from './support/report.ts'
 import { residentMegabytes } from './support/server.ts'
 

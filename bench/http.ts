@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process'
 import { httpLoad, loadClient, type LoadResult } from './support/load.ts'
 import { count, heading, median, note, report } from './support/report.ts'
-import { freePort, startServer, waitUntilReady } from './support/server.ts'
+import { freePort } from '../test/support/programs/ports.ts'
+import { startServer, waitUntilReady } from './support/server.ts'
 
 const ROUNDS = 3
 const CONNECTIONS = 64

@@ -9,7 +9,8 @@ import { databaseClient } from './latency.ts'
 import { filed } from './receive.ts'
 import { apiFetch } from './support/post-load.ts'
 import { count, heading, note, percentile, report } from './support/report.ts'
-import { freePort, startServer, type BenchServer } from './support/server.ts'
+import { freePort } from '../test/support/programs/ports.ts'
+import { startServer, type BenchServer } from './support/server.ts'
 import { smtpLoad } from './support/smtp-load.ts'
 
 const MESSAGES = Number(process.env['MAILBOX_MESSAGES'] ?? 1_000_000)

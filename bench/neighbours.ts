@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ATTACKS, startAttack, type Target, type TenantFields } from './support/attacks.ts'
 import { apiFetch } from './support/post-load.ts'
 import { heading, report } from './support/report.ts'
-import { freePort, residentMegabytes, startServer, type BenchServer } from './support/server.ts'
+import { freePort } from '../test/support/programs/ports.ts'
+import { residentMegabytes, startServer, type BenchServer } from './support/server.ts'
 import { startNotingSink } from './support/smtp-raw.ts'
 
 const P99_MS_MAX = 250

@@ -5,10 +5,11 @@ import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { aDnsServer } from '../src/platform/net/dns.fixture.ts'
 import { generateDkimKey, dkimRecord, signDkim } from '../src/mail/dkim/sign.ts'
-import { hasPostfix, startMaildirPostfix, type Postfix } from './support/postfix.ts'
+import { hasPostfix, startMaildirPostfix, type Postfix } from '../test/support/programs/postfix.ts'
 import { apiFetch } from './support/post-load.ts'
 import { count, heading, median, percentile, report } from './support/report.ts'
-import { freePort, residentMegabytes, startServer, type BenchServer } from './support/server.ts'
+import { freePort } from '../test/support/programs/ports.ts'
+import { residentMegabytes, startServer, type BenchServer } from './support/server.ts'
 import { smtpLoad, type SmtpLoad } from './support/smtp-load.ts'
 
 const ROUNDS = 3

@@ -5,9 +5,16 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { generateRsaKey } from '../src/mail/dkim/rsa-key.ts'
 import { cpuMilliseconds } from './support/cpu.ts'
-import { hasOpenDkim, startOpenDkim } from './support/opendkim.ts'
+import { hasOpenDkim, startOpenDkim } from '../test/support/programs/opendkim.ts'
 import { apiFetch, httpPostLoad } from './support/post-load.ts'
-import { hasPostfix, smtpSource, startPostfix, startSink, type Postfix, type Sink } from './support/postfix.ts'
+import {
+  hasPostfix,
+  smtpSource,
+  startPostfix,
+  startSink,
+  type Postfix,
+  type Sink,
+} from '../test/support/programs/postfix.ts'
 import { count, heading, median, note, report } from './support/report.ts'
 import { residentMegabytes, startServer, type BenchServer } from './support/server.ts'
 

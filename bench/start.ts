@@ -5,7 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { heading, report } from './support/report.ts'
-import { freePort, waitUntilReady } from './support/server.ts'
+import { freePort } from '../test/support/programs/ports.ts'
+import { waitUntilReady } from './support/server.ts'
 
 export async function benchStart(): Promise<void> {
   heading('Start: fresh clone, npm start')

@@ -1,9 +1,10 @@
 // Acceptance over SMTP: ours with AUTH, Postfix without, the same client and the same kind of sink behind both.
 import { setTimeout as delay } from 'node:timers/promises'
-import { hasPostfix, startPostfix, startSink } from './support/postfix.ts'
+import { hasPostfix, startPostfix, startSink } from '../test/support/programs/postfix.ts'
 import { apiFetch } from './support/post-load.ts'
 import { count, heading, median, report } from './support/report.ts'
-import { freePort, startServer, type BenchServer } from './support/server.ts'
+import { freePort } from '../test/support/programs/ports.ts'
+import { startServer, type BenchServer } from './support/server.ts'
 import { smtpLoad, type SmtpLoad } from './support/smtp-load.ts'
 
 const ROUNDS = 3

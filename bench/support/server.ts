@@ -1,12 +1,11 @@
 // A server process of our own to measure: the real command on a fresh DATA_DIR, with the default log level.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from '../../test/support/programs/ports.ts'
 
 export interface BenchServer {
   url: string
@@ -73,22 +72,6 @@ export async function waitUntilReady(url: string, timeoutMs = 180_000): Promise<
     await delay(20)
   }
   throw new Error(`${url} did not get ready`)
-}
-
-/** Below those that the system hands out by itself: one of these could be taken again before the server listens. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(15_000, 30_000)
-    const server = createServer().listen(port, '127.0.0.1')
-    try {
-      await once(server, 'listening')
-      return port
-    } catch {
-      // Somebody has it.
-    } finally {
-      server.close()
-    }
-  }
 }
 
 export async function residentMegabytes(pid: number): Promise<number> {

@@ -5,6 +5,8 @@ import type { Scope } from '../../src/platform/principal.ts'
 import { theBox, type Box } from './box.ts'
 import type { Api } from './client.ts'
 
+export { eventually } from './eventually.ts'
+
 export interface TestTenant {
   id: string
   external_id: string
@@ -88,19 +90,3 @@ export async function anInboundDomain(api: Api, tenantId: string): Promise<strin
 }
 
 export const unique = (word: string): string => `${word}-${randomBytes(6).toString('hex')}`
-
-/** Waits until the condition holds; fails loudly when it does not. */
-export async function eventually<T>(
-  what: string,
-  condition: () => Promise<T | null | undefined | false>,
-  timeoutMs = 30_000,
-): Promise<T> {
-  const deadline = performance.now() + timeoutMs
-  for (let tries = 0; ; tries++) {
-    const result = await condition()
-    if (result) return result
-    if (performance.now() > deadline) throw new Error(`did not happen within ${timeoutMs} ms: ${what}`)
-    // Often at first; a condition that takes its time is not to be kept waiting by those who ask for it.
-    await new Promise(resolve => setTimeout(resolve, Math.min(100, 10 + tries * 5)))
-  }
-}

@@ -11,7 +11,7 @@ import { isAway, isCollision, unavailable } from './errors.ts'
 import { locks } from './locks.ts'
 import { NestingGuard } from './nesting.ts'
 import { SharedPool } from './shared-pool.ts'
-import { sql, type Sql } from './sql.ts'
+import { prepared, sql, type Sql } from './sql.ts'
 
 /** Reads. Every function that only takes a `Db` leaves the database as it was. */
 export interface Db {
@@ -97,7 +97,7 @@ export class Database implements Db {
 
   /** Runs the recipe in one transaction. Two that collide are run again; what it recorded is appended at commit. */
   transact<T>(by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#transactWith('begin', by, recipe)
+    return this.#transactWith('', by, recipe)
   }
 
   /**
@@ -105,32 +105,32 @@ export class Database implements Db {
    * anyway, such as taking a lease. The commit then waits for no disk, and nobody who does wait stands behind it.
    */
   transactLightly<T>(by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#transactWith('begin; set local synchronous_commit = off', by, recipe)
+    return this.#transactWith('; set local synchronous_commit = off', by, recipe)
   }
 
-  #transactWith<T>(begin: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
-    const transact = () => this.#transactRepeatedly(begin, by, recipe)
+  #transactWith<T>(settings: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
+    const transact = () => this.#transactRepeatedly(settings, by, recipe)
     return this.#nesting ? this.#nesting.run(by, transact) : transact()
   }
 
-  async #transactRepeatedly<T>(begin: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
+  async #transactRepeatedly<T>(settings: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.continuity.watch(this.#transactOnce(begin, by, recipe))
+        return await this.continuity.watch(this.#transactOnce(settings, by, recipe))
       } catch (error) {
         if (!isCollision(error) || attempt === COLLISION_TRIES_MAX) throw isAway(error) ? unavailable(error) : error
       }
     }
   }
 
-  async #transactOnce<T>(begin: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
+  async #transactOnce<T>(settings: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
     const { client, release } = await this.#pool.connect()
     let failure: Error | undefined
     try {
-      const tx = new Transaction(client, by, this.#options.clock.now())
+      const tx = new Transaction(client, this.#pool, { by, now: this.#options.clock.now() })
       gatherWrites(client)
       // Not awaited: the connection is pipelined, so BEGIN travels with the recipe's first statement.
-      const begun = client.query(begin)
+      const begun = client.query(this.#pool.begin + settings)
       begun.catch(() => {})
       const result = await recipe(tx)
       await begun
@@ -166,8 +166,8 @@ export class Database implements Db {
     )
     await allOrFirstFailure([
       ...tx.sent,
-      client.query({ name: 'journal-lock', text: 'select pg_advisory_xact_lock($1)', values: [locks.journal] }),
-      client.query(append.toQuery()),
+      client.query(this.#pool.queryOf(prepared`select pg_advisory_xact_lock(${locks.journal})`)),
+      client.query(this.#pool.queryOf(append)),
       client.query('commit'),
     ])
   }
@@ -196,16 +196,18 @@ class Transaction implements Tx {
   readonly entries: AuditDraft[] = []
   readonly sent: Promise<unknown>[] = []
   readonly #client: pg.PoolClient
+  readonly #pool: SharedPool
 
-  constructor(client: pg.PoolClient, by: Actor, now: Date) {
+  constructor(client: pg.PoolClient, pool: SharedPool, { by, now }: { by: Actor; now: Date }) {
     this.#client = client
+    this.#pool = pool
     this.by = by
     this.now = now
   }
 
   async many<Row>(query: Sql): Promise<Row[]> {
     gatherWrites(this.#client)
-    const result = await this.#client.query(query.toQuery())
+    const result = await this.#client.query(this.#pool.queryOf(query))
     return result.rows as Row[]
   }
 
@@ -219,13 +221,13 @@ class Transaction implements Tx {
 
   async run(query: Sql): Promise<number> {
     gatherWrites(this.#client)
-    const result = await this.#client.query(query.toQuery())
+    const result = await this.#client.query(this.#pool.queryOf(query))
     return result.rowCount ?? 0
   }
 
   send(query: Sql): void {
     gatherWrites(this.#client)
-    const sent = this.#client.query(query.toQuery())
+    const sent = this.#client.query(this.#pool.queryOf(query))
     // Seen at the commit; until then a failure must not count as unhandled.
     sent.catch(() => {})
     this.sent.push(sent)

@@ -3,7 +3,7 @@
 const lock = (number: number): string => (0x534c4345n * 0x1_0000_0000n + BigInt(number)).toString()
 
 export const locks = {
-  /** Held while migrations run. */
+  /** Held while a migration runs. */
   migrate: lock(1),
   /** Held from the append of events and audit entries until their commit: ids follow commit order. */
   journal: lock(2),

@@ -1,5 +1,6 @@
 // Migrations: numbered SQL files, forward only, each in a transaction of its own, under one lock so that processes
-// starting together apply the schema once. A file that was applied must never change.
+// starting together apply each once. The lock is the transaction's: one of the session would stay behind in a pooler. A file
+// that was applied must never change.
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import pg from 'pg'
@@ -36,15 +37,35 @@ export async function migrate(url: string, migrations: readonly Migration[]): Pr
   client.on('error', () => {})
   await client.connect()
   try {
-    await client.query('select pg_advisory_lock($1)', [locks.migrate])
-    return await applyPending(client, migrations)
+    const applied: string[] = []
+    for (;;) {
+      const next = await applyNext(client, migrations)
+      if (next === null) return applied
+      applied.push(next)
+    }
   } finally {
     // Where the connection is gone there is nothing to end, and the failure that was is the one to tell.
     await client.end().catch(() => {})
   }
 }
 
-async function applyPending(client: pg.Client, migrations: readonly Migration[]): Promise<string[]> {
+/** The first that the database lacks; null when it lacks none. */
+async function applyNext(client: pg.Client, migrations: readonly Migration[]): Promise<string | null> {
+  await client.query('begin')
+  try {
+    await client.query('select pg_advisory_xact_lock($1)', [locks.migrate])
+    const next = await findNext(client, migrations)
+    if (next) await applyOne(client, next)
+    await client.query('commit')
+    return next?.name ?? null
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
+  }
+}
+
+/** Asked under the lock: another process may have applied some since we looked last. */
+async function findNext(client: pg.Client, migrations: readonly Migration[]): Promise<Migration | null> {
   await client.query(`create table if not exists migrations (
     name text primary key, sha256 text not null, applied_at timestamptz not null default now())`)
   const { rows } = await client.query<{ name: string; sha256: string }>('select name, sha256 from migrations')
@@ -54,25 +75,16 @@ async function applyPending(client: pg.Client, migrations: readonly Migration[])
   if (newer.length > 0) {
     throw new Error(`the database was migrated by a newer Sluice (${newer.join(', ')}); start that version instead`)
   }
-  const fresh: string[] = []
-  for (const migration of migrations) {
-    const sha256 = applied.get(migration.name)
-    if (sha256 === migration.sha256) continue
-    if (sha256) throw new Error(`migration ${migration.name} was changed after it had been applied`)
-    await applyOne(client, migration)
-    fresh.push(migration.name)
-  }
-  return fresh
+  const changed = migrations.find(({ name, sha256 }) => applied.has(name) && applied.get(name) !== sha256)
+  if (changed) throw new Error(`migration ${changed.name} was changed after it had been applied`)
+  return migrations.find(({ name }) => !applied.has(name)) ?? null
 }
 
 async function applyOne(client: pg.Client, { name, text, sha256 }: Migration): Promise<void> {
-  await client.query('begin')
   try {
     await client.query(text)
     await client.query('insert into migrations (name, sha256) values ($1, $2)', [name, sha256])
-    await client.query('commit')
   } catch (cause) {
-    await client.query('rollback').catch(() => {})
     throw new Error(`migration ${name}`, { cause })
   }
 }

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { Semaphore } from '../fairness/semaphore.ts'
 import { currentOwner } from '../owner.ts'
 import { isAway, unavailable } from './errors.ts'
+import { findPooling, type Pooling } from './pooling.ts'
 import type { Sql } from './sql.ts'
 
 interface PoolOptions {
@@ -15,6 +16,8 @@ interface PoolOptions {
 const STATEMENT_MS_MAX = 10_000
 /** For a connection, and before that for a permit to have one. */
 const CONNECT_MS_MAX = 5_000
+/** A transaction that waits for us this long is rolled back. The server gives up a little before the driver does. */
+const SERVER_LIMITS = { statement_timeout: STATEMENT_MS_MAX - 500, idle_in_transaction_session_timeout: 30_000 }
 /** Of all connections, what the requests of one account may use at a time. */
 const OWNER_SHARE = 0.4
 
@@ -30,10 +33,25 @@ interface Connection {
 export class SharedPool {
   readonly #pool: pg.Pool
   readonly #permits: Semaphore
+  /** As the newest connection found it. */
+  #pooling: Pooling = { isPooled: false, keepsNamedStatements: true }
 
   constructor(url: string, options: PoolOptions) {
-    const { connectionsMax } = options
-    this.#pool = openPool(url, options)
+    const { connectionsMax, onError } = options
+    this.#pool = new pg.Pool({
+      connectionString: url,
+      max: connectionsMax,
+      application_name: 'sluice',
+      connectionTimeoutMillis: CONNECT_MS_MAX,
+      idleTimeoutMillis: 60_000,
+      query_timeout: STATEMENT_MS_MAX,
+      onConnect: client => this.#prepare(client),
+      pipeline: true,
+      keepAlive: true,
+    })
+    // Without these two listeners a backend that dies takes the process with it, also while its client is checked out.
+    this.#pool.on('error', onError)
+    this.#pool.on('connect', client => client.on('error', () => {}))
     this.#permits = new Semaphore({
       permits: connectionsMax,
       perOwner: Math.max(1, Math.floor(connectionsMax * OWNER_SHARE)),
@@ -46,7 +64,7 @@ export class SharedPool {
     const wait = this.#permits.acquire(owner, noPermit)
     if (wait) await wait
     try {
-      const result = await this.#pool.query(query.toQuery())
+      const result = await this.#pool.query(this.queryOf(query))
       return result.rows as Row[]
     } catch (error) {
       throw isAway(error) ? unavailable(error) : error
@@ -74,6 +92,26 @@ export class SharedPool {
     }
   }
 
+  /** The statement that opens a transaction. */
+  get begin(): string {
+    return this.#pooling.isPooled ? `begin; ${limits('set local')}` : 'begin'
+  }
+
+  /** For the driver; by name only where the name is known when it comes up again. */
+  queryOf(query: Sql): ReturnType<Sql['toQuery']> {
+    const { text, values, name } = query.toQuery()
+    return name && this.#pooling.keepsNamedStatements ? { text, values, name } : { text, values }
+  }
+
+  /**
+   * Limits are the session's. Through a pooler each transaction brings them: as parameters of the connection it refuses
+   * them, and left in a session they would meet the client that has it next. A single statement then has the driver's alone.
+   */
+  async #prepare(client: pg.ClientBase): Promise<void> {
+    this.#pooling = await findPooling(client)
+    if (!this.#pooling.isPooled) await client.query(limits('set'))
+  }
+
   get counts(): { total: number; idle: number; waiting: number } {
     return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#pool.waitingCount }
   }
@@ -85,21 +123,7 @@ export class SharedPool {
 
 const noPermit = (): Error => unavailable(new Error('no connection was free in time'))
 
-function openPool(url: string, { connectionsMax, onError }: PoolOptions): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: connectionsMax,
-    application_name: 'sluice',
-    connectionTimeoutMillis: CONNECT_MS_MAX,
-    idleTimeoutMillis: 60_000,
-    query_timeout: STATEMENT_MS_MAX,
-    statement_timeout: STATEMENT_MS_MAX - 500,
-    idle_in_transaction_session_timeout: 30_000,
-    pipeline: true,
-    keepAlive: true,
-  })
-  // Without these two listeners a backend that dies takes the process with it, also while its client is checked out.
-  pool.on('error', onError)
-  pool.on('connect', client => client.on('error', () => {}))
-  return pool
-}
+const limits = (set: 'set' | 'set local'): string =>
+  Object.entries(SERVER_LIMITS)
+    .map(([name, milliseconds]) => `${set} ${name} = ${milliseconds}`)
+    .join('; ')

@@ -4,6 +4,7 @@ import pg from 'pg'
 import type { Log } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 import { isAway } from './errors.ts'
+import { findPooling, type Pooling } from './pooling.ts'
 
 const RETRY_MS = 500
 
@@ -47,13 +48,14 @@ export class DatabaseWait {
     }
   }
 
-  /** Until somebody answers there. */
+  /** Until somebody answers there; says when that is a pooler. */
   connection(url: string): Promise<void> {
     return this.until(async () => {
-      const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+      const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 5_000 })
       client.on('error', () => {})
       try {
         await client.connect()
+        noteWhatIsLost(this.#log, await findPooling(client))
         await client.end()
       } catch (cause) {
         throw new Error('connecting to the database', { cause })
@@ -69,4 +71,13 @@ function reasonToWait(error: unknown): unknown {
     if (each instanceof Refusal && each.code !== 'unavailable') return null
   }
   return null
+}
+
+function noteWhatIsLost(log: Log, { isPooled, keepsNamedStatements }: Pooling): void {
+  if (!isPooled) return
+  log.info('DATABASE_URL leads to a pooler: processes poll for the work of others instead of listening for it')
+  if (keepsNamedStatements) return
+  log.warn(
+    'the pooler keeps no prepared statements, so each is planned anew: PgBouncer 1.21 has max_prepared_statements',
+  )
 }

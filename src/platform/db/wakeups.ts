@@ -5,6 +5,7 @@ import { EventEmitter } from 'node:events'
 import type { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { findPooling } from './pooling.ts'
 
 export type Topic =
   | 'journal'
@@ -89,7 +90,10 @@ export class Wakeups {
     client.on('error', () => {})
     client.on('notification', ({ payload }) => this.#emitter.emit(payload as Topic))
     await client.connect()
-    await client.query(`listen ${CHANNEL}`)
+    // Through a pooler nothing would be heard, and the session that listens would be another client's next. We tell the
+    // others all the same; what they tell us is found by polling.
+    const { isPooled } = await findPooling(client)
+    if (!isPooled) await client.query(`listen ${CHANNEL}`)
     if (this.#stopping.signal.aborted) return
     this.#client = client
     // Whatever was hinted while we were away is looked for now.

@@ -1,13 +1,12 @@
 // The peer of the sending figures: a throw-away Postfix in a folder of its own, relaying to a local sink, and the load
 // generator and sink that come with it. Debian's packages; nothing of the machine's own mail set-up is touched.
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { hasPackage } from './package.ts'
-import { freePort } from './server.ts'
+import { hasPackage } from './debian.ts'
+import { freePort, stopChild, waitForPort } from './ports.ts'
 
 export interface Sink {
   port: number
@@ -167,21 +166,3 @@ anvil unix - - n - 1 anvil
 scache unix - - n - 1 scache
 postlog unix-dgram n - n - 1 postlogd
 `
-
-export async function waitForPort(port: number): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    const isOpen = await new Promise<boolean>(resolve => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true))
-      socket.on('error', () => resolve(false))
-      socket.on('connect', () => socket.destroy())
-    })
-    if (isOpen) return
-    await delay(50)
-  }
-  throw new Error(`nothing listens on ${port}`)
-}
-
-export async function stopChild(child: ChildProcess): Promise<void> {
-  child.kill('SIGTERM')
-  await new Promise(resolve => child.on('exit', resolve))
-}

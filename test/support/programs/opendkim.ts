@@ -3,10 +3,9 @@ import { spawn } from 'node:child_process'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { generateDkimKey } from '../../src/mail/dkim/sign.ts'
-import { hasPackage } from './package.ts'
-import { stopChild, waitForPort } from './postfix.ts'
-import { freePort } from './server.ts'
+import { generateDkimKey } from '../../../src/mail/dkim/sign.ts'
+import { hasPackage } from './debian.ts'
+import { freePort, stopChild, waitForPort } from './ports.ts'
 
 export const hasOpenDkim = (): boolean => hasPackage('opendkim', ['opendkim'])
 

@@ -1,0 +1,23 @@
+// Programs of others come from Debian's packages.
+import { spawnSync } from 'node:child_process'
+
+const INSTALL_MS_MAX = 90_000
+
+/** Null when the package is there, or could be installed now; else why not. */
+export function whyMissing(name: string, commands: readonly string[]): string | null {
+  const found = () => commands.every(command => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0)
+  if (found()) return null
+  if (process.getuid?.() !== 0) return `${name} is not installed, and only root may install it`
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  // No service of the machine is to start because of us.
+  const install = `apt-get update -qq; RUNLEVEL=1 apt-get install -y -qq --no-install-recommends ${name}`
+  spawnSync('sh', ['-c', install], { env, stdio: 'ignore', timeout: INSTALL_MS_MAX })
+  return found() ? null : `${name} is not installed and could not be`
+}
+
+/** For figures: says plainly when there is no peer. */
+export function hasPackage(name: string, commands: readonly string[]): boolean {
+  const reason = whyMissing(name, commands)
+  if (reason) console.log(`  ${reason}: no such peer for these figures`)
+  return reason === null
+}
