@@ -53,6 +53,13 @@ export async function run(
   return { status, output }
 }
 
+/** The first line that it says about itself. */
+export async function version(command: string, args: readonly string[]): Promise<string> {
+  const { output } = await run(command, args)
+  const [line] = output.trim().split('\n')
+  return line!.includes(' ') ? line!.split(' (')[0]! : `${command === 'postconf' ? 'Postfix' : command} ${line}`
+}
+
 function failAfter(milliseconds: number): Promise<never> {
   return new Promise((_, reject) => {
     setTimeout(() => reject(new Error(`not done within ${milliseconds} ms`)), milliseconds).unref()

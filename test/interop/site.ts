@@ -13,6 +13,7 @@ const START_MS_MAX = 100_000
 
 export interface Sluice {
   url: string
+  adminToken: string
   smtpPort: number
   mxPort: number
   dataDir: string
@@ -46,6 +47,7 @@ export async function startSluice(environment: Record<string, string>): Promise<
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += String(chunk)))
   const sluice: Sluice = {
     url: `http://127.0.0.1:${port}`,
+    adminToken: ADMIN_TOKEN,
     smtpPort,
     mxPort,
     dataDir,
@@ -76,6 +78,8 @@ export interface Customer {
   login: { username: string; password: string }
   call(method: string, path: string, body?: object): Promise<Body>
   anInbox(localPart: string): Promise<{ id: string; address: string }>
+  /** The content of what the path names. */
+  download(path: string): Promise<Buffer>
   /** The newest message of the inbox with this subject, once it is there. */
   arrival(inboxId: string, subject: string): Promise<Body>
   /** Of a message that was sent: its first delivery, once it has this status. */
@@ -101,6 +105,11 @@ export async function aCustomer({ url }: Sluice, name: string): Promise<Customer
     login,
     call: api,
     anInbox: local_part => api('POST', `/v1/tenants/${tenantId}/inboxes`, { domain_id: domainId, local_part }),
+    download: async path => {
+      const reply = await fetch(url + path, { headers: auth, signal: AbortSignal.timeout(20_000) })
+      assert.equal(reply.status, 200, path)
+      return Buffer.from(await reply.arrayBuffer())
+    },
     arrival: async (inboxId, subject) => {
       const { id } = await eventually(
         `"${subject}" arrives`,

@@ -3,9 +3,10 @@ import { spawnSync } from 'node:child_process'
 
 const INSTALL_MS_MAX = 90_000
 
-/** Null when the package is there, or could be installed now; else why not. */
-export function whyMissing(name: string, commands: readonly string[]): string | null {
-  const found = () => commands.every(command => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0)
+/** Null when the packages are there, or could be installed now; else why not. The probe is a command that needs them. */
+export function whyMissing(name: string, commands: readonly string[], probe = 'true'): string | null {
+  const tests = [...commands.map(command => `command -v ${command}`), probe]
+  const found = () => tests.every(test => spawnSync('sh', ['-c', test], { stdio: 'ignore' }).status === 0)
   if (found()) return null
   if (process.getuid?.() !== 0) return `${name} is not installed, and only root may install it`
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }

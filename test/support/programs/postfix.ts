@@ -1,10 +1,11 @@
-// The peer of the sending figures: a throw-away Postfix in a folder of its own, relaying to a local sink, and the load
-// generator and sink that come with it. Debian's packages; nothing of the machine's own mail set-up is touched.
+// Throw-away Postfixes, each in a folder of its own: the peer of the sending figures with its load generator and sink, and a
+// server of somebody else that sends to us and receives from us. Debian's packages; nothing of the machine's own mail set-up is touched.
 import { spawn, spawnSync } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { generate } from 'selfsigned'
 import { hasPackage } from './debian.ts'
 import { freePort, stopChild, waitForPort } from './ports.ts'
 
@@ -47,19 +48,58 @@ export const startPostfix = (sinkPort: number, milterPort: number | null = null)
 
 /** Delivers mail for these addresses of the domain to Maildirs by its `virtual` agent. */
 export const startMaildirPostfix = (domain: string, locals: readonly string[]): Promise<Postfix> =>
-  start(async folder => {
-    const maildirs = join(folder, 'maildirs')
-    await mkdir(maildirs)
-    spawnSync('chown', ['nobody', maildirs])
-    const mailboxes = locals.map(local => `${local}@${domain} ${local}/\n`).join('')
-    await writeFile(join(folder, 'etc', 'mailboxes'), mailboxes)
-    return mainCf(folder) + maildirCf(folder, domain)
-  })
+  start(async folder => mainCf(folder) + (await maildirs(folder, domain, locals)))
 
-async function start(configure: (folder: string) => string | Promise<string>): Promise<Postfix> {
+export interface Peer extends Postfix {
+  /** Every mail in the Maildir of this address. */
+  mailsOf(local: string): Promise<string[]>
+  log(): Promise<string>
+}
+
+interface PeerOptions {
+  port: number
+  domain: string
+  locals: readonly string[]
+  /** Where mail for this domain goes, and nothing else goes anywhere. */
+  next: { domain: string; port: number }
+  milterPort: number | null
+}
+
+/** A server of somebody else: it sends to us and receives from us, both with TLS, and tries again soon. */
+export async function startPeerPostfix({ port, domain, locals, next, milterPort }: PeerOptions): Promise<Peer> {
+  let home = ''
+  const postfix = await start(async folder => {
+    home = folder
+    const pem = await generate([{ name: 'commonName', value: domain }], { keySize: 2048 })
+    await writeFile(join(folder, 'etc', 'tls.pem'), pem.private + pem.cert, { mode: 0o600 })
+    const milter = milterPort === null ? '' : milterCf(milterPort)
+    return mainCf(folder, domain) + (await maildirs(folder, domain, locals)) + peerCf(folder, next) + milter
+  }, port)
+  return {
+    ...postfix,
+    mailsOf: async local => {
+      const folder = join(home, 'maildirs', local, 'new')
+      const names = await readdir(folder).catch(() => [])
+      return Promise.all(names.map(name => readFile(join(folder, name), 'latin1')))
+    },
+    log: () => readFile(join(home, 'log'), 'utf8'),
+  }
+}
+
+/** Makes the place, and answers the configuration that delivers there. */
+async function maildirs(folder: string, domain: string, locals: readonly string[]): Promise<string> {
+  const place = join(folder, 'maildirs')
+  await mkdir(place)
+  spawnSync('chown', ['nobody', place])
+  const mailboxes = locals.map(local => `${local}@${domain} ${local}/\n`).join('')
+  await writeFile(join(folder, 'etc', 'mailboxes'), mailboxes)
+  return maildirCf(folder, domain)
+}
+
+async function start(configure: (folder: string) => string | Promise<string>, wanted?: number): Promise<Postfix> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-postfix-'))
   await chmod(folder, 0o755)
-  const port = await freePort()
+  const port = wanted ?? (await freePort())
   const etc = join(folder, 'etc')
   for (const each of ['etc', 'spool', 'data']) await mkdir(join(folder, each))
   spawnSync('chown', ['postfix', join(folder, 'data')])
@@ -99,7 +139,7 @@ export async function smtpSource(
   return (performance.now() - began) / 1000
 }
 
-const mainCf = (folder: string): string => `
+const mainCf = (folder: string, host = 'bench.test'): string => `
 compatibility_level = 3.6
 queue_directory = ${folder}/spool
 data_directory = ${folder}/data
@@ -107,7 +147,7 @@ command_directory = /usr/sbin
 daemon_directory = /usr/lib/postfix/sbin
 mail_owner = postfix
 setgid_group = postdrop
-myhostname = bench.test
+myhostname = ${host}
 mydestination =
 mynetworks = 127.0.0.0/8
 inet_interfaces = 127.0.0.1
@@ -133,6 +173,23 @@ virtual_mailbox_maps = texthash:${folder}/etc/mailboxes
 virtual_uid_maps = static:65534
 virtual_gid_maps = static:65534
 virtual_minimum_uid = 100
+`
+
+const peerCf = (folder: string, next: PeerOptions['next']): string => `
+transport_maps = inline:{ { ${next.domain} = smtp:[127.0.0.1]:${next.port} } }
+default_transport = error:no other mail leaves here
+smtp_tls_security_level = encrypt
+smtp_tls_loglevel = 1
+smtpd_tls_security_level = may
+smtpd_tls_received_header = yes
+smtpd_tls_chain_files = ${folder}/etc/tls.pem
+queue_run_delay = 1s
+minimal_backoff_time = 1s
+maximal_backoff_time = 2s
+message_size_limit = 52428800
+virtual_mailbox_limit = 0
+debug_peer_list = 127.0.0.1
+debug_peer_level = 1
 `
 
 const milterCf = (port: number): string => `
