@@ -6,7 +6,8 @@ import { tryDoors } from '../test/support/doors.ts'
 import { databaseClient } from './latency.ts'
 import { apiFetch } from './support/post-load.ts'
 import { note, report } from './support/report.ts'
-import { freePort, startServer, type BenchServer } from './support/server.ts'
+import { freePort } from '../test/support/programs/ports.ts'
+import { startServer, type BenchServer } from './support/server.ts'
 import { smtpLoad } from './support/smtp-load.ts'
 
 interface Mail {
