@@ -1,10 +1,11 @@
-// `npm run interop [-- postfix opendkim swaks curl python databases]`: Sluice with the programs it meets in the world. They
+// `npm run interop [-- postfix opendkim swaks curl python databases dovecot]`: Sluice with the programs it meets in the world. They
 // come from Debian's packages where they can be installed, and are skipped with a line where not. All on loopback.
 import { whyMissing } from '../support/programs/debian.ts'
 import { freePort } from '../support/programs/ports.ts'
 import { check, failed, skip } from './checks.ts'
 import { tryCurl } from './curl.ts'
 import { tryDatabases } from './databases.ts'
+import { tryDovecot } from './dovecot.ts'
 import { aMailSite, PEER } from './mail-site.ts'
 import { tryOpenDkim } from './opendkim.ts'
 import { tryPostfix } from './postfix.ts'
@@ -12,7 +13,7 @@ import { tryPython } from './python.ts'
 import { startSluice, type Sluice } from './site.ts'
 import { trySwaks } from './swaks.ts'
 
-const NAMES = ['postfix', 'opendkim', 'swaks', 'curl', 'python', 'databases']
+const NAMES = ['postfix', 'opendkim', 'swaks', 'curl', 'python', 'databases', 'dovecot']
 const chosen = process.argv.slice(2)
 const unknown = chosen.filter(name => !NAMES.includes(name))
 if (unknown.length > 0) {
@@ -25,6 +26,9 @@ const began = performance.now()
 if (process.getuid?.() === 0 && process.platform === 'linux') {
   if (NAMES.slice(0, 5).some(isChosen)) await attempt('mail', tryMail)
   if (isChosen('databases')) await attempt('databases', tryDatabases)
+  const packages = 'dovecot-imapd dovecot-submissiond python3'
+  const probe = 'test -x /usr/lib/dovecot/imap && test -x /usr/lib/dovecot/submission'
+  await tryProgram('dovecot', () => whyMissing(packages, ['dovecot', 'python3'], probe), tryDovecot)
 } else {
   skip('everything', 'the programs change their user when they start, and only root may do that')
 }

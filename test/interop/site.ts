@@ -78,6 +78,8 @@ export interface Customer {
   login: { username: string; password: string }
   call(method: string, path: string, body?: object): Promise<Body>
   anInbox(localPart: string): Promise<{ id: string; address: string }>
+  /** As a browser does, up to where it would be sent next. */
+  follow(path: string): Promise<string>
   /** The content of what the path names. */
   download(path: string): Promise<Buffer>
   /** The newest message of the inbox with this subject, once it is there. */
@@ -105,6 +107,11 @@ export async function aCustomer({ url }: Sluice, name: string): Promise<Customer
     login,
     call: api,
     anInbox: local_part => api('POST', `/v1/tenants/${tenantId}/inboxes`, { domain_id: domainId, local_part }),
+    follow: async path => {
+      const reply = await fetch(url + path, { redirect: 'manual', signal: AbortSignal.timeout(20_000) })
+      assert.equal(reply.status, 302, path)
+      return reply.headers.get('location') ?? ''
+    },
     download: async path => {
       const reply = await fetch(url + path, { headers: auth, signal: AbortSignal.timeout(20_000) })
       assert.equal(reply.status, 200, path)

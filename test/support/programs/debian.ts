@@ -1,7 +1,8 @@
 // Programs of others come from Debian's packages.
 import { spawnSync } from 'node:child_process'
 
-const INSTALL_MS_MAX = 90_000
+const UPDATE_SECONDS_MAX = 30
+const INSTALL_SECONDS_MAX = 90
 
 /** Null when the packages are there, or could be installed now; else why not. The probe is a command that needs them. */
 export function whyMissing(name: string, commands: readonly string[], probe = 'true'): string | null {
@@ -10,9 +11,10 @@ export function whyMissing(name: string, commands: readonly string[], probe = 't
   if (found()) return null
   if (process.getuid?.() !== 0) return `${name} is not installed, and only root may install it`
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  // No service of the machine is to start because of us.
-  const install = `apt-get update -qq; RUNLEVEL=1 apt-get install -y -qq --no-install-recommends ${name}`
-  spawnSync('sh', ['-c', install], { env, stdio: 'ignore', timeout: INSTALL_MS_MAX })
+  // The runlevel asks that no service is started because of us.
+  const update = `timeout ${UPDATE_SECONDS_MAX} apt-get update -qq`
+  const install = `RUNLEVEL=1 timeout ${INSTALL_SECONDS_MAX} apt-get install -y -qq --no-install-recommends ${name}`
+  spawnSync('sh', ['-c', `${update}; ${install}`], { env, stdio: 'ignore' })
   return found() ? null : `${name} is not installed and could not be`
 }
 

@@ -1,16 +1,18 @@
-// A throw-away Dovecot in a folder of its own: IMAP with XOAUTH2, whose tokens it asks a local stand-in about. Debian's package;
-// nothing of the machine's own mail set-up is touched.
+// A throw-away Dovecot in a folder of its own: IMAP and submission with XOAUTH2, whose tokens it asks a local stand-in about.
+// Debian's package; nothing of the machine's own mail set-up is touched.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { freePort, stopChild, waitForPort } from './ports.ts'
 
 export interface Dovecot {
   server: { host: string; port: number; secure: boolean }
+  /** Where it takes mail to send, with the same tokens; 0 when there is nobody to relay to. */
+  submissionPort: number
   /** The token that signs this user in. */
   tokenOf(user: string): string
   /** Puts mails into the user's inbox, or another folder, as a delivery agent does. */
@@ -26,7 +28,16 @@ export const hasDovecot = (): boolean =>
 
 const OWNER = 'nobody'
 
-export async function startDovecot(): Promise<Dovecot> {
+interface DovecotOptions {
+  /** Whose token it is; null for nobody's. */
+  userOf?: (token: string) => string | null
+  /** Where submitted mail goes. */
+  relayPort?: number
+}
+
+const userInToken = (token: string): string | null => /^token-of-(.+)$/.exec(token)?.[1] ?? null
+
+export async function startDovecot({ userOf = userInToken, relayPort }: DovecotOptions = {}): Promise<Dovecot> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-dovecot-'))
   await chmod(folder, 0o755)
   for (const each of ['run', 'state', 'mail']) await mkdir(join(folder, each))
@@ -36,7 +47,7 @@ export async function startDovecot(): Promise<Dovecot> {
     request.on('end', () => {
       const token =
         new URLSearchParams(body).get('token') ?? new URL(request.url ?? '', 'http://x').searchParams.get('token')
-      const email = /^token-of-(.+)$/.exec(token ?? '')?.[1]
+      const email = userOf(token ?? '')
       response.setHeader('content-type', 'application/json')
       response.end(JSON.stringify(email ? { active: 'true', email } : { active: 'false' }))
     })
@@ -45,7 +56,9 @@ export async function startDovecot(): Promise<Dovecot> {
   await once(introspection, 'listening')
   const port = await freePort()
   await writeFile(join(folder, 'oauth2.conf'), oauthConf((introspection.address() as AddressInfo).port))
-  await writeFile(join(folder, 'dovecot.conf'), dovecotConf(folder, port))
+  const submissionPort = relayPort === undefined ? 0 : await freePort()
+  const submission = relayPort === undefined ? '' : submissionConf(submissionPort, relayPort)
+  await writeFile(join(folder, 'dovecot.conf'), dovecotConf(folder, port) + submission)
   spawnSync('chown', ['-R', OWNER, join(folder, 'mail')])
   const child = spawn('dovecot', ['-F', '-c', join(folder, 'dovecot.conf')], { stdio: 'ignore' })
   await waitForPort(port)
@@ -53,6 +66,7 @@ export async function startDovecot(): Promise<Dovecot> {
   let delivered = 0
   return {
     server: { host: '127.0.0.1', port, secure: false },
+    submissionPort,
     tokenOf: user => `token-of-${user}`,
     deliver: async (user, mails, name) => {
       const maildir = maildirOf(user, name)
@@ -71,8 +85,7 @@ export async function startDovecot(): Promise<Dovecot> {
       return files.flat()
     },
     stop: async () => {
-      child.kill('SIGTERM')
-      await once(child, 'exit')
+      await stopChild(child)
       introspection.close()
       await rm(folder, { recursive: true, force: true })
     },
@@ -152,26 +165,16 @@ service auth {
 }
 `
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-async function waitForPort(port: number): Promise<void> {
-  const deadline = performance.now() + 15_000
-  while (performance.now() < deadline) {
-    const socket = connect(port, '127.0.0.1')
-    const isOpen = await Promise.race([
-      once(socket, 'connect').then(() => true),
-      once(socket, 'error').then(() => false),
-    ]).catch(() => false)
-    socket.destroy()
-    if (isOpen) return
-    await delay(50)
+const submissionConf = (port: number, relayPort: number): string => `
+protocols = imap submission
+hostname = provider.test
+submission_relay_host = 127.0.0.1
+submission_relay_port = ${relayPort}
+submission_relay_ssl = no
+service submission-login {
+  inet_listener submission {
+    address = 127.0.0.1
+    port = ${port}
   }
-  throw new Error('Dovecot did not start')
 }
+`
