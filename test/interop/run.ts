@@ -20,6 +20,9 @@ if (unknown.length > 0) {
   console.error(`interop: there is no ${unknown.join(', ')}; there are ${NAMES.join(', ')}`)
   process.exit(2)
 }
+// What was started ends with us.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
+
 const isChosen = (name: string): boolean => chosen.length === 0 || chosen.includes(name)
 const began = performance.now()
 

@@ -1,12 +1,11 @@
 // Sluice as an operator runs it, on free ports of loopback, with an account whose mail is real.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { aDnsServer, type FakeDns } from '../../src/platform/net/dns.fixture.ts'
 import { eventually } from '../support/eventually.ts'
-import { freePort, stopChild } from '../support/programs/ports.ts'
+import { freePort, spawnProgram, stopChild } from '../support/programs/ports.ts'
 
 const ADMIN_TOKEN = 'interop-operator-token-0123456789'
 const START_MS_MAX = 100_000
@@ -28,7 +27,7 @@ export async function startSluice(environment: Record<string, string>): Promise<
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-interop-'))
   const [port, smtpPort, mxPort] = [await freePort(), await freePort(), await freePort()]
   const dns = await aDnsServer()
-  const child = spawn(process.execPath, ['src/main.ts', 'serve'], {
+  const child = spawnProgram(process.execPath, ['src/main.ts', 'serve'], {
     env: {
       PATH: process.env['PATH'],
       DATA_DIR: dataDir,
@@ -42,9 +41,8 @@ export async function startSluice(environment: Record<string, string>): Promise<
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  process.once('exit', () => child.kill('SIGKILL'))
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += String(chunk)))
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', chunk => (output += String(chunk)))
   const sluice: Sluice = {
     url: `http://127.0.0.1:${port}`,
     adminToken: ADMIN_TOKEN,

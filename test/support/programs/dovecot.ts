@@ -1,13 +1,13 @@
 // A throw-away Dovecot in a folder of its own: IMAP and submission with XOAUTH2, whose tokens it asks a local stand-in about.
 // Debian's package; nothing of the machine's own mail set-up is touched.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort, stopChild, waitForPort } from './ports.ts'
+import { freePort, spawnProgram, stopChild, waitForPort } from './ports.ts'
 
 export interface Dovecot {
   server: { host: string; port: number; secure: boolean }
@@ -60,7 +60,7 @@ export async function startDovecot({ userOf = userInToken, relayPort }: DovecotO
   const submission = relayPort === undefined ? '' : submissionConf(submissionPort, relayPort)
   await writeFile(join(folder, 'dovecot.conf'), dovecotConf(folder, port) + submission)
   spawnSync('chown', ['-R', OWNER, join(folder, 'mail')])
-  const child = spawn('dovecot', ['-F', '-c', join(folder, 'dovecot.conf')], { stdio: 'ignore' })
+  const child = spawnProgram('dovecot', ['-F', '-c', join(folder, 'dovecot.conf')], { stdio: 'ignore' })
   await waitForPort(port)
   const maildirOf = (user: string, name = ''): string => join(folder, 'mail', user, 'Maildir', name && `.${name}`)
   let delivered = 0

@@ -1,12 +1,11 @@
 // Throw-away OpenDKIMs that a Postfix asks about every message: one that signs with a key like ours, for figures, and one that
 // verifies what we signed.
-import { spawn } from 'node:child_process'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateDkimKey } from '../../../src/mail/dkim/sign.ts'
 import { hasPackage } from './debian.ts'
-import { freePort, stopChild, waitForPort } from './ports.ts'
+import { freePort, spawnProgram, stopChild, waitForPort } from './ports.ts'
 
 export const hasOpenDkim = (): boolean => hasPackage('opendkim', ['opendkim'])
 
@@ -59,7 +58,7 @@ async function start(configure: (folder: string) => Promise<Record<string, strin
       .map(([name, value]) => `${name} ${value}\n`)
       .join(''),
   )
-  const child = spawn('opendkim', ['-f', '-x', file], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const child = spawnProgram('opendkim', ['-f', '-x', file], { stdio: ['ignore', 'ignore', 'inherit'] })
   await waitForPort(port)
   return {
     port,

@@ -1,9 +1,18 @@
 // Ports of loopback, and the processes that listen on them.
-import type { ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+
+/** Ends with this process, however that ends short of a kill -9. */
+export function spawnProgram(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  const child = spawn(command, args, options)
+  const end = (): void => void child.kill('SIGTERM')
+  process.once('exit', end)
+  child.once('exit', () => process.off('exit', end))
+  return child
+}
 
 /** Below those that the system hands out by itself: one of these could be taken again before the server listens. */
 export async function freePort(): Promise<number> {

@@ -107,6 +107,8 @@ async function start(configure: (folder: string) => string | Promise<string>, wa
   await writeFile(join(etc, 'master.cf'), masterCf(port))
   const run = (command: string) => spawnSync('postfix', ['-c', etc, command], { encoding: 'utf8' })
   const started = run('start')
+  const abort = (): void => void run('abort')
+  process.once('exit', abort)
   if (started.status !== 0) throw new Error(`Postfix did not start: ${started.stderr}`)
   await waitForPort(port)
   return {
@@ -120,6 +122,7 @@ async function start(configure: (folder: string) => string | Promise<string>, wa
     },
     stop: async () => {
       run('stop')
+      process.off('exit', abort)
       await delay(500)
       await rm(folder, { recursive: true, force: true })
     },

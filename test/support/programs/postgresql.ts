@@ -1,9 +1,9 @@
 // Debian's PostgreSQL in a folder of its own, and PgBouncer before it. Neither is the machine's service.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort, stopChild, waitForPort } from './ports.ts'
+import { freePort, spawnProgram, stopChild, waitForPort } from './ports.ts'
 
 /** They refuse to run as root. */
 const OWNER = 'postgres'
@@ -25,7 +25,7 @@ export async function startDebianPostgres(): Promise<DebianPostgres> {
   const cluster = join(folder, 'cluster')
   run(`${bin}/initdb`, ['-D', cluster, '-A', 'trust', '-U', OWNER, '-E', 'UTF8'], owner())
   const settings = ['-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1', '-c', 'logging_collector=off']
-  const child = spawn('runuser', ['-u', OWNER, '--', `${bin}/postgres`, '-D', cluster, ...settings], {
+  const child = spawnProgram('runuser', ['-u', OWNER, '--', `${bin}/postgres`, '-D', cluster, ...settings], {
     stdio: 'ignore',
   })
   await waitForPort(port)
@@ -65,7 +65,7 @@ export async function startPgBouncer(postgresPort: number): Promise<PgBouncer> {
   const file = join(folder, 'pgbouncer.ini')
   await writeFile(join(folder, 'users'), `"${ROLE}" ""\n`)
   await writeFile(file, pgBouncerIni({ folder, port, postgresPort, keepsPrepared }))
-  const child = spawn('pgbouncer', ['-q', file], { stdio: 'ignore', cwd: '/', ...owner() })
+  const child = spawnProgram('pgbouncer', ['-q', file], { stdio: 'ignore', cwd: '/', ...owner() })
   await waitForPort(port)
   return {
     version,
