@@ -65,15 +65,13 @@ export async function fileArrivals(
   tx: Tx,
   items: readonly { arrival: Leased<Arrival>; read: ReadArrival }[],
 ): Promise<string[]> {
-  const ours = new Set(
-    (
-      await deleteArrivals(
-        tx,
-        items.map(({ arrival }) => arrival),
-      )
-    ).map(({ id }) => id),
+  const deleted = await deleteArrivals(
+    tx,
+    items.map(({ arrival }) => arrival),
   )
-  const owned = items.filter(({ arrival }) => ours.has(arrival.id))
+  // By lease: a mail whose lease lapsed may be here twice, under the old one and under the one that was taken since.
+  const ours = new Set(deleted.map(({ id, lease_token }) => `${id} ${lease_token}`))
+  const owned = items.filter(({ arrival }) => ours.has(`${arrival.id} ${arrival.leaseToken}`))
   if (owned.length === 0) return []
   const ids = [...new Set(owned.flatMap(({ arrival }) => arrival.inbox_ids))]
   const [locked, correspondents] = await Promise.all([lockInboxes(tx, ids), findCorrespondents(tx, ids)])
@@ -93,7 +91,7 @@ export async function fileArrivals(
     await queueSourceRemovals(tx, { accountId: arrival.account_id, sourceIds: [arrival.source_id] })
   }
   if (filings.length > 0) await fileMails(tx, filings)
-  return [...ours]
+  return deleted.map(({ id }) => id)
 }
 
 export function filingOf(

@@ -115,13 +115,13 @@ export const deferArrivals = (tx: Tx, leases: readonly (Lease & { dueAt: Date })
     returning a.id`)
 
 /** Filed by this transaction: gone where the lease is still ours, and only those are answered. */
-export const deleteArrivals = (tx: Tx, leases: readonly Lease[]): Promise<{ id: string }[]> =>
-  tx.many<{ id: string }>(prepared`
+export const deleteArrivals = (tx: Tx, leases: readonly Lease[]): Promise<{ id: string; lease_token: string }[]> =>
+  tx.many(prepared`
     delete from arrivals a
     using unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[])
       as o (id, lease_token)
     where a.id = o.id and a.lease_token = o.lease_token
-    returning a.id`)
+    returning a.id, a.lease_token`)
 
 /** The sources of a claim that are small enough to hold many of. */
 export const listSources = (

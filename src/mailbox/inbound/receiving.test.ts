@@ -1,5 +1,6 @@
 // Mail for inboxes: taken at the MX port, durable before the 250, then filed in its thread and folder exactly once.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, test, type TestContext } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
@@ -8,6 +9,9 @@ import { aDnsServer } from '../../platform/net/dns.fixture.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { assertMailboxCounts } from '../../../test/support/mailbox.ts'
+import { fileArrivals } from './file.ts'
+import { claimArrivals, listSources } from './queries.ts'
+import { ArrivalReader } from './read-arrival.ts'
 
 const dns = await aDnsServer()
 after(() => dns.close())
@@ -410,4 +414,46 @@ test('a date that no calendar has is none, and the mail is read', async t => {
     const { body } = await own.account.api.get(`/v1/inbox-messages/${id}`)
     assert.deepEqual([body.text.trim(), body.date], ['Hello', null], date)
   }
+})
+
+test('a mail that was read under two leases at once is filed once, by the later', async t => {
+  const box = await aBox({ environment: { DNS_SERVERS: dns.address, ROLES: 'api,mx' } })
+  const account = await anAccount({ box })
+  const inboxId = await anInbox(account)
+  const { address } = (await account.api.get(`/v1/inboxes/${inboxId}`)).body
+  const client = await TestClient.open(t, box.app.ports.mx!)
+  await client.hello()
+  assert.match(await client.send('Subject: once\r\n\r\nHello\r\n', { from: '', to: [address] }), /^250/)
+  const { world } = box.app
+  const asked = { only: null, except: [], exceptAccounts: [], known: [] }
+  const claim = () => {
+    const leaseToken = randomUUID()
+    return world.db.transact(system('test'), async tx => {
+      const leaseUntil = new Date(tx.now.getTime() + 60_000)
+      const claimed = await claimArrivals(tx, {
+        leaseToken,
+        leaseUntil,
+        limit: 9,
+        asked,
+        roomsFor: due => due.map(() => 9),
+      })
+      return { ...claimed[0]!, leaseToken }
+    })
+  }
+  const first = await claim()
+  box.clock.advance(61_000)
+  const second = await claim()
+  assert.equal(second.id, first.id)
+  const [source] = await listSources(world.db, [first.source_id])
+  const reader = new ArrivalReader(world)
+  const readings = await Promise.all(
+    [first, second].map(async arrival => {
+      const reading = await reader.read(arrival, { content: source!.content, headBytes: source!.head_bytes }, 0)
+      assert.ok(reading.kind === 'read')
+      return { arrival, read: reading.read }
+    }),
+  )
+  await world.db.transact(system('test'), tx => fileArrivals(tx, readings))
+  const { messages } = (await account.api.get(`/v1/inboxes/${inboxId}/messages`)).body
+  assert.equal(messages.length, 1)
 })

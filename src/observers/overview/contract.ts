@@ -67,6 +67,7 @@ const AccountRecord = component(
     hide_suppression_reason: Type.Boolean(),
     require_outbound_tls: Type.Boolean(),
     legal_hold: Type.Boolean(),
+    approval_links: Type.Boolean(),
     sandbox: Type.Boolean(),
     tier: Type.String(),
     ai_enabled: Type.Boolean(),
