@@ -120,22 +120,25 @@ test('whatever is asked for, the budget is never exceeded and everybody is serve
   )
 })
 
+const OPTIONS = { stalledMs: 2_000 }
+const DEAF = { resume: () => {}, drop: () => {} }
+
 test('a slow upload that has filled its share leaves room for another owner, and its own oldest goes on', () => {
-  const budget = new InflowBudget(100)
-  const oldest = budget.open('a', () => {})
-  const second = budget.open('a', () => {})
+  const budget = new InflowBudget(100, OPTIONS)
+  const oldest = budget.open('a', DEAF)
+  const second = budget.open('a', DEAF)
   assert.equal(oldest.grow(60), true)
   assert.equal(second.grow(30), false)
-  const victim = budget.open('b', () => {})
+  const victim = budget.open('b', DEAF)
   assert.equal(victim.grow(30), true)
   assert.equal(oldest.grow(40), true)
 })
 
 test('an owner below its equal share grows although the budget is full', () => {
-  const budget = new InflowBudget(90)
-  budget.open('a', () => {}).grow(50)
-  budget.open('b', () => {}).grow(45)
-  assert.equal(budget.open('c', () => {}).grow(20), true)
+  const budget = new InflowBudget(90, OPTIONS)
+  budget.open('a', DEAF).grow(50)
+  budget.open('b', DEAF).grow(45)
+  assert.equal(budget.open('c', DEAF).grow(20), true)
 })
 
 test('whatever is sent, memory is bounded and every body ends', () => {
@@ -149,9 +152,10 @@ test('whatever is sent, memory is bounded and every body ends', () => {
   )
   fc.assert(
     fc.property(bodies, fc.infiniteStream(fc.nat()), (wanted, chance) => {
-      const budget = new InflowBudget(BYTES_MAX)
+      const budget = new InflowBudget(BYTES_MAX, OPTIONS)
       const open = wanted.map(({ owner, chunks }) => {
-        const state = { left: chunks, mayRead: true, inflow: budget.open(owner, () => (state.mayRead = true)) }
+        const resume = (): void => void (state.mayRead = true)
+        const state = { left: chunks, mayRead: true, inflow: budget.open(owner, { ...DEAF, resume }) }
         return state
       })
       let peak = 0
@@ -169,6 +173,107 @@ test('whatever is sent, memory is bounded and every body ends', () => {
       assert.ok(peak <= 2 * BYTES_MAX + 80 + wanted.length * 10, `${peak}`)
     }),
   )
+})
+
+/** A budget of 6,400, of which a small share is 100, and bodies that can be stopped and dropped. */
+function aFullBudget() {
+  let now = 0
+  const budget = new InflowBudget(6_400, { stalledMs: 2_000, now: () => now })
+  const begin = (owner: string) => {
+    const body = { owner, mayRead: true, isDropped: false, grow, release: () => inflow.release(), finish }
+    const drop = (): void => {
+      body.isDropped = true
+      inflow.release()
+    }
+    const inflow = budget.open(owner, { resume: () => (body.mayRead = true), drop })
+    function grow(bytes: number): void {
+      body.mayRead = inflow.grow(bytes)
+    }
+    function finish(): void {
+      inflow.finish()
+    }
+    return body
+  }
+  /** Sends as much as it may. */
+  const fill = (owner: string, bytes: number) => {
+    const body = begin(owner)
+    for (let sent = 0; sent < bytes && body.mayRead; sent += 50) body.grow(50)
+    return body
+  }
+  const pass = (ms: number): void => {
+    now += ms
+    budget.relieve()
+  }
+  return { budget, begin, fill, pass }
+}
+
+test('when a dozen owners fill the budget, a small body of another is received at once', () => {
+  const { budget, fill } = aFullBudget()
+  for (let n = 0; n < 12; n++) fill(`hostile${n}`, 3_700)
+  assert.ok(budget.used > 1.5 * 6_400)
+
+  assert.equal(fill('victim', 100).mayRead, true)
+})
+
+test('while memory is short a silent body above its share is dropped, the longest silent first, and those who wait go on', () => {
+  const { fill, pass } = aFullBudget()
+  const silent = fill('silent', 3_000)
+  pass(1_000)
+  const later = fill('later', 3_000)
+  const sending = fill('sending', 2_000)
+  const waiting = fill('waiting', 4_000)
+  assert.equal(waiting.mayRead, false)
+
+  pass(900)
+  assert.equal(silent.isDropped, false, 'not silent for long')
+  pass(100)
+
+  assert.deepEqual(
+    [silent, later, sending, waiting].map(each => each.isDropped),
+    [true, false, false, false],
+  )
+  assert.equal(waiting.mayRead, true)
+})
+
+test('nobody is dropped while nobody waits, nor a body that we stopped, that is whole, or that is within its share', () => {
+  const { fill, pass } = aFullBudget()
+  const silent = fill('silent', 3_000)
+  pass(60_000)
+  assert.equal(silent.isDropped, false)
+  silent.finish()
+  const small = fill('small', 100)
+  const whole = fill('whole', 3_200)
+  whole.finish()
+  const stopped = [fill('b', 4_000), fill('c', 4_000)]
+  assert.deepEqual(
+    stopped.map(each => each.mayRead),
+    [false, false],
+  )
+
+  pass(60_000)
+
+  for (const body of [silent, small, whole, ...stopped]) assert.equal(body.isDropped, false, body.owner)
+})
+
+test('bodies of many owners that trickle and fill all there is give way to a small one that has waited', () => {
+  const { budget, begin, fill, pass } = aFullBudget()
+  const hostile = Array.from({ length: 60 }, (_, n) => fill(`hostile${n}`, 3_700))
+  assert.ok(budget.used > 2 * 6_400)
+  const victim = begin('victim')
+  victim.grow(60)
+  assert.equal(victim.mayRead, false)
+  const trickle = (): void => hostile.filter(each => each.mayRead && !each.isDropped).forEach(each => each.grow(0))
+
+  for (let second = 0; second < 2; second++) {
+    trickle()
+    pass(1_000)
+  }
+
+  assert.equal(victim.mayRead, true)
+  assert.equal(victim.isDropped, false)
+  const dropped = hostile.filter(each => each.isDropped)
+  assert.ok(dropped.length > 0 && dropped.length < 10, `${dropped.length}: the largest alone`)
+  assert.ok(budget.used <= 1.5 * 6_400)
 })
 
 const tooLate = (): Error => new Error('too late')

@@ -104,6 +104,44 @@ test('connections that really hold 60 MB of unfinished bodies keep nobody out', 
   for (const socket of sockets) socket.destroy()
 })
 
+test('bodies of many accounts that fill the memory and go silent keep nobody out', async () => {
+  const victim = await anAccount({ sandbox: true })
+  const hostile = await Promise.all(Array.from({ length: 10 }, () => anAccount({ sandbox: true })))
+  const piece = Buffer.alloc(38 * MEGABYTE, 'x')
+  const sockets = await Promise.all(
+    hostile.map(account => anOpenPost(account, `Content-Length: ${40 * MEGABYTE}`, piece)),
+  )
+  // What fits is read, the rest stays in the sockets.
+  const read = () => sockets.reduce((sum, { bytesWritten, writableLength }) => sum + bytesWritten - writableLength, 0)
+  for (let before = -1; before < read();) {
+    before = read()
+    await new Promise(resolve => setTimeout(resolve, 200))
+  }
+  const began = performance.now()
+
+  const { status } = await victim.api.post('/v1/messages', message(victim, { text: 'x'.repeat(300 * 1024) }))
+
+  assert.equal(status, 202)
+  assert.ok(performance.now() - began < 5_000)
+  for (const socket of sockets) socket.destroy()
+})
+
+test('while memory is short a silent body makes room for one that waits, and its caller may try again', async () => {
+  const reader = new BodyReader({ bytesMax: 200_000, stalledMs: 50 })
+  const options = { bytesMax: MEGABYTE, announcedBytes: null }
+  const silent = new PassThrough()
+  const refused = reader.read({ ...options, stream: silent, owner: 'a' })
+  silent.write(Buffer.alloc(300_000))
+  const stream = new PassThrough()
+  const whole = reader.read({ ...options, stream, owner: 'b' })
+  for (let n = 0; n < 20; n++) stream.write(Buffer.alloc(20_000))
+  stream.end()
+
+  await assert.rejects(refused, (error: unknown) => error instanceof Refusal && error.code === 'unavailable')
+
+  assert.equal((await whole).bytes.length, 400_000)
+})
+
 test('a body that comes too slowly is given up, and one that waits for room is not', async () => {
   const reader = new BodyReader({ bytesMax: 100_000, slowWindowMs: 50 })
   const options = { bytesMax: MEGABYTE, announcedBytes: null }

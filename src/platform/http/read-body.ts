@@ -12,6 +12,8 @@ const FREE_BYTES = 16 * 1024
 const BYTES_PER_SECOND_MIN = 1_024
 const SLOW_WINDOW_MS = 10_000
 const SWEEP_MS = 1_000
+/** While memory is short, a caller with more than its share that sends nothing for this long is refused. */
+const STALLED_MS = 2_000
 /** Most bodies fit into what their first chunk makes room for. */
 const BELIEVED_BYTES_MAX = 64 * 1024
 
@@ -36,8 +38,8 @@ export class BodyReader {
   readonly #slowWindowMs: number
   #sweeper: NodeJS.Timeout | null = null
 
-  constructor({ bytesMax = BODIES_BYTES_MAX, slowWindowMs = SLOW_WINDOW_MS } = {}) {
-    this.#budget = new InflowBudget(bytesMax)
+  constructor({ bytesMax = BODIES_BYTES_MAX, slowWindowMs = SLOW_WINDOW_MS, stalledMs = STALLED_MS } = {}) {
+    this.#budget = new InflowBudget(bytesMax, { stalledMs })
     this.#slowWindowMs = slowWindowMs
   }
 
@@ -58,6 +60,7 @@ export class BodyReader {
   #sweep(): void {
     const now = performance.now()
     for (const reading of this.#reading) reading.giveUpIfSlow(now, this.#slowWindowMs)
+    this.#budget.relieve()
     if (this.#reading.size > 0 || !this.#sweeper) return
     clearInterval(this.#sweeper)
     this.#sweeper = null
@@ -77,9 +80,12 @@ class Reading {
   constructor(options: BodyOptions, budget: InflowBudget) {
     const { stream, owner } = options
     this.#options = options
-    this.#inflow = budget.open(owner, () => {
-      this.#window = { since: performance.now(), bytes: 0 }
-      stream.resume()
+    this.#inflow = budget.open(owner, {
+      resume: () => {
+        this.#window = { since: performance.now(), bytes: 0 }
+        stream.resume()
+      },
+      drop: () => this.#end(refuse('unavailable', 'Memory is short. Send the body again shortly.', RETRY)),
     })
     this.whole = new Promise((resolve, reject) => {
       const onData = (chunk: Buffer): void => this.#take(chunk)
@@ -143,10 +149,13 @@ class Reading {
       return this.#end(refuse('invalid_request', 'The body does not have the length that Content-Length says.'))
     }
     const inflow = this.#inflow
+    inflow.finish()
     this.#end({ bytes: this.#body.subarray(0, this.#bytes), release: () => inflow.release() })
   }
 }
 
 const NOTHING = Buffer.alloc(0)
+/** By then the bodies that keep memory short have been given up for their slowness. */
+const RETRY = { retryAfterSeconds: SLOW_WINDOW_MS / 1_000 }
 
 const tooLarge = (): Refusal => refuse('payload_too_large', 'The body is too large.')

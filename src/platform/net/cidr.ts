@@ -72,3 +72,6 @@ export function networkOf(address: string): string {
     .map(group => group.padStart(4, '0').toLowerCase())
     .join(':')
 }
+
+/** An IPv4 address, or the /48 of an IPv6 one, which is what a site is given: 65,536 networks are one neighbour still. */
+export const siteOf = (address: string): string => networkOf(address).split(':', 3).join(':')

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { TestClient } from './client.fixture.ts'
-import { networkOf } from '../../platform/net/cidr.ts'
+import { networkOf, siteOf } from '../../platform/net/cidr.ts'
+import { SMTP_LIMITS } from './door.ts'
 import { LOGIN, openPort, takesPassword, until } from './port.fixture.ts'
 
 test('commands out of order are refused', async t => {
@@ -293,12 +294,15 @@ test('a message between them sets the count of idle commands back', async t => {
   }
 })
 
-test('an address in IPv6 counts with its /64', () => {
+test('an address in IPv6 counts with its /64, and with its /48 for memory', () => {
   assert.equal(networkOf('10.0.0.1'), '10.0.0.1')
   assert.equal(networkOf('2001:db8:1:2:3:4:5:6'), '2001:0db8:0001:0002')
   assert.equal(networkOf('2001:db8:1:2::9'), networkOf('2001:db8:1:2:ffff::'))
   assert.equal(networkOf('2001:db8::1'), '2001:0db8:0000:0000')
   assert.equal(networkOf('::1'), '0000:0000:0000:0000')
+  assert.equal(siteOf('::ffff:10.0.0.1'), '10.0.0.1')
+  assert.equal(siteOf('2001:db8:1:2::9'), '2001:0db8:0001')
+  assert.equal(siteOf('2001:db8:1:ffff::9'), siteOf('2001:db8:1::'))
 })
 
 test('silence, a trickle and a stalled message are cut', async t => {
@@ -325,6 +329,53 @@ test('silence, a trickle and a stalled message are cut', async t => {
   endless.write('x'.repeat(200_000))
   assert.match(await endless.reply(), /^421 4\.4\.2/)
   assert.equal([...silent.received, ...slow.received, ...long.received].length, 0)
+})
+
+test('clients of many addresses that fill the memory and go silent keep no large message out', async t => {
+  const limits = { memoryBytesMax: 4_000_000, stalledMs: 50 }
+  const { port, received } = await openPort(t, { sizeMax: 10_000_000 }, limits)
+  const piece = `${'x'.repeat(998)}\r\n`.repeat(1_000)
+  const stalled = await Promise.all(
+    Array.from({ length: 12 }, async (_, n) => {
+      const client = await TestClient.open(t, port, `127.0.1.${n + 1}`)
+      await begin(client)
+      client.write(piece.repeat(3))
+      return client
+    }),
+  )
+  const victim = await TestClient.open(t, port)
+  await victim.hello()
+  const began = performance.now()
+
+  assert.match(await victim.send(piece.repeat(2)), /^250/)
+
+  // A window of the slowest rate, after which one of them would have been cut.
+  assert.ok(performance.now() - began < SMTP_LIMITS.slowWindowMs)
+  assert.equal(received.length, 1)
+  const told = stalled.filter(client => client.unread !== '')
+  assert.ok(told.length > 0)
+  for (const client of told) assert.match(client.unread, /^421 4\.3\.1/)
+})
+
+test('a client that sends slowly but steadily is not cut although memory is short', async t => {
+  const limits = { memoryBytesMax: 400_000, stalledMs: 200 }
+  const { port, received } = await openPort(t, {}, limits)
+  const line = `${'x'.repeat(998)}\r\n`
+  const slow = await TestClient.open(t, port, '127.0.1.1')
+  await begin(slow)
+  await slow.writeAlone(line.repeat(300))
+  const waiting = await TestClient.open(t, port)
+  await begin(waiting)
+  await waiting.writeAlone(line.repeat(400))
+
+  for (let n = 0; n < 20; n++) {
+    slow.write(line)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+
+  assert.match(await slow.say('.'), /^250/)
+  assert.match(await waiting.say('.'), /^250/)
+  assert.equal(received.length, 2)
 })
 
 test('a client that does not read its replies is not read either, and cut in the end', async t => {

@@ -18,8 +18,8 @@ export class TestClient {
   }
 
   /** Connected, and cut off when the test ends. */
-  static async open(t: TestContext, port: number): Promise<TestClient> {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  static async open(t: TestContext, port: number, localAddress = '127.0.0.1'): Promise<TestClient> {
+    const socket = connect({ port, host: '127.0.0.1', localAddress, noDelay: true })
     t.after(() => socket.destroy())
     await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
     return new TestClient(socket)

@@ -72,6 +72,8 @@ export interface SmtpLimits {
   connectionsReserved: number
   /** Of messages above 64 KiB, of all sessions together. */
   memoryBytesMax: number
+  /** While that memory is short: a client with more than its share that sends nothing for this long is cut. */
+  stalledMs: number
   /** How long open transactions may take to end when the server closes. */
   closeMs: number
 }
@@ -90,6 +92,8 @@ export const SMTP_LIMITS: SmtpLimits = {
   connectionsReserved: 1_000,
   // With the copies on the way to the database, twenty messages of 25 MB at once stay under 600 MB.
   memoryBytesMax: 67_108_864,
+  // Five times less than a window of the slowest rate; a lost packet is sent again by then.
+  stalledMs: 2_000,
   closeMs: 10_000,
 }
 

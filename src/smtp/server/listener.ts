@@ -7,7 +7,7 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { SMTP_LIMITS, type SmtpDoor, type SmtpLimits } from './door.ts'
 import { SmtpSession } from './session.ts'
 import { InflowBudget } from '../../platform/fairness/inflow-budget.ts'
-import { networkOf } from '../../platform/net/cidr.ts'
+import { networkOf, siteOf } from '../../platform/net/cidr.ts'
 import { Tally } from '../../platform/fairness/tally.ts'
 
 export class SmtpListener<Login, Recipient> {
@@ -28,7 +28,7 @@ export class SmtpListener<Login, Recipient> {
   constructor(door: SmtpDoor<Login, Recipient>, limits: Partial<SmtpLimits> = {}) {
     this.#door = door
     this.#limits = { ...SMTP_LIMITS, ...limits }
-    this.#memory = new InflowBudget(this.#limits.memoryBytesMax)
+    this.#memory = new InflowBudget(this.#limits.memoryBytesMax, this.#limits)
     this.#secureContext = createSecureContext({
       ...door.tls,
       minVersion: 'TLSv1.2',
@@ -97,7 +97,7 @@ export class SmtpListener<Login, Recipient> {
           },
         }
       : this.#door
-    const options = { socket, ip, owner: network, door, limits: this.#limits, memory: this.#memory }
+    const options = { socket, ip, owner: siteOf(ip), door, limits: this.#limits, memory: this.#memory }
     const session = new SmtpSession({ ...options, secureContext: this.#secureContext })
     this.#sessions.add(session)
     if (authenticate) this.#strangers.add(session)
@@ -160,6 +160,7 @@ export class SmtpListener<Login, Recipient> {
   #sweep(): void {
     const now = performance.now()
     for (const session of this.#sessions) session.sweep(now)
+    this.#memory.relieve()
   }
 }
 

@@ -210,6 +210,7 @@ export class SmtpSession<Login, Recipient> {
     this.#input = end === -1 ? NOTHING : this.#input.subarray(end)
     if (end !== -1) {
       this.#data = null
+      this.#inflow?.finish()
       void this.#await(this.#conversation.deliver(data.outcome()))
     } else if (data.bytes > 2 * this.#options.door.sizeMax) {
       this.#leave('552 5.3.4 The message is far too large')
@@ -220,7 +221,8 @@ export class SmtpSession<Login, Recipient> {
   }
 
   #askForMemory(bytes: number): void {
-    this.#inflow ??= this.#options.memory.open(this.owner, () => this.#readOn())
+    const drop = (): void => this.#leave('421 4.3.1 Memory is short; try again later')
+    this.#inflow ??= this.#options.memory.open(this.owner, { resume: () => this.#readOn(), drop })
     if (this.#inflow.grow(bytes - this.#inflow.bytes)) return this.#readOn()
     if (this.#phase === 'starved') return
     this.#phase = 'starved'
@@ -243,8 +245,7 @@ export class SmtpSession<Login, Recipient> {
     this.#input = NOTHING
     this.#phase = 'handshake'
     this.#flush()
-    const plain = this.#socket
-    plain.removeAllListeners('data').removeAllListeners('end').removeAllListeners('drain')
+    const plain = this.#socket.removeAllListeners('data').removeAllListeners('end').removeAllListeners('drain')
     const secure = new TLSSocket(plain, { isServer: true, secureContext: this.#options.secureContext })
     this.#socket = secure
     secure.on('_tlsError', () => secure.destroy())
