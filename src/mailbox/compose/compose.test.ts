@@ -201,6 +201,23 @@ test('a forward carries the text of the caller, who wrote what, the original and
   )
 })
 
+test('blocked mail is forwarded by nobody, and quoted by no reply, draft or schedule', async () => {
+  const { inboxId } = await aMailbox()
+  const { id } = await aFiledMessage(account.box, inboxId, { blocked: true, folder: 'spam' })
+  const path = `/v1/inbox-messages/${id}`
+  const later = new Date(account.box.clock.now().getTime() + 3_600_000).toISOString()
+  for (const send_at of [undefined, later]) {
+    const forwarded = await account.api.post(`${path}/forward`, { to: ['bob@example.com'], text: 'x', send_at })
+    assert.deepEqual([forwarded.status, forwarded.body.error?.code], [403, 'forbidden'])
+    const quoting = await account.api.post(`${path}/reply`, { send_at })
+    assert.deepEqual([quoting.status, quoting.body.error?.code], [422, 'invalid_message'])
+  }
+  const { body } = await account.api.post(`/v1/inboxes/${inboxId}/drafts`, { reply_to_id: id })
+  const sent = await account.api.post(`/v1/drafts/${body.draft.id}/send`)
+  assert.deepEqual([sent.status, sent.body.error?.code], [422, 'invalid_message'])
+  assert.equal((await account.api.post(`${path}/reply`, { text: 'Own words.' })).status, 202)
+})
+
 test('a forward whose files are larger than 25 MB together is refused with 422', async () => {
   const { inboxId } = await aMailbox()
   const original = await aFiledMessage(account.box, inboxId, { attachments: [{ filename: 'a.bin', content: 'x' }] })

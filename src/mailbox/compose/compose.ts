@@ -25,7 +25,7 @@ import { filesOf, requireOriginal, textsOf, type Original } from './original.ts'
 import { observed, reasonsToHold, recipientRefusal } from './policy-reasons.ts'
 import type { Composing } from './composing.ts'
 import { taintedTextsFor } from './taint.ts'
-import { write, type Kind, type Written } from './write.ts'
+import { checkBlocked, write, type Kind, type Written } from './write.ts'
 
 /** On whose behalf: a key that calls, or that asked for a draft to be sent later. */
 export interface Requester {
@@ -74,6 +74,7 @@ async function prepare(world: World, composing: Composing, { order, inbox }: Pre
   const { caller, kind, body, by } = order
   const policy = policyOf(inbox.policy)
   const original = order.originalId === undefined ? null : await requireOriginalOf(world, order, inbox)
+  if (original) checkBlocked(original, kind, body)
   const texts = original && needsTexts(order) ? await textsOf(world.db, original) : null
   const forwarded = kind === 'forward' && original ? await filesOf(world.db, original, texts) : []
   const files = [...(order.files ?? []), ...forwarded]

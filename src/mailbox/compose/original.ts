@@ -28,29 +28,35 @@ export interface Original {
   at: Date
   /** It, or another message of its thread. */
   isTainted: boolean
+  /** By the shield: what its sender wrote into it goes into no other mail. */
+  isBlocked: boolean
 }
 
 export async function requireOriginal(db: Db, reach: Reach, id: string): Promise<Original> {
   const row = await requireMessageInReach(db, reach, id)
   const { is_tainted: isThreadTainted } = await findThreadTaint(db, row.thread_id)
+  // The names in its addresses are its sender's words like its text.
+  const named = (addresses: Address[]): Address[] =>
+    row.is_blocked ? addresses.map(each => ({ ...each, name: null })) : addresses
   return {
     id: row.id,
     inboxId: row.inbox_id,
     threadId: row.thread_id,
     sourceId: row.source_id,
     isOut: row.direction === 'out',
-    from: addressesIn([row.from_text]),
-    replyTo: row.reply_to === null ? [] : addressesIn([row.reply_to]),
-    to: addressesIn(row.to_list),
-    cc: addressesIn(row.cc_list),
+    from: named(addressesIn([row.from_text])),
+    replyTo: row.reply_to === null ? [] : named(addressesIn([row.reply_to])),
+    to: named(addressesIn(row.to_list)),
+    cc: named(addressesIn(row.cc_list)),
     fromText: row.from_text,
     toText: row.to_list.join(', '),
     ccText: row.cc_list.join(', '),
-    subject: row.subject,
+    subject: row.is_blocked ? '' : row.subject,
     rfcId: row.rfc_message_id,
     references: row.reference_ids,
     at: row.date ?? row.received_at,
     isTainted: row.is_tainted || isThreadTainted,
+    isBlocked: row.is_blocked,
   }
 }
 

@@ -45,6 +45,18 @@ export function write({ kind, body, ownAddresses, original, texts }: Writing): W
   return { ...given, ...repliedTo(original, body, ownAddresses), subject, ...said, headers }
 }
 
+/**
+ * An agent reads what was sent: a quotation would show it the text that the shield keeps from it. So a reply to blocked mail
+ * says what the caller writes and nothing else, and a forward is none without the original.
+ */
+export function checkBlocked({ isBlocked }: Original, kind: Kind, { text, html }: ComposeRequest): void {
+  if (!isBlocked) return
+  if (kind === 'forward') throw refuse('forbidden', 'The shield has blocked this message: it cannot be forwarded.')
+  if (text === undefined && html === undefined) {
+    throw refuse('invalid_message', 'The shield has blocked the original: it is not quoted. Write a text or html.')
+  }
+}
+
 /** The caller's own recipients stand instead of, or beside, those that follow from the original. */
 function repliedTo(
   original: Original,

@@ -4,7 +4,7 @@ import type { World } from '../../platform/world.ts'
 import type { ComposeRequest } from '../compose/compose-schema.ts'
 import type { Schedule } from '../compose/composing.ts'
 import { requireOriginal } from '../compose/original.ts'
-import { write } from '../compose/write.ts'
+import { checkBlocked, write } from '../compose/write.ts'
 import { addressesOf } from '../inboxes/addresses.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
 import type { DraftBody } from './contract.ts'
@@ -15,6 +15,7 @@ export const scheduleComposed =
   async ({ by, caller, inboxId, kind, originalId, body }) => {
     const inbox = await requireInboxInReach(world.db, caller.reach, inboxId)
     const original = originalId === undefined ? null : await requireOriginal(world.db, caller.reach, originalId)
+    if (original) checkBlocked(original, kind, body)
     const answered = kind === 'reply' && original ? repliedTo(body, addressesOf(inbox), original) : {}
     const wanted: DraftBody = {
       ...withoutReplyAll(body),
