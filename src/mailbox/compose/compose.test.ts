@@ -118,6 +118,24 @@ test('reply_all copies To and Cc once each, without the inbox in any spelling', 
   assert.deepEqual(message.cc, ['bob@example.com', 'Carl <carl@example.com>'])
 })
 
+test('a reply goes to at most 20 people that a stranger chose, and to all to at most 100', async () => {
+  const { inboxId } = await aMailbox()
+  const people = (count: number, name = 'u') => Array.from({ length: count }, (_, n) => `${name}${n}@example.com`)
+  const answer = async (body: object, { replyTo, to }: { replyTo: number; to: number }) => {
+    const { id } = await aFiledMessage(account.box, inboxId, { to: people(to, 'to') })
+    await account.box.app.world.db.transact({ ...BY }, tx =>
+      tx.run(sql`update inbox_messages set reply_to = ${people(replyTo).join(', ')} where id = ${id}`),
+    )
+    const { status, body: answered } = await account.api.post(`/v1/inbox-messages/${id}/reply`, { text: 'x', ...body })
+    return status === 202 ? answered.queued : answered.error.code
+  }
+  assert.equal(await answer({}, { replyTo: 20, to: 1 }), 20)
+  assert.equal(await answer({}, { replyTo: 21, to: 1 }), 'too_many_recipients')
+  assert.equal(await answer({ to: ['bob@example.com'] }, { replyTo: 21, to: 1 }), 1)
+  assert.equal(await answer({ reply_all: true }, { replyTo: 20, to: 80 }), 100)
+  assert.equal(await answer({ reply_all: true }, { replyTo: 20, to: 81 }), 'too_many_recipients')
+})
+
 const BY = { type: 'system', id: null, name: 'test', ip: null, requestId: null, action: null } as const
 
 test('a reply without a body quotes the original under a line that says whose it is', async () => {

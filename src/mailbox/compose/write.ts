@@ -72,11 +72,27 @@ function repliedTo(
   const answered = original.isOut ? original.to : original.replyTo.length > 0 ? original.replyTo : original.from
   const to = body.to ?? fresh(answered)
   const copied = body.reply_all ? fresh(original.isOut ? original.cc : [...original.to, ...original.cc]) : []
+  const answeredCount = body.to ? 0 : to.length
+  // Whom our own mail went to was our choice.
+  if (!original.isOut && (answeredCount > ANSWERED_MAX || answeredCount + copied.length > ALL_ANSWERED_MAX)) {
+    throw tooManyToAnswer()
+  }
   if (to.length + copied.length + (body.cc?.length ?? 0) + (body.bcc?.length ?? 0) === 0) {
     throw refuse('invalid_message', 'The original names nobody to reply to. Say whom to write to in the field to.')
   }
   return { to, cc: [...(body.cc ?? []), ...copied] }
 }
+
+/** Reply-To, To and Cc are a stranger's choice: one mail must not make us write to all whom it names. */
+const ANSWERED_MAX = 20
+const ALL_ANSWERED_MAX = 100
+
+const tooManyToAnswer = () =>
+  refuse(
+    'too_many_recipients',
+    `The original names more people than a reply goes to by itself (${ANSWERED_MAX}, or ${ALL_ANSWERED_MAX} with ` +
+      'reply_all). Name the recipients in the fields to and cc, without reply_all.',
+  )
 
 /** `local+tag@` is the inbox as well. */
 const withoutTag = (address: string): string => address.replace(/\+[^@]*(?=@)/, '')
