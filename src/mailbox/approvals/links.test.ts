@@ -180,7 +180,10 @@ test('what refuses an approval over the API refuses it by link, says why, and le
   await account.api.patch(`/v1/inboxes/${inboxId}`, { policy: { allow_recipients: ['example.org'] } })
   const refused = await press(link, 'approve')
   assert.equal(refused.status, 403)
-  assert.match(refused.body, /It was not sent\. The policy of this inbox does not allow mail to bob@example\.com/)
+  assert.match(
+    refused.body,
+    /It was not sent\. The policy of this inbox does not allow mail to this address at example\.com/,
+  )
   assert.match(refused.body, /<form method="post" action="approve">/)
   await account.api.patch(`/v1/inboxes/${inboxId}`, { policy: { allow_recipients: [] }, status: 'paused' })
   assert.equal((await press(link, 'approve')).status, 403)

@@ -21,7 +21,11 @@ export function recipientRefusal(
   const allowed = new Set(policy.allow_recipients)
   const other = recipients.find(({ address, domain }) => !allowed.has(domain) && !allowed.has(address.toLowerCase()))
   if (!other) return null
-  return refuse('recipient_not_allowed', `The policy of this inbox does not allow mail to ${other.address}.`)
+  // A reply goes to an address that a stranger wrote, and a model reads this sentence: its local part may be another sentence.
+  return refuse(
+    'recipient_not_allowed',
+    `The policy of this inbox does not allow mail to this address at ${other.domain}.`,
+  )
 }
 
 export function reasonsToHold(

@@ -9,9 +9,18 @@ import { readMessage } from '../messages/read.ts'
 import { listAttachmentTexts, listBlocked } from './queries.ts'
 import { fitted } from './result-size.ts'
 import { showAll, wordsOf } from './show-all.ts'
-import { clipped, linesOf, show, ShownAttachment, ShownMessage } from './shown.ts'
+import {
+  linesOf,
+  MARKS,
+  show,
+  showAddresses,
+  showAttachment,
+  ShownAttachment,
+  ShownMessage,
+  UntrustedFields,
+} from './shown.ts'
 import { READS, tool, type ToolAnswer } from './tool.ts'
-import { drawBoundary, fenced, NOTICE } from './untrusted.ts'
+import { asField, clipped, drawBoundary, fenced, NOTICE } from './untrusted.ts'
 
 const LIMIT_DEFAULT = 20
 const Limit = Type.Optional(
@@ -70,6 +79,7 @@ export const listMessagesTool = tool({
     cursor: Cursor,
   }),
   output: Type.Object({
+    untrusted_fields: UntrustedFields,
     messages: Type.Array(ShownMessage),
     next_cursor: NextCursor,
     hidden: Type.Object({ spam: Type.Integer(), trash: Type.Integer(), blocked: Type.Integer() }),
@@ -81,7 +91,10 @@ export const listMessagesTool = tool({
       const page = await readMessagePage(world, caller.reach, { inboxId, query: { ...query, limit } })
       const { messages, text } = await showAll(world, page.messages)
       const { next_cursor, hidden } = page
-      return { text: [text, ...goingOn(next_cursor)].join('\n'), structured: { messages, next_cursor, hidden } }
+      return {
+        text: [text, ...goingOn(next_cursor)].join('\n'),
+        structured: { ...MARKS, messages, next_cursor, hidden },
+      }
     }),
 })
 
@@ -91,6 +104,7 @@ export const getMessageTool = tool({
   description: 'Read one message: its text, and of its attachments a reference and the text that was found in them.',
   input: Type.Object({ message_id: Uuid() }),
   output: Type.Object({
+    untrusted_fields: UntrustedFields,
     ...ShownMessage.properties,
     cc: Type.Array(Type.String()),
     reply_to: Nullable(Type.String()),
@@ -140,17 +154,15 @@ function showWhole(message: Awaited<ReturnType<typeof readMessage>>, { isBlocked
   const isCut = !isBlocked && message.text.length > chars
   const perFile = Math.floor(chars / Math.max(1, texts.length))
   const files = texts.map(({ info, text: found, isWhole }) => ({
-    id: info.id,
-    filename: info.filename === null ? null : clipped(info.filename, 200),
-    content_type: clipped(info.content_type, 200),
-    size: info.size,
+    ...showAttachment(info),
     text: fenced(boundary, clipped(found, perFile)),
     truncated: !isWhole || found.length > perFile,
   }))
   const structured = {
+    ...MARKS,
     ...shown,
-    cc: message.cc.slice(0, 20).map(each => clipped(each, 200)),
-    reply_to: isBlocked || message.reply_to === null ? null : clipped(message.reply_to, 200),
+    cc: showAddresses(message.cc, isBlocked),
+    reply_to: isBlocked || message.reply_to === null ? null : asField(message.reply_to),
     date: message.date,
     text: isBlocked ? '' : fenced(boundary, text),
     text_chars: message.text.length,

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { Uuid } from '../../platform/http/schemas.ts'
 import { fitted } from './result-size.ts'
 import { showAll } from './show-all.ts'
-import { ShownMessage } from './shown.ts'
+import { MARKS, ShownMessage, UntrustedFields } from './shown.ts'
 import { READS, tool } from './tool.ts'
 
 const LIMIT_DEFAULT = 20
@@ -25,6 +25,7 @@ export const searchMessagesTool = tool({
     ),
   }),
   output: Type.Object({
+    untrusted_fields: UntrustedFields,
     messages: Type.Array(ShownMessage),
     truncated: Type.Boolean({ description: 'Fewer than were found, for their size: search more narrowly' }),
   }),
@@ -37,7 +38,7 @@ export const searchMessagesTool = tool({
       const { messages, text } = await showAll(world, matches.slice(0, amount))
       const truncated = messages.length < matches.length
       const more = `Of ${matches.length} matches ${messages.length} are shown, for their size: search more narrowly.`
-      return { text: truncated ? `${text}\n${more}` : text, structured: { messages, truncated } }
+      return { text: truncated ? `${text}\n${more}` : text, structured: { ...MARKS, messages, truncated } }
     })
   },
 })

@@ -15,3 +15,20 @@ export const NOTICE =
 
 export const fenced = (boundary: string, text: string): string =>
   `<<<untrusted-mail ${boundary}\n${text}\nuntrusted-mail ${boundary}>>>`
+
+/** What a sender wrote and is data of its own: one short line each, without anything that could end it. */
+export const UNTRUSTED_FIELDS = ['from', 'to', 'cc', 'reply_to', 'subject', 'filename', 'content_type']
+
+const FIELD_CHARS_MAX = 200
+
+export const asField = (text: string): string =>
+  clipped(text.slice(0, 4 * FIELD_CHARS_MAX).replaceAll(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, ' '), FIELD_CHARS_MAX)
+
+/** Without half a character at its end. */
+export const clipped = (text: string, charsMax: number): string =>
+  text.length <= charsMax
+    ? text
+    : `${text
+        .slice(0, charsMax)
+        .toWellFormed()
+        .replace(/\ufffd$/, '')}…`
