@@ -130,6 +130,14 @@ test('replies and forwards in a tainted thread wait, and so does a new mail that
       html: `<p>${passage.replace('customers', '<b>customers</b>')}</p>`,
     }),
     await agent.post(messages, { to: ['ann@example.com'], subject: 'Re: Audit of the books', text: 'Done.' }),
+    await agent.post(messages, { to, subject: 'FYI', text: `${'a '.repeat(200_000)}${passage}` }),
+    await agent.post(messages, { to, subject: 'FYI', text: passage.replaceAll('o', '\u043e') }),
+    await agent.post(messages, {
+      to,
+      subject: 'FYI',
+      text: 'See the file.',
+      attachments: [{ filename: 'note.txt', content: Buffer.from(passage).toString('base64') }],
+    }),
   ]
   for (const [n, { body }] of attempts.entries()) {
     assert.equal(body.status, 'held', `attempt ${n}`)

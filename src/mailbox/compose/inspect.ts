@@ -35,18 +35,25 @@ export async function inspect(world: World, inspection: Inspection): Promise<Ins
   if (html === null && !wantsFindings && tainted.length === 0 && length <= SHORT_CHARS_MAX) {
     return inspectedHere(inspection)
   }
-  const read = wantsFindings ? await readFiles(world, files, owner) : { attachments: [], uninspected: null }
+  const isCompared = tainted.length > 0
+  const read =
+    wantsFindings || isCompared ? await readFiles(world, files, owner) : { attachments: [], uninspected: null }
   const { files: _, owner: __, ...order } = inspection
   try {
     const input: OutgoingOrder = { ...order, attachments: read.attachments }
     const output = await world.threads.run<OutgoingOrder, OutgoingText>(READING, { input, owner })
-    return { ...output, uninspected: read.uninspected }
+    return {
+      ...output,
+      repeatsTainted: output.repeatsTainted || (isCompared && read.uninspected !== null),
+      uninspected: read.uninspected,
+    }
   } catch (failure) {
     if (!(failure instanceof ThreadFailure)) throw failure
     if (failure.reason === 'busy' || failure.reason === 'closed' || failure.reason === 'crashed') throw busy(failure)
     // Its HTML is not shown, because it could not be sanitised.
     return {
       ...inspectedHere(inspection),
+      repeatsTainted: isCompared,
       uninspected: 'It could not be read in the time and memory that it may take.',
     }
   }

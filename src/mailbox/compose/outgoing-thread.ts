@@ -30,6 +30,7 @@ export interface OutgoingText {
   /** As the search index takes them. */
   words: string
   findings: Finding[]
+  /** Or it could not be compared with all of it. */
   repeatsTainted: boolean
 }
 
@@ -38,6 +39,7 @@ export const work: Work<OutgoingOrder, OutgoingText> = order => {
   const shown = html === null ? '' : linesToText(readHtml(html).lines)
   const plain = text ?? shown
   const ownText = order.ownText ?? plain
+  const beside = [text === null ? '' : shown, ...attachments.map(file => file.text ?? '')]
   return {
     output: {
       text: plain,
@@ -46,7 +48,7 @@ export const work: Work<OutgoingOrder, OutgoingText> = order => {
       snippet: snippetOf(ownText || plain),
       words: wordsOf({ subject, text: plain, ...order.found, attachmentTexts: [] }),
       findings: order.wantsFindings ? scan({ subject, text, html, attachments }) : [],
-      repeatsTainted: tainted.length > 0 && repeatsAny(`${subject}\n${plain}\n${text === null ? '' : shown}`, tainted),
+      repeatsTainted: tainted.length > 0 && repeatsAny([subject, plain, ...beside].join('\n'), tainted),
     },
     bytes: 2 * ((text?.length ?? 0) + (html?.length ?? 0)),
   }

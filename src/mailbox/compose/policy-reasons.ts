@@ -37,7 +37,7 @@ export function reasonsToHold(
   if (policy.require_approval_on_taint && isTainted) {
     reasons.push({ kind: 'taint', detail: 'It continues a thread with a message that is not to be trusted.' })
   } else if (policy.require_approval_on_taint && repeatsTainted) {
-    reasons.push({ kind: 'taint', detail: 'It repeats a passage of a message that is not to be trusted.' })
+    reasons.push({ kind: 'taint', detail: REPEATING })
   }
   if (policy.dlp === 'enforce' && findings.length > 0) {
     reasons.push({ kind: 'dlp', detail: namesOf(findings), findings })
@@ -46,6 +46,8 @@ export function reasonsToHold(
   }
   return reasons
 }
+
+const REPEATING = 'It repeats a passage of a message that is not to be trusted, or could not be compared in full.'
 
 const namesOf = (findings: readonly Finding[]): string =>
   [...new Set(findings.map(({ label, where }) => `${label} in ${where}`))].slice(0, 10).join('; ')

@@ -1,15 +1,18 @@
 // Whether a text repeats a passage of another one, whatever stands around it and however it is wrapped or marked.
+import { LATIN_TWIN } from '../shield/confusables.ts'
 
 /** So much in the same order is no accident: ten words, or twenty characters of a script that sets no blanks. */
 const PASSAGE_WEIGHT = 20
 /** A mail that is shorter counts where all of it is repeated, from four words on: less is said by everybody. */
 const WHOLE_WEIGHT_MIN = 8
 const [WORD_WEIGHT, CHARACTER_WEIGHT] = [2, 1]
-/** Of one text; what is behind is not compared. */
+/** Of one text. */
 const WORDS_MAX = 200_000
 
+/** What is too long to be compared counts as repeating: a passage may stand behind any number of words. */
 export function repeatsAny(text: string, others: readonly string[]): boolean {
   const words = wordsOf(text)
+  if (words.isCut) return others.length > 0
   const passages = new Set(passagesOf(words))
   return others.some(other => {
     const theirs = wordsOf(other)
@@ -23,6 +26,8 @@ interface Words {
   /** Two for a word, one for a character that stands for itself. */
   weights: number[]
   weight: number
+  /** There were more than are compared. */
+  isCut: boolean
 }
 
 /** A number for each passage. Two share one by chance once in four thousand million. */
@@ -53,21 +58,28 @@ const WORD = new RegExp(String.raw`[${UNSPACED}]|[[\p{L}\p{N}]--[${UNSPACED}]]+`
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v')
 
 function wordsOf(text: string): Words {
-  const words: Words = { hashes: [], weights: [], weight: 0 }
+  const words: Words = { hashes: [], weights: [], weight: 0, isCut: false }
   for (const [word] of plain(text).matchAll(WORD)) {
+    if (words.hashes.length === WORDS_MAX) return { ...words, isCut: true }
     let hash = 5381
     for (let at = 0; at < word.length; at++) hash = (Math.imul(hash, 33) ^ word.charCodeAt(at)) | 0
     const weight = word.charCodeAt(0) > 127 && IS_UNSPACED.test(word) ? CHARACTER_WEIGHT : WORD_WEIGHT
     words.hashes.push(hash)
     words.weights.push(weight)
     words.weight += weight
-    if (words.hashes.length === WORDS_MAX) break
   }
   return words
 }
 
-/** Without what nobody sees and in one form of each letter: who copies by hand, or by a model, leaves both out. */
-const plain = (text: string): string => {
-  const lower = text.toLowerCase()
-  return /[^\0-\x7f]/.test(lower) ? lower.normalize('NFKC').replaceAll(/\p{Cf}/gu, '') : lower
+/**
+ * Without what nobody sees and in one form of each letter, as who copies by hand, or by a model, writes it. Letters that look
+ * like Latin ones are read as those, in both texts: a passage in Russian is still the same passage.
+ */
+function plain(text: string): string {
+  if (!/[^\0-\x7f]/.test(text)) return text.toLowerCase()
+  const visible = text.normalize('NFKD').replaceAll(INVISIBLE, '').toLowerCase()
+  return visible.replaceAll(TWINS, letter => LATIN_TWIN.get(letter)!)
 }
+
+const INVISIBLE = /[\p{M}\p{Cf}\u115f\u1160\u3164\uffa0\u2800]+/gu
+const TWINS = new RegExp(`[${[...LATIN_TWIN.keys()].join('')}]`, 'gu')
