@@ -373,7 +373,21 @@ test('a held mail is answered again for the same idempotency key, also after it 
   const later = await agent.post(messages, body, headers)
   assert.equal(later.body.duplicate, true)
   assert.equal(later.body.id, id)
+  assert.ok(['queued', 'sent', 'delivered'].includes(later.body.status), later.body.status)
+  assert.deepEqual([later.body.queued, later.body.held, later.body.suppressed], [1, 0, 0])
   assert.equal(await submissionsOf(id), 1)
+  await eventually('delivered', async () => (await statusOf(id)) === 'delivered')
+  assert.equal((await agent.post(messages, body, headers)).body.status, 'delivered')
+})
+
+test('a rejected mail is answered as rejected for the same idempotency key', async () => {
+  const { messages } = await aMailbox({ dlp: 'enforce' })
+  const headers = { 'idempotency-key': unique('key') }
+  const body = { to: ['bob@example.com'], text: CARD }
+  const held = await agent.post(messages, body, headers)
+  await account.api.post(`/v1/approvals/${held.body.approval_id}/reject`)
+  const again = await agent.post(messages, body, headers)
+  assert.deepEqual([again.body.id, again.body.status, again.body.message_id], [held.body.id, 'rejected', null])
 })
 
 test('an approval whose mail was removed for good is gone with it', async () => {

@@ -23,14 +23,19 @@ export const ComposeRequest = component(
 )
 export type ComposeRequest = Static<typeof ComposeRequest>
 
+/** What may have become of a mail since it was approved or rejected. */
+const DECIDED = ['rejected', 'sent', 'delivered', 'bounced', 'blocked', 'expired', 'complained', 'cancelled'] as const
+
 export const Composed = component(
   'Composed',
   Type.Object({
     id: Uuid({ description: 'The message in the mailbox; with status scheduled: the draft' }),
     inbox_id: Uuid(),
     thread_id: Nullable(Uuid()),
-    status: Type.Enum(['queued', 'held', 'suppressed', 'scheduled'], {
-      description: 'held: waits for an approval, or a pause holds every recipient',
+    status: Type.Enum(['queued', 'held', 'suppressed', 'scheduled', ...DECIDED], {
+      description:
+        'held: waits for an approval, or a pause holds every recipient. ' +
+        'With duplicate, of a mail that waited for an approval: its status by now',
     }),
     message_id: Nullable(Uuid({ description: 'The accepted submission; null while it waits for an approval' })),
     approval_id: Nullable(Uuid()),

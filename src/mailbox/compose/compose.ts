@@ -9,15 +9,15 @@ import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { runAtOnce } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
-import type { SendRequest, SendResponse } from '../../sending/messages/send-schema.ts'
+import type { SendRequest } from '../../sending/messages/send-schema.ts'
 import { tenantDisabled } from '../../sending/messages/decide.ts'
 import { prepareSubmission } from '../../sending/messages/prepare.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
 import { addressesOf } from '../inboxes/addresses.ts'
 import type { FindInbox } from '../inboxes/look-up.ts'
 import { policyOf, type Policy } from '../inboxes/policy.ts'
-import { findComposed } from '../messages/insert.ts'
 import type { Composed, ComposeRequest } from './compose-schema.ts'
+import { firstResult } from './first-result.ts'
 import { inspect } from './inspect.ts'
 import { inboxPaused, mailboxKeeper, type Alongside, type MailCompanion } from './keeper.ts'
 import { listed, type ComposedMail } from './mail.ts'
@@ -57,7 +57,7 @@ export async function compose(world: World, composing: Composing, order: Compose
     if (inbox.status === 'paused') throw inboxPaused()
     const companion = await prepare(world, composing, { order, inbox })
     const response = await composing.gate.submit({ ...companion.mail.submission, companion })
-    return response.duplicate ? await firstResult(world, caller, response) : companion.result!
+    return response.duplicate ? await firstResult(world, caller.reach, response) : companion.result!
   } catch (refusal) {
     // That a tenant cannot send at all is said before what is wrong with the message.
     const { status } = await requireTenantInReach(world.db, { ...caller.reach, inboxId: null }, inbox.tenant_id)
@@ -206,25 +206,5 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
     files,
     original,
     shield: observed(policy, found),
-  }
-}
-
-/** What the request with this key was answered first. */
-async function firstResult(world: World, { reach }: Requester, response: SendResponse): Promise<Composed> {
-  const row = await findComposed(world.db, reach, response.message_id)
-  if (!row) throw refuse('idempotency_conflict', 'This idempotency key was used for a mail that no longer exists.')
-  const { queued, held, suppressed } = response
-  return {
-    id: row.id,
-    inbox_id: row.inbox_id,
-    thread_id: row.thread_id,
-    status: row.message_id === null ? 'held' : queued > 0 ? 'queued' : held > 0 ? 'held' : 'suppressed',
-    message_id: row.message_id,
-    approval_id: row.approval_id,
-    scheduled_at: null,
-    queued,
-    held,
-    suppressed,
-    duplicate: true,
   }
 }
