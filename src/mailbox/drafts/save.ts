@@ -1,4 +1,5 @@
 // Writing drafts: a new one, one written anew, one thrown away.
+import { requireNoLegalHold } from '../../identity/accounts/legal-hold.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
@@ -82,6 +83,9 @@ export async function updateDraft(world: World, { by, caller, body, id }: Writin
 
 export async function deleteDraft(world: World, by: Actor, { reach, id }: { reach: Reach; id: string }): Promise<void> {
   await world.db.transact(by, async tx => {
+    // Before the hold is asked about: a draft of somebody else is not found, whatever the caller's own hold.
+    await requireDraft(tx, reach, id)
+    await requireNoLegalHold(tx, reach.accountId)
     const draft = await requireIdleDraft(tx, reach, id)
     await deleteDraftRow(tx, id)
     recordDraft(tx, draft, 'draft.deleted')
