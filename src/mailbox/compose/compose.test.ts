@@ -236,6 +236,19 @@ test('blocked mail is forwarded by nobody, and quoted by no reply, draft or sche
   assert.equal((await account.api.post(`${path}/reply`, { text: 'Own words.' })).status, 202)
 })
 
+test('our own mail whose HTML could not be read is forwarded as a file', async () => {
+  const { inboxId } = await aMailbox()
+  const forward = async (source: string): Promise<string[]> => {
+    const { id } = await aFiledMessage(account.box, inboxId, { direction: 'out', folder: 'sent', text: '', source })
+    const { body } = await account.api.post(`/v1/inbox-messages/${id}/forward`, { to: ['bob@example.com'], text: 'x' })
+    return (await messageOf(body.id)).attachments.map(({ filename }: { filename: string }) => filename)
+  }
+  assert.deepEqual(await forward('Subject: a\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>Hello</p>\r\n'), [
+    'original.eml',
+  ])
+  assert.deepEqual(await forward('Subject: b\r\nContent-Type: text/plain\r\n\r\n'), [])
+})
+
 test('a forward whose files are larger than 25 MB together is refused with 422', async () => {
   const { inboxId } = await aMailbox()
   const original = await aFiledMessage(account.box, inboxId, { attachments: [{ filename: 'a.bin', content: 'x' }] })

@@ -75,8 +75,20 @@ export interface OriginalTexts {
 }
 
 /** Null where the mail could not be read. */
-export async function textsOf(db: Db, { sourceId }: Original): Promise<OriginalTexts | null> {
-  return sourceId === null ? null : findMessageTexts(db, sourceId)
+export async function textsOf(db: Db, { sourceId, isOut }: Original): Promise<OriginalTexts | null> {
+  if (sourceId === null) return null
+  const texts = await findMessageTexts(db, sourceId)
+  // Of our own mail whose HTML took too long to be read there is no text, though it has one.
+  const isUnread = texts !== null && isOut && texts.text === '' && texts.html === null
+  return isUnread && (await hasHtml(db, sourceId)) ? null : texts
+}
+
+/** Behind the header of a mail to a thousand people, and before its attachments. */
+const HEAD_BYTES_MAX = 256 * 1024
+
+async function hasHtml(db: Db, sourceId: string): Promise<boolean> {
+  const { content } = await findSourceContent(db, sourceId, HEAD_BYTES_MAX)
+  return /^content-type: text\/html/im.test(content.toString('latin1'))
 }
 
 /** One after the other: together they are as large as a message may be. A mail that could not be read goes as a file. */
