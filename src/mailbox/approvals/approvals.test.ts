@@ -1,6 +1,7 @@
 // Mail that waits for a person: why, who may decide, what leaves then, and that it leaves once.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
@@ -85,11 +86,18 @@ test('observe lets the mail go and leaves the findings on it; off finds nothing'
 test('findings in subject, HTML, names and text of attachments hold as well', async () => {
   const { messages } = await aMailbox({ dlp: 'enforce' })
   const file = (filename: string, content: string) => ({ filename, content: Buffer.from(content).toString('base64') })
+  const file16 = (filename: string, content: string) => ({
+    filename,
+    content: Buffer.from(content, 'utf16le').toString('base64'),
+  })
   const parts: [string, object][] = [
     ['subject', { subject: 'card 4111111111111111' }],
     ['html', { html: '<p>4111<b></b>1111&nbsp;1111<i>1111</i></p>' }],
     ['attachment_name', { attachments: [file('4111111111111111.bin', '\0\u0001')] }],
     ['attachment:list.csv', { attachments: [file('list.csv', 'name,number\nAnn,4111-1111-1111-1111')] }],
+    ['recipients', { to: ['"Card 4111 1111 1111 1111" <bob@example.com>'] }],
+    ['attachment_type', { attachments: [{ ...file('a.txt', 'x'), content_id: '4111-1111-1111-1111' }] }],
+    ['attachment:wide', { attachments: [file16('wide', '\ufeffcard 4111 1111 1111 1111')] }],
     ['attachment:id_key', { attachments: [file('id_key', 'card 4111 1111 1111 1111')] }],
   ]
   for (const [where, part] of parts) {
@@ -100,6 +108,38 @@ test('findings in subject, HTML, names and text of attachments hold as well', as
       reasons[0].findings.some((finding: { where: string }) => finding.where === where),
       `${where}: ${JSON.stringify(reasons)}`,
     )
+  }
+})
+
+test('with dlp enforce a file that nobody can read holds the mail; pictures, sound and fonts hold no text', async () => {
+  const { messages } = await aMailbox({ dlp: 'enforce' })
+  const send = async (filename: string, content: Buffer) => {
+    const attachments = [{ filename, content: content.toString('base64') }]
+    return (await agent.post(messages, { to: ['bob@example.com'], text: 'x', attachments })).body
+  }
+  const bytes = (head: string): Buffer => Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from('000102fffe', 'hex')])
+  const unreadable: [string, Buffer, RegExp][] = [
+    ['a.zip', bytes('PK\u0003\u0004'), /^Attachment 1 could not be read/],
+    ['a.gz', gzipSync('4111111111111111'), /^Attachment 1 could not be read/],
+    ['a.7z', bytes('7z\u00bc\u00af'), /^Attachment 1 could not be read/],
+    ['a.rar', bytes('Rar!'), /^Attachment 1 could not be read/],
+    ['a.png', bytes('anything'), /^Attachment 1 could not be read/],
+    ['long.txt', Buffer.from('a'.repeat(1_000_001)), /^Attachment 1 was read in part/],
+  ]
+  for (const [name, content, words] of unreadable) {
+    const { status, approval_id } = await send(name, content)
+    assert.equal(status, 'held', name)
+    const { reasons } = (await account.api.get(`/v1/approvals/${approval_id}`)).body
+    assert.match(reasons[0].detail, words, name)
+  }
+  for (const head of [
+    '\u0089PNG\r\n\u001a\n',
+    '\u00ff\u00d8\u00ff\u00e0',
+    'RIFFabcdWAVE',
+    '\0\0\0\u0018ftypmp42',
+    'wOF2',
+  ]) {
+    assert.equal((await send('file.bin', bytes(head))).status, 'queued', JSON.stringify(head))
   }
 })
 

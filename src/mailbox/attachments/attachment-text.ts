@@ -8,6 +8,9 @@ export type AttachmentText =
 /** About 150,000 words: a long book. */
 export const TEXT_CHARS_MAX = 1_000_000
 
+/** It was read, and nothing is written in it: a scanned page, a drawing. */
+export const NO_TEXT = 'It holds no text.'
+
 /** Hostile files break readers in ways of all kinds, so whatever is thrown means that the file cannot be read. */
 export async function textFrom(read: () => string | Promise<string>): Promise<AttachmentText> {
   try {
@@ -27,7 +30,7 @@ function presentable(read: string): AttachmentText {
     .replace(/[^\S\n\t]+/g, ' ')
     .replace(/[ \t]*\n\s*/g, '\n')
     .trim()
-  if (text === '') return { kind: 'none', reason: 'It holds no text.' }
+  if (text === '') return { kind: 'none', reason: NO_TEXT }
   const isCut = text.length > TEXT_CHARS_MAX || read.length > 2 * TEXT_CHARS_MAX
   return { kind: 'text', text: text.slice(0, TEXT_CHARS_MAX).toWellFormed(), isCut }
 }

@@ -1,7 +1,7 @@
 // Out of a mailbox there is one act, whatever the door: new mail, reply, forward, draft, schedule, MCP. The mail is written and
 // inspected, the policy of the inbox asked, and the gate takes it with the rows of the mailbox; or it waits for an approval.
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
-import { formatAddress } from '../../mail/address/address.ts'
+import { formatAddress, parseAddress } from '../../mail/address/address.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
@@ -187,6 +187,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
     html: written.html,
     ownText: written.text === null ? null : written.ownText,
     wantsFindings: policy.dlp !== 'off',
+    names: [...written.to, ...written.cc, ...written.bcc].flatMap(each => parseAddress(each)?.name ?? []),
     tainted: tainted.texts,
     files,
     found: {

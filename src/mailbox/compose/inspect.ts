@@ -1,14 +1,13 @@
 // What is read in mail before it leaves: its text for the mailbox, and whatever the policy of the inbox asks about. Short
 // plain text is read here; HTML, long text and everything that detectors look at is read in a thread.
-import { isUtf8 } from 'node:buffer'
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { ThreadFailure, type ThreadWork } from '../../platform/threads/thread-pool.ts'
 import type { World } from '../../platform/world.ts'
-import { TextReader } from '../attachments/text-reader.ts'
 import { snippetOf } from '../inbound/read-mail.ts'
 import { wordsOf } from '../search/words.ts'
 import type { OutgoingOrder, OutgoingText } from './outgoing-thread.ts'
+import { readFiles, type ReadFiles } from './read-files.ts'
 
 const READING: ThreadWork = {
   module: new URL('./outgoing-thread.ts', import.meta.url),
@@ -16,8 +15,6 @@ const READING: ThreadWork = {
   timeoutMs: 10_000,
 }
 const SHORT_CHARS_MAX = 64 * 1024
-/** Each is read for itself. */
-const FILES_READ_MAX = 50
 
 export interface Inspected extends OutgoingText {
   /** Why something could not be looked at; what is not looked at is not let through either. */
@@ -36,8 +33,7 @@ export async function inspect(world: World, inspection: Inspection): Promise<Ins
     return inspectedHere(inspection)
   }
   const isCompared = tainted.length > 0
-  const read =
-    wantsFindings || isCompared ? await readFiles(world, files, owner) : { attachments: [], uninspected: null }
+  const read = wantsFindings || isCompared ? await readOrBusy(world, files, owner) : NOTHING_READ
   const { files: _, owner: __, ...order } = inspection
   try {
     const input: OutgoingOrder = { ...order, attachments: read.attachments }
@@ -45,7 +41,7 @@ export async function inspect(world: World, inspection: Inspection): Promise<Ins
     return {
       ...output,
       repeatsTainted: output.repeatsTainted || (isCompared && read.uninspected !== null),
-      uninspected: read.uninspected,
+      uninspected: read.uninspected ?? read.unread,
     }
   } catch (failure) {
     if (!(failure instanceof ThreadFailure)) throw failure
@@ -56,6 +52,16 @@ export async function inspect(world: World, inspection: Inspection): Promise<Ins
       repeatsTainted: isCompared,
       uninspected: 'It could not be read in the time and memory that it may take.',
     }
+  }
+}
+
+const NOTHING_READ: ReadFiles = { attachments: [], uninspected: null, unread: null }
+
+async function readOrBusy(world: World, files: readonly Attachment[], owner: string): Promise<ReadFiles> {
+  try {
+    return await readFiles(world, files, owner)
+  } catch (failure) {
+    throw failure instanceof ThreadFailure ? busy(failure) : failure
   }
 }
 
@@ -70,31 +76,3 @@ function inspectedHere({ subject, text: given, ownText: own, found }: Inspection
 
 const busy = (cause: Error) =>
   refuse('unavailable', 'Too much mail waits to be inspected. Try again shortly.', { retryAfterSeconds: 5, cause })
-
-/** A key or a list may come under any name: what is text is read as text. */
-const TEXT_BYTES_MAX = 1_000_000
-
-function textOfAny(content: Buffer): string | null {
-  const head = content.subarray(0, TEXT_BYTES_MAX)
-  return content.length <= TEXT_BYTES_MAX && isUtf8(head) && !head.includes(0) ? head.toString('utf8') : null
-}
-
-type ReadFiles = { attachments: { name: string | null; text: string | null }[]; uninspected: string | null }
-
-/** One after the other; those that hold no text are known by their names alone. */
-async function readFiles(world: World, files: readonly Attachment[], owner: string): Promise<ReadFiles> {
-  const reader = new TextReader(world.threads)
-  const attachments: ReadFiles['attachments'] = []
-  for (const { filename, contentType, content } of files.slice(0, FILES_READ_MAX)) {
-    // A copy, because what is read is given away.
-    const file = { filename, contentType: contentType ?? 'application/octet-stream', content: Buffer.from(content) }
-    try {
-      const read = await reader.textOf(file, owner)
-      attachments.push({ name: filename, text: read.kind === 'text' ? read.text : textOfAny(content) })
-    } catch (failure) {
-      throw failure instanceof ThreadFailure ? busy(failure) : failure
-    }
-  }
-  const isMore = files.length > FILES_READ_MAX
-  return { attachments, uninspected: isMore ? `Only the first ${FILES_READ_MAX} attachments were read.` : null }
-}

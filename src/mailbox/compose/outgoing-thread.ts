@@ -5,8 +5,10 @@ import { sanitiseHtml } from '../../mail/text/sanitise.ts'
 import type { Work } from '../../platform/threads/thread-start.ts'
 import { snippetOf } from '../inbound/read-mail.ts'
 import { wordsOf, type SearchDocument } from '../search/words.ts'
-import { scan, type Finding } from './dlp/scan.ts'
+import { scan, type Finding, type Scanned } from './dlp/scan.ts'
 import { repeatsAny } from './quotes.ts'
+
+export type OutgoingFile = Scanned['attachments'][number]
 
 export interface OutgoingOrder {
   subject: string
@@ -14,7 +16,9 @@ export interface OutgoingOrder {
   html: string | null
   /** What the caller wrote; null: in the HTML alone. */
   ownText: string | null
-  attachments: readonly { name: string | null; text: string | null }[]
+  attachments: readonly OutgoingFile[]
+  /** Display names of its recipients. */
+  names: readonly string[]
   wantsFindings: boolean
   /** Tainted mail that it may repeat. */
   tainted: readonly string[]
@@ -47,7 +51,7 @@ export const work: Work<OutgoingOrder, OutgoingText> = order => {
       ownText,
       snippet: snippetOf(ownText || plain),
       words: wordsOf({ subject, text: plain, ...order.found, attachmentTexts: [] }),
-      findings: order.wantsFindings ? scan({ subject, text, html, attachments }) : [],
+      findings: order.wantsFindings ? scan({ subject, text, html, attachments, names: order.names }) : [],
       repeatsTainted: tainted.length > 0 && repeatsAny([subject, plain, ...beside].join('\n'), tainted),
     },
     bytes: 2 * ((text?.length ?? 0) + (html?.length ?? 0)),

@@ -12,14 +12,17 @@ export interface Scanned {
   subject: string
   text: string | null
   html: string | null
-  attachments: readonly { name: string | null; text: string | null }[]
+  /** With what else the caller says of a file: its type and its content id. */
+  attachments: readonly { name: string | null; text: string | null; labels?: readonly string[] }[]
+  /** Display names of recipients. */
+  names?: readonly string[]
 }
 
 export interface Finding {
   detector: Detector
   /** Which of its kind, for a person. */
   label: string
-  /** `subject`, `text`, `html`, `attachment_name`, `attachment:<name>`. */
+  /** `subject`, `text`, `html`, `recipients`, `attachment_name`, `attachment_type`, `attachment:<name>`. */
   where: string
   /** The beginning and the end of what was found; the middle is left out. */
   excerpt: string
@@ -31,7 +34,7 @@ export interface Finding {
 /** More say nothing new to whoever decides. */
 const FINDINGS_MAX = 50
 
-export function scan({ subject, text, html, attachments }: Scanned): Finding[] {
+export function scan({ subject, text, html, attachments, names = [] }: Scanned): Finding[] {
   const findings = new Findings()
   findings.read('subject', subject)
   if (text !== null) findings.read('text', text)
@@ -40,7 +43,9 @@ export function scan({ subject, text, html, attachments }: Scanned): Finding[] {
     findings.readView('html', shown)
     findings.readView('html', unseen)
   }
-  for (const { name, text: content } of attachments) {
+  for (const name of names) findings.read('recipients', name)
+  for (const { name, text: content, labels = [] } of attachments) {
+    for (const label of labels) findings.read('attachment_type', label)
     if (name !== null) findings.read('attachment_name', name)
     if (content !== null) findings.read(`attachment:${name ?? ''}`, content)
   }

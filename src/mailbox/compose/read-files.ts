@@ -1,0 +1,67 @@
+// The texts of files that are about to leave, and what of them nobody could read: what is not looked at is not let through.
+import { isUtf8 } from 'node:buffer'
+import type { Attachment } from '../../mail/mime/attachment.ts'
+import type { World } from '../../platform/world.ts'
+import { NO_TEXT, type AttachmentText } from '../attachments/attachment-text.ts'
+import { TextReader } from '../attachments/text-reader.ts'
+import type { OutgoingFile } from './outgoing-thread.ts'
+
+/** Each is read for itself. */
+const FILES_READ_MAX = 50
+
+export interface ReadFiles {
+  attachments: OutgoingFile[]
+  /** Why a text, or a whole file, was not read to its end. */
+  uninspected: string | null
+  /** Which file is none that anybody here can read. */
+  unread: string | null
+}
+
+/** One after the other. Rejects when there is no thread to read them. */
+export async function readFiles(world: World, files: readonly Attachment[], owner: string): Promise<ReadFiles> {
+  const reader = new TextReader(world.threads)
+  const attachments: OutgoingFile[] = []
+  const isMore = files.length > FILES_READ_MAX
+  let uninspected = isMore ? `Only the first ${FILES_READ_MAX} attachments were read.` : null
+  let unread: string | null = null
+  for (const [index, file] of files.slice(0, FILES_READ_MAX).entries()) {
+    const { filename, contentId, content } = file
+    const contentType = file.contentType ?? 'application/octet-stream'
+    // A copy, because what is read is given away.
+    const read = await reader.textOf({ filename, contentType, content: Buffer.from(content) }, owner)
+    const text = read.kind === 'text' ? read.text : textOfAny(content)
+    // Its name is the caller's or a stranger's: the number says which it is.
+    if (read.kind === 'text' && read.isCut) uninspected ??= `Attachment ${index + 1} was read in part.`
+    if (text === null && !isWithoutText(content, read)) unread ??= `Attachment ${index + 1} could not be read.`
+    attachments.push({ name: filename, text, labels: [contentType, contentId ?? ''] })
+  }
+  return { attachments, uninspected, unread }
+}
+
+/** A key or a list may come under any name: what is text is read as text. */
+const TEXT_BYTES_MAX = 1_000_000
+
+function textOfAny(content: Buffer): string | null {
+  if (content.length === 0 || content.length > TEXT_BYTES_MAX) return null
+  if (content[0] === 0xff && content[1] === 0xfe) return new TextDecoder('utf-16le').decode(content)
+  if (content[0] === 0xfe && content[1] === 0xff) return new TextDecoder('utf-16be').decode(content)
+  return isUtf8(content) && !content.includes(0) ? content.toString('utf8') : null
+}
+
+/** A scanned PDF is a picture. An Office file without text is an archive that may hold other files. */
+const isWithoutText = (content: Buffer, read: AttachmentText): boolean =>
+  content.length === 0 ||
+  (read.kind === 'none' && read.reason === NO_TEXT && content.subarray(0, 1_024).includes('%PDF-')) ||
+  MEDIA.test(content.subarray(0, 16).toString('latin1'))
+
+/** Images, audio, video and fonts, by their first bytes. */
+const MEDIA = new RegExp(
+  [
+    String.raw`\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a|BM.{4}\0{4}|II\*\0|MM\0\*|\0\0\x01\0`,
+    String.raw`RIFF.{4}(?:WEBP|WAVE|AVI )|FORM.{4}AIF[FC]|.{4}ftyp|OggS|fLaC|ID3|\xff[\xe2\xe3\xf2\xf3\xfa\xfb]`,
+    String.raw`\x1aE\xdf\xa3|FLV\x01|wOF[F2]|OTTO|ttcf|\0\x01\0\0\0|true\0`,
+  ]
+    .map(each => `^(?:${each})`)
+    .join('|'),
+  's',
+)
