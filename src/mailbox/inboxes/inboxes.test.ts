@@ -278,3 +278,10 @@ test('an inbox whose domain is gone keeps its mail, and leaves its address to th
   const again = { domain_id: third.domainId, local_part: 'info' }
   assert.equal((await account.api.post(`/v1/tenants/${account.tenant.id}/inboxes`, again)).status, 409)
 })
+
+test('a setting that the policy does not have is named, so that a misspelled one does not go unnoticed', async () => {
+  const { body } = await create({})
+  const changed = await account.api.patch(`/v1/inboxes/${body.id}`, { policy: { dpl: 'enforce', dlp: 'observe' } })
+  assert.deepEqual([changed.status, changed.body.policy.dlp], [200, 'observe'])
+  assert.equal(changed.headers.get('x-service-ignored-fields'), 'policy.dpl')
+})
