@@ -48,7 +48,8 @@ export const replyEndpoint = endpoint({
 export const forwardEndpoint = endpoint({
   ...common,
   path: '/v1/inbox-messages/{id}/forward',
-  summary: 'Forward a message with its text and attachments',
+  summary: 'Forward a message with its text and attachments, unless the shield has blocked it',
   noun: 'message',
+  refusals: [...common.refusals, 'forbidden'],
   audit: 'inbox_message.forward',
 })

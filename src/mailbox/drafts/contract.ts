@@ -140,6 +140,7 @@ export const sendDraftEndpoint = endpoint({
   replies: { 202: Composed },
   refusals: [
     'conflict',
+    'forbidden',
     'inbox_paused',
     'tenant_disabled',
     'recipient_not_allowed',
