@@ -40,7 +40,8 @@ export async function requireAccountRecord(db: Db, id: string): Promise<AccountR
   const row = await db.maybe<AccountRow>(sql`
     select id, name, account_status(id) as status, data_region, suspend_mode, hold_ttl_seconds, body_retention_days,
       metadata_retention_days,
-      hide_suppression_reason, require_outbound_tls, legal_hold, approval_links, sandbox, tier, ai_enabled, ai_monthly_token_cap,
+      hide_suppression_reason, require_outbound_tls, legal_hold, approval_links,
+      sandbox, tier, ai_enabled, ai_monthly_token_cap,
       webhooks_max, created_at
     from accounts where id = ${id}`)
   if (!row) throw notFound('account')
