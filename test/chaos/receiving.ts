@@ -141,8 +141,9 @@ async function check({ databaseUrl }: Site, load: Load): Promise<string[]> {
   return faults.filter(({ found }) => found > 0).map(({ what, found }) => `${what}: ${found}`)
 }
 
-const WRONG_FOLDERS = `select count(*) from folders f where (f.total, f.unread) is distinct from (
-  select count(*)::int, (count(*) filter (where not m.is_read))::int from inbox_messages m where m.folder_id = f.id)`
+const WRONG_FOLDERS = `select count(*) from folders f cross join lateral (
+  select count(*)::int as total, (count(*) filter (where not m.is_read))::int as unread
+  from inbox_messages m where m.folder_id = f.id) c where f.total <> c.total or f.unread <> c.unread`
 const WRONG_THREADS = `select count(*) from threads t where t.message_count <> (
   select count(*) from inbox_messages m where m.thread_id = t.id)`
 const WITHOUT_EVENT = `select count(*) from inbox_messages m where (

@@ -41,7 +41,7 @@ export function filingWorker(world: World): FilingWorker {
     metric: 'arrivals',
     wakeOn: 'arrivals',
     pollSeconds: 1,
-    leaseMs: 60_000,
+    leaseMs: 30_000,
     limits: LIMITS,
     transactions: 'durable',
     claim: (tx, claim) => claimArrivals(tx, claim),
