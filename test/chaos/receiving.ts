@@ -1,9 +1,9 @@
 // Two servers take mail for inboxes while they and PostgreSQL are killed at random moments: during receiving, filing and
 // extraction. Afterwards every mail that was acknowledged is filed exactly once, and every count equals a recount.
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { freePort } from '../support/programs/ports.ts'
 import type { Chaos } from './run.ts'
 import type { Server } from '../support/server-process.ts'
 import { aSender, aSite, type Sender, type Site } from './site.ts'
@@ -149,11 +149,3 @@ const WRONG_THREADS = `select count(*) from threads t where t.message_count <> (
 const WITHOUT_EVENT = `select count(*) from inbox_messages m where (
   select count(*) from events e where e.inbox_id = m.inbox_id and e.type = 'message.received'
     and e.data ->> 'message_id' = m.id::text) <> 1`
-
-async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const { port } = listener.address() as AddressInfo
-  listener.close()
-  return port
-}

@@ -1,5 +1,6 @@
 // Starting and stopping the real process, as `npm start` does.
 import assert from 'node:assert/strict'
+import { freePort } from '../support/programs/ports.ts'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
@@ -49,14 +50,6 @@ async function ready(running: Running): Promise<void> {
   await eventually('ready', isReady, 60_000).catch((cause: unknown) => {
     throw new Error(`it said: ${running.output()}`, { cause })
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }
 
 async function aFolder(name: string): Promise<string> {

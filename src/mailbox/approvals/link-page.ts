@@ -1,5 +1,6 @@
 // The pages behind the link of an approval. Plain, readable, no script. The mail is shown as text with what was found in it
 // marked, and its sanitised HTML in a frame that may run nothing and load nothing.
+import { escapeHtml } from '../../mail/text/escape-html.ts'
 import type { LinkedApproval } from './queries.ts'
 
 interface Asked {
@@ -135,5 +136,3 @@ const page = (title: string, body: string): string => `<!doctype html>
   .approve { background: #1f7a3d }
 </style></head><body><main><h1>${title}</h1>${body}</main></body></html>
 `
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`)

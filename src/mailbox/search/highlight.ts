@@ -1,5 +1,6 @@
 // The piece of a text that shows why a message was found: some words around the first hit, as HTML in which everything is
 // escaped but the marks around what was searched for.
+import { escapeHtml } from '../../mail/text/escape-html.ts'
 import { fold } from './lexemes.ts'
 import type { Query } from './parse-query.ts'
 
@@ -95,5 +96,3 @@ function pieceAround(text: string, { start, end }: Hit): string {
   const piece = text.slice(from, to).toWellFormed().replaceAll('\ufffd', '')
   return `${from > 0 ? '… ' : ''}${piece}${to < text.length ? ' …' : ''}`
 }
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)

@@ -1,6 +1,6 @@
 // One form posted to a service that the operator named, so any address will do. No redirect is followed: a secret is in the
 // form. The answer is bounded in time and in bytes, whatever the service sends.
-import { Agent, request } from 'undici'
+import { OperatorHttp, PostFailure } from './operator-http.ts'
 
 interface FormPost {
   form: Record<string, string>
@@ -19,33 +19,22 @@ export interface FormAnswer {
 /** Rejects where no whole answer came. */
 export async function postForm(url: string, { form, timeoutMs, answerBytesMax }: FormPost): Promise<FormAnswer> {
   // Of its own: such requests are seldom, and a connection that is kept would have to be closed by somebody.
-  const agent = new Agent({ pipelining: 0, allowH2: false })
+  const http = new OperatorHttp({ connections: 1, answerBytesMax })
   const signal = AbortSignal.timeout(timeoutMs)
+  const headers = {
+    'content-type': 'application/x-www-form-urlencoded',
+    accept: 'application/json',
+    'user-agent': 'Sluice',
+  }
   try {
-    const { statusCode, headers, body } = await request(url, {
-      method: 'POST',
-      dispatcher: agent,
-      signal,
-      headers: {
-        'content-type': 'application/x-www-form-urlencoded',
-        accept: 'application/json',
-        'user-agent': 'Sluice',
-      },
-      body: new URLSearchParams(form).toString(),
-    })
-    const chunks: Buffer[] = []
-    let bytes = 0
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length
-      if (bytes > answerBytesMax) throw new Error(`the answer is longer than ${answerBytesMax} bytes`)
-      chunks.push(chunk)
-    }
-    const after = String(headers['retry-after'] ?? '')
-    const retryAfterSeconds = /^\d{1,6}$/.test(after) ? Number(after) : null
-    return { status: statusCode, body: Buffer.concat(chunks).toString('utf8'), retryAfterSeconds }
+    const answer = await http.post({ url, headers, body: new URLSearchParams(form).toString(), signal })
+    const retryAfterSeconds = /^\d{1,6}$/.test(answer.retryAfter ?? '') ? Number(answer.retryAfter) : null
+    return { status: answer.status, body: answer.text, retryAfterSeconds }
   } catch (error) {
-    throw signal.aborted ? new Error(`no answer within ${timeoutMs} ms`, { cause: error }) : error
+    if (signal.aborted) throw new Error(`no answer within ${timeoutMs} ms`, { cause: error })
+    const isTooLarge = error instanceof PostFailure && error.reason === 'too_large'
+    throw isTooLarge ? new Error(`the answer is longer than ${answerBytesMax} bytes`, { cause: error }) : error
   } finally {
-    void agent.destroy()
+    void http.close()
   }
 }

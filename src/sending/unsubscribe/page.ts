@@ -1,4 +1,5 @@
 // The two pages behind an unsubscribe link. Plain, readable, no script.
+import { escapeHtml } from '../../mail/text/escape-html.ts'
 
 export const questionPage = (recipient: string): string =>
   page(
@@ -21,5 +22,3 @@ const page = (title: string, body: string): string => `<!doctype html>
   button { font: inherit; padding: .55rem 1.2rem; border: 0; border-radius: 6px; background: #1f5fbf; color: #fff }
 </style></head><body><main><h1>${title}</h1>${body}</main></body></html>
 `
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`)
