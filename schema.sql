@@ -1120,7 +1120,7 @@ create table source_texts (
   text text not null,
   -- Sanitised.
   html text,
-  extracted_text text not null,
+  extracted_text text,
   -- What was cut or could not be read, for a person.
   notes text[] not null default '{}'::text[],
   constraint source_texts_source_id_fkey FOREIGN KEY (source_id) REFERENCES mail_sources(id) ON DELETE CASCADE,

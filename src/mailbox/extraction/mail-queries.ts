@@ -24,8 +24,8 @@ interface TextBeginnings {
 /** The first characters of each text: a model is not shown more, and a mail may hold megabytes. */
 export const findTextBeginnings = (db: Db, sourceId: string, charsMax: number): Promise<TextBeginnings | null> =>
   db.maybe<TextBeginnings>(prepared`
-    select left(text, ${charsMax}::int) as text, left(extracted_text, ${charsMax}::int) as extracted_text,
-      length(text) > ${charsMax}::int as is_text_cut, length(extracted_text) > ${charsMax}::int as is_extracted_text_cut
+    select left(text, ${charsMax}::int) as text, left(coalesce(extracted_text, text), ${charsMax}::int) as extracted_text,
+      length(text) > ${charsMax}::int as is_text_cut, length(coalesce(extracted_text, text)) > ${charsMax}::int as is_extracted_text_cut
     from source_texts where source_id = ${sourceId}`)
 
 export interface AttachedText {

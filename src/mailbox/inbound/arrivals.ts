@@ -6,6 +6,8 @@ import { newId } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
 import { insertSources } from '../sources/store.ts'
 import { insertArrivals, type ArrivalRow } from './queries.ts'
+import { SMALL_BYTES } from './read-arrival.ts'
+import { RecentSources } from './recent-sources.ts'
 
 interface Arriving {
   /** With our trace fields above it. */
@@ -24,6 +26,8 @@ const BATCH_BYTES_MAX = 4 * 1024 * 1024
 const BY = system('receiving')
 
 export class Arrivals {
+  /** What was stored last, for the filing of it. */
+  readonly recent = new RecentSources()
   readonly #world: World
   readonly #batcher: Batcher<Arriving, void>
 
@@ -46,14 +50,16 @@ export class Arrivals {
   }
 
   async #store(mails: Arriving[]): Promise<void[]> {
-    await this.#world.db.transact(BY, async tx => {
+    const stored = await this.#world.db.transact(BY, async tx => {
       const sources = mails.map(({ content, headBytes }) => ({ id: newId(tx.now), content, headBytes }))
       insertSources(tx, sources)
       insertArrivals(
         tx,
         mails.flatMap((mail, at) => arrivalsOf(mail, sources[at]!.id, tx.now)),
       )
+      return sources
     })
+    for (const { id, ...source } of stored) if (source.content.length <= SMALL_BYTES) this.recent.keep(id, source)
     this.#world.wakeups.hint('arrivals')
     return mails.map(() => undefined)
   }

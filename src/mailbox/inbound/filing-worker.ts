@@ -9,6 +9,7 @@ import type { World } from '../../platform/world.ts'
 import { fileArrivals, type ReadArrival } from './file.ts'
 import { claimArrivals, deferArrivals, extendLeases, releaseLeases, listSources, type Arrival } from './queries.ts'
 import { ArrivalReader, SMALL_BYTES } from './read-arrival.ts'
+import type { RecentSources, Source } from './recent-sources.ts'
 
 /**
  * While DNS does not answer, which it is not asked again for 30 s, or the threads have no time. After the last one the mail is
@@ -26,14 +27,14 @@ const LARGE_BYTES_MAX = 128 * 1024 * 1024
 
 interface Item extends Arrival {
   /** Of a small mail. */
-  source?: { content: Buffer; headBytes: number }
+  source?: Source
 }
 
 type Result = { kind: 'read'; read: ReadArrival } | { kind: 'retry'; reason: string }
 
 type FilingWorker = LeasedWorker<Item, Result>
 
-export function filingWorker(world: World): FilingWorker {
+export function filingWorker(world: World, recent: RecentSources): FilingWorker {
   const reader = new ArrivalReader(world)
   const large = new ByteBudget(LARGE_BYTES_MAX)
   return new LeasedWorker<Item, Result>(world, {
@@ -45,7 +46,7 @@ export function filingWorker(world: World): FilingWorker {
     limits: LIMITS,
     transactions: 'durable',
     claim: (tx, claim) => claimArrivals(tx, claim),
-    prepare: items => withSources(world, items),
+    prepare: items => withSources(world, recent, items),
     keyOf: item => ({ key: item.account_id, accountId: item.account_id }),
     attempt: async (item, signal) => {
       if (item.source) return reader.read(item, item.source, RETRY_DELAYS_MS.length)
@@ -72,9 +73,18 @@ export function filingWorker(world: World): FilingWorker {
   })
 }
 
-/** Small sources are fetched together, once; large ones each in its turn. */
-async function withSources(world: World, items: readonly Leased<Item>[]): Promise<readonly Leased<Item>[]> {
-  const wanted = items.filter(item => item.size <= SMALL_BYTES && !item.source)
+/** Small sources are fetched together, once, where they are not at hand; large ones each in its turn. */
+async function withSources(
+  world: World,
+  recent: RecentSources,
+  items: readonly Leased<Item>[],
+): Promise<readonly Leased<Item>[]> {
+  const small = items.filter(item => item.size <= SMALL_BYTES && !item.source)
+  for (const item of small) {
+    const source = recent.take(item.source_id)
+    if (source) item.source = source
+  }
+  const wanted = small.filter(item => !item.source)
   if (wanted.length === 0) return items
   const found = new Map(
     (await listSources(world.db, [...new Set(wanted.map(item => item.source_id))])).map(row => [row.id, row]),

@@ -9,18 +9,15 @@ export interface FoundRecipient {
   inbox_id: string | null
   account_id: string
   status: string | null
-  is_behind: boolean
 }
 
 /** In the same order; null where the domain takes no mail here. */
 export async function findRecipients(
   db: Db,
   asked: readonly { local: string; domain: string }[],
-  behindSince: Date,
 ): Promise<(FoundRecipient | null)[]> {
   const rows = await db.many<FoundRecipient & { n: number }>(prepared`
-    select asked.n, i.id as inbox_id, d.account_id, i.status, i.id is not null and exists (
-      select from arrivals r where r.account_id = i.account_id and r.due_at < ${behindSince}) as is_behind
+    select asked.n, i.id as inbox_id, d.account_id, i.status
     from unnest(${asked.map(each => each.local)}::text[], ${asked.map(each => each.domain)}::text[]) with ordinality
       as asked (local, domain, n)
     join domains d on d.name = asked.domain and d.verified_at is not null and d.inbound_enabled
@@ -28,6 +25,14 @@ export async function findRecipients(
   const found: (FoundRecipient | null)[] = asked.map(() => null)
   for (const { n, ...row } of rows) found[n - 1] = row
   return found
+}
+
+/** Whether mail of the account has been due since before that time. */
+export const isBehind = async (db: Db, accountId: string, since: Date): Promise<boolean> => {
+  const found = await db.maybe(
+    prepared`select from arrivals where account_id = ${accountId} and due_at < ${since} order by due_at limit 1`,
+  )
+  return found !== null
 }
 
 /** Which of these take mail here. */

@@ -16,6 +16,7 @@ import { mailDns } from './mail-dns.ts'
 import { MimeReader } from './mime-reader.ts'
 import type { ReadMessage } from './mime-thread.ts'
 import { findSourcePart, type Arrival } from './queries.ts'
+import type { Source } from './recent-sources.ts'
 
 /** Larger ones are read one at a time, and what was read in them is stored before they are filed. */
 export const SMALL_BYTES = 256 * 1024
@@ -28,11 +29,6 @@ const WAITING_MAX = 1_000
 const CRASHES_MAX = 3
 
 type Reading = { kind: 'read'; read: ReadArrival } | { kind: 'retry'; reason: string }
-
-interface Source {
-  content: Buffer
-  headBytes: number
-}
 
 export class ArrivalReader {
   readonly #world: World

@@ -5,7 +5,8 @@ import { parseAddressOnly } from '../../mail/address/address.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import type { World } from '../../platform/world.ts'
 import { readReturnPath, type ReadReturnPath } from '../../sending/delivery/return-path.ts'
-import { findRecipients, type FoundRecipient } from './queries.ts'
+import { SharedCache } from '../../platform/shared-cache.ts'
+import { findRecipients, isBehind, type FoundRecipient } from './queries.ts'
 
 export type Recognised = ReportRecipient | InboxRecipient
 
@@ -52,17 +53,31 @@ const ROLES = new Set(['postmaster', 'abuse'])
 /** Due for longer than this and not filed: more would wait even longer, and the sender can keep it as well. */
 const BEHIND_MS = 10 * 60_000
 
+/** Whether an account is behind is a matter of minutes. */
+const BEHIND_KNOWN_MS = 1_000
+const ACCOUNTS_MAX = 10_000
+
 /** Recipients that are asked for at the same time share one statement. */
 export class Recipients {
   readonly #world: World
   readonly #finder: Batcher<{ local: string; domain: string }, FoundRecipient | null>
+  readonly #behind: SharedCache<boolean>
 
   constructor(world: World) {
     this.#world = world
     this.#finder = new Batcher({
-      run: asked => findRecipients(world.db, asked, new Date(world.clock.now().getTime() - BEHIND_MS)),
+      run: asked => findRecipients(world.db, asked),
       itemsMax: 200,
       slots: 2,
+    })
+    const { clock, db } = world
+    this.#behind = new SharedCache({
+      clock,
+      entriesMax: ACCOUNTS_MAX,
+      load: async accountId => ({
+        value: await isBehind(db, accountId, new Date(clock.now().getTime() - BEHIND_MS)),
+        ttlMs: BEHIND_KNOWN_MS,
+      }),
     })
   }
 
@@ -80,7 +95,7 @@ export class Recipients {
     const role: RoleRecipient = { kind: 'role', name: local, address: address.address }
     if (ROLES.has(local) && hosts.includes(address.domain)) return role
     const found = await this.#finder.submit({ local: withoutTag(local), domain: address.domain })
-    if (found?.inbox_id) return toInbox(found)
+    if (found?.inbox_id) return toInbox(found, await this.#behind.get(found.account_id))
     return found && ROLES.has(local) ? role : null
   }
 }
@@ -91,10 +106,10 @@ function withoutTag(local: string): string {
   return plus > 0 ? local.slice(0, plus) : local
 }
 
-const toInbox = (found: FoundRecipient): InboxRecipient => ({
+const toInbox = (found: FoundRecipient, isAccountBehind: boolean): InboxRecipient => ({
   kind: 'inbox',
   inboxId: found.inbox_id!,
   accountId: found.account_id,
   isPaused: found.status === 'paused',
-  isBehind: found.is_behind,
+  isBehind: isAccountBehind,
 })

@@ -32,7 +32,7 @@ function insertion(texts: readonly SourceText[]): Sql {
     authentication_results: text.authenticationResults,
     text: text.text,
     html: text.html,
-    extracted_text: text.extractedText,
+    extracted_text: text.extractedText === text.text ? null : text.extractedText,
     notes: text.notes,
   }))
   return sql`
