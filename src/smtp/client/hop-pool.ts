@@ -20,7 +20,7 @@ export interface Waiter {
 }
 
 /** All that goes to one next hop. Exists while it has connections or someone waiting. */
-export interface Lane {
+export interface HopPool {
   key: string
   host: string
   open: Set<Connection>
@@ -35,7 +35,7 @@ export interface Lane {
   connectionsMax: number
 }
 
-export const newLane = ({ key, host, connectionsMax = Infinity }: Hop): Lane => ({
+export const newHopPool = ({ key, host, connectionsMax = Infinity }: Hop): HopPool => ({
   key,
   host,
   open: new Set(),
@@ -47,14 +47,14 @@ export const newLane = ({ key, host, connectionsMax = Infinity }: Hop): Lane => 
   connectionsMax,
 })
 
-export const countOf = ({ open, opening }: Lane): number => open.size + opening
+export const countOf = ({ open, opening }: HopPool): number => open.size + opening
 
 /** The newest that serves; those found dead on the way are left to their own end. */
-export function takeResting(lane: Lane | undefined, policy: TlsPolicy): Connection | null {
-  for (let index = (lane?.resting.length ?? 0) - 1; index >= 0; index--) {
-    const connection = lane!.resting[index]!
+export function takeResting(hopPool: HopPool | undefined, policy: TlsPolicy): Connection | null {
+  for (let index = (hopPool?.resting.length ?? 0) - 1; index >= 0; index--) {
+    const connection = hopPool!.resting[index]!
     if (connection.isUsable && !satisfies(connection, policy)) continue
-    lane!.resting.splice(index, 1)
+    hopPool!.resting.splice(index, 1)
     if (!connection.isUsable) continue
     connection.rise()
     return connection
@@ -62,5 +62,5 @@ export function takeResting(lane: Lane | undefined, policy: TlsPolicy): Connecti
   return null
 }
 
-export const isServed = ({ open }: Lane, policy: TlsPolicy): boolean =>
+export const isServed = ({ open }: HopPool, policy: TlsPolicy): boolean =>
   [...open].some(connection => connection.isUsable && satisfies(connection, policy))

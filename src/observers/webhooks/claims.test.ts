@@ -1,4 +1,4 @@
-// Lanes under concurrency: nothing that becomes due while a claim is being made may be forgotten.
+// Claims under concurrency: nothing that becomes due while a claim is being made may be forgotten.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ import { LoadShedder } from '../../platform/work/load-shedder.ts'
 import { aReceiver } from '../../platform/net/receiver.fixture.ts'
 import { insertAttempts } from './fan-out-queries.ts'
 import { paceOf, pushWorker } from './push-worker.ts'
-import { claimAttempts, lockDueLanes, updateLanes } from './work-queries.ts'
+import { claimAttempts, lockDueWebhooks, updateDueTimes } from './work-queries.ts'
 
 const ANY = { only: null, except: [], exceptAccounts: [], known: [] }
 const EVERYTHING = { after: 0, upTo: Number.MAX_SAFE_INTEGER }
@@ -24,7 +24,7 @@ function whileCallersWait(): LoadShedder {
   return load
 }
 
-test('an event that is fanned out while a claim holds the lane is due when the claim is done', async () => {
+test('an event that is fanned out while a claim has locked the webhook is due when the claim is done', async () => {
   // Without a worker: the test does its steps, one at a time.
   const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
   const account = await anAccount({ box })
@@ -39,20 +39,20 @@ test('an event that is fanned out while a claim holds the lane is due when the c
   const fanOuts: Promise<number>[] = []
   const leaseUntil = new Date(box.clock.now().getTime() + 30_000)
   await db.transact(by, async tx => {
-    assert.equal((await lockDueLanes(tx, { ...ANY, limit: 10 })).length, 1)
-    const lanes = [{ webhookId: webhook.id as string, room: 5 }]
-    assert.equal((await claimAttempts(tx, { lanes, leaseToken: randomUUID(), leaseUntil })).length, 1)
+    assert.equal((await lockDueWebhooks(tx, { ...ANY, limit: 10 })).length, 1)
+    const webhooks = [{ webhookId: webhook.id as string, attemptsMax: 5 }]
+    assert.equal((await claimAttempts(tx, { webhooks, leaseToken: randomUUID(), leaseUntil })).length, 1)
     fanOuts.push(db.transact(by, other => insertAttempts(other, EVERYTHING)))
-    await eventually('the fan-out waits for the lane', async () => {
+    await eventually('the fan-out waits for the lock', async () => {
       const waiting = await db.many(sql`select 1 from pg_locks where not granted`)
       return waiting.length > 0
     })
-    await updateLanes(tx, [webhook.id])
+    await updateDueTimes(tx, [webhook.id])
   })
   await Promise.all(fanOuts)
 
-  const lane = await db.one<{ due_at: Date }>(sql`select due_at from webhook_lanes where webhook_id = ${webhook.id}`)
-  assert.ok(lane.due_at <= box.clock.now(), `due at ${lane.due_at.toISOString()}, the end of the lease`)
+  const due = await db.one<{ due_at: Date }>(sql`select due_at from webhook_lanes where webhook_id = ${webhook.id}`)
+  assert.ok(due.due_at <= box.clock.now(), `due at ${due.due_at.toISOString()}, the end of the lease`)
 })
 
 test('a claim may ask for certain webhooks only, past those that have waited longer', async () => {
@@ -69,7 +69,7 @@ test('a claim may ask for certain webhooks only, past those that have waited lon
   }
   const due = (only: string[] | null, except: string[] = []) =>
     db.transact(by, async tx =>
-      (await lockDueLanes(tx, { ...ANY, only, except, limit: 1 })).map(lane => lane.webhook_id),
+      (await lockDueWebhooks(tx, { ...ANY, only, except, limit: 1 })).map(webhook => webhook.webhook_id),
     )
 
   assert.deepEqual(await due(null), [ids[0]])
