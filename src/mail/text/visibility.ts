@@ -1,7 +1,8 @@
-// Whether a reader would see the text of an element. Each way to hide text that senders use, told from style, attributes and
-// the style sheet of the page. What is hidden is read by machines alone, which is why it is kept apart from what people read.
+// Whether a reader would see the text of an element. Each way to hide text that senders use, told from style, attributes
+// and the style sheet of the page. What is hidden is read by machines alone, which is why it is kept apart from what
+// people read.
 import { type Colour, type Declarations, parseColour, parseDeclarations, parseLength, type StyleSheet } from './css.ts'
-import type { Attributes } from './html-walk.ts'
+import type { Attributes } from './scan-html.ts'
 
 /** What an element passes on to what is inside it. */
 export interface Look {
