@@ -26,7 +26,7 @@ export interface HopPool {
   open: Set<Connection>
   opening: number
   /** The one used last is at the end: it is taken first, so that the others can age out. */
-  resting: Connection[]
+  idle: Connection[]
   waiting: Waiter[]
   /** How many connections the host has lately been willing to take. */
   ceiling: number
@@ -40,7 +40,7 @@ export const newHopPool = ({ key, host, connectionsMax = Infinity }: Hop): HopPo
   host,
   open: new Set(),
   opening: 0,
-  resting: [],
+  idle: [],
   waiting: [],
   ceiling: 0,
   ceilingUntil: 0,
@@ -50,13 +50,13 @@ export const newHopPool = ({ key, host, connectionsMax = Infinity }: Hop): HopPo
 export const countOf = ({ open, opening }: HopPool): number => open.size + opening
 
 /** The newest that serves; those found dead on the way are left to their own end. */
-export function takeResting(hopPool: HopPool | undefined, policy: TlsPolicy): Connection | null {
-  for (let index = (hopPool?.resting.length ?? 0) - 1; index >= 0; index--) {
-    const connection = hopPool!.resting[index]!
+export function takeIdle(hopPool: HopPool | undefined, policy: TlsPolicy): Connection | null {
+  for (let index = (hopPool?.idle.length ?? 0) - 1; index >= 0; index--) {
+    const connection = hopPool!.idle[index]!
     if (connection.isUsable && !satisfies(connection, policy)) continue
-    hopPool!.resting.splice(index, 1)
+    hopPool!.idle.splice(index, 1)
     if (!connection.isUsable) continue
-    connection.rise()
+    connection.markBusy()
     return connection
   }
   return null

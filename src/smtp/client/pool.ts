@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { AbortHub } from './abort-hub.ts'
 import type { Connection } from './connection.ts'
 import type { Hop } from './next-hops.ts'
-import { countOf, isServed, newHopPool, takeResting, type HopPool, type Waiter, type Want } from './hop-pool.ts'
+import { countOf, isServed, newHopPool, takeIdle, type HopPool, type Waiter, type Want } from './hop-pool.ts'
 import { Failure, LineTooLong, type Timeouts } from './outcome.ts'
 import { satisfies, type TlsPolicy } from './tls-policy.ts'
 
@@ -37,9 +37,9 @@ export class Pool {
     this.#options = options
   }
 
-  /** A connection that rests, without waiting. */
+  /** An idle connection, without waiting. */
   takeReady(hop: Hop, policy: TlsPolicy): Connection | null {
-    return takeResting(this.#hopPools.get(hop.key), policy)
+    return takeIdle(this.#hopPools.get(hop.key), policy)
   }
 
   /**
@@ -80,12 +80,12 @@ export class Pool {
     return new Map(this.#byHost)
   }
 
-  /** Turns away who waits, lets go who rests, and waits until the busy ones are done. */
+  /** Rejects what waits, closes idle connections, and waits until the busy ones are done. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const hopPool of this.#hopPools.values()) {
       for (const { reject } of hopPool.waiting.splice(0)) reject(new Error('the transport is closed'))
-      for (const connection of hopPool.resting.splice(0)) connection.quit(this.#options.timeouts.quitMs)
+      for (const connection of hopPool.idle.splice(0)) connection.quit(this.#options.timeouts.quitMs)
       this.#dropIfEmpty(hopPool)
     }
     if (this.#total > 0) await new Promise<void>(resolve => (this.#onEmpty = resolve))
@@ -149,7 +149,7 @@ export class Pool {
     hopPool.open.add(connection)
     void connection.closed.finally(() => {
       hopPool.open.delete(connection)
-      hopPool.resting = hopPool.resting.filter(other => other !== connection)
+      hopPool.idle = hopPool.idle.filter(other => other !== connection)
       this.#free(hopPool)
     })
     if (!this.#isClosed) return connection
@@ -180,12 +180,12 @@ export class Pool {
     if (this.#owesRoom(hopPool)) return connection.quit(this.#options.timeouts.quitMs)
     const index = hopPool.waiting.findIndex(({ want }) => !want.isFresh && satisfies(connection, want.policy))
     if (index === -1) {
-      hopPool.resting.push(connection)
-      connection.rest(this.#options.idleMs, this.#options.timeouts.quitMs)
+      hopPool.idle.push(connection)
+      connection.markIdle(this.#options.idleMs, this.#options.timeouts.quitMs)
     } else {
       hopPool.waiting.splice(index, 1)[0]!.grant(connection)
     }
-    // A resting one holds room that others may want; a busy hop may find its ceiling lifted.
+    // An idle one takes a connection that others may want; a busy hop may find its ceiling lifted.
     if (index === -1 ? this.#hungry.size > 0 || hopPool.waiting.length > 0 : hopPool.ceilingUntil > 0)
       this.#feed(hopPool)
   }
@@ -205,7 +205,7 @@ export class Pool {
       this.#hungry.delete(next)
       if (next.waiting.length === 0) continue
       if (countOf(next) >= this.#limitOf(next)) {
-        next.resting.shift()?.quit(this.#options.timeouts.quitMs)
+        next.idle.shift()?.quit(this.#options.timeouts.quitMs)
         continue
       }
       next.opening += 1
@@ -215,11 +215,11 @@ export class Pool {
     }
   }
 
-  /** All connections are in use or resting; one that rests, of whichever hop, is given up for one that is wanted. */
+  /** All connections are in use or idle; an idle one, of whichever hop, is given up for one that is wanted. */
   #makeRoom(): void {
     for (const hopPool of this.#hopPools.values()) {
-      const resting = hopPool.resting.shift()
-      if (resting) return resting.quit(this.#options.timeouts.quitMs)
+      const idle = hopPool.idle.shift()
+      if (idle) return idle.quit(this.#options.timeouts.quitMs)
     }
   }
 
