@@ -119,11 +119,11 @@ test('many webhooks that answered and then hang keep a quick one of another acco
   const [receiver, quick] = [await aReceiver(), await aReceiver()]
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
   t.after(() => Promise.all([receiver.close(), quick.close(), http.close()]))
-  const [crowd, other] = [await anAccount({ box }), await anAccount({ box })]
+  const [busy, other] = [await anAccount({ box }), await anAccount({ box })]
   let hangs = false
   receiver.answer = (_request, response) => void (hangs || response.end())
   // With 160 for each they would have all that a process holds.
-  for (let n = 0; n < 50; n++) await crowd.api.post('/v1/webhooks', { url: `${receiver.url}/${n}` })
+  for (let n = 0; n < 50; n++) await busy.api.post('/v1/webhooks', { url: `${receiver.url}/${n}` })
   await other.api.post('/v1/webhooks', { url: quick.url })
   let after = 0
   const happen = async (accountId: string, count: number): Promise<void> => {
@@ -138,14 +138,14 @@ test('many webhooks that answered and then hang keep a quick one of another acco
   const takeAll = async (): Promise<void> => {
     while ((await pushes.takeNext()) > 0);
   }
-  await happen(crowd.id, 4)
+  await happen(busy.id, 4)
   await eventually('all have answered', async () => {
     await takeAll()
     return receiver.received.length === 50 * 4
   })
 
   hangs = true
-  await happen(crowd.id, 170)
+  await happen(busy.id, 170)
   await takeAll()
   await happen(other.id, 1)
   // The deadline of what hangs is 15 s away.
@@ -165,16 +165,16 @@ test('an account with much due at many webhooks is served in turn with others, a
   const [receiver, quick] = [await aReceiver(), await aReceiver()]
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
   t.after(() => Promise.all([receiver.close(), quick.close(), http.close()]))
-  const [crowd, other] = [await anAccount({ box }), await anAccount({ box })]
-  await box.operator.patch(`/admin/v1/accounts/${crowd.id}`, { webhooks_max: 250 })
-  for (let n = 0; n < 250; n++) await crowd.api.post('/v1/webhooks', { url: `${receiver.url}/${n}` })
+  const [busy, other] = [await anAccount({ box }), await anAccount({ box })]
+  await box.operator.patch(`/admin/v1/accounts/${busy.id}`, { webhooks_max: 250 })
+  for (let n = 0; n < 250; n++) await busy.api.post('/v1/webhooks', { url: `${receiver.url}/${n}` })
   await other.api.post('/v1/webhooks', { url: quick.url })
   await world.db.transact(system('test'), async tx => {
-    for (let n = 0; n < 40; n++) tx.record({ type: 'accepted', accountId: crowd.id })
+    for (let n = 0; n < 40; n++) tx.record({ type: 'accepted', accountId: busy.id })
   })
   await world.db.transact(system('test'), tx => insertAttempts(tx, EVERYTHING))
   const pushes = pushWorker({ ...world, metrics: createMetrics(), load: whileCallersWait() }, http)
-  await eventually('the crowd is served', async () => {
+  await eventually('the busy account is served', async () => {
     await pushes.takeNext()
     return receiver.received.length >= 400
   })
@@ -189,7 +189,7 @@ test('an account with much due at many webhooks is served in turn with others, a
     return quick.received.length === 1
   })
 
-  assert.ok(receiver.received.length < 2_000, `after ${receiver.received.length} of the crowd's 10,000`)
+  assert.ok(receiver.received.length < 2_000, `after ${receiver.received.length} of the 10,000 of the busy account`)
   await pushes.drain(5_000)
 })
 
@@ -200,13 +200,13 @@ test('a hundred webhooks of one account that never answer leave places for new o
   silent.answer = () => {}
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
   t.after(() => Promise.all([silent.close(), quick.close(), http.close()]))
-  const [crowd, other] = [await anAccount({ box }), await anAccount({ box })]
+  const [busy, other] = [await anAccount({ box }), await anAccount({ box })]
   // Four at a time for each would be all that is held for webhooks that have not answered yet.
-  await box.operator.patch(`/admin/v1/accounts/${crowd.id}`, { webhooks_max: 600 })
-  for (let n = 0; n < 600; n++) await crowd.api.post('/v1/webhooks', { url: `${silent.url}/${n}` })
+  await box.operator.patch(`/admin/v1/accounts/${busy.id}`, { webhooks_max: 600 })
+  for (let n = 0; n < 600; n++) await busy.api.post('/v1/webhooks', { url: `${silent.url}/${n}` })
   for (let n = 0; n < 20; n++) await other.api.post('/v1/webhooks', { url: `${quick.url}/${n}` })
   await world.db.transact(system('test'), async tx => {
-    for (let n = 0; n < 5; n++) tx.record({ type: 'accepted', accountId: crowd.id })
+    for (let n = 0; n < 5; n++) tx.record({ type: 'accepted', accountId: busy.id })
   })
   await world.db.transact(system('test'), tx => insertAttempts(tx, EVERYTHING))
   const pushes = pushWorker({ ...world, metrics: createMetrics() }, http)

@@ -164,7 +164,7 @@ export class Courier {
     const attempted = await this.#attemptWithRoom(job, signal)
     if (attempted.kind === 'no_room') return this.#defer(deliveries, leaseToken, attempted.retryDelayMs)
     const ends = attempted.result
-    const refused = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'crowded')
+    const refused = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'waited_too_long')
     destinations.countServed(destination, deliveries.length - refused.length)
     await this.#recordAll(job, ends, signal)
     if (refused.length > 0) {
@@ -196,7 +196,7 @@ export class Courier {
     const recorded = await Promise.allSettled(
       deliveries.map(async (delivery, index) => {
         const { outcome, complains } = ends[index]!
-        if (outcome.kind === 'crowded') return
+        if (outcome.kind === 'waited_too_long') return
         if (outcome.kind === 'withheld') return this.#release([delivery], leaseToken)
         const verdict = verdictOf(outcome, attemptedOn(delivery), now)
         await this.#recorder.record({ delivery, leaseToken, verdict })

@@ -61,7 +61,7 @@ export class Gate {
       (submissions: Submission[]): Promise<Result[]> =>
         this.#acceptAll(submissions, kind)
     this.#small = new Batcher({ ...common, ...fair, run: runAs('small'), takesHalf: true })
-    world.load.yieldWhile(() => this.#small.isCrowded)
+    world.load.yieldWhile(() => this.#small.isBusy)
     this.#contended = new ContendedTenants({ ...common, run: runAs('contended') })
     this.#large = new Batcher({
       ...common,

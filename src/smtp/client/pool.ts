@@ -5,7 +5,7 @@ import { AbortHub } from './abort-hub.ts'
 import type { Connection } from './connection.ts'
 import type { Hop } from './next-hops.ts'
 import { countOf, isServed, newHopPool, takeIdle, type HopPool, type Waiter, type Want } from './hop-pool.ts'
-import { Failure, LineTooLong, type Timeouts } from './outcome.ts'
+import { Failure, LineTimeout, type Timeouts } from './outcome.ts'
 import { satisfies, type TlsPolicy } from './tls-policy.ts'
 
 interface PoolOptions {
@@ -43,7 +43,7 @@ export class Pool {
   }
 
   /**
-   * Stands in line. Rejects with a `Failure` when no connection can be opened, with `LineTooLong` when its turn does not
+   * Stands in line. Rejects with a `Failure` when no connection can be opened, with `LineTimeout` when its turn does not
    * come, or with the reason of the signal.
    */
   async acquire(want: Want): Promise<Connection> {
@@ -102,7 +102,7 @@ export class Pool {
       waiter.reject(reason)
     }
     const forget = this.#aborts.listen(want.signal, () => leave(want.signal!.reason))
-    const timer = setTimeout(() => leave(new LineTooLong()), this.#options.lineMs)
+    const timer = setTimeout(() => leave(new LineTimeout()), this.#options.lineMs)
     const stop = (): void => {
       forget()
       clearTimeout(timer)
