@@ -137,7 +137,7 @@ test('a failing batch fails its own callers and not those of the next', async ()
   assert.equal(await batcher.submit(2), 2)
 })
 
-test('a costly question is asked once by those who ask together, rests after its answer, and not after a failure', async () => {
+test('a costly question is asked once by callers that ask together, waits after its answer, and not after a failure', async () => {
   let asked = 0
   const question = seldom(async () => {
     asked += 1

@@ -35,7 +35,7 @@ test('retired words do not come back', () => {
   assert.deepEqual(found, [])
 })
 
-/** Numbers of promises and sections mean something only to those who have the paper; the reason means something to all. */
+/** Numbers of promises and sections mean something only to readers of the paper; the reason means something to all. */
 const ELSEWHERE = /\b(?!RFC\b)[A-Z]{4,} §|\bP\d{1,2}\b(?! *=)|\bissue \d+\b/
 /** A paper is named by its file, and the file is here. */
 const PAPER = /(?<![\w/.])([A-Z]{4,}\.md)\b/g

@@ -118,7 +118,7 @@ interface Resumption {
   affected: number
 }
 
-/** What the others keep has been held since earlier than they know: whoever looks for what is overdue has to look there. */
+/** What the others keep has been held since earlier than they know: the worker that expires held mail has to look there. */
 export const updateResumed = async (
   tx: Tx,
   { id, action, note, resumedBy, keptBy, affected }: Resumption,

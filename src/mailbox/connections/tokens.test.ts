@@ -1,4 +1,4 @@
-// Access tokens: refreshed once whoever wants them, replaced when refused, and the end of a grant.
+// Access tokens: refreshed once for all that want them, replaced when refused, and the end of a grant.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { aBox, theBox, type Box } from '../../../test/support/box.ts'

@@ -58,16 +58,16 @@ test('rows survive the death of holder, watchdog and server at once', async t =>
 test('a start waits until every process of the killed server has gone', onlyLinux, async t => {
   const place = await aPlace(t, { prepared: true })
   const holder = await place.hold()
-  const straggler = aChildOf(place.serverPid())
-  t.after(() => tryKill(straggler))
-  process.kill(straggler, 'SIGSTOP')
+  const child = aChildOf(place.serverPid())
+  t.after(() => tryKill(child))
+  process.kill(child, 'SIGSTOP')
   for (const pid of [place.watchdogOf(holder.pid), place.serverPid(), holder.pid]) process.kill(pid, 'SIGKILL')
   await holder.ended
 
   const start = place.hold()
   const refusal = 'pre-existing shared memory block'
   await eventually(() => readOrEmpty(join(place.folder, 'log')).includes(refusal), 'PostgreSQL has refused to start')
-  process.kill(straggler, 'SIGKILL')
+  process.kill(child, 'SIGKILL')
 
   assert.equal((await start).origin, 'started')
 })

@@ -169,7 +169,7 @@ test('whatever is sent, memory is bounded and every body ends', () => {
         peak = Math.max(peak, budget.used)
         if (body.left === 0) body.inflow.release()
       }
-      // The bound, an equal share for those who had none, one oldest body, and the chunk that each had in hand.
+      // The bound, an equal share for owners that had none, one oldest body, and the chunk that each had in hand.
       assert.ok(peak <= 2 * BYTES_MAX + 80 + wanted.length * 10, `${peak}`)
     }),
   )
@@ -215,7 +215,7 @@ test('when a dozen owners fill the budget, a small body of another is received a
   assert.equal(fill('victim', 100).mayRead, true)
 })
 
-test('while memory is short a silent body above its share is dropped, the longest silent first, and those who wait go on', () => {
+test('while memory is short a silent body above its share is dropped, the longest silent first, and waiting ones go on', () => {
   const { fill, pass } = aFullBudget()
   const silent = fill('silent', 3_000)
   pass(1_000)
@@ -289,7 +289,7 @@ test('an owner has a part of the permits; the service itself may have all', () =
   for (const owner of ['a', 'a', null, 'b']) permits.release(owner)
 })
 
-test('those who wait for a permit take turns, and the work of the service goes first', async () => {
+test('waiting owners get permits round robin, and the work of the service goes first', async () => {
   const permits = new Semaphore({ permits: 1, perOwner: 1, waitMsMax: 1_000 })
   permits.acquire('x', tooLate)
   const order: (string | null)[] = []

@@ -119,7 +119,7 @@ export class InflowBudget {
 
   /**
    * Asked about once a second. While somebody waits and the budget is full, the bodies of owners above an equal share whose
-   * peers bring nothing although we read are dropped, the longest silent first: whoever waits shall not wait for their
+   * peers bring nothing although we read are dropped, the longest silent first: others shall not wait for their
    * time-outs, one after the other. Peers that bring just enough not to be silent, and those that we have stopped, keep
    * what they have, unless an owner with a small share waits in vain: then the bodies of the largest owners go.
    */

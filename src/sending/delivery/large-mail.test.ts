@@ -68,7 +68,7 @@ test('large mail of one account that waits for memory does not stop the mail of 
 
   // Once the receiver answers, the rest is sent in its turn.
   answer()
-  await eventually('those who waited are delivered', async () => (await count(sql`true`)) === 620 - 21)
+  await eventually('mail that waited is delivered', async () => (await count(sql`true`)) === 620 - 21)
   box.clock.advance(601_000)
   assert.equal(await courier.takeNext(signal), 300)
   await eventually('and more', async () => sent.length > 22)

@@ -203,7 +203,7 @@ test('purge cancels what is held, once each', async () => {
   assert.equal(sink.received.filter(mail => mail.recipients.some(to => to.endsWith('@purged.example'))).length, 0)
 })
 
-test('of overlapping pauses each lets go only what no other matches, in either order', async () => {
+test('of overlapping pauses each releases only what no other matches, in either order', async () => {
   const { account, box, from } = await aSender()
   const wide = await pause(account, 'tenant', account.tenant.id)
   const narrow = await pause(account, 'rule', 'tag:both')
@@ -325,7 +325,7 @@ test('mail that was being sent when the pause came is held when it comes back, a
   assert.equal(sink.received.length, 0)
 })
 
-test('a resume goes before those who would go on parking', async () => {
+test('a resume goes before pauses that would go on parking', async () => {
   const { account, box } = await aSender()
   const paused = await pause(account, 'tenant', account.tenant.id)
   const { db } = box.app.world

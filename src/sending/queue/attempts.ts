@@ -156,7 +156,7 @@ export interface Returned extends Key {
 
 const returned = sql`q.account_id, q.tenant_id, q.message_id, q.n, q.recipient, q.recipient_domain`
 
-/** Gives back what a worker holds and will not attempt. */
+/** Gives back what a worker has leased and will not attempt. */
 export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<Returned[]> =>
   tx.many<Returned>(prepared`
     update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
@@ -168,7 +168,7 @@ export interface Deferral extends Lease {
   due_at: Date
 }
 
-/** As above for mail whose destination is not to be tried before its turn comes. */
+/** Gives back mail whose destination is not to be tried before the time in `due_at`. */
 export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): Promise<Returned[]> =>
   tx.many<Returned>(prepared`
     update queue q

@@ -143,7 +143,7 @@ export const listHeldByTenant = (
 export const lockHeld = (tx: Tx, page: HeldPage): Promise<LockedRow[]> =>
   tx.many<LockedRow>(lockedHeld(sql`tenant_id, message_id, n, recipient, ctid::text as place`, page))
 
-/** As above, with all that can be asked about them. */
+/** The next rows that a pause holds, locked, with all that can be asked about them. */
 export const lockHeldWhole = (tx: Tx, page: HeldPage): Promise<(LockedRow & QueuedRow)[]> =>
   tx.many<LockedRow & QueuedRow>(
     lockedHeld(sql`account_id, tenant_id, message_id, n, recipient, recipient_domain, ctid::text as place`, page),
@@ -231,7 +231,7 @@ export const updateHeld = (tx: Tx, rows: readonly (Key & { suspension_id: string
       as o (account_id, tenant_id, message_id, n, suspension_id)
     where ${isSameRow}`)
 
-/** By their place, as above. Rows that another process is moving are skipped. */
+/** By their `ctid`. Rows that another process is moving are skipped. */
 export const updateAllMoved = (
   tx: Tx,
   { fromId, toId, limit }: { fromId: string; toId: string; limit: number },

@@ -60,7 +60,7 @@ test('of several kept connections the one used last is taken first', async t => 
   await third
 })
 
-test('a host never gets more connections than its limit, and those who wait are served in their order', async t => {
+test('a host never gets more connections than its limit, and waiting messages are served in their order', async t => {
   const server = await aServer(t)
   const transport = aTransport(t, { ...routesTo(server), connectionsPerHostMax: 1 })
   const outcomes = await Promise.all(times(10, index => transport.send('receiver.test', to(index))))
@@ -118,7 +118,7 @@ test('hosts that hang leave connections for one that does not', async t => {
   assert.ok(briefs(await Promise.all(hanging)).has('delivered'))
 })
 
-test('whose turn for a connection does not come is turned away, and those who are served are not', async t => {
+test('a message that waits too long for a connection is rejected, and those that are served are not', async t => {
   const { content, waiting, release } = held()
   const slow = await aServer(t, { answers: { content } })
   const transport = aTransport(t, { ...routesByDomain({ 'slow.test': slow }), connectionsPerHostMax: 2, lineMs: 200 })

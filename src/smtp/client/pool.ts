@@ -19,7 +19,7 @@ interface PoolOptions {
   onConnections: ((host: string, count: number) => void) | undefined
 }
 
-/** After a host has turned a connection away it is not offered more than it holds for this long. */
+/** After a host has refused a connection it is not offered more than it has for this long. */
 const CEILING_MS = 30_000
 
 export class Pool {
@@ -54,8 +54,8 @@ export class Pool {
         return await this.#open(want)
       } catch (failure) {
         if (!(failure instanceof Failure) || !isHostFailure(failure)) throw failure
-        // The host turns further connections away but serves the ones it has, or may yet take one: wait for that. The
-        // mail would otherwise be put off for a limit that is none of its business.
+        // The host refuses further connections but serves the ones it has, or may yet take one: wait for that. The
+        // mail would otherwise be deferred for a limit that it has not reached itself.
         const hopPool = this.#hopPools.get(want.hop.key)
         if (want.isFresh || !hopPool || (hopPool.opening === 0 && !isServed(hopPool, want.policy))) throw failure
       }
@@ -162,7 +162,7 @@ export class Pool {
     if (failure instanceof Failure) {
       hopPool.ceiling = Math.max(1, countOf(hopPool))
       hopPool.ceilingUntil = this.#now() + CEILING_MS
-      // Nobody has got through and nobody is still trying: those in line need not find it out one by one.
+      // No connection is open or being opened: the messages in line need not find it out one by one.
       if (countOf(hopPool) === 0) {
         const isAlike = ({ want }: Waiter): boolean => isHostFailure(failure) || want.policy.key === policy.key
         for (const waiter of hopPool.waiting.filter(isAlike)) waiter.reject(failure)

@@ -5,7 +5,7 @@
 
 import { findBareLineBreak } from '../../mail/mime/headers.ts'
 
-/** The source is handed over once: the one that takes it decides how long its bytes stay in memory. */
+/** The source is taken once: the one that takes it decides how long its bytes stay in memory. */
 export type DataOutcome = { kind: 'source'; takeSource: () => Buffer } | { kind: 'malformed' } | { kind: 'too_large' }
 
 const CR = 13

@@ -107,8 +107,8 @@ export class SmtpListener<Login, Recipient> {
 
   /**
    * When all places are taken, the session that has gone longest without a message makes room: somebody who only holds
-   * connections open, from however many addresses, keeps nobody out. Where clients log in, those who have stay; connections
-   * without a login may take what is not reserved, and the oldest of them goes.
+   * connections open, from however many addresses, keeps nobody out. Where clients log in, sessions that have stay;
+   * connections without a login may take what is not reserved, and the oldest of them goes.
    */
   #makeRoom(): boolean {
     const { connectionsMax, connectionsReserved } = this.#limits

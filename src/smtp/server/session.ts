@@ -26,7 +26,7 @@ const LF = 10
 const NOTHING = Buffer.alloc(0)
 /** What may wait unread while we are busy, and unsent while the client does not listen. */
 const WAITING_BYTES_MAX = 65_536
-/** In one turn of the event loop a socket hands over two megabytes, if it is let. */
+/** In one turn of the event loop a socket reads two megabytes, if it is not stopped. */
 const READ_IN_ROW_MAX = 128 * 1024
 /** Most messages are smaller and need not ask whether there is memory for them. */
 const FREE_BYTES = 65_536
