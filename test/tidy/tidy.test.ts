@@ -195,7 +195,7 @@ test('the environment, time, chance and the network have one door each', () => {
   assert.deepEqual(found, [])
 })
 
-/** The formatter breaks at 120 what it can break; SQL and strings get a little room. */
+/** The formatter breaks at 120 what it can break; SQL and strings get a little more. */
 const LINE_MAX = 128
 
 test('files, functions and lines keep their length', () => {
@@ -247,7 +247,7 @@ test('no array is spread into the arguments of a call: a large one exhausts the 
   assert.deepEqual(found, [])
 })
 
-test('no barrels, no default exports, no rooms for odds and ends', () => {
+test('no barrels, no default exports, no files for odds and ends', () => {
   const found = objections(({ path, text }) => [
     ...(/^export \* from/m.test(text) ? ['re-exports a whole module'] : []),
     ...(/^export default/m.test(text) ? ['has a default export'] : []),

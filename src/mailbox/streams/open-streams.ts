@@ -1,5 +1,5 @@
-// The streams that are open in this process: their number is bounded, their leases are renewed, and those whose key or inbox
-// is no more are ended within seconds.
+// The streams that are open in this process: their number is bounded, their leases are renewed, and those whose key or
+// inbox is no more are ended within seconds.
 import { listLiveKeys } from '../../identity/api-keys/live.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import { Semaphore } from '../../platform/fairness/semaphore.ts'
@@ -19,8 +19,8 @@ import { InboxStream, missedReads, type StreamOrder, type StreamShare } from './
 /** An idle stream takes about 50 KB. */
 const STREAMS_MAX = { all: 10_000, perAccount: 5_000 }
 /**
- * After a restart all come back at once. They wait here and not for connections to the database, which others need and which
- * are waited for no longer than a moment.
+ * After a restart all come back at once. They wait here and not for connections to the database, which others need and
+ * which are waited for no longer than a moment.
  */
 const OPENINGS = { permits: 64, perOwner: 16, waitMsMax: 60_000 }
 /** A key that was revoked ends its streams within 5 s. */
@@ -51,7 +51,7 @@ export class OpenStreams {
     )
   }
 
-  requireRoom(accountId: string): void {
+  requireCapacity(accountId: string): void {
     const { all, perAccount } = STREAMS_MAX
     if (this.#open.size < all && this.#byAccount.of(accountId) < perAccount) return
     throw refuse('unavailable', 'Too many streams are open here. Try again later.', { retryAfterSeconds: 10 })

@@ -22,7 +22,7 @@ export async function openStream(
   { caller, inboxId, afterId }: StreamAsked,
 ): Promise<BeginStream> {
   const { accountId } = caller.reach
-  streams.requireRoom(accountId)
+  streams.requireCapacity(accountId)
   const order = await streams.openings.run(accountId, tooMany, async () => {
     const { id } = await requireInboxInReach(world.db, caller.reach, inboxId)
     // Before the head goes out: what happens after the caller has seen it must not be missed.

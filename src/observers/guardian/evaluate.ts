@@ -91,7 +91,7 @@ interface Seen {
   findings: readonly Judged[]
   states: readonly State[]
   taken: readonly Plan[]
-  /** Accounts that this pass had no room for. */
+  /** Accounts beyond the limit of this pass. */
   cut: ReadonlySet<string>
 }
 
@@ -156,7 +156,7 @@ const minuteSettledAt = (now: Date): number => Math.floor((now.getTime() - SETTL
 
 /**
  * Those that are over have to be looked at when nothing happens, or they would never be calm; and before all others, so
- * that none is taken for calm because a pass had no room for it.
+ * that none is taken for calm because it was beyond the limit of a pass.
  */
 function withStates(active: readonly Scope[], states: readonly State[]): Scope[] {
   const over = states.map(({ account_id, scope_type, scope_value, tenant_id }) => ({

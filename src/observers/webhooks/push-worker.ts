@@ -75,7 +75,7 @@ async function claimPushes(world: World, tx: Tx, claim: Claim<Push>): Promise<Pu
   followIndexes(tx)
   const due = await lockDueWebhooks(tx, { ...claim.asked, limit: WEBHOOKS_PER_CLAIM_MAX })
   if (due.length === 0) return []
-  const limits = claim.roomsFor(due.map(({ webhook_id, account_id }) => ({ key: webhook_id, accountId: account_id })))
+  const limits = claim.limitsFor(due.map(({ webhook_id, account_id }) => ({ key: webhook_id, accountId: account_id })))
   const webhooks = due.map(({ webhook_id }, index) => ({ webhookId: webhook_id, attemptsMax: limits[index]! }))
   const claimed = await claimAttempts(tx, { ...claim, webhooks })
   await updateDueTimes(

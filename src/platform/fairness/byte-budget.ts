@@ -19,7 +19,7 @@ export class ByteBudget {
     this.#bytesMax = bytesMax
   }
 
-  /** The function that gives the bytes back, or null when there is no room now. One that is larger than all goes alone. */
+  /** The function that gives the bytes back, or null when too few are free now. One that is larger than all goes alone. */
   tryAcquire(bytes: number, owner: string): (() => void) | null {
     const wanted = Math.min(bytes, this.#bytesMax)
     if (this.#waiting.has(owner) || !this.#fits(wanted, owner) || this.#isPromised()) return null
@@ -27,16 +27,16 @@ export class ByteBudget {
     return this.#releaseOf(wanted, owner)
   }
 
-  /** Waits for room. Rejects when the signal says so: the wait has no other limit. */
+  /** Waits until so many are free. Rejects when the signal says so: the wait has no other limit. */
   async acquire(bytes: number, owner: string, signal?: AbortSignal): Promise<() => void> {
     const release = this.tryAcquire(bytes, owner)
     if (release) return release
     const wanted = Math.min(bytes, this.#bytesMax)
-    await this.#turnOf(wanted, owner, signal)
+    await this.#waitFor(wanted, owner, signal)
     return this.#releaseOf(wanted, owner)
   }
 
-  #turnOf(bytes: number, owner: string, signal?: AbortSignal): Promise<void> {
+  #waitFor(bytes: number, owner: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     return new Promise<void>((resolve, reject) => {
       const abort = (): void => {

@@ -78,7 +78,7 @@ export class Courier {
     })
   }
 
-  /** Claims what is next and starts it; answers how much. Waits while there is no room for more. */
+  /** Claims what is next and starts it; answers how much. Waits while no more may be in flight. */
   async takeNext(signal: AbortSignal): Promise<number> {
     const limit = await this.#inFlight.claimLimit(signal)
     if (limit === 0 || !this.holder.mayClaim) return 0
@@ -161,7 +161,7 @@ export class Courier {
     const destination = destinationOf(deliveries[0]!)
     const deferMs = message.is_sandbox ? null : this.#deferMs(message, destination, deliveries.length)
     if (deferMs !== null) return this.#defer(deliveries, leaseToken, deferMs)
-    const attempted = await this.#attemptWithRoom(job, signal)
+    const attempted = await this.#attemptWithMemory(job, signal)
     if (attempted.kind === 'no_room') return this.#defer(deliveries, leaseToken, attempted.retryDelayMs)
     const ends = attempted.result
     const refused = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'waited_too_long')
@@ -178,7 +178,7 @@ export class Courier {
     return asked ?? this.#inFlight.destinations.deferMs(destination, count)
   }
 
-  async #attemptWithRoom(job: Job, signal: AbortSignal): Promise<Attempted<End[]>> {
+  async #attemptWithMemory(job: Job, signal: AbortSignal): Promise<Attempted<End[]>> {
     const { message, deliveries } = job
     const isLocal = message.relay_inbox_id === null && (await this.#inboxes.takes(deliveries[0]!.recipient_domain))
     if (message.is_sandbox && !isLocal) {

@@ -122,7 +122,7 @@ test('recipients of a large message share its memory until the last of them has 
   one.release()
   assert.equal(sources.tryReserve(other), null)
   two.release()
-  for (const room of await Promise.all(waiting)) room.release()
+  for (const reservation of await Promise.all(waiting)) reservation.release()
   assert.notEqual(sources.tryReserve(message), null)
   await sources.close()
 })

@@ -14,7 +14,7 @@ export interface Want {
 
 export interface Waiter {
   want: Want
-  /** A connection, or null: room to open one. */
+  /** A connection, or null: leave to open one. */
   grant: (connection: Connection | null) => void
   reject: (error: unknown) => void
 }

@@ -1,4 +1,4 @@
-// Open connections, per next hop and in all. A message gets one that is idle, or room to open one, or
+// Open connections, per next hop and in all. A message gets one that is idle, or leave to open one, or
 // waits in line for the same host. A slow host keeps its own messages waiting and no others.
 import type { Clock } from '../../platform/clock.ts'
 import { AbortHub } from './abort-hub.ts'
@@ -27,7 +27,7 @@ export class Pool {
   readonly #hopPools = new Map<string, HopPool>()
   readonly #byHost = new Map<string, number>()
   /** Hops that want to open a connection, in the order in which they get to: each in turn, one at a time. */
-  readonly #hungry = new Set<HopPool>()
+  readonly #wanting = new Set<HopPool>()
   readonly #aborts = new AbortHub()
   #total = 0
   #isClosed = false
@@ -120,7 +120,7 @@ export class Pool {
     }
     if (isFirst) hopPool.waiting.unshift(waiter)
     else hopPool.waiting.push(waiter)
-    this.#feed(hopPool)
+    this.#grantNext(hopPool)
     return promise
   }
 
@@ -177,7 +177,7 @@ export class Pool {
     if (this.#isClosed) return connection.quit(this.#options.timeouts.quitMs)
     const hopPool = this.#hopPoolOf(hop)
     connection.isKept = true
-    if (this.#owesRoom(hopPool)) return connection.quit(this.#options.timeouts.quitMs)
+    if (this.#mustYield(hopPool)) return connection.quit(this.#options.timeouts.quitMs)
     const index = hopPool.waiting.findIndex(({ want }) => !want.isFresh && satisfies(connection, want.policy))
     if (index === -1) {
       hopPool.idle.push(connection)
@@ -186,23 +186,23 @@ export class Pool {
       hopPool.waiting.splice(index, 1)[0]!.grant(connection)
     }
     // An idle one takes a connection that others may want; a busy hop may find its ceiling lifted.
-    if (index === -1 ? this.#hungry.size > 0 || hopPool.waiting.length > 0 : hopPool.ceilingUntil > 0)
-      this.#feed(hopPool)
+    if (index === -1 ? this.#wanting.size > 0 || hopPool.waiting.length > 0 : hopPool.ceilingUntil > 0)
+      this.#grantNext(hopPool)
   }
 
-  /** All room is taken and some host waits for its first connection: one with several gives one up for it. */
-  #owesRoom(hopPool: HopPool): boolean {
+  /** All connections are taken and some host waits for its first connection: one with several gives one up for it. */
+  #mustYield(hopPool: HopPool): boolean {
     if (this.#total < this.#options.totalMax || countOf(hopPool) < 2) return false
-    for (const next of this.#hungry) if (countOf(next) === 0 && next.waiting.length > 0) return true
+    for (const next of this.#wanting) if (countOf(next) === 0 && next.waiting.length > 0) return true
     return false
   }
 
-  #feed(hopPool: HopPool): void {
-    if (hopPool.waiting.length > 0) this.#hungry.add(hopPool)
-    // A hop that gets its room goes to the end of the set, and is met there again: so all hops are served in turn.
-    for (const next of this.#hungry) {
-      if (this.#total >= this.#options.totalMax) return this.#makeRoom()
-      this.#hungry.delete(next)
+  #grantNext(hopPool: HopPool): void {
+    if (hopPool.waiting.length > 0) this.#wanting.add(hopPool)
+    // A hop that may open one goes to the end of the set, and is met there again: so all hops are served in turn.
+    for (const next of this.#wanting) {
+      if (this.#total >= this.#options.totalMax) return this.#closeIdle()
+      this.#wanting.delete(next)
       if (next.waiting.length === 0) continue
       if (countOf(next) >= this.#limitOf(next)) {
         next.idle.shift()?.quit(this.#options.timeouts.quitMs)
@@ -211,12 +211,12 @@ export class Pool {
       next.opening += 1
       this.#count(next, 1)
       next.waiting.shift()!.grant(null)
-      if (next.waiting.length > 0) this.#hungry.add(next)
+      if (next.waiting.length > 0) this.#wanting.add(next)
     }
   }
 
   /** All connections are in use or idle; an idle one, of whichever hop, is given up for one that is wanted. */
-  #makeRoom(): void {
+  #closeIdle(): void {
     for (const hopPool of this.#hopPools.values()) {
       const idle = hopPool.idle.shift()
       if (idle) return idle.quit(this.#options.timeouts.quitMs)
@@ -225,7 +225,7 @@ export class Pool {
 
   #free(hopPool: HopPool): void {
     this.#count(hopPool, -1)
-    this.#feed(hopPool)
+    this.#grantNext(hopPool)
     this.#dropIfEmpty(hopPool)
     if (this.#total === 0) this.#onEmpty?.()
   }
@@ -238,7 +238,7 @@ export class Pool {
     this.#options.onConnections?.(hopPool.host, count)
   }
 
-  /** From half full on, the fuller the house the fewer each gets: hosts that hang must leave room for one that does not. */
+  /** From half full on, the more are open the fewer each gets: hosts that hang must leave some for one that does not. */
   #limitOf({ ceiling, ceilingUntil, connectionsMax }: HopPool): number {
     const { totalMax } = this.#options
     const perHostMax = Math.min(this.#options.perHostMax, connectionsMax)
@@ -258,7 +258,7 @@ export class Pool {
   #dropIfEmpty(hopPool: HopPool): void {
     if (countOf(hopPool) > 0 || hopPool.waiting.length > 0) return
     this.#hopPools.delete(hopPool.key)
-    this.#hungry.delete(hopPool)
+    this.#wanting.delete(hopPool)
   }
 
   #now(): number {
