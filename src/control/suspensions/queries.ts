@@ -14,7 +14,7 @@ export interface ActiveSuspension {
   queue_action: 'hold' | 'reject'
 }
 
-/** Under the account's lock, so that two calls cannot both take the last place. */
+/** Under the account's lock, so that two calls cannot both become the last one allowed. */
 export const countActive = async (tx: Tx, accountId: string): Promise<number> => {
   const { count } = await tx.one<{ count: number }>(sql`
     select count(*) as count from suspensions where account_id = ${accountId} and status = 'active'`)

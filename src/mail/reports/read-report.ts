@@ -71,10 +71,10 @@ function readComplaint(mail: ParsedMail): Reading | null {
   if (!report) return null
   if (NO_COMPLAINTS.has(report.feedbackType)) return { kind: 'nothing' }
   const { originalHeader, ...rest } = report
-  const places = [report.originalMailFrom, report.returnPath, ...originalHeader.map(({ value }) => value)]
+  const texts = [report.originalMailFrom, report.returnPath, ...originalHeader.map(({ value }) => value)]
   return {
     kind: OPT_OUTS.has(report.feedbackType) ? 'opt-out' : 'complaint',
-    report: { ...rest, tokens: tokensIn(places) },
+    report: { ...rest, tokens: tokensIn(texts) },
   }
 }
 

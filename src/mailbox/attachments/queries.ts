@@ -93,7 +93,7 @@ const leaseAttachments = (
 ): Promise<(Omit<ClaimedSource, 'attachments'> & { attachment: ClaimedAttachment })[]> =>
   tx.many(prepared`
     with ordered as (
-      select a.id, row_number() over (partition by a.source_id order by a.attempts desc, a.n) as position,
+      select a.id, row_number() over (partition by a.source_id order by a.attempts desc, a.n) as ordinal,
         max(a.attempts) over (partition by a.source_id) as attempts_max
       from source_attachments a
       where a.source_id = any(${bareArray(sourceIds)}::uuid[]) and a.text_state = 'pending' and a.due_at <= ${tx.now}
@@ -102,7 +102,7 @@ const leaseAttachments = (
     update source_attachments a
     set lease_token = ${leaseToken}, due_at = ${leaseUntil}, attempts = a.attempts + 1
     from ordered
-    where a.id = ordered.id and position <= case when attempts_max > 0 then 1 else ${ATTACHMENTS_MAX} end
+    where a.id = ordered.id and ordinal <= case when attempts_max > 0 then 1 else ${ATTACHMENTS_MAX} end
     returning a.source_id, a.account_id, a.attempts, json_build_object('id', a.id, 'n', a.n, 'filename', a.filename,
       'content_type', a.content_type, 'size', a.size, 'has_text', a.text is not null) as attachment`)
 

@@ -51,7 +51,7 @@ export const notificationWorker = (world: World, ways: Ways): NotificationWorker
     attempt: (notification, signal) => tell(world, ways, notification, signal),
     outcomeOf: ({ result }) => result.kind,
     record: recordOutcomes,
-    // What else is due for a contact that failed waits for the next poll: its place is for others before its next try.
+    // What else is due for a contact that failed waits for the next poll: others go before its next try.
     wakesAfter: outcome => outcome.kind !== 'failed',
     extend: extendLeases,
     release: releaseLeases,

@@ -1,4 +1,4 @@
-// Verification of the audit log: every entry, its place in the chain, and the signed heads inside and outside the
+// Verification of the audit log: every entry, its position in the chain, and the signed heads inside and outside the
 // database. It reads ranges of ids, so memory stays constant however long the log is.
 import { sameBytes } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
@@ -65,7 +65,7 @@ async function verifyChain(world: World): Promise<{ lastId: number; broken: Brea
       const entry = entries[id - first]
       const seal = seals[id - first]
       const reason =
-        faultOfPlace(world, before, entry) ?? (id <= last.seal ? faultOfSeal(world, prevHash, entry!, seal) : null)
+        faultOfPosition(world, before, entry) ?? (id <= last.seal ? faultOfSeal(world, prevHash, entry!, seal) : null)
       if (reason) return { lastId, broken: { id, reason } }
       before = entry!
       if (seal) prevHash = seal.hash
@@ -74,7 +74,7 @@ async function verifyChain(world: World): Promise<{ lastId: number; broken: Brea
   return { lastId, broken: null }
 }
 
-const faultOfPlace = ({ secrets }: World, before: Before, entry: StoredEntry | undefined): string | null =>
+const faultOfPosition = ({ secrets }: World, before: Before, entry: StoredEntry | undefined): string | null =>
   entry ? faultOfEntry(secrets, before, entry) : 'the entry is missing'
 
 function faultOfSeal({ secrets }: World, prevHash: Buffer, entry: StoredEntry, seal: Seal | undefined): string | null {

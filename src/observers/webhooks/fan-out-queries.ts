@@ -98,13 +98,13 @@ export const insertSliceOfAttempts = (
       select k.tenant_id, k.type, count(*) as listeners from (select distinct tenant_id, type from next) k
         join listening w on w.tenant_id = k.tenant_id and ${wantsType(sql`k.type`)} group by k.tenant_id, k.type
     ), weighed as (
-      select n.*, row_number() over in_order as place,
+      select n.*, row_number() over in_order as ordinal,
         sum(coalesce(a.listeners, 0) + coalesce(t.listeners, 0)) over in_order as rows
       from next n left join of_all a on a.type = n.type
         left join of_tenant t on t.tenant_id = n.tenant_id and t.type = n.type
       window in_order as (order by n.id)
     ), happened as materialized (
-      select id, account_id, tenant_id, type from weighed where rows <= ${rowsMax} or place = 1
+      select id, account_id, tenant_id, type from weighed where rows <= ${rowsMax} or ordinal = 1
     ), fanned as (${insertMatching(tx)}), due_times as (${updateDueTimesOfFanned(tx)})
     select max(id) as last,
       count(*) = ${rowsMax} or count(*) < (select count(*) from next) as is_full from happened`)

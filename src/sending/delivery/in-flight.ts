@@ -1,5 +1,5 @@
 // What this process has leased of the queue, how much of it costs us anything right now, and how much more may be claimed.
-// Mail that waits for a slow destination takes its place there, not the place of others.
+// Mail that waits for a slow destination counts there, not against others.
 import { availableParallelism } from 'node:os'
 import type { LoadShedder } from '../../platform/work/load-shedder.ts'
 import { Nap } from '../../platform/work/nap.ts'

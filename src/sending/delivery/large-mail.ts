@@ -1,5 +1,5 @@
 // Mail with a body too large for a claim: it needs memory before it is sent. Few deliveries wait for that with us; the rest
-// goes back to the queue with a due time, because what waits here takes the place of other accounts' mail.
+// goes back to the queue with a due time, because what waits here keeps other accounts' mail out.
 import { Tally } from '../../platform/fairness/tally.ts'
 import { Throttle } from '../../platform/work/throttle.ts'
 import type { InFlight } from './in-flight.ts'

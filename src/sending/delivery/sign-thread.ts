@@ -29,6 +29,6 @@ function giveWay(): void {
     // finish its turn of some milliseconds first, and a batch of mail wakes up many times on its way.
     execFile('chrt', ['--idle', '--pid', '0', String(threadId)], () => {})
   } catch {
-    // No such place, or not allowed: signing then competes as an equal.
+    // No such file, or not allowed: signing then competes as an equal.
   }
 }

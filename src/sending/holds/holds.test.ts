@@ -459,7 +459,7 @@ test('to a tenant’s key, what a pause across tenants says of others is left ou
   assert.equal(await heldCount(account, id), 2)
 })
 
-test('released mail takes its place at the end of its tenant’s line, as new mail does', async () => {
+test('released mail is ranked at the end of its tenant’s line, as new mail does', async () => {
   // A box of its own: whatever else is queued decides where a line ends.
   const { account, box, sink, from } = await aSender(1, aRoutedBox())
   sink.answer = verb => (verb === 'MAIL' ? '450 4.2.0 Come back' : null)

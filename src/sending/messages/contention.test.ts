@@ -9,7 +9,7 @@ import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
-import { takePlaces } from './ranks.ts'
+import { reserveRanks } from './ranks.ts'
 
 const UNLIMITED_RATE = 1_000_000
 
@@ -81,9 +81,9 @@ test('an acceptance that waits behind a pause holds no counters, which the relea
   const acceptance = send(account)
   await eventually('the acceptance waits', async () => (await waitersFor(account, 'ShareLock')) === 1)
 
-  const places = await soon('places', takePlaces(account.box.app.world, new Map([[account.tenant.id, 1]])))
+  const ranks = await soon('ranks', reserveRanks(account.box.app.world, new Map([[account.tenant.id, 1]])))
 
-  assert.equal(places.size, 1)
+  assert.equal(ranks.size, 1)
   await release.end()
   await pause.end()
   assert.equal((await acceptance).status, 202)

@@ -1,5 +1,5 @@
 // One SMTP connection: bytes out, replies in, in order, each within its time. It knows what is owed to it, so a server
-// that talks out of turn is found out; it has one timer, and every way in which it can end leads through one place.
+// that talks out of turn is found out; it has one timer, and every way in which it can end leads through one function.
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { NO_EXTENSIONS, type Extensions } from './extensions.ts'

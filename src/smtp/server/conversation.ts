@@ -113,7 +113,7 @@ export class SmtpConversation<Login, Recipient> {
     return { reply: `${reply}\r\n421 4.7.0 Too many bad commands`, next: 'close' }
   }
 
-  /** The answer to a command that brings no message nearer: a client that says nothing else only holds its place. */
+  /** The answer to a command that brings no message nearer: a client that says nothing else only keeps its connection. */
   #junk(reply: string): Turn {
     this.#junkCommands += 1
     if (this.#junkCommands <= JUNK_COMMANDS_MAX) return { reply }
