@@ -81,17 +81,17 @@ export const claimSlots = (
 ): Promise<{ token: string; is_taken: boolean }[]> =>
   tx.many(prepared`
     with asked as (
-      select token, key_id, row_number() over (partition by key_id order by n) as turn
+      select token, key_id, row_number() over (partition by key_id order by n) as ordinal
       from unnest(${bareArray(asked.map(({ token }) => token))}::uuid[],
         ${bareArray(asked.map(({ keyId }) => keyId))}::uuid[]) with ordinality as asked (token, key_id, n)
     ), free as (
-      select key_id, numbers.n, row_number() over (partition by key_id order by numbers.n) as turn
+      select key_id, numbers.n, row_number() over (partition by key_id order by numbers.n) as ordinal
       from (select distinct key_id from asked) keys cross join generate_series(1, ${slotsMax}::int) as numbers (n)
       where not exists (
         select from stream_places slot
         where slot.key_id = keys.key_id and slot.n = numbers.n and slot.lease_until > ${tx.now})
     ), chosen as materialized (
-      select key_id, n, token from asked join free using (key_id, turn)
+      select key_id, n, token from asked join free using (key_id, ordinal)
     ), taken as (
       insert into stream_places (key_id, n, lease_token, lease_until)
       select key_id, n, token, ${leaseUntil} from chosen order by key_id, n

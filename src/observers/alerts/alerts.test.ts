@@ -523,7 +523,7 @@ test('an account with many contacts that hang takes ten places, and another acco
   await eventually('the other is told', async () => fast.received.length === 1)
 })
 
-test('an account with more contacts than places is told in turns, each place being taken again at once', async t => {
+test('an account with more contacts than slots is told in rounds, each slot being taken again at once', async t => {
   const { world, fast, run, account } = await manyContacts(t)
   const { alert } = await account(25, fast)
   await alert()

@@ -10,7 +10,7 @@ import type { World } from '../../platform/world.ts'
 import { act, type Plan } from './act.ts'
 import { Look, type Finding } from './find-over.ts'
 import { HourCache } from './hour-cache.ts'
-import { takeInTurn } from './in-turn.ts'
+import { takeFairly } from './take-fairly.ts'
 import { listOverridesAnywhere, upsertRuleChanges } from './queries.ts'
 import { RuleBook, scopeKey, type Scope } from './rule.ts'
 import { NO_TENANT } from '../metrics/counters.ts'
@@ -111,7 +111,7 @@ async function lookAndPlan(tx: Tx, cache: HourCache): Promise<Seen> {
   const exempt = new Set(await listOperatorAccountsAnywhere(tx))
   const plans = await planAll({ look, now: tx.now, findings, states, exempt })
   const share = { max: PLANS_MAX, perOwnerMax: PLANS_PER_ACCOUNT_MAX }
-  const { taken, cut } = takeInTurn(plans, plan => plan.finding.scope.account_id, share)
+  const { taken, cut } = takeFairly(plans, plan => plan.finding.scope.account_id, share)
   const leftOut = new Set([...active.cut, ...look.cutAccounts, ...minutes.cutAccounts, ...cut])
   return { now: tx.now, scopes: scopes.length, plans: plans.length, book, look, findings, states, taken, cut: leftOut }
 }

@@ -33,7 +33,7 @@ test('what is larger than the budget goes alone, and others wait for it', async 
   assert.equal(await settled(other), true)
 })
 
-test('owners that wait are served in turns', async () => {
+test('owners that wait are served round robin', async () => {
   const budget = new ByteBudget(100)
   const release = await budget.acquire(100, 'x')
   const order: string[] = []

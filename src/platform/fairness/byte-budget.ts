@@ -1,5 +1,5 @@
 // A budget of bytes for things that are large while they last, such as message sources. A caller that finds it used up
-// waits or comes back later; memory stays bounded. Owners (accounts) take turns, and one owner has at most half.
+// waits or comes back later; memory stays bounded. Owners (accounts) are served round robin, and one owner has at most half.
 import { Tally } from './tally.ts'
 
 interface Waiting {
@@ -12,7 +12,7 @@ interface Waiting {
 export class ByteBudget {
   readonly #bytesMax: number
   readonly #used = new Tally()
-  /** In the order of their turns: the first is looked at first, and goes to the end when it was served. */
+  /** In the order in which they are served: the first is looked at first, and goes to the end when it was served. */
   readonly #waiting = new Map<string, Waiting[]>()
 
   constructor(bytesMax: number) {
@@ -86,7 +86,7 @@ export class ByteBudget {
     for (let next = this.#next(); next; next = this.#next()) next.begin()
   }
 
-  /** The first in turn whose share and whose bytes fit, unless what is free is promised to one before it. */
+  /** The first whose share and whose bytes fit, unless what is free is promised to one before it. */
   #next(): Waiting | null {
     for (const [owner, [first]] of this.#waiting) {
       if (this.#fits(first!.bytes, owner)) {

@@ -66,7 +66,7 @@ export async function mountReference(app: FastifyInstance, largeAnswers: LargeAn
   let script: Buffer | null = null
   // A scope of its own, so that the policy meets these pages alone.
   await app.register(async pages => {
-    // Four megabytes, for anybody: strangers take turns.
+    // Four megabytes, for anybody: strangers share permits.
     pages.addHook('preHandler', (request, reply) => largeAnswers.begin('strangers', request, reply))
     pages.addHook('onSend', async (_request, reply, payload) => {
       const isPage = String(reply.getHeader('content-type')).includes('html')

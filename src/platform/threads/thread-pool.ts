@@ -1,7 +1,7 @@
 // The worker threads of the process, for work that must not hold the main thread. Each job has limits of time and memory, a
-// thread that exceeds them is replaced, and accounts take turns. One pool for every kind of work: a thread costs tens of
-// megabytes, and hardly ever are all kinds busy. Threads start when first needed; an idle pool does not keep the process
-// alive.
+// thread that exceeds them is replaced, and accounts are served round robin. One pool for every kind of work: a thread
+// costs tens of megabytes, and hardly ever are all kinds busy. Threads start when first needed; an idle pool does not keep
+// the process alive.
 import { Worker, type Transferable } from 'node:worker_threads'
 import { RoundRobin } from '../fairness/round-robin.ts'
 import type { ThreadOrder } from './thread-start.ts'
@@ -27,7 +27,7 @@ export interface ThreadWork {
 
 interface ThreadJob<In> {
   input: In
-  /** Whose turn it is. */
+  /** Whose share it takes. */
   owner: string
   transfer?: readonly Transferable[]
 }

@@ -47,7 +47,7 @@ test('only a quick key has more leased than may be under way', () => {
   const silent = aQueue(...QUICK, 'unanswered')
   assert.deepEqual([silent.standing, silent.free], ['slow', 8])
   assert.deepEqual([aQueue('untried').standing, aQueue('untried').free], ['new', 4])
-  assert.equal(aQueue(...QUICK, 'slow', 'quick').free, 16 * 2, 'quick by turns is not trusted with much')
+  assert.equal(aQueue(...QUICK, 'slow', 'quick').free, 16 * 2, 'quick now and then is not trusted with much')
 })
 
 test('a key that turns slow releases what waits beyond its limit', () => {

@@ -26,7 +26,7 @@ export class KeyQueue<Item> {
   /** And when it began, on the clock of `performance.now`; the oldest first. */
   readonly #underWay = new Map<Item, number>()
   #limit: number
-  /** Grows with each quick result: one that is quick by turns must not have much claimed and released each time. */
+  /** Grows with each quick result: one that is quick now and then must not have much claimed and released each time. */
   #ahead = 1
   #standing: Standing = 'new'
 

@@ -37,7 +37,7 @@ export class Throttle {
   }
 
   /**
-   * How long work that was just claimed has to wait in the database, in milliseconds: until its turn comes at the pace of
+   * How long work that was just claimed has to wait in the database, in milliseconds: until it can be attempted at the pace of
    * late. Null when it may go.
    */
   deferMs(key: string, count: number): number | null {

@@ -29,7 +29,7 @@ export interface Transport {
 
 /** After an attempt that failed on our side. */
 const FAILED_DEFER_MS = 60_000
-/** Larger bodies are fetched one at a time, when their turn comes. */
+/** Larger bodies are fetched one at a time, right before they are sent. */
 const BODY_BYTES_IN_CLAIM = 64 * 1024
 
 const NO_INBOXES: LocalInboxes = { takes: () => false, deliver: async () => [] }

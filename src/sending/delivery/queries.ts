@@ -19,7 +19,7 @@ export interface MessageToSend {
   require_tls: boolean
   /** The inbox through whose provider it leaves; null for mail that is delivered to its receivers. */
   relay_inbox_id: string | null
-  /** Null when it is large: fetched when its turn comes. */
+  /** Null when it is large: fetched right before it is sent. */
   source: Buffer | null
 }
 

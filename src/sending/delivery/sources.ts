@@ -1,5 +1,5 @@
 // The bytes that go on the wire: the stored source, the recipient's own unsubscribe link, and the DKIM signature over
-// the final result. Large bodies are fetched when their turn comes, and few at a time.
+// the final result. Large bodies are fetched right before they are sent, and few at a time.
 import assert from 'node:assert/strict'
 import type { SigningKeys as DomainKeys } from '../../identity/domains/signing-keys.ts'
 import { signDkim } from '../../mail/dkim/sign.ts'

@@ -45,7 +45,7 @@ export class PauseGate {
 
   /**
    * Whether no pause stops this attempt. It must begin at once, without waiting for anything else: the gate stays open
-   * until the sockets have had their turn.
+   * until the sockets have been read.
    */
   mayBegin(waiting: Waiting): Promise<boolean> {
     return new Promise((resolve, reject) => {

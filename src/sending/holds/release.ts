@@ -41,11 +41,11 @@ const BATCH_MAX = 2_000
 const MOVE_BATCH_MAX = 5_000
 
 const by = system('resuming')
-const turns = new TimeSlices<Unfinished, HeldScan>()
+const slices = new TimeSlices<Unfinished, HeldScan>()
 
 /** Answers how many pauses it worked on; one that is not done, because others work on it too, is looked at again. */
 export const releaseNext = (world: World, signal: AbortSignal): Promise<number> =>
-  turns.next(
+  slices.next(
     {
       load: world.load,
       list: () => listToDrainAnywhere(world.db),

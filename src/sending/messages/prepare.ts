@@ -1,6 +1,6 @@
 // From the body of POST /v1/messages to a submission: everything is checked that can be without the database, and the
 // source is composed. What is well-formed but cannot be sent is 422. A generator, because ten thousand recipients or 25 MB
-// take a tenth of a second: it yields where others may have their turn.
+// take a tenth of a second: it yields where others may go on.
 import { createHash } from 'node:crypto'
 import { parseAddress, type Address } from '../../mail/address/address.ts'
 import { checkContentId, checkCustomHeader } from '../../mail/mime/custom-headers.ts'

@@ -36,7 +36,7 @@ const claimed = sql`q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q
       q.is_suspect, q.relay_inbox_id`
 
 /**
- * What is next in rank and what is due again, in turns, leased to this worker. Skips rows that other workers are taking.
+ * What is next in rank and what is due again, alternating, leased to this worker. Skips rows that other workers are taking.
  */
 export const claimDue = (tx: Tx, claim: Claim): Promise<Claimed[]> =>
   tx.many<Claimed>(prepared`
@@ -52,8 +52,8 @@ export const claimDue = (tx: Tx, claim: Claim): Promise<Claimed[]> =>
     set ${leased(claim, tx.now)}
     from (
       select * from (
-        select *, row_number() over () as turn from fresh union all select *, row_number() over () from again
-      ) due order by turn limit ${claim.limit}
+        select *, row_number() over () as ordinal from fresh union all select *, row_number() over () from again
+      ) due order by ordinal limit ${claim.limit}
     ) o
     where ${isSameRow}
     returning ${claimed}`)

@@ -26,7 +26,7 @@ export class Pool {
   readonly #options: PoolOptions
   readonly #hopPools = new Map<string, HopPool>()
   readonly #byHost = new Map<string, number>()
-  /** Hops that want to open a connection, in the order in which they get to: each in turn, one at a time. */
+  /** Hops that want to open a connection, in the order in which they get to: round robin, one at a time. */
   readonly #wanting = new Set<HopPool>()
   readonly #aborts = new AbortHub()
   #total = 0
@@ -43,8 +43,8 @@ export class Pool {
   }
 
   /**
-   * Stands in line. Rejects with a `Failure` when no connection can be opened, with `LineTimeout` when its turn does not
-   * come, or with the reason of the signal.
+   * Stands in line. Rejects with a `Failure` when no connection can be opened, with `LineTimeout` when it waits too
+   * long, or with the reason of the signal.
    */
   async acquire(want: Want): Promise<Connection> {
     for (let isAgain = want.isFresh; ; isAgain = true) {
@@ -199,7 +199,7 @@ export class Pool {
 
   #grantNext(hopPool: HopPool): void {
     if (hopPool.waiting.length > 0) this.#wanting.add(hopPool)
-    // A hop that may open one goes to the end of the set, and is met there again: so all hops are served in turn.
+    // A hop that may open one goes to the end of the set, and is met there again: so all hops are served round robin.
     for (const next of this.#wanting) {
       if (this.#total >= this.#options.totalMax) return this.#closeIdle()
       this.#wanting.delete(next)
