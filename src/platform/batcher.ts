@@ -1,5 +1,5 @@
 // Gathers concurrent callers into one piece of work (group commit, group look-up). There is no timer: a batch starts as
-// soon as a slot is free, so at low load it holds one item and costs no waiting, and under load it grows by itself.
+// soon as a slot is free, so at low load it has one item and costs no waiting, and under load it grows by itself.
 import { RoundRobin } from './fairness/round-robin.ts'
 import { runForNobody } from './owner.ts'
 

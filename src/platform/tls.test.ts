@@ -85,8 +85,8 @@ test('a file that is missing, is no certificate or does not match gives one line
   const cases: [object, RegExp][] = [
     [{ ...good, TLS_CERT: join(folder, 'none.pem') }, /^TLS_CERT \(.*none\.pem\) cannot be read: ENOENT$/],
     [{ ...good, TLS_KEY: join(folder, 'none.pem') }, /^TLS_KEY \(.*none\.pem\) cannot be read: ENOENT$/],
-    [{ ...good, TLS_CERT: good.TLS_KEY }, /^TLS_CERT \(.*key\.pem\) does not hold a PEM certificate$/],
-    [{ ...good, TLS_KEY: good.TLS_CERT }, /^TLS_KEY \(.*cert\.pem\) does not hold a PEM private key/],
+    [{ ...good, TLS_CERT: good.TLS_KEY }, /^TLS_CERT \(.*key\.pem\) does not contain a PEM certificate$/],
+    [{ ...good, TLS_KEY: good.TLS_CERT }, /^TLS_KEY \(.*cert\.pem\) does not contain a PEM private key/],
     [{ ...good, TLS_KEY: await place('foreign.pem', foreign.key) }, /^TLS_KEY \(.*\) is not the key of the first/],
   ]
   for (const [files, message] of cases) {

@@ -47,7 +47,7 @@ const SETTLED_MS = 3_000
 const SHORT_WINDOW_SECONDS = 600
 /** Acting takes half of it at the most, and one statement more. */
 const LEASE_MS = 30_000
-/** So that a pass ends while its lease holds. The rest is found by the next one. */
+/** So that a pass ends before its lease lapses. The rest is found by the next one. */
 const PLANS_MAX = 500
 /** Each reads up to ten thousand events for its evidence. */
 const PLANS_PER_ACCOUNT_MAX = 100

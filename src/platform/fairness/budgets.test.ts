@@ -49,17 +49,17 @@ test('owners that wait are served round robin', async () => {
 
 test('a large thing is served although small ones that would fit keep coming', async () => {
   const budget = new ByteBudget(100)
-  const held = [await budget.acquire(30, 'a'), await budget.acquire(30, 'b')]
+  const reserved = [await budget.acquire(30, 'a'), await budget.acquire(30, 'b')]
   const large = budget.acquire(60, 'large')
   let isServed = false
   void large.then(() => (isServed = true))
   // As soon as one of the small ones ends the next has come.
   for (let n = 0; n < 20 && !isServed; n++) {
     const next = budget.acquire(30, `small${n}`)
-    held.shift()!()
-    void next.then(release => held.push(release))
+    reserved.shift()!()
+    void next.then(release => reserved.push(release))
     await settled(next)
-    if (held.length === 0) break
+    if (reserved.length === 0) break
   }
   assert.equal(isServed, true)
 })
@@ -76,7 +76,7 @@ test('an owner that has its half and wants more keeps nobody else waiting', asyn
   assert.equal(await settled(more), false)
 })
 
-test('who finds no room may leave, and who stops waiting holds nobody up', async () => {
+test('who finds no room may leave, and who stops waiting delays nobody', async () => {
   const budget = new ByteBudget(100)
   const release = await budget.acquire(60, 'a')
   assert.equal(budget.tryAcquire(60, 'b'), null)

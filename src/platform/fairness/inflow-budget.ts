@@ -157,7 +157,8 @@ export class InflowBudget {
   /**
    * While memory is free: an owner up to half of it, and beyond that its oldest body, which would otherwise never end. When
    * there is none: an owner that has less than an equal share, up to one and a half times the bound in all, and one with
-   * a small share, up to twice the bound; and always the oldest body, so that some body can end whatever the others hold.
+   * a small share, up to twice the bound; and always the oldest body, so that some body can end whatever the others have
+   * reserved.
    */
   #mayGrow(inflow: Inflow): boolean {
     const owner = this.#ownerOf(inflow)

@@ -8,7 +8,7 @@ import { refuse, type Refusal } from '../refusal.ts'
 const BODIES_BYTES_MAX = 64 * 1024 * 1024
 /** Most bodies are smaller and need not ask for memory. */
 const FREE_BYTES = 16 * 1024
-/** A body that brings less than this over a whole window is given up: the line is dead, or somebody holds on to memory. */
+/** A body that brings less than this over a whole window is given up: the line is dead, or somebody keeps memory. */
 const BYTES_PER_SECOND_MIN = 1_024
 const SLOW_WINDOW_MS = 10_000
 const SWEEP_MS = 1_000

@@ -69,7 +69,7 @@ export function fromText(schema: TSchema, texts: Record<string, unknown>): Recor
   const values: Record<string, unknown> = {}
   for (const [name, text] of Object.entries(texts)) {
     if (typeof text === 'string' && text.includes('\0'))
-      throw refuse('invalid_request', `${name} holds a NUL character.`)
+      throw refuse('invalid_request', `${name} contains a NUL character.`)
     values[name] = typeof text === 'string' ? convert(properties[name]?.type, text) : text
   }
   return values

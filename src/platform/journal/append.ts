@@ -1,5 +1,5 @@
 // The append: all events and audit entries of a transaction in one statement, last thing before its commit. The caller
-// holds the journal lock, so ids are handed out in commit order and a reader asking `id > cursor` misses nothing.
+// has the journal locked, so ids are handed out in commit order and a reader asking `id > cursor` misses nothing.
 import type { Actor } from '../db/actor.ts'
 import { bareArray, prepared, type Sql } from '../db/sql.ts'
 import { canonicalContent } from './canonical-entry.ts'

@@ -1,5 +1,5 @@
 // The life of a queued mail, downward: claim what is next, look at the pauses, make the final bytes, talk to the
-// receiver, decide, record. The network is never touched inside a transaction; a lease says who holds what.
+// receiver, decide, record. The network is never touched inside a transaction; a lease says whose it is.
 import { randomUUID } from 'node:crypto'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'

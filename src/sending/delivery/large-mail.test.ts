@@ -46,7 +46,7 @@ test('large mail of one account that waits for memory does not stop the mail of 
   await world.db.transact(system('test'), async tx => {
     // Each takes all that one account may have.
     await tx.run(sql`update messages set size = ${28 * MEGABYTE}`)
-    // A worker died while it held them, before any of them was begun.
+    // A worker died while it had leased them, before any of them was begun.
     await tx.run(sql`update queue set is_suspect = true`)
   })
   const stopping = new AbortController()

@@ -33,7 +33,7 @@ const send = ({ api, tenant }: TestAccount, to: readonly string[] = ['someone@ex
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, n) => `someone.${n}@example.com`)
 
-/** A transaction of somebody else that holds what `take` takes, until it is ended. */
+/** A transaction of somebody else that has locked what `take` takes, until it is ended. */
 async function aHolder(t: TestContext, { box }: TestAccount, take: (tx: Tx) => Promise<unknown>) {
   const { db } = box.app.world
   const ended = Promise.withResolvers<void>()

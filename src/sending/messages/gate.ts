@@ -1,5 +1,5 @@
 // The one gate through which every message enters, whatever the door. Concurrent submissions are gathered into one
-// transaction that holds message, body, deliveries, queue, usage, idempotency, events and audit; one that is refused
+// transaction that stores message, body, deliveries, queue, usage, idempotency, events and audit; one that is refused
 // does not fail the others.
 import assert from 'node:assert/strict'
 import { lockAccountsShared, tryLockAccountsShared } from '../../control/suspensions/locks.ts'
@@ -144,7 +144,7 @@ export class Gate {
     const lockedIds = ids.filter(id => this.#limited.has(id))
     const freeIds = ids.filter(id => !this.#limited.has(id))
     const lockTenants = kind === 'small' ? queries.lockFreeTenants : queries.lockTenants
-    // Held until the commit: a pause that has answered knows that whatever was accepted without seeing it is in the queue.
+    // Locked until the commit: a pause that has answered knows that whatever was accepted without seeing it is in the queue.
     const [refused, locked, free, known, suppressed] = await Promise.all([
       kind === 'small' ? tryLockAccountsShared(tx, accounts) : lockAccountsShared(tx, accounts),
       lockedIds.length > 0 ? lockTenants(tx, lockedIds) : [],

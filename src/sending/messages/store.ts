@@ -1,4 +1,4 @@
-// Storing what was accepted: the writes of a batch, in the order in which their locks may be held.
+// Storing what was accepted: the writes of a batch, in the order in which their locks are taken.
 import { setImmediate as turnOfTheEventLoop } from 'node:timers/promises'
 import { countHeld } from '../../control/suspensions/progress.ts'
 import type { Tx } from '../../platform/db/database.ts'

@@ -11,7 +11,7 @@ export interface Claimed extends Key {
   accepted_at: Date
   /** Says which transaction it is, where recipients share one. */
   envelope?: number
-  /** A worker died holding it. */
+  /** A worker died while it had leased it. */
   is_suspect: boolean
   /** The inbox through whose provider it leaves; null for mail that is delivered to its receiver. */
   relay_inbox_id: string | null

@@ -124,7 +124,7 @@ export class SmtpConversation<Login, Recipient> {
   async deliver(outcome: DataOutcome): Promise<Answer> {
     const transaction = this.#transaction!
     try {
-      if (outcome.kind === 'malformed') return { reply: '550 5.6.0 The message holds a bare CR, a bare LF or a NUL' }
+      if (outcome.kind === 'malformed') return { reply: '550 5.6.0 The message contains a bare CR, a bare LF or a NUL' }
       if (outcome.kind === 'too_large') return { reply: tooLarge(this.#door) }
       const { takeSource } = outcome
       const reply = await this.#door.receive({ client: this.#client, login: this.#login, ...transaction, takeSource })

@@ -133,7 +133,7 @@ test('three failed logins end the session', async t => {
   await client.closed()
 })
 
-test('memory is shared: a large message waits for another to end, and its wait is not held against it', async t => {
+test('memory is shared: a large message waits for another to end, and its wait does not count', async t => {
   const answer = Promise.withResolvers<string>()
   let taken = 0
   const receive = (mail: { takeSource: () => Buffer }) => {

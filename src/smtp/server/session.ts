@@ -168,7 +168,7 @@ export class SmtpSession<Login, Recipient> {
     const line = readableLine(input, feed)
     if (line === 'smuggled') {
       // Commands behind it may be somebody else's words, put where only one command was to be.
-      this.#leave('550 5.6.0 Lines end with CRLF, and hold no bare CR, bare LF or NUL')
+      this.#leave('550 5.6.0 Lines end with CRLF, and contain no bare CR, bare LF or NUL')
       return false
     }
     this.#input = input.length === feed + 1 ? NOTHING : input.subarray(feed + 1)
