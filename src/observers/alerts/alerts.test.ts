@@ -511,7 +511,7 @@ async function manyContacts(t: TestContext) {
   }
 }
 
-test('an account with many contacts that hang takes ten places, and another account is told at once', async t => {
+test('an account with many contacts that hang takes ten slots, and another account is told at once', async t => {
   const { slow, fast, run, account } = await manyContacts(t)
   const [busy, other] = [await account(60, slow), await account(1, fast)]
   await busy.alert()
@@ -538,7 +538,7 @@ test('an account with more contacts than slots is told in rounds, each slot bein
   })
 })
 
-test('contacts whose last try failed come after the others and take half of the places', async t => {
+test('contacts whose last try failed come after the others and take half of the slots', async t => {
   const { slow, fast, run, account, failed } = await manyContacts(t)
   const failing: Told[] = []
   for (let n = 0; n < 4; n++) failing.push(await account(10, slow))
@@ -551,7 +551,7 @@ test('contacts whose last try failed come after the others and take half of the 
   assert.equal(await run(), 50, '27 that did not fail, and then the rest')
   await eventually('those that did not fail are told', async () => fast.received.length === 27)
   await eventually('the others hang', async () => slow.received.length === 23)
-  assert.equal(await run(), 2, 'half of the places')
+  assert.equal(await run(), 2, 'half of the slots')
   assert.equal(await run(), 0)
 })
 

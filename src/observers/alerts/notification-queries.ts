@@ -32,7 +32,7 @@ export interface ClaimedNotification extends StoredTarget {
   created_at: Date
 }
 
-interface RoomToTell {
+interface TellLimits {
   leaseToken: string
   leaseUntil: Date
   /** What is being told; an account occurs as often as it has contacts among them. */
@@ -49,7 +49,7 @@ interface RoomToTell {
  */
 export const claimNotifications = (
   tx: Tx,
-  { leaseToken, leaseUntil, telling, limit, failingLimit, perAccount }: RoomToTell,
+  { leaseToken, leaseUntil, telling, limit, failingLimit, perAccount }: TellLimits,
 ): Promise<ClaimedNotification[]> =>
   tx.many<ClaimedNotification>(prepared`
     with telling as (

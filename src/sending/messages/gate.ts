@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { lockAccountsShared, tryLockAccountsShared } from '../../control/suspensions/locks.ts'
 import { activePauses, PausesByAccount } from '../../control/suspensions/active.ts'
 import { suppressedAmong } from '../../control/feedback/suppressed.ts'
-import { setImmediate as turnOfTheEventLoop } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
@@ -118,7 +118,7 @@ export class Gate {
       for (const submission of submissions) {
         if (isContended(submission)) continue
         decided.set(submission, decide(submission, known, tx.now))
-        if (kind === 'large') await turnOfTheEventLoop()
+        if (kind === 'large') await yieldToEventLoop()
       }
       await store(tx, [...decided.values()], { known, isLarge: kind === 'large' })
       return decided
