@@ -43,7 +43,7 @@ const toSuspension = (row: Row): Suspension => ({
   resumed_at: row.resumed_at?.toISOString() ?? null,
 })
 
-interface NewSuspension {
+export interface NewSuspension {
   id: string
   accountId: string
   tenantId: string | null
@@ -68,16 +68,10 @@ export const insertSuspension = async (tx: Tx, wanted: NewSuspension): Promise<S
       returning ${columns}`),
   )
 
-interface ScopeOf {
-  accountId: string
-  scopeType: ScopeType
-  scopeValue: string
-}
-
 /** The active pause of exactly this scope: the operator's own, or the other. */
 export const findActive = async (
   db: Db,
-  { accountId, scopeType, scopeValue }: ScopeOf,
+  { accountId, scopeType, scopeValue }: Pick<NewSuspension, 'accountId' | 'scopeType' | 'scopeValue'>,
   isOperators: boolean,
 ): Promise<Suspension | null> => {
   const row = await db.maybe<Row>(sql`
