@@ -1,6 +1,6 @@
 // The app in a box: the real service on a cloned database and a free port, with a clock that tests move. One per test file,
 // started at its first use and taken down after its last test.
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
@@ -81,6 +81,8 @@ interface BoxOptions {
 export async function aBox(options: BoxOptions = {}): Promise<Box> {
   const databaseUrl = options.databaseUrl ?? (await aDatabase())
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-box-'))
+  const prepared = process.env['SLUICE_TEST_DATA_DIR']
+  if (prepared) await cp(prepared, dataDir, { recursive: true })
   const read = readConfig({
     PORT: '0',
     SMTP_PORT: '0',

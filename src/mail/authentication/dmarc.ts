@@ -1,7 +1,6 @@
 // DMARC (RFC 9989) by mailauth: policy and organisational domain by the tree of names, strict and relaxed alignment. What
 // decides is whether the author's domain is proven; a proof that could not be looked up now is a temporary error, and never
 // a failure.
-import { evaluateDmarc } from 'mailauth/lib/dmarc/index.js'
 import { addressParser } from 'postal-mime'
 import { organisationOf } from '../address/organisation.ts'
 import { fieldValue, type RawField } from './header-fields.ts'
@@ -27,6 +26,7 @@ interface Proofs {
 }
 
 export async function checkDmarc(fromFields: readonly RawField[], proofs: Proofs, resolve: Resolve): Promise<Dmarc> {
+  const { evaluateDmarc } = await import('mailauth/lib/dmarc/index.js')
   const { spf, signatures } = proofs
   const authors = fromFields.flatMap(authorsOf)
   const { response, dkimAligned } = await evaluateDmarc({

@@ -1,5 +1,4 @@
 // SPF (RFC 7208) by mailauth, in its strict mode: at most ten look-ups and two that find nothing.
-import { spf } from 'mailauth/lib/spf/index.js'
 import type { Envelope } from './authenticate.ts'
 import { libraryResolver, type Resolve } from './resolve.ts'
 
@@ -14,6 +13,7 @@ export async function checkSpf(
   { ip, helo, mailFrom }: Envelope,
   { resolve, hostname }: { resolve: Resolve; hostname: string },
 ): Promise<{ result: SpfResult; domain: string | null }> {
+  const { spf } = await import('mailauth/lib/spf/index.js')
   const { domain, status } = await spf({
     sender: mailFrom,
     ip,

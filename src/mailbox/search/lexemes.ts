@@ -28,18 +28,46 @@ const ASCII_COMPOUND = /[a-z0-9]+((?:[._+\-@,][a-z0-9]+)*)/g
 const NUMBER = /^\d+(?:[.,-]\d+)+$/
 const ASCII = /^[\0-\x7f]*$/ // oxlint-disable-line no-control-regex
 
-export function* compoundsOf(text: string): Generator<Compound> {
-  for (let start = 0; start < text.length;) {
+export function compoundsOf(text: string): Compound[] {
+  const compounds: Compound[] = []
+  visitWords(text, {
+    word: word => compounds.push({ segments: [{ text: word, isDense: false }], whole: null }),
+    compound: compound => compounds.push(compound),
+    isFull: () => false,
+  })
+  return compounds
+}
+
+/** What takes the words of a text, in their order. */
+interface WordVisitor {
+  /** A word that is neither dense nor one of several written together. Nearly all are. */
+  word: (word: string) => void
+  compound: (compound: Compound) => void
+  /** Asked before each piece and each word: no more are wanted. */
+  isFull: () => boolean
+}
+
+/** Without an object for each word: a mail has hundreds, a long one hundreds of thousands. */
+export function visitWords(text: string, visitor: WordVisitor): void {
+  for (let start = 0; start < text.length && !visitor.isFull();) {
     const end = endOfPiece(text, start)
     const folded = fold(text.slice(start, end))
-    for (const [found, rest] of folded.matchAll(ASCII.test(folded) ? ASCII_COMPOUND : COMPOUND)) {
-      if (rest === '') yield { segments: segmentsOf(found), whole: null }
-      // A comma joins the digits of a number and nothing else.
-      else if (!found.includes(',') || NUMBER.test(found)) yield compound(found)
-      else for (const part of found.split(',')) yield compound(part)
-    }
+    const pattern = ASCII.test(folded) ? ASCII_COMPOUND : COMPOUND
+    pattern.lastIndex = 0
+    for (let match = pattern.exec(folded); match && !visitor.isFull(); match = pattern.exec(folded))
+      visit(match, visitor)
     start = end
   }
+}
+
+function visit([found, rest]: RegExpExecArray, visitor: WordVisitor): void {
+  if (rest === '') {
+    if (MAYBE_DENSE.test(found!)) visitor.compound({ segments: segmentsOf(found!), whole: null })
+    else visitor.word(cut(found!))
+  }
+  // A comma joins the digits of a number and nothing else.
+  else if (!found!.includes(',') || NUMBER.test(found!)) visitor.compound(compound(found!))
+  else for (const part of found!.split(',')) visitor.compound(compound(part))
 }
 
 /** At the last space of the piece, so that no word is cut; where there is none, between two characters. */

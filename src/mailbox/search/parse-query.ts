@@ -113,7 +113,7 @@ function termOf({ isNegated, operator, text, isQuoted }: Piece, isLast: boolean)
     case 'from':
     case 'to':
     case 'subject': {
-      const compounds = [...compoundsOf(text)]
+      const compounds = compoundsOf(text)
       if (operator && compounds.length === 0) throw needsValue(operator)
       const isPrefix = isLast && !isQuoted && !isNegated && isLongEnough(compounds)
       return compounds.length > 0 ? { kind: 'words', any: [{ isNegated, field: operator, compounds, isPrefix }] } : null

@@ -1,6 +1,6 @@
 // The words of a message as PostgreSQL keeps them: a tsvector in its text form, with where each word stands and how much it
 // says about the message.
-import { compoundsOf, pairsOf, type Segment } from './lexemes.ts'
+import { pairsOf, visitWords, type Segment } from './lexemes.ts'
 
 export interface SearchDocument {
   subject: string
@@ -59,11 +59,14 @@ class Words {
 
   add(text: string, weight: Weight, field: string = ''): void {
     if (this.#position > 0) this.#position += GAP
-    for (const { segments, whole } of compoundsOf(text)) {
-      if (this.#bytes >= BYTES_MAX || this.#position >= WORDS_MAX) return
-      if (whole !== null) this.#put(whole, this.#position + 1, weight, field)
-      for (const segment of segments) this.#addSegment(segment, weight, field)
-    }
+    visitWords(text, {
+      word: word => this.#put(word, ++this.#position, weight, field),
+      compound: ({ segments, whole }) => {
+        if (whole !== null) this.#put(whole, this.#position + 1, weight, field)
+        for (const segment of segments) this.#addSegment(segment, weight, field)
+      },
+      isFull: () => this.#bytes >= BYTES_MAX || this.#position >= WORDS_MAX,
+    })
   }
 
   /** The last character of a dense run is also a word, so that each of its characters begins one. */

@@ -75,6 +75,8 @@ function* markerHits(plain: string): Generator<Hit> {
 interface IndexedRule {
   seen: string
   all: readonly (readonly number[])[]
+  /** The same parts, the one with the fewest phrases first: it is missing most often. */
+  rarestFirst: readonly (readonly number[])[]
   within: number
   /** What excuses anywhere near. */
   unless: readonly number[]
@@ -85,9 +87,13 @@ interface IndexedRule {
 const RIGHT_BEFORE: readonly Concept[] = ['firstPerson', 'never']
 const RIGHT_BEFORE_WORDS = 5
 
+const phrasesOf = (part: readonly Concept[]): number =>
+  LANGUAGES.flatMap(lexicon => part.map(concept => lexicon[concept]?.split('|').length ?? 0)).reduce((a, b) => a + b, 0)
+
 const INDEXED: readonly IndexedRule[] = RULES.map(({ seen, all, within, unless = [] }: InstructionRule) => ({
   seen,
   all: all.map(each => each.map(conceptIndex)),
+  rarestFirst: all.toSorted((a, b) => phrasesOf(a) - phrasesOf(b)).map(each => each.map(conceptIndex)),
   within,
   unless: unless.filter(each => !RIGHT_BEFORE.includes(each)).map(conceptIndex),
   unlessBefore: unless.filter(each => RIGHT_BEFORE.includes(each)).map(conceptIndex),
@@ -143,11 +149,12 @@ const EXCUSE_AFTER_WORDS = 5
 const PENDING_MAX = 8
 
 /** Where the match begins, or -1. */
-function matchStart({ all, within, unless, unlessBefore }: IndexedRule, last: Last, position: number): number {
+function matchStart(rule: IndexedRule, last: Last, position: number): number {
+  const { all, rarestFirst, within, unless, unlessBefore } = rule
   const oldest = position - within
   // Most often one part is missing, and this tells it without more ado.
-  if (!all.every(part => part.some(concept => last.position[concept]! >= oldest))) return -1
-  if (unless.some(concept => last.position[concept]! >= oldest)) return -1
+  for (const part of rarestFirst) if (!hasOccurred(part, last, oldest)) return -1
+  if (hasOccurred(unless, last, oldest)) return -1
   const used: number[] = []
   for (const part of all) {
     let nearest = -1
@@ -164,6 +171,12 @@ function matchStart({ all, within, unless, unlessBefore }: IndexedRule, last: La
     }
   }
   return used.reduce((first, start) => Math.min(first, start))
+}
+
+/** Asked for each phrase of a text, so without a function per question. */
+function hasOccurred(concepts: readonly number[], { position }: Last, oldest: number): boolean {
+  for (const concept of concepts) if (position[concept]! >= oldest) return true
+  return false
 }
 
 interface Mark {

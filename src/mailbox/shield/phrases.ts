@@ -13,6 +13,8 @@ export const conceptIndex = (concept: Concept): number => CONCEPTS.indexOf(conce
 
 interface Node {
   next: Map<number, Node>
+  /** The same by character for ASCII, where a node is near the root and most words of a text end. */
+  ascii: (Node | undefined)[] | null
   /** Concepts of phrases that end here at the end of a word. */
   whole: number[] | null
   /** Concepts of phrases after which a word may go on. */
@@ -33,6 +35,7 @@ export class Phrases {
       for (const concept of CONCEPTS)
         for (const phrase of lexicon[concept]?.split('|') ?? []) this.#add(phrase, conceptIndex(concept))
     }
+    addTables(this.#root, TABLE_DEPTH)
   }
 
   #add(phrase: string, concept: number): void {
@@ -81,19 +84,31 @@ export class Phrases {
       const code = text.charCodeAt(at)
       const kind = kindOf(code)
       const isWord = kind === LETTER || kind === IDEOGRAPH
-      const following = isWord ? current.next.get(code) : current.next.get(BLANK)
+      const following = step(current, isWord ? code : BLANK)
       if (!following) return
       at = isWord ? at + 1 : afterSeparators(text, at)
       if (at === -1) return
       current = following
       const isEnd = isInside || kind === IDEOGRAPH || at >= text.length || kindOf(text.charCodeAt(at)) !== LETTER
-      for (const concept of current.stem ?? []) found(concept, position, start, at)
-      if (isEnd) for (const concept of current.whole ?? []) found(concept, position, start, at)
+      if (current.stem) for (const concept of current.stem) found(concept, position, start, at)
+      if (isEnd && current.whole) for (const concept of current.whole) found(concept, position, start, at)
     }
   }
 }
 
-const node = (): Node => ({ next: new Map(), whole: null, stem: null })
+const node = (): Node => ({ next: new Map(), ascii: null, whole: null, stem: null })
+
+const step = ({ next, ascii }: Node, code: number): Node | undefined =>
+  ascii && code < 128 ? ascii[code] : next.get(code)
+
+/** A table of 128 for each node of the first three characters takes 2 MB in all; deeper ones are seldom reached. */
+const TABLE_DEPTH = 3
+
+function addTables(from: Node, depth: number): void {
+  if (depth === 0) return
+  from.ascii = Array.from({ length: 128 }, (_, code) => from.next.get(code))
+  for (const following of from.next.values()) addTables(following, depth - 1)
+}
 
 /** Words parted by single blanks. */
 const words = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim()
