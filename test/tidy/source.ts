@@ -21,6 +21,9 @@ export const sourceFiles = (): SourceFile[] =>
 export const allFiles = (): SourceFile[] =>
   ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'scripts/*.{ts,mjs}'].flatMap(readAll)
 
+/** What readers are given beside the code. */
+export const pages = (): SourceFile[] => ['*.md', 'docs/*.md'].flatMap(readAll)
+
 const readAll = (pattern: string): SourceFile[] => globSync(pattern, { cwd: ROOT }).toSorted().map(readSource)
 
 function readSource(path: string): SourceFile {

@@ -76,7 +76,7 @@ export async function anInstallation(
     processes,
     servers,
     serverPidOrNull,
-    serverPid: () => required(serverPidOrNull(), 'a server holds the lock'),
+    serverPid: () => required(serverPidOrNull(), 'a server has the lock'),
     watchdogOrNull,
     /** A lock as a server with this id would leave it when killed. */
     leaveLock(pid: number) {

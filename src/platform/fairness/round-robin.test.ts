@@ -76,7 +76,7 @@ test('a batch is bounded by weight; one that is heavier than a batch goes alone'
   assert.deepEqual(batches, [[60, 40], [1], [500], [70, 30]])
 })
 
-test('one slice runs per turn of the event loop, and accounts take turns', async () => {
+test('one slice runs per turn of the event loop, and accounts are served round robin', async () => {
   const order: string[] = []
   function* work(name: string): Generator<void, string> {
     for (let step = 0; step < 3; step++) {

@@ -211,7 +211,7 @@ function isYes(reply: RawReply, phase: Phase): boolean {
 }
 
 const unexpected = (reply: RawReply, phase: Phase): Failure =>
-  new Failure({ phase, reason: `answered ${formatReply(parseReply(reply.text))} out of place` })
+  new Failure({ phase, reason: `answered ${formatReply(parseReply(reply.text))} unexpectedly` })
 
 const hasOpen = ({ outcomes }: Exchange): boolean => outcomes.includes(null)
 
