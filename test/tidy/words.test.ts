@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import { allFiles, pages, sourceFiles } from './source.ts'
+import { allFiles, pages, schemaFiles, sourceFiles } from './source.ts'
 
 /** Words that STYLE.md has retired, in code, tests and docs. */
 const RETIRED: readonly RegExp[] = [
@@ -75,7 +75,7 @@ const ELSEWHERE = /\b(?!RFC\b)[A-Z]{4,} §|\bP\d{1,2}\b(?! *=)|\bissue \d+\b/
 const PAPER = /(?<![\w/.])([A-Z]{4,}\.md)\b/g
 
 test('no comment and no text refers to a paper that is not in the repository', () => {
-  const found = [...allFiles(), ...pages()]
+  const found = [...allFiles(), ...pages(), ...schemaFiles()]
     .filter(({ path }) => path !== 'test/tidy/words.test.ts')
     .flatMap(({ path, lines }) =>
       lines.flatMap((line, index) =>
