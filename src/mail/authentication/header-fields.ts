@@ -12,7 +12,7 @@ export interface RawField {
 export interface RawMail {
   source: Buffer
   fields: RawField[]
-  /** For each name the places of its fields, the lowest last. */
+  /** For each name the indexes of its fields, the lowest last. */
   byName: Map<string, RawField[]>
   bodyStart: number
 }

@@ -1,4 +1,4 @@
-// What a new mail must be held against where tainted threads wait for a person: mail that is not to be trusted must not be
+// What a new mail must be compared with where tainted threads wait for a person: mail that is not to be trusted must not be
 // passed on, or answered under another name, without somebody having seen it.
 import type { Db } from '../../platform/db/database.ts'
 import type { Submission } from '../../sending/messages/submission.ts'

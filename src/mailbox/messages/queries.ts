@@ -85,9 +85,9 @@ export const listAttachments = (
 ): Promise<AttachmentRow[]> =>
   db.many<AttachmentRow>(prepared`
     select a.source_id, a.id, a.filename, a.content_type, a.size, a.content_id, a.is_inline
-    from unnest(${bareArray(sourceIds)}::uuid[]) with ordinality as source (id, place)
+    from unnest(${bareArray(sourceIds)}::uuid[]) with ordinality as source (id, ordinal)
     join source_attachments a on a.source_id = source.id
-    order by source.place, a.n limit ${limit}`)
+    order by source.ordinal, a.n limit ${limit}`)
 
 export interface TextRow {
   text: string

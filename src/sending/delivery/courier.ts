@@ -1,5 +1,5 @@
 // The life of a queued mail, downward: claim what is next, look at the pauses, make the final bytes, talk to the
-// receiver, decide, record. The network is never touched inside a transaction; a lease says who holds what.
+// receiver, decide, record. The network is never touched inside a transaction; a lease says whose it is.
 import { randomUUID } from 'node:crypto'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
@@ -29,7 +29,7 @@ export interface Transport {
 
 /** After an attempt that failed on our side. */
 const FAILED_DEFER_MS = 60_000
-/** Larger bodies are fetched one at a time, when their turn comes. */
+/** Larger bodies are fetched one at a time, right before they are sent. */
 const BODY_BYTES_IN_CLAIM = 64 * 1024
 
 const NO_INBOXES: LocalInboxes = { takes: () => false, deliver: async () => [] }
@@ -78,7 +78,7 @@ export class Courier {
     })
   }
 
-  /** Claims what is next and starts it; answers how much. Waits while there is no room for more. */
+  /** Claims what is next and starts it; answers how much. Waits while no more may be in flight. */
   async takeNext(signal: AbortSignal): Promise<number> {
     const limit = await this.#inFlight.claimLimit(signal)
     if (limit === 0 || !this.holder.mayClaim) return 0
@@ -161,10 +161,10 @@ export class Courier {
     const destination = destinationOf(deliveries[0]!)
     const deferMs = message.is_sandbox ? null : this.#deferMs(message, destination, deliveries.length)
     if (deferMs !== null) return this.#defer(deliveries, leaseToken, deferMs)
-    const attempted = await this.#attemptWithRoom(job, signal)
+    const attempted = await this.#attemptWithMemory(job, signal)
     if (attempted.kind === 'no_room') return this.#defer(deliveries, leaseToken, attempted.retryDelayMs)
     const ends = attempted.result
-    const refused = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'crowded')
+    const refused = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'waited_too_long')
     destinations.countServed(destination, deliveries.length - refused.length)
     await this.#recordAll(job, ends, signal)
     if (refused.length > 0) {
@@ -178,7 +178,7 @@ export class Courier {
     return asked ?? this.#inFlight.destinations.deferMs(destination, count)
   }
 
-  async #attemptWithRoom(job: Job, signal: AbortSignal): Promise<Attempted<End[]>> {
+  async #attemptWithMemory(job: Job, signal: AbortSignal): Promise<Attempted<End[]>> {
     const { message, deliveries } = job
     const isLocal = message.relay_inbox_id === null && (await this.#inboxes.takes(deliveries[0]!.recipient_domain))
     if (message.is_sandbox && !isLocal) {
@@ -196,7 +196,7 @@ export class Courier {
     const recorded = await Promise.allSettled(
       deliveries.map(async (delivery, index) => {
         const { outcome, complains } = ends[index]!
-        if (outcome.kind === 'crowded') return
+        if (outcome.kind === 'waited_too_long') return
         if (outcome.kind === 'withheld') return this.#release([delivery], leaseToken)
         const verdict = verdictOf(outcome, attemptedOn(delivery), now)
         await this.#recorder.record({ delivery, leaseToken, verdict })

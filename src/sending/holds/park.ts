@@ -18,10 +18,10 @@ import { TimeSlices } from './time-slices.ts'
 /** One batch holds the journal's lock while its events are appended: small enough that nobody notices the wait. */
 const BATCH_MAX = 2_000
 
-const turns = new TimeSlices<Unfinished, QueueScan>()
+const slices = new TimeSlices<Unfinished, QueueScan>()
 
 export const parkNext = (world: World, signal: AbortSignal): Promise<number> =>
-  turns.next(
+  slices.next(
     {
       load: world.load,
       list: () => listToParkAnywhere(world.db),

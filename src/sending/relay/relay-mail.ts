@@ -96,7 +96,7 @@ type Refused = SendResult & { kind: 'refused' }
 /** A daily limit of the mailbox, which Google tells as if it were final (550 5.4.5). */
 const isOverQuota = ({ reply }: Refused): boolean => reply.code >= 500 && reply.enhanced === '5.4.5'
 
-/** Tomorrow there is room again, and the mail waits for that long. */
+/** Tomorrow the limit is free again, and the mail waits for that long. */
 const withoutQuota = (result: Refused): SendResult =>
   isOverQuota(result)
     ? { kind: 'fault', phase: result.phase, reason: formatReply(result.reply), host: result.host, isPermanent: false }

@@ -1,4 +1,4 @@
-// SMTP submission: the port through which customers' programs hand over mail.
+// SMTP submission: the port through which customers' programs submit mail.
 import { SmtpGatekeeper } from '../../identity/smtp-credentials/authenticate.ts'
 import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'

@@ -1,4 +1,4 @@
-// SMTP submission (RFC 6409): customers' programs log in with an SMTP credential and hand over messages, which pass the
+// SMTP submission (RFC 6409): customers' programs log in with an SMTP credential and submit messages, which pass the
 // same gate as those of the API. 250 means that every recipient is durably stored.
 import { parseAddressOnly, type Address } from '../../mail/address/address.ts'
 import {

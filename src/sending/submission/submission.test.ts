@@ -197,7 +197,7 @@ test('recipients that are no addresses are refused, and the others are served', 
   assert.equal(body.deliveries.length, 1)
 })
 
-test('a thousand recipients fit into a transaction, the next is put off', async t => {
+test('a thousand recipients fit into a transaction, the next is deferred', async t => {
   const { client, account } = await aSubmissionPort(t)
   const session = await client()
   session.write('MAIL FROM:<me@acme.example>\r\n')

@@ -29,14 +29,14 @@ interface Withheld {
 }
 
 /** It stood in line for a connection for too long: others are served, but not as fast as they are sent. */
-export interface Crowded {
-  kind: 'crowded'
+export interface WaitedTooLong {
+  kind: 'waited_too_long'
 }
 
-export type SendResult = Outcome | Withheld | Crowded
+export type SendResult = Outcome | Withheld | WaitedTooLong
 
-/** Travels inside the transport until it becomes the above. */
-export class LineTooLong extends Error {}
+/** Travels inside the transport until it becomes `WaitedTooLong`. */
+export class LineTimeout extends Error {}
 
 export type Outcome =
   | { kind: 'delivered'; reply: SmtpReply; host: string; tls: boolean }

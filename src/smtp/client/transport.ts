@@ -15,9 +15,9 @@ import { openSession, type SessionSettings } from './open-session.ts'
 import {
   DEFAULT_TIMEOUTS,
   Failure,
-  LineTooLong,
+  LineTimeout,
   outcomeOf,
-  type Crowded,
+  type WaitedTooLong,
   type Envelope,
   type GatedEnvelope,
   type Outcome,
@@ -113,8 +113,8 @@ export class Transport {
    * One outcome per recipient, in their order. Rejects only when the signal ends the waiting for a connection (a
    * transaction that has begun is finished), when the transport is closed, or for a mistake of ours.
    */
-  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<(Outcome | Crowded)[]> {
-    return this.#send(domain, envelope, signal) as Promise<(Outcome | Crowded)[]>
+  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<(Outcome | WaitedTooLong)[]> {
+    return this.#send(domain, envelope, signal) as Promise<(Outcome | WaitedTooLong)[]>
   }
 
   /** Sends, with a last question before each transaction begins. */
@@ -172,7 +172,7 @@ export class Transport {
         this.#penalties.add(hop.key)
         turnedAway = results
       } catch (failure) {
-        if (failure instanceof LineTooLong) return toAll(envelope, { kind: 'crowded' })
+        if (failure instanceof LineTimeout) return toAll(envelope, { kind: 'waited_too_long' })
         if (!(failure instanceof Failure)) throw failure
         if (failure.phase === 'connect' || failure.phase === 'greeting') this.#penalties.add(hop.key)
         // As long as one host may do better later, the mail is not lost.
