@@ -81,7 +81,6 @@ test('each library is known in one place', () => {
     htmlparser2: /^src\/mail\/text\//,
     'sanitize-html': /^src\/mail\/text\//,
     mailauth: /^src\/mail\/authentication\//,
-    'postal-mime': /^src\/mail\/authentication\//,
     tldts: /^src\/mail\/address\//,
     stripe: /^src\/billing\/payments\//,
     undici: /^src\/platform\/net\//,
