@@ -1,4 +1,4 @@
-// The rules of the house that a machine can check. Each names the file and the line it objects to.
+// The rules of the code that a machine can check. Each names the file and the line it objects to.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -41,20 +41,12 @@ export async function insertApprovals(tx: Tx, approvals: readonly NewApproval[])
       content_hash text, expires_at timestamptz)`)
 }
 
-export interface StoredApproval {
-  id: string
-  account_id: string
-  tenant_id: string
-  inbox_id: string
-  inbox_message_id: string
+export interface StoredApproval extends Omit<NewApproval, 'reasons' | 'envelope' | 'content_hash'> {
   status: ApprovalStatus
   reasons: Reason[]
-  requested_by: Requester
-  requested_key_id: string | null
   decided_by: Requester | null
   decided_at: Date | null
   created_at: Date
-  expires_at: Date
   from_text: string
   to_list: string[]
   cc_list: string[]

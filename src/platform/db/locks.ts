@@ -7,15 +7,15 @@ export const locks = {
   migrate: lock(1),
   /** Locked from the append of events and audit entries until their commit: ids follow commit order. */
   journal: lock(2),
-  /** Held by the one process that seals the audit chain. */
+  /** Locked by the one process that seals the audit chain. */
   auditSeal: lock(3),
   /** Locked while the first start creates the sandbox account. */
   demo: lock(4),
   /** Locked while the account that the installation sends from is made. */
   operatorMail: lock(6),
-  /** Held by the one process that evaluates the rules. */
+  /** Locked by the one process that evaluates the rules. */
   guardian: lock(5),
-  /** Held by the one acceptance of large messages that may append at a time; taken before `journal`. */
+  /** Locked by the one acceptance of large messages that may append at a time; taken before `journal`. */
   largeAppend: lock(7),
   /** Locked while a name under PLATFORM_DOMAIN is taken, so that two that lie under each other see each other. */
   platformNames: lock(8),

@@ -9,7 +9,7 @@ import { ended, simulated, type End } from './ends.ts'
 import { InFlight, leaseOf } from './in-flight.ts'
 import { Holder, leaseEnd } from './holder.ts'
 import { LargeMail, type Attempted } from './large-mail.ts'
-import { PauseGate } from '../holds/pause-gate.ts'
+import { PauseCheck } from '../holds/pause-check.ts'
 import { claimDue, claimSiblings, destinationOf, type Claimed } from '../queue/attempts.ts'
 import { NO_RELAY, type RelayMail } from '../relay/relay-mail.ts'
 import { deliverLocally, type LocalInboxes } from './local.ts'
@@ -20,11 +20,11 @@ import { returnPath, type OnEnvelope } from './return-path.ts'
 import { isTooOld } from './schedule.ts'
 import { Sources, type SigningKeys } from './sources.ts'
 import { factsOf, groupOf, transactionsOf } from './transactions.ts'
-import type { GatedEnvelope, SendResult } from '../../smtp/client/outcome.ts'
+import type { CheckedEnvelope, SendResult } from '../../smtp/client/outcome.ts'
 import { attemptedOn, BODY_GONE, NOT_ATTEMPTED, verdictOf } from './verdict.ts'
 
 export interface Transport {
-  sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
+  sendIfAllowed(domain: string, envelope: CheckedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
 }
 
 /** After an attempt that failed on our side. */
@@ -58,7 +58,7 @@ export class Courier {
   readonly #relay: Pick<RelayMail, 'deferMs' | 'send'>
   readonly #sources: Sources
   readonly #large: LargeMail
-  readonly #gate: PauseGate
+  readonly #pauseCheck: PauseCheck
   readonly #recorder: OutcomeRecorder
   readonly #inFlight: InFlight
 
@@ -71,7 +71,7 @@ export class Courier {
     this.#relay = relay
     this.#sources = new Sources(world, keys)
     this.#large = new LargeMail(this.#sources, this.#inFlight)
-    this.#gate = new PauseGate(world)
+    this.#pauseCheck = new PauseCheck(world)
     this.#recorder = new OutcomeRecorder(world, this.holder)
     world.metrics.gauge('sluice_deliveries_in_flight', 'Deliveries this process is attempting', [], gauge => {
       gauge.set(this.#inFlight.size)
@@ -221,7 +221,7 @@ export class Courier {
     await mark(true)
     const ready = await this.#sources.ready(message, deliveries[0]!.n)
     if (!ready) return deliveries.map(() => ({ outcome: BODY_GONE, complains: false }))
-    // From here to the gate it only waits for a connection.
+    // From here to the pause check it only waits for a connection.
     await mark(false)
     const envelope = {
       mailFrom:
@@ -242,13 +242,13 @@ export class Courier {
     return ended(await this.#converse(job, envelope, signal))
   }
 
-  #converse({ deliveries, leaseToken }: Job, envelope: GatedEnvelope, signal: AbortSignal): Promise<SendResult[]> {
+  #converse({ deliveries, leaseToken }: Job, envelope: CheckedEnvelope, signal: AbortSignal): Promise<SendResult[]> {
     return this.#inFlight.talk(deliveries, leaseToken, () =>
       this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),
     )
   }
 
-  async #sendByRelay(job: Job, envelope: GatedEnvelope, signal: AbortSignal): Promise<End[]> {
+  async #sendByRelay(job: Job, envelope: CheckedEnvelope, signal: AbortSignal): Promise<End[]> {
     const { message, deliveries, leaseToken } = job
     const { relay_inbox_id: inboxId, sender } = message
     const send = () => this.#relay.send({ inboxId: inboxId!, sender, envelope, signal })
@@ -256,7 +256,7 @@ export class Courier {
   }
 
   /** Those without an inbox meet what they would meet at any other domain. */
-  async #sendLocally(job: Job, envelope: GatedEnvelope, signal: AbortSignal): Promise<End[]> {
+  async #sendLocally(job: Job, envelope: CheckedEnvelope, signal: AbortSignal): Promise<End[]> {
     const { message, deliveries } = job
     const results = await deliverLocally(this.#inboxes, message.id, envelope)
     const others = deliveries.filter((_, index) => results[index]!.kind === 'no_inbox')
@@ -269,7 +269,7 @@ export class Courier {
   }
 
   #mayBegin({ message, deliveries }: Job): Promise<boolean> {
-    return this.#gate.mayBegin({ accountId: message.account_id, facts: factsOf(message, deliveries) })
+    return this.#pauseCheck.mayBegin({ accountId: message.account_id, facts: factsOf(message, deliveries) })
   }
 
   async #release(deliveries: readonly Claimed[], leaseToken: string): Promise<void> {

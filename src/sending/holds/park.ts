@@ -53,7 +53,7 @@ async function parkBatch(world: World, pause: Unfinished, scan: QueueScan): Prom
 
 type Counted = KeyRange & { count: number; visits: number }
 
-/** A claim locks rows for milliseconds. What is locked for longer the pause gate holds, when it is attempted. */
+/** A claim locks rows for milliseconds. What is locked for longer the pause check holds, when it is attempted. */
 const VISITS_MAX = 100
 
 /** The account's or tenant's queue, range by range. Batches that ask at once get neighbouring ones. */

@@ -2,7 +2,7 @@
 // throttles is left alone, by all mail of that mailbox and not by that of others.
 import type { Clock } from '../../platform/clock.ts'
 import { formatReply } from '../../mail/reports/smtp-reply.ts'
-import { TOKEN_REFUSED, type GatedEnvelope, type SendResult } from '../../smtp/client/outcome.ts'
+import { TOKEN_REFUSED, type CheckedEnvelope, type SendResult } from '../../smtp/client/outcome.ts'
 import type { Relay } from '../../smtp/client/transport.ts'
 import { DISCONNECTED, type Cancelled, type Relays } from './relays.ts'
 
@@ -13,13 +13,13 @@ const BACKOFF_MS_MAX = 900_000
 const MAILBOXES_MAX = 10_000
 
 interface RelayTransport {
-  sendThrough(relay: Relay, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
+  sendThrough(relay: Relay, envelope: CheckedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
 }
 
 interface RelayedMail {
   inboxId: string
   sender: string
-  envelope: GatedEnvelope
+  envelope: CheckedEnvelope
   signal: AbortSignal
 }
 

@@ -18,7 +18,7 @@ export interface Envelope {
 /** Where a conversation was when it ended. */
 export type Phase = 'dns' | 'connect' | 'greeting' | 'hello' | 'tls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'content'
 
-export interface GatedEnvelope extends Envelope {
+export interface CheckedEnvelope extends Envelope {
   /** Asked when a connection is at hand, right before MAIL: false withholds it, and nothing is said to anybody. */
   mayBegin: () => Promise<boolean>
 }

@@ -20,7 +20,7 @@ interface Asking extends Waiting {
   answer: (mayBegin: boolean) => void
 }
 
-export class PauseGate {
+export class PauseCheck {
   readonly #batcher: Batcher<Asking, void>
 
   constructor(world: World) {
@@ -28,7 +28,7 @@ export class PauseGate {
       itemsMax: 500,
       slots: 2,
       run: async asking => {
-        await world.db.transactLightly(system('pause-gate'), async tx => {
+        await world.db.transactLightly(system('pause-check'), async tx => {
           const accounts = [...new Set(asking.map(each => each.accountId))].toSorted()
           await lockAccountsShared(tx, accounts)
           const pauses = new PausesByAccount(await activePauses(tx, accounts))
