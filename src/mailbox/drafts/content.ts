@@ -11,7 +11,7 @@ import { RECIPIENTS_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX } from '../../sending
 import type { DraftBody } from './contract.ts'
 import type { DraftContent } from './queries.ts'
 
-interface CheckedBody {
+export interface CheckedBody {
   body: DraftBody
   attachments: Attachment[]
   sendAt: Date | null
