@@ -176,6 +176,44 @@ test('compose, reply and forward with send_at make scheduled drafts', async () =
   assert.deepEqual(sent.map(({ subject }) => subject).toSorted(), ['', 'Fwd: Plans', 'Re: Plans'])
 })
 
+test('a draft shows what it forwards, and keeps it when it is written anew, unless another is given', async () => {
+  const { account, inboxId } = await aMailbox()
+  const { api, box } = account
+  const original = await aFiledMessage(box, inboxId, { subject: 'Plans', text: 'The plan.' })
+  const send_at = await inAnHour()
+  const { body: composed } = await api.post(`/v1/inbox-messages/${original.id}/forward`, {
+    to: ['v@example.com'],
+    send_at,
+  })
+  const draftPath = `/v1/drafts/${composed.id}`
+  assert.equal((await api.get(draftPath)).body.draft.forwarded_id, original.id)
+  const patched = await api.patch(draftPath, { to: ['w@example.com'], send_at })
+  assert.equal(patched.body.draft.forwarded_id, original.id)
+  const both = await api.patch(draftPath, {
+    to: ['w@example.com'],
+    reply_to_id: original.id,
+    forwarded_id: original.id,
+  })
+  assert.deepEqual([both.status, both.body.error?.code], [400, 'invalid_request'])
+  const foreign = await aFiledMessage(box, await anInbox(account))
+  assert.equal((await api.patch(draftPath, { forwarded_id: foreign.id })).status, 400, 'a message of another inbox')
+  const shown = (await api.get(draftPath)).body.draft
+  assert.equal((await api.patch(draftPath, { ...shown, send_at })).body.draft.forwarded_id, original.id)
+  box.clock.advance(HOUR_MS + 1)
+  const [sent] = await eventually('it is sent', async () => {
+    const found = await sentFrom(account, inboxId)
+    return found.length === 1 && found
+  })
+  assert.equal(sent!.subject, 'Fwd: Plans')
+
+  const plain = await create(account, inboxId, { forwarded_id: original.id })
+  assert.equal(plain.forwarded_id, original.id)
+  const reply = await api.patch(`/v1/drafts/${plain.id}`, { reply_to_id: original.id })
+  assert.deepEqual([reply.body.draft.reply_to_id, reply.body.draft.forwarded_id], [original.id, null])
+  const none = await create(account, inboxId, { forwarded_id: original.id })
+  assert.equal((await api.patch(`/v1/drafts/${none.id}`, { forwarded_id: null })).body.draft.forwarded_id, null)
+})
+
 test('with send_at the same idempotency key gives one draft, however often and at once; another body is a conflict', async () => {
   const { account, inboxId } = await aMailbox()
   const { api, box } = account

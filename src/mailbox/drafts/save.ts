@@ -54,7 +54,7 @@ export async function storeDraft(tx: Tx, { caller, inbox, checked, forwardedId }
   if ((await countDrafts(tx, inboxId)) >= DRAFTS_MAX) {
     throw refuse('conflict', `The inbox has ${DRAFTS_MAX} drafts already.`)
   }
-  const content = { ...(await contentOf(tx, inboxId, checked)), forwarded_id: forwardedId }
+  const content = await contentOf(tx, { inboxId, forwardedId }, checked)
   const id = newId(tx.now)
   const requested_by = requesterOf(caller)
   await insertDraft(tx, { id, account_id, tenant_id, inbox_id: inboxId, requested_by, ...content })
@@ -71,7 +71,7 @@ export async function updateDraft(world: World, { by, caller, body, id }: Writin
   const checked = checkBody(body, world.clock.now())
   return world.db.transact(by, async tx => {
     const before = await requireIdleDraft(tx, caller.reach, id)
-    const content = await contentOf(tx, before.inbox_id, checked)
+    const content = await contentOf(tx, { inboxId: before.inbox_id, forwardedId: before.forwarded_id }, checked)
     await updateDraftContent(tx, id, content, requesterOf(caller))
     await insertDraftAttachments(tx, id, checked.attachments)
     const draft = await requireDraft(tx, caller.reach, id)
