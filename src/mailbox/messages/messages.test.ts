@@ -344,6 +344,34 @@ test('lists show the first ten attachments of each message and say that there ar
   assert.deepEqual([body.attachments.length, body.attachments_truncated], [900, false])
 })
 
+test('a key that may file but not read is shown how a message is filed, and nothing of what it says', async () => {
+  const inbox = await anInbox(account)
+  const attachments = [{ filename: 'secret.txt', content: 'x' }]
+  const text = 'secret plans'
+  const subject = 'secret subject'
+  const from = 'Secret <secret@example.com>'
+  const { id, threadId } = await aFiledMessage(account.box, inbox, { from, subject, text, html: text, attachments })
+  const sender = await account.withKey({ scopes: ['send'], inbox_id: inbox })
+  const path = `/v1/inbox-messages/${id}`
+  assert.equal((await sender.get(path)).status, 403)
+  const answers = [
+    await sender.post(`${path}/read`, { read: true }),
+    await sender.put(`${path}/labels`, { labels: ['a'] }),
+    await sender.post(`${path}/move`, { folder: 'archive' }),
+    await sender.put(`/v1/threads/${threadId}/labels`, { labels: ['b'] }),
+  ]
+  for (const { status, body } of answers) {
+    assert.equal(status, 200)
+    assert.doesNotMatch(JSON.stringify(body), /secret|ann@/i)
+  }
+  const moved = answers[2]!.body
+  assert.deepEqual([moved.id, moved.read, moved.labels, moved.folder], [id, true, ['a'], 'archive'])
+  assert.deepEqual(answers[3]!.body.labels, ['b'])
+  const both = await account.withKey({ scopes: ['send', 'read'], inbox_id: inbox })
+  assert.equal((await both.post(`${path}/read`, { read: false })).body.text, text)
+  assert.equal((await both.put(`/v1/threads/${threadId}/labels`, { labels: [] })).body.subject, subject)
+})
+
 test('a filter that no index serves looks at a bounded number of messages and goes on from its cursor', async () => {
   const inbox = await anInbox(account)
   const needle = await aFiledMessage(account.box, inbox, { from: 'Needle <needle@example.org>', direction: 'out' })

@@ -50,6 +50,30 @@ export const presentMessage = (
   extracted_text: texts?.extracted_text ?? '',
 })
 
+/** How it is filed, and nothing of what its sender wrote: for a caller who may file and not read. */
+export const withoutContent = (message: Message): Message => ({
+  ...message,
+  from: '',
+  to: [],
+  cc: [],
+  bcc: [],
+  reply_to: null,
+  subject: '',
+  snippet: '',
+  rfc_message_id: null,
+  in_reply_to: null,
+  references: [],
+  date: null,
+  attachments: [],
+  attachments_truncated: false,
+  auth: null,
+  shield: null,
+  extracted_data: null,
+  text: '',
+  html: null,
+  extracted_text: '',
+})
+
 const presentAttachment = (row: AttachmentRow): AttachmentInfo => ({
   id: row.id,
   filename: row.filename,
