@@ -2,16 +2,15 @@
 // not.
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import { parseAddress } from '../../mail/address/address.ts'
-import type { Db, Tx } from '../../platform/db/database.ts'
-import { sql } from '../../platform/db/sql.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { runAtOnce } from '../../platform/slices.ts'
 import { decodeAttachments } from '../../sending/messages/attachments.ts'
 import { RECIPIENTS_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX } from '../../sending/messages/limits.ts'
 import type { DraftBody } from './contract.ts'
-import type { DraftContent } from './queries.ts'
+import { findOriginal, type DraftContent } from './queries.ts'
 
-interface CheckedBody {
+export interface CheckedBody {
   body: DraftBody
   attachments: Attachment[]
   sendAt: Date | null
@@ -23,6 +22,9 @@ export function checkBody(body: DraftBody, now: Date): CheckedBody {
   }
   if (Buffer.byteLength(body.text ?? '') + Buffer.byteLength(body.html ?? '') > TEXT_BYTES_MAX) {
     throw refuse('invalid_message', 'text and html are longer than 10 MiB together.')
+  }
+  if (body.reply_to_id && body.forwarded_id) {
+    throw refuse('invalid_request', 'A draft has either reply_to_id or forwarded_id.')
   }
   const sendAt = body.send_at ? futureTime(body.send_at, now) : null
   if (sendAt) checkRecipients({ ...body, isReply: Boolean(body.reply_to_id) })
@@ -55,14 +57,19 @@ export function checkRecipients({
   if (wrong !== undefined) throw refuse('invalid_message', `${JSON.stringify(wrong.slice(0, 100))} is not an address.`)
 }
 
-/** A message of the same inbox that a reader would find. */
-export async function contentOf(tx: Tx, inboxId: string, { body, sendAt }: CheckedBody): Promise<DraftContent> {
-  const original = body.reply_to_id ? await findOriginal(tx, inboxId, body.reply_to_id) : null
-  if (body.reply_to_id && !original) throw refuse('invalid_request', 'reply_to_id is not a message of this inbox.')
+/** `forwardedId`: of the message that the draft has forwarded so far. */
+export async function contentOf(
+  tx: Tx,
+  { inboxId, forwardedId }: { inboxId: string; forwardedId: string | null },
+  { body, sendAt }: CheckedBody,
+): Promise<DraftContent> {
+  const threadId = await threadOf(tx, { inboxId, field: 'reply_to_id', id: body.reply_to_id ?? null })
+  await threadOf(tx, { inboxId, field: 'forwarded_id', id: body.forwarded_id ?? null })
   return {
-    thread_id: original?.thread_id ?? null,
+    thread_id: threadId,
     reply_to_id: body.reply_to_id ?? null,
-    forwarded_id: null,
+    // What becomes a reply forwards nothing any more.
+    forwarded_id: body.forwarded_id === undefined && !body.reply_to_id ? forwardedId : (body.forwarded_id ?? null),
     to_list: body.to ?? [],
     cc_list: body.cc ?? [],
     bcc_list: body.bcc ?? [],
@@ -73,7 +80,13 @@ export async function contentOf(tx: Tx, inboxId: string, { body, sendAt }: Check
   }
 }
 
-const findOriginal = (db: Db, inboxId: string, id: string): Promise<{ thread_id: string } | null> =>
-  db.maybe<{ thread_id: string }>(sql`
-    select m.thread_id from inbox_messages m join folders f on f.id = m.folder_id and f.discarded_at is null
-    where m.id = ${id} and m.inbox_id = ${inboxId}`)
+/** A message of the same inbox that a reader would find. */
+async function threadOf(
+  tx: Tx,
+  { inboxId, field, id }: { inboxId: string; field: string; id: string | null },
+): Promise<string | null> {
+  if (id === null) return null
+  const original = await findOriginal(tx, inboxId, id)
+  if (!original) throw refuse('invalid_request', `${field} is not a message of this inbox.`)
+  return original.thread_id
+}

@@ -31,6 +31,14 @@ const DraftBody = component(
     html: Type.Optional(Nullable(Text())),
     attachments: Type.Optional(Type.Array(Attachment, { maxItems: 1000 })),
     reply_to_id: Type.Optional(Nullable(Uuid({ description: 'The message replied to; threads the draft' }))),
+    forwarded_id: Type.Optional(
+      Nullable(
+        Uuid({
+          description:
+            'The message that it carries when it is sent, not together with reply_to_id. Left out by a PATCH it stays',
+        }),
+      ),
+    ),
     send_at: Type.Optional(Nullable(DateTime({ description: 'A time to come; left out for a plain draft' }))),
   }),
 )
@@ -43,6 +51,7 @@ export const Draft = component(
     inbox_id: Uuid(),
     thread_id: Nullable(Uuid()),
     reply_to_id: Nullable(Uuid()),
+    forwarded_id: Nullable(Uuid({ description: 'The message that it carries when it is sent' })),
     to: Type.Array(Type.String()),
     cc: Type.Array(Type.String()),
     bcc: Type.Array(Type.String()),
@@ -110,7 +119,7 @@ export const getDraftEndpoint = endpoint({
 export const updateDraftEndpoint = endpoint({
   method: 'PATCH',
   path: '/v1/drafts/{id}',
-  summary: 'Write a draft anew: what is left out is cleared, the schedule included',
+  summary: 'Write a draft anew: what is left out is cleared, the schedule included, but not what it forwards',
   access: writes,
   noun: 'draft',
   body: DraftBody,

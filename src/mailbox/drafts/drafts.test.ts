@@ -176,6 +176,85 @@ test('compose, reply and forward with send_at make scheduled drafts', async () =
   assert.deepEqual(sent.map(({ subject }) => subject).toSorted(), ['', 'Fwd: Plans', 'Re: Plans'])
 })
 
+test('a draft shows what it forwards, and keeps it when it is written anew, unless another is given', async () => {
+  const { account, inboxId } = await aMailbox()
+  const { api, box } = account
+  const original = await aFiledMessage(box, inboxId, { subject: 'Plans', text: 'The plan.' })
+  const send_at = await inAnHour()
+  const { body: composed } = await api.post(`/v1/inbox-messages/${original.id}/forward`, {
+    to: ['v@example.com'],
+    send_at,
+  })
+  const draftPath = `/v1/drafts/${composed.id}`
+  assert.equal((await api.get(draftPath)).body.draft.forwarded_id, original.id)
+  const patched = await api.patch(draftPath, { to: ['w@example.com'], send_at })
+  assert.equal(patched.body.draft.forwarded_id, original.id)
+  const both = await api.patch(draftPath, {
+    to: ['w@example.com'],
+    reply_to_id: original.id,
+    forwarded_id: original.id,
+  })
+  assert.deepEqual([both.status, both.body.error?.code], [400, 'invalid_request'])
+  const foreign = await aFiledMessage(box, await anInbox(account))
+  assert.equal((await api.patch(draftPath, { forwarded_id: foreign.id })).status, 400, 'a message of another inbox')
+  const shown = (await api.get(draftPath)).body.draft
+  assert.equal((await api.patch(draftPath, { ...shown, send_at })).body.draft.forwarded_id, original.id)
+  box.clock.advance(HOUR_MS + 1)
+  const [sent] = await eventually('it is sent', async () => {
+    const found = await sentFrom(account, inboxId)
+    return found.length === 1 && found
+  })
+  assert.equal(sent!.subject, 'Fwd: Plans')
+
+  const plain = await create(account, inboxId, { forwarded_id: original.id })
+  assert.equal(plain.forwarded_id, original.id)
+  const reply = await api.patch(`/v1/drafts/${plain.id}`, { reply_to_id: original.id })
+  assert.deepEqual([reply.body.draft.reply_to_id, reply.body.draft.forwarded_id], [original.id, null])
+  const none = await create(account, inboxId, { forwarded_id: original.id })
+  assert.equal((await api.patch(`/v1/drafts/${none.id}`, { forwarded_id: null })).body.draft.forwarded_id, null)
+})
+
+test('with send_at the same idempotency key gives one draft, however often and at once; another body is a conflict', async () => {
+  const { account, inboxId } = await aMailbox()
+  const { api, box } = account
+  const original = await aFiledMessage(box, inboxId, { subject: 'Plans' })
+  const body = { to: ['u@example.com'], text: 'x', send_at: await inAnHour() }
+  for (const path of [
+    `inboxes/${inboxId}/messages`,
+    ...['reply', 'forward'].map(to => `inbox-messages/${original.id}/${to}`),
+  ]) {
+    const headers = { 'idempotency-key': unique('key') }
+    const answers = await Promise.all(Array.from({ length: 4 }, () => api.post(`/v1/${path}`, body, headers)))
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [202])
+    const [first] = answers.filter(answer => !answer.body.duplicate)
+    assert.equal(answers.filter(answer => answer.body.duplicate).length, 3, path)
+    for (const answer of answers) assert.deepEqual({ ...answer.body, duplicate: false }, first!.body)
+    const other = await api.post(`/v1/${path}`, { ...body, text: 'y' }, headers)
+    assert.deepEqual([other.status, other.body.error?.code], [409, 'idempotency_conflict'])
+    const now = await api.post(`/v1/${path}`, { to: body.to, text: 'x' }, headers)
+    assert.deepEqual([now.status, now.body.error?.code], [409, 'idempotency_conflict'], 'the same mail, sent at once')
+  }
+  assert.equal((await api.get(`/v1/inboxes/${inboxId}/drafts`)).body.drafts.length, 3)
+})
+
+test('an idempotency key of a scheduled mail is answered after it was sent, and is forgotten after 24 hours', async () => {
+  const { account, inboxId } = await aMailbox()
+  const { api, box } = account
+  const headers = { 'idempotency-key': unique('key') }
+  const body = { to: ['u@example.com'], text: 'x', send_at: await inAnHour() }
+  const post = (fields: object = {}) => api.post(`/v1/inboxes/${inboxId}/messages`, { ...body, ...fields }, headers)
+  const first = await post()
+  assert.equal(first.status, 202, JSON.stringify(first.body))
+  box.clock.advance(HOUR_MS + 1)
+  await eventually('it is sent', async () => (await sentFrom(account, inboxId)).length === 1)
+  const again = await post()
+  assert.deepEqual([again.status, again.body], [202, { ...first.body, duplicate: true }])
+  box.clock.advance(24 * HOUR_MS)
+  assert.equal((await post()).status, 400, 'its time is over')
+  const later = await post({ send_at: await inAnHour() })
+  assert.deepEqual([later.status, later.body.duplicate], [202, false])
+})
+
 test('a draft that is due while its inbox is paused waits; one that is refused becomes a plain one that says why', async () => {
   const { account, inboxId } = await aMailbox()
   const { api, box } = account

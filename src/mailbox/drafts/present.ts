@@ -7,6 +7,7 @@ export const presentDraft = (draft: StoredDraft): Draft => ({
   inbox_id: draft.inbox_id,
   thread_id: draft.thread_id,
   reply_to_id: draft.reply_to_id,
+  forwarded_id: draft.forwarded_id,
   to: draft.to_list,
   cc: draft.cc_list,
   bcc: draft.bcc_list,

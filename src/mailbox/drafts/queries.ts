@@ -108,6 +108,12 @@ export async function requireDraftForUpdate(tx: Tx, reach: Reach, id: string): P
 export const listDraftsAnywhere = (db: Db, ids: readonly string[]): Promise<StoredDraft[]> =>
   db.many<StoredDraft>(prepared`select ${columns} from drafts d where d.id = any(${ids}::uuid[])`)
 
+/** Not in a folder that was discarded. */
+export const findOriginal = (db: Db, inboxId: string, id: string): Promise<{ thread_id: string } | null> =>
+  db.maybe<{ thread_id: string }>(prepared`
+    select m.thread_id from inbox_messages m join folders f on f.id = m.folder_id and f.discarded_at is null
+    where m.id = ${id} and m.inbox_id = ${inboxId}`)
+
 export type DraftContent = Pick<
   StoredDraft,
   | 'thread_id'

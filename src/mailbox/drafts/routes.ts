@@ -29,7 +29,7 @@ export const draftRoutes = (world: World, composing: Composing): Route[] => [
     return reply(200, { drafts: rows.map(presentDraft), next_cursor })
   }),
   route(createDraftEndpoint, async ({ by, caller, params, body }) =>
-    reply(201, { draft: await createDraft(world, { by, caller, body, inboxId: params.id, forwardedId: null }) }),
+    reply(201, { draft: await createDraft(world, { by, caller, body, inboxId: params.id }) }),
   ),
   route(getDraftEndpoint, async ({ caller, params }) =>
     reply(200, { draft: presentDraft(await requireDraft(world.db, caller.reach, params.id)) }),

@@ -7,7 +7,7 @@ import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
-import { checkBody, contentOf } from './content.ts'
+import { checkBody, contentOf, type CheckedBody } from './content.ts'
 import type { Draft, DraftBody } from './contract.ts'
 import { presentDraft } from './present.ts'
 import {
@@ -30,39 +30,40 @@ interface Writing {
   body: DraftBody
 }
 
-interface Creating extends Writing {
-  inboxId: string
-  /** Of a scheduled forward: the message that it carries. */
-  forwardedId: string | null
-}
-
-export async function createDraft(world: World, creating: Creating): Promise<Draft> {
-  const { by, caller, body, inboxId, forwardedId } = creating
+export async function createDraft(world: World, creating: Writing & { inboxId: string }): Promise<Draft> {
+  const { by, caller, body, inboxId } = creating
   await requireInboxInReach(world.db, caller.reach, inboxId)
   const checked = checkBody(body, world.clock.now())
   return world.db.transact(by, async tx => {
     const inbox = await requireInboxToChange(tx, caller.reach, inboxId)
-    if ((await countDrafts(tx, inboxId)) >= DRAFTS_MAX) {
-      throw refuse('conflict', `The inbox has ${DRAFTS_MAX} drafts already.`)
-    }
-    const { account_id, tenant_id } = inbox
-    const content = { ...(await contentOf(tx, inboxId, checked)), forwarded_id: forwardedId }
-    const id = newId(tx.now)
-    await insertDraft(tx, {
-      id,
-      account_id,
-      tenant_id,
-      inbox_id: inboxId,
-      requested_by: requesterOf(caller),
-      ...content,
-    })
-    await insertDraftAttachments(tx, id, checked.attachments)
-    const draft = await requireDraft(tx, caller.reach, id)
-    recordDraft(tx, draft, 'draft.created')
-    if (draft.scheduled_at) recordDraft(tx, draft, 'draft.scheduled')
-    auditDraft(tx, draft, { after: summaryOf(draft) })
-    return presentDraft(draft)
+    return storeDraft(tx, { caller, inbox, checked, forwardedId: null })
   })
+}
+
+interface NewDraft {
+  caller: KeyPrincipal
+  /** Locked. */
+  inbox: Awaited<ReturnType<typeof requireInboxToChange>>
+  checked: CheckedBody
+  /** Of a scheduled forward: the message that it carries. */
+  forwardedId: string | null
+}
+
+export async function storeDraft(tx: Tx, { caller, inbox, checked, forwardedId }: NewDraft): Promise<Draft> {
+  const { id: inboxId, account_id, tenant_id } = inbox
+  if ((await countDrafts(tx, inboxId)) >= DRAFTS_MAX) {
+    throw refuse('conflict', `The inbox has ${DRAFTS_MAX} drafts already.`)
+  }
+  const content = await contentOf(tx, { inboxId, forwardedId }, checked)
+  const id = newId(tx.now)
+  const requested_by = requesterOf(caller)
+  await insertDraft(tx, { id, account_id, tenant_id, inbox_id: inboxId, requested_by, ...content })
+  await insertDraftAttachments(tx, id, checked.attachments)
+  const draft = await requireDraft(tx, caller.reach, id)
+  recordDraft(tx, draft, 'draft.created')
+  if (draft.scheduled_at) recordDraft(tx, draft, 'draft.scheduled')
+  auditDraft(tx, draft, { after: summaryOf(draft) })
+  return presentDraft(draft)
 }
 
 export async function updateDraft(world: World, { by, caller, body, id }: Writing & { id: string }): Promise<Draft> {
@@ -70,7 +71,7 @@ export async function updateDraft(world: World, { by, caller, body, id }: Writin
   const checked = checkBody(body, world.clock.now())
   return world.db.transact(by, async tx => {
     const before = await requireIdleDraft(tx, caller.reach, id)
-    const content = await contentOf(tx, before.inbox_id, checked)
+    const content = await contentOf(tx, { inboxId: before.inbox_id, forwardedId: before.forwarded_id }, checked)
     await updateDraftContent(tx, id, content, requesterOf(caller))
     await insertDraftAttachments(tx, id, checked.attachments)
     const draft = await requireDraft(tx, caller.reach, id)

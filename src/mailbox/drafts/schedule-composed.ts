@@ -1,19 +1,28 @@
 // A mail that is composed with `send_at` becomes a scheduled draft. Whom a reply goes to is settled now; what it quotes or
 // forwards is read when it is sent, and so is whether the thread can be trusted.
+import { Slices } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
-import type { ComposeRequest } from '../compose/compose-schema.ts'
+import { bodyHash, findFirstAnswer, keepFirstAnswer, type KeyedRequest } from '../../sending/messages/idempotency.ts'
+import type { ComposeOrder } from '../compose/compose.ts'
+import type { Composed, ComposeRequest } from '../compose/compose-schema.ts'
 import type { Schedule } from '../compose/composing.ts'
 import { requireOriginal } from '../compose/original.ts'
 import { checkBlocked, write } from '../compose/write.ts'
 import { addressesOf } from '../inboxes/addresses.ts'
-import { requireInboxInReach } from '../inboxes/find.ts'
-import type { DraftBody } from './contract.ts'
-import { createDraft } from './save.ts'
+import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
+import { checkBody } from './content.ts'
+import type { Draft, DraftBody } from './contract.ts'
+import { storeDraft } from './save.ts'
 
-export const scheduleComposed =
-  (world: World): Schedule =>
-  async ({ by, caller, inboxId, kind, originalId, body }) => {
+export const scheduleComposed = (world: World): Schedule => {
+  const slices = new Slices()
+  return async order => {
+    const { by, caller, inboxId, kind, originalId, body } = order
     const inbox = await requireInboxInReach(world.db, caller.reach, inboxId)
+    const request = await keyedRequest(slices, order, inbox)
+    // Before the time is checked: a repetition may come when the mail was sent already.
+    const earlier = request && (await findFirstAnswer(world.db, request, world.clock.now()))
+    if (earlier) return repeated(earlier)
     const original = originalId === undefined ? null : await requireOriginal(world.db, caller.reach, originalId)
     if (original) checkBlocked(original, kind, body)
     const answered = kind === 'reply' && original ? repliedTo(body, addressesOf(inbox), original) : {}
@@ -23,21 +32,44 @@ export const scheduleComposed =
       ...(kind === 'reply' ? { reply_to_id: originalId! } : {}),
     }
     const forwardedId = kind === 'forward' ? originalId! : null
-    const draft = await createDraft(world, { by, caller, inboxId, body: wanted, forwardedId })
-    return {
-      id: draft.id,
-      inbox_id: draft.inbox_id,
-      thread_id: draft.thread_id,
-      status: 'scheduled',
-      message_id: null,
-      approval_id: null,
-      scheduled_at: draft.scheduled_at,
-      queued: 0,
-      held: 0,
-      suppressed: 0,
-      duplicate: false,
-    }
+    const checked = checkBody(wanted, world.clock.now())
+    return world.db.transact(by, async tx => {
+      const locked = await requireInboxToChange(tx, caller.reach, inboxId)
+      const first = request && (await findFirstAnswer(tx, request, tx.now))
+      if (first) return repeated(first)
+      const response = composedOf(await storeDraft(tx, { caller, inbox: locked, checked, forwardedId }))
+      if (request) await keepFirstAnswer(tx, request, { madeId: response.id, response })
+      return response
+    })
   }
+}
+
+/** The same is compared as of a mail that is sent at once, so that a key stands for one request whatever its time. */
+async function keyedRequest(
+  slices: Slices,
+  { inboxId, kind, originalId, body, idempotencyKey: key }: ComposeOrder,
+  { account_id, tenant_id: tenantId }: { account_id: string; tenant_id: string },
+): Promise<KeyedRequest | null> {
+  if (key === undefined) return null
+  const work = bodyHash({ ...body, compose: { kind, inbox: inboxId, original: originalId ?? null } })
+  return { tenantId, key, bodyHash: await slices.run(work, [account_id, tenantId]) }
+}
+
+const composedOf = ({ id, inbox_id, thread_id, scheduled_at }: Draft): Composed => ({
+  id,
+  inbox_id,
+  thread_id,
+  status: 'scheduled',
+  message_id: null,
+  approval_id: null,
+  scheduled_at,
+  queued: 0,
+  held: 0,
+  suppressed: 0,
+  duplicate: false,
+})
+
+const repeated = (first: object): Composed => ({ ...(first as Composed), duplicate: true })
 
 const withoutReplyAll = ({ reply_all: _all, ...body }: ComposeRequest): DraftBody => body
 

@@ -28,7 +28,10 @@ export const extractEndpoint = endpoint({
   replies: {
     200: component(
       'Extraction',
-      Type.Object({ message_id: Uuid(), extracted_data: Type.Unknown({ description: 'Matches the schema' }) }),
+      Type.Object({
+        message_id: Uuid(),
+        extracted_data: Type.Unknown({ description: 'Matches the schema; null for a key that may save and not read' }),
+      }),
     ),
   },
   refusals: ['invalid_request', 'ai_not_enabled', 'forbidden', 'ai_token_cap', 'not_configured', 'unavailable'],

@@ -116,7 +116,8 @@ test('reading keys extract, keys that may send save, at every level', async () =
     const reader = await account.withKey({ scopes: ['read'], ...level })
     const sender = await account.withKey({ scopes: ['send'], ...level })
     assert.equal((await extractFrom(id, {}, reader)).status, 200)
-    assert.equal((await extractFrom(id, { save: true }, sender)).status, 200)
+    const saved = await extractFrom(id, { save: true }, sender)
+    assert.deepEqual([saved.status, saved.body], [200, { message_id: id, extracted_data: null }], 'it may not read')
     for (const refused of [await extractFrom(id, { save: true }, reader), await extractFrom(id, {}, sender)]) {
       assert.equal(refused.status, 403)
       assert.equal(refused.body.error.code, 'insufficient_scope')

@@ -3,7 +3,7 @@
 import type { Tx } from '../../platform/db/database.ts'
 import { addToFolders, findSystemFolders } from '../folders/counts.ts'
 import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
-import { changeMessages } from '../messages/change.ts'
+import { changeMessages, recordChanged } from '../messages/change.ts'
 import {
   listInboxesOfSource,
   listReceivedOfSource,
@@ -48,12 +48,15 @@ async function addTo(
     blocked: isBlocked,
   } as const
   await updateMessageShield(tx, { id: message.id, shield, isBlocked, isTainted: judged.tainted })
-  taint(tx, inbox, message, judged.taintReasons.filter(isNew))
-  if (judged.blocked && !message.is_blocked) await block(tx, inbox, message, reasons)
+  const isMoved = judged.blocked && !message.is_blocked && (await block(tx, inbox, message, reasons))
+  // A move tells of the message already.
+  if (!isMoved) await recordChanged(tx, inbox, [message.id])
+  const taintReasons = judged.taintReasons.filter(isNew)
+  if (taintReasons.length > 0) taint(tx, inbox, message, taintReasons)
 }
 
 /** The thread with nothing more than the reasons. */
-const taint = (tx: Tx, inbox: LockedInbox, message: ReceivedMessage, reasons: Shield['reasons']): void =>
+function taint(tx: Tx, inbox: LockedInbox, message: ReceivedMessage, reasons: Shield['reasons']): void {
   saveFiled(tx, [
     {
       id: message.thread_id,
@@ -71,15 +74,25 @@ const taint = (tx: Tx, inbox: LockedInbox, message: ReceivedMessage, reasons: Sh
       taintReasons: reasons.map(reason => ({ ...reason, message_id: message.id })),
     },
   ])
+  tx.record({
+    type: 'thread.updated',
+    accountId: inbox.account_id,
+    tenantId: inbox.tenant_id,
+    inboxId: inbox.id,
+    data: { thread_id: message.thread_id, tainted: true },
+  })
+}
 
+/** True: it was moved to spam. What is in trash stays there. */
 async function block(
   tx: Tx,
   inbox: LockedInbox,
   message: ReceivedMessage,
   reasons: readonly { kind: string; where: string }[],
-): Promise<void> {
+): Promise<boolean> {
   addToFolders(tx, [{ folderId: message.folder_id, total: 0, unread: 0, blocked: 1 }])
-  if (message.folder_key !== 'trash') {
+  const isMoved = message.folder_key !== 'trash'
+  if (isMoved) {
     const { spam } = (await findSystemFolders(tx, [inbox.id])).get(inbox.id)!
     await changeMessages(tx, inbox, [message.id], {
       kind: 'move',
@@ -97,4 +110,5 @@ async function block(
       reasons: reasons.map(({ kind, where }) => ({ kind, where })),
     },
   })
+  return isMoved
 }

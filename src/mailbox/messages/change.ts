@@ -77,6 +77,11 @@ export async function removeMessages(tx: Tx, inbox: Owner, ids: readonly string[
   await remove(tx, inbox, await listMessageStates(tx, inbox.id, ids, { withDiscarded: true }))
 }
 
+/** Tells of messages that changed in something else than their folder or read flag. */
+export async function recordChanged(tx: Tx, inbox: Owner, ids: readonly string[]): Promise<void> {
+  recordUpdated(tx, inbox, await listMessageStates(tx, inbox.id, ids))
+}
+
 export const onLegalHold = () =>
   refuse('conflict', 'The account is under legal hold: nothing is deleted for good until it is lifted.')
 

@@ -81,7 +81,7 @@ export const getHtmlEndpoint = endpoint({
 export const markReadEndpoint = endpoint({
   method: 'POST',
   path: '/v1/inbox-messages/{id}/read',
-  summary: 'Mark a message as read or unread',
+  summary: 'Mark a message as read or unread; its content is answered to keys that may read',
   access: write,
   noun: 'message',
   body: component('ReadFlag', Type.Object({ read: Type.Boolean() })),
@@ -92,7 +92,7 @@ export const markReadEndpoint = endpoint({
 export const setLabelsEndpoint = endpoint({
   method: 'PUT',
   path: '/v1/inbox-messages/{id}/labels',
-  summary: 'Replace the labels of a message',
+  summary: 'Replace the labels of a message; its content is answered to keys that may read',
   access: write,
   noun: 'message',
   body: component('LabelList', Type.Object({ labels: Labels })),
@@ -103,7 +103,7 @@ export const setLabelsEndpoint = endpoint({
 export const moveMessageEndpoint = endpoint({
   method: 'POST',
   path: '/v1/inbox-messages/{id}/move',
-  summary: 'Move a message to a folder of its inbox',
+  summary: 'Move a message to a folder of its inbox; its content is answered to keys that may read',
   access: write,
   noun: 'message',
   body: component('MoveRequest', Type.Object({ folder: FolderName })),

@@ -2,7 +2,7 @@
 import Type from 'typebox'
 import { refuse } from '../../platform/refusal.ts'
 
-const LABELS_MAX = 50
+export const LABELS_MAX = 50
 const CHARS_MAX = 64
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Cn}\p{Zl}\p{Zp}]/u
 

@@ -7,13 +7,10 @@ import { listFoldersOf, type Folder } from '../folders/find.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
 import { readLabel } from './labels.ts'
 import { listMessages, type ListFilter } from './list-queries.ts'
-import type { Hidden, MessageSummary } from './message-schema.ts'
+import { LISTED_ATTACHMENTS_MAX, type Hidden, type MessageSummary } from './message-schema.ts'
 import { presentSummary } from './present.ts'
 import { listAttachments, type MessageRow } from './queries.ts'
 import { viewOf } from './view.ts'
-
-/** On one page. A mail has at most a thousand, so that the first message always fits. */
-const ATTACHMENTS_MAX = 2_000
 
 interface PageAsked {
   folder?: string
@@ -66,19 +63,19 @@ async function listInboxMessages(
 ): Promise<Found<MessageSummary>> {
   const isUnread = unread === true
   const folderIds = folders.filter(folder => (isUnread ? folder.unread : folder.total) > 0).map(({ id }) => id)
-  return withAttachments(db, await listMessages(db, { ...wanted, folderIds, isUnread, isRead: unread === false }))
+  const found = await listMessages(db, { ...wanted, folderIds, isUnread, isRead: unread === false })
+  return { ...found, rows: await withAttachments(db, found.rows) }
 }
 
-/** A page with more attachments than it may have ends before the message that has one too many. */
-export async function withAttachments(db: Pick<Db, 'many'>, found: Found<MessageRow>): Promise<Found<MessageSummary>> {
-  const sourceIds = [
-    ...new Set(found.rows.flatMap(row => (row.has_attachments && row.source_id ? [row.source_id] : []))),
-  ]
-  const attachments = sourceIds.length > 0 ? await listAttachments(db, sourceIds, ATTACHMENTS_MAX + 1) : []
+/** Each message with its first attachments, in the same order. */
+export async function withAttachments(db: Pick<Db, 'many'>, rows: readonly MessageRow[]): Promise<MessageSummary[]> {
+  const sourceIds = [...new Set(rows.flatMap(row => (row.has_attachments && row.source_id ? [row.source_id] : [])))]
+  const perSource = LISTED_ATTACHMENTS_MAX + 1
+  const attachments = sourceIds.length > 0 ? await listAttachments(db, sourceIds, perSource) : []
   const bySource = Map.groupBy(attachments, each => each.source_id)
-  const lastSourceId = attachments.length > ATTACHMENTS_MAX ? attachments.at(-1)!.source_id : null
-  const end = lastSourceId === null ? -1 : found.rows.findIndex(row => row.source_id === lastSourceId)
-  const present = (row: MessageRow) => presentSummary(row, (row.source_id && bySource.get(row.source_id)) || [])
-  if (end <= 0) return { ...found, rows: found.rows.map(present) }
-  return { rows: found.rows.slice(0, end).map(present), isCut: true }
+  return rows.map(row =>
+    presentSummary(row, (row.source_id && bySource.get(row.source_id)) || [], {
+      attachmentsMax: LISTED_ATTACHMENTS_MAX,
+    }),
+  )
 }

@@ -2,6 +2,9 @@
 import Type, { type Static } from 'typebox'
 import { component, DateTime, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
 
+/** Of a message in a list: a mail may have a thousand, and a page 500 mails. */
+export const LISTED_ATTACHMENTS_MAX = 10
+
 const AttachmentInfo = component(
   'InboxAttachment',
   Type.Object({
@@ -73,7 +76,10 @@ const fields = {
   date: Nullable(DateTime({ description: 'As the mail says' })),
   received_at: DateTime(),
   size: Type.Integer(),
-  attachments: Type.Array(AttachmentInfo),
+  attachments: Type.Array(AttachmentInfo, {
+    description: `In lists the first ${LISTED_ATTACHMENTS_MAX}; GET /v1/inbox-messages/{id} has all`,
+  }),
+  attachments_truncated: Type.Boolean({ description: 'There are more attachments than this list shows' }),
   auth: Nullable(Authentication),
   shield: Nullable(Shield),
   tainted: Type.Boolean(),

@@ -2,7 +2,11 @@
 import type { AttachmentInfo, Message, MessageSummary } from './message-schema.ts'
 import type { AttachmentRow, MessageRow, TextRow } from './queries.ts'
 
-export const presentSummary = (row: MessageRow, attachments: readonly AttachmentRow[]): MessageSummary => ({
+export const presentSummary = (
+  row: MessageRow,
+  attachments: readonly AttachmentRow[],
+  { attachmentsMax }: { attachmentsMax: number },
+): MessageSummary => ({
   id: row.id,
   inbox_id: row.inbox_id,
   thread_id: row.thread_id,
@@ -23,7 +27,8 @@ export const presentSummary = (row: MessageRow, attachments: readonly Attachment
   date: row.date?.toISOString() ?? null,
   received_at: row.received_at.toISOString(),
   size: row.size,
-  attachments: attachments.map(presentAttachment),
+  attachments: attachments.slice(0, attachmentsMax).map(presentAttachment),
+  attachments_truncated: attachments.length > attachmentsMax,
   auth: row.auth,
   shield: row.shield && { verdict: row.shield.verdict, reasons: row.shield.reasons, blocked: row.shield.blocked },
   tainted: row.is_tainted,
@@ -39,10 +44,34 @@ export const presentMessage = (
   texts: TextRow | null,
   attachments: readonly AttachmentRow[],
 ): Message => ({
-  ...presentSummary(row, attachments),
+  ...presentSummary(row, attachments, { attachmentsMax: attachments.length }),
   text: texts?.text ?? '',
   html: texts?.html ?? null,
   extracted_text: texts?.extracted_text ?? '',
+})
+
+/** How it is filed, and nothing of what its sender wrote: for a caller who may file and not read. */
+export const withoutContent = (message: Message): Message => ({
+  ...message,
+  from: '',
+  to: [],
+  cc: [],
+  bcc: [],
+  reply_to: null,
+  subject: '',
+  snippet: '',
+  rfc_message_id: null,
+  in_reply_to: null,
+  references: [],
+  date: null,
+  attachments: [],
+  attachments_truncated: false,
+  auth: null,
+  shield: null,
+  extracted_data: null,
+  text: '',
+  html: null,
+  extracted_text: '',
 })
 
 const presentAttachment = (row: AttachmentRow): AttachmentInfo => ({

@@ -77,17 +77,19 @@ export interface AttachmentRow {
   is_inline: boolean
 }
 
-/** In the order of the sources, each with its own in order. */
+/** The first of each source, in their order. */
 export const listAttachments = (
   db: Pick<Db, 'many'>,
   sourceIds: readonly string[],
-  limit: number,
+  perSource: number,
 ): Promise<AttachmentRow[]> =>
   db.many<AttachmentRow>(prepared`
     select a.source_id, a.id, a.filename, a.content_type, a.size, a.content_id, a.is_inline
-    from unnest(${bareArray(sourceIds)}::uuid[]) with ordinality as source (id, ordinal)
-    join source_attachments a on a.source_id = source.id
-    order by source.ordinal, a.n limit ${limit}`)
+    from unnest(${bareArray(sourceIds)}::uuid[]) as source (id) cross join lateral (
+      select source_id, id, n, filename, content_type, size, content_id, is_inline from source_attachments
+      where source_id = source.id order by n limit ${perSource}
+    ) a
+    order by a.source_id, a.n`)
 
 export interface TextRow {
   text: string

@@ -1,5 +1,6 @@
 // Handlers of /v1/inbox-messages, and of the messages of an inbox.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { mayAct, type KeyPrincipal } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { changeBatch } from './batch.ts'
 import {
@@ -15,6 +16,8 @@ import {
 } from './contract.ts'
 import { deleteMessage, markRead, moveMessage, setLabels } from './file.ts'
 import { readMessagePage } from './list.ts'
+import type { Message } from './message-schema.ts'
+import { withoutContent } from './present.ts'
 import { readRaw } from './raw.ts'
 import { readHtml, readMessage } from './read.ts'
 
@@ -35,15 +38,18 @@ const readRoutes = (world: World): Route[] => [
 ]
 
 const writeRoutes = (world: World): Route[] => [
-  route(markReadEndpoint, async ({ by, caller, params, body }) =>
-    reply(200, await markRead(world, by, { reach: caller.reach, id: params.id, isRead: body.read })),
-  ),
-  route(setLabelsEndpoint, async ({ by, caller, params, body }) =>
-    reply(200, await setLabels(world, by, { reach: caller.reach, id: params.id, labels: body.labels })),
-  ),
-  route(moveMessageEndpoint, async ({ by, caller, params, body }) =>
-    reply(200, await moveMessage(world, by, { reach: caller.reach, id: params.id, to: body.folder })),
-  ),
+  route(markReadEndpoint, async ({ by, caller, params, body }) => {
+    const message = await markRead(world, by, { reach: caller.reach, id: params.id, isRead: body.read })
+    return reply(200, shownTo(caller, message))
+  }),
+  route(setLabelsEndpoint, async ({ by, caller, params, body }) => {
+    const message = await setLabels(world, by, { reach: caller.reach, id: params.id, labels: body.labels })
+    return reply(200, shownTo(caller, message))
+  }),
+  route(moveMessageEndpoint, async ({ by, caller, params, body }) => {
+    const message = await moveMessage(world, by, { reach: caller.reach, id: params.id, to: body.folder })
+    return reply(200, shownTo(caller, message))
+  }),
   route(deleteMessageEndpoint, async ({ by, caller, params, query }) => {
     const isPermanent = query.permanent ?? false
     return reply(200, await deleteMessage(world, by, { reach: caller.reach, id: params.id, isPermanent }))
@@ -52,3 +58,7 @@ const writeRoutes = (world: World): Route[] => [
     reply(200, await changeBatch(world, by, { reach: caller.reach, inboxId: params.id, wanted: body })),
   ),
 ]
+
+/** Filing asks for `send` alone, and its answer is the message: who may not read learns nothing from it. */
+const shownTo = (caller: KeyPrincipal, message: Message): Message =>
+  mayAct(caller, 'read') ? message : withoutContent(message)

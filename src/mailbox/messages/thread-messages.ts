@@ -22,7 +22,9 @@ export async function listMessagesOfThread(
   const { total, blocked } = await countInThread(db, id, trash)
   return {
     hidden: { spam: 0, trash: total, blocked },
-    list: async keyset =>
-      withAttachments(db.lists, await listThreadMessages(db.lists, { threadId: id, hiddenFolderIds, ...keyset })),
+    list: async keyset => {
+      const found = await listThreadMessages(db.lists, { threadId: id, hiddenFolderIds, ...keyset })
+      return { ...found, rows: await withAttachments(db.lists, found.rows) }
+    },
   }
 }

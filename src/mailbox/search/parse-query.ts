@@ -139,9 +139,9 @@ const PREFIX_CHARS_MIN = 3
 const isLongEnough = (compounds: readonly Compound[]): boolean =>
   (compounds.at(-1)?.segments.at(-1)?.text.length ?? 0) >= PREFIX_CHARS_MIN
 
-/** Half characters would not be stored, so no label or folder has one. */
+/** As labels and folders are stored: composed, and without half characters. */
 function valueOf(operator: string, text: string): string {
-  const value = text.toWellFormed().trim()
+  const value = text.toWellFormed().normalize('NFC').trim()
   if (value === '') throw needsValue(operator)
   return value
 }

@@ -70,6 +70,8 @@ interface Matches {
   ids: string[]
   /** That matched too, in the folders that the default leaves out. */
   hidden: number
+  /** Of those: by the shield. */
+  blocked: number
 }
 
 /** So many of the newest matches are ranked. */
@@ -93,12 +95,12 @@ export async function findMatches(db: Reads, asked: Asked): Promise<Matches> {
   if (required === null) return listNewest(db, asked)
   const hidden = await countHidden(db, asked, required)
   const sample = await readInOrder(db, asked, { required, readMax: SAMPLE })
-  if (sample.read < SAMPLE) return { ids: sample.ids, hidden }
+  if (sample.read < SAMPLE) return { ids: sample.ids, ...hidden }
   const { ids } =
     sample.found >= SAMPLE_COMMON
       ? await readInOrder(db, asked, { required, readMax: READ_MAX })
       : await findByIndex(db, asked, required)
-  return { ids, hidden }
+  return { ids, ...hidden }
 }
 
 type Reads = Pick<Db, 'many'>
@@ -149,15 +151,21 @@ async function findByIndex(
   return row!
 }
 
-async function countHidden(db: Reads, { scope }: Asked, required: string): Promise<number> {
-  if (scope.hiddenIds.length === 0) return 0
-  const [row] = await db.many<{ hidden: number }>(sql`
+async function countHidden(
+  db: Reads,
+  { scope }: Asked,
+  required: string,
+): Promise<Pick<Matches, 'hidden' | 'blocked'>> {
+  if (scope.hiddenIds.length === 0) return { hidden: 0, blocked: 0 }
+  const [row] = await db.many<Pick<Matches, 'hidden' | 'blocked'>>(sql`
     with hidden as materialized (
-      select m.id from inbox_messages m where ${isInScope(scope.hiddenIds, scope)} order by m.id desc limit ${HIDDEN_MAX}
+      select m.id, m.is_blocked from inbox_messages m where ${isInScope(scope.hiddenIds, scope)}
+      order by m.id desc limit ${HIDDEN_MAX}
     )
-    select count(*)::int as hidden from hidden join message_words w on w.message_id = hidden.id
+    select count(*)::int as hidden, (count(*) filter (where hidden.is_blocked))::int as blocked
+    from hidden join message_words w on w.message_id = hidden.id
     where w.words @@ ${required}::tsquery`)
-  return row!.hidden
+  return row!
 }
 
 /** Without a word that must occur nothing can be ranked. */
@@ -173,12 +181,14 @@ async function listNewest(db: Reads, { inboxId, words, scope, limit }: Asked): P
         select m.id from inbox_messages m
         where m.inbox_id = ${inboxId} and ${isInScope(scope.folderIds, scope)} and ${isLeft}
         order by m.id desc limit ${limit}) as ids,
-      ${
-        scope.hiddenIds.length === 0
-          ? sql`0`
-          : sql`(
-        select count(*)::int from inbox_messages m where ${isInScope(scope.hiddenIds, scope)} and ${isLeft})`
-      } as hidden`)
+      h.hidden, h.blocked
+    from (${
+      scope.hiddenIds.length === 0
+        ? sql`select 0 as hidden, 0 as blocked`
+        : sql`
+      select count(*)::int as hidden, (count(*) filter (where m.is_blocked))::int as blocked
+      from inbox_messages m where ${isInScope(scope.hiddenIds, scope)} and ${isLeft}`
+    }) h`)
   return row!
 }
 

@@ -93,6 +93,8 @@ test('operators narrow a search', async () => {
   assert.deepEqual(await subjects('plan after:2024-05-06 before:2024-05-07'), ['plan old'])
   assert.deepEqual(await subjects('plan -after:2024-05-07'), ['plan old'])
   assert.deepEqual(await subjects('label:"To do"'), ['plan'])
+  await mailbox.file({ subject: 'composed', labels: ['Caf\u00e9'] })
+  assert.deepEqual(await subjects('label:Cafe\u0301'), ['composed'], 'written in two characters')
   assert.deepEqual(await subjects('plan label:other'), [])
   assert.deepEqual(await subjects('has:attachment or label:"To do"'), ['files', 'plan'])
   assert.deepEqual(await subjects('plan in:"projekte/SÜD"'), ['kept'])
@@ -120,6 +122,40 @@ test('the folder is everything but trash, all, or one; what was left out is coun
   const operator = await search('budget in:nowhere')
   assert.deepEqual([operator.status, operator.body.error.message], [400, 'in: in q names no folder of this inbox.'])
   assert.equal((await subjects('budget', { folder: 'all', limit: '2' })).length, 2)
+})
+
+test('what was left out because it is in trash says how much of it the shield has blocked', async () => {
+  const { account, mailbox, search } = await aSite()
+  const { id } = await mailbox.file({ subject: 'bad', text: 'budget', folder: 'trash' })
+  await mailbox.file({ subject: 'good', text: 'budget', folder: 'trash' })
+  await mailbox.file({ subject: 'seen', text: 'budget' })
+  await account.box.app.world.db.transact(system('test'), tx =>
+    tx.run(sql`update inbox_messages set is_blocked = true where id = ${id}`),
+  )
+  for (const q of ['budget', '"budget"', '-nothing', 'bud'])
+    assert.deepEqual((await search(q)).body.hidden, { spam: 0, trash: 2, blocked: 1 }, q)
+})
+
+test('mail with very many attachments is found with the rest, and no match is dropped', async () => {
+  const { account, mailbox, search, subjects } = await aSite()
+  for (let n = 0; n < 3; n++) {
+    await mailbox.file({ subject: `plain ${n}`, text: 'budget' })
+    const { sourceId } = await mailbox.file({
+      subject: `many ${n}`,
+      text: 'budget',
+      attachments: [{ filename: 'a', content: Buffer.from('a'), text: 'a' }],
+    })
+    await account.box.app.world.db.transact(system('test'), tx =>
+      tx.run(sql`
+        insert into source_attachments (id, source_id, account_id, n, filename, content_type, is_inline, size, content, text_state)
+        select gen_random_uuid(), ${sourceId}, ${account.id}, n, n || '.txt', 'text/plain', false, 1, 'x', 'none'
+        from generate_series(1, 899) as n`),
+    )
+  }
+  assert.deepEqual(await subjects('budget'), ['many 2', 'plain 2', 'many 1', 'plain 1', 'many 0', 'plain 0'])
+  const [many, plain] = (await search('budget')).body.messages
+  assert.deepEqual([many.attachments.length, many.attachments_truncated], [10, true])
+  assert.deepEqual([plain.attachments.length, plain.attachments_truncated], [0, false])
 })
 
 test('a folder that was emptied is gone for search', async () => {

@@ -39,9 +39,9 @@ export class Search {
     const { groups } = query
     const scope = scopeOf(groups, { inboxId, folder: folder ?? null, folders })
     const words = tsQueryOf(groups)
-    const { ids, hidden } = await findMatches(this.#db.lists, { inboxId, words, scope, limit })
+    const { ids, hidden, blocked } = await findMatches(this.#db.lists, { inboxId, words, scope, limit })
     const messages = await this.#show(ids, { sought: soughtIn(query), owner: reach.accountId })
-    return { messages, hidden: { spam: 0, trash: hidden, blocked: 0 } }
+    return { messages, hidden: { spam: 0, trash: hidden, blocked } }
   }
 
   /** In the order of their ids. One that was removed meanwhile is left out. */
@@ -50,8 +50,8 @@ export class Search {
     const byId = new Map((await listMessageRows(this.#db.lists, ids)).map(row => [row.id, row]))
     const found = ids.flatMap(id => byId.get(id) ?? [])
     const snippets = await this.#snippets(found, { sought, owner })
-    const { rows } = await withAttachments(this.#db.lists, { rows: found, isCut: false })
-    return rows.map(row => ({ ...row, snippet: snippets.get(row.id) ?? marked(row.snippet, sought) }))
+    const shown = await withAttachments(this.#db.lists, found)
+    return shown.map(row => ({ ...row, snippet: snippets.get(row.id) ?? marked(row.snippet, sought) }))
   }
 
   /** From the text, else from an attachment. Where the words stand in the subject alone, there is none. */

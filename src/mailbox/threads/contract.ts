@@ -61,7 +61,7 @@ export const listThreadMessagesEndpoint = endpoint({
 export const setThreadLabelsEndpoint = endpoint({
   method: 'PUT',
   path: '/v1/threads/{id}/labels',
-  summary: 'Replace the labels of a thread',
+  summary: 'Replace the labels of a thread; its subject and participants are answered to keys that may read',
   access: key('send', { levels: LEVELS }),
   noun: 'thread',
   body: component('ThreadLabelList', Type.Object({ labels: Labels })),

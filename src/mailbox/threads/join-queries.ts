@@ -1,8 +1,9 @@
 // The SQL of joining threads.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { storableJson } from '../storable.ts'
 import { updateThreadOfMessages } from '../messages/insert.ts'
+import { LABELS_MAX } from '../messages/labels.ts'
 import type { Reference, Referenced } from './join.ts'
 import { PARTICIPANTS_MAX } from './participants.ts'
 
@@ -62,6 +63,11 @@ export const insertReferences = (tx: Tx, added: readonly Reference[]): void => {
     on conflict do nothing`)
 }
 
+const REASONS_MAX = 20
+
+const firstReasons = (reasons: Sql): Sql =>
+  sql`jsonb_path_query_array(${reasons}, ${`$[0 to ${REASONS_MAX - 1}]`}::jsonpath)`
+
 /** What was in one thread is in the other from now on; the id of the first still leads there. */
 export async function mergeThreads(tx: Tx, merges: readonly { from: string; into: string }[]): Promise<void> {
   for (const { from, into } of merges) {
@@ -71,10 +77,11 @@ export async function mergeThreads(tx: Tx, merges: readonly { from: string; into
     await tx.run(sql`
       update threads t set message_count = t.message_count + f.message_count, unread_count = t.unread_count + f.unread_count,
         visible_count = t.visible_count + f.visible_count, is_tainted = t.is_tainted or f.is_tainted,
-        taint_reasons = t.taint_reasons || f.taint_reasons,
+        taint_reasons = ${firstReasons(sql`t.taint_reasons || f.taint_reasons`)},
         last_message_at = greatest(t.last_message_at, f.last_message_at), created_at = least(t.created_at, f.created_at),
         participants = (select array(select distinct unnest(t.participants || f.participants) limit ${PARTICIPANTS_MAX})),
-        labels = (select array(select distinct unnest(t.labels || f.labels)))
+        labels = (select array(select label from unnest(t.labels || f.labels) with ordinality as l (label, place)
+          group by label order by min(place) limit ${LABELS_MAX}))
       from threads f where f.id = ${from} and t.id = ${into}`)
     await tx.run(sql`
       update threads set merged_into = ${into}, message_count = 0, unread_count = 0, visible_count = 0, is_tainted = false,
@@ -99,8 +106,6 @@ export interface FiledThread {
   lastMessageAt: Date
   taintReasons: readonly object[]
 }
-
-const REASONS_MAX = 20
 
 /** The writes travel with the commit. */
 export function saveFiled(tx: Tx, threads: readonly FiledThread[]): void {
@@ -132,8 +137,7 @@ const updateContinued = (threads: readonly FiledThread[]) => prepared`
       then t.participants
       else (select array(select distinct unnest(t.participants || o.participants) limit ${PARTICIPANTS_MAX})) end,
     is_tainted = t.is_tainted or jsonb_array_length(o.taint_reasons) > 0,
-    taint_reasons = case when jsonb_array_length(t.taint_reasons) >= ${REASONS_MAX} then t.taint_reasons
-      else t.taint_reasons || o.taint_reasons end
+    taint_reasons = ${firstReasons(sql`t.taint_reasons || o.taint_reasons`)}
   from json_to_recordset(${storableJson(threads.map(filedRow))}::json) as o (id uuid, participants text[],
     messages integer, unread integer, visible integer, last_message_at timestamptz, taint_reasons jsonb)
   where t.id = o.id`

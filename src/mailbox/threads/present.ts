@@ -15,3 +15,11 @@ export const presentThread = (thread: StoredThread): Thread => ({
   last_message_at: thread.last_message_at.toISOString(),
   created_at: thread.created_at.toISOString(),
 })
+
+/** For a caller who may label and not read. */
+export const withoutContent = (thread: Thread): Thread => ({
+  ...thread,
+  subject: '',
+  participants: [],
+  taint_reasons: [],
+})

@@ -2,6 +2,7 @@
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPageBy, readPage } from '../../platform/http/paging.ts'
 import { isUuid } from '../../platform/ids.ts'
+import { mayAct } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { listFoldersOf } from '../folders/find.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
@@ -16,7 +17,7 @@ import {
 } from './contract.ts'
 import { requireThread, withoutDiscarded } from './find.ts'
 import { clearTaint, setThreadLabels } from './labels.ts'
-import { presentThread } from './present.ts'
+import { presentThread, withoutContent } from './present.ts'
 import { listThreads, type StoredThread, type ThreadPosition } from './queries.ts'
 
 const BY_ACTIVITY = {
@@ -47,9 +48,10 @@ export const threadRoutes = (world: World): Route[] => [
     const page = await readPage(world.secrets, `thread-messages/${thread.id}`, query, list)
     return reply(200, { messages: page.rows, next_cursor: page.next_cursor, hidden })
   }),
-  route(setThreadLabelsEndpoint, async ({ by, caller, params, body }) =>
-    reply(200, await setThreadLabels(world, by, { reach: caller.reach, id: params.id, labels: body.labels })),
-  ),
+  route(setThreadLabelsEndpoint, async ({ by, caller, params, body }) => {
+    const thread = await setThreadLabels(world, by, { reach: caller.reach, id: params.id, labels: body.labels })
+    return reply(200, mayAct(caller, 'read') ? thread : withoutContent(thread))
+  }),
   route(clearTaintEndpoint, async ({ by, caller, params }) =>
     reply(200, await clearTaint(world, by, { reach: caller.reach, id: params.id })),
   ),

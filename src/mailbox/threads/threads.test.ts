@@ -5,6 +5,7 @@ import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, type TestAccount } from '../../../test/support/factories.ts'
 import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
+import { mergeThreads } from './join-queries.ts'
 
 let account: TestAccount
 
@@ -107,6 +108,26 @@ test('the id of a thread that was merged answers the thread that survived', asyn
   const batch = { action: 'delete', ids, permanent: true }
   assert.equal((await account.api.post(`/v1/inboxes/${inbox}/batch`, batch)).body.deleted, 2)
   assert.deepEqual(await db().many(sql`select id from threads where inbox_id = ${inbox}`), [], 'both rows are gone')
+})
+
+test('threads that are merged again and again keep at most 50 labels and 20 reasons', async () => {
+  const inbox = await anInbox(account)
+  const { threadId: into } = await aFiledMessage(account.box, inbox)
+  await account.api.put(`/v1/threads/${into}/labels`, { labels: ['own'] })
+  for (let n = 0; n < 3; n++) {
+    const { threadId: from } = await aFiledMessage(account.box, inbox)
+    const labels = Array.from({ length: 30 }, (_, m) => `label ${n} ${m}`)
+    const reasons = Array.from({ length: 9 }, (_, m) => ({ kind: `kind ${n} ${m}` }))
+    await db().transact(system('test'), async tx => {
+      await tx.run(sql`update threads set labels = ${labels}, is_tainted = true, taint_reasons = ${JSON.stringify(reasons)}
+        where id = ${from}`)
+      await mergeThreads(tx, [{ from, into }])
+    })
+  }
+  const { labels, taint_reasons: reasons } = (await account.api.get(`/v1/threads/${into}`)).body
+  assert.deepEqual([labels.length, labels[0], new Set(labels).size], [50, 'own', 50])
+  assert.deepEqual([reasons.length, reasons[0], reasons[19]], [20, { kind: 'kind 0 0' }, { kind: 'kind 2 1' }])
+  await assertMailboxCounts(db())
 })
 
 test('labels of a thread are its own, and change the stream', async () => {

@@ -8,6 +8,7 @@ import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
 import { sameBytes } from '../../platform/secrets.ts'
 import type { SendResponse } from './send-schema.ts'
 import type { DeliveryRow, QueueRow } from '../queue/enqueue.ts'
+import { usedOtherwise } from './idempotency.ts'
 import { RANK_STEP_MS, RECIPIENTS_MAX } from './limits.ts'
 import type { KnownKey, MessageRow, NewKey, TenantRow, UsageRow } from './queries.ts'
 import type { CompanionsOfBatch } from './companions.ts'
@@ -108,7 +109,7 @@ function validationRefusal(submission: Submission, tenant: TenantRow, domainId: 
 
 function repeat({ idempotency }: Submission, earlier: KnownKey): Decision {
   if (!sameBytes(earlier.body_hash, idempotency!.bodyHash)) {
-    return refused(refuse('idempotency_conflict', 'This idempotency key was used with another body.'))
+    return refused(usedOtherwise())
   }
   return { kind: 'duplicate', response: { ...earlier.response, duplicate: true }, events: [] }
 }
@@ -177,7 +178,7 @@ function takeKey({ tenantId, idempotency }: Submission, response: SendResponse, 
   if (!idempotency) return null
   const { key, bodyHash } = idempotency
   known.keys.set(`${tenantId} ${key}`, { tenant_id: tenantId, key, body_hash: bodyHash, response })
-  return { tenantId, key, bodyHash, response }
+  return { tenantId, key, bodyHash, madeId: response.message_id, response }
 }
 
 /** One object for all of them, and one per pause: the journal writes it down once. */

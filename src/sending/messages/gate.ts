@@ -15,8 +15,9 @@ import type { SendResponse } from './send-schema.ts'
 import { CompanionsOfBatch } from './companions.ts'
 import { ContendedTenants } from './contended.ts'
 import { decide, recipientsMaxOf, type Decision, type Known } from './decide.ts'
+import { oldestKey } from './idempotency.ts'
 import * as queries from './queries.ts'
-import { oldestKey, store } from './store.ts'
+import { store } from './store.ts'
 import type { Submission } from './submission.ts'
 
 /** Enough to share a commit among all who wait, small enough that nobody waits for a hundred others' bytes. */
@@ -215,7 +216,7 @@ async function lookUp(
       tx,
       submissions.map(({ tenantId, senderDomain }) => ({ tenantId, name: senderDomain })),
     ),
-    keyed.length > 0 ? queries.listIdempotencyKeys(tx, keyed, oldestKey(tx)) : [],
+    keyed.length > 0 ? queries.listIdempotencyKeys(tx, keyed, oldestKey(tx.now)) : [],
     activePauses(tx, accounts),
   ])
   return {

@@ -1,7 +1,6 @@
 // From the body of POST /v1/messages to a submission: everything is checked that can be without the database, and the
 // source is composed. What is well-formed but cannot be sent is 422. A generator, because ten thousand recipients or 25 MB
 // take a tenth of a second: it yields where others may go on.
-import { createHash } from 'node:crypto'
 import { parseAddress, type Address } from '../../mail/address/address.ts'
 import { checkContentId, checkCustomHeader } from '../../mail/mime/custom-headers.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
@@ -13,6 +12,7 @@ import { refuse } from '../../platform/refusal.ts'
 import type { SendRequest } from './send-schema.ts'
 import { attachmentsTooLarge, decodeAttachments } from './attachments.ts'
 import { tooManyRecipients } from './decide.ts'
+import { bodyHash } from './idempotency.ts'
 import * as limits from './limits.ts'
 import type { Recipient, RecipientKind, Submission } from './submission.ts'
 import { unsubscribeHeaders } from './unsubscribe-link.ts'
@@ -86,7 +86,7 @@ export function* prepareSubmission(order: SendOrder): Generator<void, Submission
     idempotency:
       order.idempotencyKey === null
         ? null
-        : { key: order.idempotencyKey, bodyHash: yield* hashOf(order.sameAs ?? body) },
+        : { key: order.idempotencyKey, bodyHash: yield* bodyHash(order.sameAs ?? body) },
     by: order.by,
   }
 }
@@ -247,21 +247,5 @@ function* withFiles(own: Attachment[], files: readonly Attachment[]): Generator<
   if (bytes > limits.ATTACHMENT_BYTES_MAX) throw attachmentsTooLarge()
   return attachments
 }
-
-/** The key itself is not part of what must be the same. Field order is the caller's affair. */
-function* hashOf({ idempotency_key: _, ...body }: Readonly<Record<string, unknown>>): Generator<void, Buffer> {
-  const hash = createHash('sha256')
-  for (const name of Object.keys(body).toSorted()) {
-    hash.update(`${name}\n${JSON.stringify(body[name], inOrder)}\n`)
-    yield
-  }
-  return hash.digest()
-}
-
-/** As a replacer of JSON.stringify: fields of objects by their names. */
-const inOrder = (_: string, value: unknown): unknown =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    : value
 
 export const invalid = (message: string) => refuse('invalid_message', message)

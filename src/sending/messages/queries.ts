@@ -142,6 +142,7 @@ export interface KnownKey {
   tenant_id: string
   key: string
   body_hash: Buffer
+  /** Another door keeps other answers, for bodies that the gate never sees: theirs have another hash. */
   response: SendResponse
 }
 
@@ -160,7 +161,9 @@ export interface NewKey {
   tenantId: string
   key: string
   bodyHash: Buffer
-  response: SendResponse
+  /** The message, or the draft that sends it later. */
+  madeId: string
+  response: object
 }
 
 /**
@@ -170,10 +173,10 @@ export interface NewKey {
 export const insertIdempotencyKeys = async (tx: Tx, keys: readonly NewKey[], since: Date): Promise<number> =>
   tx.run(prepared`
     insert into idempotency_keys as i (tenant_id, key, body_hash, message_id, response, created_at)
-    select tenant_id, key, body_hash, (response::jsonb ->> 'message_id')::uuid, response::jsonb, ${tx.now}
+    select tenant_id, key, body_hash, made_id, response::jsonb, ${tx.now}
     from unnest(${keys.map(key => key.tenantId)}::uuid[], ${keys.map(key => key.key)}::text[],
-      ${keys.map(key => key.bodyHash)}::bytea[], ${keys.map(key => JSON.stringify(key.response))}::text[])
-      as k (tenant_id, key, body_hash, response)
+      ${keys.map(key => key.bodyHash)}::bytea[], ${keys.map(key => key.madeId)}::uuid[],
+      ${keys.map(key => JSON.stringify(key.response))}::text[]) as k (tenant_id, key, body_hash, made_id, response)
     order by tenant_id, key
     on conflict (tenant_id, key) do update
     set body_hash = excluded.body_hash, message_id = excluded.message_id, response = excluded.response,

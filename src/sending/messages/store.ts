@@ -7,7 +7,7 @@ import { locks } from '../../platform/db/locks.ts'
 import { prepared } from '../../platform/db/sql.ts'
 import { enqueue } from '../queue/enqueue.ts'
 import type { Decision, Known } from './decide.ts'
-import { IDEMPOTENCY_MS } from './limits.ts'
+import { oldestKey } from './idempotency.ts'
 import * as queries from './queries.ts'
 
 /**
@@ -85,7 +85,7 @@ async function storeRecipients(tx: Tx, accepted: readonly Accepted[]): Promise<v
 async function takeKeys(tx: Tx, decisions: readonly (Accepted | Kept)[]): Promise<void> {
   const keys = decisions.flatMap(({ newKey }) => newKey ?? [])
   if (keys.length === 0) return
-  const taken = await queries.insertIdempotencyKeys(tx, keys, oldestKey(tx))
+  const taken = await queries.insertIdempotencyKeys(tx, keys, oldestKey(tx.now))
   if (taken < keys.length) throw collision('an idempotency key was taken meanwhile')
 }
 
@@ -99,6 +99,3 @@ function count(tx: Tx, known: Known): void {
   if (free.length > 0) queries.addToCounters(tx, free)
   queries.addUsage(tx, usage)
 }
-
-/** Keys taken before this are forgotten. */
-export const oldestKey = (tx: Tx): Date => new Date(tx.now.getTime() - IDEMPOTENCY_MS)

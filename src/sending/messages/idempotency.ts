@@ -1,0 +1,57 @@
+// Idempotency keys: what a repetition must be the same in, and how another door than the gate answers each key once.
+import { createHash } from 'node:crypto'
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { collision } from '../../platform/db/errors.ts'
+import { refuse } from '../../platform/refusal.ts'
+import { sameBytes } from '../../platform/secrets.ts'
+import { IDEMPOTENCY_MS } from './limits.ts'
+import { insertIdempotencyKeys, listIdempotencyKeys } from './queries.ts'
+
+export interface KeyedRequest {
+  tenantId: string
+  key: string
+  bodyHash: Buffer
+}
+
+/** What the key was answered with first; null where it is free, or was taken more than a day ago. */
+export async function findFirstAnswer(
+  db: Db,
+  { tenantId, key, bodyHash }: KeyedRequest,
+  now: Date,
+): Promise<object | null> {
+  const [earlier] = await listIdempotencyKeys(db, [{ tenantId, key }], oldestKey(now))
+  if (!earlier) return null
+  if (!sameBytes(earlier.body_hash, bodyHash)) throw usedOtherwise()
+  return earlier.response
+}
+
+/** Kept with what was made, by the same transaction. Its caller has looked in that transaction whether the key is free. */
+export async function keepFirstAnswer(
+  tx: Tx,
+  request: KeyedRequest,
+  { madeId, response }: { madeId: string; response: object },
+): Promise<void> {
+  const taken = await insertIdempotencyKeys(tx, [{ ...request, madeId, response }], oldestKey(tx.now))
+  if (taken === 0) throw collision('the idempotency key was taken meanwhile')
+}
+
+export const usedOtherwise = () => refuse('idempotency_conflict', 'This idempotency key was used with another body.')
+
+/** Keys taken before this are forgotten. */
+export const oldestKey = (now: Date): Date => new Date(now.getTime() - IDEMPOTENCY_MS)
+
+/** The key itself is not part of what must be the same. Field order is the caller's affair. */
+export function* bodyHash({ idempotency_key: _, ...body }: Readonly<Record<string, unknown>>): Generator<void, Buffer> {
+  const hash = createHash('sha256')
+  for (const name of Object.keys(body).toSorted()) {
+    hash.update(`${name}\n${JSON.stringify(body[name], inOrder)}\n`)
+    yield
+  }
+  return hash.digest()
+}
+
+/** As a replacer of JSON.stringify: fields of objects by their names. */
+const inOrder = (_: string, value: unknown): unknown =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : value
