@@ -19,3 +19,12 @@ export async function longestTurn(work: () => Promise<unknown>): Promise<number>
   }
   return longestMs
 }
+
+/** A stopwatch that counts the CPU time of this thread, in milliseconds: what others do on the machine does not count. */
+export function cpuStopwatch(): () => number {
+  const began = process.threadCpuUsage()
+  return () => {
+    const { user, system } = process.threadCpuUsage(began)
+    return (user + system) / 1_000
+  }
+}

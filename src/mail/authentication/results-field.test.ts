@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Authentication } from './authenticate.ts'
 import { authenticationResults, forgedResults } from './results-field.ts'
+import { cpuStopwatch } from '../../../test/support/main-thread.ts'
 
 const AUTH: Authentication = {
   spf: { result: 'pass', domain: 'acme.example', aligned: true },
@@ -65,7 +66,7 @@ test('fields with our name are found in every spelling, with their bytes and no 
 
 test('a header of a megabyte of comments is read in one pass', () => {
   const header = Buffer.from(`Authentication-Results: ${'('.repeat(1_000_000)}\r\n`)
-  const started = performance.now()
+  const cpuMs = cpuStopwatch()
   assert.equal(forgedResults(header, 'mx.sluice.example').length, 1)
-  assert(performance.now() - started < 1_000)
+  assert(cpuMs() < 1_000)
 })

@@ -6,6 +6,7 @@ import PostalMime from 'postal-mime'
 import { hasLongLine } from './body-encoding.ts'
 import { readHeader, valueOf } from './headers.ts'
 import { withoutLongLines } from './long-lines.ts'
+import { cpuStopwatch } from '../../../test/support/main-thread.ts'
 
 const crlf = (...lines: string[]): string => lines.join('\r\n')
 const short = (text: string): Buffer | null => withoutLongLines(Buffer.from(text, 'latin1'))
@@ -170,7 +171,7 @@ test('whatever the message, what comes back has no long line, and coming back ag
 })
 
 test('a deep or many-parted message is decided in a moment', () => {
-  const began = performance.now()
+  const cpuMs = cpuStopwatch()
   const nested = Array.from({ length: 500 }, (_, n) =>
     crlf(`Content-Type: multipart/mixed; boundary=b${n}`, '', `--b${n}`, ''),
   )
@@ -180,5 +181,5 @@ test('a deep or many-parted message is decided in a moment', () => {
     null,
   )
   shortened(crlf(HEAD, 'Content-Type: application/x', '', 'x'.repeat(20_000_000), ''))
-  assert.ok(performance.now() - began < 3_000)
+  assert.ok(cpuMs() < 3_000)
 })

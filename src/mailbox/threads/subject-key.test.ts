@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { subjectKey } from './subject-key.ts'
+import { cpuStopwatch } from '../../../test/support/main-thread.ts'
 
 test('answers and forwarded mail share the key of the first mail, in whatever language a client marks them', () => {
   for (const subject of [
@@ -31,8 +32,8 @@ test('nothing but marks leaves nothing', () => {
 })
 
 test('a subject of many thousand marks takes no time', () => {
-  const began = performance.now()
+  const cpuMs = cpuStopwatch()
   subjectKey('Re: '.repeat(100_000))
   subjectKey(' '.repeat(500_000))
-  assert.ok(performance.now() - began < 100)
+  assert.ok(cpuMs() < 100)
 })

@@ -9,6 +9,7 @@ import { mailboxesIn } from './addressed.ts'
 import { FROM, prepare, refusalOf } from './prepare-mail.fixture.ts'
 import { SmtpRefusal } from './reply.ts'
 import { message } from './submission.fixture.ts'
+import { cpuStopwatch } from '../../../test/support/main-thread.ts'
 
 test('Received comes first; Date and Message-ID are added where they are missing', () => {
   const { submission, text } = prepare(message(FROM, '', 'Hello'))
@@ -184,12 +185,12 @@ test('who is named in To or Cc is that, all others are blind copies, each once',
 })
 
 test('an address list of any shape is read in a moment', () => {
-  const begun = performance.now()
+  const cpuMs = cpuStopwatch()
   for (const text of ['"\\"'.repeat(200_000), '('.repeat(400_000), '<'.repeat(400_000), 'a,'.repeat(200_000)]) {
     const { mailboxes, isWhole } = mailboxesIn(text)
     assert.deepEqual({ mailboxes, isWhole }, { mailboxes: [], isWhole: false })
   }
-  assert.ok(performance.now() - begun < 2_000)
+  assert.ok(cpuMs() < 2_000)
   assert.deepEqual(mailboxesIn('a@b.example, "open').isWhole, false)
 })
 

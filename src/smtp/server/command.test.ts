@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseCommand, parseMail, parseRcpt } from './command.ts'
 import { beginLogin, type LoginStep } from './login.ts'
+import { cpuStopwatch } from '../../../test/support/main-thread.ts'
 
 const ascii = { smtputf8: false }
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
@@ -67,13 +68,13 @@ test('RCPT takes one path and no parameters', () => {
 
 test('no line takes long to read, whatever it holds', () => {
   const hostile = ['"'.repeat(2000), '\\"'.repeat(1000), '<'.repeat(2000), ' A='.repeat(600), `"${'\\'.repeat(1999)}`]
-  const begun = performance.now()
+  const cpuMs = cpuStopwatch()
   for (const text of hostile) {
     parseMail(`FROM:<${text}`)
     parseMail(`FROM:<${text}>${text}`)
     parseRcpt(`TO:<${text}> ${text}`, ascii)
   }
-  assert.ok(performance.now() - begun < 250)
+  assert.ok(cpuMs() < 250)
 })
 
 test('PLAIN comes with the command or after it', () => {
