@@ -154,6 +154,42 @@ test('a deletion that is cut short has told the audit log what it moved, and the
   await assertMailboxCounts(db)
 })
 
+test('each account has its share of a round of removals, and a folder that cannot be removed stops no other', async () => {
+  const { db, wakeups } = account.box.app.world
+  const [many, few] = [await anInbox(account), await anInbox(await anAccount({ box: account.box }))]
+  const discard = (inboxId: string, count: number) => sql`
+    insert into folders (id, inbox_id, name, name_key, is_system, created_at, discarded_at)
+    select gen_random_uuid(), ${inboxId}, 'Bulk ' || n, 'bulk ' || n, false, now(), now() - n * interval '1 minute'
+    from generate_series(1, ${count}::int) n`
+  const run = (statement: Sql): Promise<unknown> => db.transact(system('test'), tx => tx.run(statement))
+  await run(sql`create function no_removal() returns trigger language plpgsql as
+    $$ begin if old.name = 'Bulk 60' then raise exception 'not now'; end if; return old; end $$`)
+  await run(sql`create trigger no_removal before delete on folders for each row execute function no_removal()`)
+  const left = async (): Promise<string[]> =>
+    (
+      await db.many<{ name: string }>(sql`select name from folders where discarded_at is not null
+        and inbox_id in (${many}, ${few})`)
+    ).map(({ name }) => name)
+  const removal = account.box.app.loops.find(({ name }) => name === 'folder-removal')!
+  const round = () => removal.kind === 'due' && removal.run(account.box.app.world, new AbortController().signal)
+
+  await run(discard(many, 60))
+  await run(discard(few, 1))
+  await round()
+  assert.equal((await left()).includes('Bulk 1'), true, 'the youngest of the one with many waits')
+  assert.equal(
+    (await db.many(sql`select 1 from folders where inbox_id = ${few} and discarded_at is not null`)).length,
+    0,
+  )
+  wakeups.hint('removals')
+  await eventually('all others are removed', async () => (await left()).join() === 'Bulk 60')
+  await run(sql`drop trigger no_removal on folders`)
+  await eventually('and then that one', async () => {
+    await round()
+    return (await left()).length === 0
+  })
+})
+
 test('emptying deletes all that is in trash or spam: at once for every reader, behind it for good', async () => {
   const { db } = account.box.app.world
   const stay = await aFiledMessage(account.box, inbox, { folder: 'inbox' })
