@@ -1,5 +1,5 @@
 // Billing: how fast a month of an account with many tenants is previewed, how fast the operator reads all accounts, and
-// whether an export holds its memory whatever its length.
+// whether the memory of an export stays the same whatever its length.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'

@@ -1,5 +1,5 @@
 // What observing costs acceptance: roll-ups, fan-out to one webhook, alerts and the guardian at work, against the same server
-// with all of them held back by their own locks.
+// with all of them stopped by their own locks.
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { locks } from '../src/platform/db/locks.ts'

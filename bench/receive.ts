@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { aDnsServer } from '../src/platform/net/dns.fixture.ts'
 import { generateDkimKey, dkimRecord, signDkim } from '../src/mail/dkim/sign.ts'
 import { hasPostfix, startMaildirPostfix, type Postfix } from '../test/support/programs/postfix.ts'
+import { benchLargeMail } from './large-mail.ts'
 import { apiFetch } from './support/post-load.ts'
 import { count, heading, median, percentile, report } from './support/report.ts'
 import { freePort } from '../test/support/programs/ports.ts'
@@ -49,10 +50,13 @@ export async function benchReceive(): Promise<void> {
     if (n > 0) rounds.push({ theirs, ours })
   }
   await postfix.stop()
-  const times = await loneMails(server, { port, bearer, inboxId: inboxIds[0]!, to: `u0@${domain}` })
+  const to = `u0@${domain}`
+  const times = await loneMails(server, { port, bearer, inboxId: inboxIds[0]!, to })
+  print(rounds, times, megabytes)
+  const send = (content: string): Promise<void> => sendOne(port, to, content)
+  await benchLargeMail({ server, bearer, to, send, filed: () => filed(server) })
   await server.stop()
   await dns.close()
-  print(rounds, times, megabytes)
 }
 
 interface Rates {

@@ -124,7 +124,7 @@ async function storm(
   const from = Math.max(...clients.map(({ lastId }) => lastId))
   for (const each of clients) each.close()
   for (const inboxId of site.inboxIds) await append(client, site, inboxId, 3)
-  await until('all places are free', async () => {
+  await until('all slots are free', async () => {
     const { rows } = await client.query('select count(*)::int as count from stream_places')
     return rows[0].count === 0
   })

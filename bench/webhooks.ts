@@ -13,18 +13,18 @@ import { residentMegabytes, startServer, type BenchServer } from './support/serv
 const EVENTS = 20_000
 const CALM_PER_SECOND = 200
 const CALM_SECONDS = 10
-const CROWD = 1_000
+const MANY = 1_000
 const HANGING = 5
-const CROWD_EVENTS = 8
+const MANY_EVENTS = 8
 
 export async function benchWebhooks(): Promise<void> {
-  heading(`Webhooks: ${count(EVENTS)} events to one receiver; then ${CALM_PER_SECOND} a second; then ${CROWD} webhooks`)
+  heading(`Webhooks: ${count(EVENTS)} events to one receiver; then ${CALM_PER_SECOND} a second; then ${MANY} webhooks`)
   const sink = await startHookSink()
   const server = await startServer({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' })
   const client = await databaseClient(server)
   await throughput(server, client, sink)
   await calm(server, client, sink)
-  await crowd(server, client, sink)
+  await manyWebhooks(server, client, sink)
   await client.end()
   await server.stop()
   await sink.stop()
@@ -69,27 +69,27 @@ async function calm(server: BenchServer, client: pg.Client, sink: HookSink): Pro
   await sink.reset()
 }
 
-/** The same crowd without and with a few that hang: the others must not notice. */
-async function crowd(server: BenchServer, client: pg.Client, sink: HookSink): Promise<void> {
+/** The same webhooks without and with a few that hang: the others must not notice. */
+async function manyWebhooks(server: BenchServer, client: pg.Client, sink: HookSink): Promise<void> {
   const account = await anAccount(server)
-  await client.query('update accounts set webhooks_max = $1 where id = $2', [CROWD, account.id])
-  for (let n = 0; n < CROWD - HANGING; n++) await aWebhook(server, account, `${sink.url}/${n}`)
-  await crowdRound(client, account, sink)
-  const without = await crowdRound(client, account, sink)
+  await client.query('update accounts set webhooks_max = $1 where id = $2', [MANY, account.id])
+  for (let n = 0; n < MANY - HANGING; n++) await aWebhook(server, account, `${sink.url}/${n}`)
+  await roundOfMany(client, account, sink)
+  const without = await roundOfMany(client, account, sink)
   for (let n = 0; n < HANGING; n++) await aWebhook(server, account, `${sink.url}/hang/${n}`)
-  const beside = await crowdRound(client, account, sink)
+  const beside = await roundOfMany(client, account, sink)
   const [before, after] = [percentile(without, 0.95), percentile(beside, 0.95)]
-  report({ name: `latency of ${CROWD - HANGING} webhooks, p95`, value: `${before} ms` })
+  report({ name: `latency of ${MANY - HANGING} webhooks, p95`, value: `${before} ms` })
   report({ name: `the same beside ${HANGING} that hang, p95`, value: `${after} ms` })
   const ratio = after / before
   report({ name: 'hanging endpoints, ratio', value: ratio.toFixed(2), target: '<= 1.5', isMet: ratio <= 1.5 })
 }
 
-async function crowdRound(client: pg.Client, account: Account, sink: HookSink): Promise<number[]> {
+async function roundOfMany(client: pg.Client, account: Account, sink: HookSink): Promise<number[]> {
   await sink.reset()
-  for (let n = 1; n <= CROWD_EVENTS; n++) {
+  for (let n = 1; n <= MANY_EVENTS; n++) {
     await append(client, account.id, 1)
-    await arrived(sink, n * (CROWD - HANGING))
+    await arrived(sink, n * (MANY - HANGING))
   }
   return sink.latencies()
 }

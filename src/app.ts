@@ -7,7 +7,7 @@ import { feature as plans } from './billing/plans/feature.ts'
 import { feature as feedback } from './control/feedback/feature.ts'
 import { activePauses } from './control/suspensions/active.ts'
 import { feature as suspensions } from './control/suspensions/feature.ts'
-import { Gatekeeper } from './identity/access/authenticate.ts'
+import { Authenticator } from './identity/access/authenticate.ts'
 import { feature as accounts } from './identity/accounts/feature.ts'
 import { feature as apiKeys } from './identity/api-keys/feature.ts'
 import { feature as domains } from './identity/domains/feature.ts'
@@ -154,7 +154,7 @@ export interface App {
 export async function buildApp(options: AppOptions): Promise<App> {
   const { config, databaseUrl, adminToken } = options
   const world = buildWorld(options)
-  const gatekeeper = new Gatekeeper(world, adminToken)
+  const authenticator = new Authenticator(world, adminToken)
   const supervisor = new Supervisor(world)
   const clockKeeper = new ClockKeeper(world.db, world.clock)
   const state = { isStopping: false }
@@ -171,7 +171,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const contracts = routes.map(route => route.contract)
   document = Buffer.from(JSON.stringify(describeApi(contracts)))
   const largeAnswers = new LargeAnswers()
-  const identify: Parameters<typeof createHttpServer>[1]['identify'] = credentials => gatekeeper.identify(credentials)
+  const identify: Parameters<typeof createHttpServer>[1]['identify'] = credentials =>
+    authenticator.identify(credentials)
   const http = createHttpServer(world, { routes, largeAnswers, identify })
   await mountReference(http, largeAnswers)
 
@@ -199,7 +200,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       const drained = Promise.all(features.map(async feature => feature.drain?.()))
       const requestsEnd = drained.then(() => world.http.close())
       await Promise.all([requestsEnd, ...features.map(async feature => feature.close?.(requestsEnd))])
-      await gatekeeper.flush()
+      await authenticator.flush()
       clockKeeper.stop()
       await world.threads.close()
       await world.wakeups.close()

@@ -38,7 +38,7 @@ export function operatorAccounts(world: World): OperatorAccounts {
   }
 }
 
-/** Callers that ask for the same meanwhile share the answer: each would hold a connection while it waits for the lock. */
+/** Callers that ask for the same meanwhile share the answer: each would keep a connection while it waits for the lock. */
 function onceAtATime<Key, T>(make: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
   const making = new Map<Key, Promise<T>>()
   return key => {

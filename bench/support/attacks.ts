@@ -76,7 +76,7 @@ function posting(make: (target: Target) => string | Buffer): Act {
   return target => post(target, (body ??= make(target)))
 }
 
-/** One after the other, over all lanes. */
+/** One after the other, over all that attack at once. */
 function taking(...acts: readonly Act[]): Act {
   let next = 0
   return target => acts[next++ % acts.length]!(target)
@@ -172,31 +172,31 @@ async function guessSecret({ url, foreignPrefix }: Target): Promise<void> {
 interface Plan {
   act: Act
   /** How many at once. */
-  lanes: number
+  atOnce: number
 }
 
 /** By name, in the order in which they are told. */
 export const ATTACKS: Record<string, Plan> = {
-  'nobody attacks': { lanes: 0, act: async () => {} },
-  '56 connections that send mail': { lanes: 56, act: posting(target => message(target, {})) },
+  'nobody attacks': { atOnce: 0, act: async () => {} },
+  '56 connections that send mail': { atOnce: 56, act: posting(target => message(target, {})) },
   '100,000 Bcc recipients, 4 at once': {
-    lanes: 4,
+    atOnce: 4,
     act: posting(target => message(target, { bcc: recipients(100_000) })),
   },
   '300,000 recipients, 4 at once': {
-    lanes: 4,
+    atOnce: 4,
     act: posting(target => message(target, { to: recipients(150_000), cc: recipients(150_000) })),
   },
   '1,000 recipients, 200 at once': {
-    lanes: 200,
+    atOnce: 200,
     act: posting(target => message(target, { to: recipients(1_000) })),
   },
   '10,000 recipients, 8 at once': {
-    lanes: 8,
+    atOnce: 8,
     act: posting(target => message(target, { to: recipients(10_000) })),
   },
   '10,000 recipients and small mail of a tenant with a quota, 24 at once': {
-    lanes: 24,
+    atOnce: 24,
     act: taking(
       posting(target => message(target, { ...target.limited, to: recipients(10_000) })),
       // Most of them small: each meets the counters that the large ones keep locked.
@@ -204,11 +204,11 @@ export const ATTACKS: Record<string, Plan> = {
     ),
   },
   '10,000 recipients where 1,000 are allowed, 8 at once': {
-    lanes: 8,
+    atOnce: 8,
     act: posting(target => message(target, { ...target.small, to: recipients(10_000) })),
   },
   '1,000 content ids and 10 MiB of HTML, 4 at once': {
-    lanes: 4,
+    atOnce: 4,
     act: posting(target =>
       message(target, {
         html: 'c'.repeat(10 * MEGABYTE - 1),
@@ -221,29 +221,29 @@ export const ATTACKS: Record<string, Plan> = {
     ),
   },
   '40 MB of empty objects, 4 at once': {
-    lanes: 4,
+    atOnce: 4,
     act: posting(() => Buffer.from(`{"x":[${'{},'.repeat(13 * MEGABYTE)}{}]}`)),
   },
   'attachments of 25 MB, 8 at once': {
-    lanes: 8,
+    atOnce: 8,
     act: posting(target =>
       message(target, { attachments: [{ content: Buffer.alloc(25 * MEGABYTE, 7).toString('base64') }] }),
     ),
   },
   'bodies announced and not sent, 100 at once': {
-    lanes: 100,
+    atOnce: 100,
     act: target => holdBody(target, `Content-Length: ${40 * MEGABYTE}`, Buffer.from('{"text":"')),
   },
   'bodies of 20 MB that never end, 12 at once': {
-    lanes: 12,
+    atOnce: 12,
     act: target => holdBody(target, `Content-Length: ${40 * MEGABYTE}`, Buffer.alloc(20 * MEGABYTE, 'x')),
   },
   'SMTP: 34 MB of doubled dots, 3 at once': {
-    lanes: 3,
+    atOnce: 3,
     act: submitting(({ from }) => Buffer.from(header(from, 'text/plain') + '..\r\n'.repeat(8_900_000))),
   },
   'SMTP: 9,900 parts without blank lines, 3 at once': {
-    lanes: 3,
+    atOnce: 3,
     act: submitting(({ from }) =>
       Buffer.from(
         header(from, 'multipart/mixed; boundary=b') +
@@ -254,20 +254,20 @@ export const ATTACKS: Record<string, Plan> = {
       ),
     ),
   },
-  'SMTP: connections that say nothing, 90 at once': { lanes: 1, act: connectOnly },
-  'bounces of 100 reports to 100 recipients, 4 at once': { lanes: 4, act: bounceMuch },
-  'lists of 500, 100 at once': { lanes: 100, act: listMuch },
-  'wrong secrets under a known prefix, 32 at once': { lanes: 32, act: guessSecret },
+  'SMTP: connections that say nothing, 90 at once': { atOnce: 1, act: connectOnly },
+  'bounces of 100 reports to 100 recipients, 4 at once': { atOnce: 4, act: bounceMuch },
+  'lists of 500, 100 at once': { atOnce: 100, act: listMuch },
+  'wrong secrets under a known prefix, 32 at once': { atOnce: 32, act: guessSecret },
 }
 
 if (!isMainThread && parentPort) {
   const { name, target } = workerData as { name: string; target: Target }
   let isStopped = false
   parentPort.once('message', () => (isStopped = true))
-  const { act, lanes } = ATTACKS[name]!
+  const { act, atOnce } = ATTACKS[name]!
   let made = 0
   await Promise.all(
-    Array.from({ length: lanes }, async () => {
+    Array.from({ length: atOnce }, async () => {
       while (!isStopped) {
         // The server may refuse, throttle or hang up: that is its right.
         await act(target).catch(() => delay(20))

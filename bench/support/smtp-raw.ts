@@ -75,7 +75,7 @@ export async function startNotingSink(): Promise<NotingSink> {
       for (;;) {
         const end = text.indexOf(isData ? '\r\n.\r\n' : '\r\n')
         if (end === -1) {
-          // Of a body only what could begin its end is kept: searching all of it with each chunk held this thread for
+          // Of a body only what could begin its end is kept: searching all of it with each chunk blocked this thread for
           // seconds, and the victim is measured on it.
           if (isData) text = text.slice(-4)
           return

@@ -112,14 +112,14 @@ test('of many callers a batch takes half, so that the others are prepared meanwh
   assert.ok(sizes.every(size => size <= 50))
 })
 
-test('a batcher is crowded while batches hold many, and no longer', async () => {
+test('a batcher is busy while batches have many items, and no longer', async () => {
   const batcher = new Batcher<number, number>({ itemsMax: 200, slots: 1, run: async batch => batch })
   await batcher.submit(1)
-  assert.equal(batcher.isCrowded, false)
+  assert.equal(batcher.isBusy, false)
   await Promise.all(Array.from({ length: 20 }, (_, n) => batcher.submit(n)))
-  assert.equal(batcher.isCrowded, true)
+  assert.equal(batcher.isBusy, true)
   await delay(150)
-  assert.equal(batcher.isCrowded, false)
+  assert.equal(batcher.isBusy, false)
 })
 
 test('a failing batch fails its own callers and not those of the next', async () => {
@@ -137,7 +137,7 @@ test('a failing batch fails its own callers and not those of the next', async ()
   assert.equal(await batcher.submit(2), 2)
 })
 
-test('a costly question is asked once by those who ask together, rests after its answer, and not after a failure', async () => {
+test('a costly question is asked once by callers that ask together, waits after its answer, and not after a failure', async () => {
   let asked = 0
   const question = seldom(async () => {
     asked += 1

@@ -1,5 +1,5 @@
 // Gathers concurrent callers into one piece of work (group commit, group look-up). There is no timer: a batch starts as
-// soon as a slot is free, so at low load it holds one item and costs no waiting, and under load it grows by itself.
+// soon as a slot is free, so at low load it has one item and costs no waiting, and under load it grows by itself.
 import { RoundRobin } from './fairness/round-robin.ts'
 import { runForNobody } from './owner.ts'
 
@@ -12,11 +12,14 @@ interface BatcherOptions<Item, Result> {
   /** Bounds a batch by more than its number of items, such as bytes. One item alone may be heavier. */
   weightMax?: number
   weightOf?: (item: Item) => number
-  /** Whose share of a batch an item takes, broadest first, such as account and tenant. Without it: first come, first served. */
+  /**
+   * Whose share of a batch an item takes, broadest first, such as account and tenant. Without it: first come, first
+   * served.
+   */
   sharedBy?: (item: Item) => readonly string[]
   /**
    * Of many callers a batch takes no more than half. All in one would be answered together, come back together, and wait
-   * together again: the database rests while they are prepared, and we rest while it works.
+   * together again: the database is idle while they are prepared, and we are while it works.
    */
   takesHalf?: boolean
 }
@@ -31,16 +34,17 @@ interface Waiting<Item, Result> {
 const HALF_MIN = 32
 /** How much of the largest number of callers is still believed in at the next batch. */
 const MEMORY = 0.9
-const CROWD = 8
-/** Between two crowded batches there is a gap; it does not mean that the crowd has gone. */
-const CROWDED_MS = 100
+/** A batch of so many says that callers come faster than one by one. */
+const BUSY_ITEMS = 8
+/** Between two such batches there is a gap; it does not mean that the callers have gone. */
+const BUSY_MS = 100
 
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>
   readonly #waiting = new RoundRobin<Waiting<Item, Result>>()
   #running = 0
   #scheduled = false
-  #crowdedUntil = 0
+  #busyUntil = 0
   #callers = 0
   #callersLately = 0
 
@@ -56,9 +60,9 @@ export class Batcher<Item, Result> {
     })
   }
 
-  /** Whether callers come faster than one by one: a batch of the last moment held many of them. */
-  get isCrowded(): boolean {
-    return performance.now() < this.#crowdedUntil
+  /** Whether callers come faster than one by one: a batch of the last moment had many of them. */
+  get isBusy(): boolean {
+    return performance.now() < this.#busyUntil
   }
 
   /** After the sockets that are readable now have been read, so that requests arriving together share a batch. */
@@ -78,7 +82,7 @@ export class Batcher<Item, Result> {
     const batch = this.#take()
     if (batch.length === 0) return
     this.#running += 1
-    if (batch.length >= CROWD) this.#crowdedUntil = performance.now() + CROWDED_MS
+    if (batch.length >= BUSY_ITEMS) this.#busyUntil = performance.now() + BUSY_MS
     this.#options
       .run(batch.map(waiting => waiting.item))
       .then(

@@ -1,5 +1,5 @@
 // The one source of time: the machine's clock, set right by the database's, so that processes on several machines agree on
-// leases, windows and schedules. Tests hold a clock they can move, so nothing ever sleeps.
+// leases, windows and schedules. Tests have a clock they can move, so nothing ever sleeps.
 
 export interface Clock {
   /** The time the service believes in; every row, window and schedule uses it. */

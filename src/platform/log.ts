@@ -30,7 +30,7 @@ function standardOutput(): DestinationStream {
   return stream
 }
 
-/** Two levels deep, which is as deep as anything we log; walking whole objects cost a tenth of a request. */
+/** Two levels deep, which is as deep as anything we log; searching whole objects cost a tenth of a request. */
 function hideSecrets(fields: Record<string, unknown>): Record<string, unknown> {
   for (const name in fields) {
     if (SECRET_FIELDS.has(name)) fields[name] = '[hidden]'

@@ -1,6 +1,6 @@
-// Long work on the main thread, in slices: a generator yields where others may have their turn. One slice runs per turn of
-// the event loop, whatever number of callers have one ready, and accounts take turns; so nobody waits for more than a
-// slice or two of others.
+// Long work on the main thread, in slices: a generator yields where others may go on. One slice runs per turn of
+// the event loop, whatever number of callers have one ready, and accounts are served round robin; so nobody waits for more
+// than a slice or two of others.
 import { RoundRobin } from './fairness/round-robin.ts'
 
 interface Waiting {
@@ -11,7 +11,7 @@ export class Slices {
   readonly #waiting = new RoundRobin<Waiting>()
   #isScheduled = false
 
-  /** Runs the generator to its end, a slice at a time. `path` says whose turn it is, broadest first. */
+  /** Runs the generator to its end, a slice at a time. `path` says for whom it runs, broadest first. */
   run<T>(work: Generator<void, T>, path: readonly string[]): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const slice = {

@@ -77,17 +77,17 @@ test('a file that is missing, is no certificate or does not match gives one line
   const other = await aFolder()
   const { cert, key } = await loadTlsIdentity(config(folder), steerableClock())
   const foreign = await loadTlsIdentity(config(other), steerableClock())
-  const place = async (name: string, text: string) => {
+  const store = async (name: string, text: string) => {
     await writeFile(join(folder, name), text)
     return join(folder, name)
   }
-  const good = { TLS_CERT: await place('cert.pem', cert), TLS_KEY: await place('key.pem', key) }
+  const good = { TLS_CERT: await store('cert.pem', cert), TLS_KEY: await store('key.pem', key) }
   const cases: [object, RegExp][] = [
     [{ ...good, TLS_CERT: join(folder, 'none.pem') }, /^TLS_CERT \(.*none\.pem\) cannot be read: ENOENT$/],
     [{ ...good, TLS_KEY: join(folder, 'none.pem') }, /^TLS_KEY \(.*none\.pem\) cannot be read: ENOENT$/],
-    [{ ...good, TLS_CERT: good.TLS_KEY }, /^TLS_CERT \(.*key\.pem\) does not hold a PEM certificate$/],
-    [{ ...good, TLS_KEY: good.TLS_CERT }, /^TLS_KEY \(.*cert\.pem\) does not hold a PEM private key/],
-    [{ ...good, TLS_KEY: await place('foreign.pem', foreign.key) }, /^TLS_KEY \(.*\) is not the key of the first/],
+    [{ ...good, TLS_CERT: good.TLS_KEY }, /^TLS_CERT \(.*key\.pem\) does not contain a PEM certificate$/],
+    [{ ...good, TLS_KEY: good.TLS_CERT }, /^TLS_KEY \(.*cert\.pem\) does not contain a PEM private key/],
+    [{ ...good, TLS_KEY: await store('foreign.pem', foreign.key) }, /^TLS_KEY \(.*\) is not the key of the first/],
   ]
   for (const [files, message] of cases) {
     await assert.rejects(loadTlsIdentity(config(folder, files), steerableClock()), { message })

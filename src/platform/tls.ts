@@ -53,7 +53,7 @@ function parsed<T extends X509Certificate | KeyObject>(variable: string, file: s
   try {
     return read()
   } catch (cause) {
-    throw new Error(`${variable} (${file}) does not hold ${what}`, { cause })
+    throw new Error(`${variable} (${file}) does not contain ${what}`, { cause })
   }
 }
 
@@ -67,7 +67,7 @@ async function keptIdentity(folder: string, host: string, clock: Clock): Promise
   if (known) await rename(draft, file)
   else await linkFirst(draft, file)
   const made = await readKept(file)
-  if (!made) throw new Error(`${file} holds no key and certificate; remove it, or set TLS_CERT and TLS_KEY`)
+  if (!made) throw new Error(`${file} contains no key and certificate; remove it, or set TLS_CERT and TLS_KEY`)
   return made
 }
 

@@ -100,8 +100,8 @@ async function checkHolds(one: Count, expect: Expect): Promise<void> {
     0,
   )
   const affected = await one('select coalesce(sum(affected_deliveries), 0) as count from suspensions')
-  const letGo = await one(`select count(*) from events where type in ('released', 'cancelled')`)
-  expect('affected_deliveries of all resumes against events of letting go', affected, letGo)
+  const ended = await one(`select count(*) from events where type in ('released', 'cancelled')`)
+  expect('affected_deliveries of all resumes against events of release and cancellation', affected, ended)
 }
 
 /** The roll-ups say what the journal says. */

@@ -75,7 +75,7 @@ const makers: Record<string, (account: TestAccount) => Promise<string>> = {
   },
 }
 
-/** Whoever asks, it is the operator's. */
+/** For every caller it is the operator's. */
 async function aMailToPostmaster({ box }: TestAccount): Promise<string> {
   const { world } = box.app
   const parts = { gate: new Gate(world), arrivals: new Arrivals(world), operator: operatorAccounts(world) }

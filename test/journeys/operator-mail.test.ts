@@ -93,7 +93,7 @@ test('tries that fail leave one account behind, which the one that succeeds uses
   assert.deepEqual(await accounts(), left)
 })
 
-test('an address that bounced before is not written to again, and whoever asks hears of it', async () => {
+test('an address that bounced before is not written to again, and the caller hears of it', async () => {
   const { world } = (await aBox({ environment: { ROLES: 'api' } })).app
   const send = operatorMail(world, new Gate(world))
   const mail = { to: 'gone@ops.example', subject: 's', text: 't', metadata: {}, isSandbox: false }

@@ -1,4 +1,4 @@
-// After a pause call has answered no SMTP transaction that it matches begins, whoever is at work, and
+// After a pause call has answered no SMTP transaction that it matches begins, whichever worker is at work, and
 // nothing is lost or doubled by pausing and resuming in the middle of a send.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'

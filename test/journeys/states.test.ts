@@ -34,7 +34,7 @@ const FOLLOWS: Record<string, string[]> = {
 
 const KINDS = ['fine', 'bounce', 'soft', 'block', 'defer', 'complain']
 
-test('every delivery walks through legal states and ends in one', async t => {
+test('every delivery goes through legal states and ends in one', async t => {
   t.diagnostic(`seed ${SEED}`)
   const box = await aBox()
   const account = await anAccount({ box, sandbox: true, tenants: 2 })
@@ -97,20 +97,20 @@ test('every delivery walks through legal states and ends in one', async t => {
   const { db } = box.app.world
   const events = await db.many<{ message_id: string; recipient: string; type: string }>(sql`
     select message_id, recipient, type from events where message_id is not null order by id`)
-  const walks = Map.groupBy(events, event => `${event.message_id} ${event.recipient}`)
+  const histories = Map.groupBy(events, event => `${event.message_id} ${event.recipient}`)
   const deliveries = await db.many<{ message_id: string; recipient: string; status: string }>(sql`
     select message_id, recipient, status from deliveries`)
   assert.ok(deliveries.length > 60, String(deliveries.length))
   const seen = new Set<string>()
   for (const { message_id, recipient, status } of deliveries) {
-    const walk = (walks.get(`${message_id} ${recipient}`) ?? []).map(event => event.type)
+    const history = (histories.get(`${message_id} ${recipient}`) ?? []).map(event => event.type)
     let state = ''
-    for (const next of walk) {
-      assert.ok(FOLLOWS[state]?.includes(next), `${next} after ${state || 'nothing'}: ${walk.join(' ')}`)
+    for (const next of history) {
+      assert.ok(FOLLOWS[state]?.includes(next), `${next} after ${state || 'nothing'}: ${history.join(' ')}`)
       seen.add(next)
       state = next
     }
-    assert.equal(state, status, walk.join(' '))
+    assert.equal(state, status, history.join(' '))
   }
   for (const type of ['held', 'released', 'cancelled', 'deferred', 'bounced', 'blocked', 'complained', 'suppressed']) {
     assert.ok(seen.has(type), `the muddle has met ${type}`)

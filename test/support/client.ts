@@ -1,4 +1,4 @@
-// An API client for tests. Every reply it sees is held against the contract of its endpoint, so no test can pass on a reply
+// An API client for tests. Every reply it sees is checked against the contract of its endpoint, so no test can pass on a reply
 // that the OpenAPI document does not describe.
 import assert from 'node:assert/strict'
 import { request, type IncomingMessage } from 'node:http'

@@ -11,7 +11,7 @@ export async function eventually<T>(
     const result = await condition()
     if (result) return result
     if (performance.now() > deadline) throw new Error(`did not happen within ${timeoutMs} ms: ${what}`)
-    // Often at first; a condition that takes its time is not to be kept waiting by those who ask for it.
+    // Often at first; a condition that takes its time is not to be delayed by frequent questions.
     await new Promise(resolve => setTimeout(resolve, Math.min(100, 10 + tries * 5)))
   }
 }

@@ -2,15 +2,29 @@
 import assert from 'node:assert/strict'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
-import { allFiles, sourceFiles } from './source.ts'
+import { allFiles, sourceFiles, type SourceFile } from './source.ts'
+
+// What a thread does is loaded by its path.
+const files = sourceFiles().filter(({ path }) => !path.endsWith('-thread.ts'))
+const exportsOf = ({ text }: SourceFile): string[] =>
+  [...text.matchAll(/^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)/gm)].map(match => match[1]!)
 
 test('exports are imported by somebody', () => {
   const imported = new Set(allFiles().flatMap(({ path, text }) => importsOf(path, text)))
-  // What a thread does is loaded by its path.
-  const files = sourceFiles().filter(({ path }) => !path.endsWith('-thread.ts'))
-  const unused = files.flatMap(({ path, text }) =>
-    [...text.matchAll(/^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)/gm)]
-      .map(match => `${path}: ${match[1]!}`)
+  const unused = files.flatMap(file =>
+    exportsOf(file)
+      .map(name => `${file.path}: ${name}`)
+      .filter(name => !imported.has(name)),
+  )
+  assert.deepEqual(unused, [])
+})
+
+test('what is exported is used by more than tests: by another source file, or in its own', () => {
+  const imported = new Set(sourceFiles().flatMap(({ path, text }) => importsOf(path, text)))
+  const unused = files.flatMap(file =>
+    exportsOf(file)
+      .filter(name => file.text.match(new RegExp(`\\b${name}\\b`, 'g'))!.length === 1)
+      .map(name => `${file.path}: ${name}`)
       .filter(name => !imported.has(name)),
   )
   assert.deepEqual(unused, [])

@@ -21,12 +21,20 @@ export const sourceFiles = (): SourceFile[] =>
 export const allFiles = (): SourceFile[] =>
   ['src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts', 'scripts/*.{ts,mjs}'].flatMap(readAll)
 
+/** The migrations, and the schema that they come to. */
+export const schemaFiles = (): SourceFile[] => ['migrations/*.sql', 'schema.sql'].flatMap(readAll)
+
+/** What readers are given beside the code. */
+export const pages = (): SourceFile[] => ['*.md', 'docs/*.md'].flatMap(readAll)
+
 const readAll = (pattern: string): SourceFile[] => globSync(pattern, { cwd: ROOT }).toSorted().map(readSource)
 
 function readSource(path: string): SourceFile {
   const text = readFileSync(join(ROOT, path), 'utf8')
-  const imports = [...text.matchAll(/\bfrom '([^']+)'|\bimport\('([^']+)'\)/g)].map(match => {
-    const from = (match[1] ?? match[2])!
+  const imports = [
+    ...text.matchAll(/^(?:import|export|\}).* from '([^']+)'|\bimport\('([^']+)'\)|^import '([^']+)'/gm),
+  ].map(match => {
+    const from = (match[1] ?? match[2] ?? match[3])!
     const isRelative = from.startsWith('.')
     return { from: isRelative ? normalize(join(dirname(path), from)) : from, isRelative }
   })

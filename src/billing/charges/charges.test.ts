@@ -256,8 +256,8 @@ test('an export of many slices has every row once, in both forms', async () => {
   })
   const { body: json } = await api.get('/v1/billing/export')
   const { body: csv } = await api.get('/v1/billing/export?format=csv')
-  const places = new Set(json.rows.map((row: { date: string; tenant_id: string }) => row.date + row.tenant_id))
-  assert.deepEqual([json.rows.length, places.size, csv.trimEnd().split('\r\n').length], [6_000, 6_000, 6_001])
+  const days = new Set(json.rows.map((row: { date: string; tenant_id: string }) => row.date + row.tenant_id))
+  assert.deepEqual([json.rows.length, days.size, csv.trimEnd().split('\r\n').length], [6_000, 6_000, 6_001])
 })
 
 test('amounts beyond 2^53 arrive with every digit', async () => {

@@ -1,4 +1,4 @@
-// The account's lock, the only one around pauses. Whoever starts something that a pause could stop shares it: an acceptance,
+// The account's lock, the only one around pauses. Work that a pause could stop shares it: an acceptance,
 // an attempt, a return to the queue, a batch over held mail. Making or resuming a pause takes it alone.
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared } from '../../platform/db/sql.ts'
@@ -12,8 +12,8 @@ export async function lockAccountsShared(tx: Tx, accountIds: readonly string[]):
 }
 
 /**
- * As above without waiting: answers which accounts a pause or a resume has locked, or waits to lock. One that waits counts,
- * for PostgreSQL lets nobody overtake it.
+ * Shares the locks without waiting: answers which accounts a pause or a resume has locked, or waits to lock. One that
+ * waits counts, for PostgreSQL lets nobody overtake it.
  */
 export async function tryLockAccountsShared(tx: Tx, accountIds: readonly string[]): Promise<Set<string>> {
   const rows = await tx.many<{ id: string; is_locked: boolean }>(prepared`

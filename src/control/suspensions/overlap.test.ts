@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { coverOf, covers, mayOverlap, type PlacedScope } from './overlap.ts'
+import { coverOf, covers, mayOverlap, type OwnedScope } from './overlap.ts'
 import { applies, breadthOf, type PauseFacts } from './scopes.ts'
 import { PauseIndex } from './pause-index.ts'
 
 const TENANTS = ['t1', 't2']
 
 /** Every credential and key belongs to the tenant in its name, but for a key of the whole account. */
-const scope: fc.Arbitrary<PlacedScope> = fc
+const scope: fc.Arbitrary<OwnedScope> = fc
   .oneof(
     fc.constant(['account', 'a', null] as const),
     fc.constantFrom(...TENANTS).map(tenant => ['tenant', tenant, tenant] as const),
@@ -73,7 +73,7 @@ test('the cover of a pause is the broadest match of all that the pause stops', (
 })
 
 test('pauses of two tenants do not meet; an account covers everything, a tenant its own', () => {
-  const of = (scope_type: string, scope_value: string, tenant_id: string | null = null): PlacedScope => ({
+  const of = (scope_type: string, scope_value: string, tenant_id: string | null = null): OwnedScope => ({
     id: scope_value,
     scope_type,
     scope_value,

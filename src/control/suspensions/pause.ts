@@ -4,24 +4,15 @@ import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { lockAccountExclusively } from './locks.ts'
-import type { ScopeType, Suspension } from './contract.ts'
+import type { Suspension } from './contract.ts'
 import { refuse } from '../../platform/refusal.ts'
-import { countActive, findActive, insertSuspension } from './queries.ts'
+import { countActive, findActive, insertSuspension, type NewSuspension } from './queries.ts'
 
 /** Each is looked at whenever mail of the account is accepted or attempted. */
 const ACTIVE_MAX = 1_000
 
-interface NewPause {
-  accountId: string
-  tenantId: string | null
-  scopeType: ScopeType
-  scopeValue: string
-  reason: string | null
-  queueAction: 'hold' | 'reject'
-  source: 'api' | 'guardian' | 'operator'
-  ruleId?: string | null
-  evidence?: object | null
-}
+type NewPause = Omit<NewSuspension, 'id' | 'createdBy' | 'ruleId' | 'evidence'> &
+  Partial<Pick<NewSuspension, 'ruleId' | 'evidence'>>
 
 /** `created` is false when the scope was paused already; nothing is changed then. */
 export async function pause(tx: Tx, wanted: NewPause): Promise<Suspension & { created: boolean }> {

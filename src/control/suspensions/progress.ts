@@ -1,5 +1,5 @@
 // How far the queue has followed a pause: what is still to be parked, reassigned, released or cancelled, and how much each
-// pause holds. Whoever holds or releases mail says so here, in the same transaction.
+// pause holds. A transaction that holds or releases mail says so here.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { lockAccountsShared } from './locks.ts'

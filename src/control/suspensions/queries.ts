@@ -14,7 +14,7 @@ export interface ActiveSuspension {
   queue_action: 'hold' | 'reject'
 }
 
-/** Under the account's lock, so that two calls cannot both take the last place. */
+/** Under the account's lock, so that two calls cannot both become the last one allowed. */
 export const countActive = async (tx: Tx, accountId: string): Promise<number> => {
   const { count } = await tx.one<{ count: number }>(sql`
     select count(*) as count from suspensions where account_id = ${accountId} and status = 'active'`)
@@ -43,7 +43,7 @@ const toSuspension = (row: Row): Suspension => ({
   resumed_at: row.resumed_at?.toISOString() ?? null,
 })
 
-interface NewSuspension {
+export interface NewSuspension {
   id: string
   accountId: string
   tenantId: string | null
@@ -68,16 +68,10 @@ export const insertSuspension = async (tx: Tx, wanted: NewSuspension): Promise<S
       returning ${columns}`),
   )
 
-interface ScopeOf {
-  accountId: string
-  scopeType: ScopeType
-  scopeValue: string
-}
-
 /** The active pause of exactly this scope: the operator's own, or the other. */
 export const findActive = async (
   db: Db,
-  { accountId, scopeType, scopeValue }: ScopeOf,
+  { accountId, scopeType, scopeValue }: Pick<NewSuspension, 'accountId' | 'scopeType' | 'scopeValue'>,
   isOperators: boolean,
 ): Promise<Suspension | null> => {
   const row = await db.maybe<Row>(sql`
@@ -118,7 +112,7 @@ interface Resumption {
   affected: number
 }
 
-/** What the others keep has been held since earlier than they know: whoever looks for what is overdue has to look there. */
+/** What the others keep has been held since earlier than they know: the worker that expires held mail has to look there. */
 export const updateResumed = async (
   tx: Tx,
   { id, action, note, resumedBy, keptBy, affected }: Resumption,

@@ -32,7 +32,7 @@ type Resumed = Suspension & { affected_deliveries: number }
 /** What it was to be decided by has changed: to be tried again. */
 const CHANGED = Symbol('changed')
 const RETRY_DELAY_MS = 50
-/** An earlier resume hands over 150,000 recipients in about this time. */
+/** An earlier resume reassigns 150,000 recipients in about this time. */
 const WAIT_MS_MAX = 8_000
 
 /** One that was resumed before is answered as it is, with nothing affected. */
@@ -84,8 +84,8 @@ interface Plan {
 const namesOf = ({ sources, others }: Plan): string => [...sources, ...others.map(other => other.id)].join()
 
 /**
- * Of an earlier resume that hands over a part of its mail to this pause it is not known yet how much that is: it has to be
- * waited for.
+ * An earlier resume may be reassigning a part of its mail to this pause. How much that is becomes known when it is done, so
+ * this resume waits for it.
  */
 async function planOf(tx: Tx, from: ActiveSuspension, action: 'release' | 'purge'): Promise<Plan | typeof CHANGED> {
   const active = await listActiveOfAccounts(tx, [from.account_id])

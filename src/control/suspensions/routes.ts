@@ -124,7 +124,7 @@ function required<T>(found: T | null, noun: string): T {
   return found
 }
 
-/** Whoever waits for changes of pauses looks at once. */
+/** Workers that wait for changes of pauses look at once. */
 async function change<T>(world: World, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
   const result = await world.db.transact(by, recipe)
   world.wakeups.hint('suspensions')

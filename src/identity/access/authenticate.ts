@@ -33,7 +33,7 @@ interface Credentials {
  */
 const FAILURES_MAX = 300
 
-export class Gatekeeper {
+export class Authenticator {
   readonly #world: World
   readonly #adminToken: string
   readonly #keys: Batcher<string, KeyRow | null>
@@ -45,7 +45,7 @@ export class Gatekeeper {
     this.#world = world
     this.#adminToken = adminToken
     this.#uses = new LastUse(world, updateLastUsed)
-    this.#failures = new AuthFailures(world, 'gatekeeper')
+    this.#failures = new AuthFailures(world, 'authentication')
     this.#limit = new FailureLimit(world.clock, FAILURES_MAX)
     this.#keys = new Batcher({ run: prefixes => this.#findKeys(prefixes), itemsMax: 500, slots: 2 })
   }

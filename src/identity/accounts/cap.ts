@@ -1,5 +1,5 @@
 // How many things of a kind an account may have is counted under this lock: two who create the last one at once would
-// otherwise both find room.
+// otherwise both stay below the limit.
 import type { Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 

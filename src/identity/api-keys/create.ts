@@ -24,7 +24,7 @@ export function createKey(world: World, by: Actor, reach: Reach, wanted: ApiKeyC
   const excess = wanted.scopes.find(scope => !SCOPES_OF_LEVEL[level].includes(scope))
   if (excess) {
     const allowed = SCOPES_OF_LEVEL[level].join(', ')
-    throw refuse('invalid_request', `scopes must not hold ${excess}: a key at ${level} level may hold ${allowed}.`)
+    throw refuse('invalid_request', `scopes must not contain ${excess}: a key at ${level} level may hold ${allowed}.`)
   }
   return world.db.transact(by, async tx => {
     const tenantId = await tenantOf(tx, reach, wanted)

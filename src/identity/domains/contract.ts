@@ -13,7 +13,7 @@ const DomainRecord = component(
     value: Type.String(),
     priority: Nullable(Type.Integer({ description: 'Of an MX record' })),
     state: Type.Enum([...STATES]),
-    found: Type.Array(Type.String(), { description: 'What DNS held there at the last look' }),
+    found: Type.Array(Type.String(), { description: 'What was in DNS there at the last look' }),
     problem: Nullable(Type.String({ description: 'What to do about it, in words' })),
   }),
 )

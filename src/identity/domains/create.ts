@@ -18,7 +18,7 @@ import { publishedFindings } from './look-up.ts'
 import { presentDomain, summariseDomain } from './present.ts'
 import { findNameAboveAnywhere, findNameBelowAnywhere, insertDomain } from './queries.ts'
 import { isReservedName } from './reserved-names.ts'
-import { keyPlace, type StoredDomain } from './stored-domain.ts'
+import { keyRow, type StoredDomain } from './stored-domain.ts'
 
 interface DomainOrder {
   reach: Reach
@@ -51,7 +51,7 @@ export async function createDomainIn(
 ): Promise<Domain> {
   const draft = draftOf(config, { accountId, tenantId, name, publicKeyBase64: key.publicKeyBase64, now: tx.now })
   if (draft.is_platform) await requireOwnBranch(tx, name, tenantId)
-  const dkim_private_key = secrets.seal(keyPlace(draft.id), key.privateKeyPem)
+  const dkim_private_key = secrets.seal(keyRow(draft.id), key.privateKeyPem)
   const domain = await insertDomain(tx, { ...draft, dkim_private_key })
   if (!domain) throw refuse('conflict', 'The tenant has this domain already.')
   tx.audit({

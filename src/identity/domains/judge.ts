@@ -1,4 +1,4 @@
-// Whether what DNS holds is what it should hold, record by record. Pure: values in, verdict out.
+// Whether what is in DNS is what should be there, record by record. Pure: values in, verdict out.
 import type { RecordState } from './stored-domain.ts'
 
 export interface Verdict {

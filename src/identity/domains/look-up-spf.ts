@@ -27,7 +27,7 @@ async function follow(
   const known = new Set(references.filter(isPlain))
   let asked = 0
   let failure: string | null = null
-  // A set that grows while it is walked: whatever is referred to comes behind, and nothing is asked twice.
+  // A set that grows during the loop: whatever is referred to comes behind, and nothing is asked twice.
   for (const name of known) {
     if (++asked > LOOK_UPS_MAX) break
     const answer = await dns.txt(name)

@@ -5,7 +5,7 @@ import { lookUpSpf } from './look-up-spf.ts'
 import { recordsOf, type Hosts } from './records.ts'
 import type { Finding, Purpose, StoredDomain } from './stored-domain.ts'
 
-/** Per record, what DNS holds judged, or why it gave no answer. */
+/** Per record, what is in DNS judged, or why it gave no answer. */
 export type Look = Record<Purpose, { verdict: Verdict } | { failure: string }>
 
 export async function lookUp(dns: Dns, hosts: Hosts, domain: StoredDomain): Promise<Look> {

@@ -15,7 +15,7 @@ const FAILURES_MAX = 3
 
 /** Somebody asked for it: the answer is the truth of this moment. */
 export function outcomeOfVerify(domain: StoredDomain, { records, now }: Check, isTaken: boolean): Checked {
-  const passes = isInPlace(records)
+  const passes = isPublished(records)
   const findings: Findings = { records, isTaken: passes && isTaken }
   const mx_verified_at = mxVerifiedAt(domain, { records, now })
   if (passes) {
@@ -31,7 +31,7 @@ export function outcomeOfVerify(domain: StoredDomain, { records, now }: Check, i
 export function outcomeOfRecheck(domain: StoredDomain, { records, now }: Check): Checked {
   const mx_verified_at = mxVerifiedAt(domain, { records, now })
   const { verified_at } = domain
-  if (isInPlace(records)) return { findings: { records }, verified_at, mx_verified_at, failing_since: null }
+  if (isPublished(records)) return { findings: { records }, verified_at, mx_verified_at, failing_since: null }
   const failures = failuresOf(domain) + (isBroken(records) ? 1 : 0)
   if (failures >= FAILURES_MAX) return { findings: { records }, verified_at: null, mx_verified_at, failing_since: null }
   const failing_since = failures > 0 ? (domain.failing_since ?? now) : null
@@ -41,7 +41,7 @@ export function outcomeOfRecheck(domain: StoredDomain, { records, now }: Check):
 /** What makes a domain verified. */
 export const DECISIVE = ['spf', 'dkim'] as const satisfies readonly Purpose[]
 
-const isInPlace = (records: Record<Purpose, Finding>): boolean =>
+const isPublished = (records: Record<Purpose, Finding>): boolean =>
   DECISIVE.every(purpose => records[purpose].isAnswered && records[purpose].state === 'ok')
 
 const isBroken = (records: Record<Purpose, Finding>): boolean =>

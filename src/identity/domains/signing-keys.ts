@@ -4,7 +4,7 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { Batcher } from '../../platform/batcher.ts'
 import type { World } from '../../platform/world.ts'
 import { listSealedKeysAnywhere, type SealedKey } from './queries.ts'
-import { keyPlace } from './stored-domain.ts'
+import { keyRow } from './stored-domain.ts'
 
 interface SigningKey {
   domain: string
@@ -68,7 +68,7 @@ export class SigningKeys {
   }
 
   #parse(domainId: string, sealed: string): KeyObject {
-    return createPrivateKey(this.#world.secrets.open(keyPlace(domainId), sealed))
+    return createPrivateKey(this.#world.secrets.open(keyRow(domainId), sealed))
   }
 
   #keep(domainId: string, entry: Entry): void {

@@ -43,4 +43,4 @@ export interface StoredDomain {
 }
 
 /** Where the private key lives, as its sealing knows it. */
-export const keyPlace = (domainId: string): string => `domains/${domainId}/dkim`
+export const keyRow = (domainId: string): string => `domains/${domainId}/dkim`

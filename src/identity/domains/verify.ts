@@ -1,4 +1,4 @@
-// Verifying: what DNS holds now decides. The look-ups come first and hold no transaction; the unique index over
+// Verifying: what is in DNS now decides. The look-ups come first and keep no transaction open; the unique index over
 // verified names decides between two tenants that both pass.
 import type { Actor } from '../../platform/db/actor.ts'
 import { isUniqueViolation } from '../../platform/db/errors.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
-import { SmtpGatekeeper } from './authenticate.ts'
+import { SmtpAuthenticator } from './authenticate.ts'
 
 const IP = '192.0.2.7'
 
@@ -13,7 +13,7 @@ async function aCredential(account: TestAccount, body: object = {}) {
   return made.body as { id: string; username: string; password: string }
 }
 
-const gatekeeperOf = (box: Box) => new SmtpGatekeeper(box.app.world)
+const authenticatorOf = (box: Box) => new SmtpAuthenticator(box.app.world)
 
 const refusal = (code: string) => (error: { code?: string }) => error.code === code
 
@@ -24,7 +24,7 @@ test('the right password gets in, as the tenant', async () => {
   const account = await anAccount()
   const { id, username, password } = await aCredential(account)
 
-  const principal = await gatekeeperOf(account.box).authenticate({ username, password, ip: IP })
+  const principal = await authenticatorOf(account.box).authenticate({ username, password, ip: IP })
 
   assert.deepEqual(principal, { credentialId: id, username, accountId: account.id, tenantId: account.tenant.id })
 })
@@ -32,14 +32,14 @@ test('the right password gets in, as the tenant', async () => {
 test('a wrong password is refused and leaves an auth_failed event; an unknown username leaves none', async () => {
   const account = await anAccount()
   const { id, username, password } = await aCredential(account)
-  const gatekeeper = gatekeeperOf(account.box)
-  const login = (name: string, word: string) => gatekeeper.authenticate({ username: name, password: word, ip: IP })
+  const authenticator = authenticatorOf(account.box)
+  const login = (name: string, word: string) => authenticator.authenticate({ username: name, password: word, ip: IP })
 
   await assert.rejects(login(username, `${password}x`), refusal('unauthorized'))
   await assert.rejects(login(username, ''), refusal('unauthorized'))
   await assert.rejects(login(`${username}x`, password), refusal('unauthorized'))
   await assert.rejects(login('a\0b', password), refusal('unauthorized'))
-  await gatekeeper.flush()
+  await authenticator.flush()
 
   const events = await failures(account)
   assert.equal(events.length, 2)
@@ -50,23 +50,23 @@ test('a wrong password is refused and leaves an auth_failed event; an unknown us
 test('known and unknown usernames are refused in the same words', async () => {
   const account = await anAccount()
   const { username } = await aCredential(account)
-  const gatekeeper = gatekeeperOf(account.box)
+  const authenticator = authenticatorOf(account.box)
   const messageFor = (name: string) =>
-    gatekeeper.authenticate({ username: name, password: 'wrong', ip: IP }).catch((error: Error) => error.message)
+    authenticator.authenticate({ username: name, password: 'wrong', ip: IP }).catch((error: Error) => error.message)
   assert.equal(await messageFor(username), await messageFor('nobody'))
 })
 
 test('a credential used from outside its allowed_cidrs is refused and recorded, and inside it gets in', async () => {
   const account = await anAccount()
   const { username, password } = await aCredential(account, { allowed_cidrs: ['198.51.100.0/24', '2001:db8::/32'] })
-  const gatekeeper = gatekeeperOf(account.box)
-  const from = (ip: string) => gatekeeper.authenticate({ username, password, ip })
+  const authenticator = authenticatorOf(account.box)
+  const from = (ip: string) => authenticator.authenticate({ username, password, ip })
 
   await assert.rejects(from(IP), refusal('ip_not_allowed'))
   assert.ok(await from('198.51.100.9'))
   assert.ok(await from('::ffff:198.51.100.9'))
   assert.ok(await from('2001:db8::1'))
-  await gatekeeper.flush()
+  await authenticator.flush()
 
   const events = await failures(account)
   assert.deepEqual(
@@ -77,7 +77,7 @@ test('a credential used from outside its allowed_cidrs is refused and recorded, 
 
 test('rotation and deletion are in force in every process when the call returns', async () => {
   const account = await anAccount({ box: await aBox() })
-  const second = gatekeeperOf(await aBox({ databaseUrl: account.box.databaseUrl }))
+  const second = authenticatorOf(await aBox({ databaseUrl: account.box.databaseUrl }))
   for (let round = 0; round < 4; round++) {
     const { id, username, password } = await aCredential(account)
     assert.ok(await second.authenticate({ username, password, ip: IP }))
@@ -96,8 +96,8 @@ test('after thirty failures in ten minutes an address has to wait, whatever it o
   const account = await anAccount({ box: await aBox() })
   const { username, password } = await aCredential(account)
   const { clock } = account.box
-  const gatekeeper = gatekeeperOf(account.box)
-  const login = (ip: string, word = password) => gatekeeper.authenticate({ username, password: word, ip })
+  const authenticator = authenticatorOf(account.box)
+  const login = (ip: string, word = password) => authenticator.authenticate({ username, password: word, ip })
   for (let failed = 0; failed < 30; failed++) {
     await assert.rejects(login(IP, 'wrong'), refusal('unauthorized'))
     clock.advance(10_000)
@@ -113,14 +113,14 @@ test('after thirty failures in ten minutes an address has to wait, whatever it o
   await assert.rejects(login(IP, 'wrong'), refusal('unauthorized'))
   await assert.rejects(login(IP), refusal('rate_limited'))
   // Sessions that are logged in are looked at all the same.
-  assert.ok(await gatekeeper.authenticateAgain({ username, password, ip: IP }))
-  await assert.rejects(gatekeeper.authenticateAgain({ username, password: 'old', ip: IP }), refusal('unauthorized'))
+  assert.ok(await authenticator.authenticateAgain({ username, password, ip: IP }))
+  await assert.rejects(authenticator.authenticateAgain({ username, password: 'old', ip: IP }), refusal('unauthorized'))
 })
 
 test('guessing at unknown usernames is limited too, and a /64 of IPv6 counts as one address', async () => {
   const account = await anAccount({ box: await aBox() })
-  const gatekeeper = gatekeeperOf(account.box)
-  const guess = (ip: string) => gatekeeper.authenticate({ username: 'nobody', password: 'x', ip })
+  const authenticator = authenticatorOf(account.box)
+  const guess = (ip: string) => authenticator.authenticate({ username: 'nobody', password: 'x', ip })
   const spellings = ['2001:db8:0:1::1', '2001:0DB8:0:1:ffff::2', '2001:db8::1:0:0:0:3']
   for (let failed = 0; failed < 30; failed++) {
     await assert.rejects(guess(spellings[failed % 3]!), refusal('unauthorized'))
@@ -134,10 +134,10 @@ test('guessing at unknown usernames is limited too, and a /64 of IPv6 counts as 
 test('many right logins at once from one address all get in', async () => {
   const account = await anAccount()
   const { username, password } = await aCredential(account)
-  const gatekeeper = gatekeeperOf(account.box)
+  const authenticator = authenticatorOf(account.box)
 
   const principals = await Promise.all(
-    Array.from({ length: 300 }, () => gatekeeper.authenticate({ username, password, ip: IP })),
+    Array.from({ length: 300 }, () => authenticator.authenticate({ username, password, ip: IP })),
   )
 
   assert.equal(principals.length, 300)
@@ -146,10 +146,10 @@ test('many right logins at once from one address all get in', async () => {
 test('when a credential was last used can be seen', async () => {
   const account = await anAccount()
   const { username, password } = await aCredential(account)
-  const gatekeeper = gatekeeperOf(account.box)
-  await gatekeeper.authenticate({ username, password, ip: IP })
+  const authenticator = authenticatorOf(account.box)
+  await authenticator.authenticate({ username, password, ip: IP })
 
-  await gatekeeper.flush()
+  await authenticator.flush()
 
   const used = await eventually('the use is written', async () => {
     const { body } = await account.api.get(`/v1/tenants/${account.tenant.id}/smtp-credentials`)
@@ -163,16 +163,16 @@ test('the credentials of a disabled tenant still authenticate', async () => {
   const { username, password } = await aCredential(account)
   await account.api.patch(`/v1/tenants/${account.tenant.id}`, { status: 'disabled' })
 
-  assert.ok(await gatekeeperOf(account.box).authenticate({ username, password, ip: IP }))
+  assert.ok(await authenticatorOf(account.box).authenticate({ username, password, ip: IP }))
 })
 
 test('passwords appear in no row and no log line', async () => {
   const account = await anAccount({ box: await aBox() })
   const { id, username, password } = await aCredential(account)
   const { body: rotated } = await account.api.post(`/v1/smtp-credentials/${id}/rotate`)
-  const gatekeeper = gatekeeperOf(account.box)
-  await gatekeeper.authenticate({ username, password, ip: IP }).catch(() => {})
-  await gatekeeper.flush()
+  const authenticator = authenticatorOf(account.box)
+  await authenticator.authenticate({ username, password, ip: IP }).catch(() => {})
+  await authenticator.flush()
 
   const tables = await account.box.app.world.db.many<{ dump: string }>({
     toQuery: () => ({

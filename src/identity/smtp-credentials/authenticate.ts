@@ -31,7 +31,7 @@ type Reason = 'wrong_password' | 'ip_not_allowed'
 /** More than the twenty at which the guardian's rule about a credential speaks up. */
 const FAILURES_MAX = 30
 
-export class SmtpGatekeeper {
+export class SmtpAuthenticator {
   readonly #world: World
   readonly #credentials: Batcher<string, CredentialToCheck | null>
   readonly #failures: AuthFailures
@@ -44,7 +44,7 @@ export class SmtpGatekeeper {
   constructor(world: World) {
     this.#world = world
     this.#limit = new FailureLimit(world.clock, FAILURES_MAX)
-    this.#failures = new AuthFailures(world, 'smtp-gatekeeper')
+    this.#failures = new AuthFailures(world, 'smtp-authentication')
     this.#uses = new LastUse(world, updateCredentialsLastUsed)
     this.#addresses = new LoginAddresses(world)
     this.#credentials = new Batcher({ run: usernames => this.#findCredentials(usernames), itemsMax: 500, slots: 2 })

@@ -32,8 +32,8 @@ const TOKEN = /(?<![a-z0-9])[a-z]-[a-z2-7]{32}-[a-z2-7]{16}(?![a-z0-9])/gi
 const TOKENS_MAX = 20 // an original carries the token in its return path and in a mark or two
 
 /** What has the form of a token in these texts, in their order. */
-export const tokensIn = (places: readonly (string | null)[]): string[] =>
-  places.flatMap(place => [...(place ?? '').matchAll(TOKEN)].map(([token]) => token)).slice(0, TOKENS_MAX)
+export const tokensIn = (texts: readonly (string | null)[]): string[] =>
+  texts.flatMap(text => [...(text ?? '').matchAll(TOKEN)].map(([token]) => token)).slice(0, TOKENS_MAX)
 
 /** What the local part carries, in whatever case it came back; null when it is not one of ours. */
 export function decodeToken(local: string, key: KeyObject): Token | null {

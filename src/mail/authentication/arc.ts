@@ -1,4 +1,4 @@
-// ARC (RFC 8617): whether those who forwarded the mail vouch for what they saw. The seals are checked by mailauth, the newest
+// ARC (RFC 8617): whether the forwarders of the mail vouch for what they saw. The seals are checked by mailauth, the newest
 // message signature by our own DKIM. The result is recorded; it does not stand in for DMARC, because anybody can seal.
 import type { RawMail } from './header-fields.ts'
 import { libraryResolver, type Resolve } from './resolve.ts'

@@ -1,8 +1,9 @@
 // DMARC (RFC 9989) by mailauth: policy and organisational domain by the tree of names, strict and relaxed alignment. What
 // decides is whether the author's domain is proven; a proof that could not be looked up now is a temporary error, and never
 // a failure.
-import { addressParser } from 'postal-mime'
 import { organisationOf } from '../address/organisation.ts'
+import { parseMailboxes } from '../mime/mailbox-list.ts'
+import { headerText } from '../mime/charset.ts'
 import { fieldValue, type RawField } from './header-fields.ts'
 import { libraryResolver, type Resolve } from './resolve.ts'
 import type { SpfResult } from './spf.ts'
@@ -28,6 +29,7 @@ interface Proofs {
 export async function checkDmarc(fromFields: readonly RawField[], proofs: Proofs, resolve: Resolve): Promise<Dmarc> {
   const { evaluateDmarc } = await import('mailauth/lib/dmarc/index.js')
   const { spf, signatures } = proofs
+  if (fromFields.reduce((sum, { raw }) => sum + raw.length, 0) > FROM_CHARS_MAX) return UNPROVEN
   const authors = fromFields.flatMap(authorsOf)
   const { response, dkimAligned } = await evaluateDmarc({
     headerFrom: authors,
@@ -38,7 +40,7 @@ export async function checkDmarc(fromFields: readonly RawField[], proofs: Proofs
     strict: true,
   })
   // No author or several: nobody can vouch for them, and readers show different ones (RFC 9989 §5.3.1).
-  if (!response) return { result: 'permerror', policy: null, domain: null, aligns: NOTHING_ALIGNS }
+  if (!response) return UNPROVEN
   const domain = authorDomain(response.status.header?.['from'], authors)
   const isSameOrganisation = (other: string | null): boolean =>
     domain !== null && other !== null && organisationOf(other) === organisationOf(domain)
@@ -53,7 +55,15 @@ export async function checkDmarc(fromFields: readonly RawField[], proofs: Proofs
   return { result: result === 'fail' && isOpen ? 'temperror' : result, policy, domain, aligns }
 }
 
-const NOTHING_ALIGNS = { spf: false, dkim: () => false }
+const UNPROVEN: Dmarc = {
+  result: 'permerror',
+  policy: null,
+  domain: null,
+  aligns: { spf: false, dkim: () => false },
+}
+
+/** One author with a long name takes a tenth of it. */
+const FROM_CHARS_MAX = 10_000
 
 function outcomeOf({
   status,
@@ -68,15 +78,12 @@ function outcomeOf({
 
 const RESULTS: readonly DmarcResult[] = ['pass', 'fail', 'none', 'temperror']
 const POLICIES: readonly DmarcPolicy[] = ['none', 'quarantine', 'reject']
-const AUTHORS_MAX = 100
+/** More than one is as bad as many. */
+const AUTHORS_MAX = 2
 
-/** By the parser that also reads the mail for people, so that both see the same author. Encoded words are no addresses. */
-function authorsOf(field: RawField): string[] {
-  const text = Buffer.from(fieldValue(field), 'latin1').toString('utf8').replaceAll(/\r?\n/g, '')
-  return addressParser(text, { flatten: true })
-    .flatMap(({ address }) => (address ? [address] : []))
-    .slice(0, AUTHORS_MAX)
-}
+/** By the parser that also reads the mail for people, so that both see the same author. */
+const authorsOf = (field: RawField): string[] =>
+  parseMailboxes(headerText(fieldValue(field).replaceAll(/\r?\n/g, '')), AUTHORS_MAX).map(({ address }) => address)
 
 function authorDomain(from: unknown, [author = '']: readonly string[]): string | null {
   const domain = typeof from === 'string' ? from : author.slice(author.lastIndexOf('@') + 1)

@@ -12,7 +12,7 @@ export interface RawField {
 export interface RawMail {
   source: Buffer
   fields: RawField[]
-  /** For each name the places of its fields, the lowest last. */
+  /** For each name the indexes of its fields, the lowest last. */
   byName: Map<string, RawField[]>
   bodyStart: number
 }
@@ -32,7 +32,8 @@ export function readRawMail(source: Buffer): RawMail | null {
     // signature, never slip past one.
     if (!FIELD_NAME.test(head) && fields.length > 0)
       fields.at(-1)!.raw += `\r\n${withoutBreak(block.slice(start, end))}`
-    else fields.push({ name: head.trim().toLowerCase(), raw: withoutBreak(block.slice(start, end)) })
+    else
+      fields.push({ name: head.replace(/[ \t\r\n]+$/, '').toLowerCase(), raw: withoutBreak(block.slice(start, end)) })
   }
   return { source, fields, byName: Map.groupBy(fields, ({ name }) => name), bodyStart }
 }

@@ -101,7 +101,7 @@ async function bodyHash({ source, bodyStart }: RawMail, { bodyForm, bodyLength }
   return source.length <= AT_ONCE_BYTES_MAX ? runAtOnce(work) : await slices.run(work, ['authentication'])
 }
 
-/** A large mail leaves others their turn after so many pieces of 64 KB, about a millisecond of work. */
+/** A large mail yields to others after so many pieces of 64 KB, about a millisecond of work. */
 const SLICE_PIECES = 4
 
 function* hashPieces(pieces: Iterable<Buffer>, lengthMax: number): Generator<void, BodyHash> {

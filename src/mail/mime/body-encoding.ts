@@ -177,7 +177,7 @@ const HEX = Buffer.from('0123456789ABCDEF', 'latin1')
 const isBlank = (byte: number): boolean => byte === SPACE || byte === TAB
 
 /**
- * Room that quoted-printable needs before it writes a byte: 1 for what stands for itself, 3 for an escape. The whole
+ * Bytes that quoted-printable needs before it writes a byte: 1 for what stands for itself, 3 for an escape. The whole
  * width of a UTF-8 character is asked for at its first byte and nothing at the others, because some mail clients decode
  * each line by itself and show rubbish where a character is spread over two.
  */

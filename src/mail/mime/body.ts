@@ -6,7 +6,7 @@ import type { ParsedAttachment } from './parsed-mail.ts'
 import { fileNameOf } from './structured-field.ts'
 import { decodeTransfer } from './transfer-encoding.ts'
 
-/** A stretch of the body, in the forms that the sender gave it: at least one. */
+/** A piece of the body, in the forms that the sender gave it: at least one. */
 export interface BodyPiece {
   plain: string | null
   html: string | null
@@ -76,7 +76,7 @@ const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;'
 const textAsHtml = (text: string): string =>
   `<div>${text.replaceAll(/[&<>"]/g, char => ESCAPES[char]!).replaceAll(/\r?\n/g, '<br>\n')}</div>`
 
-/** The HTML of the whole body, or null when no stretch has any. */
+/** The HTML of the whole body, or null when no piece has any. */
 export const htmlOfBody = (pieces: readonly BodyPiece[]): string | null =>
   pieces.some(({ html }) => html !== null) ? pieces.map(htmlOf).join('\n') : null
 

@@ -3,6 +3,13 @@
 import { isAscii } from 'node:buffer'
 import { TextDecoder } from 'node:util'
 
+/** What a header field says, given byte by byte: bytes outside ASCII are not allowed there, and common. */
+export const headerText = (latin1: string): string =>
+  EIGHT_BIT.test(latin1) ? decodeBytes(Buffer.from(latin1, 'latin1')) : latin1
+
+// eslint-disable-next-line no-control-regex -- shift sequences of Japanese text count as eight-bit
+const EIGHT_BIT = /[\x80-\xff\x1b]/
+
 /** The text. Never throws: a byte that means nothing becomes U+FFFD. */
 export function decodeBytes(bytes: Uint8Array, declared?: string | null): string {
   const label = normaliseLabel(declared ?? '')

@@ -49,7 +49,7 @@ export function checkCustomHeader(name: string, value: string): string | null {
   const family = OWNED_PREFIXES.find(([prefix]) => lowerName.startsWith(prefix))
   const owned = family?.[1] ?? OWNED_FIELDS.get(lowerName)
   if (owned) return `The header ${name} cannot be set here: ${owned}.`
-  if (/[^\P{Cc}\t]/u.test(value)) return `The header ${name} holds a line break or another control character.`
+  if (/[^\P{Cc}\t]/u.test(value)) return `The header ${name} contains a line break or another control character.`
   if (Buffer.byteLength(value) > VALUE_BYTES_MAX) return `The header ${name} is longer than ${VALUE_BYTES_MAX} bytes.`
   if (lowerName === 'message-id' && !isMessageId(value)) return 'The header Message-ID must have the form <id@domain>.'
   return null
@@ -67,7 +67,9 @@ export function checkContentId(contentId: string): string | null {
     return `The content_id is longer than ${CONTENT_ID_CHARS_MAX} characters.`
   const id = bareContentId(contentId)
   if (id.length > CONTENT_ID_CHARS_MAX) return `The content_id is longer than ${CONTENT_ID_CHARS_MAX} characters.`
-  return /^[!-;=?-~]+$/.test(id) ? null : `The content_id ${quote(contentId)} holds blanks, brackets or non-ASCII text.`
+  return /^[!-;=?-~]+$/.test(id)
+    ? null
+    : `The content_id ${quote(contentId)} contains blanks, brackets or non-ASCII text.`
 }
 
 /** A content id without the angle brackets that some callers add. */

@@ -128,13 +128,13 @@ const QUOTED: string[] = Array.from({ length: 256 }, (_, byte) => {
 function wordsInQ(text: string, firstChars: number): string {
   const words: string[] = []
   let word = ''
-  let room = firstChars
+  let charsLeft = firstChars
   for (const char of text) {
     const quoted = quoteChar(char)
-    if (word.length + quoted.length > room) {
+    if (word.length + quoted.length > charsLeft) {
       words.push(`=?UTF-8?Q?${word}?=`)
       word = ''
-      room = PAYLOAD_CHARS_MAX
+      charsLeft = PAYLOAD_CHARS_MAX
     }
     word += quoted
   }

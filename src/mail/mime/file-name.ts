@@ -1,7 +1,7 @@
-// The name of an attachment as it may be shown and stored: what a sender calls a file can lead out of a folder, end a line, or
-// read `cod.exe` backwards.
+// The name of an attachment as it may be shown and stored: what a sender calls a file can lead out of a folder, end a
+// line, or read `cod.exe` backwards.
 
-const NAME_BYTES_MAX = 200 // file systems allow 255; room for what a browser adds
+const NAME_BYTES_MAX = 200 // file systems allow 255; the rest is for what a browser adds
 const EXTENSION_CHARS_MAX = 20
 
 /** Names that mean a device on Windows, with any extension. */

@@ -58,7 +58,8 @@ export function readHeader(source: Buffer): HeaderField[] {
 /** All fields of a header block given as text, with CRLF or with bare LF, as reports quote it. */
 export function readFields(block: string): HeaderField[] {
   return fieldSpans(block).map(({ start, colon, end }) => {
-    const name = block.slice(start, colon).trim()
+    // Of blanks alone: a form feed before a name makes it another name, for signatures as for readers.
+    const name = block.slice(start, colon).replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, '')
     const value = block.slice(colon === start ? start : colon + 1, end).replaceAll(/\r?\n/g, '')
     return { name, lowerName: name.toLowerCase(), value: value.trim() }
   })

@@ -22,20 +22,20 @@ export function withoutLongLines(source: Buffer): Buffer | null {
   return shortEntity(source, { depth: 0, defaultType: 'text/plain' })
 }
 
-interface Place {
+interface Context {
   depth: number
   /** RFC 2046 §5.1.5: parts of a digest are messages unless they say otherwise. */
   defaultType: 'text/plain' | 'message/rfc822'
 }
 
 /** A message or a part of one: its header, a blank line, its body. */
-function shortEntity(entity: Buffer, place: Place): Buffer | null {
+function shortEntity(entity: Buffer, context: Context): Buffer | null {
   if (!hasLongLine(entity)) return entity
-  if (place.depth > DEPTH_MAX) return null
+  if (context.depth > DEPTH_MAX) return null
   const { headerEnd, bodyStart } = splitSource(entity)
   const fields = readFields(entity.toString('latin1', 0, headerEnd))
   const body = entity.subarray(bodyStart)
-  const written = hasLongLine(body) ? shortBody(fields, body, place) : { body, encoding: null }
+  const written = hasLongLine(body) ? shortBody(fields, body, context) : { body, encoding: null }
   if (!written) return null
   const header = shortHeader(encodedAs(entity.subarray(0, headerEnd), written.encoding))
   return header && Buffer.concat([header, entity.subarray(headerEnd, bodyStart), written.body])
@@ -47,7 +47,7 @@ interface WrittenBody {
   encoding: 'quoted-printable' | 'base64' | null
 }
 
-function shortBody(fields: readonly HeaderField[], body: Buffer, { depth, defaultType }: Place): WrittenBody | null {
+function shortBody(fields: readonly HeaderField[], body: Buffer, { depth, defaultType }: Context): WrittenBody | null {
   // Of two that disagree nobody knows which one counts.
   if (valuesOf(fields, 'content-type').length > 1 || valuesOf(fields, 'content-transfer-encoding').length > 1)
     return null

@@ -11,7 +11,7 @@ export function parseMailboxes(value: string, max: number): Mailbox[] {
 const NAME_CHARS_MAX = 10_000 // a name of a line's length, with each byte escaped
 
 /** Loose on purpose: what a mail claims is shown as it stands, as far as it is an address at all. */
-const ADDRESS = /^(?:"[^"]{0,200}"|[^\s@<>,;:"]{1,200})@[^\s@<>,;]{1,255}$/
+const ADDRESS = /^(?:"[^"]{0,200}"|[^\s@<>,;:"]{1,200})@[^\s@<>,;:"\\()]{1,255}$/
 
 class ListReader {
   readonly #value: string

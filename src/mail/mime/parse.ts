@@ -41,7 +41,7 @@ export function parseMail(source: Uint8Array<ArrayBuffer>): ParsedMail | Refused
   }
 }
 
-/** The plain text, with that of the HTML where a stretch has no other. Null when no stretch has plain text. */
+/** The plain text, with that of the HTML where a piece has no other. Null when no piece has plain text. */
 function textOfBody(pieces: readonly BodyPiece[]): string | null {
   if (!pieces.some(({ plain }) => plain !== null)) return null
   return pieces

@@ -1,4 +1,4 @@
-// A received message as the rest of the house sees it, whatever library read it.
+// A received message as all other code sees it, whatever library read it.
 
 import type { HeaderField } from './headers.ts'
 

@@ -1,7 +1,7 @@
 // The parts of a message: where each begins and ends in the source, and what its header says of it. One pass over the bytes,
 // nothing is copied. Broken structure is read as mail readers do: a boundary of any open multipart ends all that is
 // inside, and what is never closed ends with the message.
-import { decodeBytes } from './charset.ts'
+import { headerText } from './charset.ts'
 import { type HeaderField, readFields } from './headers.ts'
 import { parseStructuredField, type StructuredField } from './structured-field.ts'
 
@@ -190,9 +190,6 @@ function headerFields(block: Buffer): HeaderField[] {
   return readFields(text.replaceAll(/(\r?\n)[ \t]+/g, '$1 ')).map(({ name, lowerName, value }) => ({
     name,
     lowerName,
-    value: EIGHT_BIT.test(value) ? decodeBytes(Buffer.from(value, 'latin1')) : value,
+    value: headerText(value),
   }))
 }
-
-// eslint-disable-next-line no-control-regex -- shift sequences of Japanese text count as eight-bit
-const EIGHT_BIT = /[\x80-\xff\x1b]/

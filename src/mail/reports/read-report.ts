@@ -1,5 +1,5 @@
 // What a mail from outside says about a delivery: a verdict on it, a complaint, a wish to be left alone, or nothing. Pure, so
-// that it can be read in a thread of its own, and the same reading held against a collection of reports.
+// that it can be read in a thread of its own, and the same reading compared with a collection of reports.
 
 import { readArf, type ArfReport } from './arf.ts'
 import type { BounceClass } from './bounce-classes.ts'
@@ -71,10 +71,10 @@ function readComplaint(mail: ParsedMail): Reading | null {
   if (!report) return null
   if (NO_COMPLAINTS.has(report.feedbackType)) return { kind: 'nothing' }
   const { originalHeader, ...rest } = report
-  const places = [report.originalMailFrom, report.returnPath, ...originalHeader.map(({ value }) => value)]
+  const texts = [report.originalMailFrom, report.returnPath, ...originalHeader.map(({ value }) => value)]
   return {
     kind: OPT_OUTS.has(report.feedbackType) ? 'opt-out' : 'complaint',
-    report: { ...rest, tokens: tokensIn(places) },
+    report: { ...rest, tokens: tokensIn(texts) },
   }
 }
 

@@ -17,7 +17,7 @@ export function parseReply(raw: string): SmtpReply {
   let code = 0
   let enhanced: string | null = null
   const texts: string[] = []
-  // Twice the text that is kept leaves room for the codes at the start of each line.
+  // Twice the text that is kept leaves enough for the codes at the start of each line.
   for (const line of raw.slice(0, 2 * REPLY_CHARS_MAX).split(/[\r\n]+/)) {
     const basic = /^\s*([2-5]\d\d)(?!\d)[ -]?/.exec(line)
     const rest = basic ? line.slice(basic[0].length) : line

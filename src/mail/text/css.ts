@@ -1,5 +1,5 @@
-// As much of CSS as says whether text can be seen: declarations of an element, simple selectors of a style sheet, colours and
-// lengths. Bounded, and never an error: what is not understood is passed over, as browsers do.
+// As much of CSS as says whether text can be seen: declarations of an element, simple selectors of a style sheet,
+// colours and lengths. Bounded, and never an error: what is not understood is passed over, as browsers do.
 
 export type Declarations = ReadonlyMap<string, string>
 
@@ -11,8 +11,8 @@ const CACHED_CHARS_MAX = 500
 const cache = new Map<string, Declarations>()
 
 /**
- * The declarations of a style, values in lower case without `!important`. The last of a property counts. Pages repeat the same
- * styles thousands of times, so the last ones are remembered.
+ * The declarations of a style, values in lower case without `!important`. The last of a property counts. Pages repeat
+ * the same styles thousands of times, so the last ones are remembered.
  */
 export function parseDeclarations(style: string): Declarations {
   const known = cache.get(style)
@@ -48,7 +48,7 @@ function withoutComments(css: string): string {
   return kept + css.slice(at)
 }
 
-/** `\64 isplay` is `display`: escapes are a way to hide a word from whoever reads the source. */
+/** `\64 isplay` is `display`: escapes are a way to hide a word from readers of the source. */
 const unescapeCss = (text: string): string =>
   text.replaceAll(/\\(?:([0-9a-f]{1,6})\s?|([^]))/gi, (_, code: string | undefined, char: string | undefined) =>
     code === undefined ? (char ?? '') : String.fromCodePoint(Math.min(Number.parseInt(code, 16), 0x10ffff) || 0xfffd),

@@ -1,6 +1,6 @@
 // How mail clients mark, in the HTML they write, where they quote and where a signature stands. The marks hold in every
 // language, which the words around a quote do not.
-import type { Attributes } from './html-walk.ts'
+import type { Attributes } from './scan-html.ts'
 
 export type Mark = 'quote' | 'attribution' | 'signature'
 

@@ -1,7 +1,7 @@
 // HTML as plain lines, the way a reader sees it, and apart from it what a reader does not see. Quotes and signatures keep
 // their marks, so that what is new in a reply can be told from what it answers to.
 import { parseStyleSheet, type StyleSheet } from './css.ts'
-import { type Attributes, type HtmlSink, VOID_ELEMENTS, walkHtml } from './html-walk.ts'
+import { type Attributes, type HtmlSink, VOID_ELEMENTS, scanHtml } from './scan-html.ts'
 import { isSeen, type Look, lookOf, PAGE_LOOK } from './visibility.ts'
 import { markOf, type Mark } from './html-marks.ts'
 
@@ -37,7 +37,7 @@ const HIDDEN_CHARS_MAX = 64_000
 
 export function readHtml(html: string): HtmlText {
   const renderer = new Renderer(styleSheetOf(html))
-  walkHtml(html, renderer)
+  scanHtml(html, renderer)
   return renderer.finish()
 }
 
@@ -48,7 +48,7 @@ export function styleSheetOf(html: string): StyleSheet {
   if (!/<style/i.test(html)) return new Map()
   let css = ''
   let isInside = false
-  walkHtml(html, {
+  scanHtml(html, {
     open: name => (isInside = name === 'style'),
     close: () => (isInside = false),
     text: text => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type Attributes, walkHtml } from './html-walk.ts'
+import { type Attributes, scanHtml } from './scan-html.ts'
 import { sanitiseHtml } from './sanitise.ts'
 import { VECTORS } from './vectors.fixture.ts'
 
@@ -18,7 +18,7 @@ const FORBIDDEN_STYLE =
 /** What is wrong with a piece of output, told from its tags and attributes as a reader would see them. */
 function faults(html: string): string[] {
   const found: string[] = []
-  walkHtml(html, {
+  scanHtml(html, {
     open(name, attributes) {
       if (FORBIDDEN_TAGS.test(name)) found.push(`tag ${name}`)
       for (const [attribute, value] of attributes) {

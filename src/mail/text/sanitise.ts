@@ -1,10 +1,10 @@
 // HTML of strangers, made safe to show: no script, no form, nothing loaded from elsewhere, nothing that leaves its box. The
-// page is written anew from what was understood of it, balanced and bounded, and then passes the allowlist of sanitize-html:
-// what comes out has been through two readers that had to agree.
+// page is written anew from what was understood of it, balanced and bounded, and then passes the allowlist of
+// sanitize-html: what comes out has been through two readers that had to agree.
 import sanitizeHtml, { type IOptions } from 'sanitize-html'
 import { styleSheetOf } from './html-text.ts'
 import type { StyleSheet } from './css.ts'
-import { type Attributes, type HtmlSink, VOID_ELEMENTS, walkHtml } from './html-walk.ts'
+import { type Attributes, type HtmlSink, VOID_ELEMENTS, scanHtml } from './scan-html.ts'
 import { safeStyle } from './safe-style.ts'
 import { declarationsOf } from './visibility.ts'
 
@@ -20,7 +20,7 @@ interface SanitisedHtml {
  */
 export function sanitiseHtml(html: string): SanitisedHtml {
   const writer = new CleanWriter(styleSheetOf(html))
-  walkHtml(html, writer)
+  scanHtml(html, writer)
   return { html: sanitizeHtml(writer.html, ALLOWLIST).trim(), isCut: writer.isCut }
 }
 

@@ -1,7 +1,8 @@
-// Whether a reader would see the text of an element. Each way to hide text that senders use, told from style, attributes and
-// the style sheet of the page. What is hidden is read by machines alone, which is why it is kept apart from what people read.
+// Whether a reader would see the text of an element. Each way to hide text that senders use, told from style, attributes
+// and the style sheet of the page. What is hidden is read by machines alone, which is why it is kept apart from what
+// people read.
 import { type Colour, type Declarations, parseColour, parseDeclarations, parseLength, type StyleSheet } from './css.ts'
-import type { Attributes } from './html-walk.ts'
+import type { Attributes } from './scan-html.ts'
 
 /** What an element passes on to what is inside it. */
 export interface Look {
@@ -104,14 +105,14 @@ function isNowhere(style: Declarations): boolean {
   const px = (property: string): number => parseLength(style.get(property)) ?? Number.NaN
   const clips = is('overflow', /^(?:hidden|clip)/) || is('overflow-y', /^(?:hidden|clip)/)
   const isTiny = ['height', 'max-height', 'width', 'max-width'].some(property => px(property) <= 1)
-  const isPlaced = is('position', /^(?:absolute|fixed|relative)$/)
+  const isPositioned = is('position', /^(?:absolute|fixed|relative)$/)
   return (
     is('display', /^none\b/) ||
     is('mso-hide', /^all\b/) ||
     is('content-visibility', /^hidden/) ||
     (clips && isTiny) ||
     px('text-indent') <= -OFF_SCREEN_PX ||
-    (isPlaced && ['left', 'top', 'right', 'bottom'].some(side => px(side) <= -OFF_SCREEN_PX)) ||
+    (isPositioned && ['left', 'top', 'right', 'bottom'].some(side => px(side) <= -OFF_SCREEN_PX)) ||
     ['margin-left', 'margin-top'].some(side => px(side) <= -OFF_SCREEN_PX) ||
     is('clip', /^rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]+[01](?:px)?[\s,]+[01](?:px)?\s*\)/) ||
     is(

@@ -224,7 +224,7 @@ test('a refused mail does not count towards the cap', async () => {
   assert.equal((await other.api.post(messages, { to: ['bob@example.com'], text: 'x' })).body.status, 'held')
 })
 
-test('allow_recipients refuses whoever is not named, in every field, and below a domain as well', async () => {
+test('allow_recipients refuses recipients that are not named, in every field, and below a domain as well', async () => {
   const { inboxId, messages } = await aMailbox({ allow_recipients: ['example.com', 'ann@partner.example'] })
   const refused = [
     { to: ['eve@example.net'] },

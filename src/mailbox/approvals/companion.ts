@@ -1,5 +1,5 @@
-// An approval at the gate: it is decided in the transaction that accepts the mail. Whoever comes second finds it decided, and
-// a crash leaves it pending with nothing sent, or approved with the mail accepted.
+// An approval at the gate: it is decided in the transaction that accepts the mail. The second decision finds it decided,
+// and a crash leaves it pending with nothing sent, or approved with the mail accepted.
 import type { Tx } from '../../platform/db/database.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { SendResponse } from '../../sending/messages/send-schema.ts'

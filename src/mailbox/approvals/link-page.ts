@@ -89,14 +89,14 @@ ${html === null ? '' : `<h2>As HTML, without pictures</h2>${frameOf(html)}`}`
 const frameOf = (html: string): string =>
   `<iframe sandbox="" title="The mail as HTML" srcdoc="${escapeHtml(html)}"></iframe>`
 
-interface Place {
+interface Span {
   start: number | null
   end: number | null
 }
 
-/** Escaped, with the places between marks. They may overlap, and may lie behind what is shown. */
-function marked(text: string, places: readonly Place[]): string {
-  const sorted = places
+/** Escaped, with the spans between marks. They may overlap, and may lie behind what is shown. */
+function marked(text: string, spans: readonly Span[]): string {
+  const sorted = spans
     .flatMap(({ start, end }) => (start !== null && end !== null && start < end ? [{ start, end }] : []))
     .toSorted((left, right) => left.start - right.start)
   const parts: string[] = []

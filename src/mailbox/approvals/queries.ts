@@ -1,4 +1,4 @@
-// All SQL over approvals; the only writer of that table. A transaction that writes holds the lock of the inbox.
+// All SQL over approvals; the only writer of that table. A transaction that writes has locked the inbox.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
@@ -41,20 +41,12 @@ export async function insertApprovals(tx: Tx, approvals: readonly NewApproval[])
       content_hash text, expires_at timestamptz)`)
 }
 
-export interface StoredApproval {
-  id: string
-  account_id: string
-  tenant_id: string
-  inbox_id: string
-  inbox_message_id: string
+export interface StoredApproval extends Omit<NewApproval, 'reasons' | 'envelope' | 'content_hash'> {
   status: ApprovalStatus
   reasons: Reason[]
-  requested_by: Requester
-  requested_key_id: string | null
   decided_by: Requester | null
   decided_at: Date | null
   created_at: Date
-  expires_at: Date
   from_text: string
   to_list: string[]
   cc_list: string[]

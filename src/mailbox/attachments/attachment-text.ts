@@ -9,7 +9,7 @@ export type AttachmentText =
 export const TEXT_CHARS_MAX = 1_000_000
 
 /** It was read, and nothing is written in it: a scanned page, a drawing. */
-export const NO_TEXT = 'It holds no text.'
+export const NO_TEXT = 'It contains no text.'
 
 /** Hostile files break readers in ways of all kinds, so whatever is thrown means that the file cannot be read. */
 export async function textFrom(read: () => string | Promise<string>): Promise<AttachmentText> {

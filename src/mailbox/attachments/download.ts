@@ -10,7 +10,7 @@ import { rangeOf, type Range, type RangeHeaders } from './range.ts'
 
 const SLICE_BYTES = 512 * 1024
 const AT_ONCE = { permits: 64, perOwner: 16, waitMsMax: 20_000 }
-/** A reader that takes no slice for so long is cut: it keeps its place from others. */
+/** A reader that takes no slice for so long is cut: it keeps others out. */
 const STALL_MS_MAX = 30_000
 
 type Download =

@@ -25,30 +25,30 @@ export interface ClaimedSource {
   attachments: ClaimedAttachment[]
 }
 
-interface Room {
+interface SourceClaim {
   leaseToken: string
   leaseUntil: Date
   asked: KeysAsked
   limit: number
-  roomsFor(due: readonly KeyOf[]): number[]
+  limitsFor(due: readonly KeyOf[]): number[]
 }
 
 /** Of one mail at a time: results are kept in memory until they are recorded. */
 const ATTACHMENTS_MAX = 10
 
 /**
- * The oldest due mails of each account that has room. A mail of which somebody reads other attachments is left alone: two
- * workers would write the words of one message over each other.
+ * The oldest due mails of each account that is below its limit. A mail of which somebody reads other attachments is left
+ * alone: two workers would write the words of one message over each other.
  */
-export async function claimSources(tx: Tx, room: Room): Promise<ClaimedSource[]> {
-  const { asked, limit } = room
+export async function claimSources(tx: Tx, claim: SourceClaim): Promise<ClaimedSource[]> {
+  const { asked, limit } = claim
   const isOpen = sql`text_state = 'pending'`
   const accounts = await listDueAccounts(tx, { table: sql`source_attachments`, isOpen, asked, limit })
   if (accounts.length === 0) return []
-  const rooms = room.roomsFor(accounts.map(accountId => ({ key: accountId, accountId })))
-  const sourceIds = await lockDueSources(tx, { accounts, rooms })
+  const limits = claim.limitsFor(accounts.map(accountId => ({ key: accountId, accountId })))
+  const sourceIds = await lockDueSources(tx, { accounts, limits })
   if (sourceIds.length === 0) return []
-  const rows = await leaseAttachments(tx, sourceIds, room)
+  const rows = await leaseAttachments(tx, sourceIds, claim)
   return [...Map.groupBy(rows, row => row.source_id).values()].map(own => ({
     source_id: own[0]!.source_id,
     account_id: own[0]!.account_id,
@@ -60,18 +60,18 @@ export async function claimSources(tx: Tx, room: Room): Promise<ClaimedSource[]>
 /** Of those that are filed: the others have nothing to write words for yet. */
 async function lockDueSources(
   tx: Tx,
-  { accounts, rooms }: { accounts: readonly string[]; rooms: readonly number[] },
+  { accounts, limits }: { accounts: readonly string[]; limits: readonly number[] },
 ): Promise<string[]> {
   const rows = await tx.many<{ id: string }>(prepared`
     with account as (
-      select * from unnest(${bareArray(accounts)}::uuid[], ${bareArray(rooms)}::int[]) as a (id, room) where room > 0
+      select * from unnest(${bareArray(accounts)}::uuid[], ${bareArray(limits)}::int[]) as a (id, mails_max) where mails_max > 0
     ), due as (
       select oldest.source_id from account cross join lateral (
         select a.source_id, min(a.due_at) as due_at from source_attachments a
         where a.account_id = account.id and a.text_state = 'pending' and a.due_at <= ${tx.now}
           and exists (select 1 from inbox_messages m where m.source_id = a.source_id)
           and not exists (${leasedElsewhere(tx)})
-        group by a.source_id order by min(a.due_at) limit account.room
+        group by a.source_id order by min(a.due_at) limit account.mails_max
       ) oldest
     )
     select id from mail_sources where id in (select source_id from due) for no key update skip locked`)
@@ -89,11 +89,11 @@ const leasedElsewhere = (tx: Tx): Sql => sql`
 const leaseAttachments = (
   tx: Tx,
   sourceIds: readonly string[],
-  { leaseToken, leaseUntil }: Room,
+  { leaseToken, leaseUntil }: SourceClaim,
 ): Promise<(Omit<ClaimedSource, 'attachments'> & { attachment: ClaimedAttachment })[]> =>
   tx.many(prepared`
-    with placed as (
-      select a.id, row_number() over (partition by a.source_id order by a.attempts desc, a.n) as place,
+    with ordered as (
+      select a.id, row_number() over (partition by a.source_id order by a.attempts desc, a.n) as ordinal,
         max(a.attempts) over (partition by a.source_id) as attempts_max
       from source_attachments a
       where a.source_id = any(${bareArray(sourceIds)}::uuid[]) and a.text_state = 'pending' and a.due_at <= ${tx.now}
@@ -101,8 +101,8 @@ const leaseAttachments = (
     )
     update source_attachments a
     set lease_token = ${leaseToken}, due_at = ${leaseUntil}, attempts = a.attempts + 1
-    from placed
-    where a.id = placed.id and place <= case when attempts_max > 0 then 1 else ${ATTACHMENTS_MAX} end
+    from ordered
+    where a.id = ordered.id and ordinal <= case when attempts_max > 0 then 1 else ${ATTACHMENTS_MAX} end
     returning a.source_id, a.account_id, a.attempts, json_build_object('id', a.id, 'n', a.n, 'filename', a.filename,
       'content_type', a.content_type, 'size', a.size, 'has_text', a.text is not null) as attachment`)
 
@@ -184,8 +184,9 @@ export const listTextsOfSource = (
     from source_attachments where source_id = ${sourceId} order by n`)
 
 /**
- * Once a mail that was filed before is filed again, for somebody else: its attachments are looked at again, for the words of
- * the new messages. The lock is shared with others that file it, and not with the worker that records their text.
+ * Once a mail that was filed before is filed again, for somebody else: its attachments are looked at again, for the
+ * words of the new messages. The lock is shared with others that file it, and not with the worker that records their
+ * text.
  */
 export async function updateToPending(tx: Tx, sourceIds: readonly string[]): Promise<void> {
   await tx.many(prepared`

@@ -66,7 +66,7 @@ test('a file without text says why', async () => {
     return read.reason
   }
   assert.equal(await reasonOf(''), 'It is empty.')
-  assert.equal(await reasonOf(' \n\t'.repeat(3), { filename: 'a.txt' }), 'It holds no text.')
+  assert.equal(await reasonOf(' \n\t'.repeat(3), { filename: 'a.txt' }), 'It contains no text.')
   assert.equal(
     await reasonOf(Buffer.from([0x89, 0x50, 0x4e, 0x47]), { filename: 'a.png' }),
     'Files of this kind are not read.',

@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import { sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
+import { longestTurn } from '../../../test/support/main-thread.ts'
 
 let account: TestAccount
 before(async () => {
@@ -116,6 +117,20 @@ test('reply_all copies To and Cc once each, without the inbox in any spelling', 
   const message = await messageOf(replied.body.id)
   assert.deepEqual(message.to, ['"Lee, Ann" <ann@example.com>'])
   assert.deepEqual(message.cc, ['bob@example.com', 'Carl <carl@example.com>'])
+})
+
+test('addresses of a stranger that are hard to tell apart cost an answer next to nothing', async () => {
+  const { inboxId } = await aMailbox()
+  const { id } = await aFiledMessage(account.box, inboxId)
+  const hostile = Array.from({ length: 1_000 }, (_, n) => `<x${n}@${'\\"'.repeat(120)}>`).join(', ')
+  await account.box.app.world.db.transact({ ...BY }, tx =>
+    tx.run(sql`update inbox_messages set reply_to = ${hostile}, from_text = ${hostile} where id = ${id}`),
+  )
+  const ms = await longestTurn(async () => {
+    const { status } = await account.api.post(`/v1/inbox-messages/${id}/reply`, { text: 'x' })
+    assert.ok(status === 422 || status === 400, `${status}`)
+  })
+  assert.ok(ms < 150, `${ms} ms`)
 })
 
 test('a reply goes to at most 20 people that a stranger chose, and to all to at most 100', async () => {

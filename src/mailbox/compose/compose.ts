@@ -19,10 +19,10 @@ import { policyOf, type Policy } from '../inboxes/policy.ts'
 import type { Composed, ComposeRequest } from './compose-schema.ts'
 import { firstResult } from './first-result.ts'
 import { inspect } from './inspect.ts'
-import { inboxPaused, mailboxKeeper, type Alongside, type MailCompanion } from './keeper.ts'
+import { inboxPaused, mailboxKeeper, PolicyChanged, type Alongside, type MailCompanion } from './keeper.ts'
 import { listed, type ComposedMail } from './mail.ts'
 import { filesOf, requireOriginal, textsOf, type Original } from './original.ts'
-import { observed, reasonsToHold, recipientRefusal } from './policy-reasons.ts'
+import { inspectedFor, observed, recipientRefusal } from './policy-reasons.ts'
 import type { Composing } from './composing.ts'
 import { taintedTextsFor } from './taint.ts'
 import { checkBlocked, write, type Kind, type Written } from './write.ts'
@@ -51,6 +51,20 @@ export interface ComposeOrder {
 type Inbox = Awaited<ReturnType<FindInbox>>
 
 export async function compose(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await composeOnce(world, composing, order)
+    } catch (error) {
+      if (!(error instanceof PolicyChanged)) throw error
+      if (tries === TRIES_MAX) throw refuse('conflict', 'The policy of this inbox is being changed. Try again.')
+    }
+  }
+}
+
+/** Each one takes a change of the policy while the mail is inspected. */
+const TRIES_MAX = 5
+
+async function composeOnce(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
   const { caller } = order
   const inbox = await composing.requireInbox(caller.reach, order.inboxId)
   try {
@@ -83,13 +97,12 @@ async function prepare(world: World, composing: Composing, { order, inbox }: Pre
   const refusal = recipientRefusal(policy, submission.recipients)
   if (refusal) throw refusal
   const mail = await inspected(world, { submission, written, files: attachments, original, policy, inbox, order })
-  const isTainted = original !== null && original.isTainted
   return {
     kind: 'mail',
     lockKey: inbox.id,
     keeper: mailboxKeeper,
     mail,
-    reasons: reasonsToHold(policy, { isTainted, inspected: mail.inspected }),
+    inspectedFor: inspectedFor(policy),
     requestedBy: { type: by.type, id: caller.keyId, name: caller.name },
     by,
     alongside: order.alongside ?? null,

@@ -1,5 +1,5 @@
 // Filing what was composed: the mails of a batch in their threads, in `sent`, with texts, counts and events, and for those
-// that wait the approval. The caller holds the locks of the inboxes.
+// that wait the approval. The caller has locked the inboxes.
 import { safeFileName } from '../../mail/mime/file-name.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'

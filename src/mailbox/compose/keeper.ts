@@ -25,7 +25,8 @@ import type { Composed } from './compose-schema.ts'
 import { addToSendCounts, listSendCounts } from './count-queries.ts'
 import { fileMails } from './file.ts'
 import type { ComposedMail } from './mail.ts'
-import { recipientRefusal, type Reason } from './policy-reasons.ts'
+import { listTaintedThreads } from './original-queries.ts'
+import { asksMore, reasonsToHold, recipientRefusal, type InspectedFor, type Reason } from './policy-reasons.ts'
 
 /** Rows of another feature that change in the same transaction, such as the draft that is sent. */
 export interface Alongside {
@@ -39,8 +40,8 @@ export interface Alongside {
 export interface MailCompanion extends Companion {
   kind: 'mail'
   mail: ComposedMail
-  /** Why its content has to wait for a person. */
-  reasons: readonly Reason[]
+  /** What it was inspected for. */
+  inspectedFor: InspectedFor
   requestedBy: { type: string; id: string | null; name: string }
   by: Actor
   alongside: Alongside | null
@@ -49,6 +50,14 @@ export interface MailCompanion extends Companion {
 }
 
 type AnyCompanion = MailCompanion | ApprovalCompanion
+
+/** The policy asks for what the mail was not inspected for: it was changed meanwhile, and the mail is prepared anew. */
+export class PolicyChanged extends Error {
+  constructor() {
+    super('the policy of the inbox was changed while the mail was inspected')
+    this.name = 'PolicyChanged'
+  }
+}
 
 export interface Filed {
   companion: MailCompanion
@@ -79,6 +88,7 @@ class LockedMailboxes implements LockedCompanions {
   readonly #obstacles = new Map<AnyCompanion, Error>()
   readonly #admitted = new Set<string>()
   readonly #reasons = new Map<AnyCompanion, readonly Reason[]>()
+  #taintedThreads: ReadonlySet<string> = new Set()
   #approvals: ReadonlyMap<string, PendingApproval> = new Map()
 
   constructor(tx: Tx, { inboxes, waits }: { inboxes: readonly LockedInbox[]; waits: boolean }) {
@@ -99,6 +109,7 @@ class LockedMailboxes implements LockedCompanions {
       this.#tx,
       reachable.flatMap(each => (each.kind === 'approval' ? each : [])),
     )
+    this.#taintedThreads = await this.#loadTaint(reachable)
     // Issued together: the connection is pipelined, and a batch of drafts would otherwise wait for each of them.
     await Promise.all(
       reachable.map(async companion => {
@@ -106,6 +117,17 @@ class LockedMailboxes implements LockedCompanions {
         if (obstacle) this.#obstacles.set(companion, obstacle)
       }),
     )
+  }
+
+  /** A thread may have become one that is not to be trusted since the mail was written. */
+  async #loadTaint(companions: readonly AnyCompanion[]): Promise<ReadonlySet<string>> {
+    const threadIds = companions.flatMap(companion =>
+      companion.kind === 'mail' && this.#inboxes.get(companion.lockKey)!.policy.require_approval_on_taint
+        ? (companion.mail.original?.threadId ?? [])
+        : [],
+    )
+    if (threadIds.length === 0) return new Set()
+    return new Set((await listTaintedThreads(this.#tx, threadIds)).map(({ id }) => id))
   }
 
   /** An inbox that was waited for and is not there was deleted. */
@@ -121,7 +143,7 @@ class LockedMailboxes implements LockedCompanions {
     const key = keyOf(companion)
     if (key !== null) this.#admitted.add(key)
     if (companion.kind === 'mail') {
-      const reasons = [...companion.reasons, ...this.#capReason(inbox!)]
+      const reasons = [...this.#contentReasons(companion, inbox!), ...this.#capReason(inbox!)]
       if (reasons.length > 0) {
         this.#reasons.set(companion, reasons)
         return { kind: 'keep', id: companion.mail.id }
@@ -164,7 +186,14 @@ class LockedMailboxes implements LockedCompanions {
     if (key !== null && this.#admitted.has(key)) return sentByAnother(companion)
     if (inbox.provider === 'native' && isRelayed(companion)) return disconnected()
     if (companion.kind === 'approval') return admitApproval(companion, this.#approvals, { inbox, now: this.#tx.now })
+    if (asksMore(inbox.policy, companion.inspectedFor)) return new PolicyChanged()
     return recipientRefusal(inbox.policy, companion.mail.submission.recipients)
+  }
+
+  /** By the policy as it is now. */
+  #contentReasons({ mail: { original, inspected } }: MailCompanion, { policy }: LockedInbox): Reason[] {
+    const isTainted = original !== null && (original.isTainted || this.#taintedThreads.has(original.threadId))
+    return reasonsToHold(policy, { isTainted, inspected })
   }
 
   #sentOf({ id }: LockedInbox): number {

@@ -1,6 +1,12 @@
 // What is read of a message that is answered or forwarded. Its id was found within the caller's reach.
-import type { Db } from '../../platform/db/database.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared } from '../../platform/db/sql.ts'
+
+/** Of these, also where one has become part of another. */
+export const listTaintedThreads = (tx: Tx, ids: readonly string[]): Promise<{ id: string }[]> =>
+  tx.many(prepared`
+    select t.id from threads t left join threads whole on whole.id = t.merged_into
+    where t.id = any(${ids}::uuid[]) and (t.is_tainted or whole.is_tainted)`)
 
 export const findThreadTaint = (db: Db, threadId: string): Promise<{ is_tainted: boolean }> =>
   db.one(prepared`select is_tainted from threads where id = ${threadId}`)
@@ -28,17 +34,29 @@ export const findSourceContent = (db: Db, sourceId: string, bytesMax: number): P
   db.one(prepared`
     select substring(content from 1 for ${bytesMax}::int) as content from mail_sources where id = ${sourceId}`)
 
-/** Tainted mail of an inbox, the newest first: what a new mail may not quote unseen. */
-const QUOTABLE_MAX = 200
-const QUOTABLE_CHARS_MAX = 20_000
+/** Mails, characters of one text, files of one mail, and characters in all: more would take a thread too long. */
+const QUOTABLE = { mails: 1_000, textChars: 200_000, files: 20, allChars: 4_000_000 }
 
-export const listTaintedTexts = (db: Db, inboxId: string): Promise<{ id: string; text: string }[]> =>
+/** What tainted mail of an inbox says, the newest first: a new mail may not repeat it unseen. */
+export const listTaintedTexts = (
+  db: Db,
+  inboxId: string,
+): Promise<{ subject: string; text: string; files: string[] }[]> =>
   db.many(prepared`
-    select m.id, left(t.text, ${QUOTABLE_CHARS_MAX}) as text
-    from (select id, source_id from inbox_messages
-      where inbox_id = ${inboxId} and is_tainted and direction = 'in' and source_id is not null
-      order by id desc limit ${QUOTABLE_MAX}) m
-    join source_texts t on t.source_id = m.source_id`)
+    select subject, text, files from (
+      select m.id, m.subject, left(t.text, ${QUOTABLE.textChars}) as text, f.files,
+        sum(least(length(t.text), ${QUOTABLE.textChars}) + f.chars) over (order by m.id desc) as chars
+      from (select id, source_id, subject, has_attachments from inbox_messages
+        where inbox_id = ${inboxId} and is_tainted and direction = 'in' and source_id is not null
+        order by id desc limit ${QUOTABLE.mails}) m
+      join source_texts t on t.source_id = m.source_id
+      cross join lateral (
+        select coalesce(array_agg(file.text), '{}') as files, coalesce(sum(length(file.text)), 0) as chars
+        from (select left(a.text, ${QUOTABLE.textChars}) as text from source_attachments a
+          where a.source_id = m.source_id and a.text is not null order by a.n limit ${QUOTABLE.files}) file
+      ) f
+    ) quotable
+    where chars <= ${QUOTABLE.allChars} order by id desc`)
 
 /** Threads that a new mail with this subject may join. */
 export const listTaintedSubjects = (

@@ -1,6 +1,7 @@
 // The message that is answered or forwarded: what of it goes into the new one.
 import { parseAddress, type Address } from '../../mail/address/address.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
+import { parseMailboxes } from '../../mail/mime/mailbox-list.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { attachmentsTooLarge } from '../../sending/messages/attachments.ts'
@@ -62,11 +63,15 @@ export async function requireOriginal(db: Db, reach: Reach, id: string): Promise
 
 /** Mail comes with addresses that nobody can write to; those are left out. */
 const addressesIn = (texts: readonly string[]): Address[] =>
-  texts.flatMap(text => splitList(text).flatMap(each => parseAddress(each) ?? []))
+  texts
+    .flatMap(text => parseMailboxes(text, PEOPLE_MAX))
+    .flatMap(({ name, address }) => {
+      const parsed = parseAddress(address)
+      return parsed ? [{ ...parsed, name: name === '' ? null : name }] : []
+    })
 
-/** At commas that stand in no quoted name. */
-const splitList = (text: string): string[] =>
-  text.match(/(?:"(?:[^"\\]|\\.)*"|[^,"]|")+/g)?.map(each => each.trim()) ?? []
+/** As many as are kept of a received field. */
+const PEOPLE_MAX = 1_000
 
 export interface OriginalTexts {
   text: string

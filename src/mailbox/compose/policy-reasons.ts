@@ -28,6 +28,22 @@ export function recipientRefusal(
   )
 }
 
+/** What the content of a mail was looked at for. */
+export interface InspectedFor {
+  findings: boolean
+  taint: boolean
+}
+
+export const inspectedFor = (policy: Policy): InspectedFor => ({
+  findings: policy.dlp !== 'off',
+  taint: policy.require_approval_on_taint,
+})
+
+export function asksMore(policy: Policy, was: InspectedFor): boolean {
+  const asked = inspectedFor(policy)
+  return (asked.findings && !was.findings) || (asked.taint && !was.taint)
+}
+
 export function reasonsToHold(
   policy: Policy,
   { isTainted, inspected }: { isTainted: boolean; inspected: Inspected },

@@ -1,4 +1,4 @@
-// What a new mail must be held against where tainted threads wait for a person: mail that is not to be trusted must not be
+// What a new mail must be compared with where tainted threads wait for a person: mail that is not to be trusted must not be
 // passed on, or answered under another name, without somebody having seen it.
 import type { Db } from '../../platform/db/database.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
@@ -28,5 +28,14 @@ export async function taintedTextsFor(
   ])
   const recipients = new Set(submission.recipients.map(({ address }) => address.toLowerCase()))
   const isJoining = threads.some(({ participants }) => participants.some(address => recipients.has(address)))
-  return { isJoining, texts: texts.map(({ text }) => text) }
+  return { isJoining, texts: texts.flatMap(textsIn) }
 }
+
+/** A subject that is as long as a passage can carry an order; shorter ones are said by everybody. */
+const SUBJECT_WORDS_MIN = 10
+
+const textsIn = ({ subject, text, files }: { subject: string; text: string; files: string[] }): string[] => [
+  text,
+  ...files,
+  ...(subject.split(/\s+/).length >= SUBJECT_WORDS_MIN ? [subject] : []),
+]

@@ -1,5 +1,5 @@
-// The SQL of the lease on a connection: whoever holds it has the one IMAP session of that inbox. An inbox that is paused or
-// deleted is given to nobody, and taken from whoever has it.
+// The SQL of the lease on a connection: the worker that has it has the one IMAP session of that inbox. An inbox that is
+// paused or deleted is given to nobody, and taken from the worker that has it.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import type { KeysAsked } from '../../platform/work/leased-work.ts'

@@ -35,7 +35,7 @@ export async function reportFailing(
 export const reportReleased = async (tx: Tx, lease: Lease): Promise<boolean> =>
   (await updateEnded(tx, lease, { error: null, dueAt: tx.now })) !== null
 
-/** From whoever learns of it, once for each grant. */
+/** From the first process that learns of it, once for each grant. */
 export async function reportGrantGone(
   tx: Tx,
   { inboxId, generation, error }: { inboxId: string; generation: number; error: string },

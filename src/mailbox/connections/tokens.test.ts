@@ -1,4 +1,4 @@
-// Access tokens: refreshed once whoever wants them, replaced when refused, and the end of a grant.
+// Access tokens: refreshed once for all that want them, replaced when refused, and the end of a grant.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { aBox, theBox, type Box } from '../../../test/support/box.ts'
@@ -145,7 +145,7 @@ test('a provider that throttles is left alone for as long as it says, by everybo
   assert.equal((await account.api.get(`/v1/inboxes/${inboxId}`)).body.connection.state, 'syncing')
 })
 
-test('a process that dies while it refreshes holds the others up for as long as its lease', async () => {
+test('a process that dies while it refreshes delays the others for as long as its lease', async () => {
   const inboxId = await connected()
   await box.app.world.db.transact(system('test'), tx =>
     tx.run(sql`

@@ -66,7 +66,7 @@ export class AccessTokens {
   async refused(inboxId: string, accessToken: string): Promise<void> {
     const { db, secrets } = this.#world
     const row = await findConnection(db, inboxId)
-    if (!row?.access_token || openToken(secrets, placeOf(row, 'access'), row.access_token) !== accessToken) return
+    if (!row?.access_token || openToken(secrets, tokenRowOf(row, 'access'), row.access_token) !== accessToken) return
     await db.transact(by, tx => updateAccessTokenRefused(tx, row))
   }
 
@@ -77,7 +77,7 @@ export class AccessTokens {
       const row = await requireGrant(this.#world, inboxId)
       const now = clock.now()
       if (row.access_token && row.access_expires_at!.getTime() > now.getTime() + FRESH_MS) {
-        return grantOf(row, openToken(secrets, placeOf(row, 'access'), row.access_token))
+        return grantOf(row, openToken(secrets, tokenRowOf(row, 'access'), row.access_token))
       }
       const refreshed = await this.#refresh(row)
       if (refreshed) return refreshed
@@ -116,7 +116,7 @@ export class AccessTokens {
     const { db, secrets, clock, log } = this.#world
     const { inbox_id: inboxId, account_id: owner } = row
     try {
-      return await refreshTokens(provider, openToken(secrets, placeOf(row, 'refresh'), row.refresh_token!), owner)
+      return await refreshTokens(provider, openToken(secrets, tokenRowOf(row, 'refresh'), row.refresh_token!), owner)
     } catch (error) {
       if (error instanceof InvalidGrant) {
         await db.transact(by, tx => reportGrantGone(tx, { inboxId, generation: row.generation, error: ENDED }))
@@ -139,7 +139,7 @@ async function requireGrant({ db }: World, inboxId: string): Promise<ConnectionR
   return row
 }
 
-const placeOf = ({ inbox_id: inboxId, generation }: ConnectionRow, kind: 'refresh' | 'access') => ({
+const tokenRowOf = ({ inbox_id: inboxId, generation }: ConnectionRow, kind: 'refresh' | 'access') => ({
   inboxId,
   generation,
   kind,
@@ -156,8 +156,8 @@ function refreshedBy({ secrets }: World, tokens: Tokens, row: ConnectionRow, lea
   return {
     inboxId: row.inbox_id,
     lease,
-    refreshToken: refreshToken === null ? null : sealToken(secrets, placeOf(row, 'refresh'), refreshToken),
-    accessToken: sealToken(secrets, placeOf(row, 'access'), accessToken),
+    refreshToken: refreshToken === null ? null : sealToken(secrets, tokenRowOf(row, 'refresh'), refreshToken),
+    accessToken: sealToken(secrets, tokenRowOf(row, 'access'), accessToken),
     expiresAt: new Date(now.getTime() + expiresInSeconds * 1000),
   }
 }

@@ -72,12 +72,12 @@ export async function listDrafts(
   const rows = await db.many<StoredDraft & { chars: number }>(sql`
     with page as (
       select d.id, sum(coalesce(length(d.text), 0) + coalesce(length(d.html), 0)) over (order by d.id desc) as chars,
-        row_number() over (order by d.id desc) as place
+        row_number() over (order by d.id desc) as ordinal
       from (select id, text, html from drafts where inbox_id = ${inboxId} and ${after === null ? sql`true` : sql`id < ${after}`}
         order by id desc limit ${limit}) d
     )
     select ${columns} from page join drafts d on d.id = page.id
-    where page.chars <= ${PAGE_CHARS_MAX} or page.place = 1 order by d.id desc`)
+    where page.chars <= ${PAGE_CHARS_MAX} or page.ordinal = 1 order by d.id desc`)
   const isCut = rows.length < limit && rows.length > 0 && (await hasOlder(db, inboxId, rows.at(-1)!.id))
   return { rows, isCut }
 }

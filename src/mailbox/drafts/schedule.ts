@@ -35,7 +35,7 @@ export async function scheduleDraft(
   })
 }
 
-/** Once it has answered, the draft is not sent: whoever would send it holds its lease first. */
+/** Once it has answered, the draft is not sent: the worker that would send it leases it first. */
 export function cancelDraft(world: World, { by, caller, id }: Scheduling): Promise<Scheduled> {
   return world.db.transact(by, async tx => {
     const draft = await requireIdleDraft(tx, caller.reach, id)

@@ -1,5 +1,5 @@
-// Sending a draft: by a call, or by the worker when it is due. The draft is removed by the transaction that accepts the mail,
-// so that it is sent once, whoever else tries at the same time and whatever dies meanwhile.
+// Sending a draft: by a call, or by the worker when it is due. The draft is removed by the transaction that accepts the
+// mail, so that it is sent once, whichever others try at the same time and whatever dies meanwhile.
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { KeyPrincipal } from '../../platform/principal.ts'

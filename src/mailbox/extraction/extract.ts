@@ -67,7 +67,7 @@ export async function extract(world: World, { model, schemas }: Extraction, want
   })
 }
 
-/** Asked as late as can be: mail may be found bad while it waits for its turn. */
+/** Asked as late as can be: mail may be found bad while it waits. */
 async function requireReadable(db: Db, id: string): Promise<void> {
   const standing = await findStanding(db, id)
   if (!standing) throw notFound('message')

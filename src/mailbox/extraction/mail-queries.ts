@@ -24,9 +24,9 @@ interface TextBeginnings {
 /** The first characters of each text: a model is not shown more, and a mail may hold megabytes. */
 export const findTextBeginnings = (db: Db, sourceId: string, charsMax: number): Promise<TextBeginnings | null> =>
   db.maybe<TextBeginnings>(prepared`
-    select left(text, ${charsMax}::int) as text, left(coalesce(extracted_text, text), ${charsMax}::int) as extracted_text,
-      length(text) > ${charsMax}::int as is_text_cut, length(coalesce(extracted_text, text)) > ${charsMax}::int as is_extracted_text_cut
-    from source_texts where source_id = ${sourceId}`)
+    select left(text, ${charsMax}::int) as text, left(new_text, ${charsMax}::int) as extracted_text,
+      length(text) > ${charsMax}::int as is_text_cut, length(new_text) > ${charsMax}::int as is_extracted_text_cut
+    from (select text, coalesce(extracted_text, text) as new_text from source_texts where source_id = ${sourceId}) t`)
 
 export interface AttachedText {
   filename: string | null

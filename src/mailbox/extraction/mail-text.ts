@@ -57,13 +57,13 @@ const addresses = (list: readonly string[]): string =>
   list.slice(0, ADDRESSES_MAX).join(', ') +
   (list.length > ADDRESSES_MAX ? `, and ${list.length - ADDRESSES_MAX} more` : '')
 
-/** One after the other until the room for all of them is used up. */
+/** One after the other until the bytes for all of them are used up. */
 function attachedParts(attachments: readonly AttachedText[]): string[] {
-  let room = ATTACHED_TEXTS_BYTES_MAX
+  let bytesLeft = ATTACHED_TEXTS_BYTES_MAX
   return attachments.slice(0, ATTACHMENTS_MAX).flatMap(({ filename, text, is_cut }, index) => {
     if (text === null) return []
-    const shown = clipped(text, Math.min(room, ATTACHMENT_BYTES_MAX), is_cut)
-    room = Math.max(0, room - Buffer.byteLength(shown))
+    const shown = clipped(text, Math.min(bytesLeft, ATTACHMENT_BYTES_MAX), is_cut)
+    bytesLeft = Math.max(0, bytesLeft - Buffer.byteLength(shown))
     return [section(`Text of attachment ${index + 1}, ${clipped(oneLine(filename ?? 'unnamed'), 200, false)}`, shown)]
   })
 }

@@ -15,7 +15,7 @@ export const extractionRoutes = (world: World, extraction: Extraction): Route[] 
     const named = { reach: caller.reach, id: params.id }
     const data = await extract(world, extraction, { ...named, schema, signal: signal() })
     if (save) await saveExtractedData(world, by, { ...named, data })
-    // What was saved stands on the message, for those who may read it.
+    // What was saved stands on the message, for keys that may read it.
     return reply(200, { message_id: params.id, extracted_data: mayAct(caller, 'read') ? data : null })
   }),
 ]

@@ -1,4 +1,4 @@
-// In a thread: compiles a caller's JSON Schema, and holds the answer of a model against it.
+// In a thread: compiles a caller's JSON Schema, and checks the answer of a model against it.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'

@@ -1,4 +1,4 @@
-// All SQL over the tokens that models use. A transaction that changes them holds the lock of the account's month.
+// All SQL over the tokens that models use. A transaction that changes them has locked the account's month.
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
 

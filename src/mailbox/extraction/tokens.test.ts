@@ -90,7 +90,7 @@ test('while many race, used and reserved together are never above the cap, and w
   const race = async (n: number): Promise<void> => {
     const reservation = await reserve(40 + (n % 7))
     assert.ok((await standing(reservation.accountId)).taken <= cap)
-    // Some say that they used more than they may, which counts as far as there is room.
+    // Some say that they used more than they may, which counts as far as the cap allows.
     const tokens = n % 10 === 9 ? reservation.tokens * 2 : n % reservation.tokens
     await settle(world, BY, reservation, tokens)
     assert.ok((await standing(reservation.accountId)).taken <= cap)

@@ -46,7 +46,7 @@ export function reserve(world: Pick<World, 'db'>, by: Actor, wanted: Wanted): Pr
 
 /**
  * What was used, in place of what was reserved. A provider may say that it used more than it was allowed to: that counts as
- * far as the cap has room for it, so that no other call loses what it was promised.
+ * far as the cap allows, so that no other call loses what it was promised.
  */
 export function settle(world: Pick<World, 'db'>, by: Actor, reservation: Reservation, tokens: number): Promise<void> {
   return world.db.transact(by, async tx => {

@@ -1,4 +1,4 @@
-// Counts of folders, kept by the transactions that change messages. They hold the lock of the inbox, so that a count is at
+// Counts of folders, kept by the transactions that change messages. They have locked the inbox, so that a count is at
 // any time equal to a recount.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { listSystemFolders, updateFolderCounts } from './queries.ts'

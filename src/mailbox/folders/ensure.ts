@@ -1,4 +1,4 @@
-// A folder for what comes from elsewhere under a name that may be too long, unsafe or taken. The caller holds the lock of the
+// A folder for what comes from elsewhere under a name that may be too long, unsafe or taken. The caller has locked the
 // inbox.
 import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'

@@ -34,7 +34,7 @@ test('a custom folder has a name of 1 to 64 characters, and system folders are l
   assert.ok(names.indexOf('Ärger') < names.indexOf('Zebra'))
 })
 
-test('a name that is empty, too long, or holds control characters is 400', async () => {
+test('a name that is empty, too long, or contains control characters is 400', async () => {
   for (const name of [
     '',
     ' ',
@@ -243,29 +243,29 @@ test('emptying deletes all that is in trash or spam: at once for every reader, b
 })
 
 test('while the removal of an emptied folder is under way no reader sees what it held', async () => {
-  const held = await anAccount()
-  const { db } = held.box.app.world
-  const id = await anInbox(held)
-  const stay = await aFiledMessage(held.box, id)
-  await aFiledMessage(held.box, id, { folder: 'spam', threadId: stay.threadId })
-  const alone = await aFiledMessage(held.box, id, { folder: 'spam' })
+  const onHold = await anAccount()
+  const { db } = onHold.box.app.world
+  const id = await anInbox(onHold)
+  const stay = await aFiledMessage(onHold.box, id)
+  await aFiledMessage(onHold.box, id, { folder: 'spam', threadId: stay.threadId })
+  const alone = await aFiledMessage(onHold.box, id, { folder: 'spam' })
   // A hold keeps the worker from removing anything.
-  await held.api.patch('/v1/account', { legal_hold: true })
+  await onHold.api.patch('/v1/account', { legal_hold: true })
   await db.transact(system('test'), async tx => {
     await tx.run(sql`update folders set discarded_at = ${tx.now} where inbox_id = ${id} and name_key = 'spam'`)
     await tx.run(sql`insert into folders (id, inbox_id, name, name_key, is_system, created_at)
       values (gen_random_uuid(), ${id}, 'spam', 'spam', true, ${tx.now})`)
   })
 
-  assert.equal((await held.api.get(`/v1/inbox-messages/${alone.id}`)).status, 404)
-  assert.equal((await held.api.get(`/v1/threads/${alone.threadId}`)).status, 404)
-  const thread = (await held.api.get(`/v1/threads/${stay.threadId}`)).body
+  assert.equal((await onHold.api.get(`/v1/inbox-messages/${alone.id}`)).status, 404)
+  assert.equal((await onHold.api.get(`/v1/threads/${alone.threadId}`)).status, 404)
+  const thread = (await onHold.api.get(`/v1/threads/${stay.threadId}`)).body
   assert.deepEqual([thread.message_count, thread.unread_count], [1, 1])
-  const { threads, hidden } = (await held.api.get(`/v1/inboxes/${id}/threads`)).body
+  const { threads, hidden } = (await onHold.api.get(`/v1/inboxes/${id}/threads`)).body
   assert.deepEqual(threads, [thread])
   assert.deepEqual(hidden, { spam: 0, trash: 0, blocked: 0 })
   for (const query of ['', '?folder=all', '?folder=spam', '?from=ann', '?folder=all&direction=in']) {
-    const { messages } = (await held.api.get(`/v1/inboxes/${id}/messages${query}`)).body
+    const { messages } = (await onHold.api.get(`/v1/inboxes/${id}/messages${query}`)).body
     const expected = query === '?folder=spam' ? [] : [stay.id]
     assert.deepEqual(
       messages.map((each: { id: string }) => each.id),
@@ -282,11 +282,11 @@ test('only trash and spam can be emptied, an empty one answers 0, and a legal ho
   }
   assert.equal((await account.api.post(`${path('nothing')}/empty`)).status, 404)
   assert.deepEqual((await account.api.post(`${path('TRASH')}/empty`)).body, { deleted: 0 })
-  const held = await anAccount()
-  const heldInbox = await anInbox(held)
-  await aFiledMessage(held.box, heldInbox, { folder: 'trash' })
-  await held.api.patch('/v1/account', { legal_hold: true })
-  const refused = await held.api.post(`/v1/inboxes/${heldInbox}/folders/trash/empty`)
+  const onHold = await anAccount()
+  const heldInbox = await anInbox(onHold)
+  await aFiledMessage(onHold.box, heldInbox, { folder: 'trash' })
+  await onHold.api.patch('/v1/account', { legal_hold: true })
+  const refused = await onHold.api.post(`/v1/inboxes/${heldInbox}/folders/trash/empty`)
   assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
 })
 

@@ -10,18 +10,18 @@ export function readFolderName(given: string): string {
   const name = given.normalize('NFC').trim()
   const length = Array.from(name).length
   if (length === 0 || length > CHARS_MAX) throw invalid(`must have 1 to ${CHARS_MAX} characters`)
-  if (UNSAFE.test(name)) throw invalid('must not hold control characters')
+  if (UNSAFE.test(name)) throw invalid('must not contain control characters')
   // As the last segment of a path, clients and proxies take these for steps.
   if (name === '.' || name === '..') throw invalid('must not be . or ..')
-  if (folderKey(name) === '') throw invalid('must hold something that can be seen')
+  if (folderKey(name) === '') throw invalid('must contain something that can be seen')
   return name
 }
 
 const invalid = (rule: string) => refuse('invalid_request', `body.name ${rule}.`)
 
 /**
- * As it is compared: "Été", "ÉTÉ" and a decomposed "été" are one name, and so are full-width letters and plain ones, and a name
- * with something invisible in it and the same without.
+ * As it is compared: "Été", "ÉTÉ" and a decomposed "été" are one name, and so are full-width letters and plain ones, and a
+ * name with something invisible in it and the same without.
  */
 export const folderKey = (name: string): string =>
   name

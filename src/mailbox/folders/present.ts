@@ -13,9 +13,9 @@ export const presentFolder = (folder: StoredFolder): Folder => ({
 
 /** System folders in their own order, then the others by name. */
 export const inOrder = (folders: readonly StoredFolder[]): StoredFolder[] =>
-  folders.toSorted((a, b) => placeOf(a) - placeOf(b) || compareNames(a.name_key, b.name_key))
+  folders.toSorted((a, b) => orderOf(a) - orderOf(b) || compareNames(a.name_key, b.name_key))
 
-const placeOf = ({ is_system, name_key }: StoredFolder): number =>
+const orderOf = ({ is_system, name_key }: StoredFolder): number =>
   is_system ? SYSTEM_NAMES.findIndex(name => name === name_key) : SYSTEM_NAMES.length
 
 const collator = new Intl.Collator('en', { numeric: true })

@@ -1,4 +1,4 @@
-// All SQL over folders; the only writer of that table. A transaction that writes holds the lock of the inbox.
+// All SQL over folders; the only writer of that table. A transaction that writes has locked the inbox.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import type { FolderDelta } from './counts.ts'

@@ -1,5 +1,5 @@
 // Mail that is acknowledged: its source and its envelope are durable before anybody is told so. What comes at the same time
-// shares a commit; accounts take turns, and a large mail goes alone.
+// shares a commit; accounts are served round robin, and a large mail goes alone.
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'

@@ -38,7 +38,7 @@ export interface ReadArrival {
 }
 
 /** Where a mail is filed, and how. */
-export interface Place {
+export interface FilingTarget {
   /** Null: where the shield says, which is the inbox or spam. */
   folder: { id: string; key: string } | null
   isRead: boolean
@@ -49,7 +49,7 @@ export interface Place {
   told: 'mail' | 'thread' | 'nothing'
 }
 
-const ARRIVED: Place = { folder: null, isRead: false, direction: 'in', status: null, told: 'mail' }
+const ARRIVED: FilingTarget = { folder: null, isRead: false, direction: 'in', status: null, told: 'mail' }
 
 interface Filing {
   id: string
@@ -57,7 +57,7 @@ interface Filing {
   read: ReadArrival
   inbox: LockedInbox
   shield: Shield
-  place: Place
+  target: FilingTarget
 }
 
 /** Answers the arrivals whose lease was still ours: those are filed. */
@@ -81,7 +81,7 @@ export async function fileArrivals(
     .flatMap(({ arrival, read }) =>
       arrival.inbox_ids.flatMap(inboxId => {
         const inbox = inboxes.get(inboxId)
-        return inbox ? [filingOf({ arrival, read, inbox, place: ARRIVED }, correspondents.get(inboxId) ?? [])] : []
+        return inbox ? [filingOf({ arrival, read, inbox, target: ARRIVED }, correspondents.get(inboxId) ?? [])] : []
       }),
     )
   const filed = new Set(filings.map(({ arrival }) => arrival.source_id))
@@ -95,16 +95,16 @@ export async function fileArrivals(
 }
 
 export function filingOf(
-  { arrival, read, inbox, place }: Omit<Filing, 'id' | 'shield'>,
+  { arrival, read, inbox, target }: Omit<Filing, 'id' | 'shield'>,
   correspondents: readonly string[],
 ): Filing {
   const { auth, findings, mail } = read
   const from = mail.from.length === 1 ? mail.from[0]! : null
   const shield =
-    place.direction === 'out'
+    target.direction === 'out'
       ? SENT
       : judge({ findings, auth, from, senders: sendersOf(read, arrival), inbox, correspondents })
-  return { id: newId(arrival.received_at), arrival, read, inbox, shield, place }
+  return { id: newId(arrival.received_at), arrival, read, inbox, shield, target }
 }
 
 /** The envelope tells of its sender even where the mail hides behind another name. */
@@ -117,7 +117,7 @@ const sendersOf = ({ mail }: ReadArrival, { mail_from }: Filing['arrival']): str
 /** What the owner has written is not held against anybody. */
 const SENT: Shield = { verdict: 'clean', reasons: [], blocked: false, tainted: false, taintReasons: [] }
 
-/** In the order of their times. The caller holds the locks of the inboxes. */
+/** In the order of their times. The caller has locked the inboxes. */
 export async function fileMails(tx: Tx, filings: readonly Filing[]): Promise<void> {
   await storeTexts(tx, textsOf(filings))
   const folders = await findSystemFolders(tx, [...new Set(filings.map(({ inbox }) => inbox.id))])
@@ -136,7 +136,7 @@ export async function fileMails(tx: Tx, filings: readonly Filing[]): Promise<voi
     filings.map(filing => ({
       folderId: folderOf(filing, folders).id,
       total: 1,
-      unread: filing.place.isRead ? 0 : 1,
+      unread: filing.target.isRead ? 0 : 1,
       blocked: filing.shield.blocked ? 1 : 0,
     })),
   )
@@ -157,8 +157,8 @@ function textsOf(filings: readonly Filing[]): SourceText[] {
 type FoldersByInbox = ReadonlyMap<string, SystemFolders>
 
 /** What is blocked goes to spam, unless it is in the trash already. */
-function folderOf({ inbox, shield, place }: Filing, folders: FoldersByInbox): { id: string; key: string } {
-  const { folder } = place
+function folderOf({ inbox, shield, target }: Filing, folders: FoldersByInbox): { id: string; key: string } {
+  const { folder } = target
   if (folder && (!shield.blocked || folder.key === 'trash')) return folder
   const key = shield.blocked ? 'spam' : 'inbox'
   return { id: folders.get(inbox.id)![key], key }
@@ -182,13 +182,13 @@ function threadsOf(filings: readonly Filing[], joined: readonly Joined[], folder
   const threads = new Map<string, FiledThread>()
   filings.forEach((filing, at) => {
     const { threadId, isNew, subjectKey } = joined[at]!
-    const { arrival, inbox, read, shield, place } = filing
+    const { arrival, inbox, read, shield, target } = filing
     const { key } = folderOf(filing, folders)
     const isCounted = key !== 'trash'
     const one = {
       participants: participantsOf(read.mail, inbox),
       messages: isCounted ? 1 : 0,
-      unread: isCounted && !place.isRead ? 1 : 0,
+      unread: isCounted && !target.isRead ? 1 : 0,
       visible: isCounted && key !== 'spam' ? 1 : 0,
       lastMessageAt: arrival.received_at,
       taintReasons: shield.taintReasons.map(reason => ({ ...reason, message_id: filing.id })),
@@ -222,12 +222,12 @@ function threadsOf(filings: readonly Filing[], joined: readonly Joined[], folder
 }
 
 function rowOf(
-  { id, arrival, read, inbox, shield, place }: Filing,
+  { id, arrival, read, inbox, shield, target }: Filing,
   { threadId }: Joined,
   folderId: string,
 ): MessageRow {
   const { mail, auth } = read
-  const isSent = place.direction === 'out'
+  const isSent = target.direction === 'out'
   return {
     id,
     account_id: inbox.account_id,
@@ -236,8 +236,8 @@ function rowOf(
     thread_id: threadId,
     folder_id: folderId,
     source_id: arrival.source_id,
-    direction: place.direction,
-    is_read: place.isRead,
+    direction: target.direction,
+    is_read: target.isRead,
     from_text: mail.from.map(mailboxText).join(', '),
     from_address: mail.from[0]?.address.toLowerCase() ?? '',
     to_list: mail.to.map(mailboxText),
@@ -254,17 +254,17 @@ function rowOf(
     has_attachments: read.hasAttachments,
     auth: isSent ? null : auth,
     shield: isSent ? null : { verdict: shield.verdict, reasons: shield.reasons, blocked: shield.blocked },
-    status: place.status,
+    status: target.status,
     is_blocked: shield.blocked,
     is_tainted: shield.tainted,
   }
 }
 
 function recordFiled(tx: Tx, filing: Filing, threadId: string): void {
-  const { inbox, place } = filing
-  if (place.told === 'nothing') return
+  const { inbox, target } = filing
+  if (target.told === 'nothing') return
   const about = { accountId: inbox.account_id, tenantId: inbox.tenant_id, inboxId: inbox.id }
-  if (place.told === 'mail') recordMail(tx, filing, { about, threadId })
+  if (target.told === 'mail') recordMail(tx, filing, { about, threadId })
   tx.record({ type: 'thread.updated', ...about, data: { thread_id: threadId } })
 }
 

@@ -357,7 +357,7 @@ test('while the database is away, or the reader busy, the report is to come agai
   assert.deepEqual(await sent.statuses(), ['delivered'])
 })
 
-test('an address that brings too much is put off until the next minute', async t => {
+test('an address that brings too much is deferred until the next minute', async t => {
   const { client, world } = await anMx(t, { arrivalsPerMinute: 3 })
   const { clock } = (await aDeliveredMessage()).account.box
   clock.set(new Date(Math.ceil(world.clock.now().getTime() / 60_000) * 60_000 + 1_000))

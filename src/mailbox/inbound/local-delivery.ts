@@ -1,6 +1,5 @@
 // Mail from this installation to its own inboxes: stored as what comes in over the MX port is, without a network hop, and
 // inspected in the same way.
-import { prependLines } from '../../mail/mime/headers.ts'
 import { parseReply } from '../../mail/reports/smtp-reply.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import { SharedCache } from '../../platform/shared-cache.ts'
@@ -10,7 +9,7 @@ import type { Outcome } from '../../smtp/client/outcome.ts'
 import type { Arrivals } from './arrivals.ts'
 import { listInboundDomains } from './queries.ts'
 import { Recipients, refusalFor, refusalOf, type Recognised } from './recognise.ts'
-import { traceFields } from './trace.ts'
+import { withTrace } from './trace.ts'
 
 /** A domain that begins or ceases to take mail here is known after this time; until then its MX record decides. */
 const DOMAIN_TTL_MS = 5_000
@@ -54,10 +53,8 @@ async function deliver(
   if (inboxes.length > 0) {
     const client = { id: mail.messageId, ip: '127.0.0.1', helo: host, isSecure: true }
     const { mailFrom: from, smtputf8 } = mail
-    const head = traceFields({ client, from, smtputf8, host, now: world.clock.now() })
     await arrivals.store({
-      content: prependLines(mail.source, head),
-      headBytes: Buffer.byteLength(head),
+      ...withTrace(mail.source, { client, from, smtputf8, host, now: world.clock.now() }),
       mailFrom: from,
       clientIp: client.ip,
       helo: host,

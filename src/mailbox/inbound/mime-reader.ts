@@ -37,7 +37,7 @@ export class MimeReader {
     owner = 'inbound',
   ): Promise<MimeAnswer<Wanted>> {
     if (source.length > MIME_LIMITS.sourceBytesMax) return refused('too_large')
-    // A copy of its own is handed over: the source may be a slice of memory that others use.
+    // The thread gets a copy of its own: the source may be a slice of memory that others use.
     const copy = new Uint8Array(source)
     const input: MimeOrder = { source: copy, wanted }
     try {

@@ -68,22 +68,22 @@ export interface Arrival extends ArrivalRow {
   was_due_at: Date
 }
 
-type ArrivalClaim = Pick<Claim<Arrival>, 'leaseToken' | 'leaseUntil' | 'limit' | 'asked' | 'roomsFor'>
+type ArrivalClaim = Pick<Claim<Arrival>, 'leaseToken' | 'leaseUntil' | 'limit' | 'asked' | 'limitsFor'>
 
-/** The longest due of each account that has room, leased to this worker. */
+/** The longest due of each account that is below its limit, leased to this worker. */
 export async function claimArrivals(tx: Tx, claim: ArrivalClaim): Promise<Arrival[]> {
   const { asked, limit, leaseToken, leaseUntil } = claim
   const accounts = await listDueAccounts(tx, { table: sql`arrivals`, asked, limit })
   if (accounts.length === 0) return []
-  const rooms = claim.roomsFor(accounts.map(accountId => ({ key: accountId, accountId })))
+  const limits = claim.limitsFor(accounts.map(accountId => ({ key: accountId, accountId })))
   // A lease that was still on the row has lapsed: its worker died with it.
   return tx.many<Arrival>(prepared`
     with account as (
-      select * from unnest(${bareArray(accounts)}::uuid[], ${bareArray(rooms)}::int[]) as a (id, room) where room > 0
+      select * from unnest(${bareArray(accounts)}::uuid[], ${bareArray(limits)}::int[]) as a (id, items_max) where items_max > 0
     ), due as (
       select oldest.id, oldest.due_at from account cross join lateral (
         select id, due_at from arrivals r where r.account_id = account.id and r.due_at <= ${tx.now}
-        order by due_at limit account.room for update skip locked
+        order by due_at limit account.items_max for update skip locked
       ) oldest
     )
     update arrivals a set lease_token = ${leaseToken}, due_at = ${leaseUntil}, attempts = a.attempts + 1,

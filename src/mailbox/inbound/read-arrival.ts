@@ -1,6 +1,7 @@
 // Reads a mail that came in: who sent it, as far as DNS can say, and what is in it, as far as a thread can read it.
 import { ownZone, type OwnZone } from '../../identity/domains/own-zone.ts'
 import { authenticate, type Authentication } from '../../mail/authentication/authenticate.ts'
+import { ofAuthor } from '../../mail/authentication/of-author.ts'
 import type { Resolve } from '../../mail/authentication/resolve.ts'
 import { authenticationResults } from '../../mail/authentication/results-field.ts'
 import { readFields, displayValue, valueOf } from '../../mail/mime/headers.ts'
@@ -53,7 +54,7 @@ export class ArrivalReader {
     if (!isLast && message.kind === 'refused' && isOurs(message.reason) && arrival.crashes < CRASHES_MAX) {
       return { kind: 'retry', reason: message.reason }
     }
-    const results = authenticationResults(this.#world.config.MX_HOST, auth)
+    const results = (proven: Authentication): string => authenticationResults(this.#world.config.MX_HOST, proven)
     return { kind: 'read', read: readOf(arrival, { auth, results, message, source }) }
   }
 
@@ -86,51 +87,54 @@ export class ArrivalReader {
   }
 }
 
+type Read = Pick<Arrival, 'source_id' | 'account_id' | 'received_at'>
+
 interface Understood {
   auth: Authentication
-  /** The field that is shown above the source. */
-  results: string
+  /** The field that is shown above the source, of what is proven about the author whom readers see. */
+  results: (proven: Authentication) => string
   message: ReadMessage | Refused
   source: Source
 }
 
 /** What is filed of a mail: what was read in it, or the little that its first lines say. */
-export function readOf(
-  arrival: Pick<Arrival, 'source_id' | 'account_id' | 'received_at'>,
-  { auth, results, message, source }: Understood,
-): ReadArrival {
-  const about = { sourceId: arrival.source_id, accountId: arrival.account_id, authenticationResults: results }
-  if (message.kind === 'refused') {
-    const notes = [NOTES[message.reason]]
-    const texts: SourceText = { ...about, text: '', html: null, extractedText: '', notes, attachments: [] }
-    const findings = [{ kind: 'unreadable' as const, where: 'text' as const, detail: notes[0]! }]
-    return {
-      auth,
-      mail: firstLines(source, notes),
-      texts,
-      hasAttachments: false,
-      hasFiles: false,
-      findings,
-      words: '',
-    }
+export function readOf(arrival: Read, { auth, results, message, source }: Understood): ReadArrival {
+  const notes = message.kind === 'refused' ? [NOTES[message.reason]] : message.mail.notes
+  const mail = message.kind === 'refused' ? firstLines(source, notes) : message.mail
+  const proven = ofAuthor(auth, mail.from)
+  const attachments = message.kind === 'refused' ? [] : attachmentRows(arrival, message.mail)
+  const texts: SourceText = {
+    sourceId: arrival.source_id,
+    accountId: arrival.account_id,
+    authenticationResults: results(proven),
+    text: mail.text,
+    html: mail.html,
+    extractedText: mail.extractedText,
+    notes,
+    attachments,
   }
-  const { mail, findings, words } = message
-  const attachments = mail.attachments.map(
-    ({ filename, contentType, contentId, inline, content }, n): AttachmentRow => ({
-      id: newId(arrival.received_at),
-      n,
-      filename,
-      contentType,
-      contentId,
-      isInline: inline,
-      content,
-    }),
-  )
-  const { text, html, extractedText, notes } = mail
-  const texts: SourceText = { ...about, text, html, extractedText, notes, attachments }
-  const hasAttachments = attachments.some(({ isInline }) => !isInline)
-  return { auth, mail, texts, hasAttachments, hasFiles: attachments.length > 0, findings, words }
+  return {
+    auth: proven,
+    mail,
+    texts,
+    hasAttachments: attachments.some(({ isInline }) => !isInline),
+    hasFiles: attachments.length > 0,
+    findings:
+      message.kind === 'refused' ? [{ kind: 'unreadable', where: 'text', detail: notes[0]! }] : message.findings,
+    words: message.kind === 'refused' ? '' : message.words,
+  }
 }
+
+const attachmentRows = ({ received_at }: Read, { attachments }: ReadMessage['mail']): AttachmentRow[] =>
+  attachments.map(({ filename, contentType, contentId, inline, content }, n) => ({
+    id: newId(received_at),
+    n,
+    filename,
+    contentType,
+    contentId,
+    isInline: inline,
+    content,
+  }))
 
 /** What the installation publishes itself is known without asking. */
 const withZone =

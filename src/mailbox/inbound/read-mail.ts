@@ -1,6 +1,6 @@
-// A received message as a mailbox keeps it: what people read, what is new in it, what it hides, and its files. Pure: it runs in
-// the MIME thread, and every list and text of it is bounded, because it is copied to the main thread.
-import { displayValue, type HeaderField } from '../../mail/mime/headers.ts'
+// A received message as a mailbox keeps it: what people read, what is new in it, what it hides, and its files. Pure: it
+// runs in the MIME thread, and every list and text of it is bounded, because it is copied to the main thread.
+import { displayValue } from '../../mail/mime/headers.ts'
 import { safeFileName } from '../../mail/mime/file-name.ts'
 import type { Mailbox, ParsedAttachment, ParsedMail } from '../../mail/mime/parsed-mail.ts'
 import { extractFromHtml, extractFromText } from '../../mail/text/extract-reply.ts'
@@ -8,35 +8,17 @@ import { type HtmlText, linesToText, readHtml } from '../../mail/text/html-text.
 import { sanitiseHtml } from '../../mail/text/sanitise.ts'
 import { storableText } from '../storable.ts'
 
-interface ReadAttachment {
-  /** Safe for a file system. */
-  filename: string | null
+/** The name is safe for a file system. */
+interface ReadAttachment extends ParsedAttachment {
   /** As the sender wrote it. */
   declaredName: string | null
-  contentType: string
-  contentId: string | null
-  inline: boolean
-  content: Buffer
 }
 
-export interface ReadMail {
-  kind: 'mail'
-  headers: HeaderField[]
-  from: Mailbox[]
-  sender: Mailbox | null
-  replyTo: Mailbox[]
-  to: Mailbox[]
-  cc: Mailbox[]
+/** The HTML is sanitised. */
+export interface ReadMail extends Omit<ParsedMail, 'subject' | 'text' | 'attachments'> {
   /** Empty when there is none. */
   subject: string
-  /** With angle brackets. */
-  messageId: string | null
-  inReplyTo: string | null
-  references: string[]
-  date: Date | null
   text: string
-  /** Sanitised. */
-  html: string | null
   /** New text without quote and signature. */
   extractedText: string
   snippet: string

@@ -463,7 +463,7 @@ test('a mail that was read under two leases at once is filed once, by the later'
         leaseUntil,
         limit: 9,
         asked,
-        roomsFor: due => due.map(() => 9),
+        limitsFor: due => due.map(() => 9),
       })
       return { ...claimed[0]!, leaseToken }
     })

@@ -23,7 +23,7 @@ export class RecentSources {
     while (this.#bytes > BYTES_MAX) this.take(this.#sources.keys().next().value!)
   }
 
-  /** Once: whoever takes it keeps it. */
+  /** Once: the filing that takes it keeps it. */
   take(id: string): Source | null {
     const source = this.#sources.get(id)
     if (!source) return null

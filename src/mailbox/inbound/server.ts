@@ -28,7 +28,7 @@ import {
 } from './recognise.ts'
 import type { RoleMail } from '../postmaster/take.ts'
 import { takeReport } from './take-report.ts'
-import { traceFields, withoutForgedResults } from './trace.ts'
+import { withTrace } from './trace.ts'
 
 export interface MxOptions {
   world: World
@@ -165,9 +165,8 @@ export class MxServer {
 
   #traced({ client, from, smtputf8 }: ReceivedMail<never, Recognised>, source: Buffer): Omit<RoleMail, 'to'> {
     const { config, clock } = this.#world
-    const head = traceFields({ client, from, smtputf8, host: config.MX_HOST, now: clock.now() })
-    const content = prependLines(withoutForgedResults(source, config.MX_HOST), head)
-    return { content, headBytes: Buffer.byteLength(head), mailFrom: from, clientIp: client.ip, helo: client.helo }
+    const traced = withTrace(source, { client, from, smtputf8, host: config.MX_HOST, now: clock.now() })
+    return { ...traced, mailFrom: from, clientIp: client.ip, helo: client.helo }
   }
 
   async #receiveReport(

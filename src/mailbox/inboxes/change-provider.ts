@@ -4,7 +4,7 @@ import type { Inbox } from './inbox-schema.ts'
 import { presentInbox } from './present.ts'
 import { updateInboxProvider } from './queries.ts'
 
-/** The caller holds the lock of the inbox and has changed its connection; who follows its stream is told. */
+/** The caller has locked the inbox and has changed its connection; who follows its stream is told. */
 export async function changeProvider(tx: Tx, id: string, provider: Inbox['provider']): Promise<Inbox> {
   const stored = await updateInboxProvider(tx, id, provider)
   const inbox = presentInbox(stored)

@@ -9,7 +9,7 @@ export function readLocalPart(given: string, domain: string): string {
     throw refuse('invalid_request', 'body.local_part must be ASCII: most mail servers cannot deliver to other names.')
   }
   if (local.includes('+')) {
-    throw refuse('invalid_request', 'body.local_part must not hold +: mail to name+tag@ reaches the inbox name@.')
+    throw refuse('invalid_request', 'body.local_part must not contain +: mail to name+tag@ reaches the inbox name@.')
   }
   const address = local.startsWith('"') ? null : parseAddressOnly(`${local}@${domain}`)
   if (address?.local !== local || local.includes('@')) {

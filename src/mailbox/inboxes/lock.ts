@@ -1,5 +1,5 @@
 // The lock of a mailbox. Counts, threads and folders of an inbox have no locks of their own: a transaction that changes them
-// holds this one.
+// has locked this one.
 import type { Tx } from '../../platform/db/database.ts'
 import { listFreeInboxesForUpdate, listInboxesForUpdate } from './queries.ts'
 import { policyOf, type Policy } from './policy.ts'

@@ -15,7 +15,9 @@ const Senders = (description: string) =>
 
 const fields = {
   shield_mode: Type.Enum(MODES as ['off', 'observe', 'enforce'], { description: 'Inspection of mail that comes in' }),
-  block_unauthenticated: Type.Boolean({ description: 'Blocks mail that fails DMARC' }),
+  block_unauthenticated: Type.Boolean({
+    description: 'Blocks mail that fails DMARC, or whose author nothing else proves',
+  }),
   allow_senders: Senders('Addresses or domains that are always allowed, where they pass DMARC'),
   block_senders: Senders('Addresses or domains that are always blocked, whatever the mode'),
   dlp: Type.Enum(MODES as ['off', 'observe', 'enforce'], { description: 'Data-loss prevention of mail that goes out' }),

@@ -1,4 +1,4 @@
-// The SQL that changes messages. A transaction that writes holds the lock of the inbox.
+// The SQL that changes messages. A transaction that writes has locked the inbox.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 

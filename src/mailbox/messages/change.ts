@@ -1,5 +1,5 @@
 // The one act that changes messages of an inbox: move, read flag, delete. It keeps the counts of folders and threads and
-// records what the streams tell. Its caller holds the lock of the inbox, so that what was read here stays as it is.
+// records what the streams tell. Its caller has locked the inbox, so that what was read here stays as it is.
 import type { Tx } from '../../platform/db/database.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { addToFolders, findSystemFolders, type FolderDelta } from '../folders/counts.ts'

@@ -1,5 +1,5 @@
-// Messages that are filed, what is found in them later, and messages whose thread became part of another. The caller holds
-// the lock of the inbox.
+// Messages that are filed, what is found in them later, and messages whose thread became part of another. The caller has
+// locked the inbox.
 export {
   insertMessages,
   listInboxesOfSource,

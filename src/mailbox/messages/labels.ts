@@ -25,6 +25,6 @@ export function readLabel(field: string, given: string): string {
   if (length === 0 || length > CHARS_MAX) {
     throw refuse('invalid_request', `${field} must have 1 to ${CHARS_MAX} characters.`)
   }
-  if (UNSAFE.test(label)) throw refuse('invalid_request', `${field} must not hold control characters.`)
+  if (UNSAFE.test(label)) throw refuse('invalid_request', `${field} must not contain control characters.`)
   return label
 }

@@ -88,7 +88,7 @@ function pageOf(ids: Sql, { isAscending = false } = {}): Sql {
   return sql`
     with found as materialized (${ids}),
       sized as materialized (
-        select m.id, row_number() over in_order as place, sum(
+        select m.id, row_number() over in_order as ordinal, sum(
           octet_length(m.to_list::text) + octet_length(m.cc_list::text) + octet_length(m.bcc_list::text)
           + octet_length(m.reference_ids::text) + octet_length(m.labels::text)
           + coalesce(octet_length(m.shield::text), 0) + coalesce(octet_length(m.auth::text), 0)
@@ -98,7 +98,7 @@ function pageOf(ids: Sql, { isAscending = false } = {}): Sql {
       )
     select ${columns}, (select count(*)::int from found) as found
     from sized join inbox_messages m on m.id = sized.id join folders f on f.id = m.folder_id
-    where sized.bytes <= ${PAGE_BYTES_MAX} or sized.place = 1
+    where sized.bytes <= ${PAGE_BYTES_MAX} or sized.ordinal = 1
     ${order}`
 }
 

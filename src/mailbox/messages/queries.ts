@@ -99,7 +99,8 @@ export interface TextRow {
 
 export const findTexts = (db: Db, sourceId: string): Promise<TextRow | null> =>
   db.maybe<TextRow>(
-    prepared`select text, html, coalesce(extracted_text, text) as extracted_text from source_texts where source_id = ${sourceId}`,
+    prepared`
+    select text, html, coalesce(extracted_text, text) as extracted_text from source_texts where source_id = ${sourceId}`,
   )
 
 /** How much of the source there is, and the field that is shown above it. */

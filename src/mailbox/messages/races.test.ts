@@ -127,26 +127,26 @@ test('the last two messages of a source, removed at once, take it along; an arri
 })
 
 test('a source stays while the account that removed its message is under legal hold', async () => {
-  const held = await anAccount()
-  const inbox = await anInbox(held)
-  const filed = await aFiledMessage(held.box, inbox)
-  await held.api.patch('/v1/account', { legal_hold: true })
+  const onHold = await anAccount()
+  const inbox = await anInbox(onHold)
+  const filed = await aFiledMessage(onHold.box, inbox)
+  await onHold.api.patch('/v1/account', { legal_hold: true })
   // As if the message had been removed just before the hold.
   await db().transact(system('test'), async tx => {
     await tx.run(sql`update inbox_messages set source_id = null where id = ${filed.id}`)
-    await tx.run(sql`insert into source_removals values (${filed.sourceId}, ${held.id}, ${tx.now})`)
+    await tx.run(sql`insert into source_removals values (${filed.sourceId}, ${onHold.id}, ${tx.now})`)
   })
   const exists = async () =>
     (await db().maybe(sql`select 1 as found from mail_sources where id = ${filed.sourceId}`)) !== null
   const due = () =>
     db().one<{ due_at: Date }>(sql`select due_at from source_removals where source_id = ${filed.sourceId}`)
 
-  held.box.app.world.wakeups.hint('removals')
-  await eventually('it was looked at', async () => (await due()).due_at > held.box.clock.now())
+  onHold.box.app.world.wakeups.hint('removals')
+  await eventually('it was looked at', async () => (await due()).due_at > onHold.box.clock.now())
   assert.equal(await exists(), true)
 
-  await held.api.patch('/v1/account', { legal_hold: false })
-  held.box.clock.advance(3_600_001)
-  held.box.app.world.wakeups.hint('removals')
+  await onHold.api.patch('/v1/account', { legal_hold: false })
+  onHold.box.clock.advance(3_600_001)
+  onHold.box.app.world.wakeups.hint('removals')
   await eventually('it is gone when the hold is over', async () => !(await exists()))
 })

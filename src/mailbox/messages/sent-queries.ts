@@ -1,32 +1,17 @@
-// The SQL over messages that were sent. A transaction that writes holds the lock of the inbox.
+// The SQL over messages that were sent. A transaction that writes has locked the inbox.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { storableJson } from '../storable.ts'
+import type { MessageRow } from './insert-queries.ts'
 
-export interface SentRow {
-  id: string
-  account_id: string
-  tenant_id: string
-  inbox_id: string
-  thread_id: string
-  folder_id: string
-  source_id: string
-  from_text: string
-  from_address: string
-  to_list: readonly string[]
-  cc_list: readonly string[]
+/** Columns of what was received that a sent mail has none of, or has always the same value in. */
+type OfReceived = 'direction' | 'is_read' | 'reply_to' | 'auth' | 'is_blocked' | 'is_tainted'
+
+export interface SentRow extends Omit<MessageRow, OfReceived> {
   bcc_list: readonly string[]
-  subject: string
-  snippet: string
   rfc_message_id: string
-  in_reply_to: string | null
-  reference_ids: readonly string[]
   date: Date
-  received_at: Date
-  size: number
-  has_attachments: boolean
-  shield: object | null
   status: string
   approval_id: string | null
   message_id: string | null

@@ -7,7 +7,7 @@ export function insertWords(tx: Tx, rows: readonly MessageWords[]): void {
   if (rows.length > 0) upsertWords(tx, rows)
 }
 
-/** Words of a long attachment are 20,000 places in the index for each message: a statement must not take seconds. */
+/** Words of a long attachment are 20,000 entries in the index for each message: a statement must not take seconds. */
 const MESSAGES_PER_STATEMENT = 5
 
 /** Of every message that was filed from this source: all of them say the same, so their words are the same too. */

@@ -78,7 +78,7 @@ interface Matches {
 const RANKED_MAX = 2_000
 /** Messages that are read to tell whether the words are common; an inbox with fewer is read as a whole. */
 const SAMPLE = 400
-/** Found so often among them, words are common: those who look for them get the best of the newest 8,000 messages. */
+/** Found so often among them, words are common: a search for them gets the best of the newest 8,000 messages. */
 const SAMPLE_COMMON = 20
 const READ_MAX = 8_000
 /** Messages that have all words of a phrase, the newest first, among which the phrase is looked for. */

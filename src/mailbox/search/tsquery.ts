@@ -56,7 +56,7 @@ function term({ compounds, field, isPrefix }: Words, joint: Joint): string {
 }
 
 /**
- * A run of n characters in a script without spaces has n places in a message: n - 1 pairs and the last character. A single
+ * A run of n characters in a script without spaces has n positions in a message: n - 1 pairs and the last character. A single
  * one is looked for as the first of a pair.
  */
 function phraseOf(

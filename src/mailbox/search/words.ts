@@ -20,16 +20,19 @@ const POSITION_MAX = 16_382
 const POSITIONS_MAX = 255
 /** A tsvector has at most 1,048,575 bytes. */
 const BYTES_MAX = 900_000
-/** Different ones. A long book has 15,000; each is a place in the index to be written, for every inbox that the mail is in. */
+/**
+ * Different ones. A long book has 15,000; each is an entry in the index to be written, for every inbox that the mail is
+ * in.
+ */
 const LEXEMES_MAX = 20_000
 /** In all, however often each occurs: one character may fold into eighteen, and a mail has two million. */
 const WORDS_MAX = 300_000
-/** What a word costs besides its letters, and what a place costs. */
+/** What a word costs besides its letters, and what a position costs. */
 const [WORD_BYTES, POSITION_BYTES] = [16, 2]
 /** Between fields, so that no phrase reaches from one into the next. */
 const GAP = 10
 
-/** How much a place says: A most, D least. A million characters of text take about 150 ms: for a thread. */
+/** How much a position says: A most, D least. A million characters of text take about 150 ms: for a thread. */
 export function wordsOf(document: SearchDocument): string {
   const words = new Words()
   words.add(document.subject, 'A', FIELDS.subject)
@@ -43,14 +46,14 @@ export function wordsOf(document: SearchDocument): string {
 
 type Weight = 'A' | 'B' | 'C' | 'D'
 
-interface Places {
+interface Positions {
   count: number
   text: string
 }
 
 class Words {
   /** Of each word, as a tsvector writes them. */
-  readonly #places = new Map<string, Places>()
+  readonly #positions = new Map<string, Positions>()
   #bytes = 0
   #position = 0
 
@@ -79,22 +82,22 @@ class Words {
   }
 
   #putOnce(word: string, position: number, weight: Weight): void {
-    let places = this.#places.get(word)
-    if (!places) {
-      if (this.#bytes >= BYTES_MAX || this.#places.size >= LEXEMES_MAX) return
+    let positions = this.#positions.get(word)
+    if (!positions) {
+      if (this.#bytes >= BYTES_MAX || this.#positions.size >= LEXEMES_MAX) return
       this.#bytes += Buffer.byteLength(word) + WORD_BYTES
-      this.#places.set(word, (places = { count: 0, text: '' }))
+      this.#positions.set(word, (positions = { count: 0, text: '' }))
     }
-    if (position > POSITION_MAX || places.count >= POSITIONS_MAX || this.#bytes >= BYTES_MAX) return
+    if (position > POSITION_MAX || positions.count >= POSITIONS_MAX || this.#bytes >= BYTES_MAX) return
     this.#bytes += POSITION_BYTES
-    // D is what PostgreSQL takes a place without a letter for.
-    places.text += `${places.count++ === 0 ? ':' : ','}${position}${weight === 'D' ? '' : weight}`
+    // D is what PostgreSQL takes a position without a letter for.
+    positions.text += `${positions.count++ === 0 ? ':' : ','}${position}${weight === 'D' ? '' : weight}`
   }
 
   /** Words hold letters, digits, marks and `._+-@=`, which need no quotation marks. */
   toString(): string {
     let all = ''
-    for (const [word, { text }] of this.#places) all += all === '' ? word + text : ` ${word}${text}`
+    for (const [word, { text }] of this.#positions) all += all === '' ? word + text : ` ${word}${text}`
     return all
   }
 }

@@ -33,18 +33,18 @@ export type FindingKind =
   /** The mail could not be read, so nothing is known of what is in it. */
   | 'unreadable'
 
-type Place = 'subject' | 'text' | 'html' | 'hidden' | 'from' | 'reply_to' | `attachment:${string}`
+type Location = 'subject' | 'text' | 'html' | 'hidden' | 'from' | 'reply_to' | `attachment:${string}`
 
 export interface Finding {
   kind: FindingKind
-  where: Place
+  where: Location
   detail: string
 }
 
 const DETAIL_CHARS_MAX = 200
 
 /** Control and invisible characters would let a mail forge what the person reads about it. */
-export function finding(kind: FindingKind, where: Place, detail: string): Finding {
+export function finding(kind: FindingKind, where: Location, detail: string): Finding {
   return { kind, where, detail: shown(detail, DETAIL_CHARS_MAX) }
 }
 

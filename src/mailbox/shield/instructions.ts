@@ -116,7 +116,7 @@ function ruleHits(plain: string): Hit[] {
     position: new Float64Array(CONCEPTS.length).fill(-1_000),
     start: new Int32Array(CONCEPTS.length),
   }
-  const marks = markedPlaces(plain)
+  const marks = findMarks(plain)
   let nextMark = 0
   const take: Found = (concept, position, start, end) => {
     last.position[concept] = position
@@ -188,7 +188,7 @@ interface Mark {
 const MARKS_MAX = 5_000
 
 /** Addresses and names of tools, in their order. */
-function markedPlaces(plain: string): Mark[] {
+function findMarks(plain: string): Mark[] {
   const marks: Mark[] = []
   for (const [concept, pattern] of [
     ['address', ADDRESS],
@@ -207,14 +207,14 @@ function markedPlaces(plain: string): Mark[] {
 
 /** Where a text speaks about attacks: what it quotes there, or tells there of others, is no order. */
 function speechAboutAttacks(plain: string): { excuses: (hit: Hit) => boolean } | null {
-  const places: number[] = []
+  const starts: number[] = []
   phrases.scan(plain, (concept, _, start) => {
-    if (concept === ABOUT_ATTACKS && places.length < MARKS_MAX) places.push(start)
+    if (concept === ABOUT_ATTACKS && starts.length < MARKS_MAX) starts.push(start)
   })
-  if (places.length === 0) return null
+  if (starts.length === 0) return null
   return {
     excuses: ({ start, end }) => {
-      const isNear = places.some(place => place > start - NEAR_CHARS && place < end + NEAR_CHARS)
+      const isNear = starts.some(at => at > start - NEAR_CHARS && at < end + NEAR_CHARS)
       // An order that names where to send things is meant, whatever is spoken of around it.
       return isNear && plain.slice(start, end + 60).search(ADDRESS) === -1
     },

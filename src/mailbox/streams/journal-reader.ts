@@ -1,6 +1,6 @@
 // The one reader of the journal in this process, for all streams that are open here. It reads while there are any, and
 // gives each event of an inbox to the streams that are attached to it.
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop, setTimeout as delay } from 'node:timers/promises'
 import { FrameBatch } from '../../platform/http/streams/frames.ts'
 import { findIdAhead } from '../../platform/journal/read.ts'
 import { runForNobody } from '../../platform/owner.ts'
@@ -132,7 +132,7 @@ export class JournalReader {
       for (const stream of this.#attached.get(inboxId) ?? []) {
         stream.take(batch)
         if (performance.now() - began < SLICE_MS) continue
-        await nextTurn()
+        await yieldToEventLoop()
         began = performance.now()
       }
     }

@@ -1,8 +1,8 @@
-// Removes what streams leave behind: places of processes that died, and floors of inboxes that are no more.
+// Removes what streams leave behind: slots of processes that died, and floors of inboxes that are no more.
 import { system } from '../../platform/db/actor.ts'
 import { deleteFloorsWithoutInbox } from '../../platform/journal/forget.ts'
 import type { Worker } from '../../platform/work/worker.ts'
-import { deleteLapsedPlaces } from './queries.ts'
+import { deleteLapsedSlots } from './queries.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -13,7 +13,7 @@ export const streamLoops: Worker[] = [
     seconds: 3_600,
     run: ({ db }) =>
       db.transact(system('stream-leftovers'), async tx => {
-        await deleteLapsedPlaces(tx, new Date(tx.now.getTime() - HOUR_MS))
+        await deleteLapsedSlots(tx, new Date(tx.now.getTime() - HOUR_MS))
         await deleteFloorsWithoutInbox(tx)
       }),
   },

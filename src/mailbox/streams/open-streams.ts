@@ -1,5 +1,5 @@
-// The streams that are open in this process: their number is bounded, their leases are renewed, and those whose key or inbox
-// is no more are ended within seconds.
+// The streams that are open in this process: their number is bounded, their leases are renewed, and those whose key or
+// inbox is no more are ended within seconds.
 import { listLiveKeys } from '../../identity/api-keys/live.ts'
 import { Batcher } from '../../platform/batcher.ts'
 import { Semaphore } from '../../platform/fairness/semaphore.ts'
@@ -12,15 +12,15 @@ import type { World } from '../../platform/world.ts'
 import { listLiveInboxes } from '../inboxes/live.ts'
 import { Backlogs } from './backlogs.ts'
 import { JournalReader } from './journal-reader.ts'
-import { StreamPlaces } from './places.ts'
+import { StreamSlots } from './slots.ts'
 import { listBounds, type Bounds } from './queries.ts'
 import { InboxStream, missedReads, type StreamOrder, type StreamShare } from './stream.ts'
 
 /** An idle stream takes about 50 KB. */
 const STREAMS_MAX = { all: 10_000, perAccount: 5_000 }
 /**
- * After a restart all come back at once. They wait here and not for connections to the database, which others need and which
- * are waited for no longer than a moment.
+ * After a restart all come back at once. They wait here and not for connections to the database, which others need and
+ * which are waited for no longer than a moment.
  */
 const OPENINGS = { permits: 64, perOwner: 16, waitMsMax: 60_000 }
 /** A key that was revoked ends its streams within 5 s. */
@@ -33,7 +33,7 @@ export class OpenStreams {
   readonly #share: StreamShare
   readonly #open = new Set<InboxStream>()
   readonly #byAccount = new Tally()
-  readonly places: StreamPlaces
+  readonly slots: StreamSlots
   readonly openings = new Semaphore(OPENINGS)
   /** By inbox. */
   readonly bounds: Batcher<string, Bounds>
@@ -43,7 +43,7 @@ export class OpenStreams {
 
   constructor(world: World) {
     this.#world = world
-    this.places = new StreamPlaces(world)
+    this.slots = new StreamSlots(world)
     this.bounds = new Batcher({ run: inboxIds => listBounds(world.db, inboxIds), itemsMax: OPENINGS.permits, slots: 2 })
     this.#share = { world, reader: new JournalReader(world), backlogs: new Backlogs(), reads: missedReads() }
     world.metrics.gauge('sluice_streams_open', 'Streams of inboxes open in this process', [], gauge =>
@@ -51,7 +51,7 @@ export class OpenStreams {
     )
   }
 
-  requireRoom(accountId: string): void {
+  requireCapacity(accountId: string): void {
     const { all, perAccount } = STREAMS_MAX
     if (this.#open.size < all && this.#byAccount.of(accountId) < perAccount) return
     throw refuse('unavailable', 'Too many streams are open here. Try again later.', { retryAfterSeconds: 10 })
@@ -65,14 +65,14 @@ export class OpenStreams {
     void stream.run().finally(() => {
       this.#open.delete(stream)
       this.#byAccount.add(stream.accountId, -1)
-      this.places.release(order.place)
+      this.slots.release(order.slot)
       if (this.#open.size === 0) this.#nap.end()
     })
   }
 
   /** After the server has ended them all. */
   async close(): Promise<void> {
-    await Promise.all([this.#share.reader.settle(), this.places.settle(), this.#looking])
+    await Promise.all([this.#share.reader.settle(), this.slots.settle(), this.#looking])
   }
 
   /** While there are any. */
@@ -82,7 +82,7 @@ export class OpenStreams {
       // A database that is away ends no stream: nothing can be revoked while it is.
       await this.#endForbidden().catch(err => this.#world.log.debug({ err }, 'keys of streams were not looked up'))
       if (performance.now() - this.#renewedAt >= RENEW_MS) {
-        await this.#renew().catch(err => this.#world.log.debug({ err }, 'places of streams were not renewed'))
+        await this.#renew().catch(err => this.#world.log.debug({ err }, 'slots of streams were not renewed'))
       }
       if (this.#open.size > 0) await this.#nap.begin(LOOK_MS)
     }
@@ -108,10 +108,10 @@ export class OpenStreams {
   }
 
   async #renew(): Promise<void> {
-    const streams = new Map([...this.#open].map(stream => [stream.order.place, stream]))
-    const lost = await this.places.renew([...streams.keys()])
+    const streams = new Map([...this.#open].map(stream => [stream.order.slot, stream]))
+    const lost = await this.slots.renew([...streams.keys()])
     this.#renewedAt = performance.now()
-    // Its lease has lapsed and another stream may have the place: a sixth is one too many.
-    for (const place of lost) streams.get(place)!.end('failed')
+    // Its lease has lapsed and another stream may have the slot: a sixth is one too many.
+    for (const slot of lost) streams.get(slot)!.end('failed')
   }
 }

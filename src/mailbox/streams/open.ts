@@ -22,13 +22,13 @@ export async function openStream(
   { caller, inboxId, afterId }: StreamAsked,
 ): Promise<BeginStream> {
   const { accountId } = caller.reach
-  streams.requireRoom(accountId)
+  streams.requireCapacity(accountId)
   const order = await streams.openings.run(accountId, tooMany, async () => {
     const { id } = await requireInboxInReach(world.db, caller.reach, inboxId)
     // Before the head goes out: what happens after the caller has seen it must not be missed.
     const start = await startAt(world, { inboxId: id, afterId, bounds: await streams.bounds.submit(id) })
-    const place = await streams.places.take(caller.keyId)
-    return { caller, inboxId: id, place, ...start }
+    const slot = await streams.slots.take(caller.keyId)
+    return { caller, inboxId: id, slot, ...start }
   })
   return channel => streams.begin(order, channel)
 }

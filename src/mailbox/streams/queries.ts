@@ -1,4 +1,4 @@
-// All SQL of streams: their places, and the events of inboxes as the journal has them.
+// All SQL of streams: their slots, and the events of inboxes as the journal has them.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 
@@ -65,33 +65,33 @@ export const listNew = (
     where id > ${after} and id <= ${upTo} and inbox_id = any(${bareArray(inboxIds)}::uuid[])
     order by id`)
 
-export interface PlaceAsked {
+export interface SlotAsked {
   token: string
   keyId: string
 }
 
 /**
- * Takes a free place for each that asks, as far as its key has any. Those that are answered with `is_taken` false lost
+ * Takes a free slot for each that asks, as far as its key has any. Those that are answered with `is_taken` false lost
  * theirs to another process at the last moment, and may ask again; for those that are not answered there is none.
  */
-export const claimPlaces = (
+export const claimSlots = (
   tx: Tx,
-  asked: readonly PlaceAsked[],
-  { leaseUntil, placesMax }: { leaseUntil: Date; placesMax: number },
+  asked: readonly SlotAsked[],
+  { leaseUntil, slotsMax }: { leaseUntil: Date; slotsMax: number },
 ): Promise<{ token: string; is_taken: boolean }[]> =>
   tx.many(prepared`
     with asked as (
-      select token, key_id, row_number() over (partition by key_id order by n) as turn
+      select token, key_id, row_number() over (partition by key_id order by n) as ordinal
       from unnest(${bareArray(asked.map(({ token }) => token))}::uuid[],
         ${bareArray(asked.map(({ keyId }) => keyId))}::uuid[]) with ordinality as asked (token, key_id, n)
     ), free as (
-      select key_id, numbers.n, row_number() over (partition by key_id order by numbers.n) as turn
-      from (select distinct key_id from asked) keys cross join generate_series(1, ${placesMax}::int) as numbers (n)
+      select key_id, numbers.n, row_number() over (partition by key_id order by numbers.n) as ordinal
+      from (select distinct key_id from asked) keys cross join generate_series(1, ${slotsMax}::int) as numbers (n)
       where not exists (
-        select from stream_places place
-        where place.key_id = keys.key_id and place.n = numbers.n and place.lease_until > ${tx.now})
+        select from stream_places slot
+        where slot.key_id = keys.key_id and slot.n = numbers.n and slot.lease_until > ${tx.now})
     ), chosen as materialized (
-      select key_id, n, token from asked join free using (key_id, turn)
+      select key_id, n, token from asked join free using (key_id, ordinal)
     ), taken as (
       insert into stream_places (key_id, n, lease_token, lease_until)
       select key_id, n, token, ${leaseUntil} from chosen order by key_id, n
@@ -102,9 +102,9 @@ export const claimPlaces = (
     select token, token in (select lease_token from taken) as is_taken from chosen`)
 
 /** Answers the leases that are still there. */
-export const updatePlacesLeased = (
+export const updateSlotsLeased = (
   tx: Tx,
-  leased: readonly PlaceAsked[],
+  leased: readonly SlotAsked[],
   leaseUntil: Date,
 ): Promise<{ lease_token: string }[]> =>
   tx.many(prepared`
@@ -113,12 +113,12 @@ export const updatePlacesLeased = (
       and lease_token = any(${bareArray(leased.map(({ token }) => token))}::uuid[])
     returning lease_token`)
 
-export const deletePlaces = (tx: Tx, ended: readonly PlaceAsked[]): Promise<number> =>
+export const deleteSlots = (tx: Tx, ended: readonly SlotAsked[]): Promise<number> =>
   tx.run(prepared`
     delete from stream_places
     where key_id = any(${bareArray(ended.map(({ keyId }) => keyId))}::uuid[])
       and lease_token = any(${bareArray(ended.map(({ token }) => token))}::uuid[])`)
 
 /** Left by processes that died. */
-export const deleteLapsedPlaces = (tx: Tx, before: Date): Promise<number> =>
+export const deleteLapsedSlots = (tx: Tx, before: Date): Promise<number> =>
   tx.run(sql`delete from stream_places where lease_until < ${before}`)

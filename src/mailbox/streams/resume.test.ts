@@ -87,8 +87,8 @@ test('two processes follow one inbox through a restart of one of them and see th
   await one.close()
   await eventually('the process tells its streams that it stops', async () => first.closeCode() === 1001)
   await write(30)
-  const places = await two.app.world.db.many(sql`select n from stream_places`)
-  assert.equal(places.length, 1, 'an orderly end gives its places back')
+  const slots = await two.app.world.db.many(sql`select n from stream_places`)
+  assert.equal(slots.length, 1, 'an orderly end gives its slots back')
   const again = await aBox({ databaseUrl })
   const second = await followSocket({ ...asked, url: again.url, afterId: first.frames.at(-1)!.id })
   await write(25)
@@ -165,7 +165,7 @@ test('a reader that is more than 1 MiB behind is cut, and the others get everyth
   const data = { text: 'x'.repeat(20_000) }
   for (let n = 0; n < 10; n++) await happen(world, { accountId: account.id, inboxId: inbox, data }, 100)
   await reader.until(1_000)
-  await eventually('the slow ones lose their places', () => open(1))
+  await eventually('the slow ones lose their slots', () => open(1))
   assert.deepEqual(
     reader.frames.map(({ id }) => id),
     await journalOf(world.db, inbox, from),

@@ -9,7 +9,7 @@ import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Backlogs } from './backlogs.ts'
 import type { JournalReader } from './journal-reader.ts'
-import type { Place } from './places.ts'
+import type { Slot } from './slots.ts'
 import { frameOf } from './present.ts'
 import { listMissed } from './queries.ts'
 
@@ -36,7 +36,7 @@ export const missedReads = (): Semaphore => new Semaphore(READS)
 export interface StreamOrder {
   caller: KeyPrincipal
   inboxId: string
-  place: Place
+  slot: Slot
   /** Ids up to this one are not sent. */
   position: number
   /** Sent first, where there is something to tell. */

@@ -211,7 +211,7 @@ test('events that are gone for their age are told by one stream.reset, and the s
   for (const stream of [resumed, exact, unknown]) stream.close()
 })
 
-test('the sixth stream of a key answers 429 with Retry-After, and a place comes back when one ends', async () => {
+test('the sixth stream of a key answers 429 with Retry-After, and a slot comes back when one ends', async () => {
   const { account, asked, happen: occur } = await aFollowedInbox()
   const streams: Follower[] = []
   for (let n = 0; n < 5; n++) streams.push(await (n % 2 ? followEvents(asked) : followSocket(asked)))
@@ -221,7 +221,7 @@ test('the sixth stream of a key answers 429 with Retry-After, and a place comes 
   assert.equal((await followSocket(asked)).status, 429)
 
   streams[3]!.close()
-  const again = await eventually('the place is free', async () => {
+  const again = await eventually('the slot is free', async () => {
     const stream = await followSocket(asked)
     return stream.status === 101 && stream
   })
@@ -241,7 +241,7 @@ test('of many that open at once exactly five get in', async () => {
   for (const stream of streams) stream.close()
 })
 
-test('the places of a process that died come back when their leases lapse', async () => {
+test('the slots of a process that died come back when their leases lapse', async () => {
   const { account, asked } = await aFollowedInbox()
   const { box } = account
   await box.app.world.db.transact(

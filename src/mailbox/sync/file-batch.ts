@@ -3,7 +3,7 @@
 import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
 import { recordSynced } from '../connections/report.ts'
-import { fileMails, filingOf, type Place, type ReadArrival } from '../inbound/file.ts'
+import { fileMails, filingOf, type FilingTarget, type ReadArrival } from '../inbound/file.ts'
 import type { LockedInbox } from '../inboxes/lock.ts'
 import { changeMessages } from '../messages/change.ts'
 import { findCorrespondents } from '../shield/correspondents.ts'
@@ -147,7 +147,7 @@ async function fileFresh(tx: Tx, { mirror, batch, inbox, readable }: Storing): P
           arrival: { source_id: sourceId, received_at: noLater(head.receivedAt, tx.now), size: head.size },
           read,
           inbox: owner,
-          place: placeOf(mirror, batch, head, local),
+          target: targetOf(mirror, batch, head, local),
         },
         correspondents,
       ),
@@ -166,12 +166,12 @@ async function fileFresh(tx: Tx, { mirror, batch, inbox, readable }: Storing): P
 /** A provider's clock may be ahead; a message of tomorrow would stand above all others until then. */
 const noLater = (date: Date, now: Date): Date => (date > now ? now : date)
 
-function placeOf(
+function targetOf(
   { connectedAt }: Mirror,
   { folder: { role }, isNew }: Batch,
   { isRead, receivedAt }: Head,
   local: { id: string; key: string },
-): Place {
+): FilingTarget {
   const isSent = role === 'sent'
   // IMAP has dates to the second.
   const cameAfter = isNew || receivedAt.getTime() + 1_000 > connectedAt.getTime()

@@ -1,4 +1,4 @@
-// The SQL of the provider's folders and how far each was read. A transaction that writes holds the lock of the inbox.
+// The SQL of the provider's folders and how far each was read. A transaction that writes has locked the inbox.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
 import type { SystemName } from '../folders/system.ts'

@@ -1,4 +1,4 @@
-// The SQL of which message at the provider each message here is. A transaction that writes holds the lock of the inbox. A row
+// The SQL of which message at the provider each message here is. A transaction that writes has locked the inbox. A row
 // whose UID is not above zero is of a message that was not found again where it was: it moved, or it is gone.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'

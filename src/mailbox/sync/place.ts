@@ -1,5 +1,5 @@
-// Where a message belongs that the provider has moved. It stays where it is while the provider has it in that folder too, which
-// is common where folders are labels. Blocked mail stays in spam here, wherever the provider has it.
+// Where a message belongs that the provider has moved. It stays where it is while the provider has it in that folder too,
+// which is common where folders are labels. Blocked mail stays in spam here, wherever the provider has it.
 import type { Tx } from '../../platform/db/database.ts'
 import { listFoldersOf } from '../folders/find.ts'
 import type { LockedInbox } from '../inboxes/lock.ts'
@@ -27,7 +27,7 @@ function destinationOf(rows: readonly Standing[]): string | null {
   const { now_folder_id, now_key, is_blocked } = rows[0]!
   if (is_blocked && now_key === 'spam') return null
   const mirrored = rows.filter(({ is_mirrored }) => is_mirrored)
-  const places = mirrored.length > 0 ? mirrored : rows
-  if (places.some(({ folder_id }) => folder_id === now_folder_id)) return null
-  return places[0]!.folder_id
+  const shown = mirrored.length > 0 ? mirrored : rows
+  if (shown.some(({ folder_id }) => folder_id === now_folder_id)) return null
+  return shown[0]!.folder_id
 }

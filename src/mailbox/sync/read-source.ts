@@ -68,7 +68,7 @@ export class SourceReader {
     const message = size > SOURCE_BYTES_MAX ? TOO_LARGE : await this.#parse(content, accountId)
     const about = { source_id: sourceId, account_id: accountId, received_at: receivedAt }
     // The field of the provider stands in the source already.
-    const understood = { auth, results: '', message }
+    const understood = { auth, results: () => '', message }
     return readOf(about, { ...understood, source: { content, headBytes: 0 } })
   }
 

@@ -1,5 +1,5 @@
-// Mirrors as leased work: whoever holds the lease of a connection has its one session, which lasts until the process ends, the
-// lease is lost or something fails. Each session is an attempt; the heartbeat keeps its lease.
+// Mirrors as leased work: the worker with the lease of a connection has its one session, which lasts until the process
+// ends, the lease is lost or something fails. Each session is an attempt; the heartbeat keeps its lease.
 import { isUnavailable } from '../../platform/db/errors.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { runFor } from '../../platform/owner.ts'

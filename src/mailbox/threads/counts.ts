@@ -1,4 +1,4 @@
-// Counts of threads, kept by the transactions that change messages. They hold the lock of the inbox, so that a count is at
+// Counts of threads, kept by the transactions that change messages. They have locked the inbox, so that a count is at
 // any time equal to a recount.
 import type { Tx } from '../../platform/db/database.ts'
 import { updateThreadCounts } from './queries.ts'

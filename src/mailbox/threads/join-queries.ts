@@ -80,8 +80,8 @@ export async function mergeThreads(tx: Tx, merges: readonly { from: string; into
         taint_reasons = ${firstReasons(sql`t.taint_reasons || f.taint_reasons`)},
         last_message_at = greatest(t.last_message_at, f.last_message_at), created_at = least(t.created_at, f.created_at),
         participants = (select array(select distinct unnest(t.participants || f.participants) limit ${PARTICIPANTS_MAX})),
-        labels = (select array(select label from unnest(t.labels || f.labels) with ordinality as l (label, place)
-          group by label order by min(place) limit ${LABELS_MAX}))
+        labels = (select array(select label from unnest(t.labels || f.labels) with ordinality as l (label, ordinal)
+          group by label order by min(ordinal) limit ${LABELS_MAX}))
       from threads f where f.id = ${from} and t.id = ${into}`)
     await tx.run(sql`
       update threads set merged_into = ${into}, message_count = 0, unread_count = 0, visible_count = 0, is_tainted = false,

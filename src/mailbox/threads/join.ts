@@ -1,6 +1,6 @@
 // Finds the thread that each mail belongs to, or begins one: by the messages that it names or is named by, else by its
 // subject and who takes part. A reply that comes before its parent begins a thread; the parent joins the two.
-// The caller holds the locks of the inboxes.
+// The caller has locked the inboxes.
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../platform/db/database.ts'
 import { newId, timeOfId } from '../../platform/ids.ts'

@@ -1,4 +1,4 @@
-// All SQL over threads; the only writer of that table. A transaction that writes holds the lock of the inbox.
+// All SQL over threads; the only writer of that table. A transaction that writes has locked the inbox.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import type { Found } from '../../platform/http/paging.ts'
@@ -76,14 +76,14 @@ export async function listThreads(
       ])}
       order by t.last_message_at desc, t.id desc limit ${limit}
     ), sized as (
-      select t.*, row_number() over newest_first as place,
+      select t.*, row_number() over newest_first as ordinal,
         sum(octet_length(t.participants::text) + octet_length(t.taint_reasons::text) + octet_length(t.subject))
           over newest_first as bytes
       from found t
       window newest_first as (order by t.last_message_at desc, t.id desc rows unbounded preceding)
     )
     select ${columns}, (select count(*)::int from found) as found from sized t
-    where t.bytes <= ${PAGE_BYTES_MAX} or t.place = 1
+    where t.bytes <= ${PAGE_BYTES_MAX} or t.ordinal = 1
     order by t.last_message_at desc, t.id desc`)
   const isCut = (rows[0]?.found ?? 0) > rows.length
   return { rows: rows.map(({ found: _, ...row }) => row), isCut }

@@ -479,7 +479,7 @@ test('a contact that does not answer delays no other', async t => {
 })
 
 /** On a box of its own, because a worker looks after everybody: contacts that hang, and a worker that is stopped. */
-async function aCrowd(t: TestContext) {
+async function manyContacts(t: TestContext) {
   const box = await aBox({ environment: { ROLES: 'api', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
   const { world } = box.app
   const [slow, fast] = [await aReceiver(t), await aReceiver(t)]
@@ -511,10 +511,10 @@ async function aCrowd(t: TestContext) {
   }
 }
 
-test('an account with many contacts that hang takes ten places, and another account is told at once', async t => {
-  const { slow, fast, run, account } = await aCrowd(t)
-  const [crowd, other] = [await account(60, slow), await account(1, fast)]
-  await crowd.alert()
+test('an account with many contacts that hang takes ten slots, and another account is told at once', async t => {
+  const { slow, fast, run, account } = await manyContacts(t)
+  const [busy, other] = [await account(60, slow), await account(1, fast)]
+  await busy.alert()
   assert.equal(await run(), 10)
   await eventually('they hang', async () => slow.received.length === 10)
   assert.equal(await run(), 0, 'no more in the next round')
@@ -523,8 +523,8 @@ test('an account with many contacts that hang takes ten places, and another acco
   await eventually('the other is told', async () => fast.received.length === 1)
 })
 
-test('an account with more contacts than places is told in turns, each place being taken again at once', async t => {
-  const { world, fast, run, account } = await aCrowd(t)
+test('an account with more contacts than slots is told in rounds, each slot being taken again at once', async t => {
+  const { world, fast, run, account } = await manyContacts(t)
   const { alert } = await account(25, fast)
   await alert()
   let isWoken = true
@@ -538,8 +538,8 @@ test('an account with more contacts than places is told in turns, each place bei
   })
 })
 
-test('contacts whose last try failed come after the others and take half of the places', async t => {
-  const { slow, fast, run, account, failed } = await aCrowd(t)
+test('contacts whose last try failed come after the others and take half of the slots', async t => {
+  const { slow, fast, run, account, failed } = await manyContacts(t)
   const failing: Told[] = []
   for (let n = 0; n < 4; n++) failing.push(await account(10, slow))
   for (const each of failing) await failed(each)
@@ -551,7 +551,7 @@ test('contacts whose last try failed come after the others and take half of the 
   assert.equal(await run(), 50, '27 that did not fail, and then the rest')
   await eventually('those that did not fail are told', async () => fast.received.length === 27)
   await eventually('the others hang', async () => slow.received.length === 23)
-  assert.equal(await run(), 2, 'half of the places')
+  assert.equal(await run(), 2, 'half of the slots')
   assert.equal(await run(), 0)
 })
 

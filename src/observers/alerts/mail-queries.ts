@@ -43,7 +43,7 @@ export const listMailOutcomes = (tx: Tx, { after, upTo }: { after: number; upTo:
       and m.metadata ? 'alert_notification'
     order by e.id`)
 
-/** Whatever holds the lease has lost it: the verdict is in. A bounce may come after the delivery, but not the reverse. */
+/** The worker with the lease has lost it: the verdict is in. A bounce may come after the delivery, but not the reverse. */
 export const updateMailDelivered = (tx: Tx, notificationId: string): Promise<number> =>
   tx.run(prepared`
     with told as (

@@ -32,7 +32,7 @@ export interface ClaimedNotification extends StoredTarget {
   created_at: Date
 }
 
-interface RoomToTell {
+interface TellLimits {
   leaseToken: string
   leaseUntil: Date
   /** What is being told; an account occurs as often as it has contacts among them. */
@@ -49,7 +49,7 @@ interface RoomToTell {
  */
 export const claimNotifications = (
   tx: Tx,
-  { leaseToken, leaseUntil, telling, limit, failingLimit, perAccount }: RoomToTell,
+  { leaseToken, leaseUntil, telling, limit, failingLimit, perAccount }: TellLimits,
 ): Promise<ClaimedNotification[]> =>
   tx.many<ClaimedNotification>(prepared`
     with telling as (
@@ -63,14 +63,14 @@ export const claimNotifications = (
     ), judged as (
       select c.id, c.account_id, due.due_at, ${isFailing} as is_failing
       from due join alert_contacts c on c.id = due.contact_id
-    ), placed as (
-      select *, row_number() over (partition by account_id order by is_failing, due_at, id) as place from judged
+    ), ordered as (
+      select *, row_number() over (partition by account_id order by is_failing, due_at, id) as ordinal from judged
     ), shared as (
-      select placed.*, row_number() over (partition by is_failing order by due_at, id) as place_of_kind
-      from placed left join telling using (account_id)
-      where place + coalesce(telling.contacts, 0) <= ${perAccount}
+      select ordered.*, row_number() over (partition by is_failing order by due_at, id) as ordinal_of_kind
+      from ordered left join telling using (account_id)
+      where ordinal + coalesce(telling.contacts, 0) <= ${perAccount}
     ), contact as (
-      select id, is_failing from shared where not is_failing or place_of_kind <= ${failingLimit}
+      select id, is_failing from shared where not is_failing or ordinal_of_kind <= ${failingLimit}
       order by is_failing, due_at, id limit ${limit}
     ), next as (
       select oldest.id, contact.is_failing from contact cross join lateral (

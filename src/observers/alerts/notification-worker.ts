@@ -21,7 +21,7 @@ import {
 const CONTACTS_MAX = 50
 /** An account may have 100 contacts, and all of them may hang. */
 const CONTACTS_PER_ACCOUNT_MAX = 10
-/** Contacts whose last try failed: half, so that any number of them leaves room for those that answer. */
+/** Contacts whose last try failed: half, so that any number of them leaves the other half to those that answer. */
 const CONTACTS_FAILING_MAX = 25
 /** Before the second try, the third and so on; an alert that nobody took after nine hours is stale. */
 const RETRY_DELAYS_MS = [10_000, 60_000, 300_000, 1_800_000, 7_200_000, 21_600_000]
@@ -51,7 +51,7 @@ export const notificationWorker = (world: World, ways: Ways): NotificationWorker
     attempt: (notification, signal) => tell(world, ways, notification, signal),
     outcomeOf: ({ result }) => result.kind,
     record: recordOutcomes,
-    // What else is due for a contact that failed waits for the next poll: its place is for others before its next try.
+    // What else is due for a contact that failed waits for the next poll: others go before its next try.
     wakesAfter: outcome => outcome.kind !== 'failed',
     extend: extendLeases,
     release: releaseLeases,

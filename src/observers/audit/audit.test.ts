@@ -211,7 +211,7 @@ test('verify finds a chain that was re-hashed as a whole, back to the first chan
 
 test('a head outside the database disagrees with a chain that even the secret key would accept', async t => {
   const box = await aSealedLog(t)
-  // Whoever holds SECRET_KEY can seal a shorter history afresh; only what was written elsewhere contradicts it.
+  // An attacker with SECRET_KEY can seal a shorter history afresh; only what was written elsewhere contradicts it.
   await tamper(box, 'delete from audit_entries where id > 8', 'truncate audit_seals', 'truncate audit_heads')
 
   const { intact, broken_at_id } = await verdict(box)

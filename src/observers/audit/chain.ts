@@ -7,7 +7,7 @@ import type { Head, Seal, StoredEntry } from './queries.ts'
 
 export const GENESIS: Buffer = Buffer.alloc(32)
 
-/** The id is part of what is hashed: two entries cannot change places. */
+/** The id is part of what is hashed: two entries cannot be swapped. */
 export const hashEntry = (prevHash: Buffer, entry: StoredEntry): Buffer =>
   createHash('sha256').update(prevHash).update(`${entry.id}\n`).update(canonicalEntry(entry)).digest()
 
@@ -19,7 +19,7 @@ export function sealEntry(secrets: Secrets, prevHash: Buffer, entry: StoredEntry
 export const sealMac = (secrets: Secrets, hash: Buffer): Buffer =>
   secrets.mac('audit-mac', Buffer.concat([Buffer.from('seal\n'), hash]))
 
-/** Over what an entry says. The database binds it to the entry's place when it is appended; see platform/journal. */
+/** Over what an entry says. The database binds it to the entry's position when it is appended; see platform/journal. */
 export const contentMac = (secrets: Secrets, content: string): Buffer => secrets.mac('audit-mac', `content\n${content}`)
 
 /** What an entry is compared with: the one before it in the log, or nothing before the first. */
@@ -30,7 +30,7 @@ export const BEFORE_FIRST: Before = { id: 0, macVersion: 1, createdAtMicros: '0'
 /** Why the entry cannot have been appended by us behind the one before it; null when it was. */
 export function faultOfEntry(secrets: Secrets, before: Before, entry: StoredEntry): string | null {
   if (entry.id !== before.id + 1) return 'the entry is missing'
-  // Without this an entry of the old form, which does not know its place, could be copied to the end.
+  // Without this an entry of the old form, which does not know its position, could be copied to the end.
   if (entry.macVersion < before.macVersion) return 'the entry was changed or forged'
   const mac = entryMac(secrets, entry)
   if (!mac || !sameBytes(entry.mac, mac)) return 'the entry was changed or forged'
@@ -43,13 +43,13 @@ export function faultOfEntry(secrets: Secrets, before: Before, entry: StoredEntr
 export function entryMac(secrets: Secrets, entry: StoredEntry): Buffer | null {
   if (entry.macVersion === 1) return secrets.mac('audit-mac', `entry\n${canonicalEntry(entry)}`)
   if (entry.macVersion !== MAC_VERSION) return null
-  const place = Buffer.alloc(24)
-  place.writeBigInt64BE(BigInt(entry.id), 0)
-  place.writeBigInt64BE(BigInt(entry.id - 1), 8)
-  place.writeBigInt64BE(BigInt(entry.createdAtMicros), 16)
+  const position = Buffer.alloc(24)
+  position.writeBigInt64BE(BigInt(entry.id), 0)
+  position.writeBigInt64BE(BigInt(entry.id - 1), 8)
+  position.writeBigInt64BE(BigInt(entry.createdAtMicros), 16)
   return createHash('sha256')
     .update(contentMac(secrets, canonicalContent(entry)))
-    .update(place)
+    .update(position)
     .digest()
 }
 

@@ -1,5 +1,5 @@
-// Verification of the audit log: every entry, its place in the chain, and the signed heads inside and outside the
-// database. It walks in ranges of ids, so memory stays constant however long the log is.
+// Verification of the audit log: every entry, its position in the chain, and the signed heads inside and outside the
+// database. It reads ranges of ids, so memory stays constant however long the log is.
 import { sameBytes } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
 import { BEFORE_FIRST, faultOfEntry, GENESIS, hashEntry, HeadSigner, sealMac, type Before } from './chain.ts'
@@ -40,7 +40,7 @@ export async function verifyAudit(world: World): Promise<Verdict> {
   // Before we seal: a head that this very call makes of what it finds says nothing about what was there earlier.
   const outsideBytes = await bytesOfHeads(headsFile(world.config))
   await sealToHead(world)
-  const chain = await walkChain(world)
+  const chain = await verifyChain(world)
   const heads = await checkHeads(world, { lastId: chain.lastId, outsideBytes })
   const broken = chain.broken ?? heads.broken
   const outside: Pick<Verdict, 'outside_heads' | 'outside_head_id'> =
@@ -52,7 +52,7 @@ export async function verifyAudit(world: World): Promise<Verdict> {
   return { intact: false, entries: broken.id - 1, broken_at_id: broken.id, reason: broken.reason, ...outside }
 }
 
-async function walkChain(world: World): Promise<{ lastId: number; broken: Break | null }> {
+async function verifyChain(world: World): Promise<{ lastId: number; broken: Break | null }> {
   const last = await findLastIds(world.db)
   const lastId = Math.max(last.entry, last.seal)
   let before = BEFORE_FIRST
@@ -65,7 +65,7 @@ async function walkChain(world: World): Promise<{ lastId: number; broken: Break 
       const entry = entries[id - first]
       const seal = seals[id - first]
       const reason =
-        faultOfPlace(world, before, entry) ?? (id <= last.seal ? faultOfSeal(world, prevHash, entry!, seal) : null)
+        faultOfPosition(world, before, entry) ?? (id <= last.seal ? faultOfSeal(world, prevHash, entry!, seal) : null)
       if (reason) return { lastId, broken: { id, reason } }
       before = entry!
       if (seal) prevHash = seal.hash
@@ -74,7 +74,7 @@ async function walkChain(world: World): Promise<{ lastId: number; broken: Break 
   return { lastId, broken: null }
 }
 
-const faultOfPlace = ({ secrets }: World, before: Before, entry: StoredEntry | undefined): string | null =>
+const faultOfPosition = ({ secrets }: World, before: Before, entry: StoredEntry | undefined): string | null =>
   entry ? faultOfEntry(secrets, before, entry) : 'the entry is missing'
 
 function faultOfSeal({ secrets }: World, prevHash: Buffer, entry: StoredEntry, seal: Seal | undefined): string | null {

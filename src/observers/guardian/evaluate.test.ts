@@ -543,7 +543,7 @@ test('an account with hundreds of windows of its own keeps nobody waiting, and a
   assert.equal(new Set(fired).size, 252, `after ${passes} passes`)
   assert.equal(fired.length, 252, 'each once')
   const states = await db.many(sql`select 1 from guardian_states where account_id = ${heavy.account.id}`)
-  assert.equal(states.length, 252, 'what a pass had no room for is not calm')
+  assert.equal(states.length, 252, 'what was beyond the limit of a pass is not calm')
 })
 
 test('of an account with very many scopes the passes of an hour look at some, at others the next hour, and at all of the others', async () => {

@@ -10,7 +10,7 @@ import type { World } from '../../platform/world.ts'
 import { act, type Plan } from './act.ts'
 import { Look, type Finding } from './find-over.ts'
 import { HourCache } from './hour-cache.ts'
-import { takeInTurn } from './in-turn.ts'
+import { takeFairly } from './take-fairly.ts'
 import { listOverridesAnywhere, upsertRuleChanges } from './queries.ts'
 import { RuleBook, scopeKey, type Scope } from './rule.ts'
 import { NO_TENANT } from '../metrics/counters.ts'
@@ -47,7 +47,7 @@ const SETTLED_MS = 3_000
 const SHORT_WINDOW_SECONDS = 600
 /** Acting takes half of it at the most, and one statement more. */
 const LEASE_MS = 30_000
-/** So that a pass ends while its lease holds. The rest is found by the next one. */
+/** So that a pass ends before its lease lapses. The rest is found by the next one. */
 const PLANS_MAX = 500
 /** Each reads up to ten thousand events for its evidence. */
 const PLANS_PER_ACCOUNT_MAX = 100
@@ -91,7 +91,7 @@ interface Seen {
   findings: readonly Judged[]
   states: readonly State[]
   taken: readonly Plan[]
-  /** Accounts that this pass had no room for. */
+  /** Accounts beyond the limit of this pass. */
   cut: ReadonlySet<string>
 }
 
@@ -111,7 +111,7 @@ async function lookAndPlan(tx: Tx, cache: HourCache): Promise<Seen> {
   const exempt = new Set(await listOperatorAccountsAnywhere(tx))
   const plans = await planAll({ look, now: tx.now, findings, states, exempt })
   const share = { max: PLANS_MAX, perOwnerMax: PLANS_PER_ACCOUNT_MAX }
-  const { taken, cut } = takeInTurn(plans, plan => plan.finding.scope.account_id, share)
+  const { taken, cut } = takeFairly(plans, plan => plan.finding.scope.account_id, share)
   const leftOut = new Set([...active.cut, ...look.cutAccounts, ...minutes.cutAccounts, ...cut])
   return { now: tx.now, scopes: scopes.length, plans: plans.length, book, look, findings, states, taken, cut: leftOut }
 }
@@ -156,7 +156,7 @@ const minuteSettledAt = (now: Date): number => Math.floor((now.getTime() - SETTL
 
 /**
  * Those that are over have to be looked at when nothing happens, or they would never be calm; and before all others, so
- * that none is taken for calm because a pass had no room for it.
+ * that none is taken for calm because it was beyond the limit of a pass.
  */
 function withStates(active: readonly Scope[], states: readonly State[]): Scope[] {
   const over = states.map(({ account_id, scope_type, scope_value, tenant_id }) => ({

@@ -53,12 +53,12 @@ export class Look {
     this.#cache = cache
   }
 
-  /** Accounts with something that this look had no room for. */
+  /** Accounts with something beyond the limit of this look. */
   get cutAccounts(): ReadonlySet<string> {
     return this.#cut
   }
 
-  /** Whether there was room to see if the rule is over for the scope; where not, that says nothing. */
+  /** Whether the limit allowed to see if the rule is over for the scope; where not, that says nothing. */
   hasSeen(rule: Rule, scope: Scope): boolean {
     return !this.#unseen.has(`${scopeKey(scope)} ${rule.name}`)
   }

@@ -1,6 +1,6 @@
 // What a pass looks at, grouped so that it costs few statements, and how the groups are shared out between accounts. Pure.
 import { DEFAULT_RULES } from './defaults.ts'
-import { takeInTurn } from './in-turn.ts'
+import { takeFairly } from './take-fairly.ts'
 import type { Rule, RuleBook, Scope, ScopeType } from './rule.ts'
 
 export interface Group {
@@ -27,7 +27,7 @@ export function shareGroups(groups: readonly Group[], now: Date): { taken: Group
   const start = Math.floor(now.getTime() / PASS_MS) * GROUPS_PER_ACCOUNT_MAX
   const inOrder = [...Map.groupBy(own, ownerOf).values()].flatMap(list => rotated(list, start))
   const share = { max: GROUPS_MAX, perOwnerMax: GROUPS_PER_ACCOUNT_MAX }
-  const taken = new Set(takeInTurn(inOrder, ownerOf, share).taken)
+  const taken = new Set(takeFairly(inOrder, ownerOf, share).taken)
   return { taken: [...groups.filter(isPlatforms), ...taken], left: own.filter(group => !taken.has(group)) }
 }
 

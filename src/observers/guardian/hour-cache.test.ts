@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HourCache } from './hour-cache.ts'
-import { takeInTurn } from './in-turn.ts'
+import { takeFairly } from './take-fairly.ts'
 
 const ask = (cache: HourCache, name: string, hours: number, items: readonly number[]) => {
   const read: number[] = []
@@ -96,14 +96,14 @@ test('what is kept of an owner and of all has a bound, and what is dropped is re
 test('each owner has one in turn, and who is cut is known', () => {
   const owner = (item: string) => item[0]!
   const items = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'c2']
-  assert.deepEqual(takeInTurn(items, owner, { max: 5 }), {
+  assert.deepEqual(takeFairly(items, owner, { max: 5 }), {
     taken: ['a1', 'b1', 'c1', 'a2', 'c2'],
     cut: new Set(['a']),
   })
-  assert.deepEqual(takeInTurn(items, owner, { max: 100, perOwnerMax: 1 }), {
+  assert.deepEqual(takeFairly(items, owner, { max: 100, perOwnerMax: 1 }), {
     taken: ['a1', 'b1', 'c1'],
     cut: new Set(['a', 'c']),
   })
-  assert.deepEqual(takeInTurn(items, owner, { max: 2 }).cut, new Set(['a', 'c']))
-  assert.deepEqual(takeInTurn([], owner, { max: 5 }), { taken: [], cut: new Set() })
+  assert.deepEqual(takeFairly(items, owner, { max: 2 }).cut, new Set(['a', 'c']))
+  assert.deepEqual(takeFairly([], owner, { max: 5 }), { taken: [], cut: new Set() })
 })

@@ -1,7 +1,7 @@
 // Sums over hours that are over, kept by the process that evaluates: they do not change any more, and reading a day or a
 // week of them for ten thousand scopes at every pass would cost seconds. Thrown away as soon as the hour moves on.
 import { randomInt } from 'node:crypto'
-import { takeInTurn } from './in-turn.ts'
+import { takeFairly } from './take-fairly.ts'
 
 /** Hours of scopes that may be read in one pass: about a second on a busy machine. The rest is for the next passes. */
 const HOURS_MAX = 150_000
@@ -98,7 +98,7 @@ export class HourCache {
 
   /**
    * Between passes only, so that what a pass has read is there to its end; a pass adds no more than its budget. The oldest go
-   * first, and the next pass begins to read anywhere: those at the end would otherwise never have their turn.
+   * first, and the next pass begins to read anywhere: those at the end would otherwise never be read.
    */
   #trim(): void {
     const counts = this.#countByOwner()
@@ -132,7 +132,7 @@ export class HourCache {
 
   #afford<Item>({ hours: wantedHours, items, ownerOf }: Wanted<Item>): Item[] {
     const hours = Math.max(1, wantedHours)
-    const { taken, cut } = takeInTurn(items, ownerOf, { max: Math.floor(this.#budget / hours) })
+    const { taken, cut } = takeFairly(items, ownerOf, { max: Math.floor(this.#budget / hours) })
     this.#budget -= taken.length * hours
     for (const item of taken) this.#spend(ownerOf(item), hours)
     if (cut.size === 0) return taken

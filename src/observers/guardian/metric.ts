@@ -58,7 +58,7 @@ export function measure(metric: Metric, counters: Counters): Measured {
     case 'complaint_rate':
       return rate(complaints, verdicts)
     case 'deferral_rate':
-      // When everything is put off there is no verdict at all, and that is what this rate is for.
+      // When everything is deferred there is no verdict at all, and that is what this rate is for.
       return rate(deferrals, verdicts + deferrals)
     case 'auth_failures':
     case 'distinct_ips':

@@ -92,7 +92,7 @@ export const upsertRule = (tx: Tx, rule: Omit<StoredRule, 'created_at' | 'update
 export const deleteRuleRow = (tx: Tx, reach: Reach, id: string): Promise<StoredRule | null> =>
   tx.maybe<StoredRule>(sql`delete from rules where id = ${id} and ${within(reach)} returning ${columns}`)
 
-/** Accounts that a pass had no room for: the next one looks at all of their scopes. */
+/** Accounts beyond the limit of a pass: the next one looks at all of their scopes. */
 export const upsertRuleChanges = (tx: Tx, accountIds: ReadonlySet<string>): Promise<number> =>
   tx.run(prepared`
     insert into rule_changes (account_id, changed_at) select id, ${tx.now} from unnest(${[...accountIds]}::uuid[]) as id

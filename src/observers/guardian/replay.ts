@@ -15,7 +15,7 @@ import { withDefaults } from './save.ts'
 import { BASELINE_MS } from './sums-queries.ts'
 
 const PERIOD_MS_MAX = 31 * 86_400_000
-/** A tenant that was active in every minute of 31 days has 44,640; walking them takes a few milliseconds. */
+/** A tenant that was active in every minute of 31 days has 44,640; reading them takes a few milliseconds. */
 const ROWS_MAX = 50_000
 const FIRINGS_MAX = 1_000
 const HOUR_MS = 3_600_000

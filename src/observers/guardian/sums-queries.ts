@@ -228,17 +228,17 @@ export async function listActiveScopesAnywhere(
       union
       select account_id, 'tenant', tenant_id::text, tenant_id from credential_addresses
       where minute >= date_trunc('minute', ${since}::timestamptz) and minute <= ${now}
-    ), crowded as (
+    ), over_limit as (
       select account_id from active group by account_id having count(*) > ${perAccount}
-    ), placed as (
+    ), ranked as (
       select a.*, row_number() over (partition by account_id order by scope_type not in ('tenant', 'credential'),
-        hashtextextended(scope_value, ${hourBefore(now).getTime()})) as place
-      from active a where account_id in (select account_id from crowded)
+        hashtextextended(scope_value, ${hourBefore(now).getTime()})) as rank
+      from active a where account_id in (select account_id from over_limit)
     )
     select account_id, scope_type, scope_value, tenant_id, false as is_cut from active
-    where account_id not in (select account_id from crowded)
+    where account_id not in (select account_id from over_limit)
     union all
-    select account_id, scope_type, scope_value, tenant_id, true from placed where place <= ${perAccount}`)
+    select account_id, scope_type, scope_value, tenant_id, true from ranked where rank <= ${perAccount}`)
   const cut = new Set<string>()
   const scopes = rows.map(({ is_cut, ...scope }) => {
     if (is_cut) cut.add(scope.account_id)

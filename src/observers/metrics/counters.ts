@@ -8,7 +8,7 @@ export const Counters = Type.Object({
   hard_bounces: Int64(),
   soft_bounces: Int64(),
   blocks: Int64({ description: 'Refused for policy, reputation, authentication or content' }),
-  deferrals: Int64({ description: 'Attempts put off to a later one; a recipient may have several' }),
+  deferrals: Int64({ description: 'Attempts that were deferred; a recipient may have several' }),
   complaints: Int64(),
   auth_failures: Int64({ description: 'Failed SMTP logins, and wrong secrets of known API keys' }),
 })

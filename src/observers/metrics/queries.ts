@@ -31,7 +31,7 @@ export const listIntervals = (
 
 /**
  * An account-wide key sends for any tenant. Naming them all lets the primary key be asked for each one's days, where
- * it would be walked from the first minute that is kept.
+ * it would be scanned from the first minute that is kept.
  */
 function ofTenants({ type, tenantId }: MetricScope, accountId: string): Sql {
   if (tenantId !== null) return sql`tenant_id = ${tenantId}`
@@ -83,7 +83,7 @@ export const listSums = (
   reach: Reach,
   { type, span }: { type: 'account' | 'tenant'; span: Span },
 ): Promise<TenantSum[]> => {
-  // Says a tenant's own rows by their key as well, so that the others' are not walked past.
+  // Says a tenant's own rows by their key as well, so that the others' are not scanned.
   const isOwn = reach.tenantId !== null && sql`scope_value = ${reach.tenantId}`
   const wanted = all([within(reach), sql`scope_type = ${type}`, isOwn])
   return db.many<TenantSum>(sumsWhere(wanted, { keys: sql`tenant_id`, span }))

@@ -1,4 +1,4 @@
-// Letting go of old roll-ups: minutes are for zooming in on the last month, hours for the last year and a bit. Bounded
+// Deletes old roll-ups: minutes are for zooming in on the last month, hours for the last year and a bit. Bounded
 // batches, each a transaction, so that nothing waits long for it and a kill loses nothing.
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'

@@ -1,7 +1,7 @@
 // Counting the journal in the database: two small steps down (per message, per sender), one fan-out to the scopes, and
 // one ordered write per table. The only writer of the roll-ups.
 import type { Tx } from '../../platform/db/database.ts'
-import { sql } from '../../platform/db/sql.ts'
+import { sql, type Sql } from '../../platform/db/sql.ts'
 import { NO_TENANT } from './counters.ts'
 
 /** Buckets are counted from here; any full hour in UTC does, and no time zone of a session moves them. */
@@ -13,6 +13,13 @@ const sums = sql`sum(recipients)::int as recipients, sum(delivered)::int as deli
   sum(deferrals)::int as deferrals, sum(complaints)::int as complaints, sum(auth_failures)::int as auth_failures`
 
 const counters = sql`recipients, delivered, hard_bounces, soft_bounces, blocks, deferrals, complaints, auth_failures`
+
+const increments = (table: Sql): Sql => sql`
+  recipients = ${table}.recipients + excluded.recipients, delivered = ${table}.delivered + excluded.delivered,
+  hard_bounces = ${table}.hard_bounces + excluded.hard_bounces,
+  soft_bounces = ${table}.soft_bounces + excluded.soft_bounces, blocks = ${table}.blocks + excluded.blocks,
+  deferrals = ${table}.deferrals + excluded.deferrals, complaints = ${table}.complaints + excluded.complaints,
+  auth_failures = ${table}.auth_failures + excluded.auth_failures`
 
 /**
  * What the events of a range add. `expired` counts as nothing: no receiver has given a verdict, and each attempt before
@@ -74,28 +81,14 @@ export const countEvents = (tx: Tx, range: { after: number; upTo: number }): Pro
       insert into metric_minutes (account_id, scope_type, scope_value, tenant_id, start, ${counters})
       select account_id, scope_type, scope_value, tenant_id, start, ${counters} from scoped order by 1, 2, 3, 4, 5
       on conflict (account_id, scope_type, scope_value, tenant_id, start) do update set
-        recipients = metric_minutes.recipients + excluded.recipients,
-        delivered = metric_minutes.delivered + excluded.delivered,
-        hard_bounces = metric_minutes.hard_bounces + excluded.hard_bounces,
-        soft_bounces = metric_minutes.soft_bounces + excluded.soft_bounces,
-        blocks = metric_minutes.blocks + excluded.blocks,
-        deferrals = metric_minutes.deferrals + excluded.deferrals,
-        complaints = metric_minutes.complaints + excluded.complaints,
-        auth_failures = metric_minutes.auth_failures + excluded.auth_failures
+        ${increments(sql`metric_minutes`)}
     ),
     hours as (
       insert into metric_hours (account_id, scope_type, scope_value, tenant_id, start, ${counters})
       select account_id, scope_type, scope_value, tenant_id, date_bin('1 hour', start, ${ORIGIN}), ${sums}
       from scoped group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
       on conflict (account_id, scope_type, scope_value, tenant_id, start) do update set
-        recipients = metric_hours.recipients + excluded.recipients,
-        delivered = metric_hours.delivered + excluded.delivered,
-        hard_bounces = metric_hours.hard_bounces + excluded.hard_bounces,
-        soft_bounces = metric_hours.soft_bounces + excluded.soft_bounces,
-        blocks = metric_hours.blocks + excluded.blocks,
-        deferrals = metric_hours.deferrals + excluded.deferrals,
-        complaints = metric_hours.complaints + excluded.complaints,
-        auth_failures = metric_hours.auth_failures + excluded.auth_failures
+        ${increments(sql`metric_hours`)}
     )
     insert into metric_activity (account_id, scope_type, scope_value, tenant_id, counted_at)
     select distinct account_id, scope_type, scope_value, tenant_id, ${tx.now}::timestamptz from scoped order by 1, 2, 3, 4

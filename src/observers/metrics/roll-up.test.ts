@@ -1,4 +1,4 @@
-// The roll-up counts the journal exactly once, whoever dies and however many read; old roll-ups leave.
+// The roll-up counts the journal exactly once, whichever process dies and however many read; old roll-ups leave.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'

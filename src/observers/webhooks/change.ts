@@ -15,7 +15,7 @@ export interface Named {
   id: string
 }
 
-/** What is in nobody's hands yet waits from now on; what a worker holds, it gives back within a second or two. */
+/** What is in nobody's hands yet waits from now on; what a worker has leased, it gives back within a second or two. */
 export async function setWebhookStatus(
   world: World,
   by: Actor,

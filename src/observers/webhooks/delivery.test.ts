@@ -10,7 +10,7 @@ import { sql, type Sql } from '../../platform/db/sql.ts'
 import type { EventDraft } from '../../platform/journal/append.ts'
 import { aReceiver, isSigned, type Receiver, type Received } from '../../platform/net/receiver.fixture.ts'
 import { removeOldAttempts } from './retention.ts'
-import { claimAttempts, lockDueLanes, recordTried, updateLanes } from './work-queries.ts'
+import { claimAttempts, lockDueWebhooks, recordTried, updateDueTimes } from './work-queries.ts'
 
 const SECOND_MS = 1_000
 const HOUR_MS = 3_600_000
@@ -303,12 +303,12 @@ test('a worker that dies gives its attempts back within 35 s, and what it record
   await box.app.world.db.transact(system('test'), async tx => {
     await tx.run(sql`update webhooks set status = 'active' where id = ${id}`)
     await tx.run(sql`update webhook_lanes set due_at = ${tx.now} where webhook_id = ${id}`)
-    const lanes = await lockDueLanes(tx, { only: null, except: [], exceptAccounts: [], known: [], limit: 10 })
-    assert.ok(lanes.some(lane => lane.webhook_id === id))
+    const due = await lockDueWebhooks(tx, { only: null, except: [], exceptAccounts: [], known: [], limit: 10 })
+    assert.ok(due.some(each => each.webhook_id === id))
     const leaseUntil = new Date(tx.now.getTime() + 30 * SECOND_MS)
-    const claimed = await claimAttempts(tx, { lanes: [{ webhookId: id, room: 5 }], leaseToken, leaseUntil })
+    const claimed = await claimAttempts(tx, { webhooks: [{ webhookId: id, attemptsMax: 5 }], leaseToken, leaseUntil })
     assert.equal(claimed.length, 1)
-    await updateLanes(tx, [id])
+    await updateDueTimes(tx, [id])
   })
   box.clock.advance(25 * SECOND_MS)
   box.app.world.wakeups.nudge('attempts')
@@ -388,9 +388,9 @@ test('attempts of one endpoint start in the order of events, and no more than 16
 
   const ids = alone.received.map(push => push.event.id)
   assert.ok(alone.openMax > 4 && alone.openMax <= 16, `${alone.openMax} were open at once`)
-  // They may overtake one another, and one whose connection is slow to open comes late; nine of ten come in their turn.
-  const inTurn = ids.filter((id, place) => Math.abs(id - Math.min(...ids) - place) <= 32)
-  assert.ok(inTurn.length >= 270, `${inTurn.length} of 300 came in their turn`)
+  // They may overtake one another, and one whose connection is slow to open comes late; nine of ten come in order.
+  const inOrder = ids.filter((id, index) => Math.abs(id - Math.min(...ids) - index) <= 32)
+  assert.ok(inOrder.length >= 270, `${inOrder.length} of 300 came in their order`)
 })
 
 test('delivered attempts are removed after 7 days, dead ones after 30, and what a deleted webhook left at once', async () => {

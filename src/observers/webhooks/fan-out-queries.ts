@@ -62,7 +62,7 @@ export const insertAttempts = (
       select id, account_id, tenant_id, type from events
       where id > ${after} and id <= ${upTo} and (${accountIds}::uuid[] is null or account_id = any(${accountIds}::uuid[]))
     ), fanned as (${insertMatching(tx)})
-    ${updateLanesOfFanned(tx)}`)
+    ${updateDueTimesOfFanned(tx)}`)
 
 interface Slice {
   /** Null where there was no event. */
@@ -98,14 +98,14 @@ export const insertSliceOfAttempts = (
       select k.tenant_id, k.type, count(*) as listeners from (select distinct tenant_id, type from next) k
         join listening w on w.tenant_id = k.tenant_id and ${wantsType(sql`k.type`)} group by k.tenant_id, k.type
     ), weighed as (
-      select n.*, row_number() over in_order as place,
+      select n.*, row_number() over in_order as ordinal,
         sum(coalesce(a.listeners, 0) + coalesce(t.listeners, 0)) over in_order as rows
       from next n left join of_all a on a.type = n.type
         left join of_tenant t on t.tenant_id = n.tenant_id and t.type = n.type
       window in_order as (order by n.id)
     ), happened as materialized (
-      select id, account_id, tenant_id, type from weighed where rows <= ${rowsMax} or place = 1
-    ), fanned as (${insertMatching(tx)}), lanes as (${updateLanesOfFanned(tx)})
+      select id, account_id, tenant_id, type from weighed where rows <= ${rowsMax} or ordinal = 1
+    ), fanned as (${insertMatching(tx)}), due_times as (${updateDueTimesOfFanned(tx)})
     select max(id) as last,
       count(*) = ${rowsMax} or count(*) < (select count(*) from next) as is_full from happened`)
 }
@@ -125,8 +125,11 @@ const matching = (tenants: Sql): Sql => sql`
   from happened e join webhooks w on w.account_id = e.account_id and ${tenants}
   where e.id > w.after_event_id and (w.until_event_id is null or e.id <= w.until_event_id) and ${wantsType(sql`e.type`)}`
 
-/** Whatever a lane says: a claim that holds it may be about to say that nothing is due, not having seen these. */
-const updateLanesOfFanned = ({ now }: Tx): Sql => sql`
+/**
+ * Whatever the due time says: a claim that has locked it may be about to say that nothing is due, not having seen
+ * these.
+ */
+const updateDueTimesOfFanned = ({ now }: Tx): Sql => sql`
   update webhook_lanes l set due_at = least(l.due_at, ${now})
   from (select distinct webhook_id from fanned) f
   where l.webhook_id = f.webhook_id`

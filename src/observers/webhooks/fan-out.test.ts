@@ -171,8 +171,8 @@ const happenAt = ({ app }: Box, { id, tenant }: TestAccount, count: number): Pro
 test('webhooks that cannot want an event count neither for the tail nor for a slice', async () => {
   const box = await aBox({ environment: { ...environment, ROLES: 'api' } })
   const { world } = box.app
-  const [account, crowded] = [await anAccount({ box }), await anAccount({ box })]
-  for (const each of [account, crowded]) await addWebhooksOfTenants(box, each, 100)
+  const [account, busy] = [await anAccount({ box }), await anAccount({ box })]
+  for (const each of [account, busy]) await addWebhooksOfTenants(box, each, 100)
   const tail = fanOut()
   await readTailOnce(world, tail)
   while ((await advanceTail(world, tail)) > 0);
@@ -181,13 +181,13 @@ test('webhooks that cannot want an event count neither for the tail nor for a sl
   assert.deepEqual(await attemptsOf(box, account), { attempts: 1_000, events: 1_000 })
   assert.deepEqual(await backlogs(box), [])
 
-  await addSilentWebhooks(box, crowded, 10)
-  await happenAt(box, crowded, 1_000)
+  await addSilentWebhooks(box, busy, 10)
+  await happenAt(box, busy, 1_000)
   while ((await advanceTail(world, tail)) > 0);
   await new BacklogReader().takeSlice(world, signal)
 
   // Eleven want each: as many events as fit into 4,000 rows.
-  assert.deepEqual(await attemptsOf(box, crowded), { attempts: 363 * 11, events: 363 })
+  assert.deepEqual(await attemptsOf(box, busy), { attempts: 363 * 11, events: 363 })
 })
 
 test('a limit of rows shrinks by what is slow or fails, to a hundred at the least, and grows again without work', async () => {

@@ -15,14 +15,14 @@ import { signingKeys } from './signature.ts'
 import {
   claimAttempts,
   extendLeases,
-  lockDueLanes,
+  lockDueWebhooks,
   releaseLeases,
-  updateLanes,
+  updateDueTimes,
   type ClaimedRow,
 } from './work-queries.ts'
 
 /** Webhooks per claim. */
-const LANES_MAX = 200
+const WEBHOOKS_PER_CLAIM_MAX = 200
 const QUICK_MS = 1_000
 
 const LIMITS = {
@@ -58,7 +58,7 @@ export function pushWorker(world: World, client: GuardedHttp): PushWorker {
     outcomeOf: statusOf,
     record: recordPushes,
     recorded: pushed => stopHopeless(world, pushed),
-    // Recording a failure locks the lane for a moment, and a claim may have passed it by.
+    // Recording a failure locks the due time of the webhook for a moment, and a claim may have passed it by.
     wakesAfter: result => result.error !== null,
     extend: (tx, pushes, leaseUntil) => {
       followIndexes(tx)
@@ -73,17 +73,17 @@ export function pushWorker(world: World, client: GuardedHttp): PushWorker {
 
 async function claimPushes(world: World, tx: Tx, claim: Claim<Push>): Promise<Push[]> {
   followIndexes(tx)
-  const due = await lockDueLanes(tx, { ...claim.asked, limit: LANES_MAX })
+  const due = await lockDueWebhooks(tx, { ...claim.asked, limit: WEBHOOKS_PER_CLAIM_MAX })
   if (due.length === 0) return []
-  const rooms = claim.roomsFor(due.map(lane => ({ key: lane.webhook_id, accountId: lane.account_id })))
-  const lanes = due.map((lane, index) => ({ webhookId: lane.webhook_id, room: rooms[index]! }))
-  const claimed = await claimAttempts(tx, { ...claim, lanes })
-  await updateLanes(
+  const limits = claim.limitsFor(due.map(({ webhook_id, account_id }) => ({ key: webhook_id, accountId: account_id })))
+  const webhooks = due.map(({ webhook_id }, index) => ({ webhookId: webhook_id, attemptsMax: limits[index]! }))
+  const claimed = await claimAttempts(tx, { ...claim, webhooks })
+  await updateDueTimes(
     tx,
-    due.map(lane => lane.webhook_id),
+    due.map(({ webhook_id }) => webhook_id),
   )
   // A claim over many webhooks with little to do is no sign that the rest has nothing.
-  if (due.length === LANES_MAX) world.wakeups.nudge('attempts')
+  if (due.length === WEBHOOKS_PER_CLAIM_MAX) world.wakeups.nudge('attempts')
   return claimed
 }
 

@@ -40,7 +40,7 @@ export async function insertWebhook(tx: Tx, webhook: NewWebhook): Promise<Webhoo
       values (${webhook.id}, ${webhook.accountId}, ${webhook.tenantId}, ${webhook.url}, ${webhook.eventTypes},
         ${webhook.sealedSecret}, ${newestEventId}, ${tx.now})
       returning ${columns}
-    ), lane as (insert into webhook_lanes (webhook_id) select id from made)
+    ), due as (insert into webhook_lanes (webhook_id) select id from made)
     select ${columns} from made`)
   return toWebhook(row)
 }

@@ -4,7 +4,7 @@ import type { World } from '../../platform/world.ts'
 import { requeueAttempts } from './attempt-queries.ts'
 import type { Named } from './change.ts'
 import { requireWebhookForUpdate } from './queries.ts'
-import { wakeLane } from './work-queries.ts'
+import { updateDueNow } from './work-queries.ts'
 
 /** Per statement, which has ten seconds; the whole replay is one transaction all the same. */
 const BATCH = 20_000
@@ -17,7 +17,7 @@ export async function replay(world: World, by: Actor, { reach, id }: Named, sinc
     for (let count = BATCH; count === BATCH; total += count) {
       count = await requeueAttempts(tx, id, { since, limit: BATCH })
     }
-    if (total > 0) await wakeLane(tx, id)
+    if (total > 0) await updateDueNow(tx, id)
     tx.audit({
       accountId: reach.accountId,
       tenantId: webhook.tenant_id,

@@ -4,7 +4,7 @@ import { prepared } from '../../platform/db/sql.ts'
 import type { JournalEvent } from '../../platform/journal/read.ts'
 import type { KeysAsked } from '../../platform/work/leased-work.ts'
 
-interface DueLane {
+interface DueWebhook {
   webhook_id: string
   account_id: string
 }
@@ -12,26 +12,26 @@ interface DueLane {
 /**
  * Webhooks with something due, those that were claimed from the longest ago first, locked until the transaction ends: one
  * claim at a time per webhook. What is committed before the lock is seen by the statement after it; what comes later sets
- * the lane again.
+ * its due time again.
  */
-export const lockDueLanes = (
+export const lockDueWebhooks = (
   tx: Tx,
   { only, except, exceptAccounts, known, limit }: KeysAsked & { limit: number },
-): Promise<DueLane[]> =>
-  tx.many<DueLane>(prepared`
+): Promise<DueWebhook[]> =>
+  tx.many<DueWebhook>(prepared`
     select l.webhook_id, w.account_id from webhook_lanes l join webhooks w on w.id = l.webhook_id
     where l.due_at <= ${tx.now} and not (l.webhook_id = any(${except}::uuid[]))
       and (${only}::uuid[] is null or l.webhook_id = any(${only}::uuid[]))
       and (not (w.account_id = any(${exceptAccounts}::uuid[])) or l.webhook_id = any(${known}::uuid[]))
     order by l.due_at limit ${limit} for update of l skip locked`)
 
-interface Room {
+interface Share {
   webhookId: string
-  room: number
+  attemptsMax: number
 }
 
 interface Claim {
-  lanes: readonly Room[]
+  webhooks: readonly Share[]
   leaseToken: string
   leaseUntil: Date
 }
@@ -52,19 +52,19 @@ export interface ClaimedRow {
 
 type FlatRow = Omit<ClaimedRow, 'event'> & { [Name in keyof JournalEvent]: JournalEvent[Name] | null }
 
-/** The next of each webhook that is active, as many as it has room for, leased to this worker. */
-export async function claimAttempts(tx: Tx, { lanes, leaseToken, leaseUntil }: Claim): Promise<ClaimedRow[]> {
+/** The next of each webhook that is active, as many as it may have, leased to this worker. */
+export async function claimAttempts(tx: Tx, { webhooks, leaseToken, leaseUntil }: Claim): Promise<ClaimedRow[]> {
   const rows = await tx.many<FlatRow>(prepared`
-    with lane as (
-      select lane.webhook_id, lane.room, w.account_id as owner_id
-      from unnest(${lanes.map(lane => lane.webhookId)}::uuid[], ${lanes.map(lane => lane.room)}::integer[])
-        as lane (webhook_id, room)
-      join webhooks w on w.id = lane.webhook_id and w.status = 'active'
+    with due as (
+      select due.webhook_id, due.attempts_max, w.account_id as owner_id
+      from unnest(${webhooks.map(each => each.webhookId)}::uuid[], ${webhooks.map(each => each.attemptsMax)}::integer[])
+        as due (webhook_id, attempts_max)
+      join webhooks w on w.id = due.webhook_id and w.status = 'active'
     ), next as (
-      select waiting.*, lane.owner_id from lane cross join lateral (
+      select waiting.*, due.owner_id from due cross join lateral (
         select webhook_id, event_id, due_at from webhook_attempts a
-        where a.webhook_id = lane.webhook_id and a.status in ('pending', 'failed') and a.due_at <= ${tx.now}
-        order by a.due_at, a.event_id limit lane.room for update skip locked
+        where a.webhook_id = due.webhook_id and a.status in ('pending', 'failed') and a.due_at <= ${tx.now}
+        order by a.due_at, a.event_id limit due.attempts_max for update skip locked
       ) waiting
     ), taken as (
       update webhook_attempts a set lease_token = ${leaseToken}, due_at = ${leaseUntil}
@@ -95,10 +95,11 @@ function toClaimed({
 }
 
 /**
- * When each of these webhooks, whose lanes we hold, has something due next; null where nothing is or may be done. One with
- * more that is due now goes to the end of the line: its oldest attempt would keep it before all others for ever.
+ * When each of these webhooks, whose due times we have locked, has something due next; null where nothing is or may be
+ * done. One with more that is due now goes to the end of the line: its oldest attempt would keep it before all others
+ * for ever.
  */
-export const updateLanes = (tx: Tx, webhookIds: readonly string[]): Promise<number> =>
+export const updateDueTimes = (tx: Tx, webhookIds: readonly string[]): Promise<number> =>
   tx.run(prepared`
     update webhook_lanes l set due_at = (
       select greatest(a.due_at, ${tx.now})
@@ -157,7 +158,7 @@ export const recordTried = (tx: Tx, tried: readonly Tried[]): Promise<{ webhook_
         as o (webhook_id, event_id, lease_token, status, due_at, response_status, error, latency_ms, tries)
       where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token
       returning a.webhook_id, a.event_id, a.due_at
-    ), lanes as (
+    ), due_times as (
       update webhook_lanes l set due_at = least(l.due_at, r.due_at)
       from (select webhook_id, min(due_at) as due_at from recorded where due_at is not null group by webhook_id) r
       where l.webhook_id = r.webhook_id
@@ -165,5 +166,5 @@ export const recordTried = (tx: Tx, tried: readonly Tried[]): Promise<{ webhook_
     select webhook_id, event_id from recorded`)
 
 /** Something of this webhook is due now. */
-export const wakeLane = (tx: Tx, webhookId: string): Promise<number> =>
+export const updateDueNow = (tx: Tx, webhookId: string): Promise<number> =>
   tx.run(prepared`update webhook_lanes set due_at = ${tx.now} where webhook_id = ${webhookId}`)

@@ -1,4 +1,4 @@
-// Whether the database has been there all the time. After an outage the processes that hold leases prove it first, and
+// Whether the database has been there all the time. After an outage the processes with leases prove it first, and
 // claims of new work wait for that.
 import { Refusal } from '../refusal.ts'
 import { isLost } from './errors.ts'

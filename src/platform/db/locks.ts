@@ -3,22 +3,22 @@
 const lock = (number: number): string => (0x534c4345n * 0x1_0000_0000n + BigInt(number)).toString()
 
 export const locks = {
-  /** Held while a migration runs. */
+  /** Locked while a migration runs. */
   migrate: lock(1),
-  /** Held from the append of events and audit entries until their commit: ids follow commit order. */
+  /** Locked from the append of events and audit entries until their commit: ids follow commit order. */
   journal: lock(2),
-  /** Held by the one process that seals the audit chain. */
+  /** Locked by the one process that seals the audit chain. */
   auditSeal: lock(3),
-  /** Held while the first start creates the sandbox account. */
+  /** Locked while the first start creates the sandbox account. */
   demo: lock(4),
-  /** Held while the account that the installation sends from is made. */
+  /** Locked while the account that the installation sends from is made. */
   operatorMail: lock(6),
-  /** Held by the one process that evaluates the rules. */
+  /** Locked by the one process that evaluates the rules. */
   guardian: lock(5),
-  /** Held by the one acceptance of large messages that may append at a time; taken before `journal`. */
+  /** Locked by the one acceptance of large messages that may append at a time; taken before `journal`. */
   largeAppend: lock(7),
-  /** Held while a name under PLATFORM_DOMAIN is taken, so that two that lie under each other see each other. */
+  /** Locked while a name under PLATFORM_DOMAIN is taken, so that two that lie under each other see each other. */
   platformNames: lock(8),
-  /** Held while an event of the payment provider is processed. */
+  /** Locked while an event of the payment provider is processed. */
   payments: lock(20),
 } as const

@@ -1,10 +1,10 @@
-// Finds transactions that are opened inside another one. Each would hold one connection while it waits for a second: as
+// Finds transactions that are opened inside another one. Each would keep one connection while it waits for a second: as
 // many callers as there are connections would all wait for one more. And what the inner one has committed stays when the
 // outer one fails.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Actor } from './actor.ts'
 
-/** A test that holds a transaction open plays another process. */
+/** A test that keeps a transaction open plays another process. */
 const PLAYS_ANOTHER = 'test'
 
 export class NestingGuard {

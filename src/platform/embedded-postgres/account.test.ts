@@ -4,7 +4,7 @@ import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, statSync, symlinkS
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { canReach } from './account.ts'
-import { aPlace, ask } from './place.fixture.ts'
+import { anInstallation, ask } from './installation.fixture.ts'
 
 const NOBODY = 65534
 const NO_SUCH_USER = 54321
@@ -12,24 +12,24 @@ const NO_SUCH_USER = 54321
 const onlyRoot = { skip: process.getuid?.() === 0 && process.platform === 'linux' ? false : 'needs root on Linux' }
 
 test('root runs the server in a user namespace where nobody cannot reach the folder', onlyRoot, async t => {
-  const place = await aPlace(t)
-  chmodSync(place.root, 0o700)
+  const installation = await anInstallation(t)
+  chmodSync(installation.root, 0o700)
 
-  const first = await place.hold()
+  const first = await installation.hold()
   await ask(first.url, 'create table kept (value text)')
-  await place.addRow(first.url)
-  assert.equal(statSync(join(place.folder, 'cluster')).uid, 0)
+  await installation.addRow(first.url)
+  assert.equal(statSync(join(installation.folder, 'cluster')).uid, 0)
   await first.kill()
 
   // The owner of the cluster decides from now on, whatever has become reachable.
-  chmodSync(place.root, 0o755)
-  const second = await place.hold()
-  assert.equal(await place.countRows(second.url), 1)
-  assert.equal(ownerOf(place.serverPid()), 0)
+  chmodSync(installation.root, 0o755)
+  const second = await installation.hold()
+  assert.equal(await installation.countRows(second.url), 1)
+  assert.equal(ownerOf(installation.serverPid()), 0)
 })
 
 test('a folder is within reach when every folder on the way is', onlyRoot, async t => {
-  const { root } = await aPlace(t)
+  const { root } = await anInstallation(t)
   const nobody = { uid: NOBODY, gid: NOBODY }
   const inner = join(root, 'inner')
   mkdirSync(inner)
@@ -43,12 +43,12 @@ test('a folder is within reach when every folder on the way is', onlyRoot, async
 })
 
 test('root runs the server in a user namespace where nobody cannot reach the binaries', onlyRoot, async t => {
-  const place = await aPlace(t)
-  const fixture = copyOfTheProject(place.root)
+  const installation = await anInstallation(t)
+  const fixture = copyOfTheProject(installation.root)
 
-  const holder = await place.hold({ fixture })
+  const holder = await installation.hold({ fixture })
 
-  assert.equal(ownerOf(place.serverPid()), 0)
+  assert.equal(ownerOf(installation.serverPid()), 0)
   assert.equal(await ask(holder.url, 'select 1'), 1)
 })
 
@@ -57,27 +57,27 @@ test('an ordinary user needs nothing', onlyRoot, t => holdAs(t, NOBODY))
 test('a user without an entry in the list of users gets a database too', onlyRoot, t => holdAs(t, NO_SUCH_USER))
 
 test("an ordinary user is told when the database is another user's", onlyRoot, async t => {
-  const place = await aPlace(t)
-  mkdirSync(join(place.folder, 'cluster'), { recursive: true })
-  chownSync(place.folder, NOBODY, NOBODY)
+  const installation = await anInstallation(t)
+  mkdirSync(join(installation.folder, 'cluster'), { recursive: true })
+  chownSync(installation.folder, NOBODY, NOBODY)
 
-  const { message } = await place.holdInVain({ uid: NOBODY })
+  const { message } = await installation.holdInVain({ uid: NOBODY })
 
   assert.match(message, /belongs to user 0: run as that user/)
 })
 
 async function holdAs(t: TestContext, uid: number): Promise<void> {
-  const place = await aPlace(t)
-  mkdirSync(place.folder)
-  for (const path of [place.folder, place.sockets]) chownSync(path, uid, uid)
+  const installation = await anInstallation(t)
+  mkdirSync(installation.folder)
+  for (const path of [installation.folder, installation.sockets]) chownSync(path, uid, uid)
 
-  const holder = await place.hold({ uid })
+  const holder = await installation.hold({ uid })
 
   assert.equal(holder.origin, 'created')
-  assert.equal(ownerOf(place.serverPid()), uid)
+  assert.equal(ownerOf(installation.serverPid()), uid)
   assert.equal(await ask(holder.url, 'select 1'), 1)
   await holder.stop()
-  assert.deepEqual(place.processes(), [])
+  assert.deepEqual(installation.processes(), [])
 }
 
 const ownerOf = (pid: number) => statSync(`/proc/${pid}`).uid

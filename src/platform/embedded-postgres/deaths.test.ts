@@ -10,135 +10,140 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
 import { Pool } from 'pg'
-import { aPlace, ask, eventually, isRunning, readOrEmpty, tryKill } from './place.fixture.ts'
+import { anInstallation, ask, eventually, isRunning, readOrEmpty, tryKill } from './installation.fixture.ts'
 
 const onlyLinux = { skip: process.platform === 'linux' ? false : 'needs /proc' }
 
 test('a killed holder takes its server along, and the rows are there when it starts again', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const holder = await place.hold()
-  await place.addRow(holder.url)
+  const installation = await anInstallation(t, { prepared: true })
+  const holder = await installation.hold()
+  await installation.addRow(holder.url)
 
   await holder.kill()
-  await eventually(() => place.processes().length === 0, 'the watchdog has shut the server down')
-  assert.deepEqual(readdirSync(place.sockets), [])
+  await eventually(() => installation.processes().length === 0, 'the watchdog has shut the server down')
+  assert.deepEqual(readdirSync(installation.sockets), [])
 
-  const next = await place.hold()
+  const next = await installation.hold()
   assert.equal(next.origin, 'started')
-  assert.equal(await place.countRows(next.url), 1)
+  assert.equal(await installation.countRows(next.url), 1)
 })
 
 test('a start in the moment after a kill waits for the old server and finds the rows', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const holder = await place.hold()
-  await place.addRow(holder.url)
+  const installation = await anInstallation(t, { prepared: true })
+  const holder = await installation.hold()
+  await installation.addRow(holder.url)
 
   await holder.kill()
-  const next = await place.hold()
+  const next = await installation.hold()
 
-  assert.equal(await place.countRows(next.url), 1)
+  assert.equal(await installation.countRows(next.url), 1)
   await next.stop()
-  assert.deepEqual(place.processes(), [])
+  assert.deepEqual(installation.processes(), [])
 })
 
 test('rows survive the death of holder, watchdog and server at once', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const holder = await place.hold()
-  await place.addRow(holder.url)
+  const installation = await anInstallation(t, { prepared: true })
+  const holder = await installation.hold()
+  await installation.addRow(holder.url)
 
-  for (const pid of [place.watchdogOf(holder.pid), place.serverPid(), holder.pid]) process.kill(pid, 'SIGKILL')
+  for (const pid of [installation.watchdogOf(holder.pid), installation.serverPid(), holder.pid])
+    process.kill(pid, 'SIGKILL')
   await holder.ended
 
-  const next = await place.hold()
+  const next = await installation.hold()
   assert.equal(next.origin, 'started')
-  assert.equal(await place.countRows(next.url), 1)
-  assert.equal(readdirSync(place.sockets).length, 1, 'the dead server left no socket folder')
+  assert.equal(await installation.countRows(next.url), 1)
+  assert.equal(readdirSync(installation.sockets).length, 1, 'the dead server left no socket folder')
 })
 
 test('a start waits until every process of the killed server has gone', onlyLinux, async t => {
-  const place = await aPlace(t, { prepared: true })
-  const holder = await place.hold()
-  const straggler = aChildOf(place.serverPid())
-  t.after(() => tryKill(straggler))
-  process.kill(straggler, 'SIGSTOP')
-  for (const pid of [place.watchdogOf(holder.pid), place.serverPid(), holder.pid]) process.kill(pid, 'SIGKILL')
+  const installation = await anInstallation(t, { prepared: true })
+  const holder = await installation.hold()
+  const child = aChildOf(installation.serverPid())
+  t.after(() => tryKill(child))
+  process.kill(child, 'SIGSTOP')
+  for (const pid of [installation.watchdogOf(holder.pid), installation.serverPid(), holder.pid])
+    process.kill(pid, 'SIGKILL')
   await holder.ended
 
-  const start = place.hold()
+  const start = installation.hold()
   const refusal = 'pre-existing shared memory block'
-  await eventually(() => readOrEmpty(join(place.folder, 'log')).includes(refusal), 'PostgreSQL has refused to start')
-  process.kill(straggler, 'SIGKILL')
+  await eventually(
+    () => readOrEmpty(join(installation.folder, 'log')).includes(refusal),
+    'PostgreSQL has refused to start',
+  )
+  process.kill(child, 'SIGKILL')
 
   assert.equal((await start).origin, 'started')
 })
 
 test('what a killed server leaves among the sockets is removed by the next start', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const holder = await place.hold()
+  const installation = await anInstallation(t, { prepared: true })
+  const holder = await installation.hold()
 
-  for (const pid of [place.serverPid(), holder.pid]) process.kill(pid, 'SIGKILL')
-  await eventually(() => place.processes().length === 0, 'the watchdog is done')
-  assert.equal(readdirSync(place.sockets).length, 1)
+  for (const pid of [installation.serverPid(), holder.pid]) process.kill(pid, 'SIGKILL')
+  await eventually(() => installation.processes().length === 0, 'the watchdog is done')
+  assert.equal(readdirSync(installation.sockets).length, 1)
 
-  await place.hold()
-  assert.equal(readdirSync(place.sockets).length, 1)
+  await installation.hold()
+  assert.equal(readdirSync(installation.sockets).length, 1)
 })
 
 test('a server that lost its holder and its watchdog is adopted, and stopped by its new holder', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const holder = await place.hold()
-  const orphan = place.serverPid()
-  process.kill(place.watchdogOf(holder.pid), 'SIGKILL')
+  const installation = await anInstallation(t, { prepared: true })
+  const holder = await installation.hold()
+  const orphan = installation.serverPid()
+  process.kill(installation.watchdogOf(holder.pid), 'SIGKILL')
   await holder.kill()
 
-  const next = await place.hold()
+  const next = await installation.hold()
 
   assert.equal(next.origin, 'adopted')
   assert.equal(next.url, holder.url)
-  assert.equal(place.serverPid(), orphan)
+  assert.equal(installation.serverPid(), orphan)
   await next.stop()
-  assert.deepEqual(place.processes(), [])
+  assert.deepEqual(installation.processes(), [])
 })
 
 test('a server killed under its holder comes back, and the pool with it', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const holder = await place.hold()
+  const installation = await anInstallation(t, { prepared: true })
+  const holder = await installation.hold()
   const pool = aPool(t, holder.url)
-  await place.addRow(holder.url)
+  await installation.addRow(holder.url)
   assert.ok(await answers(pool))
-  const killed = place.serverPid()
+  const killed = installation.serverPid()
 
   process.kill(killed, 'SIGKILL')
 
-  await eventually(() => ![null, killed].includes(place.serverPidOrNull()), 'another server has the lock')
+  await eventually(() => ![null, killed].includes(installation.serverPidOrNull()), 'another server has the lock')
   await eventually(() => answers(pool), 'the pool works again')
-  assert.equal(await place.countRows(holder.url), 1)
+  assert.equal(await installation.countRows(holder.url), 1)
   await holder.stop()
-  assert.deepEqual(place.processes(), [])
+  assert.deepEqual(installation.processes(), [])
 })
 
 test('an adopted server killed under its holder comes back too', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const first = await place.hold()
-  process.kill(place.watchdogOf(first.pid), 'SIGKILL')
+  const installation = await anInstallation(t, { prepared: true })
+  const first = await installation.hold()
+  process.kill(installation.watchdogOf(first.pid), 'SIGKILL')
   await first.kill()
-  const holder = await place.hold()
+  const holder = await installation.hold()
   assert.equal(holder.origin, 'adopted')
   const pool = aPool(t, holder.url)
   assert.ok(await answers(pool))
-  const killed = place.serverPid()
+  const killed = installation.serverPid()
 
   process.kill(killed, 'SIGKILL')
 
-  await eventually(() => ![null, killed].includes(place.serverPidOrNull()), 'another server has the lock')
+  await eventually(() => ![null, killed].includes(installation.serverPidOrNull()), 'another server has the lock')
   await eventually(() => answers(pool), 'the pool works again')
 })
 
 test('a server lives on when one of two holders is killed', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const first = await place.hold()
-  const second = await place.hold()
-  const watchdog = place.watchdogOf(first.pid)
+  const installation = await anInstallation(t, { prepared: true })
+  const first = await installation.hold()
+  const second = await installation.hold()
+  const watchdog = installation.watchdogOf(first.pid)
 
   await first.kill()
   await eventually(() => !isRunning(watchdog), 'the watchdog of the killed holder is done')
@@ -147,68 +152,68 @@ test('a server lives on when one of two holders is killed', async t => {
 })
 
 test('a lock that names a stranger or a zombie does not keep the server from starting', onlyLinux, async t => {
-  const place = await aPlace(t, { prepared: true })
+  const installation = await anInstallation(t, { prepared: true })
   // The server's own user, as PostgreSQL itself ignores processes of others.
-  const { stranger, zombie } = await aStrangerWithZombie(t, statSync(join(place.folder, 'cluster')).uid)
+  const { stranger, zombie } = await aStrangerWithZombie(t, statSync(join(installation.folder, 'cluster')).uid)
 
   for (const pid of [stranger, zombie]) {
-    place.leaveLock(pid)
-    const holder = await place.hold()
+    installation.leaveLock(pid)
+    const holder = await installation.hold()
     assert.equal(holder.origin, 'started')
-    assert.notEqual(place.serverPid(), pid)
+    assert.notEqual(installation.serverPid(), pid)
     await holder.stop()
   }
 })
 
 test('an empty lock, left by a server that died while writing it, does not keep the server from starting', async t => {
-  const place = await aPlace(t, { prepared: true })
-  writeFileSync(join(place.folder, 'cluster', 'postmaster.pid'), '')
+  const installation = await anInstallation(t, { prepared: true })
+  writeFileSync(join(installation.folder, 'cluster', 'postmaster.pid'), '')
 
-  const holder = await place.hold()
+  const holder = await installation.hold()
 
   assert.equal(await ask(holder.url, 'select 1'), 1)
 })
 
 test('an orphaned server whose socket was cleaned away is not adopted but started again', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const first = await place.hold()
-  const orphan = place.serverPid()
-  process.kill(place.watchdogOf(first.pid), 'SIGKILL')
+  const installation = await anInstallation(t, { prepared: true })
+  const first = await installation.hold()
+  const orphan = installation.serverPid()
+  process.kill(installation.watchdogOf(first.pid), 'SIGKILL')
   await first.kill()
-  for (const name of readdirSync(place.sockets)) rmSync(join(place.sockets, name), { recursive: true })
+  for (const name of readdirSync(installation.sockets)) rmSync(join(installation.sockets, name), { recursive: true })
 
-  const second = await place.hold()
+  const second = await installation.hold()
 
   assert.equal(second.origin, 'started')
-  assert.notEqual(place.serverPid(), orphan)
+  assert.notEqual(installation.serverPid(), orphan)
   assert.equal(await ask(second.url, 'select 1'), 1)
 })
 
 test('the watchdog is replaced when it is killed', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const holder = await place.hold()
-  const killed = place.watchdogOf(holder.pid)
+  const installation = await anInstallation(t, { prepared: true })
+  const holder = await installation.hold()
+  const killed = installation.watchdogOf(holder.pid)
   process.kill(killed, 'SIGKILL')
-  await eventually(() => ![null, killed].includes(place.watchdogOrNull(holder.pid)), 'there is another watchdog')
+  await eventually(() => ![null, killed].includes(installation.watchdogOrNull(holder.pid)), 'there is another watchdog')
 
   await holder.kill()
 
-  await eventually(() => place.processes().length === 0, 'the server is shut down')
+  await eventually(() => installation.processes().length === 0, 'the server is shut down')
 })
 
 test('Ctrl-C reaches the holder but neither the watchdog nor the server', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const holder = await place.hold()
-  const [server, watchdog] = [place.serverPid(), place.watchdogOf(holder.pid)]
+  const installation = await anInstallation(t, { prepared: true })
+  const holder = await installation.hold()
+  const [server, watchdog] = [installation.serverPid(), installation.watchdogOf(holder.pid)]
 
   process.kill(-holder.pid, 'SIGINT')
   await holder.says('interrupted')
 
   assert.equal(await ask(holder.url, 'select 1'), 1)
-  assert.equal(place.serverPid(), server)
+  assert.equal(installation.serverPid(), server)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(watchdog, signal)
   await holder.kill()
-  await eventually(() => place.processes().length === 0, 'the watchdog has shut the server down')
+  await eventually(() => installation.processes().length === 0, 'the watchdog has shut the server down')
 })
 
 function aChildOf(parent: number): number {

@@ -5,151 +5,151 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { aPlace, ask, eventually } from './place.fixture.ts'
+import { anInstallation, ask, eventually } from './installation.fixture.ts'
 
 const NOBODY = 65534
 const onlyRoot = { skip: process.getuid?.() === 0 && process.platform === 'linux' ? false : 'needs root on Linux' }
 
 test('a folder without a database gets one, which the next start finds again', async t => {
-  const place = await aPlace(t, { handedOn: true })
-  const first = await place.hold()
+  const installation = await anInstallation(t, { handedOn: true })
+  const first = await installation.hold()
   await ask(first.url, 'create table kept (value text)')
-  await place.addRow(first.url)
+  await installation.addRow(first.url)
   await first.stop()
 
-  const second = await place.hold()
+  const second = await installation.hold()
 
   assert.equal(first.origin, 'created')
   assert.equal(second.origin, 'started')
-  assert.equal(await place.countRows(second.url), 1)
+  assert.equal(await installation.countRows(second.url), 1)
   assert.equal(await ask(second.url, 'show data_checksums'), 'on')
   assert.equal(await ask(second.url, 'show server_encoding'), 'UTF8')
   assert.equal(await ask(second.url, 'show listen_addresses'), '')
 })
 
 test('a clean stop leaves no process, no lock, no socket folder and no holder file', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const holder = await place.hold()
-  assert.equal(readdirSync(place.sockets).length, 1)
+  const installation = await anInstallation(t, { prepared: true })
+  const holder = await installation.hold()
+  assert.equal(readdirSync(installation.sockets).length, 1)
 
   await holder.stop()
 
-  assert.deepEqual(place.processes(), [])
-  assert.deepEqual(readdirSync(place.sockets), [])
-  assert.deepEqual(readdirSync(join(place.folder, 'users')), [])
-  assert.equal(existsSync(join(place.folder, 'cluster', 'postmaster.pid')), false)
+  assert.deepEqual(installation.processes(), [])
+  assert.deepEqual(readdirSync(installation.sockets), [])
+  assert.deepEqual(readdirSync(join(installation.folder, 'users')), [])
+  assert.equal(existsSync(join(installation.folder, 'cluster', 'postmaster.pid')), false)
 })
 
 test('root hands the server to nobody, who owns the cluster', onlyRoot, async t => {
-  const place = await aPlace(t, { prepared: true })
+  const installation = await anInstallation(t, { prepared: true })
 
-  await place.hold()
+  await installation.hold()
 
-  assert.equal(statSync(join(place.folder, 'cluster')).uid, NOBODY)
-  assert.equal(statSync(`/proc/${place.serverPid()}`).uid, NOBODY)
+  assert.equal(statSync(join(installation.folder, 'cluster')).uid, NOBODY)
+  assert.equal(statSync(`/proc/${installation.serverPid()}`).uid, NOBODY)
 })
 
 test('only the password opens the socket', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const { url } = await place.hold()
+  const installation = await anInstallation(t, { prepared: true })
+  const { url } = await installation.hold()
 
   await assert.rejects(ask(url.replace(/:[^:@]*@/, ':wrong@'), 'select 1'), { code: '28P01' })
 
-  const socketFolder = join(place.sockets, readdirSync(place.sockets)[0] ?? '')
+  const socketFolder = join(installation.sockets, readdirSync(installation.sockets)[0] ?? '')
   assert.equal(statSync(socketFolder).mode & 0o777, 0o700)
-  assert.equal(statSync(join(place.folder, 'cluster', 'password')).mode & 0o777, 0o600)
+  assert.equal(statSync(join(installation.folder, 'cluster', 'password')).mode & 0o777, 0o600)
 })
 
 test('two processes that start at once on an empty folder share one server', async t => {
-  const place = await aPlace(t)
+  const installation = await anInstallation(t)
 
-  const [one, two] = await Promise.all([place.hold(), place.hold()])
+  const [one, two] = await Promise.all([installation.hold(), installation.hold()])
 
   assert.equal(one.url, two.url)
-  assert.equal(place.servers().length, 1)
+  assert.equal(installation.servers().length, 1)
   await ask(one.url, 'create table kept (value text)')
-  await place.addRow(one.url)
-  assert.equal(await place.countRows(two.url), 1)
+  await installation.addRow(one.url)
+  assert.equal(await installation.countRows(two.url), 1)
   assert.deepEqual(
-    readdirSync(place.folder).filter(name => name.startsWith('new-')),
+    readdirSync(installation.folder).filter(name => name.startsWith('new-')),
     [],
   )
 })
 
 test('two processes that start at once on a stopped database share one server', async t => {
-  const place = await aPlace(t, { prepared: true })
+  const installation = await anInstallation(t, { prepared: true })
 
-  const holders = await Promise.all([place.hold(), place.hold()])
+  const holders = await Promise.all([installation.hold(), installation.hold()])
 
   assert.deepEqual(holders.map(holder => holder.origin).toSorted(), ['adopted', 'started'])
-  assert.equal(place.servers().length, 1)
+  assert.equal(installation.servers().length, 1)
   for (const holder of holders) assert.equal(await ask(holder.url, 'select 1'), 1)
 })
 
 test('a server is left to the other holder, and ends with the last one', async t => {
-  const place = await aPlace(t, { prepared: true })
-  const first = await place.hold()
-  const second = await place.hold()
-  const server = place.serverPid()
+  const installation = await anInstallation(t, { prepared: true })
+  const first = await installation.hold()
+  const second = await installation.hold()
+  const server = installation.serverPid()
 
   await first.stop()
-  assert.equal(place.serverPid(), server)
+  assert.equal(installation.serverPid(), server)
   assert.equal(await ask(second.url, 'select 1'), 1)
 
   await second.stop()
-  assert.deepEqual(place.processes(), [])
+  assert.deepEqual(installation.processes(), [])
 })
 
 test('a process with nothing else to do ends, and the server with it', async t => {
-  const place = await aPlace(t, { prepared: true })
+  const installation = await anInstallation(t, { prepared: true })
 
-  const holder = await place.hold({ mode: 'leave' })
+  const holder = await installation.hold({ mode: 'leave' })
 
   assert.equal(await holder.ended, 0)
-  await eventually(() => place.processes().length === 0, 'the server is shut down')
+  await eventually(() => installation.processes().length === 0, 'the server is shut down')
 })
 
 test('blanks, letters of all alphabets and great length in the path are fine', async t => {
-  const place = await aPlace(t, { name: `Büro Ω "data", ${'long '.repeat(30)}` })
+  const installation = await anInstallation(t, { name: `Büro Ω "data", ${'long '.repeat(30)}` })
 
-  const holder = await place.hold()
+  const holder = await installation.hold()
 
-  assert.ok(place.folder.length > 150)
+  assert.ok(installation.folder.length > 150)
   assert.equal(await ask(holder.url, 'select 1'), 1)
 })
 
 test('a database of another major version is refused with what to do', async t => {
-  const place = await aPlace(t)
-  mkdirSync(join(place.folder, 'cluster'), { recursive: true })
-  writeFileSync(join(place.folder, 'cluster', 'PG_VERSION'), '17\n')
+  const installation = await anInstallation(t)
+  mkdirSync(join(installation.folder, 'cluster'), { recursive: true })
+  writeFileSync(join(installation.folder, 'cluster', 'PG_VERSION'), '17\n')
 
-  const { message } = await place.holdInVain()
+  const { message } = await installation.holdInVain()
 
   assert.match(message, /was made by PostgreSQL 17, this version of Sluice brings PostgreSQL 18/)
-  assert.ok(message.includes(place.folder))
+  assert.ok(message.includes(installation.folder))
   assert.match(message, /DATABASE_URL/)
 })
 
 test('a server that cannot start says why and leaves nothing behind', async t => {
-  const place = await aPlace(t, { prepared: true })
+  const installation = await anInstallation(t, { prepared: true })
 
-  const { message } = await place.holdInVain({ settings: { shared_buffers: 'plenty' } })
+  const { message } = await installation.holdInVain({ settings: { shared_buffers: 'plenty' } })
 
   assert.match(message, /invalid value for parameter "shared_buffers": "plenty"/)
   assert.match(message, /DATABASE_URL/)
-  assert.deepEqual(place.processes(), [])
-  assert.deepEqual(readdirSync(place.sockets), [])
-  assert.deepEqual(readdirSync(join(place.folder, 'users')), [])
+  assert.deepEqual(installation.processes(), [])
+  assert.deepEqual(readdirSync(installation.sockets), [])
+  assert.deepEqual(readdirSync(join(installation.folder, 'users')), [])
 })
 
 test('a long server log is put aside and remains of killed creators are removed at the start', async t => {
-  const place = await aPlace(t, { prepared: true })
-  writeFileSync(join(place.folder, 'log'), Buffer.alloc(10 * 1024 * 1024 + 1))
-  mkdirSync(join(place.folder, 'new-4194305-1-abcdef'))
+  const installation = await anInstallation(t, { prepared: true })
+  writeFileSync(join(installation.folder, 'log'), Buffer.alloc(10 * 1024 * 1024 + 1))
+  mkdirSync(join(installation.folder, 'new-4194305-1-abcdef'))
 
-  await place.hold()
+  await installation.hold()
 
-  assert.equal(statSync(join(place.folder, 'log.old')).size, 10 * 1024 * 1024 + 1)
-  assert.ok(statSync(join(place.folder, 'log')).size < 10_000)
-  assert.equal(existsSync(join(place.folder, 'new-4194305-1-abcdef')), false)
+  assert.equal(statSync(join(installation.folder, 'log.old')).size, 10 * 1024 * 1024 + 1)
+  assert.ok(statSync(join(installation.folder, 'log')).size < 10_000)
+  assert.equal(existsSync(join(installation.folder, 'new-4194305-1-abcdef')), false)
 })

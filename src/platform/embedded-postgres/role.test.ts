@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { migrate, readMigrations } from '../db/migrate.ts'
-import { aPlace, ask, readOrEmpty } from './place.fixture.ts'
+import { anInstallation, ask, readOrEmpty } from './installation.fixture.ts'
 
 const RIGHTS = `
   select jsonb_build_object('super', rolsuper, 'createrole', rolcreaterole, 'createdb', rolcreatedb,
@@ -21,8 +21,8 @@ const FOREIGN = `
   ) object where owner <> (select oid from pg_roles where rolname = current_user)`
 
 test('the service owns its database and nothing else, and has no right over the server', async t => {
-  const place = await aPlace(t)
-  const { url } = await place.hold()
+  const installation = await anInstallation(t)
+  const { url } = await installation.hold()
 
   assert.deepEqual(await ask(url, RIGHTS), { ...OWN, databases: ['sluice'] })
   for (const statement of [
@@ -38,8 +38,8 @@ test('the service owns its database and nothing else, and has no right over the 
 })
 
 test('a cluster in which the superuser owned everything is handed to the role, data and all', async t => {
-  const place = await aPlace(t)
-  const first = await place.hold()
+  const installation = await anInstallation(t)
+  const first = await installation.hold()
   // As a version before left it: one role, which owned everything.
   await migrate(first.superuserUrl, await readMigrations())
   await ask(first.superuserUrl, 'create sequence of_its_own')
@@ -54,7 +54,7 @@ test('a cluster in which the superuser owned everything is handed to the role, d
     await ask(first.superuserUrl, statement)
   await first.stop()
 
-  const second = await place.hold()
+  const second = await installation.hold()
 
   assert.deepEqual(await ask(second.url, RIGHTS), { ...OWN, databases: ['sluice'] })
   assert.equal(await ask(second.url, FOREIGN), 0)
@@ -63,5 +63,5 @@ test('a cluster in which the superuser owned everything is handed to the role, d
   await ask(second.url, 'select create_event_partitions(6)')
   // The statement that makes the role holds its password.
   const password = /:([^:@]+)@/.exec(second.url)![1]!
-  assert.equal(readOrEmpty(join(place.folder, 'log')).includes(password), false)
+  assert.equal(readOrEmpty(join(installation.folder, 'log')).includes(password), false)
 })

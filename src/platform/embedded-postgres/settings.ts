@@ -1,5 +1,5 @@
 /**
- * The settings the embedded server runs with. They are handed over on the command line and not written into the
+ * The settings the embedded server runs with. They are given on the command line and not written into the
  * cluster, so that a new version of Sluice changes them for existing installations too.
  */
 import { totalmem } from 'node:os'
@@ -44,7 +44,10 @@ const SETTINGS: Record<string, string> = {
   log_timezone: 'UTC',
 }
 
-/** A sixteenth of the machine, or of what this process may have of it: the rest is for us and for the system's own cache. */
+/**
+ * A sixteenth of the machine, or of what this process may have of it: the rest is for us and for the system's own
+ * cache.
+ */
 export function sharedBuffers(total: number): string {
   const megabytes = Math.round(total / 16 / 2 ** 20)
   return `${Math.min(1_024, Math.max(128, megabytes))}MB`

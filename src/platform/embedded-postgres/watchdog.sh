@@ -2,7 +2,7 @@
 # or by the holder's death, this removes the holder's file and shuts the server down unless another live process holds
 # it.
 # Usage: sh watchdog.sh <holder file> <folder of holder files>
-# Each line of input names the server now held: <pid> <start of that process> <socket folder>
+# Each line of input names the server now in use: <pid> <start of that process> <socket folder>
 # Ends with 0 when the server is gone and with 3 when it is left to others.
 
 # Prints when a process began, as processes.ts does; fails when there is no such process or it is a zombie.
@@ -24,7 +24,7 @@ is_alive() {
   [ -n "$1" ] && [ -n "$2" ] && [ "$(began "$1")" = "$2" ]
 }
 
-is_held() {
+is_used() {
   for other in "$1"/*; do
     [ -f "$other" ] || continue
     name=${other##*/}
@@ -46,7 +46,7 @@ main() {
 
   # First leave, then look: of two that leave at once, the later one sees nobody.
   rm -f "$1"
-  is_held "$2" && exit 3
+  is_used "$2" && exit 3
 
   if is_alive "$pid" "$started"; then
     kill -INT "$pid"

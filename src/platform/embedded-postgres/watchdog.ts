@@ -10,7 +10,7 @@ import type { ProcessIdentity } from './processes.ts'
 import type { Site } from './site.ts'
 
 export interface Watchdog {
-  /** Names the server that is held from now on. */
+  /** Names the server that is watched from now on. */
   readonly watch: (server: ProcessIdentity, socketFolder: string) => void
   /** Takes leave. Resolves when the server is gone or left to others, or when that took too long. */
   release(timeoutMs: number): Promise<'gone' | 'left to others' | 'late'>
@@ -22,7 +22,7 @@ const RESPAWN_AFTER_MS = 500
 
 export function startWatchdog(site: Site, holderFile: string): Watchdog {
   let released = false
-  let held = ''
+  let watched = ''
   let child = begin()
 
   function begin(): ChildProcess {
@@ -37,7 +37,7 @@ export function startWatchdog(site: Site, holderFile: string): Watchdog {
     child.on('exit', () => void replace())
     // The pipe breaks when the watchdog is killed; its exit tells us.
     child.stdin?.on('error', () => {})
-    child.stdin?.write(held)
+    child.stdin?.write(watched)
     // Neither the process nor the pipe keeps us running; their end is what it is there for.
     child.unref()
     unrefPipe(child)
@@ -54,9 +54,9 @@ export function startWatchdog(site: Site, holderFile: string): Watchdog {
   return {
     watch: (server, socketFolder) => {
       const line = `${server.pid} ${server.started} ${socketFolder}\n`
-      if (line === held) return
-      held = line
-      child.stdin?.write(held)
+      if (line === watched) return
+      watched = line
+      child.stdin?.write(watched)
     },
 
     async release(timeoutMs) {

@@ -33,7 +33,7 @@ test('what is larger than the budget goes alone, and others wait for it', async 
   assert.equal(await settled(other), true)
 })
 
-test('owners that wait are served in turns', async () => {
+test('owners that wait are served round robin', async () => {
   const budget = new ByteBudget(100)
   const release = await budget.acquire(100, 'x')
   const order: string[] = []
@@ -49,17 +49,17 @@ test('owners that wait are served in turns', async () => {
 
 test('a large thing is served although small ones that would fit keep coming', async () => {
   const budget = new ByteBudget(100)
-  const held = [await budget.acquire(30, 'a'), await budget.acquire(30, 'b')]
+  const reserved = [await budget.acquire(30, 'a'), await budget.acquire(30, 'b')]
   const large = budget.acquire(60, 'large')
   let isServed = false
   void large.then(() => (isServed = true))
   // As soon as one of the small ones ends the next has come.
   for (let n = 0; n < 20 && !isServed; n++) {
     const next = budget.acquire(30, `small${n}`)
-    held.shift()!()
-    void next.then(release => held.push(release))
+    reserved.shift()!()
+    void next.then(release => reserved.push(release))
     await settled(next)
-    if (held.length === 0) break
+    if (reserved.length === 0) break
   }
   assert.equal(isServed, true)
 })
@@ -76,7 +76,7 @@ test('an owner that has its half and wants more keeps nobody else waiting', asyn
   assert.equal(await settled(more), false)
 })
 
-test('who finds no room may leave, and who stops waiting holds nobody up', async () => {
+test('who finds no room may leave, and who stops waiting delays nobody', async () => {
   const budget = new ByteBudget(100)
   const release = await budget.acquire(60, 'a')
   assert.equal(budget.tryAcquire(60, 'b'), null)
@@ -169,7 +169,7 @@ test('whatever is sent, memory is bounded and every body ends', () => {
         peak = Math.max(peak, budget.used)
         if (body.left === 0) body.inflow.release()
       }
-      // The bound, an equal share for those who had none, one oldest body, and the chunk that each had in hand.
+      // The bound, an equal share for owners that had none, one oldest body, and the chunk that each had in hand.
       assert.ok(peak <= 2 * BYTES_MAX + 80 + wanted.length * 10, `${peak}`)
     }),
   )
@@ -215,7 +215,7 @@ test('when a dozen owners fill the budget, a small body of another is received a
   assert.equal(fill('victim', 100).mayRead, true)
 })
 
-test('while memory is short a silent body above its share is dropped, the longest silent first, and those who wait go on', () => {
+test('while memory is short a silent body above its share is dropped, the longest silent first, and waiting ones go on', () => {
   const { fill, pass } = aFullBudget()
   const silent = fill('silent', 3_000)
   pass(1_000)
@@ -289,7 +289,7 @@ test('an owner has a part of the permits; the service itself may have all', () =
   for (const owner of ['a', 'a', null, 'b']) permits.release(owner)
 })
 
-test('those who wait for a permit take turns, and the work of the service goes first', async () => {
+test('waiting owners get permits round robin, and the work of the service goes first', async () => {
   const permits = new Semaphore({ permits: 1, perOwner: 1, waitMsMax: 1_000 })
   permits.acquire('x', tooLate)
   const order: (string | null)[] = []

@@ -1,5 +1,5 @@
 // A budget of bytes for things that are large while they last, such as message sources. A caller that finds it used up
-// waits or comes back later; memory stays bounded. Owners (accounts) take turns, and one owner has at most half.
+// waits or comes back later; memory stays bounded. Owners (accounts) are served round robin, and one owner has at most half.
 import { Tally } from './tally.ts'
 
 interface Waiting {
@@ -12,14 +12,14 @@ interface Waiting {
 export class ByteBudget {
   readonly #bytesMax: number
   readonly #used = new Tally()
-  /** In the order of their turns: the first is looked at first, and goes to the end when it was served. */
+  /** In the order in which they are served: the first is looked at first, and goes to the end when it was served. */
   readonly #waiting = new Map<string, Waiting[]>()
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }
 
-  /** The function that gives the bytes back, or null when there is no room now. One that is larger than all goes alone. */
+  /** The function that gives the bytes back, or null when too few are free now. One that is larger than all goes alone. */
   tryAcquire(bytes: number, owner: string): (() => void) | null {
     const wanted = Math.min(bytes, this.#bytesMax)
     if (this.#waiting.has(owner) || !this.#fits(wanted, owner) || this.#isPromised()) return null
@@ -27,16 +27,16 @@ export class ByteBudget {
     return this.#releaseOf(wanted, owner)
   }
 
-  /** Waits for room. Rejects when the signal says so: the wait has no other limit. */
+  /** Waits until so many are free. Rejects when the signal says so: the wait has no other limit. */
   async acquire(bytes: number, owner: string, signal?: AbortSignal): Promise<() => void> {
     const release = this.tryAcquire(bytes, owner)
     if (release) return release
     const wanted = Math.min(bytes, this.#bytesMax)
-    await this.#turnOf(wanted, owner, signal)
+    await this.#waitFor(wanted, owner, signal)
     return this.#releaseOf(wanted, owner)
   }
 
-  #turnOf(bytes: number, owner: string, signal?: AbortSignal): Promise<void> {
+  #waitFor(bytes: number, owner: string, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
     return new Promise<void>((resolve, reject) => {
       const abort = (): void => {
@@ -86,7 +86,7 @@ export class ByteBudget {
     for (let next = this.#next(); next; next = this.#next()) next.begin()
   }
 
-  /** The first in turn whose share and whose bytes fit, unless what is free is promised to one before it. */
+  /** The first whose share and whose bytes fit, unless what is free is promised to one before it. */
   #next(): Waiting | null {
     for (const [owner, [first]] of this.#waiting) {
       if (this.#fits(first!.bytes, owner)) {

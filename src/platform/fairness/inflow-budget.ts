@@ -119,7 +119,7 @@ export class InflowBudget {
 
   /**
    * Asked about once a second. While somebody waits and the budget is full, the bodies of owners above an equal share whose
-   * peers bring nothing although we read are dropped, the longest silent first: whoever waits shall not wait for their
+   * peers bring nothing although we read are dropped, the longest silent first: others shall not wait for their
    * time-outs, one after the other. Peers that bring just enough not to be silent, and those that we have stopped, keep
    * what they have, unless an owner with a small share waits in vain: then the bodies of the largest owners go.
    */
@@ -155,9 +155,10 @@ export class InflowBudget {
   }
 
   /**
-   * While there is room: an owner up to half of it, and beyond that its oldest body, which would otherwise never end. When
+   * While memory is free: an owner up to half of it, and beyond that its oldest body, which would otherwise never end. When
    * there is none: an owner that has less than an equal share, up to one and a half times the bound in all, and one with
-   * a small share, up to twice the bound; and always the oldest body, so that some body can end whatever the others hold.
+   * a small share, up to twice the bound; and always the oldest body, so that some body can end whatever the others have
+   * reserved.
    */
   #mayGrow(inflow: Inflow): boolean {
     const owner = this.#ownerOf(inflow)

@@ -1,4 +1,4 @@
-// Turns: among accounts, among the tenants of one, and among slices of long work.
+// Round robin: among accounts, among the tenants of one, and among slices of long work.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Batcher } from '../batcher.ts'
@@ -11,7 +11,7 @@ const drain = <T>(queue: RoundRobin<T>): T[] => {
   return taken
 }
 
-test('accounts take turns, and so do the tenants of one account', () => {
+test('accounts are served round robin, and so are the tenants of one account', () => {
   const queue = new RoundRobin<string>()
   for (const item of ['a1', 'a2', 'a3']) queue.push(item, ['a', 't1'])
   queue.push('a4', ['a', 't2'])
@@ -76,7 +76,7 @@ test('a batch is bounded by weight; one that is heavier than a batch goes alone'
   assert.deepEqual(batches, [[60, 40], [1], [500], [70, 30]])
 })
 
-test('one slice runs per turn of the event loop, and accounts take turns', async () => {
+test('one slice runs per turn of the event loop, and accounts are served round robin', async () => {
   const order: string[] = []
   function* work(name: string): Generator<void, string> {
     for (let step = 0; step < 3; step++) {

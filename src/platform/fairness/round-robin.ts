@@ -1,5 +1,5 @@
-// A queue that serves its callers in turns: accounts in turns, and within an account its tenants. A caller with a
-// thousand items waiting delays another by one item per turn, not by a thousand.
+// A queue that serves its callers round robin: accounts, and within an account its tenants. A caller with a
+// thousand items waiting delays another by one item per round, not by a thousand.
 
 export class RoundRobin<Item> {
   readonly #items: (Item | undefined)[] = []
@@ -12,7 +12,7 @@ export class RoundRobin<Item> {
     return this.#length
   }
 
-  /** `path` says whose turn it is served in, broadest first; an empty one is a plain queue. */
+  /** `path` says for whom it waits, broadest first; an empty one is a plain queue. */
   push(item: Item, path: readonly string[], depth = 0): void {
     this.#length += 1
     const key = path[depth]
@@ -31,8 +31,8 @@ export class RoundRobin<Item> {
   }
 
   /**
-   * The item whose turn it is, removed. Undefined when there is none, or when `accepts` says no: it then stays next. Those
-   * that `mayServe` denies, by the first part of their path, keep their turn and are passed over.
+   * The next item, removed. Undefined when there is none, or when `accepts` says no: it then stays next. Those
+   * that `mayServe` denies, by the first part of their path, stay next and are passed over.
    */
   take(
     accepts: (item: Item) => boolean = () => true,

@@ -1,5 +1,5 @@
-// A number of permits that owners (accounts) share: each may have a part of them, and those who wait take turns. Work of the
-// service itself has no owner; it may have any permit and goes first.
+// A number of permits that owners (accounts) share: each may have a part of them, and waiting owners are served round
+// robin. Work of the service itself has no owner; it may have any permit and goes first.
 import { RoundRobin } from './round-robin.ts'
 import { Tally } from './tally.ts'
 

@@ -1,4 +1,4 @@
-// Walks a value along its schema: which fields the schema does not know (dropped and reported to the caller), and which
+// Compares a value with its schema: which fields the schema does not know (dropped and reported to the caller), and which
 // are sensitive (hidden from logs).
 import type { TSchema } from 'typebox'
 
@@ -9,21 +9,22 @@ interface JsonSchema {
   'x-sensitive'?: boolean
 }
 
-/** The header that names them has room for fewer. */
+/** The header that names them is shorter than so many. */
 const DROPPED_MAX = 1_000
 
 /** Removes unknown fields from `value` and answers their paths. Objects without declared properties are kept whole. */
 export function dropUnknownFields(schema: TSchema, value: unknown): string[] {
   const dropped: string[] = []
-  walk(schema, value, '', dropped)
+  dropUnknown(schema, value, '', dropped)
   return dropped
 }
 
-function walk(schema: JsonSchema, value: unknown, path: string, dropped: string[]): void {
+function dropUnknown(schema: JsonSchema, value: unknown, path: string, dropped: string[]): void {
   if (typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {
-    if (schema.items && holdsFields(schema.items)) {
-      for (let index = 0; index < value.length; index++) walk(schema.items, value[index], `${path}[${index}]`, dropped)
+    if (schema.items && hasFields(schema.items)) {
+      for (let index = 0; index < value.length; index++)
+        dropUnknown(schema.items, value[index], `${path}[${index}]`, dropped)
     }
     return
   }
@@ -31,18 +32,18 @@ function walk(schema: JsonSchema, value: unknown, path: string, dropped: string[
   if (!properties) return
   const fields = value as Record<string, unknown>
   for (const name of Object.keys(fields)) {
-    const place = path === '' ? name : `${path}.${name}`
+    const fieldPath = path === '' ? name : `${path}.${name}`
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined
-    if (known) walk(known, fields[name], place, dropped)
+    if (known) dropUnknown(known, fields[name], fieldPath, dropped)
     else {
       delete fields[name]
-      if (dropped.length < DROPPED_MAX) dropped.push(place)
+      if (dropped.length < DROPPED_MAX) dropped.push(fieldPath)
     }
   }
 }
 
 /** In a list of texts there is nothing to look for. */
-const holdsFields = (schema: JsonSchema): boolean => schema.items !== undefined || propertiesOf(schema) !== undefined
+const hasFields = (schema: JsonSchema): boolean => schema.items !== undefined || propertiesOf(schema) !== undefined
 
 const propertiesOf = (schema: JsonSchema): Record<string, JsonSchema> | undefined =>
   schema.properties ?? schema.anyOf?.find(variant => variant.properties)?.properties

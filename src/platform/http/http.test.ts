@@ -70,7 +70,7 @@ test('a body over 1 MiB answers 413 payload_too_large', async () => {
   assert.equal(body.error.code, 'payload_too_large')
 })
 
-test('whoever is still sending when the body is refused reads the answer, and the connection serves the next', async () => {
+test('a client that is still sending when the body is refused reads the answer, and the connection serves the next', async () => {
   const { bearer, box } = await anAccount()
   const socket = connect(Number(new URL(box.url).port), '127.0.0.1')
   let answer = ''
@@ -263,7 +263,7 @@ test('metrics are for loopback or the operator', async () => {
   assert.match(body, /^sluice_tail_lag_events|^sluice_database_connections/m)
 })
 
-test('metrics are refused to whoever comes through a proxy that is not trusted, but for the operator', async () => {
+test('metrics are refused to callers through a proxy that is not trusted, but for the operator', async () => {
   const { url } = await theBox()
   const status = async (headers: Record<string, string>, base = url) =>
     (await fetch(`${base}/metrics`, { headers })).status

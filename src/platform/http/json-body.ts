@@ -39,7 +39,7 @@ function boundValues(bytes: Buffer): void {
     if (byte === QUOTE) at = endOfText(bytes, at)
     else if (byte === COMMA || byte === OPEN_BRACKET || byte === OPEN_BRACE) {
       values += 1
-      if (values > VALUES_MAX) throw refuse('invalid_json', `The body holds more than ${VALUES_MAX} values.`)
+      if (values > VALUES_MAX) throw refuse('invalid_json', `The body contains more than ${VALUES_MAX} values.`)
     }
   }
 }
@@ -80,6 +80,6 @@ function inspect(root: unknown, textRefusal: RefusalCode): void {
 }
 
 function inspectText(text: string, refusal: RefusalCode): void {
-  if (text.includes('\0')) throw refuse(refusal, 'The body holds a NUL character.')
-  if (!text.isWellFormed()) throw refuse(refusal, 'The body holds half of a surrogate pair.')
+  if (text.includes('\0')) throw refuse(refusal, 'The body contains a NUL character.')
+  if (!text.isWellFormed()) throw refuse(refusal, 'The body contains half of a surrogate pair.')
 }

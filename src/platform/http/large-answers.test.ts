@@ -1,4 +1,4 @@
-// Large answers: a turn lasts until the answer was taken, and a client that does not take it is cut.
+// Large answers: a permit lasts until the answer was taken, and a client that does not take it is cut.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
@@ -52,7 +52,7 @@ test('two answers of an owner are made at once; the next waits until one was rea
   assert.equal((await read).byteLength, BYTES)
 })
 
-test('a client that does not read is cut, and its turn is given back', async t => {
+test('a client that does not read is cut, and its permit is given back', async t => {
   const { port, begun } = await aServer(t, 300)
   const sockets = [await anUnreadRequest(t, port), await anUnreadRequest(t, port)]
   await anUnreadRequest(t, port)
@@ -91,7 +91,7 @@ test('nothing is made for clients that have left while they waited', async t => 
   for (const socket of unread) socket.resume()
   await Promise.all(unread.map(socket => once(socket, 'close')))
   assert.equal(begun(), 2)
-  // Their turns were given back, or nobody would be answered any more.
+  // Their permits were given back, or nobody would be answered any more.
   const answers = [1, 2, 3, 4].map(
     async () => (await (await fetch(`http://127.0.0.1:${port}/`)).arrayBuffer()).byteLength,
   )

@@ -27,7 +27,7 @@ export class LargeAnswers {
     return new LargeAnswers(STREAM_MS_MAX, STREAMS_AT_ONCE)
   }
 
-  /** Waits for the owner's turn, which lasts until the answer has left or its reader is gone. */
+  /** Waits for a permit of the owner, which lasts until the answer has left or its reader is gone. */
   async begin(owner: string, request: FastifyRequest, { raw }: FastifyReply): Promise<void> {
     await this.#permits.acquire(owner, tooMany)
     const timer = setTimeout(() => raw.destroy(), this.#answerMs)

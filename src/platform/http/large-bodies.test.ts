@@ -35,7 +35,7 @@ async function anOpenPost(account: TestAccount, headers: string, sent: Buffer): 
   return socket
 }
 
-test('40 MB of empty objects answer 400 and hold the main thread for less than 250 ms', async () => {
+test('40 MB of empty objects answer 400 and block the main thread for less than 250 ms', async () => {
   const account = await anAccount({ sandbox: true })
   // Bytes: turning a text into bytes would be the test's own work.
   const body = Buffer.from(`{"x":[${'{},'.repeat(13 * MEGABYTE)}{}]}`)
@@ -51,7 +51,7 @@ test('40 MB of empty objects answer 400 and hold the main thread for less than 2
   const { error } = (await refused.json()) as { error: { code: string; message: string } }
   assert.equal(error.code, 'invalid_json')
   assert.match(error.message, /values/)
-  assert.ok(longestMs < 250, `the main thread was held for ${longestMs.toFixed(0)} ms`)
+  assert.ok(longestMs < 250, `the main thread was blocked for ${longestMs.toFixed(0)} ms`)
 })
 
 test('a large body is checked like a small one: unknown fields are named, wrong ones refused by their path', async () => {
@@ -86,7 +86,7 @@ test('connections that announce large bodies and send little keep nobody out', a
   for (const socket of sockets) socket.destroy()
 })
 
-test('connections that really hold 60 MB of unfinished bodies keep nobody out', async () => {
+test('connections that really keep 60 MB of unfinished bodies keep nobody out', async () => {
   const [hostile, victim] = await Promise.all([anAccount({ sandbox: true }), anAccount({ sandbox: true })])
   const piece = Buffer.alloc(20 * MEGABYTE, 'x')
   const sockets = await Promise.all(
@@ -179,8 +179,8 @@ test('a body in chunks of one byte costs about its own size', async () => {
   stream.end()
 
   assert.equal((await whole).bytes.length, bytes)
-  const held = (after.heapUsed + after.external - before.heapUsed - before.external) / 1e6
-  assert.ok(held < 60, `${held.toFixed(0)} MB for 0.3 MB of body`)
+  const keptMb = (after.heapUsed + after.external - before.heapUsed - before.external) / 1e6
+  assert.ok(keptMb < 60, `${keptMb.toFixed(0)} MB for 0.3 MB of body`)
 })
 
 test('a caller who hangs up does not get the room of its body back while the body is worked on', async () => {

@@ -42,7 +42,7 @@ interface LargeBodyOptions {
   /** As text, for the thread. */
   schema: string
   textRefusal: RefusalCode | undefined
-  /** Whose turn it is. */
+  /** Whose share of the threads it takes. */
   owner: string
 }
 

@@ -107,14 +107,20 @@ function pathSchema({ pathEnums }: Contract, name: string): Json {
   return name === 'id' ? { type: 'string', format: 'uuid' } : { type: 'string' }
 }
 
-function parametersOf(schema: TSchema | undefined, place: 'query' | 'header'): Json[] {
+function parametersOf(schema: TSchema | undefined, location: 'query' | 'header'): Json[] {
   const { properties = {}, required = [] } = (schema ?? {}) as {
     properties?: Record<string, Json>
     required?: string[]
   }
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...rest } = property
-    return { name, in: place, required: required.includes(name), ...(description ? { description } : {}), schema: rest }
+    return {
+      name,
+      in: location,
+      required: required.includes(name),
+      ...(description ? { description } : {}),
+      schema: rest,
+    }
   })
 }
 

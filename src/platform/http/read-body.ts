@@ -1,20 +1,20 @@
 // Reads the body of a request: no larger than its endpoint takes, charged to the caller's account as it arrives, and not
-// slower than anybody sending in earnest. A body that finds no room waits unread.
+// slower than anybody sending in earnest. A body that finds no memory free waits unread.
 import type { Readable } from 'node:stream'
 import { InflowBudget, type Inflow } from '../fairness/inflow-budget.ts'
 import { refuse, type Refusal } from '../refusal.ts'
 
 /** A body costs about four times its size until it is answered (bytes, text, values, what is made of them). */
 const BODIES_BYTES_MAX = 64 * 1024 * 1024
-/** Most bodies are smaller and need not ask for room. */
+/** Most bodies are smaller and need not ask for memory. */
 const FREE_BYTES = 16 * 1024
-/** A body that brings less than this over a whole window is given up: the line is dead, or somebody holds on to memory. */
+/** A body that brings less than this over a whole window is given up: the line is dead, or somebody keeps memory. */
 const BYTES_PER_SECOND_MIN = 1_024
 const SLOW_WINDOW_MS = 10_000
 const SWEEP_MS = 1_000
 /** While memory is short, a caller with more than its share that sends nothing for this long is refused. */
 const STALLED_MS = 2_000
-/** Most bodies fit into what their first chunk makes room for. */
+/** Most bodies fit into what their first chunk reserves. */
 const BELIEVED_BYTES_MAX = 64 * 1024
 
 interface BodyOptions {
@@ -26,7 +26,7 @@ interface BodyOptions {
   owner: string
 }
 
-/** What was read, and its room, which the caller gives back when nothing of the body is in memory any more. */
+/** What was read, and its memory, which the caller gives back when nothing of the body is in memory any more. */
 interface ReadBody {
   bytes: Buffer
   release: () => void
@@ -106,7 +106,7 @@ class Reading {
     })
   }
 
-  /** Waiting for room is our doing and not counted. */
+  /** Waiting for memory is our doing and not counted. */
   giveUpIfSlow(now: number, windowMs: number): void {
     const elapsedMs = now - this.#window.since
     if (this.#inflow.isWaiting || elapsedMs < windowMs) return

@@ -22,7 +22,7 @@ export async function mountReference(app: FastifyInstance, largeAnswers: LargeAn
   }
   // A scope of its own, so that the limit meets these pages alone.
   await app.register(async pages => {
-    // Four megabytes, for anybody: strangers take turns.
+    // Four megabytes, for anybody: strangers share permits.
     pages.addHook('preHandler', (request, reply) => largeAnswers.begin('strangers', request, reply))
     for (const path of PATHS) {
       pages.get(path, async (_request, reply) => {

@@ -37,7 +37,7 @@ declare module 'fastify' {
     isForwardedByStranger: boolean
     principal: Principal | null
     head: RequestHead | null
-    /** Gives back the room of the body that was read. */
+    /** Gives back the memory of the body that was read. */
     releaseBody: (() => void) | null
   }
   interface FastifyContextConfig {
@@ -132,7 +132,7 @@ function readBodies({ threads }: World, app: FastifyInstance): void {
       announcedBytes: announced === undefined ? null : Number(announced),
       owner: ownerOf(request),
     })
-    // The room is needed until the handler is done, whether or not the caller waits for it: what is made of a body is as
+    // The memory is needed until the handler is done, whether or not the caller waits for it: what is made of a body is as
     // large as the body.
     request.releaseBody = release
     return bytes

@@ -73,7 +73,7 @@ export function fromText(schema: TSchema, texts: Record<string, unknown>): Recor
   const values: Record<string, unknown> = {}
   for (const [name, text] of Object.entries(texts)) {
     if (typeof text === 'string' && text.includes('\0'))
-      throw refuse('invalid_request', `${name} holds a NUL character.`)
+      throw refuse('invalid_request', `${name} contains a NUL character.`)
     values[name] = typeof text === 'string' ? convert(properties[name]?.type, text) : text
   }
   return values
@@ -89,29 +89,29 @@ function convert(type: string | undefined, text: string): unknown {
 function describe(part: Part, errors: readonly ErrorObject[]): string {
   const error = errors[0]
   if (!error) return `${part} is invalid`
-  const place = placeOf(error)
+  const field = fieldOf(error)
   switch (error.keyword) {
     case 'required':
-      return `${place} is required`
+      return `${field} is required`
     case 'enum':
-      return `${place} must be one of ${(error.params['allowedValues'] as unknown[]).map(String).join(', ')}`
+      return `${field} must be one of ${(error.params['allowedValues'] as unknown[]).map(String).join(', ')}`
     case 'format':
-      return `${place} must be a valid ${String(error.params['format'])}`
+      return `${field} must be a valid ${String(error.params['format'])}`
     case 'pattern':
-      return error.params['pattern'] === '\\S' ? `${place} must not be blank` : `${place} has the wrong form`
+      return error.params['pattern'] === '\\S' ? `${field} must not be blank` : `${field} has the wrong form`
     case 'minLength':
-      return `${place} must not be empty`
+      return `${field} must not be empty`
     case 'maxLength':
-      return `${place} must have at most ${String(error.params['limit'])} characters`
+      return `${field} must have at most ${String(error.params['limit'])} characters`
     case 'maxItems':
-      return `${place} must have at most ${String(error.params['limit'])} items`
+      return `${field} must have at most ${String(error.params['limit'])} items`
     case 'type':
-      return `${place} must be ${[error.params['type']].flat().join(' or ').replace(',', ' or ')}`
+      return `${field} must be ${[error.params['type']].flat().join(' or ').replace(',', ' or ')}`
     default:
-      return `${place} ${error.message ?? 'is invalid'}`
+      return `${field} ${error.message ?? 'is invalid'}`
   }
 
-  function placeOf({ instancePath, keyword, params }: ErrorObject): string {
+  function fieldOf({ instancePath, keyword, params }: ErrorObject): string {
     const steps = instancePath.split('/').slice(1)
     if (keyword === 'required') steps.push(String(params['missingProperty']))
     const path = steps.reduce((before, step) => (/^\d+$/.test(step) ? `${before}[${step}]` : `${before}.${step}`), '')

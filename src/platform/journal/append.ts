@@ -1,5 +1,5 @@
 // The append: all events and audit entries of a transaction in one statement, last thing before its commit. The caller
-// holds the journal lock, so ids are handed out in commit order and a reader asking `id > cursor` misses nothing.
+// has the journal locked, so ids are handed out in commit order and a reader asking `id > cursor` misses nothing.
 import type { Actor } from '../db/actor.ts'
 import { bareArray, prepared, type Sql } from '../db/sql.ts'
 import { canonicalContent } from './canonical-entry.ts'
@@ -40,9 +40,9 @@ interface Appended {
 export const MAC_VERSION = 2
 
 /**
- * `mac` authenticates what an entry says; its place and time are only known under the lock, so the database adds them:
+ * `mac` authenticates what an entry says; its position and time are only known under the lock, so the database adds them:
  * SHA-256 over that MAC, the id, the previous id and the time. The inner MAC is never stored, so nobody who reads the
- * table can make the outer one for another place. Making it here instead would hold the lock, and with it every other
+ * table can make the outer one for another position. Making it here instead would prolong the lock, and with it every other
  * commit, for a turn of our event loop.
  */
 export function appendJournal({ events, entries, by, now }: Appended, mac: (content: string) => Buffer): Sql {
@@ -90,29 +90,29 @@ interface Kinds {
   accountIds: string[]
   types: string[]
   data: string[]
-  /** For each event, its kind's place in the lists, counted from one. */
-  places: number[]
+  /** For each event, its kind's index in the lists, counted from one. */
+  indexes: number[]
 }
 
 /** Mail to thousands, and work over a long queue, says the same few things of every recipient. Null where it does not. */
 function kindsOf(events: readonly EventDraft[]): Kinds | null {
-  const kinds: Kinds = { accountIds: [], types: [], data: [], places: [] }
-  const places = new Map<string, number>()
+  const kinds: Kinds = { accountIds: [], types: [], data: [], indexes: [] }
+  const indexByKey = new Map<string, number>()
   const texts = new Map<object | undefined, string>()
   for (const { accountId, type, inboxId, data } of events) {
     if (inboxId) return null
     let text = texts.get(data)
     if (text === undefined) texts.set(data, (text = JSON.stringify(data ?? {})))
     const key = `${accountId} ${type} ${text}`
-    let place = places.get(key)
-    if (place === undefined) {
-      if (places.size === KINDS_MAX) return null
-      place = kinds.types.push(type)
+    let index = indexByKey.get(key)
+    if (index === undefined) {
+      if (indexByKey.size === KINDS_MAX) return null
+      index = kinds.types.push(type)
       kinds.accountIds.push(accountId)
       kinds.data.push(text)
-      places.set(key, place)
+      indexByKey.set(key, index)
     }
-    kinds.places.push(place)
+    kinds.indexes.push(index)
   }
   return kinds
 }
@@ -126,7 +126,7 @@ const appendAlike = (events: readonly EventDraft[], kinds: Kinds, now: Date): Sq
   select (select ${bareArray(kinds.accountIds)}::uuid[])[kind], tenant_id, message_id, recipient,
     (select ${kinds.types}::text[])[kind], ${now}, (select ${kinds.data}::text[]::jsonb[])[kind]
   from unnest(${tenantsOf(events)}::uuid[], ${messagesOf(events)}::uuid[], ${recipientsOf(events)}::text[],
-    ${bareArray(kinds.places)}::int[]) with ordinality as event (tenant_id, message_id, recipient, kind, n)
+    ${bareArray(kinds.indexes)}::int[]) with ordinality as event (tenant_id, message_id, recipient, kind, n)
   order by n`
 
 const appendAny = (events: readonly EventDraft[], now: Date): Sql => prepared`

@@ -1,5 +1,5 @@
-// Letting go of old events. Oldest first and in bounded batches: the oldest of an account are looked at, never its
-// history. How far the events of an inbox are gone is kept: its streams tell those who resume from before.
+// Deletes old events. Oldest first and in bounded batches: the oldest of an account are looked at, never its
+// history. How far the events of an inbox are gone is kept: its streams tell clients that resume from before.
 import type { Tx } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 

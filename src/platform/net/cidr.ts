@@ -45,10 +45,10 @@ export function cidrList(texts: readonly string[]): CidrList {
 export const isWithin = (inner: readonly string[], outer: readonly string[]): boolean =>
   inner.every(text => {
     const cidr = parseCidr(text)
-    return cidr !== null && outer.some(each => holds(each, cidr))
+    return cidr !== null && outer.some(each => contains(each, cidr))
   })
 
-function holds(text: string, { address, bits, family }: Cidr): boolean {
+function contains(text: string, { address, bits, family }: Cidr): boolean {
   const cidr = parseCidr(text)
   // The list would find an IPv4 address in its mapped form as well; a network of one family lies in none of the other.
   return cidr?.family === family && cidr.bits <= bits && cidrList([text]).contains(address)

@@ -81,7 +81,7 @@ test('connections are kept and used again', async () => {
   const client = aClient()
   const before = receiver.connections
   for (let n = 0; n < 20; n++) assert.equal((await push(client, receiver.url)).error, null)
-  // Two take turns: the library rests a connection for a moment before it uses it again.
+  // Two are used alternately: the library leaves a connection idle for a moment before it uses it again.
   assert.ok(receiver.connections - before <= 2, `${receiver.connections - before} connections`)
 })
 

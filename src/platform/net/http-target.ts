@@ -16,12 +16,13 @@ export async function requireTarget(
 ): Promise<string> {
   // The URL parser drops line breaks and tabs wherever they are: what is called would not be what was given.
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) {
-    throw refuse('invalid_request', `${field} must not hold line breaks or other control characters.`)
+    throw refuse('invalid_request', `${field} must not contain line breaks or other control characters.`)
   }
   // The URL parser forgives slashes: of http:///x and http:x it makes http://x/, which nobody meant.
   const url = /^https?:\/\/[^/\\?#@\s]/i.test(text) && URL.canParse(text) ? new URL(text) : null
   if (!url) throw refuse('invalid_request', `${field} must begin with https:// or http:// and the name of a host.`)
-  if (url.username !== '' || url.password !== '') throw refuse('invalid_request', `${field} must not hold credentials.`)
+  if (url.username !== '' || url.password !== '')
+    throw refuse('invalid_request', `${field} must not contain credentials.`)
   if (!isNameable(url.hostname)) throw refuse('invalid_request', `${field} must have a host that can be in DNS.`)
   url.hash = ''
   const answer = await locate(url.hostname, { dns, allowed, timeoutMs: LOOK_UP_MS_MAX })

@@ -1,5 +1,5 @@
 // Gives memory back after a large piece of work. The engine keeps what it once had for the next time, and a thread that has
-// read 40 MB would hold hundreds of them for as long as it lives.
+// read 40 MB would keep hundreds of them for as long as it lives.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 

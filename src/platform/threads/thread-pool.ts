@@ -1,7 +1,7 @@
-// The worker threads of the process, for work that must not hold the main thread. Each job has limits of time and memory, a
-// thread that exceeds them is replaced, and accounts take turns. One pool for every kind of work: a thread costs tens of
-// megabytes, and hardly ever are all kinds busy. Threads start when first needed; an idle pool does not keep the process
-// alive.
+// The worker threads of the process, for work that must not contain the main thread. Each job has limits of time and memory, a
+// thread that exceeds them is replaced, and accounts are served round robin. One pool for every kind of work: a thread
+// costs tens of megabytes, and hardly ever are all kinds busy. Threads start when first needed; an idle pool does not keep
+// the process alive.
 import { Worker, type Transferable } from 'node:worker_threads'
 import { RoundRobin } from '../fairness/round-robin.ts'
 import type { ThreadOrder } from './thread-start.ts'
@@ -19,7 +19,7 @@ export interface ThreadWork {
   queueMax: number
   timeoutMs: number
   /**
-   * What the thread may hold outside its heap while it does such a job. The engine's own limit does not cover array buffers,
+   * What the thread may use outside its heap while it does such a job. The engine's own limit does not cover array buffers,
    * and a library that decompresses may fill the machine with them.
    */
   buffersMbMax?: number
@@ -27,7 +27,7 @@ export interface ThreadWork {
 
 interface ThreadJob<In> {
   input: In
-  /** Whose turn it is. */
+  /** Whose share it takes. */
   owner: string
   transfer?: readonly Transferable[]
 }
@@ -126,7 +126,7 @@ export class ThreadPool {
 
   #start(thread: Thread, job: Waiting): void {
     thread.job = job
-    // The first job of its kind begins with loading the module, which is not held against it.
+    // The first job of its kind begins with loading the module, which does not count.
     if (thread.loaded.has(job.order.module)) this.#limit(thread, job.work.timeoutMs)
     else this.#limit(thread, STARTUP_MS_MAX)
     thread.loaded.add(job.order.module)

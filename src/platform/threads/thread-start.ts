@@ -49,6 +49,6 @@ function giveWay(): void {
   try {
     setPriority(Number(readlinkSync('/proc/thread-self').split('/').at(-1)), NICE)
   } catch {
-    // No such place, or not allowed: the thread then competes as an equal.
+    // No such file, or not allowed: the thread then competes as an equal.
   }
 }

@@ -1,10 +1,10 @@
 // How many items a process may have leased, and how much of that goes to keys by how they have answered: any number of slow
-// and of unknown ones leaves room for those that are quick. Of each part an account may have as many as are still free (a
-// dynamic threshold: one account gets half, two a third each), so that there is always room for another one.
+// and of unknown ones leaves a part for those that are quick. Of each part an account may have as many as are still free (a
+// dynamic threshold: one account gets half, two a third each), so that another one always gets some.
 import type { KeyQueue, Standing } from './key-queue.ts'
 
-/** An account that has its share gets more once there is room for so many: a claim must be worth its transaction. */
-export const ROOM_MIN = 32
+/** An account that has its share gets more once so many are free: a claim must be worth its transaction. */
+export const FREE_MIN = 32
 
 /** `all`: whatever the standing. Quick ones are bounded by what there is in all. */
 type Part = 'all' | 'new' | 'slow'
@@ -25,23 +25,23 @@ export class FairShare {
   }
 
   /** How many more of those this account may have. */
-  roomFor(standing: Standing, accountId: string): number {
+  freeFor(standing: Standing, accountId: string): number {
     return partsOf(standing).reduce((least, part) => Math.min(least, this.#share(part, accountId)), Infinity)
   }
 
   /** For a key of an account that has nothing here. */
-  get hasRoomForStrangers(): boolean {
-    return this.roomFor('new', '') > 0
+  get mayTakeStrangers(): boolean {
+    return this.freeFor('new', '') > 0
   }
 
   /** Accounts that have something and may have no more new ones. */
   fullAccounts(): Set<string> {
-    return new Set([...this.#byAccount.keys()].filter(accountId => this.roomFor('new', accountId) === 0))
+    return new Set([...this.#byAccount.keys()].filter(accountId => this.freeFor('new', accountId) === 0))
   }
 
   /** As many of those as there are left. */
   take(standing: Standing, accountId: string, wanted: number): number {
-    const taken = Math.max(0, Math.min(wanted, this.roomFor(standing, accountId)))
+    const taken = Math.max(0, Math.min(wanted, this.freeFor(standing, accountId)))
     this.#add(standing, accountId, taken)
     return taken
   }
@@ -52,8 +52,8 @@ export class FairShare {
     const free = this.#limits[part] - this.#taken[part]
     const { perAccount } = this.#limits
     if (perAccount !== undefined) return Math.max(0, Math.min(free, perAccount - own))
-    const room = Math.floor((free - own) / 2)
-    return room <= 0 || (own >= ROOM_MIN && room < ROOM_MIN) ? 0 : room
+    const share = Math.floor((free - own) / 2)
+    return share <= 0 || (own >= FREE_MIN && share < FREE_MIN) ? 0 : share
   }
 
   #add(standing: Standing, accountId: string, count: number): void {

@@ -12,10 +12,10 @@ interface Item {
   n: number
 }
 
-/** Fills what it has room for and starts what it may, at this time. */
+/** Fills what is free and starts what it may, at this time. */
 function filled(queue: KeyQueue<Item>, nowMs = 0): Item[] {
-  const { room } = queue
-  for (let n = 0; n < room; n++) queue.waiting.push({ n })
+  const { free } = queue
+  for (let n = 0; n < free; n++) queue.waiting.push({ n })
   const started: Item[] = []
   while (queue.mayStart) started.push(queue.start(nowMs))
   return started
@@ -37,17 +37,17 @@ function aQueueOf(accountId: string, ...paces: Pace[]): KeyQueue<Item> {
 }
 
 test('only a quick key has more leased than may be under way', () => {
-  assert.deepEqual([aQueue().standing, aQueue().room], ['new', 4])
+  assert.deepEqual([aQueue().standing, aQueue().free], ['new', 4])
   const quick = aQueue(...QUICK)
-  assert.deepEqual([quick.standing, quick.room], ['quick', 16 * 12])
+  assert.deepEqual([quick.standing, quick.free], ['quick', 16 * 12])
   const slow = aQueue('slow', 'slow', 'slow')
-  assert.deepEqual([slow.standing, slow.room], ['slow', 4], 'a slow answer earns nothing')
+  assert.deepEqual([slow.standing, slow.free], ['slow', 4], 'a slow answer earns nothing')
   const wasQuick = aQueue(...QUICK, 'slow')
-  assert.deepEqual([wasQuick.standing, wasQuick.room], ['slow', 16], 'and keeps what may be under way')
+  assert.deepEqual([wasQuick.standing, wasQuick.free], ['slow', 16], 'and keeps what may be under way')
   const silent = aQueue(...QUICK, 'unanswered')
-  assert.deepEqual([silent.standing, silent.room], ['slow', 8])
-  assert.deepEqual([aQueue('untried').standing, aQueue('untried').room], ['new', 4])
-  assert.equal(aQueue(...QUICK, 'slow', 'quick').room, 16 * 2, 'quick by turns is not trusted with much')
+  assert.deepEqual([silent.standing, silent.free], ['slow', 8])
+  assert.deepEqual([aQueue('untried').standing, aQueue('untried').free], ['new', 4])
+  assert.equal(aQueue(...QUICK, 'slow', 'quick').free, 16 * 2, 'quick now and then is not trusted with much')
 })
 
 test('a key that turns slow releases what waits beyond its limit', () => {
@@ -61,7 +61,7 @@ test('a key that turns slow releases what waits beyond its limit', () => {
     const released = queue.end(first!, outcome)
     assert.equal(released.length + queue.size, 16 * 12 - 1)
     assert.equal(queue.size, Math.max(15, limit), outcome)
-    assert.equal(queue.isHungry, false)
+    assert.equal(queue.isLow, false)
   }
 })
 
@@ -72,7 +72,7 @@ test('a quick key is slow as soon as an answer is overdue', () => {
   assert.equal(queue.slowDown().length, 16 * 11)
   assert.deepEqual([queue.standing, queue.size, queue.isLate(7_000)], ['slow', 16, false])
   for (const item of began) queue.end(item, 'quick')
-  assert.deepEqual([queue.standing, queue.isLate(9_000), queue.room], ['quick', false, 16 * 12])
+  assert.deepEqual([queue.standing, queue.isLate(9_000), queue.free], ['quick', false, 16 * 12])
 })
 
 test('slow keys together and new keys together get 2,000 each, and quick ones what there is', () => {
@@ -105,14 +105,14 @@ test('an account gets as many as are free, so that there is room for another wha
     assert.equal(share.take(standing, greedy, 100_000), 0)
     assert.equal(share.take(standing, second, 100_000), half / 2)
     assert.equal(share.take(standing, third, 100_000), half / 4)
-    assert.equal(share.roomFor(standing, greedy), 0)
+    assert.equal(share.freeFor(standing, greedy), 0)
   }
 
   const queues = Array.from({ length: 300 }, () => aQueueOf(greedy))
   for (const queue of queues) filled(queue)
   const share = new FairShare(SHARES, queues)
   assert.deepEqual([...share.fullAccounts()], [greedy], '1,200 new ones')
-  assert.equal(share.hasRoomForStrangers, true)
+  assert.equal(share.mayTakeStrangers, true)
   assert.equal(share.take('new', second, 4), 4)
-  assert.ok(share.roomFor('quick', greedy) > 0, 'its quick ones go on')
+  assert.ok(share.freeFor('quick', greedy) > 0, 'its quick ones go on')
 })

@@ -1,5 +1,6 @@
-// The items of one key (an endpoint, a contact) that this process has leased, and how many of them may be under way at once.
-// A key that answers soon gets more, one that does not answer gets less, so those that hang never keep others waiting.
+// The items of one key (an endpoint, a contact) that this process has leased, and how many of them may be under way at
+// once. A key that answers soon gets more, one that does not answer gets less, so those that hang never keep others
+// waiting.
 
 export interface KeyLimits {
   /** Under way at once, before anything is known and at the most. So many items may overtake one another. */
@@ -7,7 +8,7 @@ export interface KeyLimits {
   max: number
   /** A quick key has up to this many times more waiting here, so that a claim is worth its transaction. */
   aheadMax: number
-  /** A key that takes longer empties its queue so slowly that what waits here only takes the room of others. */
+  /** A key that takes longer empties its queue so slowly that what waits here only keeps others out. */
   quickMs: number
 }
 
@@ -25,7 +26,7 @@ export class KeyQueue<Item> {
   /** And when it began, on the clock of `performance.now`; the oldest first. */
   readonly #underWay = new Map<Item, number>()
   #limit: number
-  /** Grows with each quick result: one that is quick by turns must not have much claimed and released each time. */
+  /** Grows with each quick result: one that is quick now and then must not have much claimed and released each time. */
   #ahead = 1
   #standing: Standing = 'new'
 
@@ -44,12 +45,12 @@ export class KeyQueue<Item> {
     return this.waiting.length + this.#underWay.size
   }
 
-  get room(): number {
+  get free(): number {
     return Math.max(0, this.#capacity - this.size)
   }
 
   /** Worth a claim. */
-  get isHungry(): boolean {
+  get isLow(): boolean {
     return this.size <= this.#capacity / 2
   }
 

@@ -35,10 +35,10 @@ export interface Claim<Item> {
   inFlight: ReadonlySet<Leased<Item>>
   asked: KeysAsked
   /**
-   * How many of each of these keys may be taken, so that they share the limit; in the same order. For tables that know their
-   * due keys. What others claim beyond the room of a key or an account is released at once.
+   * How many of each of these keys may be taken, so that they share the limit; in the same order. For tables that know
+   * their due keys. What others claim beyond the limit of a key or an account is released at once.
    */
-  roomsFor(due: readonly KeyOf[]): number[]
+  limitsFor(due: readonly KeyOf[]): number[]
 }
 
 export interface WorkLimits {
@@ -74,7 +74,10 @@ export interface LeasedWork<Item extends object, Result> {
   outcomeOf(ended: Ended<Item, Result>): string
   /** Stores results where the lease is still ours; answers those. */
   record(tx: Tx, ended: readonly Ended<Item, Result>[]): Promise<readonly Ended<Item, Result>[]>
-  /** How many transactions record at once, two by default. With one, more results share each: for records that cost much. */
+  /**
+   * How many transactions record at once, two by default. With one, more results share each: for records that cost
+   * much.
+   */
   recordSlots?: number
   /** After the commit, with what was recorded. */
   recorded?(ended: readonly Ended<Item, Result>[]): Promise<void>

@@ -1,13 +1,13 @@
-// The one machine for leased work: claims what is due as far as keys and accounts have room, attempts it outside any
-// transaction, records results in batches, keeps the leases of what is in flight, and drains when the process ends.
-// A lease that lapses gives its item back, so a worker that dies loses nothing.
+// The one machine for leased work: claims what is due as far as the limits of keys and accounts allow, attempts it
+// outside any transaction, records results in batches, keeps the leases of what is in flight, and drains when the
+// process ends. A lease that lapses gives its item back, so a worker that dies loses nothing.
 import { randomUUID } from 'node:crypto'
 import { system, type Actor } from '../db/actor.ts'
 import type { Tx } from '../db/database.ts'
 import { isUnavailable } from '../db/errors.ts'
 import { retryWhileUnavailable } from '../db/retry.ts'
 import type { World } from '../world.ts'
-import { FairShare, ROOM_MIN } from './fair-share.ts'
+import { FairShare, FREE_MIN } from './fair-share.ts'
 import { KeyQueue, type Pace } from './key-queue.ts'
 import type { Ended, KeyOf, KeysAsked, Leased, LeasedWork } from './leased-work.ts'
 import { Recorder, untilDrained } from './recorder.ts'
@@ -30,7 +30,7 @@ export class LeasedWorker<Item extends object, Result> {
   readonly #stopping = new AbortController()
   #recheckedAt = 0
   #claimedAt = -Infinity
-  /** The last claim left something out: for want of room in all, or of an account that has its share. */
+  /** The last claim left something out: because the worker has its limit, or an account that has its share. */
   #isShort = false
   #endedWhileShort = 0
 
@@ -120,9 +120,9 @@ export class LeasedWorker<Item extends object, Result> {
         limit,
         inFlight: this.#inFlight,
         asked: this.#keysToAsk(share, full),
-        roomsFor: due => {
+        limitsFor: due => {
           isShared = true
-          return this.#roomsFor(due, limit, share)
+          return this.#limitsFor(due, limit, share)
         },
       }),
     )
@@ -172,29 +172,29 @@ export class LeasedWorker<Item extends object, Result> {
 
   #claimLimit(): number {
     const { inFlight, whileCallersWait } = this.#work.limits
-    const room = Math.max(0, inFlight.all - this.#inFlight.size)
-    if (!whileCallersWait || !this.#world.load.callersWait) return room
+    const free = Math.max(0, inFlight.all - this.#inFlight.size)
+    if (!whileCallersWait || !this.#world.load.callersWait) return free
     const isEarly = performance.now() - this.#claimedAt < whileCallersWait.everyMs
-    return isEarly ? 0 : Math.min(room, whileCallersWait.claimMax)
+    return isEarly ? 0 : Math.min(free, whileCallersWait.claimMax)
   }
 
-  /** Keys that this process does not know are new. Without room for such, only known ones are worth asking for. */
+  /** Keys that this process does not know are new. Where none of those may be taken, only known ones are asked for. */
   #keysToAsk(share: FairShare, full: ReadonlySet<string>): KeysAsked {
     const isWorthIt = (queue: KeyQueue<unknown>): boolean =>
-      queue.isHungry && share.roomFor(queue.standing, queue.accountId) > 0
+      queue.isLow && share.freeFor(queue.standing, queue.accountId) > 0
     const keysOf = (queues: KeyQueue<unknown>[]): string[] => queues.map(queue => queue.key)
     const worthy = Map.groupBy(this.#queues.values(), isWorthIt)
     const [good, rest] = [worthy.get(true) ?? [], worthy.get(false) ?? []]
-    if (!share.hasRoomForStrangers) return { only: keysOf(good), except: [], exceptAccounts: [], known: [] }
+    if (!share.mayTakeStrangers) return { only: keysOf(good), except: [], exceptAccounts: [], known: [] }
     const known = keysOf(good.filter(queue => full.has(queue.accountId)))
     return { only: null, except: keysOf(rest), exceptAccounts: [...full], known }
   }
 
-  #roomsFor(due: readonly KeyOf[], limit: number, share: FairShare): number[] {
+  #limitsFor(due: readonly KeyOf[], limit: number, share: FairShare): number[] {
     const each = Math.max(1, Math.floor(limit / due.length))
     return due.map(of => {
       const queue = this.#queueOf(of)
-      return share.take(queue.standing, of.accountId, Math.min(each, queue.room))
+      return share.take(queue.standing, of.accountId, Math.min(each, queue.free))
     })
   }
 
@@ -204,7 +204,7 @@ export class LeasedWorker<Item extends object, Result> {
     return queue
   }
 
-  /** A claim that did not share its limit out releases what its keys and accounts have no room for. */
+  /** A claim that did not share its limit out releases what is beyond the limits of its keys and accounts. */
   async #start(claimed: readonly Leased<Item>[], share: FairShare | null): Promise<number> {
     if (claimed.length === 0) return 0
     for (const item of claimed) this.#inFlight.add(item)
@@ -212,7 +212,7 @@ export class LeasedWorker<Item extends object, Result> {
     try {
       for (const item of (await this.#work.prepare?.(claimed)) ?? claimed) {
         const queue = this.#queueOf(this.#work.keyOf(item))
-        if (share && (queue.room === 0 || share.take(queue.standing, queue.accountId, 1) === 0)) continue
+        if (share && (queue.free === 0 || share.take(queue.standing, queue.accountId, 1) === 0)) continue
         taken.add(item)
         queue.waiting.push(item)
         this.#pump(queue)
@@ -244,13 +244,13 @@ export class LeasedWorker<Item extends object, Result> {
   }
 
   async #run(queue: KeyQueue<Leased<Item>>, item: Leased<Item>): Promise<void> {
-    const wasHungry = queue.isHungry
+    const wasLow = queue.isLow
     const { result, pace } = await this.#attempt(item)
     void this.#release(queue.end(item, pace))
     this.#pump(queue)
     // Before the result is on record: a quick key would run dry meanwhile. With one at a time there is nothing to claim yet.
     const claimsAhead = this.#work.limits.perKey.aheadMax > 1
-    if (claimsAhead && ((!wasHungry && queue.isHungry) || this.#isRoomAgain())) this.#wake()
+    if (claimsAhead && ((!wasLow && queue.isLow) || this.#mayClaimAgain())) this.#wake()
     try {
       const failure = result && (await this.#recorder.record({ item, result: result.value }))
       if (failure) throw failure
@@ -280,10 +280,10 @@ export class LeasedWorker<Item extends object, Result> {
     }
   }
 
-  #isRoomAgain(): boolean {
+  #mayClaimAgain(): boolean {
     if (!this.#isShort) return false
     this.#endedWhileShort += 1
-    return this.#endedWhileShort % ROOM_MIN === 0 || this.#inFlight.size < ROOM_MIN
+    return this.#endedWhileShort % FREE_MIN === 0 || this.#inFlight.size < FREE_MIN
   }
 
   #wake(): void {

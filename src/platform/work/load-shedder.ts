@@ -1,5 +1,5 @@
-// Says when background work must leave room for what is more urgent. One instance per process, in the World: those who have
-// something urgent say so here, and workers look before each claim.
+// Says when background work must wait for what is more urgent. One instance per process, in the World: urgent work
+// registers itself here, and workers ask before each claim.
 
 export class LoadShedder {
   readonly #signs: (() => boolean)[] = []

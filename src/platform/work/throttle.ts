@@ -1,5 +1,5 @@
 // Keys (destinations, accounts) that are served more slowly than work for them arrives. Their work waits in the database and
-// not in the process, where it would take the place of everybody else's.
+// not in the process, where it would keep everybody else's out.
 import { Tally } from '../fairness/tally.ts'
 
 /** Of a slow key this much is in flight in this process: enough to notice when it recovers. */
@@ -37,7 +37,7 @@ export class Throttle {
   }
 
   /**
-   * How long work that was just claimed has to wait in the database, in milliseconds: until its turn comes at the pace of
+   * How long work that was just claimed has to wait in the database, in milliseconds: until it can be attempted at the pace of
    * late. Null when it may go.
    */
   deferMs(key: string, count: number): number | null {

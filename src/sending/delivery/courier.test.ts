@@ -138,7 +138,7 @@ test('what was delivered is recorded although the others of its transaction cann
   const world = { ...box.app.world, db: standIn(real, { transactLightly }), metrics: createMetrics() }
   const { courier, sent } = aCourier(world, recipient => {
     isBroken = true
-    return recipient.startsWith('late') ? { kind: 'crowded' } : delivered('ok')
+    return recipient.startsWith('late') ? { kind: 'waited_too_long' } : delivered('ok')
   })
   const to = Array.from({ length: 30 }, (_, n) => `${n < 5 ? 'late' : 'user'}${n}@one.example`)
   const id = await send(account, ...to)

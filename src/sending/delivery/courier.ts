@@ -1,5 +1,5 @@
 // The life of a queued mail, downward: claim what is next, look at the pauses, make the final bytes, talk to the
-// receiver, decide, record. The network is never touched inside a transaction; a lease says who holds what.
+// receiver, decide, record. The network is never touched inside a transaction; a lease says whose it is.
 import { randomUUID } from 'node:crypto'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
@@ -9,7 +9,7 @@ import { ended, simulated, type End } from './ends.ts'
 import { InFlight, leaseOf } from './in-flight.ts'
 import { Holder, leaseEnd } from './holder.ts'
 import { LargeMail, type Attempted } from './large-mail.ts'
-import { PauseGate } from '../holds/pause-gate.ts'
+import { PauseCheck } from '../holds/pause-check.ts'
 import { claimDue, claimSiblings, destinationOf, type Claimed } from '../queue/attempts.ts'
 import { NO_RELAY, type RelayMail } from '../relay/relay-mail.ts'
 import { deliverLocally, type LocalInboxes } from './local.ts'
@@ -20,16 +20,16 @@ import { returnPath, type OnEnvelope } from './return-path.ts'
 import { isTooOld } from './schedule.ts'
 import { Sources, type SigningKeys } from './sources.ts'
 import { factsOf, groupOf, transactionsOf } from './transactions.ts'
-import type { GatedEnvelope, SendResult } from '../../smtp/client/outcome.ts'
+import type { CheckedEnvelope, SendResult } from '../../smtp/client/outcome.ts'
 import { attemptedOn, BODY_GONE, NOT_ATTEMPTED, verdictOf } from './verdict.ts'
 
 export interface Transport {
-  sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
+  sendIfAllowed(domain: string, envelope: CheckedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
 }
 
 /** After an attempt that failed on our side. */
 const FAILED_DEFER_MS = 60_000
-/** Larger bodies are fetched one at a time, when their turn comes. */
+/** Larger bodies are fetched one at a time, right before they are sent. */
 const BODY_BYTES_IN_CLAIM = 64 * 1024
 
 const NO_INBOXES: LocalInboxes = { takes: () => false, deliver: async () => [] }
@@ -58,7 +58,7 @@ export class Courier {
   readonly #relay: Pick<RelayMail, 'deferMs' | 'send'>
   readonly #sources: Sources
   readonly #large: LargeMail
-  readonly #gate: PauseGate
+  readonly #pauseCheck: PauseCheck
   readonly #recorder: OutcomeRecorder
   readonly #inFlight: InFlight
 
@@ -71,14 +71,14 @@ export class Courier {
     this.#relay = relay
     this.#sources = new Sources(world, keys)
     this.#large = new LargeMail(this.#sources, this.#inFlight)
-    this.#gate = new PauseGate(world)
+    this.#pauseCheck = new PauseCheck(world)
     this.#recorder = new OutcomeRecorder(world, this.holder)
     world.metrics.gauge('sluice_deliveries_in_flight', 'Deliveries this process is attempting', [], gauge => {
       gauge.set(this.#inFlight.size)
     })
   }
 
-  /** Claims what is next and starts it; answers how much. Waits while there is no room for more. */
+  /** Claims what is next and starts it; answers how much. Waits while no more may be in flight. */
   async takeNext(signal: AbortSignal): Promise<number> {
     const limit = await this.#inFlight.claimLimit(signal)
     if (limit === 0 || !this.holder.mayClaim) return 0
@@ -161,10 +161,10 @@ export class Courier {
     const destination = destinationOf(deliveries[0]!)
     const deferMs = message.is_sandbox ? null : this.#deferMs(message, destination, deliveries.length)
     if (deferMs !== null) return this.#defer(deliveries, leaseToken, deferMs)
-    const attempted = await this.#attemptWithRoom(job, signal)
+    const attempted = await this.#attemptWithMemory(job, signal)
     if (attempted.kind === 'no_room') return this.#defer(deliveries, leaseToken, attempted.retryDelayMs)
     const ends = attempted.result
-    const refused = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'crowded')
+    const refused = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'waited_too_long')
     destinations.countServed(destination, deliveries.length - refused.length)
     await this.#recordAll(job, ends, signal)
     if (refused.length > 0) {
@@ -178,7 +178,7 @@ export class Courier {
     return asked ?? this.#inFlight.destinations.deferMs(destination, count)
   }
 
-  async #attemptWithRoom(job: Job, signal: AbortSignal): Promise<Attempted<End[]>> {
+  async #attemptWithMemory(job: Job, signal: AbortSignal): Promise<Attempted<End[]>> {
     const { message, deliveries } = job
     const isLocal = message.relay_inbox_id === null && (await this.#inboxes.takes(deliveries[0]!.recipient_domain))
     if (message.is_sandbox && !isLocal) {
@@ -196,7 +196,7 @@ export class Courier {
     const recorded = await Promise.allSettled(
       deliveries.map(async (delivery, index) => {
         const { outcome, complains } = ends[index]!
-        if (outcome.kind === 'crowded') return
+        if (outcome.kind === 'waited_too_long') return
         if (outcome.kind === 'withheld') return this.#release([delivery], leaseToken)
         const verdict = verdictOf(outcome, attemptedOn(delivery), now)
         await this.#recorder.record({ delivery, leaseToken, verdict })
@@ -221,7 +221,7 @@ export class Courier {
     await mark(true)
     const ready = await this.#sources.ready(message, deliveries[0]!.n)
     if (!ready) return deliveries.map(() => ({ outcome: BODY_GONE, complains: false }))
-    // From here to the gate it only waits for a connection.
+    // From here to the pause check it only waits for a connection.
     await mark(false)
     const envelope = {
       mailFrom:
@@ -242,13 +242,13 @@ export class Courier {
     return ended(await this.#converse(job, envelope, signal))
   }
 
-  #converse({ deliveries, leaseToken }: Job, envelope: GatedEnvelope, signal: AbortSignal): Promise<SendResult[]> {
+  #converse({ deliveries, leaseToken }: Job, envelope: CheckedEnvelope, signal: AbortSignal): Promise<SendResult[]> {
     return this.#inFlight.talk(deliveries, leaseToken, () =>
       this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),
     )
   }
 
-  async #sendByRelay(job: Job, envelope: GatedEnvelope, signal: AbortSignal): Promise<End[]> {
+  async #sendByRelay(job: Job, envelope: CheckedEnvelope, signal: AbortSignal): Promise<End[]> {
     const { message, deliveries, leaseToken } = job
     const { relay_inbox_id: inboxId, sender } = message
     const send = () => this.#relay.send({ inboxId: inboxId!, sender, envelope, signal })
@@ -256,7 +256,7 @@ export class Courier {
   }
 
   /** Those without an inbox meet what they would meet at any other domain. */
-  async #sendLocally(job: Job, envelope: GatedEnvelope, signal: AbortSignal): Promise<End[]> {
+  async #sendLocally(job: Job, envelope: CheckedEnvelope, signal: AbortSignal): Promise<End[]> {
     const { message, deliveries } = job
     const results = await deliverLocally(this.#inboxes, message.id, envelope)
     const others = deliveries.filter((_, index) => results[index]!.kind === 'no_inbox')
@@ -269,7 +269,7 @@ export class Courier {
   }
 
   #mayBegin({ message, deliveries }: Job): Promise<boolean> {
-    return this.#gate.mayBegin({ accountId: message.account_id, facts: factsOf(message, deliveries) })
+    return this.#pauseCheck.mayBegin({ accountId: message.account_id, facts: factsOf(message, deliveries) })
   }
 
   async #release(deliveries: readonly Claimed[], leaseToken: string): Promise<void> {

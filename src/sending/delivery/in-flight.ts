@@ -1,5 +1,5 @@
 // What this process has leased of the queue, how much of it costs us anything right now, and how much more may be claimed.
-// Mail that waits for a slow destination takes its place there, not the place of others.
+// Mail that waits for a slow destination counts there, not against others.
 import { availableParallelism } from 'node:os'
 import type { LoadShedder } from '../../platform/work/load-shedder.ts'
 import { Nap } from '../../platform/work/nap.ts'
@@ -99,10 +99,10 @@ export class InFlight {
   async claimLimit(signal: AbortSignal): Promise<number> {
     for (;;) {
       if (signal.aborted) return 0
-      const room = Math.min(this.#load.isBusy ? this.#roomWhileBusy() : this.#room(), LEASED_MAX - this.size)
-      if (room > 0) {
+      const limit = Math.min(this.#load.isBusy ? this.#claimableWhileBusy() : this.#claimable(), LEASED_MAX - this.size)
+      if (limit > 0) {
         this.#claimedAt = performance.now()
-        return Math.min(CLAIM_MAX, room)
+        return Math.min(CLAIM_MAX, limit)
       }
       // Until something ends, or it is time to look whether something will not.
       await this.#nap.begin(this.#load.isBusy ? CLAIM_EVERY_MS_WHILE_BUSY : LOOK_AGAIN_MS)
@@ -111,15 +111,15 @@ export class InFlight {
   }
 
   /** None until half of it is free: claims are made in batches. */
-  #room(): number {
-    const room = IN_FLIGHT_MAX - (this.size - this.destinations.size)
-    return room >= IN_FLIGHT_MAX / 2 ? room : 0
+  #claimable(): number {
+    const free = IN_FLIGHT_MAX - (this.size - this.destinations.size)
+    return free >= IN_FLIGHT_MAX / 2 ? free : 0
   }
 
-  #roomWhileBusy(): number {
+  #claimableWhileBusy(): number {
     if (performance.now() - this.#claimedAt < CLAIM_EVERY_MS_WHILE_BUSY) return 0
-    const room = ACTIVE_MAX_WHILE_BUSY - (this.size - this.#talking.size - this.#idle)
-    return room >= ACTIVE_MAX_WHILE_BUSY / 2 ? room : 0
+    const free = ACTIVE_MAX_WHILE_BUSY - (this.size - this.#talking.size - this.#idle)
+    return free >= ACTIVE_MAX_WHILE_BUSY / 2 ? free : 0
   }
 
   #markSlow(): void {

@@ -46,7 +46,7 @@ test('large mail of one account that waits for memory does not stop the mail of 
   await world.db.transact(system('test'), async tx => {
     // Each takes all that one account may have.
     await tx.run(sql`update messages set size = ${28 * MEGABYTE}`)
-    // A worker died while it held them, before any of them was begun.
+    // A worker died while it had leased them, before any of them was begun.
     await tx.run(sql`update queue set is_suspect = true`)
   })
   const stopping = new AbortController()
@@ -68,7 +68,7 @@ test('large mail of one account that waits for memory does not stop the mail of 
 
   // Once the receiver answers, the rest is sent in its turn.
   answer()
-  await eventually('those who waited are delivered', async () => (await count(sql`true`)) === 620 - 21)
+  await eventually('mail that waited is delivered', async () => (await count(sql`true`)) === 620 - 21)
   box.clock.advance(601_000)
   assert.equal(await courier.takeNext(signal), 300)
   await eventually('and more', async () => sent.length > 22)
@@ -122,7 +122,7 @@ test('recipients of a large message share its memory until the last of them has 
   one.release()
   assert.equal(sources.tryReserve(other), null)
   two.release()
-  for (const room of await Promise.all(waiting)) room.release()
+  for (const reservation of await Promise.all(waiting)) reservation.release()
   assert.notEqual(sources.tryReserve(message), null)
   await sources.close()
 })

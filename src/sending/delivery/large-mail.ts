@@ -1,10 +1,10 @@
 // Mail with a body too large for a claim: it needs memory before it is sent. Few deliveries wait for that with us; the rest
-// goes back to the queue with a due time, because what waits here takes the place of other accounts' mail.
+// goes back to the queue with a due time, because what waits here keeps other accounts' mail out.
 import { Tally } from '../../platform/fairness/tally.ts'
 import { Throttle } from '../../platform/work/throttle.ts'
 import type { InFlight } from './in-flight.ts'
 import type { MessageToSend } from './queries.ts'
-import type { Room, Sources } from './sources.ts'
+import type { Reservation, Sources } from './sources.ts'
 
 /** Deliveries that wait for memory: enough to use it as soon as it is free, and a third of what may be in flight. */
 const WAITING_MAX = 200
@@ -34,15 +34,15 @@ export class LargeMail {
     const { account_id: account } = message
     this.#accounts.begin(account, recipients)
     try {
-      const room = this.#sources.tryReserve(message) ?? (await this.#wait(message, recipients, signal))
-      if (!room) {
+      const reservation = this.#sources.tryReserve(message) ?? (await this.#wait(message, recipients, signal))
+      if (!reservation) {
         this.#accounts.markSlow(account)
         return { kind: 'no_room', retryDelayMs: this.#accounts.deferRefusedMs(account, recipients) }
       }
       try {
         return { kind: 'attempted', result: await send() }
       } finally {
-        room.release()
+        reservation.release()
         this.#accounts.countServed(account, recipients)
       }
     } finally {
@@ -51,7 +51,7 @@ export class LargeMail {
   }
 
   /** Null when too many wait already. */
-  async #wait(message: MessageToSend, recipients: number, signal: AbortSignal): Promise<Room | null> {
+  async #wait(message: MessageToSend, recipients: number, signal: AbortSignal): Promise<Reservation | null> {
     const { account_id: account } = message
     const ofAccount = this.#waiting.of(account)
     if (ofAccount > 0 && ofAccount + recipients > WAITING_PER_ACCOUNT_MAX) return null

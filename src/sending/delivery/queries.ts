@@ -19,7 +19,7 @@ export interface MessageToSend {
   require_tls: boolean
   /** The inbox through whose provider it leaves; null for mail that is delivered to its receivers. */
   relay_inbox_id: string | null
-  /** Null when it is large: fetched when its turn comes. */
+  /** Null when it is large: fetched right before it is sent. */
   source: Buffer | null
 }
 
@@ -33,7 +33,7 @@ export const listMessagesToSend = (db: Db, ids: readonly string[], bodyBytesMax:
     from messages m join accounts a on a.id = m.account_id left join message_bodies b on b.message_id = m.id
     where m.id = any(${ids}::uuid[])`)
 
-/** A part of a source: as text on its way here it is twice as long, and reading all of 36 MB would hold the thread. */
+/** A part of a source: as text on its way here it is twice as long, and reading all of 36 MB would block the thread. */
 export const findBodyPart = (
   db: Db,
   messageId: string,

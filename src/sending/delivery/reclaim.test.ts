@@ -1,4 +1,4 @@
-// Leases that lapse: who counts as gone, and what that says about the mail it held.
+// Leases that lapse: who counts as gone, and what that says about the mail it had leased.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
@@ -116,7 +116,7 @@ test('a holder that lives, or that ended in order, is no crash', async () => {
   }
 })
 
-test('right after an outage nobody is judged, and who comes back keeps what it holds', async () => {
+test('right after an outage nobody is judged, and who comes back keeps what it has leased', async () => {
   const { box, world } = await aQueue(['a@one.example'])
   const { holder, pass } = await aJudge(box)
   const { courier, begun } = aDyingCourier(world, /a@/)

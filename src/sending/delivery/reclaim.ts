@@ -47,7 +47,7 @@ async function setAside(tx: Tx, rows: readonly Lapsed[]): Promise<void> {
     raise(tx, {
       kind: 'message_set_aside',
       severity: 'critical',
-      title: `A delivery to ${recipient} was set aside: ${crashes} workers died holding it.`,
+      title: `A delivery to ${recipient} was set aside: ${crashes} workers died attempting it.`,
       ...about,
       facts: { crashes, set_aside_id },
     })

@@ -26,9 +26,9 @@ function giveWay(): void {
     const threadId = Number(readlinkSync('/proc/thread-self').split('/').at(-1))
     setPriority(threadId, NICE)
     // Where util-linux is: a thread that only runs when nobody else wants to is also interrupted at once. A nice one may
-    // finish its turn of some milliseconds first, and a batch of mail wakes up many times on its way.
+    // finish its time slice of some milliseconds first, and a batch of mail wakes up many times on its way.
     execFile('chrt', ['--idle', '--pid', '0', String(threadId)], () => {})
   } catch {
-    // No such place, or not allowed: signing then competes as an equal.
+    // No such file, or not allowed: signing then competes as an equal.
   }
 }

@@ -1,5 +1,5 @@
 // Gives large messages their final form, in a thread: the signature over their bytes, and the form they have on the
-// wire. Each step walks through all of up to 36 MB.
+// wire. Each step reads all of up to 36 MB.
 import type { KeyObject } from 'node:crypto'
 import { signDkim } from '../../mail/dkim/sign.ts'
 import { wireForm } from '../../smtp/dot-stuff.ts'

@@ -1,5 +1,5 @@
 // The bytes that go on the wire: the stored source, the recipient's own unsubscribe link, and the DKIM signature over
-// the final result. Large bodies are fetched when their turn comes, and few at a time.
+// the final result. Large bodies are fetched right before they are sent, and few at a time.
 import assert from 'node:assert/strict'
 import type { SigningKeys as DomainKeys } from '../../identity/domains/signing-keys.ts'
 import { signDkim } from '../../mail/dkim/sign.ts'
@@ -23,14 +23,14 @@ interface ReadyMessage {
 }
 
 /** Memory that is reserved for a message while it is being sent. */
-export interface Room {
+export interface Reservation {
   release(): void
 }
 
 /** The recipients of one large message that use its bytes together. */
 interface Shared {
   granted: Promise<void>
-  /** Null while it waits for room. */
+  /** Null while it waits for memory. */
   release: (() => void) | null
   users: number
   ready: Promise<ReadyMessage | null> | null
@@ -42,7 +42,7 @@ export class Sources {
   readonly #signers = new Signers()
   readonly #largeSources: LargeSources
   readonly #large = new ByteBudget(LARGE_BYTES_MAX)
-  /** Large messages that are being sent, or that wait for room. */
+  /** Large messages that are being sent, or that wait for memory. */
   readonly #shared = new WeakMap<MessageToSend, Shared>()
   /** Lives as long as the message of one claim does. */
   readonly #finished = new WeakMap<MessageToSend, Promise<ReadyMessage>>()
@@ -57,8 +57,8 @@ export class Sources {
     await this.#signers.close()
   }
 
-  /** Room for a large message, or null when there is none now. */
-  tryReserve(message: MessageToSend): Room | null {
+  /** Memory for a large message, or null when there is none now. */
+  tryReserve(message: MessageToSend): Reservation | null {
     if (message.has_unsubscribe) {
       const release = this.#large.tryAcquire(bytesOf(message), message.account_id)
       return release && { release }
@@ -72,19 +72,19 @@ export class Sources {
     return this.#use(message, first)
   }
 
-  /** Waits for room for a large message. Rejects when the signal says so. */
-  async reserve(message: MessageToSend, signal: AbortSignal): Promise<Room> {
+  /** Waits for memory for a large message. Rejects when the signal says so. */
+  async reserve(message: MessageToSend, signal: AbortSignal): Promise<Reservation> {
     const acquire = () => this.#large.acquire(bytesOf(message), message.account_id, signal)
     if (message.has_unsubscribe) return { release: await acquire() }
     const shared = this.#shared.get(message) ?? this.#share(message, acquire())
-    const room = this.#use(message, shared)
+    const reservation = this.#use(message, shared)
     await shared.granted
-    return room
+    return reservation
   }
 
   /**
    * Null when the body is gone: retention took it, and there is nothing left to send. A large message has reserved its
-   * room before.
+   * memory before.
    */
   async ready(message: MessageToSend, n: number): Promise<ReadyMessage | null> {
     if (message.source) {
@@ -93,7 +93,7 @@ export class Sources {
     }
     if (message.has_unsubscribe) return this.#fetch(message, n)
     const shared = this.#shared.get(message)
-    assert(shared, 'a large message has room before it is read')
+    assert(shared, 'a large message has reserved its memory before it is read')
     return (shared.ready ??= this.#fetch(message, 0))
   }
 
@@ -111,7 +111,7 @@ export class Sources {
     return shared
   }
 
-  #use(message: MessageToSend, shared: Shared): Room {
+  #use(message: MessageToSend, shared: Shared): Reservation {
     shared.users += 1
     return {
       release: () => {

@@ -66,12 +66,12 @@ test('what is turned away waits in the queue as if it had not been tried, and is
     to: ['u@slow.test'],
     text: 'x',
   })
-  let isCrowded = true
+  let isSlow = true
   const reply = { code: 250, enhanced: null, text: 'ok' }
   const transport: Transport = {
     sendIfAllowed: async (_domain, { recipients }) =>
       recipients.map(() =>
-        isCrowded ? { kind: 'crowded' } : { kind: 'delivered', reply, host: 'mx.slow.test', tls: false },
+        isSlow ? { kind: 'waited_too_long' } : { kind: 'delivered', reply, host: 'mx.slow.test', tls: false },
       ),
   }
   const world = { ...box.app.world, metrics: createMetrics() }
@@ -85,7 +85,7 @@ test('what is turned away waits in the queue as if it had not been tried, and is
   assert.equal(await courier.takeNext(signal), 1)
   await eventually('it is deferred', async () => (await delivery()).status === 'queued')
   assert.equal((await delivery()).attempts, 0)
-  isCrowded = false
+  isSlow = false
   assert.equal(await courier.takeNext(signal), 0)
   box.clock.advance(6_000)
   assert.equal(await courier.takeNext(signal), 1)
@@ -105,7 +105,7 @@ test('mail that a throttled destination never took expires by its age', async ()
     to: ['x@slow.test'],
     text: 'Hi',
   })
-  const transport: Transport = { sendIfAllowed: async () => [{ kind: 'crowded' }] }
+  const transport: Transport = { sendIfAllowed: async () => [{ kind: 'waited_too_long' }] }
   const world = { ...box.app.world, metrics: createMetrics() }
   const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
   const message = async () => (await account.api.get(`/v1/messages/${body.message_id}`)).body

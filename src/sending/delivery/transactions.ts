@@ -1,5 +1,5 @@
-// Who shares an SMTP transaction. Each recipient has one of its own, so that its return path is its own and nobody can report
-// on another. Only a crowd at one destination shares.
+// Who shares an SMTP transaction. Each recipient has one of its own, so that its return path is its own and nobody can
+// report on another. Only many recipients at one destination share.
 import { randomInt } from 'node:crypto'
 import type { PauseFacts } from '../../control/suspensions/scopes.ts'
 import type { Claimed } from '../queue/attempts.ts'

@@ -1,5 +1,5 @@
-// A crash of the database undoes the last claims, because they wait for no disk. The process that made them is still sending:
-// its outcomes count, and nobody sends the same mail again.
+// A crash of the database undoes the last claims, because they wait for no disk. The process that made them is still
+// sending: its outcomes count, and nobody sends the same mail again.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
@@ -162,7 +162,7 @@ test('mail that has gone back to the queue is not taken back by a heartbeat afte
     })
   const site = await aSite(['a@one.example'], slowly)
   isSlow = true
-  site.answer(() => ({ kind: 'crowded' }))
+  site.answer(() => ({ kind: 'waited_too_long' }))
   await committed.promise
   isSlow = false
   site.box.app.world.db.continuity.noteLost()

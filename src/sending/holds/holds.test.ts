@@ -203,7 +203,7 @@ test('purge cancels what is held, once each', async () => {
   assert.equal(sink.received.filter(mail => mail.recipients.some(to => to.endsWith('@purged.example'))).length, 0)
 })
 
-test('of overlapping pauses each lets go only what no other matches, in either order', async () => {
+test('of overlapping pauses each releases only what no other matches, in either order', async () => {
   const { account, box, from } = await aSender()
   const wide = await pause(account, 'tenant', account.tenant.id)
   const narrow = await pause(account, 'rule', 'tag:both')
@@ -325,7 +325,7 @@ test('mail that was being sent when the pause came is held when it comes back, a
   assert.equal(sink.received.length, 0)
 })
 
-test('a resume goes before those who would go on parking', async () => {
+test('a resume goes before pauses that would go on parking', async () => {
   const { account, box } = await aSender()
   const paused = await pause(account, 'tenant', account.tenant.id)
   const { db } = box.app.world
@@ -459,7 +459,7 @@ test('to a tenant’s key, what a pause across tenants says of others is left ou
   assert.equal(await heldCount(account, id), 2)
 })
 
-test('released mail takes its place at the end of its tenant’s line, as new mail does', async () => {
+test('released mail is ranked at the end of its tenant’s line, as new mail does', async () => {
   // A box of its own: whatever else is queued decides where a line ends.
   const { account, box, sink, from } = await aSender(1, aRoutedBox())
   sink.answer = verb => (verb === 'MAIL' ? '450 4.2.0 Come back' : null)

@@ -6,7 +6,7 @@ import { expireHeld } from './expire.ts'
 import { parkNext } from './park.ts'
 import { releaseNext } from './release.ts'
 
-/** Fewer changes of a pause's count than this are quickly added up by whoever asks. */
+/** Fewer changes of a pause's count than this are quickly added up by each reader. */
 const HOLD_ROWS_MIN = 50
 
 export const holdLoops: Worker[] = [

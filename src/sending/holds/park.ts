@@ -18,10 +18,10 @@ import { TimeSlices } from './time-slices.ts'
 /** One batch holds the journal's lock while its events are appended: small enough that nobody notices the wait. */
 const BATCH_MAX = 2_000
 
-const turns = new TimeSlices<Unfinished, QueueScan>()
+const slices = new TimeSlices<Unfinished, QueueScan>()
 
 export const parkNext = (world: World, signal: AbortSignal): Promise<number> =>
-  turns.next(
+  slices.next(
     {
       load: world.load,
       list: () => listToParkAnywhere(world.db),
@@ -53,7 +53,7 @@ async function parkBatch(world: World, pause: Unfinished, scan: QueueScan): Prom
 
 type Counted = KeyRange & { count: number; visits: number }
 
-/** A claim locks rows for milliseconds. What is locked for longer the pause gate holds, when it is attempted. */
+/** A claim locks rows for milliseconds. What is locked for longer the pause check holds, when it is attempted. */
 const VISITS_MAX = 100
 
 /** The account's or tenant's queue, range by range. Batches that ask at once get neighbouring ones. */

@@ -16,7 +16,7 @@ import { system } from '../../platform/db/actor.ts'
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { Mutex } from '../../platform/fairness/mutex.ts'
 import type { World } from '../../platform/world.ts'
-import { placeAfter, takePlaces } from '../messages/ranks.ts'
+import { rankAfter, reserveRanks } from '../messages/ranks.ts'
 import {
   holdsAnything,
   listHeldByTenant,
@@ -41,11 +41,11 @@ const BATCH_MAX = 2_000
 const MOVE_BATCH_MAX = 5_000
 
 const by = system('resuming')
-const turns = new TimeSlices<Unfinished, HeldScan>()
+const slices = new TimeSlices<Unfinished, HeldScan>()
 
 /** Answers how many pauses it worked on; one that is not done, because others work on it too, is looked at again. */
 export const releaseNext = (world: World, signal: AbortSignal): Promise<number> =>
-  turns.next(
+  slices.next(
     {
       load: world.load,
       list: () => listToDrainAnywhere(world.db),
@@ -66,14 +66,14 @@ async function nextBatch(world: World, scan: HeldScan): Promise<boolean> {
   }
   if (pause.resume_action === 'purge') return world.db.transactLightly(by, tx => purge(tx, scan))
   // Before the transaction: within it that would take a second connection, while the account's lock is shared.
-  const firsts = await takePlaces(world, await placesFor(world, scan))
+  const firsts = await reserveRanks(world, await ranksFor(world, scan))
   const isReleased = await world.db.transactLightly(by, tx => release(tx, scan, firsts))
   if (isReleased) world.wakeups.hint('deliveries')
   return isReleased
 }
 
-/** A batch of one tenant takes as many places as it may need; places that are not used do no harm. */
-async function placesFor(world: World, scan: HeldScan): Promise<ReadonlyMap<string, number>> {
+/** A batch of one tenant reserves as many ranks as it may need; ranks that are not used do no harm. */
+async function ranksFor(world: World, scan: HeldScan): Promise<ReadonlyMap<string, number>> {
   const tenantId = tenantOf(scan.pause)
   if (tenantId !== null) return new Map([[tenantId, BATCH_MAX]])
   const tenants = await scan.tenantsAhead(world.db)
@@ -141,12 +141,12 @@ function ranked(
   tx: Tx,
   rows: readonly LockedRow[],
   firsts: ReadonlyMap<string, Date>,
-): { place: string; rank: Date }[] {
+): { row_id: string; rank: Date }[] {
   const taken = new Map<string, number>()
-  return rows.map(({ tenant_id: tenantId, place }) => {
+  return rows.map(({ tenant_id: tenantId, row_id }) => {
     const count = taken.get(tenantId) ?? 0
     taken.set(tenantId, count + 1)
-    return { place, rank: placeAfter(firsts.get(tenantId) ?? tx.now, count) }
+    return { row_id, rank: rankAfter(firsts.get(tenantId) ?? tx.now, count) }
   })
 }
 

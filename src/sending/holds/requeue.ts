@@ -1,5 +1,5 @@
 // Every return of mail to the queue passes here, in the transaction that returns it: deferred, throttled, withheld by the
-// pause gate, lease given back or lapsed, released by a resume or by a person. What an active pause matches is held at once.
+// pause check, lease given back or lapsed, released by a resume or by a person. What an active pause matches is held at once.
 //
 // The account's lock is shared until the commit. So a pause that does not see the row waiting, because we have not committed
 // yet, is seen by us; and a purge takes all that waits.

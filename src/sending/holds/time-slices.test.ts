@@ -1,4 +1,4 @@
-// Long work over the queue: in turns while several wait, begun again where it failed.
+// Long work over the queue: in slices while several wait, begun again where it failed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -31,8 +31,8 @@ test('a short piece of work does not wait for the end of a long one, which goes 
       return true
     },
   }
-  const turns = new TimeSlices<{ id: string }, { id: string }>()
-  while ((await turns.next(work, signal)) > 0);
+  const slices = new TimeSlices<{ id: string }, { id: string }>()
+  while ((await slices.next(work, signal)) > 0);
   assert.deepEqual(done, ['short', 'long'])
   assert.equal(scans, 2)
 })
@@ -50,8 +50,8 @@ test('a scan whose batch failed is begun again', async () => {
     },
     end: async () => (isDone = true),
   }
-  const turns = new TimeSlices<{ id: string }, number>()
-  await assert.rejects(turns.next(work, signal), /away/)
-  assert.equal(await turns.next(work, signal), 1)
+  const slices = new TimeSlices<{ id: string }, number>()
+  await assert.rejects(slices.next(work, signal), /away/)
+  assert.equal(await slices.next(work, signal), 1)
   assert.equal(scans, 2)
 })

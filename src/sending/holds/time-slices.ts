@@ -1,5 +1,5 @@
-// Long work over the queue in batches: two at a time, so that one batch changes rows while the other appends its events; and
-// in time slices, so that a short piece of work does not wait for the end of a long one.
+// Long work over the queue in batches: two at a time, so that one batch changes rows while the other appends its events;
+// and in time slices, so that a short piece of work does not wait for the end of a long one.
 import type { LoadShedder } from '../../platform/work/load-shedder.ts'
 
 const BATCHES_AT_ONCE = 2
@@ -13,10 +13,10 @@ async function runConcurrently(signal: AbortSignal, batch: () => Promise<boolean
 }
 
 /** How long one piece of work goes on while others wait. */
-const TURN_MS = 500
+const SLICE_MS = 500
 
 export interface LongWork<Job extends { id: string }, Scan> {
-  /** Where its batches run: delivery leaves them room, for they change much of the same queue. */
+  /** Where its batches run: delivery claims less meanwhile, for they change much of the same queue. */
   load: LoadShedder
   /** What there is to do, in its order. */
   list(): Promise<Job[]>
@@ -28,35 +28,35 @@ export interface LongWork<Job extends { id: string }, Scan> {
 }
 
 export class TimeSlices<Job extends { id: string }, Scan> {
-  /** Where those stand whose turn ended before their scan did. */
+  /** Scans that did not end within their time slice. */
   readonly #scans = new Map<string, Scan>()
 
-  /** One turn for each; answers how many are worth another look. */
+  /** One slice for each job; answers how many are worth another look. */
   async next(work: LongWork<Job, Scan>, signal: AbortSignal): Promise<number> {
     let worth = 0
     for (const job of await work.list()) {
       if (signal.aborted) return 0
       const scan = this.#scans.get(job.id) ?? work.begin(job)
-      // A scan that fails is begun again: what it was at is undone.
+      // A scan that fails is begun again: its transaction was rolled back.
       this.#scans.delete(job.id)
-      const isCut = await this.#turn(work, { job, scan }, signal)
+      const isCut = await this.#slice(work, { job, scan }, signal)
       if (isCut) this.#scans.set(job.id, scan)
       if (isCut || (!signal.aborted && (await work.end(job, scan)))) worth += 1
     }
     return worth
   }
 
-  async #turn(
+  async #slice(
     work: LongWork<Job, Scan>,
     { job, scan }: { job: Job; scan: Scan },
     signal: AbortSignal,
   ): Promise<boolean> {
     let isCut = false
-    let until = performance.now() + TURN_MS
+    let until = performance.now() + SLICE_MS
     const batches = () =>
       runConcurrently(signal, async () => {
         if (!isCut && performance.now() > until) {
-          until = performance.now() + TURN_MS
+          until = performance.now() + SLICE_MS
           isCut = (await work.list()).length > 1
         }
         return !isCut && work.batch(job, scan)

@@ -19,14 +19,14 @@ interface ContendedOptions<Result> {
   weightOf: (submission: Submission) => number
 }
 
-interface Lane<Result> {
+interface TenantBatcher<Result> {
   batcher: Batcher<Submission, Result>
   pending: number
 }
 
 export class ContendedTenants<Result> {
   readonly #options: ContendedOptions<Result>
-  readonly #lanes = new Map<string, Lane<Result>>()
+  readonly #byTenant = new Map<string, TenantBatcher<Result>>()
   readonly #semaphore = new Semaphore({
     permits: WAITING_MAX,
     perOwner: WAITING_PER_ACCOUNT_MAX,
@@ -39,21 +39,21 @@ export class ContendedTenants<Result> {
 
   async submit(submission: Submission): Promise<Result> {
     const { tenantId } = submission
-    const lane = this.#lanes.get(tenantId) ?? this.#open(submission)
-    lane.pending += 1
+    const own = this.#byTenant.get(tenantId) ?? this.#open(submission)
+    own.pending += 1
     try {
-      return await lane.batcher.submit(submission)
+      return await own.batcher.submit(submission)
     } finally {
-      lane.pending -= 1
-      if (lane.pending === 0) this.#lanes.delete(tenantId)
+      own.pending -= 1
+      if (own.pending === 0) this.#byTenant.delete(tenantId)
     }
   }
 
-  #open({ accountId, tenantId }: Submission): Lane<Result> {
+  #open({ accountId, tenantId }: Submission): TenantBatcher<Result> {
     const run = (submissions: Submission[]): Promise<Result[]> => this.#run(accountId, submissions)
-    const lane = { batcher: new Batcher<Submission, Result>({ ...this.#options, run, slots: 1 }), pending: 0 }
-    this.#lanes.set(tenantId, lane)
-    return lane
+    const own = { batcher: new Batcher<Submission, Result>({ ...this.#options, run, slots: 1 }), pending: 0 }
+    this.#byTenant.set(tenantId, own)
+    return own
   }
 
   #run(accountId: string, submissions: Submission[]): Promise<Result[]> {

@@ -9,7 +9,7 @@ import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
-import { takePlaces } from './ranks.ts'
+import { reserveRanks } from './ranks.ts'
 
 const UNLIMITED_RATE = 1_000_000
 
@@ -33,7 +33,7 @@ const send = ({ api, tenant }: TestAccount, to: readonly string[] = ['someone@ex
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, n) => `someone.${n}@example.com`)
 
-/** A transaction of somebody else that holds what `take` takes, until it is ended. */
+/** A transaction of somebody else that has locked what `take` takes, until it is ended. */
 async function aHolder(t: TestContext, { box }: TestAccount, take: (tx: Tx) => Promise<unknown>) {
   const { db } = box.app.world
   const ended = Promise.withResolvers<void>()
@@ -81,9 +81,9 @@ test('an acceptance that waits behind a pause holds no counters, which the relea
   const acceptance = send(account)
   await eventually('the acceptance waits', async () => (await waitersFor(account, 'ShareLock')) === 1)
 
-  const places = await soon('places', takePlaces(account.box.app.world, new Map([[account.tenant.id, 1]])))
+  const ranks = await soon('ranks', reserveRanks(account.box.app.world, new Map([[account.tenant.id, 1]])))
 
-  assert.equal(places.size, 1)
+  assert.equal(ranks.size, 1)
   await release.end()
   await pause.end()
   assert.equal((await acceptance).status, 202)

@@ -154,11 +154,11 @@ interface Circumstances {
 
 function accept(submission: Submission, circumstances: Circumstances): Decision {
   const { tenant, domainId, known } = circumstances
-  const placed = place(submission, circumstances)
-  const { response } = placed
+  const sorted = sortRecipients(submission, circumstances)
+  const { response } = sorted
   return {
     kind: 'accepted',
-    ...placed,
+    ...sorted,
     message: messageRow(submission, domainId, tenant.sandbox),
     source: submission.source,
     entry: auditEntry(submission, response),
@@ -184,8 +184,8 @@ function takeKey({ tenantId, idempotency }: Submission, response: SendResponse, 
 /** One object for all of them, and one per pause: the journal writes it down once. */
 const NO_DATA = {}
 
-/** Each recipient's place: suppressed, held or queued, with its events. */
-function place(submission: Submission, { tenant, wanted, firstRank, known }: Circumstances) {
+/** Each recipient's state: suppressed, held or queued, with its events. */
+function sortRecipients(submission: Submission, { tenant, wanted, firstRank, known }: Circumstances) {
   const { messageId, accountId, tenantId } = submission
   const pauseOf = known.pauses.of(accountId)?.ofMessage(submission)
   const response: SendResponse = { message_id: messageId, queued: 0, held: 0, suppressed: 0, duplicate: false }

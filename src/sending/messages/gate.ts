@@ -1,11 +1,11 @@
 // The one gate through which every message enters, whatever the door. Concurrent submissions are gathered into one
-// transaction that holds message, body, deliveries, queue, usage, idempotency, events and audit; one that is refused
+// transaction that stores message, body, deliveries, queue, usage, idempotency, events and audit; one that is refused
 // does not fail the others.
 import assert from 'node:assert/strict'
 import { lockAccountsShared, tryLockAccountsShared } from '../../control/suspensions/locks.ts'
 import { activePauses, PausesByAccount } from '../../control/suspensions/active.ts'
 import { suppressedAmong } from '../../control/feedback/suppressed.ts'
-import { setImmediate as turnOfTheEventLoop } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
@@ -38,8 +38,8 @@ const CONTENDED = Symbol('contended')
 
 type Result = SendResponse | Error | typeof CONTENDED
 
-/** The small lane waits for no account's lock and no tenant's counters; the large one does, and the contended one. */
-type Lane = 'small' | 'contended' | 'large'
+/** A batch of small messages waits for no account's lock and no tenant's counters; large and contended ones do. */
+type BatchKind = 'small' | 'contended' | 'large'
 
 interface LookedUp extends Omit<Known, 'companions'> {
   isContended: (submission: Submission) => boolean
@@ -58,11 +58,11 @@ export class Gate {
     const common = { itemsMax: SUBMISSIONS_MAX, weightMax: 1, weightOf: weightWithin(SMALL_BATCH_RECIPIENTS_MAX) }
     const fair = { slots: 1, sharedBy: ({ accountId, tenantId }: Submission) => [accountId, tenantId] }
     const runAs =
-      (lane: Lane) =>
+      (kind: BatchKind) =>
       (submissions: Submission[]): Promise<Result[]> =>
-        this.#acceptAll(submissions, lane)
+        this.#acceptAll(submissions, kind)
     this.#small = new Batcher({ ...common, ...fair, run: runAs('small'), takesHalf: true })
-    world.load.yieldWhile(() => this.#small.isCrowded)
+    world.load.yieldWhile(() => this.#small.isBusy)
     this.#contended = new ContendedTenants({ ...common, run: runAs('contended') })
     this.#large = new Batcher({
       ...common,
@@ -77,7 +77,7 @@ export class Gate {
     const isSmall = submission.source.length <= SMALL_BYTES_MAX && submission.recipients.length <= SMALL_RECIPIENTS_MAX
     let result = await (isSmall ? this.#small : this.#large).submit(submission)
     if (result === CONTENDED) result = await this.#contended.submit(submission)
-    assert(result !== CONTENDED, 'only the small lane does not wait for locks')
+    assert(result !== CONTENDED, 'only a batch of small messages does not wait for locks')
     if (result instanceof Error) throw result
     return result
   }
@@ -86,41 +86,42 @@ export class Gate {
    * Together; where that fails for a reason of their own, each by itself: what one account sends must not fail the mail of
    * another. While the database is away none can be accepted.
    */
-  async #acceptAll(submissions: Submission[], lane: Lane): Promise<Result[]> {
+  async #acceptAll(submissions: Submission[], kind: BatchKind): Promise<Result[]> {
     try {
-      return await this.#accept(submissions, lane)
+      return await this.#accept(submissions, kind)
     } catch (error) {
       if (isUnavailable(error) || submissions.length === 1) throw error
       this.#world.log.error({ err: error, submissions: submissions.length }, 'a batch is accepted one by one')
       const results: Result[] = []
-      for (const submission of submissions) results.push(await this.#acceptAlone(submission, lane))
+      for (const submission of submissions) results.push(await this.#acceptAlone(submission, kind))
       return results
     }
   }
 
-  async #acceptAlone(submission: Submission, lane: Lane): Promise<Result> {
+  async #acceptAlone(submission: Submission, kind: BatchKind): Promise<Result> {
     try {
-      const [result] = await this.#accept([submission], lane)
+      const [result] = await this.#accept([submission], kind)
       return result!
     } catch (error) {
       return error as Error
     }
   }
 
-  async #accept(submissions: Submission[], lane: Lane): Promise<Result[]> {
+  async #accept(submissions: Submission[], kind: BatchKind): Promise<Result[]> {
     const decisions = await this.#world.db.transact(system('gate'), async tx => {
-      const { isContended: isAway, ...lookedUp } = await this.#lookUp(tx, submissions, lane)
-      // Behind the counters, which are locked before mailboxes everywhere. The small lane waits for none of them.
-      const companions = await CompanionsOfBatch.lock(tx, submissions, lane !== 'small')
+      const { isContended: isAway, ...lookedUp } = await this.#lookUp(tx, submissions, kind)
+      // Behind the counters, which are locked before mailboxes everywhere. A batch of small messages waits for none of
+      // them.
+      const companions = await CompanionsOfBatch.lock(tx, submissions, kind !== 'small')
       const known = { ...lookedUp, companions }
       const isContended = (each: Submission): boolean => isAway(each) || !companions.isLocked(each)
       const decided = new Map<Submission, Decision>()
       for (const submission of submissions) {
         if (isContended(submission)) continue
         decided.set(submission, decide(submission, known, tx.now))
-        if (lane === 'large') await turnOfTheEventLoop()
+        if (kind === 'large') await yieldToEventLoop()
       }
-      await store(tx, [...decided.values()], { known, isLarge: lane === 'large' })
+      await store(tx, [...decided.values()], { known, isLarge: kind === 'large' })
       return decided
     })
     this.#world.wakeups.hint('deliveries')
@@ -138,30 +139,30 @@ export class Gate {
    *
    * The accounts are locked before the counters, as everywhere: two transactions that lock both never wait for each other.
    */
-  async #lookUp(tx: Tx, submissions: readonly Submission[], lane: Lane): Promise<LookedUp> {
+  async #lookUp(tx: Tx, submissions: readonly Submission[], kind: BatchKind): Promise<LookedUp> {
     const accounts = [...new Set(submissions.map(submission => submission.accountId))].toSorted()
     const ids = [...new Set(submissions.map(submission => submission.tenantId))].toSorted()
     const lockedIds = ids.filter(id => this.#limited.has(id))
     const freeIds = ids.filter(id => !this.#limited.has(id))
-    const lockTenants = lane === 'small' ? queries.lockFreeTenants : queries.lockTenants
-    // Held until the commit: a pause that has answered knows that whatever was accepted without seeing it is in the queue.
+    const lockTenants = kind === 'small' ? queries.lockFreeTenants : queries.lockTenants
+    // Locked until the commit: a pause that has answered knows that whatever was accepted without seeing it is in the queue.
     const [refused, locked, free, known, suppressed] = await Promise.all([
-      lane === 'small' ? tryLockAccountsShared(tx, accounts) : lockAccountsShared(tx, accounts),
+      kind === 'small' ? tryLockAccountsShared(tx, accounts) : lockAccountsShared(tx, accounts),
       lockedIds.length > 0 ? lockTenants(tx, lockedIds) : [],
       freeIds.length > 0 ? queries.listTenants(tx, freeIds) : [],
       lookUp(tx, submissions, accounts),
-      lane === 'large' ? null : suppressedOf(tx, submissions),
+      kind === 'large' ? null : suppressedOf(tx, submissions),
     ])
     for (const tenant of locked) if (!hasLimits(tenant)) this.#limited.delete(tenant.tenant_id)
     const surprises = free.filter(hasLimits).map(tenant => tenant.tenant_id)
     const missing = lockedIds.filter(id => !locked.some(tenant => tenant.tenant_id === id))
-    const isMissed = missing.length > 0 && lane !== 'small'
+    const isMissed = missing.length > 0 && kind !== 'small'
     if (isMissed || surprises.length > 0) {
       // The counters of one that was known are gone, as after a rollback: it is looked at as if it had not been known.
       if (isMissed) for (const id of missing) this.#limited.delete(id)
       for (const id of surprises) this.#limited.add(id)
       if (surprises.length > 0) await queries.insertMissingCounters(tx, surprises)
-      return this.#lookUp(tx, submissions, lane)
+      return this.#lookUp(tx, submissions, kind)
     }
     const tenants = new Map([...locked, ...free].map(tenant => [tenant.tenant_id, tenant]))
     return {

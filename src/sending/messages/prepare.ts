@@ -1,6 +1,6 @@
 // From the body of POST /v1/messages to a submission: everything is checked that can be without the database, and the
 // source is composed. What is well-formed but cannot be sent is 422. A generator, because ten thousand recipients or 25 MB
-// take a tenth of a second: it yields where others may have their turn.
+// take a tenth of a second: it yields where others may go on.
 import { parseAddress, type Address } from '../../mail/address/address.ts'
 import { checkContentId, checkCustomHeader } from '../../mail/mime/custom-headers.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
@@ -167,7 +167,8 @@ function checkTexts({ subject, text, html, tags = [], metadata = {} }: SendReque
     if (subject.length > limits.SUBJECT_BYTES_MAX || Buffer.byteLength(subject) > limits.SUBJECT_BYTES_MAX) {
       throw invalid(`subject is longer than ${limits.SUBJECT_BYTES_MAX} bytes.`)
     }
-    if (/[\p{Cc}\u2028\u2029]/u.test(subject)) throw invalid('subject holds a line break or another control character.')
+    if (/[\p{Cc}\u2028\u2029]/u.test(subject))
+      throw invalid('subject contains a line break or another control character.')
   }
   if (Buffer.byteLength(text ?? '') + Buffer.byteLength(html ?? '') > limits.TEXT_BYTES_MAX) {
     throw invalid('text and html together are larger than 10 MiB.')
@@ -180,7 +181,7 @@ export function checkTags(tags: readonly string[]): void {
   if (tags.length > limits.TAGS_MAX) throw invalid(`There are more than ${limits.TAGS_MAX} tags.`)
   for (const tag of tags) {
     if (isLonger(tag, limits.TAG_LENGTH_MAX) || tag.trim() === '' || /\p{Cc}/u.test(tag)) {
-      throw invalid(`A tag is blank, longer than ${limits.TAG_LENGTH_MAX} characters or holds control characters.`)
+      throw invalid(`A tag is blank, longer than ${limits.TAG_LENGTH_MAX} characters or contains control characters.`)
     }
   }
 }
@@ -232,7 +233,7 @@ function* attachmentsOf({ attachments = [] }: SendRequest): Generator<void, Atta
     const reason = content_id === undefined ? null : checkContentId(content_id)
     if (reason) throw invalid(reason)
     if (/\p{Cc}/u.test(filename ?? '') || /\p{Cc}/u.test(content_type ?? '')) {
-      throw invalid('filename and content_type must not hold control characters.')
+      throw invalid('filename and content_type must not contain control characters.')
     }
   }
   return yield* decodeAttachments(attachments)

@@ -54,7 +54,7 @@ export async function listMessages(db: Pick<Db, 'many'>, reach: Reach, filter: M
   // Times are compared through the time-ordered id, which the partitions and every index are ordered by.
   const rows = await db.many<Row & { found: number }>(sql`
     with page as materialized (
-      select m.id, row_number() over newest_first as place,
+      select m.id, row_number() over newest_first as ordinal,
         sum(octet_length(m.metadata::text) + octet_length(m.tags::text)) over newest_first as bytes
       from messages m
       where ${all([
@@ -73,7 +73,7 @@ export async function listMessages(db: Pick<Db, 'many'>, reach: Reach, filter: M
     )
     select ${columns}, ${counts}, (select count(*) from page) as found
     from page join messages m on m.id = page.id
-    where page.bytes <= ${PAGE_BYTES_MAX} or page.place = 1
+    where page.bytes <= ${PAGE_BYTES_MAX} or page.ordinal = 1
     order by m.id desc`)
   const isCut = rows.length > 0 && rows[0]!.found > rows.length
   return { rows: rows.map(({ found: _, ...row }) => toMessage(row)), isCut }

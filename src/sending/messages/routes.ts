@@ -62,7 +62,7 @@ const tooManyWait = () =>
 
 /**
  * With many recipients the tenant's own limit is looked up first: what it forbids would otherwise be parsed and composed,
- * and would take the place of somebody's large message in the gate.
+ * and would delay somebody's large message in the gate.
  */
 async function recipientsMaxFor(world: World, whose: { reach: Reach; tenantId: string }, body: SendRequest) {
   if (recipientCount(body) <= RECIPIENTS_UNASKED_MAX) return RECIPIENTS_MAX

@@ -1,5 +1,5 @@
-// Storing what was accepted: the writes of a batch, in the order in which their locks may be held.
-import { setImmediate as turnOfTheEventLoop } from 'node:timers/promises'
+// Storing what was accepted: the writes of a batch, in the order in which their locks are taken.
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { countHeld } from '../../control/suspensions/progress.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { collision } from '../../platform/db/errors.ts'
@@ -75,7 +75,7 @@ async function storeRecipients(tx: Tx, accepted: readonly Accepted[]): Promise<v
   const deliveries = accepted.flatMap(decision => decision.deliveries)
   const queue = accepted.flatMap(decision => decision.queue)
   for (let start = 0; start < deliveries.length; start += ROWS_AT_ONCE) {
-    if (start > 0) await turnOfTheEventLoop()
+    if (start > 0) await yieldToEventLoop()
     const end = start + ROWS_AT_ONCE
     enqueue(tx, deliveries.slice(start, end), queue.slice(start, end))
   }

@@ -30,7 +30,7 @@ export interface Submission {
   metadata: Readonly<Record<string, string>>
   source: Buffer
   needsSmtputf8: boolean
-  /** The source holds a place for each recipient's own unsubscribe link. */
+  /** The source has a placeholder for each recipient's own unsubscribe link. */
   hasUnsubscribe: boolean
   idempotency: { key: string; bodyHash: Buffer } | null
   by: Actor

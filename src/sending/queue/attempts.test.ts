@@ -52,7 +52,7 @@ test('recording a few outcomes reads only their rows of all that is under way', 
     const deferred = decided.slice(5, 10).map(row => ({ ...row, verdict: later }))
     assert.equal((await recordDeferred(tx, deferred)).length, 5)
     const read = (await rowsRead(tx)) - between
-    assert.ok(read <= 10, `read ${read} rows to put off five`)
+    assert.ok(read <= 10, `read ${read} rows to defer five`)
   })
 })
 

@@ -11,7 +11,7 @@ export interface Claimed extends Key {
   accepted_at: Date
   /** Says which transaction it is, where recipients share one. */
   envelope?: number
-  /** A worker died holding it. */
+  /** A worker died while it had leased it. */
   is_suspect: boolean
   /** The inbox through whose provider it leaves; null for mail that is delivered to its receiver. */
   relay_inbox_id: string | null
@@ -36,7 +36,7 @@ const claimed = sql`q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q
       q.is_suspect, q.relay_inbox_id`
 
 /**
- * What is next in rank and what is due again, in turns, leased to this worker. Skips rows that other workers are taking.
+ * What is next in rank and what is due again, alternating, leased to this worker. Skips rows that other workers are taking.
  */
 export const claimDue = (tx: Tx, claim: Claim): Promise<Claimed[]> =>
   tx.many<Claimed>(prepared`
@@ -52,8 +52,8 @@ export const claimDue = (tx: Tx, claim: Claim): Promise<Claimed[]> =>
     set ${leased(claim, tx.now)}
     from (
       select * from (
-        select *, row_number() over () as turn from fresh union all select *, row_number() over () from again
-      ) due order by turn limit ${claim.limit}
+        select *, row_number() over () as ordinal from fresh union all select *, row_number() over () from again
+      ) due order by ordinal limit ${claim.limit}
     ) o
     where ${isSameRow}
     returning ${claimed}`)
@@ -156,7 +156,7 @@ export interface Returned extends Key {
 
 const returned = sql`q.account_id, q.tenant_id, q.message_id, q.n, q.recipient, q.recipient_domain`
 
-/** Gives back what a worker holds and will not attempt. */
+/** Gives back what a worker has leased and will not attempt. */
 export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<Returned[]> =>
   tx.many<Returned>(prepared`
     update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
@@ -168,7 +168,7 @@ export interface Deferral extends Lease {
   due_at: Date
 }
 
-/** As above for mail whose destination is not to be tried before its turn comes. */
+/** Gives back mail whose destination is not to be tried before the time in `due_at`. */
 export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): Promise<Returned[]> =>
   tx.many<Returned>(prepared`
     update queue q

@@ -25,12 +25,7 @@ const insertDeliveries = (tx: Tx, rows: readonly DeliveryRow[]): void =>
     from json_to_recordset(${JSON.stringify(rows)}::json) as d (message_id uuid, n integer, account_id uuid,
       tenant_id uuid, recipient text, kind text, status text)`)
 
-export interface QueueRow {
-  message_id: string
-  n: number
-  account_id: string
-  tenant_id: string
-  recipient: string
+export interface QueueRow extends Omit<DeliveryRow, 'kind' | 'status'> {
   recipient_domain: string
   status: 'queued' | 'held'
   rank: Date

@@ -1,4 +1,4 @@
-// Letting go of the deliveries of messages whose time is over.
+// Deletes the deliveries of messages whose retention is over.
 import type { Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 

@@ -73,7 +73,7 @@ const valueOf = (tenantId: string | null, { tenant_id, message_id, n }: QueuePos
     : sql`(${message_id}::uuid, ${n}::integer)`
 
 /**
- * Holds what waits in the range and the pause matches. Rows that a worker is taking are left out. By the place of the
+ * Holds what waits in the range and the pause matches. Rows that a worker is taking are left out. By the `ctid` of the
  * rows: joined by their keys, the planner takes a range of a fast-growing table for a large part of it, and reads it
  * all.
  */
@@ -124,7 +124,7 @@ const heldIn = (page: HeldPage): Sql =>
 /** A row that is locked, and where it lies. */
 export interface LockedRow extends HeldRow {
   n: number
-  place: string
+  row_id: string
 }
 
 /** The next rows that a pause holds, without a lock: how many of each tenant, and the last of them. */
@@ -141,12 +141,12 @@ export const listHeldByTenant = (
 
 /** The next rows that a pause holds, locked; what another process is releasing is skipped. */
 export const lockHeld = (tx: Tx, page: HeldPage): Promise<LockedRow[]> =>
-  tx.many<LockedRow>(lockedHeld(sql`tenant_id, message_id, n, recipient, ctid::text as place`, page))
+  tx.many<LockedRow>(lockedHeld(sql`tenant_id, message_id, n, recipient, ctid::text as row_id`, page))
 
-/** As above, with all that can be asked about them. */
+/** The next rows that a pause holds, locked, with all that can be asked about them. */
 export const lockHeldWhole = (tx: Tx, page: HeldPage): Promise<(LockedRow & QueuedRow)[]> =>
   tx.many<LockedRow & QueuedRow>(
-    lockedHeld(sql`account_id, tenant_id, message_id, n, recipient, recipient_domain, ctid::text as place`, page),
+    lockedHeld(sql`account_id, tenant_id, message_id, n, recipient, recipient_domain, ctid::text as row_id`, page),
   )
 
 const lockedHeld = (columns: Sql, page: HeldPage): Sql =>
@@ -189,23 +189,23 @@ const keysOf = (rows: readonly Key[]): Sql =>
     ${bareArray(rows.map(row => row.message_id))}::uuid[], ${bareArray(rows.map(row => row.n))}::integer[]`
 
 /**
- * Each row at its place in its tenant's line. Retries end so long after it was accepted, and the time that it was held does
+ * Each row at its rank in its tenant's line. Retries end so long after it was accepted, and the time that it was held does
  * not count. Found where they lie: by their keys each would be looked for among its own former versions, and the planner
- * would rather read the table than follow so many places.
+ * would rather read the table than look up so many rows.
  */
-export const updateReleased = (tx: Tx, rows: readonly { place: string; rank: Date }[]): void => {
+export const updateReleased = (tx: Tx, rows: readonly { row_id: string; rank: Date }[]): void => {
   followIndexes(tx)
   // As milliseconds: a million times are quicker written and read as numbers.
   tx.send(prepared`
     update queue q set status = 'queued', suspension_id = null, held_at = null,
       accepted_at = q.accepted_at + (${tx.now}::timestamptz - q.held_at),
       rank = 'epoch'::timestamptz + o.rank * interval '1 millisecond', updated_at = ${tx.now}
-    from unnest(${quoted(rows.map(row => row.place))}::tid[], ${bareArray(rows.map(row => row.rank.getTime()))}::bigint[])
-      as o (place, rank)
-    where q.ctid = o.place`)
+    from unnest(${quoted(rows.map(row => row.row_id))}::tid[], ${bareArray(rows.map(row => row.rank.getTime()))}::bigint[])
+      as o (row_id, rank)
+    where q.ctid = o.row_id`)
 }
 
-const quoted = (places: readonly string[]): string => `{"${places.join('","')}"}`
+const quoted = (rowIds: readonly string[]): string => `{"${rowIds.join('","')}"}`
 
 /** From a pause to others, held as long as before. Answers to which: what another process has moved is left alone. */
 export const updateMoved = async (
@@ -231,7 +231,7 @@ export const updateHeld = (tx: Tx, rows: readonly (Key & { suspension_id: string
       as o (account_id, tenant_id, message_id, n, suspension_id)
     where ${isSameRow}`)
 
-/** By their place, as above. Rows that another process is moving are skipped. */
+/** By their `ctid`. Rows that another process is moving are skipped. */
 export const updateAllMoved = (
   tx: Tx,
   { fromId, toId, limit }: { fromId: string; toId: string; limit: number },

@@ -16,8 +16,8 @@ export type DeliveryKey = Pick<Key, 'message_id' | 'n'>
 export const isSameRow = sql`(q.account_id, q.tenant_id, q.message_id, q.n) = (o.account_id, o.tenant_id, o.message_id, o.n)`
 
 /**
- * As above, and under our lease: what is not being sent has none. That it is being sent is not asked, or the planner would
- * read all that is under way instead of the rows that are named.
+ * The same row, and under our lease: what is not being sent has none. That it is being sent is not asked, or the planner
+ * would read all that is under way instead of the rows that are named.
  */
 export const isOurs = sql`${isSameRow} and q.lease_token = o.lease_token`
 

@@ -29,7 +29,7 @@ export const lockSetAside = (
   { accountId, id }: { accountId: string; id: string },
 ): Promise<SetAsideRow | null> =>
   tx.maybe<SetAsideRow>(sql`
-    select account_id, tenant_id, message_id, n, recipient, recipient_domain, crashes, held_at, ctid::text as place
+    select account_id, tenant_id, message_id, n, recipient, recipient_domain, crashes, held_at, ctid::text as row_id
     from queue where account_id = ${accountId} and set_aside_id = ${id} for update`)
 
 /** It starts again with a clean sheet, wherever it goes. */
@@ -37,4 +37,4 @@ export const forgetSetAside = (tx: Tx, { accountId, id }: { accountId: string; i
   tx.one<LockedRow>(sql`
     update queue set set_aside_id = null, crashes = 0, is_suspect = false
     where account_id = ${accountId} and set_aside_id = ${id}
-    returning tenant_id, message_id, n, recipient, ctid::text as place`)
+    returning tenant_id, message_id, n, recipient, ctid::text as row_id`)

@@ -2,7 +2,7 @@
 // throttles is left alone, by all mail of that mailbox and not by that of others.
 import type { Clock } from '../../platform/clock.ts'
 import { formatReply } from '../../mail/reports/smtp-reply.ts'
-import { TOKEN_REFUSED, type GatedEnvelope, type SendResult } from '../../smtp/client/outcome.ts'
+import { TOKEN_REFUSED, type CheckedEnvelope, type SendResult } from '../../smtp/client/outcome.ts'
 import type { Relay } from '../../smtp/client/transport.ts'
 import { DISCONNECTED, type Cancelled, type Relays } from './relays.ts'
 
@@ -13,13 +13,13 @@ const BACKOFF_MS_MAX = 900_000
 const MAILBOXES_MAX = 10_000
 
 interface RelayTransport {
-  sendThrough(relay: Relay, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
+  sendThrough(relay: Relay, envelope: CheckedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
 }
 
 interface RelayedMail {
   inboxId: string
   sender: string
-  envelope: GatedEnvelope
+  envelope: CheckedEnvelope
   signal: AbortSignal
 }
 
@@ -96,7 +96,7 @@ type Refused = SendResult & { kind: 'refused' }
 /** A daily limit of the mailbox, which Google tells as if it were final (550 5.4.5). */
 const isOverQuota = ({ reply }: Refused): boolean => reply.code >= 500 && reply.enhanced === '5.4.5'
 
-/** Tomorrow there is room again, and the mail waits for that long. */
+/** Tomorrow the limit is free again, and the mail waits for that long. */
 const withoutQuota = (result: Refused): SendResult =>
   isOverQuota(result)
     ? { kind: 'fault', phase: result.phase, reason: formatReply(result.reply), host: result.host, isPermanent: false }

@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import { takePlaces } from '../messages/ranks.ts'
+import { reserveRanks } from '../messages/ranks.ts'
 import { recordUnsent, updateReleased } from '../queue/held.ts'
 import { requeue } from '../holds/requeue.ts'
 import { findTenantOfSetAside, forgetSetAside, lockSetAside, type SetAsideRow } from '../queue/set-aside.ts'
@@ -25,13 +25,13 @@ interface Decided {
 }
 
 /**
- * Its place in the queue is taken before the transaction begins: within it that would take a second connection, and as many
+ * Its rank in the queue is reserved before the transaction begins: within it that would take a second connection, and as many
  * releases as an account has connections would all wait for one more.
  */
 export async function releaseSetAside(world: World, by: Actor, name: SetAsideName): Promise<Decided> {
   const tenantId = await findTenantOfSetAside(world.db, name)
   if (tenantId === null) throw notFound('delivery')
-  const rank = (await takePlaces(world, new Map([[tenantId, 1]]))).get(tenantId) ?? world.clock.now()
+  const rank = (await reserveRanks(world, new Map([[tenantId, 1]]))).get(tenantId) ?? world.clock.now()
   return world.db.transact(by, tx => release(tx, name, rank))
 }
 
@@ -41,8 +41,8 @@ async function release(tx: Tx, name: SetAsideName, rank: Date): Promise<Decided>
   await lockAccountsShared(tx, [accountId])
   const row = await requireSetAside(tx, name)
   tx.record(eventOf('released', row, { reason: 'set_aside' }))
-  const { place } = await forgetSetAside(tx, name)
-  updateReleased(tx, [{ place, rank }])
+  const { row_id } = await forgetSetAside(tx, name)
+  updateReleased(tx, [{ row_id, rank }])
   const pause = (await requeue(tx, [row])).get(row)
   return decide(tx, row, name, { status: pause ? 'held' : 'queued', suspension_id: pause?.id ?? null })
 }

@@ -86,7 +86,7 @@ const EQUALS = 61
 const IS_DIGIT = Uint8Array.from({ length: 256 }, (_, byte) => (byte > SPACE && byte !== EQUALS ? 1 : 0))
 const IS_ESCAPE = Uint8Array.from({ length: 256 }, (_, byte) => (byte === EQUALS ? 1 : 0))
 
-/** By its index and without a branch: 36 MB take 110 ms; walked with `of`, 700. */
+/** By its index and without a branch: 36 MB take 110 ms; a loop with `of` takes 700. */
 function count(body: Buffer, isCounted: Uint8Array): number {
   let total = 0
   for (let at = 0; at < body.length; at++) total += isCounted[body[at]!]!

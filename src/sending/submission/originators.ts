@@ -13,7 +13,7 @@ export const ORIGINATOR_FIELDS: readonly string[] = ['from', 'sender', 'reply-to
 export function requireFrom(fields: readonly HeaderField[]): Address {
   const value = valueOf(fields, 'from')
   const from = value === null ? null : readOne(value)
-  if (!from) throw invalid('From must hold exactly one address, in a form that every mail program reads alike.')
+  if (!from) throw invalid('From must contain exactly one address, in a form that every mail program reads alike.')
   return from
 }
 
@@ -39,7 +39,7 @@ function ownSender(fields: readonly HeaderField[], from: Address): Address[] {
   // A bare user name, as old programs write it, is nobody's address.
   if (!value.includes('@')) return []
   const sender = readOne(value)
-  if (!sender) throw invalid('Sender must hold exactly one address, in a form that every mail program reads alike.')
+  if (!sender) throw invalid('Sender must contain exactly one address, in a form that every mail program reads alike.')
   return sender.domain === from.domain ? [sender] : []
 }
 
@@ -50,7 +50,7 @@ function repliesTo(fields: readonly HeaderField[]): Address[] {
   if (one) return [one]
   const { mailboxes, isWhole, comments } = mailboxesIn(value)
   if (isWhole && comments.every(isPlainComment)) return mailboxes
-  throw invalid('Reply-To must hold addresses in a form that every mail program reads alike.')
+  throw invalid('Reply-To must contain addresses in a form that every mail program reads alike.')
 }
 
 /** One mailbox, with a comment beside it at most: `a@b.example (Cron Daemon)`, as old programs write it. */

@@ -132,11 +132,11 @@ function checkedFields(source: Buffer, headerEnd: number): HeaderField[] {
   const beginsFolded = source[0] === 0x20 || source[0] === 0x09
   // RFC 5322 §2.2: a name is printable and holds no blank. A line that is no field may end the header for others.
   if (beginsFolded || fields.some(({ name }) => !/^[!-9;-~]+$/.test(name))) {
-    throw invalid('The header holds a line that is no field.')
+    throw invalid('The header contains a line that is no field.')
   }
   // RFC 5322 §4.5 allows a blank before the colon; to many readers that is another field.
   if (BLANK_BEFORE_COLON.test(source.toString('latin1', 0, headerEnd))) {
-    throw invalid('The header holds a field with a blank before its colon.')
+    throw invalid('The header contains a field with a blank before its colon.')
   }
   const seen = new Set<string>()
   for (const { name, lowerName } of fields) {

@@ -1,4 +1,4 @@
-// SMTP submission (RFC 6409): customers' programs log in with an SMTP credential and hand over messages, which pass the
+// SMTP submission (RFC 6409): customers' programs log in with an SMTP credential and submit messages, which pass the
 // same gate as those of the API. 250 means that every recipient is durably stored.
 import { parseAddressOnly, type Address } from '../../mail/address/address.ts'
 import {
@@ -29,7 +29,7 @@ export interface LoginKeeper {
 export interface SubmissionOptions {
   world: World
   gate: Pick<Gate, 'submit'>
-  gatekeeper: LoginKeeper
+  authenticator: LoginKeeper
   tls: TlsIdentity
   limits?: Partial<SmtpLimits>
   /** Whose login is taken in clear text; by default only this machine's own. */
@@ -88,7 +88,7 @@ export class SubmissionServer {
 
   async #authenticate(attempt: LoginAttempt, { ip }: SmtpClient): Promise<{ login: HeldLogin } | string> {
     try {
-      const login = await this.#options.gatekeeper.authenticate({ ...attempt, ip })
+      const login = await this.#options.authenticator.authenticate({ ...attempt, ip })
       return { login: { login, attempt } }
     } catch (error) {
       return replyOrThrow(error)
@@ -125,7 +125,7 @@ export class SubmissionServer {
    */
   async #isStillValid(attempt: LoginAttempt, { ip }: SmtpClient): Promise<boolean> {
     try {
-      await this.#options.gatekeeper.authenticateAgain({ ...attempt, ip })
+      await this.#options.authenticator.authenticateAgain({ ...attempt, ip })
       return true
     } catch (error) {
       if (error instanceof Refusal && error.code !== 'unavailable') return false

@@ -31,7 +31,7 @@ function readTags(fields: readonly HeaderField[]): string[] {
     .map(tag => tag.trim())
     .filter(tag => tag !== '')
   checkTags(tags)
-  if (!tags.every(isStorable)) throw invalid('X-Service-Tags holds half a character.')
+  if (!tags.every(isStorable)) throw invalid('X-Service-Tags contains half a character.')
   return [...new Set(tags)]
 }
 
@@ -42,7 +42,7 @@ function readMetadata(fields: readonly HeaderField[]): Record<string, string> {
   if (!metadata) throw invalid('X-Service-Metadata must be one JSON object whose values are strings.')
   checkMetadata(metadata)
   for (const pair of Object.entries(metadata)) {
-    if (!pair.every(isStorable)) throw invalid('X-Service-Metadata holds a NUL or half a character.')
+    if (!pair.every(isStorable)) throw invalid('X-Service-Metadata contains a NUL or half a character.')
   }
   return metadata
 }

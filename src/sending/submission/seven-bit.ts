@@ -15,7 +15,7 @@ export interface Rewrite {
 }
 
 /**
- * Encoding takes three times the room at worst, and 25 ms per MiB. More goes as it is, to receivers that take it; lines
+ * Encoding takes three times the bytes at worst, and 25 ms per MiB. More goes as it is, to receivers that take it; lines
  * that are too long for any of them are seen to in mail/long-lines.
  */
 const TEXT_BYTES_MAX = 4 * 1024 * 1024

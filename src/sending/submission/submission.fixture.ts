@@ -45,7 +45,7 @@ export function keeper(login: SmtpLogin): LoginKeeper {
   return { authenticate, authenticateAgain: authenticate }
 }
 
-interface Choices extends Partial<Pick<SubmissionOptions, 'gate' | 'gatekeeper' | 'trustsClearText'>> {
+interface Choices extends Partial<Pick<SubmissionOptions, 'gate' | 'authenticator' | 'trustsClearText'>> {
   sandbox?: boolean
   limits?: Partial<SmtpLimits>
 }
@@ -59,7 +59,7 @@ export async function aSubmissionPort(t: TestContext, choices: Choices = {}): Pr
   const server = new SubmissionServer({
     world,
     gate: new Gate(world),
-    gatekeeper: keeper(login),
+    authenticator: keeper(login),
     tls: await loadTlsIdentity(world.config, world.clock),
     limits: { closeMs: 50, sweepMs: 10, ...limits },
     ...rest,

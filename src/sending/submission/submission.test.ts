@@ -90,7 +90,7 @@ test('the keeper of logins is given the address, and its refusals become replies
       seen.push(ip)
       throw refuse(code, 'Not now.\r\n250 2.7.0 Injected')
     }
-    const { port } = await aSubmissionPort(t, { gatekeeper: { authenticate, authenticateAgain: authenticate } })
+    const { port } = await aSubmissionPort(t, { authenticator: { authenticate, authenticateAgain: authenticate } })
     const client = await TestClient.open(t, port)
     await client.hello()
     const said = await client.login({ username: 'mailer', password: PASSWORD })
@@ -104,7 +104,7 @@ test('a credential that was revoked stops sending at once, also over a connectio
   let refusal: RefusalCode | null = null
   const known: { login?: SmtpLogin } = {}
   const { login, port, count } = await aSubmissionPort(t, {
-    gatekeeper: {
+    authenticator: {
       authenticate: async ({ username }) => ({ ...known.login!, username }),
       authenticateAgain: async ({ username }) => {
         if (refusal) throw refuse(refusal, 'No.')
@@ -197,7 +197,7 @@ test('recipients that are no addresses are refused, and the others are served', 
   assert.equal(body.deliveries.length, 1)
 })
 
-test('a thousand recipients fit into a transaction, the next is put off', async t => {
+test('a thousand recipients fit into a transaction, the next is deferred', async t => {
   const { client, account } = await aSubmissionPort(t)
   const session = await client()
   session.write('MAIL FROM:<me@acme.example>\r\n')

@@ -1,5 +1,5 @@
-// One listener per signal, however many wait for it. A signal keeps its listeners in a list that it walks to remove
-// one: with the hundreds of sends that share a worker's signal, that walk cost as much as sending the message.
+// One listener per signal, however many wait for it. A signal keeps its listeners in a list that it searches to remove
+// one: with the hundreds of sends that share a worker's signal, that search cost as much as sending the message.
 
 export class AbortHub {
   readonly #waiting = new WeakMap<AbortSignal, Set<() => void>>()

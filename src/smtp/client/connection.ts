@@ -1,5 +1,5 @@
 // One SMTP connection: bytes out, replies in, in order, each within its time. It knows what is owed to it, so a server
-// that talks out of turn is found out; it has one timer, and every way in which it can end leads through one place.
+// that talks out of turn is found out; it has one timer, and every way in which it can end leads through one function.
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import { NO_EXTENSIONS, type Extensions } from './extensions.ts'
@@ -40,7 +40,7 @@ export class Connection {
   #waiting: Waiting | null = null
   /** Why the connection is no longer usable. */
   #end: { reason: string; isClosed: boolean } | null = null
-  #state: 'busy' | 'resting' | 'quitting' = 'busy'
+  #state: 'busy' | 'idle' | 'quitting' = 'busy'
   #timer: NodeJS.Timeout | null = null
   #timerAt = 0
   #deadline = Infinity
@@ -113,15 +113,15 @@ export class Connection {
   }
 
   /** Waits for its next use; after that long without one it says goodbye. */
-  rest(ms: number, quitMs: number): void {
+  markIdle(ms: number, quitMs: number): void {
     if (!this.isUsable) return
-    this.#state = 'resting'
+    this.#state = 'idle'
     this.#quitMs = quitMs
     this.#arm(ms)
   }
 
-  /** Taken from its rest: however long it takes until something is said, it does not say goodbye. */
-  rise(): void {
+  /** No longer idle: however long it takes until something is said, it does not say goodbye. */
+  markBusy(): void {
     this.#state = 'busy'
   }
 
@@ -236,7 +236,7 @@ export class Connection {
     if (left > 0) {
       this.#timerAt = this.#deadline
       this.#timer = setTimeout(() => this.#tick(), Math.ceil(left))
-    } else if (this.#state === 'resting') {
+    } else if (this.#state === 'idle') {
       this.quit(this.#quitMs)
     } else if (this.#state === 'quitting' || this.#waiting) {
       this.#fail('did not answer in time')

@@ -18,7 +18,7 @@ export interface Envelope {
 /** Where a conversation was when it ended. */
 export type Phase = 'dns' | 'connect' | 'greeting' | 'hello' | 'tls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'content'
 
-export interface GatedEnvelope extends Envelope {
+export interface CheckedEnvelope extends Envelope {
   /** Asked when a connection is at hand, right before MAIL: false withholds it, and nothing is said to anybody. */
   mayBegin: () => Promise<boolean>
 }
@@ -29,14 +29,14 @@ interface Withheld {
 }
 
 /** It stood in line for a connection for too long: others are served, but not as fast as they are sent. */
-export interface Crowded {
-  kind: 'crowded'
+export interface WaitedTooLong {
+  kind: 'waited_too_long'
 }
 
-export type SendResult = Outcome | Withheld | Crowded
+export type SendResult = Outcome | Withheld | WaitedTooLong
 
-/** Travels inside the transport until it becomes the above. */
-export class LineTooLong extends Error {}
+/** Travels inside the transport until it becomes `WaitedTooLong`. */
+export class LineTimeout extends Error {}
 
 export type Outcome =
   | { kind: 'delivered'; reply: SmtpReply; host: string; tls: boolean }

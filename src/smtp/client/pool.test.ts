@@ -7,7 +7,7 @@ import type { TransportOptions } from './transport.ts'
 import { anEnvelope, aTransport, brief, routesTo, until } from './transport.fixture.ts'
 
 /** A server that answers the content only when told to. */
-function held(): { content: Answer; waiting: Session[]; release: () => void } {
+function stalled(): { content: Answer; waiting: Session[]; release: () => void } {
   const waiting: Session[] = []
   const content: Answer = (_, session) => {
     waiting.push(session)
@@ -42,7 +42,7 @@ test('messages one after the other share a connection, which says goodbye when i
 })
 
 test('of several kept connections the one used last is taken first', async t => {
-  const { content, waiting, release } = held()
+  const { content, waiting, release } = stalled()
   const server = await aServer(t, { answers: { content } })
   const transport = aTransport(t, routesTo(server))
   const both = [transport.send('receiver.test', to(1)), transport.send('receiver.test', to(2))]
@@ -60,7 +60,7 @@ test('of several kept connections the one used last is taken first', async t => 
   await third
 })
 
-test('a host never gets more connections than its limit, and those who wait are served in their order', async t => {
+test('a host never gets more connections than its limit, and waiting messages are served in their order', async t => {
   const server = await aServer(t)
   const transport = aTransport(t, { ...routesTo(server), connectionsPerHostMax: 1 })
   const outcomes = await Promise.all(times(10, index => transport.send('receiver.test', to(index))))
@@ -85,8 +85,8 @@ test('a connection is given up after its number of messages', async t => {
   assert.equal(server.sessions[0]!.lines.at(-1), 'QUIT')
 })
 
-test('a host that hangs does not hold up another', async t => {
-  const { content, waiting, release } = held()
+test('a host that hangs does not delay another', async t => {
+  const { content, waiting, release } = stalled()
   const slow = await aServer(t, { answers: { content } })
   const fast = await aServer(t)
   const routes = routesByDomain({ 'slow.test': slow, 'fast.test': fast })
@@ -105,7 +105,7 @@ test('a host that hangs does not hold up another', async t => {
 })
 
 test('hosts that hang leave connections for one that does not', async t => {
-  const { content, waiting, release } = held()
+  const { content, waiting, release } = stalled()
   const slow = await Promise.all([1, 2, 3].map(() => aServer(t, { answers: { content } })))
   const fast = await aServer(t)
   const routes = routesByDomain({ 'a.test': slow[0]!, 'b.test': slow[1]!, 'c.test': slow[2]!, 'fast.test': fast })
@@ -118,15 +118,15 @@ test('hosts that hang leave connections for one that does not', async t => {
   assert.ok(briefs(await Promise.all(hanging)).has('delivered'))
 })
 
-test('whose turn for a connection does not come is turned away, and those who are served are not', async t => {
-  const { content, waiting, release } = held()
+test('a message that waits too long for a connection is rejected, and those that are served are not', async t => {
+  const { content, waiting, release } = stalled()
   const slow = await aServer(t, { answers: { content } })
   const transport = aTransport(t, { ...routesByDomain({ 'slow.test': slow }), connectionsPerHostMax: 2, lineMs: 200 })
   const served = times(2, index => transport.send('slow.test', to(index)))
   await until(() => waiting.length === 2)
   const line = await Promise.all(times(3, index => transport.send('slow.test', to(index))))
 
-  assert.deepEqual(briefs(line), new Set(['crowded']))
+  assert.deepEqual(briefs(line), new Set(['waited_too_long']))
   release()
   assert.deepEqual(briefs(await Promise.all(served)), new Set(['delivered']))
   const next = transport.send('slow.test', to(9))
@@ -163,7 +163,7 @@ test('when all connections are taken, hosts get the next ones in turn', async t 
 })
 
 test('a signal ends waiting, for a place in line and for a connection, but not a transaction', async t => {
-  const { content, waiting, release } = held()
+  const { content, waiting, release } = stalled()
   const server = await aServer(t, { answers: { content } })
   const transport = aTransport(t, { ...routesTo(server), connectionsPerHostMax: 1 })
   const abort = new AbortController()
@@ -241,7 +241,7 @@ test('a host that is down is found out once, not once per message', async t => {
 })
 
 test('connections are counted by host, and each change is told', async t => {
-  const { content, waiting, release } = held()
+  const { content, waiting, release } = stalled()
   const server = await aServer(t, { answers: { content } })
   const told: number[] = []
   const transport = aTransport(t, { ...routesTo(server), onConnections: (_, count) => told.push(count), idleMs: 30 })
@@ -256,7 +256,7 @@ test('connections are counted by host, and each change is told', async t => {
 })
 
 test('closing turns away who waits, finishes what runs, says goodbye, and refuses what comes later', async t => {
-  const { content, waiting, release } = held()
+  const { content, waiting, release } = stalled()
   const server = await aServer(t, { answers: { content } })
   const transport = aTransport(t, { ...routesTo(server), connectionsPerHostMax: 1 })
   const running = transport.send('receiver.test', to(1))

@@ -1,11 +1,11 @@
-// Open connections, per next hop and in all. A message gets one that is idle, or room to open one, or
+// Open connections, per next hop and in all. A message gets one that is idle, or leave to open one, or
 // waits in line for the same host. A slow host keeps its own messages waiting and no others.
 import type { Clock } from '../../platform/clock.ts'
 import { AbortHub } from './abort-hub.ts'
 import type { Connection } from './connection.ts'
 import type { Hop } from './next-hops.ts'
-import { countOf, isServed, newLane, takeResting, type Lane, type Waiter, type Want } from './lane.ts'
-import { Failure, LineTooLong, type Timeouts } from './outcome.ts'
+import { countOf, isServed, newHopPool, takeIdle, type HopPool, type Waiter, type Want } from './hop-pool.ts'
+import { Failure, LineTimeout, type Timeouts } from './outcome.ts'
 import { satisfies, type TlsPolicy } from './tls-policy.ts'
 
 interface PoolOptions {
@@ -19,15 +19,15 @@ interface PoolOptions {
   onConnections: ((host: string, count: number) => void) | undefined
 }
 
-/** After a host has turned a connection away it is not offered more than it holds for this long. */
+/** After a host has refused a connection it is not offered more than it has for this long. */
 const CEILING_MS = 30_000
 
 export class Pool {
   readonly #options: PoolOptions
-  readonly #lanes = new Map<string, Lane>()
+  readonly #hopPools = new Map<string, HopPool>()
   readonly #byHost = new Map<string, number>()
-  /** Lanes that want to open a connection, in the order in which they get to: each in turn, one at a time. */
-  readonly #hungry = new Set<Lane>()
+  /** Hops that want to open a connection, in the order in which they get to: round robin, one at a time. */
+  readonly #wanting = new Set<HopPool>()
   readonly #aborts = new AbortHub()
   #total = 0
   #isClosed = false
@@ -37,14 +37,14 @@ export class Pool {
     this.#options = options
   }
 
-  /** A connection that rests, without waiting. */
+  /** An idle connection, without waiting. */
   takeReady(hop: Hop, policy: TlsPolicy): Connection | null {
-    return takeResting(this.#lanes.get(hop.key), policy)
+    return takeIdle(this.#hopPools.get(hop.key), policy)
   }
 
   /**
-   * Stands in line. Rejects with a `Failure` when no connection can be opened, with `LineTooLong` when its turn does not
-   * come, or with the reason of the signal.
+   * Stands in line. Rejects with a `Failure` when no connection can be opened, with `LineTimeout` when it waits too
+   * long, or with the reason of the signal.
    */
   async acquire(want: Want): Promise<Connection> {
     for (let isAgain = want.isFresh; ; isAgain = true) {
@@ -54,10 +54,10 @@ export class Pool {
         return await this.#open(want)
       } catch (failure) {
         if (!(failure instanceof Failure) || !isHostFailure(failure)) throw failure
-        // The host turns further connections away but serves the ones it has, or may yet take one: wait for that. The
-        // mail would otherwise be put off for a limit that is none of its business.
-        const lane = this.#lanes.get(want.hop.key)
-        if (want.isFresh || !lane || (lane.opening === 0 && !isServed(lane, want.policy))) throw failure
+        // The host refuses further connections but serves the ones it has, or may yet take one: wait for that. The
+        // mail would otherwise be deferred for a limit that it has not reached itself.
+        const hopPool = this.#hopPools.get(want.hop.key)
+        if (want.isFresh || !hopPool || (hopPool.opening === 0 && !isServed(hopPool, want.policy))) throw failure
       }
     }
   }
@@ -72,7 +72,7 @@ export class Pool {
     connection.write('RSET\r\n', 1)
     connection.read('mail', timeouts.commandMs).then(
       reply => (reply.code < 300 ? this.#park(hop, connection) : connection.quit(timeouts.quitMs)),
-      () => {}, // it has ended, and its lane hears of it
+      () => {}, // it has ended, and the pool of its hop hears of it
     )
   }
 
@@ -80,13 +80,13 @@ export class Pool {
     return new Map(this.#byHost)
   }
 
-  /** Turns away who waits, lets go who rests, and waits until the busy ones are done. */
+  /** Rejects what waits, closes idle connections, and waits until the busy ones are done. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const lane of this.#lanes.values()) {
-      for (const { reject } of lane.waiting.splice(0)) reject(new Error('the transport is closed'))
-      for (const connection of lane.resting.splice(0)) connection.quit(this.#options.timeouts.quitMs)
-      this.#dropIfEmpty(lane)
+    for (const hopPool of this.#hopPools.values()) {
+      for (const { reject } of hopPool.waiting.splice(0)) reject(new Error('the transport is closed'))
+      for (const connection of hopPool.idle.splice(0)) connection.quit(this.#options.timeouts.quitMs)
+      this.#dropIfEmpty(hopPool)
     }
     if (this.#total > 0) await new Promise<void>(resolve => (this.#onEmpty = resolve))
   }
@@ -94,15 +94,15 @@ export class Pool {
   #stand(want: Want, { isFirst }: { isFirst: boolean }): Promise<Connection | null> {
     if (this.#isClosed) return Promise.reject(new Error('the transport is closed'))
     want.signal?.throwIfAborted()
-    const lane = this.#laneOf(want.hop)
+    const hopPool = this.#hopPoolOf(want.hop)
     const { promise, resolve, reject } = Promise.withResolvers<Connection | null>()
     const leave = (reason: unknown): void => {
-      lane.waiting = lane.waiting.filter(other => other !== waiter)
-      this.#dropIfEmpty(lane)
+      hopPool.waiting = hopPool.waiting.filter(other => other !== waiter)
+      this.#dropIfEmpty(hopPool)
       waiter.reject(reason)
     }
     const forget = this.#aborts.listen(want.signal, () => leave(want.signal!.reason))
-    const timer = setTimeout(() => leave(new LineTooLong()), this.#options.lineMs)
+    const timer = setTimeout(() => leave(new LineTimeout()), this.#options.lineMs)
     const stop = (): void => {
       forget()
       clearTimeout(timer)
@@ -118,17 +118,17 @@ export class Pool {
         reject(error)
       },
     }
-    if (isFirst) lane.waiting.unshift(waiter)
-    else lane.waiting.push(waiter)
-    this.#feed(lane)
+    if (isFirst) hopPool.waiting.unshift(waiter)
+    else hopPool.waiting.push(waiter)
+    this.#grantNext(hopPool)
     return promise
   }
 
   async #open(want: Want): Promise<Connection> {
-    const lane = this.#laneOf(want.hop)
+    const hopPool = this.#hopPoolOf(want.hop)
     const opening = want.open().then(
-      connection => this.#adopt(lane, connection),
-      (failure: unknown) => this.#giveUp(lane, want, failure),
+      connection => this.#adopt(hopPool, connection),
+      (failure: unknown) => this.#giveUp(hopPool, want, failure),
     )
     if (!want.signal) return await opening
     const { promise: aborted, reject } = Promise.withResolvers<never>()
@@ -144,101 +144,102 @@ export class Pool {
     }
   }
 
-  #adopt(lane: Lane, connection: Connection): Connection {
-    lane.opening -= 1
-    lane.open.add(connection)
+  #adopt(hopPool: HopPool, connection: Connection): Connection {
+    hopPool.opening -= 1
+    hopPool.open.add(connection)
     void connection.closed.finally(() => {
-      lane.open.delete(connection)
-      lane.resting = lane.resting.filter(other => other !== connection)
-      this.#free(lane)
+      hopPool.open.delete(connection)
+      hopPool.idle = hopPool.idle.filter(other => other !== connection)
+      this.#free(hopPool)
     })
     if (!this.#isClosed) return connection
     connection.quit(this.#options.timeouts.quitMs)
     throw new Error('the transport is closed')
   }
 
-  #giveUp(lane: Lane, { policy }: Want, failure: unknown): never {
-    lane.opening -= 1
+  #giveUp(hopPool: HopPool, { policy }: Want, failure: unknown): never {
+    hopPool.opening -= 1
     if (failure instanceof Failure) {
-      lane.ceiling = Math.max(1, countOf(lane))
-      lane.ceilingUntil = this.#now() + CEILING_MS
-      // Nobody has got through and nobody is still trying: those in line need not find it out one by one.
-      if (countOf(lane) === 0) {
+      hopPool.ceiling = Math.max(1, countOf(hopPool))
+      hopPool.ceilingUntil = this.#now() + CEILING_MS
+      // No connection is open or being opened: the messages in line need not find it out one by one.
+      if (countOf(hopPool) === 0) {
         const isAlike = ({ want }: Waiter): boolean => isHostFailure(failure) || want.policy.key === policy.key
-        for (const waiter of lane.waiting.filter(isAlike)) waiter.reject(failure)
-        lane.waiting = lane.waiting.filter(waiter => !isAlike(waiter))
+        for (const waiter of hopPool.waiting.filter(isAlike)) waiter.reject(failure)
+        hopPool.waiting = hopPool.waiting.filter(waiter => !isAlike(waiter))
       }
     }
-    this.#free(lane)
+    this.#free(hopPool)
     throw failure
   }
 
   #park(hop: Hop, connection: Connection): void {
     if (this.#isClosed) return connection.quit(this.#options.timeouts.quitMs)
-    const lane = this.#laneOf(hop)
+    const hopPool = this.#hopPoolOf(hop)
     connection.isKept = true
-    if (this.#owesRoom(lane)) return connection.quit(this.#options.timeouts.quitMs)
-    const index = lane.waiting.findIndex(({ want }) => !want.isFresh && satisfies(connection, want.policy))
+    if (this.#mustYield(hopPool)) return connection.quit(this.#options.timeouts.quitMs)
+    const index = hopPool.waiting.findIndex(({ want }) => !want.isFresh && satisfies(connection, want.policy))
     if (index === -1) {
-      lane.resting.push(connection)
-      connection.rest(this.#options.idleMs, this.#options.timeouts.quitMs)
+      hopPool.idle.push(connection)
+      connection.markIdle(this.#options.idleMs, this.#options.timeouts.quitMs)
     } else {
-      lane.waiting.splice(index, 1)[0]!.grant(connection)
+      hopPool.waiting.splice(index, 1)[0]!.grant(connection)
     }
-    // A resting one holds room that others may want; a busy lane may find its ceiling lifted.
-    if (index === -1 ? this.#hungry.size > 0 || lane.waiting.length > 0 : lane.ceilingUntil > 0) this.#feed(lane)
+    // An idle one takes a connection that others may want; a busy hop may find its ceiling lifted.
+    if (index === -1 ? this.#wanting.size > 0 || hopPool.waiting.length > 0 : hopPool.ceilingUntil > 0)
+      this.#grantNext(hopPool)
   }
 
-  /** All room is taken and some host waits for its first connection: one with several gives one up for it. */
-  #owesRoom(lane: Lane): boolean {
-    if (this.#total < this.#options.totalMax || countOf(lane) < 2) return false
-    for (const next of this.#hungry) if (countOf(next) === 0 && next.waiting.length > 0) return true
+  /** All connections are taken and some host waits for its first connection: one with several gives one up for it. */
+  #mustYield(hopPool: HopPool): boolean {
+    if (this.#total < this.#options.totalMax || countOf(hopPool) < 2) return false
+    for (const next of this.#wanting) if (countOf(next) === 0 && next.waiting.length > 0) return true
     return false
   }
 
-  #feed(lane: Lane): void {
-    if (lane.waiting.length > 0) this.#hungry.add(lane)
-    // A lane that gets its room goes to the end of the set, and is met there again: so all lanes are fed in turn.
-    for (const next of this.#hungry) {
-      if (this.#total >= this.#options.totalMax) return this.#makeRoom()
-      this.#hungry.delete(next)
+  #grantNext(hopPool: HopPool): void {
+    if (hopPool.waiting.length > 0) this.#wanting.add(hopPool)
+    // A hop that may open one goes to the end of the set, and is met there again: so all hops are served round robin.
+    for (const next of this.#wanting) {
+      if (this.#total >= this.#options.totalMax) return this.#closeIdle()
+      this.#wanting.delete(next)
       if (next.waiting.length === 0) continue
       if (countOf(next) >= this.#limitOf(next)) {
-        next.resting.shift()?.quit(this.#options.timeouts.quitMs)
+        next.idle.shift()?.quit(this.#options.timeouts.quitMs)
         continue
       }
       next.opening += 1
       this.#count(next, 1)
       next.waiting.shift()!.grant(null)
-      if (next.waiting.length > 0) this.#hungry.add(next)
+      if (next.waiting.length > 0) this.#wanting.add(next)
     }
   }
 
-  /** All connections are in use or resting; one that rests, in whichever lane, is given up for one that is wanted. */
-  #makeRoom(): void {
-    for (const lane of this.#lanes.values()) {
-      const resting = lane.resting.shift()
-      if (resting) return resting.quit(this.#options.timeouts.quitMs)
+  /** All connections are in use or idle; an idle one, of whichever hop, is given up for one that is wanted. */
+  #closeIdle(): void {
+    for (const hopPool of this.#hopPools.values()) {
+      const idle = hopPool.idle.shift()
+      if (idle) return idle.quit(this.#options.timeouts.quitMs)
     }
   }
 
-  #free(lane: Lane): void {
-    this.#count(lane, -1)
-    this.#feed(lane)
-    this.#dropIfEmpty(lane)
+  #free(hopPool: HopPool): void {
+    this.#count(hopPool, -1)
+    this.#grantNext(hopPool)
+    this.#dropIfEmpty(hopPool)
     if (this.#total === 0) this.#onEmpty?.()
   }
 
-  #count(lane: Lane, change: number): void {
+  #count(hopPool: HopPool, change: number): void {
     this.#total += change
-    const count = (this.#byHost.get(lane.host) ?? 0) + change
-    if (count > 0) this.#byHost.set(lane.host, count)
-    else this.#byHost.delete(lane.host)
-    this.#options.onConnections?.(lane.host, count)
+    const count = (this.#byHost.get(hopPool.host) ?? 0) + change
+    if (count > 0) this.#byHost.set(hopPool.host, count)
+    else this.#byHost.delete(hopPool.host)
+    this.#options.onConnections?.(hopPool.host, count)
   }
 
-  /** From half full on, the fuller the house the fewer each gets: hosts that hang must leave room for one that does not. */
-  #limitOf({ ceiling, ceilingUntil, connectionsMax }: Lane): number {
+  /** From half full on, the more are open the fewer each gets: hosts that hang must leave some for one that does not. */
+  #limitOf({ ceiling, ceilingUntil, connectionsMax }: HopPool): number {
     const { totalMax } = this.#options
     const perHostMax = Math.min(this.#options.perHostMax, connectionsMax)
     const free = (totalMax - this.#total) / totalMax
@@ -246,18 +247,18 @@ export class Pool {
     return ceilingUntil > this.#now() ? Math.min(ceiling, limit) : limit
   }
 
-  #laneOf(hop: Hop): Lane {
-    const existing = this.#lanes.get(hop.key)
+  #hopPoolOf(hop: Hop): HopPool {
+    const existing = this.#hopPools.get(hop.key)
     if (existing) return existing
-    const lane = newLane(hop)
-    this.#lanes.set(hop.key, lane)
-    return lane
+    const hopPool = newHopPool(hop)
+    this.#hopPools.set(hop.key, hopPool)
+    return hopPool
   }
 
-  #dropIfEmpty(lane: Lane): void {
-    if (countOf(lane) > 0 || lane.waiting.length > 0) return
-    this.#lanes.delete(lane.key)
-    this.#hungry.delete(lane)
+  #dropIfEmpty(hopPool: HopPool): void {
+    if (countOf(hopPool) > 0 || hopPool.waiting.length > 0) return
+    this.#hopPools.delete(hopPool.key)
+    this.#wanting.delete(hopPool)
   }
 
   #now(): number {

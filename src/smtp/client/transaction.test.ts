@@ -110,7 +110,7 @@ for (const extensions of [['PIPELINING'], []]) {
     assert.deepEqual(outcomes.map(brief), ['refused mail 553 5.1.8', 'refused mail 553 5.1.8'])
   })
 
-  test(`refused DATA refuses those who were accepted, and only those, ${how}`, async t => {
+  test(`refused DATA refuses the recipients that were accepted, and only those, ${how}`, async t => {
     const RCPT = (line: string): string => (line.includes('<b@') ? '550 5.1.1 Unknown' : '250 Ok')
     const server = await aServer(t, { extensions, answers: { RCPT, DATA: '451 4.3.0 Not now' } })
     const recipients = ['b@receiver.test', 'c@receiver.test']
@@ -125,7 +125,7 @@ for (const extensions of [['PIPELINING'], []]) {
     assert.deepEqual(outcomes.map(brief), ['refused content 552 5.2.3', 'refused content 552 5.2.3'])
   })
 
-  test(`a 421 in the middle answers those who had no answer yet, ${how}`, async t => {
+  test(`a 421 in the middle answers recipients that had no answer yet, ${how}`, async t => {
     const RCPT = (line: string, session: { socket: { end: (text: string) => void } }): string | null => {
       if (line.includes('<b@')) return '550 5.1.1 Unknown'
       session.socket.end('421 4.7.0 Closing\r\n')

@@ -65,9 +65,9 @@ function findUnfit({ extensions }: Connection, envelope: Envelope): SmtpReply | 
   const { source, mailFrom, recipients } = envelope
   const isOdd = ODD.test(mailFrom) || recipients.some(address => ODD.test(address))
   if (isOdd && CONTROL.test(mailFrom + recipients.join(''))) {
-    return synthetic(553, '5.1.3', 'Address holds control characters')
+    return synthetic(553, '5.1.3', 'Address contains control characters')
   }
-  if (wireForm(source).hasBareLineBreak) return synthetic(554, '5.6.0', 'Message holds a bare line break or a NUL')
+  if (wireForm(source).hasBareLineBreak) return synthetic(554, '5.6.0', 'Message contains a bare line break or a NUL')
   if (!extensions.smtputf8 && (envelope.smtputf8 || isOdd)) {
     return synthetic(553, '5.6.7', 'Receiving server does not support SMTPUTF8')
   }
@@ -211,7 +211,7 @@ function isYes(reply: RawReply, phase: Phase): boolean {
 }
 
 const unexpected = (reply: RawReply, phase: Phase): Failure =>
-  new Failure({ phase, reason: `answered ${formatReply(parseReply(reply.text))} out of place` })
+  new Failure({ phase, reason: `answered ${formatReply(parseReply(reply.text))} unexpectedly` })
 
 const hasOpen = ({ outcomes }: Exchange): boolean => outcomes.includes(null)
 

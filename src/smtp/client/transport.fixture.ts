@@ -62,7 +62,7 @@ export const anEnvelope = (fields: Partial<Envelope> = {}): Envelope => ({
  */
 export function brief(outcome: SendResult | undefined): string {
   assert(outcome, 'there is an outcome')
-  if (outcome.kind === 'withheld' || outcome.kind === 'crowded') return outcome.kind
+  if (outcome.kind === 'withheld' || outcome.kind === 'waited_too_long') return outcome.kind
   if (outcome.kind === 'delivered') return outcome.tls ? 'delivered over TLS' : 'delivered'
   const { phase } = outcome
   if (outcome.kind === 'refused') return ['refused', phase, outcome.reply.code, outcome.reply.enhanced].join(' ').trim()

@@ -15,18 +15,18 @@ import { openSession, type SessionSettings } from './open-session.ts'
 import {
   DEFAULT_TIMEOUTS,
   Failure,
-  LineTooLong,
+  LineTimeout,
   outcomeOf,
-  type Crowded,
+  type WaitedTooLong,
   type Envelope,
-  type GatedEnvelope,
+  type CheckedEnvelope,
   type Outcome,
   type SendResult,
   type Timeouts,
 } from './outcome.ts'
 import { Penalties } from './penalties.ts'
 import { Pool } from './pool.ts'
-import { inParts, isTooMany, isTurnedAway, toAll, type MaybeGated } from './send-results.ts'
+import { inParts, isTooMany, isTurnedAway, toAll, type MaybeChecked } from './send-results.ts'
 import { TlsPolicies } from './tls-policies.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 import { STALE, transact } from './transaction.ts'
@@ -113,17 +113,17 @@ export class Transport {
    * One outcome per recipient, in their order. Rejects only when the signal ends the waiting for a connection (a
    * transaction that has begun is finished), when the transport is closed, or for a mistake of ours.
    */
-  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<(Outcome | Crowded)[]> {
-    return this.#send(domain, envelope, signal) as Promise<(Outcome | Crowded)[]>
+  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<(Outcome | WaitedTooLong)[]> {
+    return this.#send(domain, envelope, signal) as Promise<(Outcome | WaitedTooLong)[]>
   }
 
   /** Sends, with a last question before each transaction begins. */
-  sendIfAllowed(domain: string, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]> {
+  sendIfAllowed(domain: string, envelope: CheckedEnvelope, signal?: AbortSignal): Promise<SendResult[]> {
     return this.#send(domain, envelope, signal)
   }
 
   /** By way of a server that the sender has an account at: recipients of all domains share a transaction. */
-  sendThrough(relay: Relay, envelope: GatedEnvelope, signal?: AbortSignal): Promise<SendResult[]> {
+  sendThrough(relay: Relay, envelope: CheckedEnvelope, signal?: AbortSignal): Promise<SendResult[]> {
     const { security, user, accessToken, ...server } = relay
     const auth = { user, accessToken }
     const hop: Hop = { ...server, isStatic: true, auth, preference: 0, isImplicitTls: security === 'implicit' }
@@ -131,7 +131,7 @@ export class Transport {
     return inParts(envelope, part => this.#deliverBy(route, part, signal))
   }
 
-  #send(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
+  #send(domain: string, envelope: MaybeChecked, signal: AbortSignal | undefined): Promise<SendResult[]> {
     return inParts(envelope, part => this.#deliver(domain, part, signal))
   }
 
@@ -150,7 +150,7 @@ export class Transport {
     clearTimeout(timer)
   }
 
-  async #deliver(domain: string, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
+  async #deliver(domain: string, envelope: MaybeChecked, signal: AbortSignal | undefined): Promise<SendResult[]> {
     signal?.throwIfAborted()
     const route = await this.#nextHops.routeFor(domain)
     return route.kind === 'none'
@@ -158,7 +158,7 @@ export class Transport {
       : this.#deliverBy(route, envelope, signal)
   }
 
-  async #deliverBy(route: Hops, envelope: MaybeGated, signal: AbortSignal | undefined): Promise<SendResult[]> {
+  async #deliverBy(route: Hops, envelope: MaybeChecked, signal: AbortSignal | undefined): Promise<SendResult[]> {
     let failed: { failure: Failure; hop: Hop } | null = null
     let turnedAway: SendResult[] | null = null
     for (const hop of inOrder(route.hops, this.#penalties)) {
@@ -172,7 +172,7 @@ export class Transport {
         this.#penalties.add(hop.key)
         turnedAway = results
       } catch (failure) {
-        if (failure instanceof LineTooLong) return toAll(envelope, { kind: 'crowded' })
+        if (failure instanceof LineTimeout) return toAll(envelope, { kind: 'waited_too_long' })
         if (!(failure instanceof Failure)) throw failure
         if (failure.phase === 'connect' || failure.phase === 'greeting') this.#penalties.add(hop.key)
         // As long as one host may do better later, the mail is not lost.
@@ -186,7 +186,7 @@ export class Transport {
   async #converseInParts(
     hop: Hop,
     policy: TlsPolicy,
-    envelope: MaybeGated,
+    envelope: MaybeChecked,
     signal: AbortSignal | undefined,
   ): Promise<SendResult[]> {
     const results = await this.#converse(hop, policy, envelope, signal)
@@ -202,7 +202,7 @@ export class Transport {
     return results
   }
 
-  async #converse(hop: Hop, policy: TlsPolicy, envelope: MaybeGated, signal?: AbortSignal): Promise<SendResult[]> {
+  async #converse(hop: Hop, policy: TlsPolicy, envelope: MaybeChecked, signal?: AbortSignal): Promise<SendResult[]> {
     const acquire = (isFresh: boolean): Promise<Connection> =>
       this.#pool.acquire({ hop, policy, open: () => this.#open(hop, policy), signal, isFresh })
     for (const isFresh of [false, true]) {

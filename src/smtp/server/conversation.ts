@@ -1,4 +1,4 @@
-// What an SMTP client may say and what it is answered (RFC 5321), without any socket: a line comes in, a turn goes out.
+// What an SMTP client may say and what it is answered (RFC 5321), without any socket: a line comes in, an answer goes out.
 // One transaction is one message; whatever ends a transaction leaves nothing of it behind.
 
 import { parseCommand, parseMail, parseRcpt } from './command.ts'
@@ -7,7 +7,7 @@ import type { Admission, SmtpClient, SmtpDoor } from './door.ts'
 import { beginLogin, type LoginStep } from './login.ts'
 
 /** A reply, and what happens once it is out. */
-export interface Turn {
+export interface Answer {
   /** Without its last line break. */
   reply: string
   next?: 'data' | 'starttls' | 'close'
@@ -68,7 +68,7 @@ export class SmtpConversation<Login, Recipient> {
   }
 
   /** A whole line without its CRLF; null when it is no text. `bytes` is its length as it came, line break included. */
-  hear(line: string | null, bytes: number): Turn | Promise<Turn> {
+  hear(line: string | null, bytes: number): Answer | Promise<Answer> {
     if (line === null) return this.#bad('500 5.5.2 Commands are printable text in UTF-8')
     if (this.#askedForLogin) return this.#takeStep(this.#askedForLogin(line))
     const { verb, argument } = parseCommand(line)
@@ -107,24 +107,24 @@ export class SmtpConversation<Login, Recipient> {
   }
 
   /** The answer to something that breaks the protocol. After a few of these nobody sensible is at the other end. */
-  #bad(reply: string): Turn {
+  #bad(reply: string): Answer {
     this.#badCommands += 1
     if (this.#badCommands < BAD_COMMANDS_MAX) return { reply }
     return { reply: `${reply}\r\n421 4.7.0 Too many bad commands`, next: 'close' }
   }
 
-  /** The answer to a command that brings no message nearer: a client that says nothing else only holds its place. */
-  #junk(reply: string): Turn {
+  /** The answer to a command that brings no message nearer: a client that says nothing else only keeps its connection. */
+  #junk(reply: string): Answer {
     this.#junkCommands += 1
     if (this.#junkCommands <= JUNK_COMMANDS_MAX) return { reply }
     return { reply: '421 4.7.0 Too many commands without a message', next: 'close' }
   }
 
   /** Ends the transaction with the message, or with why there is none. */
-  async deliver(outcome: DataOutcome): Promise<Turn> {
+  async deliver(outcome: DataOutcome): Promise<Answer> {
     const transaction = this.#transaction!
     try {
-      if (outcome.kind === 'malformed') return { reply: '550 5.6.0 The message holds a bare CR, a bare LF or a NUL' }
+      if (outcome.kind === 'malformed') return { reply: '550 5.6.0 The message contains a bare CR, a bare LF or a NUL' }
       if (outcome.kind === 'too_large') return { reply: tooLarge(this.#door) }
       const { takeSource } = outcome
       const reply = await this.#door.receive({ client: this.#client, login: this.#login, ...transaction, takeSource })
@@ -143,7 +143,7 @@ export class SmtpConversation<Login, Recipient> {
     }
   }
 
-  #hello(verb: 'EHLO' | 'HELO', argument: string): Turn {
+  #hello(verb: 'EHLO' | 'HELO', argument: string): Answer {
     if (!/^[!-~]{1,255}$/.test(argument)) return this.#bad(`501 5.5.4 Syntax: ${verb} name`)
     this.#client.helo = argument
     this.#transaction = null
@@ -165,14 +165,14 @@ export class SmtpConversation<Login, Recipient> {
     return this.#client.isSecure || this.#door.trustsClearText(this.#client.ip)
   }
 
-  #startTls(argument: string): Turn {
+  #startTls(argument: string): Answer {
     if (argument !== '') return this.#bad('501 5.5.4 STARTTLS takes no argument')
     if (this.#client.isSecure) return this.#bad('503 5.5.1 TLS is already on')
     if (this.#transaction) return this.#bad('503 5.5.1 Not during a transaction')
     return { reply: '220 2.0.0 Go ahead', next: 'starttls' }
   }
 
-  #auth(argument: string): Turn | Promise<Turn> {
+  #auth(argument: string): Answer | Promise<Answer> {
     if (!this.#door.authenticate) return this.#bad('502 5.5.1 AUTH is not offered')
     if (this.#client.helo === '' || this.#login !== null || this.#transaction) {
       return this.#bad('503 5.5.1 AUTH comes once, after EHLO and before MAIL')
@@ -181,7 +181,7 @@ export class SmtpConversation<Login, Recipient> {
     return this.#takeStep(beginLogin(argument))
   }
 
-  #takeStep(step: LoginStep): Turn | Promise<Turn> {
+  #takeStep(step: LoginStep): Answer | Promise<Answer> {
     this.#askedForLogin = step.kind === 'ask' ? step.next : null
     if (step.kind === 'ask') return { reply: step.reply }
     if (step.kind === 'refused') return this.#bad(step.reply)
@@ -194,7 +194,7 @@ export class SmtpConversation<Login, Recipient> {
       })
   }
 
-  #loginFailed(reply: string): Turn {
+  #loginFailed(reply: string): Answer {
     // RFC 5321 §3.8: after 421 the server closes.
     if (reply.startsWith('421')) return { reply, next: 'close' }
     this.#loginFailures += 1
@@ -202,7 +202,7 @@ export class SmtpConversation<Login, Recipient> {
     return { reply: `${reply}\r\n421 4.7.0 Too many failed logins`, next: 'close' }
   }
 
-  #mail(argument: string): Turn {
+  #mail(argument: string): Answer {
     if (this.#client.helo === '') return this.#bad('503 5.5.1 Say EHLO first')
     if (this.#door.authenticate && this.#login === null) return this.#bad('530 5.7.0 Log in first')
     if (this.#transaction) return this.#bad('503 5.5.1 A transaction is already open')
@@ -216,7 +216,7 @@ export class SmtpConversation<Login, Recipient> {
     return { reply: '250 2.1.0 Ok' }
   }
 
-  #rcpt(argument: string): Turn | Promise<Turn> {
+  #rcpt(argument: string): Answer | Promise<Answer> {
     const transaction = this.#transaction
     if (!transaction) return this.#bad('503 5.5.1 Say MAIL first')
     const rcpt = parseRcpt(argument, transaction)
@@ -224,7 +224,7 @@ export class SmtpConversation<Login, Recipient> {
     if (transaction.recipients.length >= this.#door.recipientsMax) {
       return { reply: '452 4.5.3 Too many recipients; send the rest in another transaction' }
     }
-    const take = (admission: Admission<Recipient>): Turn => {
+    const take = (admission: Admission<Recipient>): Answer => {
       if (admission.kind === 'refused') return this.#refusedRecipient(admission.reply)
       transaction.recipients.push(admission.recipient)
       return { reply: '250 2.1.5 Ok' }
@@ -235,13 +235,13 @@ export class SmtpConversation<Login, Recipient> {
   }
 
   /** Each costs a look-up. Who names so many that are not here guesses, and finds out no more over this connection. */
-  #refusedRecipient(reply: string): Turn {
+  #refusedRecipient(reply: string): Answer {
     this.#refusedRecipients += 1
     if (this.#refusedRecipients < REFUSED_RECIPIENTS_MAX) return { reply }
     return { reply: `${reply}\r\n421 4.7.0 Too many refused recipients`, next: 'close' }
   }
 
-  #data(argument: string): Turn {
+  #data(argument: string): Answer {
     if (argument !== '') return this.#bad('501 5.5.4 DATA takes no argument')
     if (!this.#transaction) return this.#bad('503 5.5.1 Say MAIL first')
     // Not a bad command: with PIPELINING it is on its way before the client knows that all recipients were refused.
@@ -249,7 +249,7 @@ export class SmtpConversation<Login, Recipient> {
     return { reply: '354 End with a dot on a line of its own', next: 'data' }
   }
 
-  #fault(error: unknown): Turn {
+  #fault(error: unknown): Answer {
     this.#door.onFault(error, this.#client)
     return { reply: '451 4.3.0 Something went wrong here; try again later' }
   }

@@ -1,4 +1,4 @@
-// How fast a message comes in: a client that sends a byte now and then would hold a session and its memory for ever.
+// How fast a message comes in: a client that sends a byte now and then would keep a session and its memory for ever.
 
 export class DataRate {
   readonly #limits: { bytesPerSecondMin: number; slowWindowMs: number }

@@ -79,10 +79,10 @@ test('a bare CR, a bare LF or a NUL anywhere is refused', () => {
 test('what an honest client sends comes out as it went in, however it is cut', () => {
   const line = fc.stringMatching(/^[.a\xe9 ]{0,6}$/)
   fc.assert(
-    fc.property(fc.array(line, { maxLength: 8 }), fc.array(fc.nat(60), { maxLength: 6 }), (lines, places) => {
+    fc.property(fc.array(line, { maxLength: 8 }), fc.array(fc.nat(60), { maxLength: 6 }), (lines, cuts) => {
       const source = bytes(lines.map(each => `${each}\r\n`).join(''))
       const wire = Buffer.concat([dotStuff(source), endOfData(source), bytes('NOOP\r\n')])
-      const at = [...new Set(places.filter(place => place < wire.length))].toSorted((a, b) => a - b)
+      const at = [...new Set(cuts.filter(cut => cut < wire.length))].toSorted((a, b) => a - b)
       const pieces = [0, ...at].map((from, index) => wire.subarray(from, at[index] ?? wire.length))
       const { outcome, rest } = read(pieces)
       assert.deepEqual(outcome, { kind: 'source', source })

@@ -5,7 +5,7 @@
 
 import { findBareLineBreak } from '../../mail/mime/headers.ts'
 
-/** The source is handed over once: the one that takes it decides how long its bytes stay in memory. */
+/** The source is taken once: the one that takes it decides how long its bytes stay in memory. */
 export type DataOutcome = { kind: 'source'; takeSource: () => Buffer } | { kind: 'malformed' } | { kind: 'too_large' }
 
 const CR = 13
@@ -18,14 +18,14 @@ const CAPACITY_MIN = 4_096
 const SHORT_BYTES = 32
 
 /** What the last byte was: inside a line, a CR, the end of a line, the dot that opens a line, and a CR behind that. */
-type Place = 'text' | 'cr' | 'lineStart' | 'dot' | 'dotCr'
+type ParserState = 'text' | 'cr' | 'lineStart' | 'dot' | 'dotCr'
 
 export class DataReader {
   readonly #bytesMax: number
   /** One buffer that grows: a piece per line would cost thirty times the bytes where lines are short. */
   #source: Buffer = NOTHING
   // The line break that ended the DATA command stands before the first line.
-  #place: Place = 'lineStart'
+  #state: ParserState = 'lineStart'
   #endedWithCr = false
   #isMalformed = false
   /** Of the source so far, also of what was dropped because it is refused anyway. */
@@ -79,51 +79,51 @@ export class DataReader {
     let at = 0
     let kept = 0
     while (at < bytes.length) {
-      switch (this.#place) {
+      switch (this.#state) {
         case 'text':
           at = this.#passText(bytes, at)
           break
         case 'cr':
-          this.#place = bytes[at] === LF ? 'lineStart' : 'text'
+          this.#state = bytes[at] === LF ? 'lineStart' : 'text'
           if (bytes[at] === LF) at++
           break
         case 'lineStart':
-          this.#place = bytes[at] === DOT ? 'dot' : 'text'
+          this.#state = bytes[at] === DOT ? 'dot' : 'text'
           if (bytes[at] !== DOT) break
           // Either the first of two dots or the end: in both cases it is no part of the message.
           this.#keep(bytes, kept, at)
           kept = ++at
           break
         case 'dot':
-          this.#place = bytes[at] === CR ? 'dotCr' : 'text'
+          this.#state = bytes[at] === CR ? 'dotCr' : 'text'
           if (bytes[at] === CR) at++
           break
         case 'dotCr':
           if (bytes[at] === LF) return at + 1
-          this.#place = 'text'
+          this.#state = 'text'
       }
     }
     // A CR after the dot belongs to the end, or it is a bare one, and then the message is refused without it.
-    if (this.#place !== 'dotCr') this.#keep(bytes, kept, bytes.length)
+    if (this.#state !== 'dotCr') this.#keep(bytes, kept, bytes.length)
     return -1
   }
 
-  /** Where the next line begins, or the next one with a dot; at the end of the bytes `#place` says what they ended in. */
+  /** Where the next line begins, or the next one with a dot; at the end of the bytes `#state` says what they ended in. */
   #passText(bytes: Buffer, from: number): number {
     const near = Math.min(from + SHORT_BYTES, bytes.length - 1)
     for (let at = from; at < near; at++) {
       if (bytes[at] !== CR || bytes[at + 1] !== LF) continue
-      this.#place = 'lineStart'
+      this.#state = 'lineStart'
       return at + 2
     }
     const next = bytes.indexOf(LINE_DOT, from)
     if (next !== -1) {
-      this.#place = 'lineStart'
+      this.#state = 'lineStart'
       return next + 2
     }
     const last = bytes.length - 1
     const endsLine = bytes[last] === LF && last > from && bytes[last - 1] === CR
-    this.#place = bytes[last] === CR ? 'cr' : endsLine ? 'lineStart' : 'text'
+    this.#state = bytes[last] === CR ? 'cr' : endsLine ? 'lineStart' : 'text'
     return bytes.length
   }
 

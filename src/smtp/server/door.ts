@@ -1,4 +1,4 @@
-// What an SMTP server of this house must say about itself: who may come in, for whom it takes mail, and what it does
+// What an SMTP server here must say about itself: who may come in, for whom it takes mail, and what it does
 // with a message. The conversation, the sessions and the listener know nothing else of it.
 
 import type { LoginAttempt } from './login.ts'

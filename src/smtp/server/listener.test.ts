@@ -43,7 +43,7 @@ test('pipelined commands are answered in order, whatever the pieces they come in
   assert.deepEqual(received[1]?.source, received[0]?.source)
 })
 
-test('a recipient too many is put off, and the others are served', async t => {
+test('a recipient too many is deferred, and the others are served', async t => {
   const { port, received } = await openPort(t)
   const client = await TestClient.open(t, port)
   await client.hello()
@@ -133,7 +133,7 @@ test('three failed logins end the session', async t => {
   await client.closed()
 })
 
-test('memory is shared: a large message waits for another to end, and its wait is not held against it', async t => {
+test('memory is shared: a large message waits for another to end, and its wait does not count', async t => {
   const answer = Promise.withResolvers<string>()
   let taken = 0
   const receive = (mail: { takeSource: () => Buffer }) => {
@@ -225,7 +225,7 @@ const forAccounts = {
   ownerOf: (login: string) => login.split('/')[0]!,
 }
 
-test('connections that never log in make room for those who do', async t => {
+test('connections that never log in yield to clients that do', async t => {
   const { port, listener } = await openPort(t, forAccounts, { connectionsMax: 6, connectionsReserved: 3 })
   const customers = await Promise.all(['a/1', 'b/1'].map(username => aLogin(t, port, username)))
   const idle: TestClient[] = []

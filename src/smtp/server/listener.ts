@@ -83,7 +83,7 @@ export class SmtpListener<Login, Recipient> {
     const ip = plainAddress(socket.remoteAddress ?? '')
     const network = networkOf(ip)
     const connections = this.#perAddress.of(network) + (this.#door.elsewhere?.(network) ?? 0)
-    if (connections >= this.#limits.connectionsPerAddressMax || this.#whenEmpty || !this.#makeRoom()) {
+    if (connections >= this.#limits.connectionsPerAddressMax || this.#whenEmpty || !this.#admits()) {
       socket.end(`${TOO_MANY}\r\n`, () => socket.destroy())
       return
     }
@@ -106,17 +106,17 @@ export class SmtpListener<Login, Recipient> {
   }
 
   /**
-   * When all places are taken, the session that has gone longest without a message makes room: somebody who only holds
-   * connections open, from however many addresses, keeps nobody out. Where clients log in, those who have stay; connections
-   * without a login may take what is not reserved, and the oldest of them goes.
+   * When all connections are taken, the session that has gone longest without a message is closed: a client that only
+   * keeps connections open, from however many addresses, keeps nobody out. Where clients log in, sessions that have stay;
+   * connections without a login may take what is not reserved, and the oldest of them goes.
    */
-  #makeRoom(): boolean {
+  #admits(): boolean {
     const { connectionsMax, connectionsReserved } = this.#limits
     const strangersMax = this.#door.authenticate ? connectionsMax - connectionsReserved : Infinity
     if (this.#strangers.size < strangersMax && this.#sessions.size < connectionsMax) return true
     const [oldest] = this.#door.authenticate ? this.#strangers : [longestWithoutMessage(this.#sessions)]
     if (!oldest) return false
-    // It counts no longer, or as many could be on their way out as there are places.
+    // It counts no longer, or as many could be on their way out as may be open.
     this.#strangers.delete(oldest)
     this.#sessions.delete(oldest)
     oldest.dismiss(TOO_MANY)

@@ -1,10 +1,10 @@
 // One connection of an SMTP client: bytes in, lines and messages out of them, replies back, TLS, and the time each may
-// take. Lines end with CRLF and nothing else; what a client says while we are busy waits its turn.
+// take. Lines end with CRLF and nothing else; what a client says while we are busy waits.
 
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { TLSSocket, type SecureContext } from 'node:tls'
-import { LONG_LINE_BYTES_MAX, SmtpConversation, type Turn } from './conversation.ts'
+import { LONG_LINE_BYTES_MAX, SmtpConversation, type Answer } from './conversation.ts'
 import { DataReader } from './data.ts'
 import { DataRate } from './data-rate.ts'
 import { readableLine } from './line.ts'
@@ -26,7 +26,7 @@ const LF = 10
 const NOTHING = Buffer.alloc(0)
 /** What may wait unread while we are busy, and unsent while the client does not listen. */
 const WAITING_BYTES_MAX = 65_536
-/** In one turn of the event loop a socket hands over two megabytes, if it is let. */
+/** In one turn of the event loop a socket reads two megabytes, if it is not stopped. */
 const READ_IN_ROW_MAX = 128 * 1024
 /** Most messages are smaller and need not ask whether there is memory for them. */
 const FREE_BYTES = 65_536
@@ -168,18 +168,18 @@ export class SmtpSession<Login, Recipient> {
     const line = readableLine(input, feed)
     if (line === 'smuggled') {
       // Commands behind it may be somebody else's words, put where only one command was to be.
-      this.#leave('550 5.6.0 Lines end with CRLF, and hold no bare CR, bare LF or NUL')
+      this.#leave('550 5.6.0 Lines end with CRLF, and contain no bare CR, bare LF or NUL')
       return false
     }
     this.#input = input.length === feed + 1 ? NOTHING : input.subarray(feed + 1)
     this.#since = performance.now()
-    const turn = this.#conversation.hear(line?.text ?? null, feed + 1)
-    if (turn instanceof Promise) void this.#await(turn)
-    else this.#take(turn)
+    const answer = this.#conversation.hear(line?.text ?? null, feed + 1)
+    if (answer instanceof Promise) void this.#await(answer)
+    else this.#take(answer)
     return true
   }
 
-  #take({ reply, next }: Turn): void {
+  #take({ reply, next }: Answer): void {
     if (next === 'close') return this.#leave(reply)
     this.#say(reply)
     if (next === 'data') {
@@ -190,11 +190,11 @@ export class SmtpSession<Login, Recipient> {
     else this.#leaveWhenIdle()
   }
 
-  /** A turn never fails: the conversation turns errors into replies. */
-  async #await(turn: Promise<Turn>): Promise<void> {
+  /** It never fails: the conversation makes replies of errors. */
+  async #await(answer: Promise<Answer>): Promise<void> {
     this.#phase = 'busy'
     this.#flush()
-    const done = await turn
+    const done = await answer
     this.#freeMemory()
     // Dismissed meanwhile, or the client is gone.
     if (!this.#socket.writable) return

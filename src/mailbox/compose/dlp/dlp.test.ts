@@ -77,56 +77,98 @@ test('the number of findings is bounded', () => {
   assert.equal(inText(many).length, 50)
 })
 
+test('a card within letters is found; an id of letters and digits is none', () => {
+  assert.equal(inText('x4111111111111111y')[0]?.detector, 'payment_card')
+  assert.equal(inText('order4111 1111 1111 1111thanks')[0]?.detector, 'payment_card')
+  for (const id of ['a4111111111111112b', 'c3f4111111111111111d', 'msg_4111111111111111x', 'u4111111111111111110s'])
+    assert.deepEqual(inText(`Reference ${id}.`), [], id)
+})
+
+test('a key is found whose characters are written apart', () => {
+  const key = ['svc', 'live', 'a9Kd83jZpQ7mVx2LrT5wYb1N'].join('_')
+  for (const between of [' ', '   ', '\n', '-', '.', '|']) {
+    const text = `Here you are: ${key.split('').join(between)} (keep it)`
+    const [finding, ...others] = inText(text)
+    assert.equal(others.length, 0)
+    assert.equal(finding?.label, 'API key of this service', JSON.stringify(between))
+    assert.equal(text.slice(finding.start!, finding.end!), key.split('').join(between))
+  }
+  assert.deepEqual(inText('there is nothing in this sentence but its letters, wide apart'.split('').join(' ')), [])
+})
+
+test('base64 is found behind an equals sign, and before a line that does not belong to it', () => {
+  const encoded = Buffer.from('the card 4111111111111111').toString('base64').replaceAll('=', '')
+  for (const text of [`https://example.com/?data=${encoded}`, `${encoded}\nRegards`, `${encoded}\n${encoded}\n`])
+    assert.equal(inText(text)[0]?.detector, 'payment_card', text)
+})
+
 const PROSE =
   'Thank you for the meeting on Tuesday. We will send the revised offer by 24 November, with the changes to section 3.2 and ' +
   'the new dates. Please tell me whether the team can join at 10:30, and whether 14,500 EUR still holds. Kind regards\n'
 
-test('a body of a megabyte takes a thread some tens of milliseconds', t => {
-  const text = PROSE.repeat(Math.ceil(1_000_000 / PROSE.length))
-  const milliseconds = fastestMs(() => inText(text))
-  t.diagnostic(`1 MB of text: ${milliseconds.toFixed(1)} ms of CPU`)
-  assert.ok(milliseconds <= 90, `${milliseconds} ms`)
+const NEWSLETTER =
+  '<tr><td style="padding:10px 20px;font-family:Arial,Helvetica,sans-serif;font-size:14px;color:#333" class="cell wide">' +
+  '<p style="margin:0 0 12px 0">Thank you for the <b>meeting</b>.&nbsp;We send the <a href="https://news.example.com/c?' +
+  'u=3f2a9c1d&amp;e=a1b2c3d4e5" target="_blank">offer</a> by 24&nbsp;November, see section 3.2.</p></td></tr>\n'
+const GERMAN =
+  '<p>Grüße aus München – das Angebot für 14.500 € gilt bis „Freitag“, siehe § 3.2&nbsp;und Abschnitt&nbsp;4.</p>\n'
+const MEGABYTE = 1_000_000
+const megabyteOf = (piece: string): string => piece.repeat(Math.ceil(MEGABYTE / piece.length))
+/** Rows of figures that are all different. */
+const figures = (row: (n: number) => string): string =>
+  Array.from({ length: Math.ceil(MEGABYTE / row(1_000).length) }, (_, n) => row(n)).join('')
+
+test('a body of a megabyte takes a thread some tens of milliseconds, whatever it is about', t => {
+  const bodies: Record<string, Partial<Scanned>> = {
+    text: { text: megabyteOf(PROSE) },
+    HTML: { html: megabyteOf(`<p>${PROSE}</p>`) },
+    newsletter: { html: megabyteOf(NEWSLETTER) },
+    German: { html: megabyteOf(GERMAN) },
+    figures: {
+      text: figures(n => `${n % 97},${(n * 7919) % 99_991}.${n % 89},${(n * 104_729) % 999_983},${n % 13}\n`),
+    },
+    table: { html: figures(n => `<tr><td>${(n * 7919) % 99_991}</td><td align="right">${n % 977}.50</td></tr>\n`) },
+  }
+  for (const [name, body] of Object.entries(bodies)) {
+    const milliseconds = fastestMs(() => scanned(body))
+    t.diagnostic(`1 MB, ${name}: ${milliseconds.toFixed(1)} ms of CPU`)
+    // Three times what it takes on a core of a server: tests run beside others, on anything.
+    assert.ok(milliseconds <= 90, `${name}: ${milliseconds} ms`)
+  }
 })
 
-test('HTML of a megabyte takes no more, whether it is prose, a newsletter or in another language', t => {
-  const row =
-    '<tr><td style="padding:10px 20px;font-family:Arial,Helvetica,sans-serif;font-size:14px;color:#333" class="cell wide">' +
-    '<p style="margin:0 0 12px 0">Thank you for the <b>meeting</b>.&nbsp;We send the <a href="https://news.example.com/c?' +
-    'u=3f2a9c1d&amp;e=a1b2c3d4e5" target="_blank">offer</a> by 24&nbsp;November, see section 3.2.</p></td></tr>\n'
-  const pieces = {
-    prose: `<p>${PROSE}</p>`,
-    newsletter: row,
-    German:
-      '<p>Grüße aus München – das Angebot für 14.500 € gilt bis „Freitag“, siehe § 3.2&nbsp;und Abschnitt&nbsp;4.</p>\n',
+test('a hostile body of a megabyte takes no more than a multiple of prose', t => {
+  const bodies: Record<string, string> = {
+    'one run of digits': '4',
+    digits: '4111 1111 1111 1112 ',
+    'digits with blanks': '4 ',
+    'digits with dashes': '4-',
+    cards: '4111 1111 1111 1111, ',
+    'social security numbers': '123-45-6789 ',
+    'beginnings of accounts': 'DE12 ',
+    'at signs': '@',
+    brackets: '<',
+    'open tags': '<style>',
+    'open comments': '<!--',
+    ampersands: '&#',
+    entities: '&#49;',
+    'zero width': '\u200b',
+    'prefixes of tokens': 'sk-AKIA',
+    'a prefix in itself': 'sk-',
+    'tokens with hyphens': 'xoxb-a-',
+    'beginnings of JSON web tokens': 'eyJhbGciOiJIUzI1NiJ9-',
+    'characters apart': 's v c _ ',
+    'beginnings of keys': 'BEGIN PRIVATE KEY ',
+    'words that say secret': 'secret token: ',
+    base64: Buffer.from('A card of nobody').toString('base64').replaceAll('=', ''),
+    'base64 in words': `${Buffer.from('see 1234567 abcd').toString('base64')} `,
   }
-  for (const [name, piece] of Object.entries(pieces)) {
-    const html = piece.repeat(Math.ceil(1_000_000 / piece.length))
-    const milliseconds = fastestMs(() => scanned({ html }))
-    t.diagnostic(`1 MB of HTML, ${name}: ${milliseconds.toFixed(1)} ms of CPU`)
-    assert.ok(milliseconds <= 110, `${name}: ${milliseconds} ms`)
-  }
-})
-
-test('hostile bodies take no more than a multiple of that', t => {
-  const hostile = {
-    digits: '4111 1111 1111 1112 '.repeat(10_000),
-    'one run of digits': '4'.repeat(200_000),
-    'digits apart': '4 '.repeat(100_000),
-    'open tags': '<style>'.repeat(28_000),
-    'open comments': '<!--'.repeat(210_000),
-    brackets: '<'.repeat(200_000),
-    ampersands: '&#'.repeat(100_000),
-    'prefixes of tokens': 'sk-AKIA'.repeat(28_000),
-    'beginnings of accounts': 'DE12 '.repeat(200_000),
-    'beginnings of keys': 'BEGIN PRIVATE KEY '.repeat(11_000),
-    'words that say secret': 'secret token: '.repeat(14_000),
-    base64: Buffer.from('A'.repeat(710_000)).toString('base64'),
-    'zero width': '\u200b'.repeat(200_000),
-  }
-  for (const [name, body] of Object.entries(hostile)) {
-    const milliseconds = fastestMs(() => scanned({ text: body, html: body }), 1)
-    t.diagnostic(`${name}: ${milliseconds.toFixed(0)} ms`)
-    assert.ok(milliseconds < 1_500, `${name}: ${milliseconds} ms`)
+  const prose = fastestMs(() => scanned({ html: megabyteOf(PROSE) }), 6)
+  for (const [name, piece] of Object.entries(bodies)) {
+    const body = megabyteOf(piece)
+    const milliseconds = fastestMs(() => scanned({ html: body }), 1)
+    t.diagnostic(`${name}: ${(milliseconds / prose).toFixed(1)} times prose`)
+    assert.ok(milliseconds < 25 * prose, `${name}: ${milliseconds} ms, prose ${prose} ms`)
   }
 })
 

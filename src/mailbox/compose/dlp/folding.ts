@@ -9,26 +9,36 @@ const FOLDED = new RegExp(
 )
 
 /**
- * Which UTF-16 units are known to be read as they stand: all of ASCII but what begins a tag or an entity, and others once they
- * were asked for. A pattern for every letter of a Russian mail would cost more than all detectors.
+ * How each UTF-16 unit is read, once it was asked for: as it stands, as another, as nothing. A pattern for every letter of a
+ * Russian mail would cost more than all detectors. Of ASCII, all but what begins a tag or an entity is read as it stands.
  */
-const isPlain = new Uint8Array(0x10000).fill(1, 0, 128)
-for (const mark of '<&') isPlain[mark.charCodeAt(0)] = 0
+const [UNKNOWN, PLAIN, OTHER, NOTHING] = [0, 1, 2, 3]
+const readings = new Uint8Array(0x10000).fill(PLAIN, 0, 128)
+for (const mark of '<&') readings[mark.charCodeAt(0)] = UNKNOWN
+const others = new Uint16Array(0x10000)
 
 /** Where the characters end that are known to be read as they stand. */
 export function endOfPlain(codes: Uint16Array, from: number, to: number): number {
   let at = from
-  while (at < to && isPlain[codes[at]!] === 1) at++
+  while (at < to && readings[codes[at]!] === PLAIN) at++
   return at
 }
 
-/** Whether a character is read as something else, or as nothing. */
-export function isFolded(codePoint: number): boolean {
-  const folds = FOLDED.test(String.fromCodePoint(codePoint))
-  // Half of a pair that stands alone is no character, and the same unit begins others.
-  if (!folds && codePoint <= 0xffff && !(codePoint >= 0xd800 && codePoint <= 0xdbff)) isPlain[codePoint] = 1
-  return folds
+/** What a unit is read as that is a character by itself: a unit, -1 for nothing; null where it is half of a character. */
+export function readingOf(unit: number): number | null {
+  const reading = readings[unit]!
+  if (reading === OTHER) return others[unit]!
+  if (reading === NOTHING) return -1
+  if (reading === PLAIN) return unit
+  if (unit >= 0xd800 && unit <= 0xdfff) return null
+  const folded = isFolded(unit) ? folding(unit) : String.fromCharCode(unit)
+  others[unit] = folded === '' ? 0 : folded.charCodeAt(0)
+  if (unit > 127) readings[unit] = folded === '' ? NOTHING : others[unit] === unit ? PLAIN : OTHER
+  return folded === '' ? -1 : others[unit]!
 }
+
+/** Whether a character is read as something else, or as nothing. */
+export const isFolded = (codePoint: number): boolean => FOLDED.test(String.fromCodePoint(codePoint))
 
 const folds = new Map<number, string>()
 /** Characters that fold are some thousands; entities can name any. */

@@ -20,42 +20,44 @@ const STRUCTURES = `
   AX 14n BL 10n11c2n GF 10n11c2n GG 4a14n GP 10n11c2n IM 4a14n JE 4a14n MF 10n11c2n MQ 10n11c2n NC 10n11c2n PF 10n11c2n
   PM 10n11c2n RE 10n11c2n TF 10n11c2n WF 10n11c2n YT 10n11c2n`
 
-interface Structure {
-  /** For each place: n a digit, a a letter, c either. */
-  kinds: string
+const [ZERO, A] = [48, 65]
+/** Takes the bit away that makes a letter of ASCII small. */
+const UPPER = 0xdf
+
+/** For each place of a number: a digit, a letter, or either. */
+type Structure = Uint8Array
+const [DIGIT, LETTER] = [1, 2]
+const KINDS: Readonly<Record<string, number>> = { n: DIGIT, a: LETTER, c: DIGIT | LETTER }
+
+/** By the two letters of a country, as one number. Most words of two letters before a number are none. */
+const structures: (Structure[] | undefined)[] = Array.from({ length: 26 * 26 })
+for (const [, country, form] of STRUCTURES.matchAll(/([A-Z]{2}) (\S+)/g)) {
+  const key = countryKey(country!.charCodeAt(0), country!.charCodeAt(1))
+  structures[key] = [...(structures[key] ?? []), structureOf(form!)]
 }
 
-const structures = new Map<string, Structure[]>()
-for (const [, country, form] of STRUCTURES.matchAll(/([A-Z]{2}) (\S+)/g)) {
-  structures.set(country!, [...(structures.get(country!) ?? []), structureOf(form!)])
+/** Of letters of either case. */
+function countryKey(first: number, second: number): number {
+  return ((first & UPPER) - A) * 26 + (second & UPPER) - A
 }
 
 function structureOf(text: string): Structure {
-  let kinds = 'aann'
-  for (const [, count, kind] of text.matchAll(/(\d+)([nac])/g)) kinds += kind!.repeat(Number(count))
-  return { kinds }
+  const kinds = [LETTER, LETTER, DIGIT, DIGIT]
+  for (const [, count, kind] of text.matchAll(/(\d+)([nac])/g)) {
+    for (let n = 0; n < Number(count); n++) kinds.push(KINDS[kind!]!)
+  }
+  return Uint8Array.from(kinds)
 }
 
 const GAP_MAX = 3
 
-/** From each first digit the two letters before it are looked for: digits are much rarer than letters. */
-export function ibansIn(given: Codes, digitRuns: readonly number[]): Match[] {
-  const matches: Match[] = []
-  let end = 0
-  for (const start of digitRuns) {
-    const match = start < end ? null : ibanAround(given, start)
-    if (!match) continue
-    matches.push(match)
-    end = match.end
-  }
-  return matches
-}
-
-function ibanAround(given: Codes, digit: number): Match | null {
+/** The number whose first digit stands here, at the beginning of a row of digits: digits are much rarer than letters. */
+export function ibanAround(given: Codes, digit: number): Match | null {
   const second = letterBefore(given, digit, GAP_MAX)
   const first = second === -1 ? -1 : letterBefore(given, second, GAP_MAX - 1)
-  if (first === -1 || !mayBeginAt(given, first)) return null
-  return ibanAt(given, first, (given.text[first]! + given.text[second]!).toUpperCase())
+  if (first === -1) return null
+  const known = structures[countryKey(given.codes[first]!, given.codes[second]!)]
+  return known && mayBeginAt(given, first) ? ibanAt(given, first, known) : null
 }
 
 function letterBefore(given: Codes, from: number, gapMax: number): number {
@@ -66,11 +68,12 @@ function letterBefore(given: Codes, from: number, gapMax: number): number {
   return -1
 }
 
-function ibanAt(given: Codes, start: number, country: string): Match | null {
-  for (const structure of structures.get(country) ?? []) {
-    const gathered = gather(given, start, structure)
-    if (!gathered || isWordAt(given, gathered.end) || remainderOf(gathered.value) !== 1) continue
-    return { detector: 'iban', label: `IBAN (${country})`, value: gathered.value, start, end: gathered.end }
+function ibanAt(given: Codes, start: number, known: readonly Structure[]): Match | null {
+  for (const structure of known) {
+    const end = gather(given, start, structure)
+    if (end === -1 || isWordAt(given, end) || remainderOf(structure.length) !== 1) continue
+    const value = Buffer.from(gathered.subarray(0, structure.length)).toString('latin1')
+    return { detector: 'iban', label: `IBAN (${value.slice(0, 2)})`, value, start, end }
   }
   return null
 }
@@ -82,31 +85,33 @@ const mayBeginAt = (given: Codes, start: number): boolean =>
   !isWordAt(given, start - 1) ||
   ((given.codes[start - 1]! | 32) === N && given.text.slice(start - 4, start).toLowerCase() === 'iban')
 
-/** As many letters and digits as the structure has, in upper case; null where one is of the wrong kind or too much between. */
-function gather(given: Codes, start: number, { kinds }: Structure): { value: string; end: number } | null {
-  const codes: number[] = []
-  let gap = 0
+/** No structure is longer. */
+const gathered = new Uint8Array(34)
+
+/**
+ * Gathers as many letters and digits as the structure has, in upper case, and answers where they end; -1 where one is of the
+ * wrong kind or too much stands between.
+ */
+function gather(given: Codes, start: number, structure: Structure): number {
+  let [count, gap] = [0, 0]
   for (let at = start; at < given.codes.length; at++) {
     if (isWordAt(given, at)) {
       const isDigit = isDigitAt(given, at)
-      const kind = kinds[codes.length]
-      if (kind !== 'c' && isDigit !== (kind === 'n')) return null
-      codes.push(isDigit ? given.codes[at]! : given.codes[at]! & UPPER)
+      if ((structure[count]! & (isDigit ? DIGIT : LETTER)) === 0) return -1
+      gathered[count++] = isDigit ? given.codes[at]! : given.codes[at]! & UPPER
       gap = 0
-      if (codes.length === kinds.length) return { value: String.fromCharCode.apply(null, codes), end: at + 1 }
-    } else if (++gap > GAP_MAX || !isGapAt(given, at)) return null
+      if (count === structure.length) return at + 1
+    } else if (++gap > GAP_MAX || !isGapAt(given, at)) return -1
   }
-  return null
+  return -1
 }
 
-/** Takes the bit away that makes a letter of ASCII small. */
-const UPPER = 0xdf
-
-function remainderOf(iban: string): number {
+/** Of the number that the characters are with country and check digits behind: a letter stands for 10 to 35. */
+function remainderOf(length: number): number {
   let remainder = 0
-  for (const character of iban.slice(4) + iban.slice(0, 4)) {
-    const value = Number.parseInt(character, 36)
-    remainder = (remainder * (value > 9 ? 100 : 10) + value) % 97
+  for (let n = 0; n < length; n++) {
+    const code = gathered[(n + 4) % length]!
+    remainder = code < A ? (remainder * 10 + code - ZERO) % 97 : (remainder * 100 + code - A + 10) % 97
   }
   return remainder
 }

@@ -1,5 +1,5 @@
 // Tags of HTML as far as detectors care: where one ends, whether a reader sees a break there, and what it hides.
-import { isLetterAt, isWordAt, type Codes } from './characters.ts'
+import { isLetterAt, type Codes } from './characters.ts'
 
 interface Tag {
   end: number
@@ -10,24 +10,29 @@ interface Tag {
 /** Names of up to ten letters and digits as one number each: as fast as comparing codes, and exact. */
 const NAME_CHARS_MAX = 10
 const BASE = 37
+/** Of digits and of letters of either case; 0 for what is part of no name. */
+const values = new Uint8Array(128)
+for (const [n, character] of '0123456789abcdefghijklmnopqrstuvwxyz'.split('').entries()) {
+  values[character.charCodeAt(0)] = n + 1
+  values[character.toUpperCase().charCodeAt(0)] = n + 1
+}
 
 const keyOf = (name: string): number => {
   let key = 0
-  for (const character of name) key = key * BASE + Number.parseInt(character, 36) + 1
+  for (const character of name) key = key * BASE + values[character.charCodeAt(0)]!
   return key
 }
 
-/** The others stand within a word. */
-const BREAKING = new Set(
-  (
-    'address article aside blockquote br caption dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr li ' +
-    'main nav ol p pre section table tbody td tfoot th thead tr ul'
-  )
-    .split(' ')
-    .map(keyOf),
-)
-/** Their content is not shown. */
-const HIDING = new Map(['script', 'style', 'title', 'template'].map(name => [keyOf(name), name]))
+/** What a reader sees of an element: a break, or nothing of its content. The others stand within a word. */
+const BREAKS = ''
+const effects = new Map<number, string>()
+for (const name of (
+  'address article aside blockquote br caption dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr li ' +
+  'main nav ol p pre section table tbody td tfoot th thead tr ul'
+).split(' ')) {
+  effects.set(keyOf(name), BREAKS)
+}
+for (const name of ['script', 'style', 'title', 'template']) effects.set(keyOf(name), name)
 
 const [SLASH, EXCLAMATION, QUESTION, GREATER] = [47, 33, 63, 62]
 
@@ -41,13 +46,11 @@ export function tagAt(given: Codes, opening: number, unclosed: Set<string>): Tag
   const isMarked = mark === SLASH || mark === EXCLAMATION || mark === QUESTION
   const start = opening + (isMarked ? 2 : 1)
   if (!isLetterAt(given, start)) return null
-  const name = nameAt(given, start)
-  const end = endOfTag(codes, start)
-  const hiding = isMarked ? undefined : HIDING.get(name)
-  return {
-    end: hiding === undefined ? end : endOfHidden(text, { name: hiding, end }, unclosed),
-    isBreaking: BREAKING.has(name),
-  }
+  const nameEnd = endOfName(codes, start)
+  const end = endOfTag(codes, nameEnd)
+  const effect = nameEnd - start > NAME_CHARS_MAX ? undefined : effects.get(keyAt(codes, start, nameEnd))
+  if (effect === undefined || effect === BREAKS || isMarked) return { end, isBreaking: effect === BREAKS }
+  return { end: endOfHidden(text, { name: effect, end }, unclosed), isBreaking: false }
 }
 
 function endOfTag(codes: Uint16Array, from: number): number {
@@ -57,20 +60,18 @@ function endOfTag(codes: Uint16Array, from: number): number {
   return Math.min(at + 1, length)
 }
 
-const UNKNOWN = -1
-
-function nameAt(given: Codes, start: number): number {
-  let key = 0
-  for (let at = start; isWordAt(given, at); at++) {
-    if (at - start === NAME_CHARS_MAX) return UNKNOWN
-    const code = given.codes[at]!
-    // Digits count from 1, letters of either case from 11.
-    key = key * BASE + (code <= NINE ? code - ZERO : (code | LOWER) - A + 10) + 1
-  }
-  return key
+function endOfName(codes: Uint16Array, from: number): number {
+  const { length } = codes
+  let at = from
+  while (at < length && codes[at]! < 128 && values[codes[at]!] !== 0) at++
+  return at
 }
 
-const [ZERO, NINE, A, LOWER] = [48, 57, 97, 32]
+function keyAt(codes: Uint16Array, start: number, end: number): number {
+  let key = 0
+  for (let at = start; at < end; at++) key = key * BASE + values[codes[at]!]!
+  return key
+}
 
 /** An element that is never closed hides nothing here: what follows is read as if the tag were not there. */
 function endOfHidden(text: string, { name, end }: { name: string; end: number }, unclosed: Set<string>): number {

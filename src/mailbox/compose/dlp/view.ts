@@ -3,7 +3,7 @@
 // findings can be shown in place.
 import { codesOf, textOf, type Codes } from './characters.ts'
 import { codePointOfEntity } from './entities.ts'
-import { endOfPlain, folding, isFolded } from './folding.ts'
+import { endOfPlain, folding, isFolded, readingOf } from './folding.ts'
 import { tagAt } from './tags.ts'
 
 export interface View extends Codes {
@@ -12,22 +12,35 @@ export interface View extends Codes {
 }
 
 /** Most of what is given has nothing in it that is read otherwise than it stands. */
-const OTHERWISE = /[^\0-\x7f]|&[#a-z]/
+const isPlain = (given: string): boolean =>
+  Buffer.byteLength(given) === given.length && (!given.includes('&') || !/&[#a-z]/.test(given))
 
 export function viewOf(given: string): View {
-  if (!OTHERWISE.test(given)) return { ...codesOf(given), placeOf: index => index }
+  if (isPlain(given)) return { ...codesOf(given), placeOf: index => index }
   const read = codesOf(given)
-  const writing = new Writing(read.codes.length)
-  fold(read, { from: 0, to: given.length, isHtml: false }, writing)
-  return writing.view()
+  const folded = (marks: Marks | null): Writing => {
+    const writing = new Writing(read.codes.length, marks)
+    fold(read, { from: 0, to: given.length, isHtml: false }, writing)
+    return writing
+  }
+  return folded(null).view(marks => void folded(marks))
 }
 
 /** What a reader is shown, and what leaves with the mail besides: attributes, comments, scripts and styles. */
 export function viewsOfHtml(given: string): { shown: View; unseen: View } {
   const read = codesOf(given)
+  const { shown, unseen } = writeHtml(read, { shown: null, unseen: null })
+  return {
+    shown: shown.view(marks => void writeHtml(read, { shown: marks, unseen: null })),
+    unseen: unseen.view(marks => void writeHtml(read, { shown: null, unseen: marks })),
+  }
+}
+
+function writeHtml(read: Codes, marks: { shown: Marks | null; unseen: Marks | null }) {
   const { length } = read.codes
+  const shown = new Writing(length, marks.shown)
   // A tag is written besides with a line of its own, and is longer than that.
-  const [shown, unseen] = [new Writing(length), new Writing(length + Math.ceil(length / BARE_TAG_CHARS_MAX))]
+  const unseen = new Writing(length + Math.ceil(length / BARE_TAG_CHARS_MAX), marks.unseen)
   const unclosed = new Set<string>()
   for (let at = 0; at < length;) {
     at = fold(read, { from: at, to: length, isHtml: true }, shown)
@@ -46,7 +59,7 @@ export function viewsOfHtml(given: string): { shown: View; unseen: View } {
     }
     at = tag.end
   }
-  return { shown: shown.view(), unseen: unseen.view() }
+  return { shown, unseen }
 }
 
 const BARE_TAG_CHARS_MAX = 14
@@ -55,57 +68,73 @@ const [NEW_LINE, AMPERSAND, LESS] = [10, 38, 60]
 /** Below, the call costs more than the loop. */
 const COPIED_ONE_BY_ONE_MAX = 48
 
-/** Characters that were written, and for each stretch of them that stood together where it stood. */
-class Writing {
-  readonly #codes: Uint16Array
-  #length = 0
+/** For each stretch of characters that stood together where it stood. */
+class Marks {
   /** Place of a character less its index: the same for all that stood together. */
   #shift = 0
   readonly #starts: number[] = [0]
   readonly #shifts: number[] = [0]
 
+  /** What is written from this index on stood here. */
+  add(index: number, place: number): void {
+    const shift = place - index
+    if (shift === this.#shift) return
+    this.#shift = shift
+    this.#starts.push(index)
+    this.#shifts.push(shift)
+  }
+
+  placeOf(index: number): number {
+    let [low, high] = [0, this.#starts.length - 1]
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if (this.#starts[middle]! <= index) low = middle
+      else high = middle - 1
+    }
+    return this.#shifts[low]! + index
+  }
+}
+
+/** Characters that were written. */
+class Writing {
+  readonly #codes: Uint16Array
+  readonly #marks: Marks | null
+  #length = 0
+
   /** Nothing that is folded is longer than before. */
-  constructor(lengthMax: number) {
+  constructor(lengthMax: number, marks: Marks | null) {
     this.#codes = new Uint16Array(lengthMax)
+    this.#marks = marks
   }
 
   /** As they stood, together. */
   copy(codes: Uint16Array, from: number, to: number): void {
     if (to === from) return
-    this.#mark(from)
-    if (to - from < COPIED_ONE_BY_ONE_MAX) for (let at = from; at < to; at++) this.#codes[this.#length++] = codes[at]!
-    else {
+    this.#marks?.add(this.#length, from)
+    if (to - from < COPIED_ONE_BY_ONE_MAX) {
+      const written = this.#codes
+      let length = this.#length
+      for (let at = from; at < to; at++) written[length++] = codes[at]!
+      this.#length = length
+    } else {
       this.#codes.set(codes.subarray(from, to), this.#length)
       this.#length += to - from
     }
   }
 
   put(code: number, place: number): void {
-    this.#mark(place)
+    this.#marks?.add(this.#length, place)
     this.#codes[this.#length++] = code
   }
 
-  /** What is written next stood here. */
-  #mark(place: number): void {
-    const shift = place - this.#length
-    if (shift === this.#shift) return
-    this.#shift = shift
-    this.#starts.push(this.#length)
-    this.#shifts.push(shift)
-  }
-
-  view(): View {
-    const [starts, shifts] = [this.#starts, this.#shifts]
-    const placeOf = (index: number): number => {
-      let [low, high] = [0, starts.length - 1]
-      while (low < high) {
-        const middle = (low + high + 1) >> 1
-        if (starts[middle]! <= index) low = middle
-        else high = middle - 1
-      }
-      return shifts[low]! + index
-    }
+  /** Places are asked for where something was found, and then only is everything written again to know them. */
+  view(writeAgain: (marks: Marks) => void): View {
+    let known: Marks | null = null
     const codes = this.#codes.subarray(0, this.#length)
+    const placeOf = (index: number): number => {
+      if (known === null) writeAgain((known = new Marks()))
+      return known.placeOf(index)
+    }
     return { text: textOf(codes), codes, placeOf }
   }
 }
@@ -130,6 +159,11 @@ function fold(read: Codes, { from, to, isHtml }: { from: number; to: number; isH
 }
 
 function foldCharacter(read: Codes, at: number, writing: Writing): number {
+  const reading = readingOf(read.codes[at]!)
+  if (reading !== null) {
+    if (reading !== -1) writing.put(reading, at)
+    return at + 1
+  }
   const codePoint = read.text.codePointAt(at)!
   const end = at + (codePoint > 0xffff ? 2 : 1)
   if (isFolded(codePoint)) write(folding(codePoint), at, writing)

@@ -1,5 +1,5 @@
-// HTML as a sequence of tags and text: always balanced, with bounds on depth and number. Everything that reads HTML here reads
-// this, so that a page of a hundred thousand open tags costs one pass and not one per tag.
+// HTML as a sequence of tags and text: always balanced, with bounds on depth and number. Everything that reads HTML here
+// reads this, so that a page of a hundred thousand open tags costs one pass and not one per tag.
 import { Tokenizer } from 'htmlparser2'
 
 export type Attributes = Map<string, string>
@@ -21,7 +21,7 @@ export const VOID_ELEMENTS: ReadonlySet<string> = new Set(
   'area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr'.split(' '),
 )
 
-/** What is in them is no text of the page, so they are told however many or deep they are. They hold no elements. */
+/** What is in them is no text of the page, so they are told however many or deep they are. They contain no elements. */
 const RAW: ReadonlySet<string> = new Set([
   'script',
   'style',
@@ -49,17 +49,17 @@ const ENDED_BY: Record<string, ReadonlySet<string>> = {
 }
 
 /** Calls the sink for all of the page. */
-export function walkHtml(html: string, sink: HtmlSink): void {
+export function scanHtml(html: string, sink: HtmlSink): void {
   // NUL ends a text for some readers and is nothing to others.
   const source = html.replaceAll('\0', '')
-  const walker = new Walker(source, sink)
-  const tokenizer = new Tokenizer({ decodeEntities: true }, walker)
+  const scanner = new HtmlScanner(source, sink)
+  const tokenizer = new Tokenizer({ decodeEntities: true }, scanner)
   tokenizer.write(source)
   tokenizer.end()
-  walker.closeAll()
+  scanner.closeAll()
 }
 
-class Walker {
+class HtmlScanner {
   readonly #source: string
   readonly #sink: HtmlSink
   readonly #stack: string[] = []

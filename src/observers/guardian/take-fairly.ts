@@ -7,7 +7,7 @@ interface Taken<Item> {
 }
 
 /** One of each owner, then another of each, until there are enough; each owner's own in their order. */
-export function takeInTurn<Item>(
+export function takeFairly<Item>(
   items: readonly Item[],
   ownerOf: (item: Item) => string,
   { max, perOwnerMax = Infinity }: { max: number; perOwnerMax?: number },
@@ -16,15 +16,15 @@ export function takeInTurn<Item>(
   const taken: Item[] = []
   const cut = new Set<string>()
   let open = queues
-  for (let turn = 0; open.length > 0; turn++) {
+  for (let round = 0; open.length > 0; round++) {
     const next: typeof open = []
     for (const [owner, own] of open) {
-      if (turn >= perOwnerMax || taken.length >= max) {
+      if (round >= perOwnerMax || taken.length >= max) {
         cut.add(owner)
         continue
       }
-      taken.push(own[turn]!)
-      if (turn + 1 < own.length) next.push([owner, own])
+      taken.push(own[round]!)
+      if (round + 1 < own.length) next.push([owner, own])
     }
     open = next
   }

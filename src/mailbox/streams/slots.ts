@@ -1,27 +1,27 @@
-// The places of a key: leased rows, so that five are five over all processes, and come back when a process dies. Streams
+// The slots of a key: leased rows, so that five are five over all processes, and come back when a process dies. Streams
 // that open, stay and end together share a statement.
 import { randomUUID } from 'node:crypto'
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import { claimPlaces, deletePlaces, updatePlacesLeased, type PlaceAsked } from './queries.ts'
+import { claimSlots, deleteSlots, updateSlotsLeased, type SlotAsked } from './queries.ts'
 
-const PLACES_MAX = 5
-/** A process that dies keeps its places from others for so long. */
+const SLOTS_MAX = 5
+/** A process that dies keeps its slots from others for so long. */
 const LEASE_MS = 30_000
-/** A client whose stream has just ended finds its place free by then. */
+/** A client whose stream has just ended finds its slot free by then. */
 const RETRY_AFTER_SECONDS = 5
 const BATCH_MAX = 500
 /** Each try that fails means that another process has opened a stream of the key. */
-const TRIES_MAX = PLACES_MAX + 1
+const TRIES_MAX = SLOTS_MAX + 1
 
-export type Place = PlaceAsked
+export type Slot = SlotAsked
 
-export class StreamPlaces {
+export class StreamSlots {
   readonly #world: World
-  readonly #claims: Batcher<PlaceAsked, boolean>
-  readonly #releases: Batcher<PlaceAsked, void>
+  readonly #claims: Batcher<SlotAsked, boolean>
+  readonly #releases: Batcher<SlotAsked, void>
   readonly #releasing = new Set<Promise<void>>()
 
   constructor(world: World) {
@@ -30,44 +30,44 @@ export class StreamPlaces {
     this.#releases = new Batcher({ run: ended => this.#delete(ended), itemsMax: BATCH_MAX, slots: 1 })
   }
 
-  async take(keyId: string): Promise<Place> {
-    const place = { token: randomUUID(), keyId }
-    if (await this.#claims.submit(place)) return place
-    throw refuse('too_many_streams', `This key has ${PLACES_MAX} open streams. Close one first.`, {
+  async take(keyId: string): Promise<Slot> {
+    const slot = { token: randomUUID(), keyId }
+    if (await this.#claims.submit(slot)) return slot
+    throw refuse('too_many_streams', `This key has ${SLOTS_MAX} open streams. Close one first.`, {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     })
   }
 
-  /** When the database is away the lease gives the place back. */
-  release(place: Place): void {
+  /** When the database is away the lease gives the slot back. */
+  release(slot: Slot): void {
     const releasing = this.#releases
-      .submit(place)
-      .catch(err => this.#world.log.debug({ err }, 'the place of a stream is left to its lease'))
+      .submit(slot)
+      .catch(err => this.#world.log.debug({ err }, 'the slot of a stream is left to its lease'))
       .finally(() => this.#releasing.delete(releasing))
     this.#releasing.add(releasing)
   }
 
-  /** Answers the places that are no longer ours. */
-  async renew(places: readonly Place[]): Promise<Place[]> {
-    if (places.length === 0) return []
+  /** Answers the slots that are no longer ours. */
+  async renew(slots: readonly Slot[]): Promise<Slot[]> {
+    if (slots.length === 0) return []
     const kept = await this.#world.db.transactLightly(system('streams'), tx =>
-      updatePlacesLeased(tx, places, new Date(tx.now.getTime() + LEASE_MS)),
+      updateSlotsLeased(tx, slots, new Date(tx.now.getTime() + LEASE_MS)),
     )
     const tokens = new Set(kept.map(({ lease_token }) => lease_token))
-    return places.filter(({ token }) => !tokens.has(token))
+    return slots.filter(({ token }) => !tokens.has(token))
   }
 
-  /** When the places of all that have ended are given back. */
+  /** When the slots of all that have ended are given back. */
   async settle(): Promise<void> {
     await Promise.all(this.#releasing)
   }
 
-  async #claim(asked: PlaceAsked[]): Promise<boolean[]> {
+  async #claim(asked: SlotAsked[]): Promise<boolean[]> {
     const taken = new Set<string>()
-    let open: PlaceAsked[] = asked
+    let open: SlotAsked[] = asked
     for (let attempt = 0; attempt < TRIES_MAX && open.length > 0; attempt++) {
       const answers = await this.#world.db.transactLightly(system('streams'), tx =>
-        claimPlaces(tx, open, { leaseUntil: new Date(tx.now.getTime() + LEASE_MS), placesMax: PLACES_MAX }),
+        claimSlots(tx, open, { leaseUntil: new Date(tx.now.getTime() + LEASE_MS), slotsMax: SLOTS_MAX }),
       )
       for (const { token, is_taken } of answers) if (is_taken) taken.add(token)
       const lost = new Set(answers.filter(({ is_taken }) => !is_taken).map(({ token }) => token))
@@ -76,8 +76,8 @@ export class StreamPlaces {
     return asked.map(({ token }) => taken.has(token))
   }
 
-  async #delete(ended: PlaceAsked[]): Promise<void[]> {
-    await this.#world.db.transactLightly(system('streams'), tx => deletePlaces(tx, ended))
+  async #delete(ended: SlotAsked[]): Promise<void[]> {
+    await this.#world.db.transactLightly(system('streams'), tx => deleteSlots(tx, ended))
     return ended.map(() => undefined)
   }
 }

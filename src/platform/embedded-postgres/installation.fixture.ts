@@ -1,6 +1,6 @@
 /**
- * A place for one test of the embedded PostgreSQL: folders of its own for data and sockets, and holders that are
- * processes of their own, so that they can be killed. Afterwards every process that mentions the place is ended.
+ * An installation for one test of the embedded PostgreSQL: folders of its own for data and sockets, and holders that are
+ * processes of their own, so that they can be killed. Afterwards every process that mentions its folder is ended.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
@@ -47,7 +47,10 @@ interface HoldOptions {
  * `prepared`: there is a stopped database already, with a table `kept` in which rows of other tests may be found.
  * `handedOn`: the test makes one for them.
  */
-export async function aPlace(t: TestContext, options: { prepared?: boolean; handedOn?: boolean; name?: string } = {}) {
+export async function anInstallation(
+  t: TestContext,
+  options: { prepared?: boolean; handedOn?: boolean; name?: string } = {},
+) {
   const root = mkdtempSync(join(tmpdir(), 'embedded-postgres-'))
   const [folder, sockets] = [join(root, options.name ?? 'data'), join(root, 'tmp')]
   const processes = () => processesNaming(root)
@@ -73,7 +76,7 @@ export async function aPlace(t: TestContext, options: { prepared?: boolean; hand
     processes,
     servers,
     serverPidOrNull,
-    serverPid: () => required(serverPidOrNull(), 'a server holds the lock'),
+    serverPid: () => required(serverPidOrNull(), 'a server has the lock'),
     watchdogOrNull,
     /** A lock as a server with this id would leave it when killed. */
     leaveLock(pid: number) {
@@ -103,20 +106,24 @@ export async function aPlace(t: TestContext, options: { prepared?: boolean; hand
   }
 }
 
-function startHolder(place: { folder: string; sockets: string }, options: HoldOptions) {
+function startHolder(installation: { folder: string; sockets: string }, options: HoldOptions) {
   const { uid, settings = {}, mode = 'stay', fixture = FIXTURE } = options
-  const child = spawn(process.execPath, [fixture, place.folder, JSON.stringify({ ...SETTINGS, ...settings }), mode], {
-    // The cache spares each holder the stripping of types.
-    env: { PATH: process.env['PATH'], TMPDIR: place.sockets, NODE_COMPILE_CACHE: join(shared, 'cache') },
-    stdio: ['pipe', 'pipe', 'inherit'],
-    cwd: '/',
-    // A process group of its own, for Ctrl-C.
-    detached: true,
-    // No holder outlives its test for long, however that fails.
-    timeout: 2 * WAIT_MAX_MS,
-    killSignal: 'SIGKILL',
-    ...(uid !== undefined && { uid, gid: uid }),
-  })
+  const child = spawn(
+    process.execPath,
+    [fixture, installation.folder, JSON.stringify({ ...SETTINGS, ...settings }), mode],
+    {
+      // The cache spares each holder the stripping of types.
+      env: { PATH: process.env['PATH'], TMPDIR: installation.sockets, NODE_COMPILE_CACHE: join(shared, 'cache') },
+      stdio: ['pipe', 'pipe', 'inherit'],
+      cwd: '/',
+      // A process group of its own, for Ctrl-C.
+      detached: true,
+      // No holder outlives its test for long, however that fails.
+      timeout: 2 * WAIT_MAX_MS,
+      killSignal: 'SIGKILL',
+      ...(uid !== undefined && { uid, gid: uid }),
+    },
+  )
   child.stdin.on('error', () => {})
   const ended = once(child, 'exit').then(([code]) => code as number | null)
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
@@ -146,9 +153,9 @@ function startHolder(place: { folder: string; sockets: string }, options: HoldOp
   }
 }
 
-async function bringPrepared(place: { folder: string; sockets: string }): Promise<void> {
-  if (existsSync(spare)) return renameSync(spare, place.folder)
-  const holder = startHolder(place, {})
+async function bringPrepared(installation: { folder: string; sockets: string }): Promise<void> {
+  if (existsSync(spare)) return renameSync(spare, installation.folder)
+  const holder = startHolder(installation, {})
   const { url } = (await holder.next()) as { url: string }
   await ask(url, 'create table kept (value text)')
   await holder.stop()

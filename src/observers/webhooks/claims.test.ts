@@ -1,4 +1,4 @@
-// Lanes under concurrency: nothing that becomes due while a claim is being made may be forgotten.
+// Claims under concurrency: nothing that becomes due while a claim is being made may be forgotten.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ import { LoadShedder } from '../../platform/work/load-shedder.ts'
 import { aReceiver } from '../../platform/net/receiver.fixture.ts'
 import { insertAttempts } from './fan-out-queries.ts'
 import { paceOf, pushWorker } from './push-worker.ts'
-import { claimAttempts, lockDueLanes, updateLanes } from './work-queries.ts'
+import { claimAttempts, lockDueWebhooks, updateDueTimes } from './work-queries.ts'
 
 const ANY = { only: null, except: [], exceptAccounts: [], known: [] }
 const EVERYTHING = { after: 0, upTo: Number.MAX_SAFE_INTEGER }
@@ -24,7 +24,7 @@ function whileCallersWait(): LoadShedder {
   return load
 }
 
-test('an event that is fanned out while a claim holds the lane is due when the claim is done', async () => {
+test('an event that is fanned out while a claim has locked the webhook is due when the claim is done', async () => {
   // Without a worker: the test does its steps, one at a time.
   const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
   const account = await anAccount({ box })
@@ -39,20 +39,20 @@ test('an event that is fanned out while a claim holds the lane is due when the c
   const fanOuts: Promise<number>[] = []
   const leaseUntil = new Date(box.clock.now().getTime() + 30_000)
   await db.transact(by, async tx => {
-    assert.equal((await lockDueLanes(tx, { ...ANY, limit: 10 })).length, 1)
-    const lanes = [{ webhookId: webhook.id as string, room: 5 }]
-    assert.equal((await claimAttempts(tx, { lanes, leaseToken: randomUUID(), leaseUntil })).length, 1)
+    assert.equal((await lockDueWebhooks(tx, { ...ANY, limit: 10 })).length, 1)
+    const webhooks = [{ webhookId: webhook.id as string, attemptsMax: 5 }]
+    assert.equal((await claimAttempts(tx, { webhooks, leaseToken: randomUUID(), leaseUntil })).length, 1)
     fanOuts.push(db.transact(by, other => insertAttempts(other, EVERYTHING)))
-    await eventually('the fan-out waits for the lane', async () => {
+    await eventually('the fan-out waits for the lock', async () => {
       const waiting = await db.many(sql`select 1 from pg_locks where not granted`)
       return waiting.length > 0
     })
-    await updateLanes(tx, [webhook.id])
+    await updateDueTimes(tx, [webhook.id])
   })
   await Promise.all(fanOuts)
 
-  const lane = await db.one<{ due_at: Date }>(sql`select due_at from webhook_lanes where webhook_id = ${webhook.id}`)
-  assert.ok(lane.due_at <= box.clock.now(), `due at ${lane.due_at.toISOString()}, the end of the lease`)
+  const due = await db.one<{ due_at: Date }>(sql`select due_at from webhook_lanes where webhook_id = ${webhook.id}`)
+  assert.ok(due.due_at <= box.clock.now(), `due at ${due.due_at.toISOString()}, the end of the lease`)
 })
 
 test('a claim may ask for certain webhooks only, past those that have waited longer', async () => {
@@ -69,7 +69,7 @@ test('a claim may ask for certain webhooks only, past those that have waited lon
   }
   const due = (only: string[] | null, except: string[] = []) =>
     db.transact(by, async tx =>
-      (await lockDueLanes(tx, { ...ANY, only, except, limit: 1 })).map(lane => lane.webhook_id),
+      (await lockDueWebhooks(tx, { ...ANY, only, except, limit: 1 })).map(webhook => webhook.webhook_id),
     )
 
   assert.deepEqual(await due(null), [ids[0]])
@@ -119,11 +119,11 @@ test('many webhooks that answered and then hang keep a quick one of another acco
   const [receiver, quick] = [await aReceiver(), await aReceiver()]
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
   t.after(() => Promise.all([receiver.close(), quick.close(), http.close()]))
-  const [crowd, other] = [await anAccount({ box }), await anAccount({ box })]
+  const [busy, other] = [await anAccount({ box }), await anAccount({ box })]
   let hangs = false
   receiver.answer = (_request, response) => void (hangs || response.end())
   // With 160 for each they would have all that a process holds.
-  for (let n = 0; n < 50; n++) await crowd.api.post('/v1/webhooks', { url: `${receiver.url}/${n}` })
+  for (let n = 0; n < 50; n++) await busy.api.post('/v1/webhooks', { url: `${receiver.url}/${n}` })
   await other.api.post('/v1/webhooks', { url: quick.url })
   let after = 0
   const happen = async (accountId: string, count: number): Promise<void> => {
@@ -138,14 +138,14 @@ test('many webhooks that answered and then hang keep a quick one of another acco
   const takeAll = async (): Promise<void> => {
     while ((await pushes.takeNext()) > 0);
   }
-  await happen(crowd.id, 4)
+  await happen(busy.id, 4)
   await eventually('all have answered', async () => {
     await takeAll()
     return receiver.received.length === 50 * 4
   })
 
   hangs = true
-  await happen(crowd.id, 170)
+  await happen(busy.id, 170)
   await takeAll()
   await happen(other.id, 1)
   // The deadline of what hangs is 15 s away.
@@ -165,16 +165,16 @@ test('an account with much due at many webhooks is served in turn with others, a
   const [receiver, quick] = [await aReceiver(), await aReceiver()]
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
   t.after(() => Promise.all([receiver.close(), quick.close(), http.close()]))
-  const [crowd, other] = [await anAccount({ box }), await anAccount({ box })]
-  await box.operator.patch(`/admin/v1/accounts/${crowd.id}`, { webhooks_max: 250 })
-  for (let n = 0; n < 250; n++) await crowd.api.post('/v1/webhooks', { url: `${receiver.url}/${n}` })
+  const [busy, other] = [await anAccount({ box }), await anAccount({ box })]
+  await box.operator.patch(`/admin/v1/accounts/${busy.id}`, { webhooks_max: 250 })
+  for (let n = 0; n < 250; n++) await busy.api.post('/v1/webhooks', { url: `${receiver.url}/${n}` })
   await other.api.post('/v1/webhooks', { url: quick.url })
   await world.db.transact(system('test'), async tx => {
-    for (let n = 0; n < 40; n++) tx.record({ type: 'accepted', accountId: crowd.id })
+    for (let n = 0; n < 40; n++) tx.record({ type: 'accepted', accountId: busy.id })
   })
   await world.db.transact(system('test'), tx => insertAttempts(tx, EVERYTHING))
   const pushes = pushWorker({ ...world, metrics: createMetrics(), load: whileCallersWait() }, http)
-  await eventually('the crowd is served', async () => {
+  await eventually('the busy account is served', async () => {
     await pushes.takeNext()
     return receiver.received.length >= 400
   })
@@ -189,7 +189,7 @@ test('an account with much due at many webhooks is served in turn with others, a
     return quick.received.length === 1
   })
 
-  assert.ok(receiver.received.length < 2_000, `after ${receiver.received.length} of the crowd's 10,000`)
+  assert.ok(receiver.received.length < 2_000, `after ${receiver.received.length} of the 10,000 of the busy account`)
   await pushes.drain(5_000)
 })
 
@@ -200,13 +200,13 @@ test('a hundred webhooks of one account that never answer leave places for new o
   silent.answer = () => {}
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
   t.after(() => Promise.all([silent.close(), quick.close(), http.close()]))
-  const [crowd, other] = [await anAccount({ box }), await anAccount({ box })]
+  const [busy, other] = [await anAccount({ box }), await anAccount({ box })]
   // Four at a time for each would be all that is held for webhooks that have not answered yet.
-  await box.operator.patch(`/admin/v1/accounts/${crowd.id}`, { webhooks_max: 600 })
-  for (let n = 0; n < 600; n++) await crowd.api.post('/v1/webhooks', { url: `${silent.url}/${n}` })
+  await box.operator.patch(`/admin/v1/accounts/${busy.id}`, { webhooks_max: 600 })
+  for (let n = 0; n < 600; n++) await busy.api.post('/v1/webhooks', { url: `${silent.url}/${n}` })
   for (let n = 0; n < 20; n++) await other.api.post('/v1/webhooks', { url: `${quick.url}/${n}` })
   await world.db.transact(system('test'), async tx => {
-    for (let n = 0; n < 5; n++) tx.record({ type: 'accepted', accountId: crowd.id })
+    for (let n = 0; n < 5; n++) tx.record({ type: 'accepted', accountId: busy.id })
   })
   await world.db.transact(system('test'), tx => insertAttempts(tx, EVERYTHING))
   const pushes = pushWorker({ ...world, metrics: createMetrics() }, http)

@@ -1,7 +1,7 @@
 // The last look before an attempt: a short transaction takes the account's lock shared and
-// then, in a second statement with a new snapshot, reads the pauses. Those who may begin do so before it ends: a pause
+// then, in a second statement with a new snapshot, reads the pauses. Attempts that may begin do so before it ends: a pause
 // takes the same lock exclusively, so when it has answered, whatever it did not stop has begun. One transaction serves
-// everybody who waits.
+// all attempts that wait.
 import { setImmediate as sockets } from 'node:timers/promises'
 import { activePauses, PausesByAccount } from '../../control/suspensions/active.ts'
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
@@ -20,7 +20,7 @@ interface Asking extends Waiting {
   answer: (mayBegin: boolean) => void
 }
 
-export class PauseGate {
+export class PauseCheck {
   readonly #batcher: Batcher<Asking, void>
 
   constructor(world: World) {
@@ -28,7 +28,7 @@ export class PauseGate {
       itemsMax: 500,
       slots: 2,
       run: async asking => {
-        await world.db.transactLightly(system('pause-gate'), async tx => {
+        await world.db.transactLightly(system('pause-check'), async tx => {
           const accounts = [...new Set(asking.map(each => each.accountId))].toSorted()
           await lockAccountsShared(tx, accounts)
           const pauses = new PausesByAccount(await activePauses(tx, accounts))
@@ -44,8 +44,8 @@ export class PauseGate {
   }
 
   /**
-   * Whether no pause stops this attempt. It must begin at once, without waiting for anything else: the gate stays open until
-   * the sockets have had their turn.
+   * Whether no pause stops this attempt. It must begin at once, without waiting for anything else: the gate stays open
+   * until the sockets have been read.
    */
   mayBegin(waiting: Waiting): Promise<boolean> {
     return new Promise((resolve, reject) => {

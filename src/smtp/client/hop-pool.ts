@@ -14,19 +14,19 @@ export interface Want {
 
 export interface Waiter {
   want: Want
-  /** A connection, or null: room to open one. */
+  /** A connection, or null: leave to open one. */
   grant: (connection: Connection | null) => void
   reject: (error: unknown) => void
 }
 
 /** All that goes to one next hop. Exists while it has connections or someone waiting. */
-export interface Lane {
+export interface HopPool {
   key: string
   host: string
   open: Set<Connection>
   opening: number
   /** The one used last is at the end: it is taken first, so that the others can age out. */
-  resting: Connection[]
+  idle: Connection[]
   waiting: Waiter[]
   /** How many connections the host has lately been willing to take. */
   ceiling: number
@@ -35,32 +35,32 @@ export interface Lane {
   connectionsMax: number
 }
 
-export const newLane = ({ key, host, connectionsMax = Infinity }: Hop): Lane => ({
+export const newHopPool = ({ key, host, connectionsMax = Infinity }: Hop): HopPool => ({
   key,
   host,
   open: new Set(),
   opening: 0,
-  resting: [],
+  idle: [],
   waiting: [],
   ceiling: 0,
   ceilingUntil: 0,
   connectionsMax,
 })
 
-export const countOf = ({ open, opening }: Lane): number => open.size + opening
+export const countOf = ({ open, opening }: HopPool): number => open.size + opening
 
 /** The newest that serves; those found dead on the way are left to their own end. */
-export function takeResting(lane: Lane | undefined, policy: TlsPolicy): Connection | null {
-  for (let index = (lane?.resting.length ?? 0) - 1; index >= 0; index--) {
-    const connection = lane!.resting[index]!
+export function takeIdle(hopPool: HopPool | undefined, policy: TlsPolicy): Connection | null {
+  for (let index = (hopPool?.idle.length ?? 0) - 1; index >= 0; index--) {
+    const connection = hopPool!.idle[index]!
     if (connection.isUsable && !satisfies(connection, policy)) continue
-    lane!.resting.splice(index, 1)
+    hopPool!.idle.splice(index, 1)
     if (!connection.isUsable) continue
-    connection.rise()
+    connection.markBusy()
     return connection
   }
   return null
 }
 
-export const isServed = ({ open }: Lane, policy: TlsPolicy): boolean =>
+export const isServed = ({ open }: HopPool, policy: TlsPolicy): boolean =>
   [...open].some(connection => connection.isUsable && satisfies(connection, policy))

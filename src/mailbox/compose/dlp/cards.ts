@@ -1,0 +1,207 @@
+// Numbers of payment cards within a row of digits: a run, runs of the usual shape, or runs that are separated alike and end
+// where the separation changes.
+import type { Codes } from './characters.ts'
+import type { Match } from './match.ts'
+import { Nearby } from './nearby.ts'
+import { digitsOf, surroundings } from './digits.ts'
+import type { Row } from './rows.ts'
+
+const CARD_WORDS = /(?<![a-z_])(?:card|visa|mastercard|amex|credit|debit|karte|carte|tarjeta|pan|cvc|cvv|exp)/gi
+
+interface Brand {
+  name: string
+  /** First four digits, from and to. */
+  prefixes: readonly (readonly [number, number])[]
+  lengths: readonly number[]
+}
+
+const only = (prefix: number): readonly [number, number] => [prefix, prefix]
+
+const BRANDS: readonly Brand[] = [
+  { name: 'Visa', prefixes: [[4000, 4999]], lengths: [13, 16, 19] },
+  {
+    name: 'Mastercard',
+    prefixes: [
+      [5100, 5599],
+      [2221, 2720],
+    ],
+    lengths: [16],
+  },
+  {
+    name: 'American Express',
+    prefixes: [
+      [3400, 3499],
+      [3700, 3799],
+    ],
+    lengths: [15],
+  },
+  { name: 'Diners Club', prefixes: [[3000, 3059], only(3095), [3600, 3699], [3800, 3999]], lengths: [14, 16] },
+  { name: 'Discover', prefixes: [only(6011), [6440, 6599]], lengths: [16, 19] },
+  { name: 'JCB', prefixes: [[3528, 3589]], lengths: [16, 19] },
+  {
+    name: 'UnionPay',
+    prefixes: [
+      [6200, 6299],
+      [8100, 8199],
+    ],
+    lengths: [16, 17, 18, 19],
+  },
+  {
+    name: 'Maestro',
+    prefixes: [only(5018), only(5020), only(5038), only(5893), only(6304), only(6759), [6761, 6763]],
+    lengths: [16, 18, 19],
+  },
+  { name: 'Mir', prefixes: [[2200, 2204]], lengths: [16, 19] },
+  {
+    name: 'RuPay',
+    prefixes: [
+      [5085, 5089],
+      [6069, 6089],
+    ],
+    lengths: [16],
+  },
+]
+
+/** By the first four digits: which brand, from 1 on. */
+const brandOf = new Uint8Array(10_000)
+BRANDS.forEach(({ prefixes }, n) => prefixes.forEach(([from, to]) => brandOf.fill(n + 1, from, to + 1)))
+
+const brandAt = (codes: Uint16Array, at: number): number =>
+  brandOf[codes[at]! * 1000 + codes[at + 1]! * 100 + codes[at + 2]! * 10 + codes[at + 3]! - 48 * 1111]!
+
+/** Lengths of runs as one number. */
+const SHAPES = new Set([4444, 44443, 465, 464, 4445, 4543, 4434, 4442, 4443, 88, 66, 556])
+const RUNS_OF_SHAPE_MAX = 5
+const [DIGITS_MIN, DIGITS_MAX] = [13, 19]
+
+/** By the lengths of two runs: whether a shape begins with them. It tells most runs of a table apart. */
+const beginsShape = new Uint8Array(100)
+for (const shape of SHAPES) beginsShape[Number(String(shape).slice(0, 2))] = 1
+
+/** Reads one row after the other. */
+export class Cards {
+  readonly #codes: Uint16Array
+  readonly #row: Row
+  readonly #nearby: Nearby
+
+  constructor({ codes, text }: Codes, row: Row) {
+    this.#codes = codes
+    this.#row = row
+    this.#nearby = new Nearby(text, CARD_WORDS)
+  }
+
+  inRow(): Match[] {
+    const matches: Match[] = []
+    const { starts, ends, separators, count } = this.#row
+    for (let first = 0; first < count; first++) {
+      const start = starts[first]!
+      // No card begins with another digit.
+      const beginning = this.#codes[start]!
+      if (beginning < 50 || beginning > 56) continue
+      const one = ends[first]! - start
+      const other = ends[first + 1]! - starts[first + 1]!
+      if (one >= DIGITS_MIN) this.#addRun(first, matches)
+      else if (one < 10 && other < 10 && beginsShape[one * 10 + other] === 1) this.#addShapes(first, matches)
+      if (separators[first] !== separators[first + 1]) this.#addAlike(first, matches)
+    }
+    return matches
+  }
+
+  #addRun(run: number, matches: Match[]): void {
+    if (this.#row.lengthOf(run) > DIGITS_MAX) return
+    const card = this.#cardOf(run, run)
+    if (card && (card.value.length > OLD_DIGITS || this.#isNamed(card))) matches.push(card)
+  }
+
+  #addShapes(first: number, matches: Match[]): void {
+    const row = this.#row
+    let length = row.lengthOf(first)
+    let shape = length
+    for (let last = first + 1; last < row.count && last < first + RUNS_OF_SHAPE_MAX; last++) {
+      length += row.lengthOf(last)
+      if (length > DIGITS_MAX) return
+      shape = shape * 10 + row.lengthOf(last)
+      const card = length >= DIGITS_MIN && SHAPES.has(shape) ? this.#cardOf(first, last) : null
+      if (card && (length > OLD_DIGITS || this.#isNamed(card))) matches.push(card)
+    }
+  }
+
+  /** Of any other shape: all of a row, or where words say what it is. */
+  #addAlike(first: number, matches: Match[]): void {
+    const last = lastAlike(this.#row, first)
+    if (last === -1 || isShape(this.#row, first, last)) return
+    const card = this.#cardOf(first, last)
+    if (!card) return
+    const isWhole = first === 0 && last === this.#row.count - 1
+    if ((isWhole && card.value.length > OLD_DIGITS) || this.#isNamed(card)) matches.push(card)
+  }
+
+  #isNamed({ start, end }: Match): boolean {
+    return this.#nearby.has(start, end)
+  }
+
+  #cardOf(first: number, last: number): Match | null {
+    const [codes, row] = [this.#codes, this.#row]
+    // Most are told apart by their first digits, before the others are looked at.
+    if (row.lengthOf(first) >= 4 && brandAt(codes, row.starts[first]!) === 0) return null
+    const length = gather(codes, row, first, last)
+    const brand = BRANDS[brandOf[digits[0]! * 1000 + digits[1]! * 100 + digits[2]! * 10 + digits[3]!]! - 1]
+    if (!brand?.lengths.includes(length) || !passesLuhn(length) || !isVaried(length)) return null
+    const [start, end] = [row.starts[first]!, row.ends[last]!]
+    const around = surroundings(codes, start, end)
+    if (around === 'name' || (around === 'letters' && length > GLUED_DIGITS_MAX)) return null
+    return { detector: 'payment_card', label: brand.name, value: digitsOf(digits, length), start, end }
+  }
+}
+
+/**
+ * Letters on both sides are mostly an id, and of those with so many digits in a row one in thirty passes as a card. They are
+ * rare, and a card is easily hidden so; longer numbers in letters are commoner, such as times and snowflakes.
+ */
+const GLUED_DIGITS_MAX = 16
+
+/** So many digits are much oftener an article number than a card of the last century. */
+const OLD_DIGITS = 13
+
+function isShape(row: Row, first: number, last: number): boolean {
+  if (last - first >= RUNS_OF_SHAPE_MAX) return false
+  let shape = 0
+  for (let run = first; run <= last; run++) shape = shape * 10 + row.lengthOf(run)
+  return SHAPES.has(shape)
+}
+
+/** The last of the runs from this one on that are separated alike within, and otherwise or not at all outside; or -1. */
+function lastAlike(row: Row, first: number): number {
+  const { separators } = row
+  const separator = separators[first + 1]!
+  if (separator === 0 || separators[first] === separator) return -1
+  let length = row.lengthOf(first)
+  let last = first
+  while (separators[last + 1] === separator && length <= DIGITS_MAX) length += row.lengthOf(++last)
+  return length >= DIGITS_MIN && length <= DIGITS_MAX ? last : -1
+}
+
+const digits = new Uint8Array(DIGITS_MAX)
+
+function gather(codes: Uint16Array, row: Row, first: number, last: number): number {
+  let length = 0
+  for (let run = first; run <= last; run++) {
+    for (let at = row.starts[run]!, end = row.ends[run]!; at < end; at++) digits[length++] = codes[at]! - 48
+  }
+  return length
+}
+
+function passesLuhn(length: number): boolean {
+  let sum = 0
+  for (let at = length - 1, isDoubled = false; at >= 0; at--, isDoubled = !isDoubled) {
+    const digit = digits[at]!
+    sum += !isDoubled ? digit : digit > 4 ? digit * 2 - 9 : digit * 2
+  }
+  return sum % 10 === 0
+}
+
+/** A row of one digit is a placeholder. */
+function isVaried(length: number): boolean {
+  for (let at = 1; at < length; at++) if (digits[at] !== digits[0]) return true
+  return false
+}

@@ -1,0 +1,105 @@
+// Rows of digits: runs of them with so little between that a reader takes them for one number. They are kept as numbers in
+// arrays: a table of figures has a hundred thousand runs, and an object and a string for each cost more than all detectors.
+import { endOfDigits, type Codes } from './characters.ts'
+
+/** As much as somebody puts between digits that belong together. */
+const GAP_MAX = 4
+/** What separates two runs: blanks alone, a dash; others have numbers of their own. */
+export const BLANK = 1
+export const DASH = 2
+
+/** A number for each character that may stand between digits. Blanks are one, whichever. */
+const gaps = new Uint8Array(128)
+for (const blank of ' \t\n\v\f\r') gaps[blank.charCodeAt(0)] = BLANK
+for (const [n, mark] of '-._/|,:*~+()#'.split('').entries()) gaps[mark.charCodeAt(0)] = DASH + n
+const [MIDDLE_DOT, BULLET] = [0xb7, 0x2022]
+/** Larger than every number of a mark: those of one gap are digits of one number. */
+const MARKS = 32
+
+const gapOf = (code: number): number =>
+  code < 128 ? gaps[code]! : code === MIDDLE_DOT ? MARKS - 1 : code === BULLET ? MARKS - 2 : 0
+
+export class Row {
+  /** Runs, and digits in all of them. */
+  count = 0
+  digits = 0
+  end = 0
+  /** Of each run. Behind the last there is one without digits. */
+  starts = new Int32Array(64)
+  ends = new Int32Array(64)
+  /** What stands before each; 0 before the first and behind the last. */
+  separators = new Int32Array(64)
+
+  /** The row that begins with the digit at this place. */
+  read({ codes }: Codes, start: number): void {
+    let { starts, ends, separators } = this
+    let [count, digits, separator] = [0, 0, 0]
+    for (let at = start; ;) {
+      if (count + EMPTY_RUNS >= starts.length) ({ starts, ends, separators } = this.#grown())
+      const end = endOfDigits(codes, at)
+      starts[count] = at
+      ends[count] = end
+      separators[count++] = separator
+      digits += end - at
+      at = endOfGap(codes, end)
+      if (at === end || at >= codes.length || !isDigit(codes[at]!)) {
+        this.#finish(count, digits, end)
+        return
+      }
+      separator = at === end + 1 ? gapOf(codes[end]!) : separatorOf(codes, end, at)
+    }
+  }
+
+  lengthOf(run: number): number {
+    return this.ends[run]! - this.starts[run]!
+  }
+
+  #finish(count: number, digits: number, end: number): void {
+    const { starts, ends, separators } = this
+    this.count = count
+    this.digits = digits
+    this.end = end
+    for (let run = count; run < count + EMPTY_RUNS; run++) {
+      starts[run] = end
+      ends[run] = end
+      separators[run] = 0
+    }
+  }
+
+  #grown(): this {
+    this.starts = twice(this.starts)
+    this.ends = twice(this.ends)
+    this.separators = twice(this.separators)
+    return this
+  }
+}
+
+/** Detectors look so far behind the run that they read. */
+const EMPTY_RUNS = 2
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57
+
+function twice(numbers: Int32Array): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(2 * numbers.length)
+  larger.set(numbers)
+  return larger
+}
+
+function endOfGap(codes: Uint16Array, from: number): number {
+  const last = Math.min(codes.length, from + GAP_MAX)
+  let at = from
+  while (at < last && gapOf(codes[at]!) !== 0) at++
+  return at
+}
+
+/** Blanks beside a mark say nothing, nor does a mark that is repeated; blanks alone are a separator. */
+function separatorOf(codes: Uint16Array, start: number, end: number): number {
+  let [separator, before] = [0, 0]
+  for (let at = start; at < end; at++) {
+    const mark = gapOf(codes[at]!)
+    if (mark === BLANK || mark === before) continue
+    separator = separator * MARKS + mark
+    before = mark
+  }
+  return separator === 0 ? BLANK : separator
+}

@@ -1,0 +1,81 @@
+// Tokens of clouds and APIs by the form that their issuers gave them so that they can be found. Every part has a length at the
+// most: from each place of a hostile word the whole rest would be read otherwise.
+
+export interface TokenForm {
+  label: string
+  /** How it begins. */
+  prefix: string
+  /** The whole of it, prefix included. */
+  form: RegExp
+}
+
+export const TOKENS: readonly TokenForm[] = [
+  { label: 'API key of this service', prefix: 'svc_', form: /svc_[A-Za-z0-9]{4,24}_[A-Za-z0-9_-]{24,400}/y },
+  { label: 'Webhook secret', prefix: 'whsec_', form: /whsec_[A-Za-z0-9+/_-]{24,400}={0,2}/y },
+  ...['AKIA', 'ASIA', 'ABIA', 'ACCA'].map(prefix => ({
+    label: 'AWS access key',
+    prefix,
+    form: new RegExp(`${prefix}[A-Z0-9]{16}(?![A-Za-z0-9])`, 'y'),
+  })),
+  ...['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'].map(prefix => ({
+    label: 'GitHub token',
+    prefix,
+    form: new RegExp(`${prefix}[A-Za-z0-9]{36,255}`, 'y'),
+  })),
+  { label: 'GitHub token', prefix: 'github_pat_', form: /github_pat_[A-Za-z0-9_]{40,255}/y },
+  { label: 'GitLab token', prefix: 'glpat-', form: /glpat-[A-Za-z0-9_-]{20,400}/y },
+  ...['gldt-', 'glrt-', 'glptt-', 'glcbt-'].map(prefix => ({
+    label: 'GitLab token',
+    prefix,
+    form: new RegExp(`${prefix}[A-Za-z0-9_-]{20,400}`, 'y'),
+  })),
+  { label: 'Slack token', prefix: 'xox', form: /xox[abceoprs]-(?:[A-Za-z0-9]{1,64}-){0,8}[A-Za-z0-9]{10,400}/y },
+  { label: 'Slack token', prefix: 'xapp-', form: /xapp-\d-[A-Za-z0-9-]{20,400}/y },
+  { label: 'Slack webhook', prefix: 'hooks.slack.com/', form: /hooks\.slack\.com\/services\/[A-Za-z0-9/]{30,400}/y },
+  { label: 'Discord webhook', prefix: '/api/webhooks/', form: /\/api\/webhooks\/\d{15,22}\/[A-Za-z0-9_-]{50,400}/y },
+  ...['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_'].map(prefix => ({
+    label: 'Stripe key',
+    prefix,
+    form: new RegExp(`${prefix}[A-Za-z0-9]{16,400}`, 'y'),
+  })),
+  { label: 'Google API key', prefix: 'AIza', form: /AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])/y },
+  { label: 'Google OAuth token', prefix: 'ya29.', form: /ya29\.[A-Za-z0-9_-]{20,400}/y },
+  { label: 'Google client secret', prefix: 'GOCSPX-', form: /GOCSPX-[A-Za-z0-9_-]{28}/y },
+  { label: 'Anthropic key', prefix: 'sk-ant-', form: /sk-ant-[A-Za-z0-9_-]{20,400}/y },
+  { label: 'API key', prefix: 'sk-', form: /sk-(?:proj-|svcacct-|admin-|or-v1-)?[A-Za-z0-9_-]{20,400}/y },
+  { label: 'Hugging Face token', prefix: 'hf_', form: /hf_[A-Za-z0-9]{30,400}/y },
+  { label: 'npm token', prefix: 'npm_', form: /npm_[A-Za-z0-9]{36}/y },
+  { label: 'PyPI token', prefix: 'pypi-', form: /pypi-[A-Za-z0-9_-]{50,400}/y },
+  { label: 'SendGrid key', prefix: 'SG.', form: /SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}/y },
+  { label: 'Twilio key', prefix: 'SK', form: /SK[0-9a-f]{32}(?![0-9a-f])/y },
+  { label: 'Mailgun key', prefix: 'key-', form: /key-[0-9a-f]{32}(?![0-9a-f])/y },
+  { label: 'Mailchimp key', prefix: '-us', form: /(?<=[0-9a-f]{32})-us\d{1,2}(?!\d)/y },
+  ...['dop_v1_', 'doo_v1_', 'dor_v1_'].map(prefix => ({
+    label: 'DigitalOcean token',
+    prefix,
+    form: new RegExp(`${prefix}[a-f0-9]{64}`, 'y'),
+  })),
+  { label: 'Azure storage key', prefix: 'AccountKey=', form: /AccountKey=[A-Za-z0-9+/]{86}==/y },
+  { label: 'Azure signature', prefix: 'SharedAccessKey=', form: /SharedAccessKey=[A-Za-z0-9+/]{43}=/y },
+  {
+    label: 'JSON Web Token',
+    prefix: 'eyJ',
+    form: /eyJ[A-Za-z0-9_-]{10,400}\.eyJ[A-Za-z0-9_-]{10,9999}\.[A-Za-z0-9_-]{20,999}/y,
+  },
+  ...['shpat_', 'shpca_', 'shppa_', 'shpss_'].map(prefix => ({
+    label: 'Shopify token',
+    prefix,
+    form: new RegExp(`${prefix}[a-fA-F0-9]{32}`, 'y'),
+  })),
+  { label: 'Databricks token', prefix: 'dapi', form: /dapi[a-f0-9]{32}(?![a-f0-9])/y },
+  { label: 'Vault token', prefix: 'hvs.', form: /hvs\.[A-Za-z0-9_-]{24,400}/y },
+  { label: 'Linear key', prefix: 'lin_api_', form: /lin_api_[A-Za-z0-9]{32,400}/y },
+  { label: 'Notion token', prefix: 'ntn_', form: /ntn_[A-Za-z0-9]{40,400}/y },
+  { label: 'Postman key', prefix: 'PMAK-', form: /PMAK-[a-f0-9]{24}-[a-f0-9]{34}/y },
+  { label: 'Square token', prefix: 'sq0', form: /sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,400}/y },
+  { label: 'Telegram token', prefix: ':AA', form: /(?<=\b\d{8,10}):AA[A-Za-z0-9_-]{33}/y },
+  { label: 'Docker token', prefix: 'dckr_pat_', form: /dckr_pat_[A-Za-z0-9_-]{24,400}/y },
+  { label: 'New Relic key', prefix: 'NRAK-', form: /NRAK-[A-Z0-9]{27}/y },
+  { label: 'Grafana token', prefix: 'glsa_', form: /glsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}/y },
+  { label: 'Age key', prefix: 'AGE-SECRET-KEY-', form: /AGE-SECRET-KEY-1[A-Z0-9]{50,400}/y },
+]
