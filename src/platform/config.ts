@@ -39,6 +39,12 @@ export const variables = {
   SECRET_KEY: variable<string | null>('generated', 'root key, 32 characters or more', secret(32), null),
   ROLES: variable('api,submission,mx,worker', 'what this process does', roles, new Set<Role>(ROLES)),
   PUBLIC_URL: variable<string | null>('http://HOST:PORT', 'base of links given to people', httpUrl, null),
+  WEB_APP_URL: variable<string | null>(
+    'PUBLIC_URL',
+    'your web app: after connecting a mailbox the browser goes to its /inboxes/{id}',
+    httpUrl,
+    null,
+  ),
   PLATFORM_DOMAIN: variable('sluice.test', 'domain whose names need no DNS set-up', hostName, 'sluice.test'),
   MX_HOST: variable<string | null>('mx.PLATFORM_DOMAIN', 'name in MX records and greetings', hostName, null),
   SPF_HOST: variable<string | null>('spf.PLATFORM_DOMAIN', 'name in SPF records', hostName, null),

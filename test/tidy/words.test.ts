@@ -31,12 +31,9 @@ const QUOTES_OTHERS = /^src\/mailbox\/shield\/lexicon\/|^src\/mail\/reports\/bou
 /** These say which words are retired. */
 const NAMES_THEM = new Set(['test/tidy/words.test.ts', 'STYLE.md', 'CHANGELOG.md'])
 
-/** Still to be renamed. */
-const LATER = /^src\/mailbox\/compose\/dlp\//
-
 test('retired words do not come back', () => {
   const found = [...allFiles(), ...pages()]
-    .filter(({ path }) => !QUOTES_OTHERS.test(path) && !NAMES_THEM.has(path) && !LATER.test(path))
+    .filter(({ path }) => !QUOTES_OTHERS.test(path) && !NAMES_THEM.has(path))
     .flatMap(({ path, lines }) =>
       lines.flatMap((line, index) =>
         RETIRED.filter(word => word.test(line)).map(word => `${path}:${index + 1}: ${String(word)}: ${line.trim()}`),
@@ -53,8 +50,7 @@ const TABLES = new Set(['webhook_lanes', 'stream_places'])
 const VERBS = new Set(['placeMessages'])
 
 test('names are no words of many meanings', () => {
-  const files = sourceFiles().filter(({ path }) => !LATER.test(path))
-  const found = files.flatMap(({ path, text }) => {
+  const found = sourceFiles().flatMap(({ path, text }) => {
     const names = new Set(codeOf(text).match(/[A-Za-z_$][\w$]*/g))
     return [...names]
       .filter(name => NO_NAMES.test(spaced(name)) && !TABLES.has(name) && !VERBS.has(name))

@@ -53,7 +53,7 @@ export async function finishConnecting(
   returned: Returned,
 ): Promise<string> {
   const state = await takeStateOf(world, by, returned.state)
-  const page = `${publicUrl}/inboxes/${state.inbox_id}`
+  const page = `${world.config.WEB_APP_URL ?? publicUrl}/inboxes/${state.inbox_id}`
   try {
     await connect(world, publicUrl, { by, returned, state })
     return `${page}?connected=${state.provider}`

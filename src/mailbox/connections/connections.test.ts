@@ -15,7 +15,12 @@ let account: TestAccount
 
 before(async () => {
   oauth = await anOAuthProvider()
-  const environment = { ROLES: 'api', PUBLIC_URL: 'https://mail.example', ...oauth.environment }
+  const environment = {
+    ROLES: 'api',
+    PUBLIC_URL: 'https://mail.example',
+    WEB_APP_URL: 'https://app.example',
+    ...oauth.environment,
+  }
   box = await theBox({ environment })
   account = await anAccount({ box })
 })
@@ -35,7 +40,7 @@ async function connected(email = `${unique('ann')}@example.com`): Promise<{ inbo
   oauth.email = email
   const { status, headers } = await box.client().get(CALLBACK + (await agreed(inboxId)))
   assert.equal(status, 302)
-  assert.equal(headers.get('location'), `https://mail.example/inboxes/${inboxId}?connected=google`)
+  assert.equal(headers.get('location'), `https://app.example/inboxes/${inboxId}?connected=google`)
   return { inboxId, email }
 }
 
@@ -50,7 +55,7 @@ async function obstacleAfter(query: string, inboxId: string): Promise<string> {
   const { status, headers } = await box.client().get(CALLBACK + query)
   assert.equal(status, 302)
   const location = new URL(headers.get('location')!)
-  assert.equal(`${location.origin}${location.pathname}`, `https://mail.example/inboxes/${inboxId}`)
+  assert.equal(`${location.origin}${location.pathname}`, `https://app.example/inboxes/${inboxId}`)
   assert.equal((await inboxOf(inboxId)).provider, 'native')
   return location.searchParams.get('connect_error')!
 }

@@ -62,7 +62,7 @@ export const isGapAt = ({ codes }: Codes, at: number): boolean => {
   return code < 128 ? (kinds[code]! & GAP) !== 0 : code === MIDDLE_DOT || code === BULLET
 }
 
-/** Where the run of characters of this kind begins that holds this place. */
+/** Where the run of characters of this kind begins that this position is in. */
 function beginOf(codes: Uint16Array, from: number, kind: number): number {
   let at = from
   while (at > 0 && codes[at - 1]! < 128 && (kinds[codes[at - 1]!]! & kind) !== 0) at--

@@ -45,7 +45,7 @@ const [NUMBER_SIGN, A, Z] = [35, 97, 122]
 /** `&#0000052;` is a digit as well; no browser minds the zeros. */
 const ENTITY = /&(?:#(\d{1,12})|#x([0-9a-f]{1,12})|([a-z]{2,9}));?/iy
 
-/** The character that the entity at this place stands for, and where it ends; null when there is none. */
+/** The character that the entity at this position stands for, and where it ends; null when there is none. */
 export function codePointOfEntity({ text, codes }: Codes, at: number): { codePoint: number; end: number } | null {
   const next = codes[at + 1]!
   if (next !== NUMBER_SIGN && !(next >= A && next <= Z)) return null

@@ -30,7 +30,7 @@ export class Row {
   /** What stands before each; 0 before the first and behind the last. */
   separators = new Int32Array(64)
 
-  /** The row that begins with the digit at this place. */
+  /** The row that begins with the digit at this position. */
   read({ codes }: Codes, start: number): void {
     let { starts, ends, separators } = this
     let [count, digits, separator] = [0, 0, 0]

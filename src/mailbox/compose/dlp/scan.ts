@@ -35,7 +35,7 @@ export interface Finding {
 /** What is decoded may hold base64 again. */
 const DECODED_DEPTH_MAX = 2
 
-/** More say nothing new to whoever decides. */
+/** More say nothing new to the person who decides. */
 const FINDINGS_MAX = 50
 
 export function scan({ subject, text, html, attachments, names = [] }: Scanned): Finding[] {
@@ -94,8 +94,8 @@ class Findings {
       label: match.label,
       where,
       excerpt: excerptOf(match),
-      start: view && view.placeOf(match.start),
-      end: view && view.placeOf(match.end - 1) + 1,
+      start: view && view.positionOf(match.start),
+      end: view && view.positionOf(match.end - 1) + 1,
     })
   }
 }
@@ -106,9 +106,9 @@ const WORD_CHARS_MIN = Math.min(TOKEN_CHARS_MIN, ENCODED_CHARS_MIN)
 function* spelledTokensIn(given: Codes): Generator<Match> {
   const spelled = spelledIn(given)
   if (!spelled) return
-  const { places } = spelled
+  const { positions } = spelled
   for (const match of tokensWithin(spelled, spelled.words)) {
-    yield { ...match, start: places[match.start]!, end: places[match.end - 1]! + 1 }
+    yield { ...match, start: positions[match.start]!, end: positions[match.end - 1]! + 1 }
   }
 }
 

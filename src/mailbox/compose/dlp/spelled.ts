@@ -1,15 +1,15 @@
 // Characters that somebody wrote apart, one by one, so that no word is to be seen: `s v c _ a b` or `s-v-c-_-a-b`.
 import { isBlankAt, isGapAt, isWordAt, textOf, type Codes, type Word } from './characters.ts'
 
-/** The characters without what stood between, in words; each with its place in the text. */
+/** The characters without what stood between, in words; each with its position in the text. */
 interface Spelled extends Codes {
   words: readonly Word[]
-  places: Uint32Array
+  positions: Uint32Array
 }
 
 /** No token is shorter. */
 const CHARS_MIN = 15
-/** Between two places that are looked at: so many characters written apart are longer than that. */
+/** Between two positions that are looked at: so many characters written apart are longer than that. */
 const PROBE_STEP = 24
 const BLANKS_MAX = 4
 
@@ -17,26 +17,26 @@ const BLANKS_MAX = 4
 export function spelledIn(given: Codes): Spelled | null {
   const { length } = given.codes
   const words: Word[] = []
-  let [codes, places, count] = [NO_CODES, NO_PLACES, 0]
+  let [codes, positions, count] = [NO_CODES, NO_POSITIONS, 0]
   for (let probe = 0; probe < length; probe += PROBE_STEP) {
     const at = characterNear(given, probe)
     if (at === -1) continue
-    if (places.length === 0) [codes, places] = [new Uint16Array(length), new Uint32Array(length)]
+    if (positions.length === 0) [codes, positions] = [new Uint16Array(length), new Uint32Array(length)]
     const [start, mark] = [count, isBlankAt(given, at + 1) ? 0 : given.codes[at + 1]!]
     for (let next = firstAround(given, at); next !== -1; next = nextApart(given, next, mark)) {
       codes[count] = given.codes[next]!
-      places[count++] = next
+      positions[count++] = next
     }
-    probe = Math.max(probe, places[count - 1]!)
+    probe = Math.max(probe, positions[count - 1]!)
     if (count - start >= CHARS_MIN) words.push({ start, end: count })
     else count = start
   }
   return words.length === 0
     ? null
-    : { text: textOf(codes.slice(0, count)), codes: codes.slice(0, count), words, places }
+    : { text: textOf(codes.slice(0, count)), codes: codes.slice(0, count), words, positions }
 }
 
-const [NO_CODES, NO_PLACES] = [new Uint16Array(0), new Uint32Array(0)]
+const [NO_CODES, NO_POSITIONS] = [new Uint16Array(0), new Uint32Array(0)]
 
 /** A character that is written apart, as the one that follows it; -1 where none stands. */
 function characterNear(given: Codes, probe: number): number {

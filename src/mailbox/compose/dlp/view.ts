@@ -8,7 +8,7 @@ import { tagAt } from './tags.ts'
 
 export interface View extends Codes {
   /** Where a character of it stood in what was given. */
-  placeOf(index: number): number
+  positionOf(index: number): number
 }
 
 /** Most of what is given has nothing in it that is read otherwise than it stands. */
@@ -16,7 +16,7 @@ const isPlain = (given: string): boolean =>
   Buffer.byteLength(given) === given.length && (!given.includes('&') || !/&[#a-z]/.test(given))
 
 export function viewOf(given: string): View {
-  if (isPlain(given)) return { ...codesOf(given), placeOf: index => index }
+  if (isPlain(given)) return { ...codesOf(given), positionOf: index => index }
   const read = codesOf(given)
   const folded = (marks: Marks | null): Writing => {
     const writing = new Writing(read.codes.length, marks)
@@ -68,7 +68,7 @@ const [NEW_LINE, AMPERSAND, LESS] = [10, 38, 60]
 /** Below, the call costs more than the loop. */
 const COPIED_ONE_BY_ONE_MAX = 48
 
-/** For each stretch of characters that stood together where it stood. */
+/** For each run of characters that stood together where it stood. */
 class Marks {
   /** Place of a character less its index: the same for all that stood together. */
   #shift = 0
@@ -76,15 +76,15 @@ class Marks {
   readonly #shifts: number[] = [0]
 
   /** What is written from this index on stood here. */
-  add(index: number, place: number): void {
-    const shift = place - index
+  add(index: number, position: number): void {
+    const shift = position - index
     if (shift === this.#shift) return
     this.#shift = shift
     this.#starts.push(index)
     this.#shifts.push(shift)
   }
 
-  placeOf(index: number): number {
+  positionOf(index: number): number {
     let [low, high] = [0, this.#starts.length - 1]
     while (low < high) {
       const middle = (low + high + 1) >> 1
@@ -122,20 +122,20 @@ class Writing {
     }
   }
 
-  put(code: number, place: number): void {
-    this.#marks?.add(this.#length, place)
+  put(code: number, position: number): void {
+    this.#marks?.add(this.#length, position)
     this.#codes[this.#length++] = code
   }
 
-  /** Places are asked for where something was found, and then only is everything written again to know them. */
+  /** Positions are asked for where something was found, and then only is everything written again to know them. */
   view(writeAgain: (marks: Marks) => void): View {
     let known: Marks | null = null
     const codes = this.#codes.subarray(0, this.#length)
-    const placeOf = (index: number): number => {
+    const positionOf = (index: number): number => {
       if (known === null) writeAgain((known = new Marks()))
-      return known.placeOf(index)
+      return known.positionOf(index)
     }
-    return { text: textOf(codes), codes, placeOf }
+    return { text: textOf(codes), codes, positionOf }
   }
 }
 
@@ -182,7 +182,7 @@ function foldEntity(read: Codes, at: number, writing: Writing): number {
   return entity.end
 }
 
-/** In the place of what it stands for. */
-function write(folded: string, place: number, writing: Writing): void {
-  for (let at = 0; at < folded.length; at++) writing.put(folded.charCodeAt(at), place + at)
+/** At the position of what it stands for. */
+function write(folded: string, position: number, writing: Writing): void {
+  for (let at = 0; at < folded.length; at++) writing.put(folded.charCodeAt(at), position + at)
 }
