@@ -160,11 +160,13 @@ const bodies: Record<string, BodyMaker> = {
     to: ['someone@example.com'],
     send_at: later(account),
     reply_to_id: null,
+    forwarded_id: null,
   }),
   'PATCH /v1/drafts/{id}': async account => ({
     to: ['someone@example.com'],
     send_at: later(account),
     reply_to_id: null,
+    forwarded_id: null,
   }),
   'POST /v1/drafts/{id}/schedule': async account => ({ send_at: later(account) }),
   'POST /v1/messages': async account => ({ tenant_id: account.tenant.id, subject: unique('subject') }),

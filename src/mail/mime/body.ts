@@ -1,4 +1,5 @@
 // What of a message is its text, and what is attached to it.
+import { escapeHtml } from '../text/escape-html.ts'
 import { decodeBytes } from './charset.ts'
 import { unflow } from './flowed.ts'
 import type { Part } from './part-tree.ts'
@@ -71,10 +72,7 @@ function oneOf(branches: readonly BodyPiece[][]): BodyPiece[] {
 
 const htmlOf = ({ plain, html }: BodyPiece): string => html ?? textAsHtml(plain ?? '')
 
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
-const textAsHtml = (text: string): string =>
-  `<div>${text.replaceAll(/[&<>"]/g, char => ESCAPES[char]!).replaceAll(/\r?\n/g, '<br>\n')}</div>`
+const textAsHtml = (text: string): string => `<div>${escapeHtml(text).replaceAll(/\r?\n/g, '<br>\n')}</div>`
 
 /** The HTML of the whole body, or null when no piece has any. */
 export const htmlOfBody = (pieces: readonly BodyPiece[]): string | null =>

@@ -252,7 +252,7 @@ test('text in parts of both kinds is one text and one HTML', () => {
     '--b--',
   )
   assert.equal(mail.text, 'first\na < b')
-  assert.match(mail.html!, /<p>first<\/p>\s*<div>a &lt; b<\/div>/)
+  assert.match(mail.html!, /<p>first<\/p>\s*<div>a &#60; b<\/div>/)
 })
 
 test('files stay files: attached messages, calendars, winmail.dat, texts with a name', () => {

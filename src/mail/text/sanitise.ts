@@ -2,6 +2,7 @@
 // page is written anew from what was understood of it, balanced and bounded, and then passes the allowlist of
 // sanitize-html: what comes out has been through two readers that had to agree.
 import sanitizeHtml, { type IOptions } from 'sanitize-html'
+import { escapeHtml } from './escape-html.ts'
 import { styleSheetOf } from './html-text.ts'
 import type { StyleSheet } from './css.ts'
 import { type Attributes, type HtmlSink, VOID_ELEMENTS, scanHtml } from './scan-html.ts'
@@ -85,9 +86,6 @@ const ALLOWLIST: IOptions = {
   enforceHtmlBoundary: false,
 }
 
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-const escaped = (text: string): string => text.replaceAll(/[&<>"]/g, char => ESCAPES[char]!)
-
 class CleanWriter implements HtmlSink {
   isCut = false
   readonly #sheet: StyleSheet
@@ -128,7 +126,7 @@ class CleanWriter implements HtmlSink {
   }
 
   text(text: string): void {
-    if (this.#dropped === 0) this.#add(escaped(text))
+    if (this.#dropped === 0) this.#add(escapeHtml(text))
   }
 
   #add(piece: string): boolean {
@@ -154,7 +152,7 @@ class CleanWriter implements HtmlSink {
     if (name === 'a') Object.assign(kept, linkAttributes(attributes.get('href')))
     if (name === 'img') Object.assign(kept, imageAttributes(attributes.get('src')))
     return Object.entries(kept)
-      .map(([attribute, value]) => ` ${attribute}="${escaped(value)}"`)
+      .map(([attribute, value]) => ` ${attribute}="${escapeHtml(value)}"`)
       .join('')
   }
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
+import { insertConnection, setDue } from '../sync/sync.fixture.ts'
 import type { Api, TestReply } from '../../../test/support/client.ts'
 
 const CARD = 'Pay with 4111 1111 1111 1111, <script>alert(1)</script> & please.'
@@ -172,6 +173,32 @@ test('a contact whose address is an inbox of the account is sent no link: an age
   })
   assert.equal((await mailsAbout(approvalId)).length, 1)
   for (const id of contacts) await account.api.delete(`/v1/alert-contacts/${id}`)
+})
+
+test('a contact whose address is a mailbox that the account has connected is sent no link, in any of its spellings', async () => {
+  const owner = await anAccount({ sandbox: true, box: account.box })
+  await owner.api.patch('/v1/account', { approval_links: true })
+  const [gmail, office] = [await anInbox(owner), await anInbox(owner)]
+  const tag = unique('box').replaceAll('-', '')
+  await insertConnection(owner.box.app.world, { inboxId: gmail, address: `agent.${tag}@gmail.com` })
+  await insertConnection(owner.box.app.world, { inboxId: office, address: `a.${tag}@office.example` })
+  for (const inboxId of [gmail, office]) await setDue(owner.box.app.world, inboxId, null)
+  const person = await aContact(owner, `a${tag}@office.example`)
+  const same = [
+    `Agent.${tag}@gmail.com`,
+    `agent${tag}+me@googlemail.com`,
+    `a.${tag}@office.example`,
+    `A.${tag}+x@Office.example`,
+  ]
+  for (const address of same) await aContact(owner, address)
+  const { approvalId } = await aHeldMail({}, owner, owner.api)
+  await linkFor(approvalId, person)
+  await eventually('the others are settled', async () => {
+    const rows = await db().many<{ status: string; last_error: string | null }>(sql`
+      select status, last_error from alert_notifications where approval_id = ${approvalId} and contact_id <> ${person}`)
+    return rows.length === 4 && rows.every(row => row.status === 'dead' && /inbox of the account/.test(row.last_error!))
+  })
+  assert.equal((await mailsAbout(approvalId)).length, 1)
 })
 
 test('what refuses an approval over the API refuses it by link, says why, and leaves the link usable', async () => {

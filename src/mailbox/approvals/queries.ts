@@ -1,6 +1,6 @@
 // All SQL over approvals; the only writer of that table. A transaction that writes has locked the inbox.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { Envelope } from '../compose/mail.ts'
@@ -190,3 +190,17 @@ export const listExpiredAnywhere = (
   db.many(prepared`
     select id, inbox_id, account_id, tenant_id from approvals
     where status = 'pending' and expires_at <= ${now} order by expires_at limit ${limit}`)
+
+/** Whether mail to this address reaches a mailbox that an inbox of the account mirrors, its grant ended or not. */
+export const isConnectedMailbox = async (db: Db, accountId: string, address: string): Promise<boolean> =>
+  (await db.maybe(prepared`
+    select 1 from connections
+    where account_id = ${accountId} and ${mailboxOf(sql`address`)} = ${mailboxOf(sql`${address}::text`)} limit 1`)) !==
+  null
+
+/** Spellings of one mailbox: both providers leave out the case and what stands behind a plus, Gmail dots and its other name. */
+const mailboxOf = (address: Sql): Sql => sql`(
+  select case when domain in ('gmail.com', 'googlemail.com') then replace(local, '.', '') || '@gmail.com'
+    else local || '@' || domain end
+  from (select split_part(split_part(lower(${address}), '@', 1), '+', 1) as local,
+    split_part(lower(${address}), '@', 2) as domain) parts)`

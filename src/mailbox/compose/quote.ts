@@ -1,5 +1,6 @@
 // The original within a reply or a forward. Its HTML was sanitised when it was filed: every tag that it opens it closes, so
 // that it cannot break out of its quotation.
+import { escapeHtml } from '../../mail/text/escape-html.ts'
 import type { Original, OriginalTexts } from './original.ts'
 
 interface Said {
@@ -20,7 +21,7 @@ export function quotedBody(original: Original, texts: OriginalTexts | null): Sai
   const html = quotable(texts?.html ?? null)
   return {
     text,
-    html: html && `<br><br><div>${escaped(line)}</div>\n<blockquote type="cite">${html}</blockquote>\n`,
+    html: html && `<br><br><div>${escapeHtml(line)}</div>\n<blockquote type="cite">${html}</blockquote>\n`,
   }
 }
 
@@ -33,10 +34,10 @@ export function forwardedBody(original: Original, texts: OriginalTexts | null, s
   if (said.html === null && html === null) return { text, html: null }
   const own = said.html ?? asHtml(said.text ?? '')
   const quoted = html ?? asHtml(cut(texts?.text ?? ''))
-  const rows = fields.map(([name, value]) => `<div><b>${name}:</b> ${escaped(value)}</div>`).join('\n')
+  const rows = fields.map(([name, value]) => `<div><b>${name}:</b> ${escapeHtml(value)}</div>`).join('\n')
   return {
     text: said.text === null && said.html !== null ? null : text,
-    html: [own, `<br><div>${escaped(HEADING)}</div>`, rows, '<br>', `<div>${quoted}</div>`, ''].join('\n'),
+    html: [own, `<br><div>${escapeHtml(HEADING)}</div>`, rows, '<br>', `<div>${quoted}</div>`, ''].join('\n'),
   }
 }
 
@@ -68,6 +69,4 @@ const cut = (text: string): string =>
 
 const quotable = (html: string | null): string | null => (html !== null && html.length <= HTML_CHARS_MAX ? html : null)
 
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escaped = (text: string): string => text.replace(/[&<>"']/g, character => ESCAPES[character]!)
-const asHtml = (text: string): string => `<div style="white-space:pre-wrap">${escaped(text)}</div>`
+const asHtml = (text: string): string => `<div style="white-space:pre-wrap">${escapeHtml(text)}</div>`

@@ -2,7 +2,7 @@
 // passed on, or answered under another name, without somebody having seen it.
 import type { Db } from '../../platform/db/database.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
-import { subjectKey } from '../threads/subject-key.ts'
+import { ALIKE_MS, subjectKey } from '../threads/subject-key.ts'
 import { listTaintedSubjects, listTaintedTexts } from './original-queries.ts'
 import type { Written } from './write.ts'
 
@@ -12,9 +12,6 @@ interface NewMail {
   written: Written
   now: Date
 }
-
-/** As long as mail of the same subject joins a thread. */
-const ALIKE_MS = 30 * 86_400_000
 
 export async function taintedTextsFor(
   db: Db,

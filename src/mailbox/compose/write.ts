@@ -1,5 +1,6 @@
 // What a new mail, a reply or a forward says and to whom, before it becomes a submission.
 import { formatAddress, type Address } from '../../mail/address/address.ts'
+import { subjectMark } from '../../mail/text/subject-marks.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { SUBJECT_BYTES_MAX } from '../../sending/messages/limits.ts'
 import type { ComposeRequest } from './compose-schema.ts'
@@ -37,10 +38,10 @@ export function write({ kind, body, ownAddresses, original, texts }: Writing): W
   }
   const headers = referringTo(original, kind)
   if (kind === 'forward') {
-    const subject = body.subject ?? prefixed('Fwd: ', /^(?:fwd?|wg|tr|rv)\s*:/i, original.subject)
+    const subject = body.subject ?? marked(original.subject, 'forward')
     return { ...given, to: body.to ?? [], subject, ...forwardedBody(original, texts, { text, html }), headers }
   }
-  const subject = body.subject ?? prefixed('Re: ', /^(?:re|aw|sv|antw)\s*:/i, original.subject)
+  const subject = body.subject ?? marked(original.subject, 'reply')
   const said = text === null && html === null ? quotedBody(original, texts) : { text, html }
   return { ...given, ...repliedTo(original, body, ownAddresses), subject, ...said, headers }
 }
@@ -97,9 +98,12 @@ const tooManyToAnswer = () =>
 /** `local+tag@` is the inbox as well. */
 const withoutTag = (address: string): string => address.replace(/\+[^@]*(?=@)/, '')
 
-function prefixed(prefix: string, present: RegExp, subject: string): string {
+const PREFIXES = { reply: 'Re: ', forward: 'Fwd: ' }
+
+/** One that is marked already, in whatever language, gets no second mark. */
+function marked(subject: string, kind: 'reply' | 'forward'): string {
   const plain = subject.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
-  let text = present.test(plain) ? plain : prefix + plain
+  let text = subjectMark(plain)?.kind === kind ? plain : PREFIXES[kind] + plain
   while (Buffer.byteLength(text) > SUBJECT_BYTES_MAX) text = Array.from(text).slice(0, -50).join('')
   return text.trim()
 }

@@ -22,11 +22,10 @@ export interface ReportedConnection {
   last_sync_at: Date | null
   messages_synced: number
   messages_total: number | null
-  connected_at: Date
 }
 
 const columns = sql`c.inbox_id, c.account_id, c.tenant_id, c.provider, c.address, c.state, c.error, c.last_sync_at,
-  c.messages_synced, c.messages_total, c.connected_at`
+  c.messages_synced, c.messages_total`
 
 const isOurs = ({ inboxId, generation, leaseToken }: Lease) =>
   sql`c.inbox_id = ${inboxId} and c.generation = ${generation} and c.lease_token = ${leaseToken}`

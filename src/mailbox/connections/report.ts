@@ -1,6 +1,7 @@
 // How a mirror stands, as its inbox shows it: the row, the event for the streams, and an alert where a person must act.
 import type { Tx } from '../../platform/db/database.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
+import { presentConnection } from '../inboxes/present-connection.ts'
 import { updateEnded, updateGrantGone, updateProgress, type Lease, type ReportedConnection } from './report-queries.ts'
 
 export { updateSynced as recordSynced, type Lease } from './report-queries.ts'
@@ -56,25 +57,11 @@ export async function reportGrantGone(
 const ERROR_CHARS_MAX = 500
 
 function recordUpdated(tx: Tx, connection: ReportedConnection): void {
-  const { inbox_id: inboxId, account_id: accountId, tenant_id: tenantId, ...shown } = connection
-  const { provider, address, state, error, last_sync_at, messages_synced, messages_total, connected_at } = shown
   tx.record({
     type: 'inbox.updated',
-    accountId,
-    tenantId,
-    inboxId,
-    data: {
-      changed: ['connection'],
-      connection: {
-        provider,
-        address,
-        state,
-        error,
-        connected_at: connected_at.toISOString(),
-        last_sync_at: last_sync_at?.toISOString() ?? null,
-        messages_synced,
-        messages_total,
-      },
-    },
+    accountId: connection.account_id,
+    tenantId: connection.tenant_id,
+    inboxId: connection.inbox_id,
+    data: { changed: ['connection'], connection: presentConnection(connection) },
   })
 }

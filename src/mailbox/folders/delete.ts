@@ -11,6 +11,8 @@ import { requireDestination, requireFolder } from './find.ts'
 import { deleteFolderRow } from './queries.ts'
 
 const BATCH_MAX = 1_000
+/** A million messages. Others may move mail into the folder all the while: the call ends in any case. */
+const BATCHES_MAX = 1_000
 
 interface Deletion {
   reach: Reach
@@ -24,14 +26,17 @@ export async function deleteFolder(
   by: Actor,
   deletion: Deletion,
 ): Promise<{ name: string; moved: number }> {
-  for (let moved = 0; ;) {
-    const batch = await world.db.transact(by, tx => moveBatch(tx, deletion, moved))
+  let moved = 0
+  for (let batches = 0; batches < BATCHES_MAX; batches++) {
+    const batch = await world.db.transact(by, tx => moveBatch(tx, deletion))
     moved += batch.moved
     if (batch.isDeleted) return { name: batch.name, moved }
   }
+  throw refuse('conflict', `The folder still holds messages after ${moved} were moved. Delete it again to go on.`)
 }
 
-async function moveBatch(tx: Tx, { reach, inboxId, name, moveTo }: Deletion, movedBefore: number) {
+/** Each leaves an entry of its own: a call that is cut short has told what it moved. */
+async function moveBatch(tx: Tx, { reach, inboxId, name, moveTo }: Deletion) {
   const inbox = await requireInboxToChange(tx, reach, inboxId)
   const folder = await requireFolder(tx, inbox.id, name)
   if (folder.is_system) throw refuse('conflict', 'A system folder cannot be deleted.')
@@ -44,15 +49,13 @@ async function moveBatch(tx: Tx, { reach, inboxId, name, moveTo }: Deletion, mov
   const ids = destination && folder.total > 0 ? await listIdsInFolder(tx, folder.id, BATCH_MAX) : []
   if (destination && ids.length > 0) await changeMessages(tx, inbox, ids, { kind: 'move', folder: destination })
   const isDeleted = ids.length === folder.total
-  if (isDeleted) {
-    await deleteFolderRow(tx, folder.id)
-    tx.audit({
-      accountId: inbox.account_id,
-      tenantId: inbox.tenant_id,
-      target: { type: 'folder', id: folder.id },
-      before: { inbox_id: inbox.id, name: folder.name },
-      after: { move_to: destination?.name ?? null, moved: movedBefore + ids.length },
-    })
-  }
+  if (isDeleted) await deleteFolderRow(tx, folder.id)
+  tx.audit({
+    accountId: inbox.account_id,
+    tenantId: inbox.tenant_id,
+    target: { type: 'folder', id: folder.id },
+    before: { inbox_id: inbox.id, name: folder.name },
+    after: { move_to: destination?.name ?? null, moved: ids.length, deleted: isDeleted },
+  })
   return { name: folder.name, moved: ids.length, isDeleted }
 }

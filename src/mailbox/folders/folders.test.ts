@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
-import { sql } from '../../platform/db/sql.ts'
+import { sql, type Sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, eventually, type TestAccount } from '../../../test/support/factories.ts'
-import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
+import { aFiledMessage, assertMailboxCounts, manyFiledMessages } from '../../../test/support/mailbox.ts'
 
 let account: TestAccount
 let inbox: string
@@ -124,6 +124,70 @@ test('a folder that is not empty is deleted only with a place for its messages',
   await create('Empty')
   assert.deepEqual((await account.api.delete(path('Empty'))).body, { name: 'Empty', moved: 0 })
   await assertMailboxCounts(account.box.app.world.db)
+})
+
+test('a deletion that is cut short has told the audit log what it moved, and the next call finishes it', async () => {
+  const { db } = account.box.app.world
+  const large = await anInbox(account)
+  await manyFiledMessages(account.box, large, 1_500)
+  const folders = `/v1/inboxes/${large}/folders`
+  await account.api.post(folders, { name: 'Large' })
+  const run = (statement: Sql): Promise<unknown> => db.transact(system('test'), tx => tx.run(statement))
+  await run(sql`update inbox_messages set folder_id = (select id from folders where inbox_id = ${large} and name = 'Large')
+    where inbox_id = ${large}`)
+  await run(sql`update folders set total = case name when 'Large' then 1500 else 0 end where inbox_id = ${large}`)
+  await run(sql`create function no_deletion() returns trigger language plpgsql as
+    $$ begin if old.name = 'Large' then raise exception 'not now'; end if; return old; end $$`)
+  await run(sql`create trigger no_deletion before delete on folders for each row execute function no_deletion()`)
+  const remove = () => account.api.delete(`${folders}/Large?move_to=archive`)
+  const moved = async (): Promise<number[]> => {
+    const rows = await db.many<{ after: { move_to: string; moved: number } }>(sql`
+      select after from audit_entries where action = 'folder.delete' and before ->> 'inbox_id' = ${large} order by id`)
+    return rows.map(({ after }) => after.moved)
+  }
+
+  await assert.rejects(remove())
+  assert.deepEqual(await moved(), [1_000])
+  await run(sql`drop trigger no_deletion on folders`)
+  assert.deepEqual((await remove()).body, { name: 'Large', moved: 500 })
+  assert.deepEqual(await moved(), [1_000, 500])
+  await assertMailboxCounts(db)
+})
+
+test('each account has its share of a round of removals, and a folder that cannot be removed stops no other', async () => {
+  const { db, wakeups } = account.box.app.world
+  const [many, few] = [await anInbox(account), await anInbox(await anAccount({ box: account.box }))]
+  const discard = (inboxId: string, count: number) => sql`
+    insert into folders (id, inbox_id, name, name_key, is_system, created_at, discarded_at)
+    select gen_random_uuid(), ${inboxId}, 'Bulk ' || n, 'bulk ' || n, false, now(), now() - n * interval '1 minute'
+    from generate_series(1, ${count}::int) n`
+  const run = (statement: Sql): Promise<unknown> => db.transact(system('test'), tx => tx.run(statement))
+  await run(sql`create function no_removal() returns trigger language plpgsql as
+    $$ begin if old.name = 'Bulk 60' then raise exception 'not now'; end if; return old; end $$`)
+  await run(sql`create trigger no_removal before delete on folders for each row execute function no_removal()`)
+  const left = async (): Promise<string[]> =>
+    (
+      await db.many<{ name: string }>(sql`select name from folders where discarded_at is not null
+        and inbox_id in (${many}, ${few})`)
+    ).map(({ name }) => name)
+  const removal = account.box.app.loops.find(({ name }) => name === 'folder-removal')!
+  const round = () => removal.kind === 'due' && removal.run(account.box.app.world, new AbortController().signal)
+
+  await run(discard(many, 60))
+  await run(discard(few, 1))
+  await round()
+  assert.equal((await left()).includes('Bulk 1'), true, 'the youngest of the one with many waits')
+  assert.equal(
+    (await db.many(sql`select 1 from folders where inbox_id = ${few} and discarded_at is not null`)).length,
+    0,
+  )
+  wakeups.hint('removals')
+  await eventually('all others are removed', async () => (await left()).join() === 'Bulk 60')
+  await run(sql`drop trigger no_removal on folders`)
+  await eventually('and then that one', async () => {
+    await round()
+    return (await left()).length === 0
+  })
 })
 
 test('emptying deletes all that is in trash or spam: at once for every reader, behind it for good', async () => {

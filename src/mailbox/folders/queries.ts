@@ -98,15 +98,18 @@ export interface DiscardedFolder {
 }
 
 /**
- * Emptied the longest ago first. Those of accounts under legal hold keep what they have, and those of deleted inboxes go
- * with the inbox.
+ * The first of each account, then the second of each; emptied the longest ago first. Those of accounts under legal hold keep
+ * what they have, and those of deleted inboxes go with the inbox.
  */
-export const listDiscardedAnywhere = (db: Db, limit: number): Promise<DiscardedFolder[]> =>
+export const listDiscardedAnywhere = (
+  db: Db,
+  { limit, except }: { limit: number; except: readonly string[] },
+): Promise<DiscardedFolder[]> =>
   db.many<DiscardedFolder>(sql`
     select f.id, f.inbox_id, i.account_id
     from folders f join inboxes i on i.id = f.inbox_id join accounts a on a.id = i.account_id
-    where f.discarded_at is not null and i.deleted_at is null and not a.legal_hold
-    order by f.discarded_at limit ${limit}`)
+    where f.discarded_at is not null and i.deleted_at is null and not a.legal_hold and f.id <> all(${except}::uuid[])
+    order by row_number() over (partition by i.account_id order by f.discarded_at), f.discarded_at limit ${limit}`)
 
 export const isStillDiscarded = async (tx: Tx, id: string): Promise<boolean> =>
   (await tx.maybe(sql`select id from folders where id = ${id} and discarded_at is not null`)) !== null

@@ -2,7 +2,7 @@
 import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import type { World } from '../../platform/world.ts'
+import { removalRounds } from '../../platform/work/removal-rounds.ts'
 import { lockInboxes } from '../inboxes/lock.ts'
 import { listIdsInFolder, removeMessages } from '../messages/change.ts'
 import { deleteFolderRow, isStillDiscarded, listDiscardedAnywhere, type DiscardedFolder } from './queries.ts'
@@ -12,17 +12,12 @@ const BATCH_MAX = 200
 /** Several at once, so that one of a hundred thousand messages does not hold the others up. */
 const FOLDERS_AT_ONCE = 20
 
-/** One batch of each folder that waits; answers how many messages and folders are gone. */
-export async function removeDiscarded(world: World, signal: AbortSignal): Promise<number> {
-  let count = 0
-  for (const folder of await listDiscardedAnywhere(world.db, FOLDERS_AT_ONCE)) {
-    if (signal.aborted) break
-    count += await world.db.transact(system('folder removal'), tx => removeBatch(tx, folder))
-  }
-  // Their sources wait for a worker that may have looked before they did.
-  if (count > 0) world.wakeups.hint('removals')
-  return count
-}
+export const removeDiscarded = () =>
+  removalRounds<DiscardedFolder>({
+    name: 'folder removal',
+    list: ({ db }, except) => listDiscardedAnywhere(db, { limit: FOLDERS_AT_ONCE, except }),
+    remove: ({ db }, folder) => db.transact(system('folder removal'), tx => removeBatch(tx, folder)),
+  })
 
 async function removeBatch(tx: Tx, { id, inbox_id, account_id }: DiscardedFolder): Promise<number> {
   if (!(await lockUnlessOnHold(tx, account_id))) return 0

@@ -141,11 +141,11 @@ export async function fileMails(tx: Tx, filings: readonly Filing[]): Promise<voi
     })),
   )
   // Texts that were read for another account stand already; the words of these messages are still without them.
-  await reopenTexts(tx, [...new Set(filings.filter(isShared).map(({ arrival }) => arrival.source_id))])
+  await reopenTexts(tx, [...new Set(filings.filter(hasFiles).map(({ arrival }) => arrival.source_id))])
   filings.forEach((filing, at) => recordFiled(tx, filing, joined[at]!.threadId))
 }
 
-const isShared = ({ read }: Filing): boolean => read.hasFiles
+const hasFiles = ({ read }: Filing): boolean => read.hasFiles
 
 /** One source may have come to several inboxes. */
 function textsOf(filings: readonly Filing[]): SourceText[] {

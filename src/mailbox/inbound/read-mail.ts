@@ -2,6 +2,7 @@
 // runs in the MIME thread, and every list and text of it is bounded, because it is copied to the main thread.
 import { displayValue } from '../../mail/mime/headers.ts'
 import { safeFileName } from '../../mail/mime/file-name.ts'
+import { MESSAGE_ID_CHARS_MAX, messageIdIn } from '../../mail/mime/message-id.ts'
 import type { Mailbox, ParsedAttachment, ParsedMail } from '../../mail/mime/parsed-mail.ts'
 import { extractFromHtml, extractFromText } from '../../mail/text/extract-reply.ts'
 import { type HtmlText, linesToText, readHtml } from '../../mail/text/html-text.ts'
@@ -33,7 +34,6 @@ const TEXT_CHARS_MAX = 2_000_000 // ten times the longest novel's chapter; the s
 const HTML_READ_CHARS_MAX = 4_000_000
 const SUBJECT_CHARS_MAX = 2_000
 const SNIPPET_CHARS_MAX = 200
-const MESSAGE_ID_CHARS_MAX = 998 // a line, RFC 5322 §2.1.1
 const REFERENCES_MAX = 100
 const AUTHORS_MAX = 100
 const RECIPIENTS_MAX = 1_000
@@ -57,8 +57,8 @@ export function readMail(mail: ParsedMail): ReadMail {
     subject: displayValue(mail.subject ?? '')
       .slice(0, SUBJECT_CHARS_MAX)
       .toWellFormed(),
-    messageId: messageIdIn(mail.messageId),
-    inReplyTo: messageIdIn(mail.inReplyTo),
+    messageId: messageIdIn(storableText(mail.messageId ?? '')),
+    inReplyTo: messageIdIn(storableText(mail.inReplyTo ?? '')),
     references: ancestors(mail.references),
     date: mail.date,
     ...body,
@@ -141,14 +141,6 @@ const person = ({ name, address }: Mailbox): Mailbox => ({
   name: displayValue(name).slice(0, NAME_CHARS_MAX).toWellFormed(),
   address: storableText(address),
 })
-
-/** Some clients write words beside the id, or forget the brackets. */
-function messageIdIn(value: string | null): string | null {
-  const text = storableText(value ?? '').slice(0, 4 * MESSAGE_ID_CHARS_MAX)
-  const bare = /^\s*([^<>\s]+)\s*$/.exec(text)?.[1]
-  const id = /<[^<>\s]+>/.exec(text)?.[0] ?? (bare === undefined ? null : `<${bare}>`)
-  return id !== null && id.length <= MESSAGE_ID_CHARS_MAX ? id : null
-}
 
 /** The first message of the thread and the nearest ones. */
 function ancestors(references: readonly string[]): string[] {

@@ -281,6 +281,12 @@ test('a mail from a sandbox account to an inbox of this installation is delivere
   assert.equal(filed!.auth.dkim.result, 'pass')
   assert.equal(filed!.auth.dmarc.result, 'pass')
   assert.equal(filed!.is_tainted, false)
+  const { auth } = (await account.api.get(`/v1/inbox-messages/${filed!.id}`)).body
+  const { schemas } = (await account.api.get('/openapi.json')).body.components
+  for (const [name, found] of Object.entries<object>(auth)) {
+    const promised = Object.keys(schemas.MailAuthentication.properties[name].properties)
+    assert.deepEqual(Object.keys(found).toSorted(), promised.toSorted(), name)
+  }
   assert.equal(account.id === sender.id, false)
   await eventually('delivered', async () => {
     const { body } = await sender.api.get(`/v1/messages/${sent.body.message_id}`)

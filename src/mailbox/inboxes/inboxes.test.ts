@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
-import { sql } from '../../platform/db/sql.ts'
+import { sql, type Sql } from '../../platform/db/sql.ts'
 import {
   anAccount,
   anInboundDomain,
@@ -244,6 +244,42 @@ test('under legal hold an inbox cannot be deleted, and one that was deleted befo
   held.box.app.world.wakeups.hint('removals')
   await eventually('removed when the hold is over', async () => ((await count()) as { n: number }).n === 0)
   assert.equal((await held.api.delete(`/v1/inboxes/${kept}`)).status, 204)
+})
+
+test('each account has its share of a round of removals, and an inbox that cannot be removed stops no other', async () => {
+  const { box } = account
+  const { db } = box.app.world
+  const other = await anAccount({ box })
+  const [template, few] = [await anInbox(account), await anInbox(other)]
+  const run = (statement: Sql): Promise<unknown> => db.transact(system('test'), tx => tx.run(statement))
+  await run(sql`create function no_removal() returns trigger language plpgsql as
+    $$ begin if old.display_name = 'Bulk 60' then raise exception 'not now'; end if; return old; end $$`)
+  await run(sql`create trigger no_removal before delete on inboxes for each row execute function no_removal()`)
+  const left = async (): Promise<string[]> =>
+    (
+      await db.many<{ name: string }>(sql`select coalesce(display_name, '') as name from inboxes
+        where deleted_at is not null and account_id in (${account.id}, ${other.id})`)
+    ).map(({ name }) => name)
+  const removal = box.app.loops.find(({ name }) => name === 'inbox-removal')!
+  const round = () => removal.kind === 'due' && removal.run(box.app.world, new AbortController().signal)
+
+  await eventually('nothing waits', async () => (await left()).length === 0)
+  await run(sql`
+    insert into inboxes (id, account_id, tenant_id, address, local_part, display_name, created_at, deleted_at)
+    select gen_random_uuid(), account_id, tenant_id, address, local_part, 'Bulk ' || n, created_at,
+      now() - n * interval '1 minute'
+    from inboxes, generate_series(1, 60) n where id = ${template}`)
+  await run(sql`update inboxes set deleted_at = now() where id = ${few}`)
+  await round()
+  const waiting = await left()
+  assert.deepEqual([waiting.includes(''), waiting.includes('Bulk 1'), waiting.includes('Bulk 60')], [false, true, true])
+  box.app.world.wakeups.hint('removals')
+  await eventually('all others are removed', async () => (await left()).join() === 'Bulk 60')
+  await run(sql`drop trigger no_removal on inboxes`)
+  await eventually('and then that one', async () => {
+    await round()
+    return (await left()).length === 0
+  })
 })
 
 test('an inbox whose domain is gone keeps its mail, and leaves its address to the tenant that has the domain now', async () => {

@@ -1,6 +1,7 @@
 // An inbox as the API shows it.
-import type { Connection, Inbox } from './inbox-schema.ts'
+import type { Inbox } from './inbox-schema.ts'
 import { policyOf } from './policy.ts'
+import { presentConnection } from './present-connection.ts'
 import type { StoredInbox } from './queries.ts'
 
 export const presentInbox = (inbox: StoredInbox): Inbox => ({
@@ -16,9 +17,4 @@ export const presentInbox = (inbox: StoredInbox): Inbox => ({
   provider: inbox.provider,
   connection: inbox.connection && presentConnection(inbox.connection),
   created_at: inbox.created_at.toISOString(),
-})
-
-const presentConnection = (stored: Connection): Connection => ({
-  ...stored,
-  last_sync_at: stored.last_sync_at && new Date(stored.last_sync_at).toISOString(),
 })

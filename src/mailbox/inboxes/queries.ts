@@ -141,12 +141,18 @@ export interface InboxToRemove {
   account_id: string
 }
 
-/** Deleted the longest ago first; those of accounts under legal hold are left out. */
-export const listInboxesToRemoveAnywhere = (db: Db, limit: number): Promise<InboxToRemove[]> =>
+/**
+ * The first of each account, then the second of each; deleted the longest ago first. Those of accounts under legal hold are
+ * left out.
+ */
+export const listInboxesToRemoveAnywhere = (
+  db: Db,
+  { limit, except }: { limit: number; except: readonly string[] },
+): Promise<InboxToRemove[]> =>
   db.many<InboxToRemove>(sql`
     select i.id, i.account_id from inboxes i join accounts a on a.id = i.account_id
-    where i.deleted_at is not null and not a.legal_hold
-    order by i.deleted_at limit ${limit}`)
+    where i.deleted_at is not null and not a.legal_hold and i.id <> all(${except}::uuid[])
+    order by row_number() over (partition by i.account_id order by i.deleted_at), i.deleted_at limit ${limit}`)
 
 /** Locks what no other process is removing. */
 export const claimInboxToRemove = async (tx: Tx, id: string): Promise<boolean> =>

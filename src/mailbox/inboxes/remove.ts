@@ -3,7 +3,7 @@ import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import { deleteKeysOfInbox } from '../../identity/api-keys/keys-of-inbox.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import type { World } from '../../platform/world.ts'
+import { removalRounds } from '../../platform/work/removal-rounds.ts'
 import { removeFoldersOfInbox } from '../folders/system.ts'
 import { removeMessagesOfInbox } from '../messages/remove.ts'
 import { removeThreadsOfInbox } from '../threads/remove.ts'
@@ -13,17 +13,12 @@ const BATCH_MAX = 500
 /** Several at once, so that one of a million messages does not hold the others up. */
 const INBOXES_AT_ONCE = 20
 
-/** One batch of each inbox that waits; answers how many rows are gone. */
-export async function removeInboxes(world: World, signal: AbortSignal): Promise<number> {
-  let count = 0
-  for (const inbox of await listInboxesToRemoveAnywhere(world.db, INBOXES_AT_ONCE)) {
-    if (signal.aborted) break
-    count += await world.db.transact(system('inbox removal'), tx => removeBatch(tx, inbox))
-  }
-  // Their sources wait for a worker that may have looked before they did.
-  if (count > 0) world.wakeups.hint('removals')
-  return count
-}
+export const removeInboxes = () =>
+  removalRounds<InboxToRemove>({
+    name: 'inbox removal',
+    list: ({ db }, except) => listInboxesToRemoveAnywhere(db, { limit: INBOXES_AT_ONCE, except }),
+    remove: ({ db }, inbox) => db.transact(system('inbox removal'), tx => removeBatch(tx, inbox)),
+  })
 
 async function removeBatch(tx: Tx, { id, account_id: accountId }: InboxToRemove): Promise<number> {
   if (!(await lockUnlessOnHold(tx, accountId))) return 0

@@ -21,7 +21,11 @@ export type AttachmentInfo = Static<typeof AttachmentInfo>
 const Authentication = component(
   'MailAuthentication',
   Type.Object({
-    spf: Type.Object({ result: Type.String(), domain: Nullable(Type.String()) }),
+    spf: Type.Object({
+      result: Type.String(),
+      domain: Nullable(Type.String()),
+      aligned: Type.Boolean({ description: "It passed, and the domain is the author's" }),
+    }),
     dkim: Type.Object({
       result: Type.String(),
       signatures: Type.Array(

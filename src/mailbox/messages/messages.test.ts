@@ -162,7 +162,7 @@ test('the HTML is answered as JSON, and text without HTML is escaped', async () 
     html: '<p>x</p>',
   })
   const { html } = (await account.api.get(`/v1/inbox-messages/${plain.id}/html`)).body
-  assert.equal(html, '<pre style="white-space:pre-wrap">&lt;b&gt;1 &amp; &quot;2&quot;&lt;/b&gt;</pre>')
+  assert.equal(html, '<pre style="white-space:pre-wrap">&#60;b&#62;1 &#38; &#34;2&#34;&#60;/b&#62;</pre>')
 })
 
 test('mail that could not be read is shown with its source and without texts', async () => {

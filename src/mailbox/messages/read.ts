@@ -1,4 +1,5 @@
 // Reading one message.
+import { escapeHtml } from '../../mail/text/escape-html.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { Message } from './message-schema.ts'
@@ -25,7 +26,4 @@ export async function readHtml(db: Db, reach: Reach, id: string): Promise<{ id: 
   return { id: row.id, html: texts && (texts.html ?? textAsHtml(texts.text)) }
 }
 
-const textAsHtml = (text: string): string =>
-  `<pre style="white-space:pre-wrap">${text.replace(/[&<>"']/g, char => ESCAPES[char]!)}</pre>`
-
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const textAsHtml = (text: string): string => `<pre style="white-space:pre-wrap">${escapeHtml(text)}</pre>`

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { FetchMessageObject } from 'imapflow'
 import { readFields, valueOf } from '../../mail/mime/headers.ts'
+import { MESSAGE_ID_CHARS_MAX, messageIdIn } from '../../mail/mime/message-id.ts'
 
 export interface Head {
   uid: number
@@ -15,11 +16,12 @@ export interface Head {
   identity: Buffer
 }
 
-const MESSAGE_ID_CHARS_MAX = 998 // a line, RFC 5322 §2.1.1
+/** Of the one field that is fetched: folded, with words beside the id. */
+const HEADER_BYTES_MAX = 4 * MESSAGE_ID_CHARS_MAX
 const SIZE_MAX = 2 ** 31 - 1
 
 export function headOf({ uid, size, flags, internalDate, headers }: FetchMessageObject): Head {
-  const messageId = messageIdIn(headers ?? Buffer.alloc(0))
+  const messageId = messageIdOf(headers ?? Buffer.alloc(0))
   const receivedAt = dateOf(internalDate)
   const head = {
     uid,
@@ -38,12 +40,8 @@ const identityOf = ({ messageId, receivedAt, size }: Omit<Head, 'identity' | 'ui
     .digest()
     .subarray(0, 16)
 
-function messageIdIn(header: Buffer): string | null {
-  const value = valueOf(readFields(header.toString('utf8', 0, 4 * MESSAGE_ID_CHARS_MAX)), 'message-id') ?? ''
-  const bare = /^\s*([^<>\s]+)\s*$/.exec(value)?.[1]
-  const id = /<[^<>\s]+>/.exec(value)?.[0] ?? (bare === undefined ? null : `<${bare}>`)
-  return id !== null && id.length <= MESSAGE_ID_CHARS_MAX ? id : null
-}
+const messageIdOf = (header: Buffer): string | null =>
+  messageIdIn(valueOf(readFields(header.toString('utf8', 0, HEADER_BYTES_MAX)), 'message-id') ?? '')
 
 /** To the second, as IMAP has it. A date that is none, or that no id can hold, is the first. */
 function dateOf(given: Date | string | undefined): Date {

@@ -348,6 +348,7 @@ test('a token that is refused is refreshed once; a grant that is gone needs a pe
   assert.equal((await connection()).due_at, null)
   const last = (await events('inbox.updated')).at(-1)?.['connection'] as { state: string }
   assert.equal(last.state, 'reconnect_required')
+  assert.deepEqual(last, (await account.api.get(`/v1/inboxes/${inboxId}`)).body.connection, 'as the inbox shows it')
   const alert = await eventually('alert', async () => {
     const { body } = await account.api.get('/v1/alerts')
     return body.alerts.find((each: { kind: string }) => each.kind === 'mailbox_disconnected')

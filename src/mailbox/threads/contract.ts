@@ -76,5 +76,6 @@ export const clearTaintEndpoint = endpoint({
   access: key('admin'),
   noun: 'thread',
   replies: { 200: Thread },
+  refusals: ['conflict'],
   audit: 'thread.clear_taint',
 })

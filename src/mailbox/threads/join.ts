@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import type { Tx } from '../../platform/db/database.ts'
 import { newId, timeOfId } from '../../platform/ids.ts'
 import { insertReferences, listAlike, listReferenced, mergeThreads, type AlikeThread } from './join-queries.ts'
-import { subjectKey } from './subject-key.ts'
+import { ALIKE_MS, subjectKey } from './subject-key.ts'
 
 /** A mail that is about to be filed in one inbox. */
 export interface Joining {
@@ -27,9 +27,6 @@ export interface Joined {
   isNew: boolean
   subjectKey: string
 }
-
-/** Mail of the same subject joins what was active so lately. */
-const ALIKE_MS = 30 * 86_400_000
 
 /** In the same order. A mail may join a thread that another one of the same call begins. */
 export async function joinThreads(tx: Tx, mails: readonly Joining[]): Promise<Joined[]> {

@@ -2,7 +2,7 @@
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { lockInboxes } from '../inboxes/lock.ts'
 import { clearTaints } from '../messages/clear-taints.ts'
@@ -35,23 +35,33 @@ export function setThreadLabels(
 /** Flags of messages cleared in one transaction. */
 const BATCH_MAX = 2_000
 
-/** A thread may hold any number of messages: their flags are cleared in batches, and that of the thread with the last. */
+/** A million messages. Others may come in all the while: the call ends in any case. */
+const BATCHES_MAX = 500
+
+/**
+ * A thread may hold any number of messages: their flags are cleared in batches, and that of the thread with the last. Each
+ * leaves an entry of its own: a call that is cut short has told what it cleared.
+ */
 export async function clearTaint(world: World, by: Actor, named: Named): Promise<Thread> {
-  for (;;) {
-    const cleared = await world.db.transact(by, async tx => {
-      const thread = await lockThread(tx, named)
-      if ((await clearTaints(tx, thread.id, BATCH_MAX)) === BATCH_MAX) return null
-      if (!thread.is_tainted) return thread
-      await updateThreadUntainted(tx, thread.id)
-      const after = { ...thread, is_tainted: false, taint_reasons: [] }
-      record(tx, after, {
-        before: { tainted: true, taint_reasons: thread.taint_reasons },
-        after: { tainted: false },
-      })
-      return after
-    })
-    if (cleared) return presentThread(cleared)
+  for (let batches = 0; batches < BATCHES_MAX; batches++) {
+    const { thread, isDone } = await world.db.transact(by, tx => clearBatch(tx, named))
+    if (isDone) return presentThread(thread)
   }
+  throw refuse('conflict', 'The thread still holds tainted messages. Clear it again to go on.')
+}
+
+async function clearBatch(tx: Tx, named: Named): Promise<{ thread: StoredThread; isDone: boolean }> {
+  const thread = await lockThread(tx, named)
+  const count = await clearTaints(tx, thread.id, BATCH_MAX)
+  const isDone = count < BATCH_MAX
+  if (count === 0 && !thread.is_tainted) return { thread, isDone }
+  const after = isDone ? { ...thread, is_tainted: false, taint_reasons: [] } : thread
+  if (isDone && thread.is_tainted) await updateThreadUntainted(tx, thread.id)
+  record(tx, after, {
+    before: { tainted: thread.is_tainted, taint_reasons: thread.taint_reasons },
+    after: { tainted: after.is_tainted, messages_cleared: count },
+  })
+  return { thread: after, isDone }
 }
 
 /** The thread as it is under the lock of its inbox. Found before it is locked: a stranger must not make an owner wait. */

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
-import { sql } from '../../platform/db/sql.ts'
+import { sql, type Sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, type TestAccount } from '../../../test/support/factories.ts'
-import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
+import { aFiledMessage, assertMailboxCounts, manyFiledMessages } from '../../../test/support/mailbox.ts'
 import { mergeThreads } from './join-queries.ts'
 
 let account: TestAccount
@@ -168,4 +168,35 @@ test('a person clears the taint of a thread and of its messages; an agent with i
   assert.equal((await audits()).length, 1)
   assert.equal((await account.api.post(`${path}/clear-taint`)).status, 200)
   assert.equal((await audits()).length, 1, 'what is clear stays clear')
+})
+
+test('clearing that is cut short has told the audit log, and the next call finishes it', async () => {
+  const inbox = await anInbox(account)
+  await manyFiledMessages(account.box, inbox, 2_500)
+  const run = (statement: Sql): Promise<unknown> => db().transact(system('test'), tx => tx.run(statement))
+  await run(sql`update inbox_messages set is_tainted = true where inbox_id = ${inbox}`)
+  await run(
+    sql`update threads set is_tainted = true, taint_reasons = '[{"kind":"instructions"}]' where inbox_id = ${inbox}`,
+  )
+  await run(sql`create function no_clearing() returns trigger language plpgsql as
+    $$ begin raise exception 'not now'; end $$`)
+  await run(
+    sql`create trigger no_clearing before update of is_tainted on threads for each row execute function no_clearing()`,
+  )
+  const { id } = await db().one<{ id: string }>(sql`select id from threads where inbox_id = ${inbox}`)
+  const clear = () => account.api.post(`/v1/threads/${id}/clear-taint`)
+  const entries = () =>
+    db().many(sql`select before, after from audit_entries where target_id = ${id} order by id`) as Promise<object[]>
+  const before = { tainted: true, taint_reasons: [{ kind: 'instructions' }] }
+
+  await assert.rejects(clear())
+  const first = { before, after: { tainted: true, messages_cleared: 2_000 } }
+  assert.deepEqual(await entries(), [first])
+  await run(sql`drop trigger no_clearing on threads`)
+  assert.deepEqual(
+    [(await clear()).body.tainted, await entries()],
+    [false, [first, { before, after: { tainted: false, messages_cleared: 500 } }]],
+  )
+  assert.equal((await clear()).status, 200)
+  assert.equal((await entries()).length, 2)
 })
