@@ -1,7 +1,7 @@
 // Fetches messages of the provider in batches that are bounded in number and bytes: what is new, and history from the newest
 // down. What is here already is not fetched again.
-import type { Head } from './head.ts'
-import { type OpenMailbox, SOURCE_BYTES_MAX } from './imap.ts'
+import type { Head } from '../imap/head.ts'
+import { type OpenMailbox, SOURCE_BYTES_MAX } from '../imap/session.ts'
 import { updateFolderReset } from './folder-queries.ts'
 import { updateLostUids } from './message-queries.ts'
 import { transactMirror, type Batch, type Mirror, type MirrorFolder } from './mirror.ts'

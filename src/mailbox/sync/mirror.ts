@@ -5,14 +5,16 @@ import type { World } from '../../platform/world.ts'
 import { recordSynced, type Lease } from '../connections/report.ts'
 import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
 import type { RemoteFolder } from './folder-queries.ts'
-import type { Head } from './head.ts'
-import type { ImapSession } from './imap.ts'
+import type { Head } from '../imap/head.ts'
+import type { ImapSession } from '../imap/session.ts'
 import type { SourceReader } from './read-source.ts'
 import type { MirrorDb } from './permits.ts'
 
 export interface MirrorFolder extends RemoteFolder {
-  /** What a folder of its own is called here. */
+  /** As its path shows it. */
   name: string
+  /** Between the levels of its path. Empty: it has no levels. */
+  delimiter: string
   /** History from here on is fetched, though perhaps not filed yet. */
   pendingFrom: number
   /** UIDs of history that are next, the newest first. */

@@ -6,9 +6,10 @@ import { reportLive, reportProgress } from '../connections/report.ts'
 import { checkFolder } from './check.ts'
 import { fetchHistory, fetchNew, hasHistory, openFolder } from './fetch.ts'
 import { fileBatch } from './file-batch.ts'
-import { ProviderFault } from './imap.ts'
+import { ProviderFault } from '../imap/fault.ts'
 import type { LocalChanges } from './local-changes.ts'
 import { LeaseLost, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
+import { pushFolders } from './push-folders.ts'
 import { pushChanges } from './push.ts'
 import { Rounds } from './rounds.ts'
 
@@ -29,6 +30,7 @@ export class MirrorSession {
   #hasArrived = false
   #hasChanged = false
   readonly #changedHere = new Set<string>()
+  #foldersChangedHere = false
   #polledAt = performance.now()
   #progressAt = -Infinity
   #total = 0
@@ -58,8 +60,11 @@ export class MirrorSession {
       this.#mirror.imap.close()
     }
     this.#signal.addEventListener('abort', stop, { once: true })
-    const detach = await changes.attach(this.#mirror.lease.inboxId, ids =>
-      this.#hear(() => ids.forEach(id => this.#changedHere.add(id))),
+    const detach = await changes.attach(this.#mirror.lease.inboxId, ({ messageIds, hasFolders }) =>
+      this.#hear(() => {
+        messageIds.forEach(id => this.#changedHere.add(id))
+        this.#foldersChangedHere ||= hasFolders
+      }),
     )
     try {
       this.#signal.throwIfAborted()
@@ -81,6 +86,7 @@ export class MirrorSession {
   async #begin(): Promise<void> {
     for (const folder of this.#mirror.folders) this.#total += await this.#catchUp(folder)
     await pushChanges(this.#mirror, null)
+    await this.#pushFolders()
   }
 
   /** What is new in a folder, what left it and what was read. Answers how many messages it has. */
@@ -149,7 +155,8 @@ export class MirrorSession {
     const inbox = folders.find(({ role }) => role === 'inbox')
     if (!inbox) throw new ProviderFault('failed', 'The mailbox has no inbox.')
     const pollInMs = this.#polledAt + this.#pace.pollMs - performance.now()
-    if (!this.#hasArrived && !this.#hasChanged && this.#changedHere.size === 0 && pollInMs > 0) {
+    const isQuiet = !this.#hasArrived && !this.#hasChanged && !this.#foldersChangedHere && this.#changedHere.size === 0
+    if (isQuiet && pollInMs > 0) {
       await openFolder(this.#mirror, inbox)
       await imap.idle()
       await this.#nap.begin(pollInMs)
@@ -174,6 +181,13 @@ export class MirrorSession {
     const ids = [...this.#changedHere]
     this.#changedHere.clear()
     if (ids.length > 0) await pushChanges(this.#mirror, ids)
+    if (this.#foldersChangedHere) await this.#pushFolders()
+  }
+
+  async #pushFolders(): Promise<void> {
+    this.#foldersChangedHere = false
+    // What is below a folder was renamed with it.
+    if (await pushFolders(this.#mirror)) await this.#rounds.listAgain()
   }
 
   async #poll(): Promise<void> {
@@ -182,6 +196,7 @@ export class MirrorSession {
     const mayBeMore = await this.#rounds.next()
     if (mayBeMore) this.#polledAt = -Infinity
     await this.#push()
+    await this.#pushFolders()
     // Both sides are the same now, which the connection says, and the lease is still ours.
     await transactMirror(this.#mirror, async () => {})
   }

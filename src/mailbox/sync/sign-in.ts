@@ -1,7 +1,8 @@
 // Signing in at the provider: a token that it refuses is refreshed once, at once.
 import { isUnavailable } from '../../platform/db/errors.ts'
 import { GrantGone, type AccessTokens, type Grant } from '../connections/tokens.ts'
-import { ImapSession, ProviderFault, type ImapServer } from './imap.ts'
+import { ProviderFault } from '../imap/fault.ts'
+import { ImapSession, type ImapServer } from '../imap/session.ts'
 
 export type Tokens = Pick<AccessTokens, 'current' | 'refused'>
 

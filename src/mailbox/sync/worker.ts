@@ -16,13 +16,14 @@ import {
 } from '../connections/lease.ts'
 import { reportFailing, reportGrantGone, reportReleased } from '../connections/report.ts'
 import { GrantGone } from '../connections/tokens.ts'
-import { ProviderFault, type FaultKind, type ImapServer } from './imap.ts'
+import { ProviderFault, type FaultKind } from '../imap/fault.ts'
+import type { ImapServer } from '../imap/session.ts'
 import { LocalChanges } from './local-changes.ts'
 import { LeaseLost } from './mirror.ts'
 import { SourceReader } from './read-source.ts'
 import { MirrorSession, type Pace } from './session.ts'
 import { signIn, type Tokens } from './sign-in.ts'
-import { loadFolders } from './store-folders.ts'
+import { loadFolders } from './load-folders.ts'
 import { Permits } from './permits.ts'
 
 type ImapServers = Record<'google' | 'microsoft', { imap: ImapServer } | null>

@@ -1,16 +1,17 @@
 // A mailbox provider for tests: a small IMAP server over a real socket that tests change behind the mirror's back, and that
 // can be made to fail at any command.
-import { finish, unquoted, isWithin, matches, fetched, type FakeMessage } from './imap-answers.fixture.ts'
+import {
+  finish,
+  unquoted,
+  isWithin,
+  matches,
+  fetched,
+  type FakeMailbox,
+  type FakeMessage,
+} from './imap-answers.fixture.ts'
+import { mailboxCommands } from './imap-mailboxes.fixture.ts'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
-
-interface FakeMailbox {
-  path: string
-  flags: string[]
-  uidValidity: number
-  uidNext: number
-  messages: FakeMessage[]
-}
 
 /** What is sent instead of the answer; `close` cuts the connection after it. Null: the usual answer. */
 export type Meddle = (command: string, tag: string) => { say: string; close?: boolean } | null
@@ -34,6 +35,7 @@ export class FakeImap {
   meddle: Meddle = () => null
   /** Every command, without its tag. */
   readonly said: string[] = []
+  #uidValidity = 7
   readonly #server: Server
   readonly #sessions = new Set<Session>()
 
@@ -67,7 +69,17 @@ export class FakeImap {
   }
 
   addMailbox(path: string, ...flags: string[]): void {
-    this.mailboxes.set(path, { path, flags, uidValidity: 7, uidNext: 1, messages: [] })
+    this.mailboxes.set(path, { path, flags, uidValidity: this.#uidValidity++, uidNext: 1, messages: [] })
+  }
+
+  /** With what is below it, as a person does in another program. */
+  rename(path: string, to: string): void {
+    for (const mailbox of Array.from(this.mailboxes.values())) {
+      if (mailbox.path !== path && !mailbox.path.startsWith(`${path}/`)) continue
+      this.mailboxes.delete(mailbox.path)
+      mailbox.path = to + mailbox.path.slice(path.length)
+      this.mailboxes.set(mailbox.path, mailbox)
+    }
   }
 
   in(path: string): FakeMailbox {
@@ -197,9 +209,14 @@ export class FakeImap {
 
   /** Each answers untagged lines; what begins with `!` is a refusal. Null: the command is not over. */
   readonly #commands: Record<string, (session: Session, rest: string, tag: string) => string | null> = {
+    ...mailboxCommands(this),
     CAPABILITY: () => `* CAPABILITY ${this.capabilities}\r\n`,
     ID: () => '* ID NIL\r\n',
     NOOP: () => '',
+    CLOSE: session => {
+      session.selected = null
+      return ''
+    },
     NAMESPACE: () => '* NAMESPACE (("" "/")) NIL NIL\r\n',
     LOGOUT: session => {
       session.socket.end('* BYE\r\n')
@@ -208,23 +225,6 @@ export class FakeImap {
     AUTHENTICATE: (_session, rest) => {
       const token = /auth=Bearer (\S+?)\p{Cc}/u.exec(Buffer.from(rest.split(' ')[1] ?? '', 'base64').toString())?.[1]
       return this.tokens.has(token ?? '') ? '' : '!NO [AUTHENTICATIONFAILED] Invalid credentials'
-    },
-    LIST: (_session, rest) =>
-      [...this.mailboxes.values()]
-        .filter(({ path }) => ['*', path].includes(unquoted(rest.split(' ').at(-1)!)))
-        .map(({ path, flags }) => `* LIST (${flags.join(' ')}) "/" "${path}"\r\n`)
-        .join(''),
-    LSUB: () => '',
-    CREATE: (_session, rest) => {
-      this.addMailbox(unquoted(rest))
-      return ''
-    },
-    STATUS: (_session, rest) => {
-      const mailbox = this.mailboxes.get(unquoted(rest.slice(0, rest.indexOf('(')).trim()))
-      if (!mailbox) return '!NO [NONEXISTENT] no such mailbox'
-      const { path, messages, uidNext, uidValidity } = mailbox
-      const unseen = messages.filter(({ flags }) => !flags.has('\\Seen')).length
-      return `* STATUS "${path}" (MESSAGES ${messages.length} UIDNEXT ${uidNext} UIDVALIDITY ${uidValidity} UNSEEN ${unseen})\r\n`
     },
     SELECT: (session, rest) => {
       const mailbox = this.mailboxes.get(unquoted(rest))

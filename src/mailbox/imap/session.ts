@@ -2,26 +2,13 @@
 // every command that was not done throws, because an empty answer that is none would remove mail.
 import { ImapFlow, type FetchMessageObject, type ListResponse, type StatusObject } from 'imapflow'
 import type { Grant } from '../connections/tokens.ts'
-import type { Head } from './head.ts'
-import { headOf } from './head.ts'
+import { faultOf, isRefusal, ProviderFault } from './fault.ts'
+import { headOf, type Head } from './head.ts'
 
 export interface ImapServer {
   host: string
   port: number
   secure: boolean
-}
-
-export type FaultKind = 'refused' | 'throttled' | 'failed'
-
-/** What the provider did not do, with its words. */
-export class ProviderFault extends Error {
-  readonly kind: FaultKind
-
-  constructor(kind: FaultKind, message: string, cause?: unknown) {
-    super(message, { cause })
-    this.name = 'ProviderFault'
-    this.kind = kind
-  }
 }
 
 /** Mail of more bytes is mirrored by its first lines only. */
@@ -137,8 +124,19 @@ export class ImapSession {
     }
   }
 
-  async create(path: string): Promise<string> {
-    return (await this.#done(this.#client.mailboxCreate(path))).path
+  /** Answers the path that it has. Null: the provider refuses it. */
+  create(path: string): Promise<string | null> {
+    return unlessRefused(async () => (await this.#done(this.#client.mailboxCreate(path))).path)
+  }
+
+  /** With what is below it. Answers the path that it has now. Null: the provider refuses it. */
+  rename(path: string, to: string): Promise<string | null> {
+    return unlessRefused(async () => (await this.#done(this.#client.mailboxRename(path, to))).newPath)
+  }
+
+  /** With what is in it. Null: the provider refuses it. */
+  drop(path: string): Promise<string | null> {
+    return unlessRefused(async () => (await this.#done(this.#client.mailboxDelete(path))).path)
   }
 
   /** UIDs of the open mailbox within the range, ascending. */
@@ -254,6 +252,15 @@ export class ImapSession {
   }
 }
 
+async function unlessRefused(act: () => Promise<string>): Promise<string | null> {
+  try {
+    return await act()
+  } catch (err) {
+    if (isRefusal(err)) return null
+    throw err
+  }
+}
+
 /** In sets that no server finds too long. */
 function* rangesOf(uids: readonly number[]): Generator<string> {
   for (let at = 0; at < uids.length; at += UIDS_PER_COMMAND) yield uids.slice(at, at + UIDS_PER_COMMAND).join(',')
@@ -269,27 +276,4 @@ async function within<T>(milliseconds: number, act: Promise<T>): Promise<T> {
   } finally {
     clearTimeout(timer)
   }
-}
-
-interface ImapError extends Error {
-  code?: string
-  authenticationFailed?: boolean
-  responseText?: string
-  serverResponseCode?: string
-  response?: unknown
-}
-
-const THROTTLED = new Set(['THROTTLED', 'OVERQUOTA', 'LIMIT', 'INUSE', 'UNAVAILABLE'])
-const TEXT_CHARS_MAX = 300
-
-function faultOf(cause: unknown): ProviderFault {
-  const { code, authenticationFailed, responseText, serverResponseCode, message } = cause as ImapError
-  const words = (responseText ?? message ?? 'unknown').slice(0, TEXT_CHARS_MAX)
-  const isThrottled =
-    code === 'ETHROTTLE' ||
-    THROTTLED.has(serverResponseCode ?? '') ||
-    /\b(THROTTLED|OVERQUOTA|too many simultaneous|bandwidth limit)/i.test(words)
-  if (isThrottled) return new ProviderFault('throttled', `The provider asks for less: ${words}`, cause)
-  if (authenticationFailed) return new ProviderFault('refused', `The provider refuses the sign-in: ${words}`, cause)
-  return new ProviderFault('failed', `The provider failed: ${words}`, cause)
 }
