@@ -1,4 +1,6 @@
-// What the mailbox provider of the tests does with its mailboxes as a whole.
+// What the mailbox provider of the tests does with its mailboxes as a whole, and how it answers slowly.
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { unquoted, type FakeMailbox } from './imap-answers.fixture.ts'
 
 interface Mailboxes {
@@ -41,3 +43,11 @@ export const mailboxCommands = (fake: Mailboxes): Record<string, (session: unkno
     return `* STATUS "${path}" (MESSAGES ${messages.length} UIDNEXT ${uidNext} UIDVALIDITY ${uidValidity} UNSEEN ${unseen})\r\n`
   },
 })
+
+export async function drip(socket: Socket, answer: string, everyMs: number): Promise<void> {
+  for (const byte of answer) {
+    if (socket.destroyed) return
+    socket.write(byte)
+    await delay(everyMs)
+  }
+}

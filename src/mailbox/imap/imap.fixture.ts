@@ -9,7 +9,7 @@ import {
   type FakeMailbox,
   type FakeMessage,
 } from './imap-answers.fixture.ts'
-import { mailboxCommands } from './imap-mailboxes.fixture.ts'
+import { drip, mailboxCommands } from './imap-mailboxes.fixture.ts'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
 
@@ -33,6 +33,10 @@ export class FakeImap {
   capabilities = `${CAPABILITIES} UIDPLUS MOVE`
   greeting = `* OK [CAPABILITY ${CAPABILITIES}] ready\r\n`
   meddle: Meddle = () => null
+  /** Answers to this command come a byte at a time. */
+  drip: { command: string; everyMs: number } | null = null
+  /** What is new is seen and told of only after NOOP, IDLE and SELECT, though STATUS counts it: Dovecot does so at times. */
+  isLazy = false
   /** Every command, without its tag. */
   readonly said: string[] = []
   #uidValidity = 7
@@ -204,7 +208,12 @@ export class FakeImap {
       .toUpperCase()
     const reply = this.#commands[name]?.(session, command.slice(name.length + 1), tag)
     if (reply === undefined) socket.write(`${tag} BAD unknown\r\n`)
-    else if (reply !== null) socket.write(`${reply.startsWith('!') ? '' : this.#news(session)}${finish(reply, tag)}`)
+    else if (reply !== null) {
+      const hasNews = !reply.startsWith('!') && (!this.isLazy || name === 'NOOP')
+      const answer = `${hasNews ? this.#news(session) : ''}${finish(reply, tag)}`
+      if (this.drip && name === this.drip.command) void drip(socket, answer, this.drip.everyMs)
+      else socket.write(answer)
+    }
   }
 
   /** Each answers untagged lines; what begins with `!` is a refusal. Null: the command is not over. */
@@ -240,7 +249,8 @@ export class FakeImap {
       return null
     },
     'UID SEARCH': (session, rest) => {
-      const found = session.selected!.messages.filter(message => matches(message, rest, session.selected!.messages))
+      const all = this.isLazy ? session.known : session.selected!.messages
+      const found = all.filter(message => matches(message, rest, all))
       return `* SEARCH${found.map(({ uid }) => ` ${uid}`).join('')}\r\n`
     },
     'UID FETCH': (session, rest) => {

@@ -7,6 +7,7 @@ import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { GrantGone, type Grant } from '../connections/tokens.ts'
 import type { FakeImap } from '../imap/imap.fixture.ts'
+import type { Patience } from '../imap/session.ts'
 import { feature } from './feature.ts'
 import { findConnection, insertConnection, listMirrored, setDue, type Mirrored } from './sync.fixture.ts'
 
@@ -32,7 +33,11 @@ export interface Connected {
 const PATIENCE_MS = 30_000
 
 /** Sessions with this provider, in this process. */
-async function runMirrors(fake: FakeImap, grant: Connected['grant']): Promise<{ stop(): Promise<void> }> {
+async function runMirrors(
+  fake: FakeImap,
+  grant: Connected['grant'],
+  patience: Partial<Patience> = {},
+): Promise<{ stop(): Promise<void> }> {
   const { app } = await theBox()
   const tokens = {
     current: async (): Promise<Grant> => {
@@ -43,7 +48,7 @@ async function runMirrors(fake: FakeImap, grant: Connected['grant']): Promise<{ 
   }
   const world = { ...app.world, metrics: createMetrics() }
   const servers = { google: { imap: fake.server }, microsoft: null }
-  const mirrors = feature(world, { tokens, servers, pace: { pollMs: 300, progressMs: 50 } })
+  const mirrors = feature(world, { tokens, servers, pace: { pollMs: 300, progressMs: 50 }, patience })
   const supervisor = new Supervisor(world)
   supervisor.start(mirrors.loops!)
   return {
@@ -54,8 +59,13 @@ async function runMirrors(fake: FakeImap, grant: Connected['grant']): Promise<{ 
   }
 }
 
+interface Given {
+  account?: TestAccount
+  patience?: Partial<Patience>
+}
+
 /** An inbox that is connected to the provider until the end of the test. */
-export async function connect(t: TestContext, fake: FakeImap, given?: { account?: TestAccount }): Promise<Connected> {
+export async function connect(t: TestContext, fake: FakeImap, given?: Given): Promise<Connected> {
   const box = await theBox()
   const account = given?.account ?? (await anAccount({ box }))
   const inboxId = await anInbox(account)
@@ -68,7 +78,7 @@ export async function connect(t: TestContext, fake: FakeImap, given?: { account?
     refused: [] as string[],
   }
   await insertConnection(world, { inboxId, address: grant.address })
-  let mirrors = await runMirrors(fake, grant)
+  let mirrors = await runMirrors(fake, grant, given?.patience)
   t.after(async () => {
     await mirrors.stop()
     await setDue(world, inboxId, null)
@@ -100,7 +110,7 @@ export async function connect(t: TestContext, fake: FakeImap, given?: { account?
           select data from events where inbox_id = ${inboxId} and type = ${type} order by id limit 1000`)
       ).map(({ data }) => data),
     stop: () => mirrors.stop(),
-    start: async () => void (mirrors = await runMirrors(fake, grant)),
+    start: async () => void (mirrors = await runMirrors(fake, grant, given?.patience)),
   }
 }
 

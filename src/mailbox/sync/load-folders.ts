@@ -16,8 +16,7 @@ import {
   type RemoteFolder,
 } from './folder-queries.ts'
 import { ProviderFault } from '../imap/fault.ts'
-import { updateLostUids } from './message-queries.ts'
-import { transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
+import { loseMessages, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
 import { placeMessages } from './place.ts'
 import { findRenamed } from './renamed-folders.ts'
 
@@ -44,7 +43,9 @@ export async function loadFolders(mirror: Without): Promise<MirrorFolder[]> {
     if (cursors) fresh.push({ ...folder, cursors })
   }
   const renamed = await findRenamed(mirror, vanished, fresh)
-  const rows = await transactMirror(mirror, (tx, inbox) => keep(tx, inbox, { chosen, vanished, fresh, renamed }))
+  const rows = await transactMirror(mirror, (tx, inbox) =>
+    keep(tx, inbox, { mirror, chosen, vanished, fresh, renamed }),
+  )
   const byPath = new Map(rows.map(folder => [folder.path, folder]))
   return chosen.flatMap(({ path, name, delimiter }) => {
     const folder = byPath.get(path)
@@ -104,6 +105,7 @@ const asBefore = ({ path, role, is_mirrored, agreed_name }: RemoteFolder, delimi
 })
 
 interface Keeping extends Listed {
+  mirror: Without
   fresh: readonly FreshFolder[]
   /** Ids of vanished ones, and what they became. */
   renamed: ReadonlyMap<string, FreshFolder>
@@ -112,14 +114,14 @@ interface Keeping extends Listed {
 async function keep(
   tx: Tx,
   inbox: LockedInbox,
-  { chosen, vanished, fresh, renamed }: Keeping,
+  { mirror, chosen, vanished, fresh, renamed }: Keeping,
 ): Promise<RemoteFolder[]> {
   await updateRoleFolders(tx, inbox.id)
   let hasChanged = false
   for (const folder of vanished) {
     const now = renamed.get(folder.id)
     if (now) hasChanged = (await follow(tx, inbox.id, { folder, now })) || hasChanged
-    else await placeMessages(tx, inbox, await updateLostUids(tx, folder.id, { from: 1, present: [] }))
+    else await placeMessages(tx, inbox, await loseMessages(tx, mirror, { folderId: folder.id, from: 1, present: [] }))
   }
   const made = await settle(tx, inbox.id, { chosen, fresh })
   if (hasChanged || made > 0) recordFoldersChanged(tx, inbox)

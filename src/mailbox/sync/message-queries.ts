@@ -68,21 +68,27 @@ interface LostRange {
   present: readonly number[]
 }
 
+interface Lost {
+  messageIds: string[]
+  /** Of rows that stand for a message at the provider no longer, those of messages that were removed here included. */
+  count: number
+}
+
 /** Those of the folder within the range that are not among these were not found; answers the messages that they were. */
 export async function updateLostUids(
   tx: Tx,
   folderId: string,
   { from, to = UID_MAX, present }: LostRange,
-): Promise<string[]> {
+): Promise<Lost> {
   const isLost = sql`r.remote_folder_id = ${folderId} and r.uid >= ${from} and r.uid > 0 and r.uid <= ${to}
     and r.uid not in (select unnest(${bareArray(present)}::bigint[]))`
   // What was removed here is removed there as well: nothing is left to agree on.
-  await tx.run(prepared`delete from remote_messages r where ${isLost} and r.message_id is null`)
+  const deleted = await tx.run(prepared`delete from remote_messages r where ${isLost} and r.message_id is null`)
   const rows = await tx.many<{ message_id: string }>(prepared`
     update remote_messages r set uid = r.uid + least(0, s.least) - ${LOST_STEP}
     from (select coalesce(min(uid), 0) as least from remote_messages where remote_folder_id = ${folderId}) s
     where ${isLost} returning r.message_id`)
-  return rows.map(row => row.message_id)
+  return { messageIds: rows.map(row => row.message_id), count: rows.length + deleted }
 }
 
 interface FlagChange {

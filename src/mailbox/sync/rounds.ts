@@ -8,8 +8,8 @@ import { loadFolders } from './load-folders.ts'
 
 /** STATUS is a command for each folder on most servers. Beside the five that every inbox has. */
 const CUSTOM_PER_STEP = 40
-/** Folders that were made at the provider are found within so many rounds; one that is gone, by its STATUS, at the next. */
-const ROUNDS_PER_LIST = 5
+/** Folders that were made at the provider are found within so many steps; one that is gone, by its STATUS. */
+const STEPS_PER_LIST = 5
 /** Every so many rounds a folder is opened whatever its STATUS says: two flags may have changed places. */
 const ROUNDS_PER_OPEN = 15
 
@@ -17,6 +17,7 @@ export class Rounds {
   readonly #mirror: Mirror
   readonly #catchUp: (folder: MirrorFolder) => Promise<unknown>
   readonly #seen = new Map<string, string>()
+  #step = 0
   #round = 0
   /** Folders that this round has not looked into yet. */
   #left: MirrorFolder[] = []
@@ -29,6 +30,8 @@ export class Rounds {
 
   /** One step of a round, mostly a whole one. Answers whether another one is worth while at once. */
   async next(): Promise<boolean> {
+    this.#step += 1
+    if (this.#step % STEPS_PER_LIST === 0) await this.listAgain()
     if (this.#left.length === 0) await this.#begin()
     const step = this.#left.splice(0, CUSTOM_PER_STEP + 5)
     for (const folder of step) await this.#look(folder)
@@ -40,7 +43,6 @@ export class Rounds {
 
   async #begin(): Promise<void> {
     this.#round += 1
-    if (this.#round % ROUNDS_PER_LIST === 0) await this.listAgain()
     this.#lostBefore = await listLostNow(this.#mirror)
     this.#left = [...this.#mirror.folders]
   }

@@ -29,11 +29,14 @@ export class MirrorSession {
   readonly #nap = new Nap()
   #hasArrived = false
   #hasChanged = false
+  /** Messages left a folder. They may be in one that was looked into before; while there is history they may be in that. */
+  #hasLost = false
   readonly #changedHere = new Set<string>()
   #foldersChangedHere = false
   #polledAt = performance.now()
   #progressAt = -Infinity
-  #total = 0
+  /** How many messages each folder had when it was last looked into, by its id. */
+  readonly #counts = new Map<string, number>()
   /** When the mailbox was here for the first time in this session. */
   #liveAt: number | null = null
 
@@ -84,19 +87,18 @@ export class MirrorSession {
   }
 
   async #begin(): Promise<void> {
-    for (const folder of this.#mirror.folders) this.#total += await this.#catchUp(folder)
+    for (const folder of this.#mirror.folders) await this.#catchUp(folder)
     await pushChanges(this.#mirror, null)
     await this.#pushFolders()
   }
 
-  /** What is new in a folder, what left it and what was read. Answers how many messages it has. */
-  async #catchUp(folder: MirrorFolder): Promise<number> {
+  /** What is new in a folder, what left it and what was read. */
+  async #catchUp(folder: MirrorFolder): Promise<void> {
     this.#signal.throwIfAborted()
     if (folder.is_mirrored) await this.#fileNew(folder)
     const hasLost = await checkFolder(this.#mirror, folder)
-    // They may be in a folder that was looked into before.
-    if (hasLost) this.#polledAt = -Infinity
-    return folder.is_mirrored ? (await openFolder(this.#mirror, folder)).exists : 0
+    this.#hasLost ||= hasLost
+    if (folder.is_mirrored) this.#counts.set(folder.id, (await openFolder(this.#mirror, folder)).exists)
   }
 
   async #fileNew(folder: MirrorFolder): Promise<void> {
@@ -122,7 +124,9 @@ export class MirrorSession {
           older = before
         }
         await this.#report('syncing')
-        if (performance.now() - this.#polledAt < this.#pace.pollMs && !this.#hasArrived) continue
+        // What is new does not wait for history, and a mailbox that gets mail all the time has its history fetched as well.
+        if (this.#hasArrived) await this.#fileArrived()
+        if (performance.now() - this.#polledAt < this.#pace.pollMs) continue
         await newer
         await this.#poll()
       }
@@ -137,24 +141,27 @@ export class MirrorSession {
     return this.#mirror.folders.filter(hasHistory)
   }
 
+  #total(): number {
+    return this.#mirror.folders.reduce((sum, { id }) => sum + (this.#counts.get(id) ?? 0), 0)
+  }
+
   async #report(state: 'syncing' | 'live'): Promise<void> {
     if (state === 'syncing' && performance.now() - this.#progressAt < this.#pace.progressMs) return
     this.#progressAt = performance.now()
     if (state === 'live') this.#liveAt ??= performance.now()
     const { world, lease } = this.#mirror
     const report = state === 'live' ? reportLive : reportProgress
-    const isOurs = await world.db.transact(system('mailbox mirror'), tx => report(tx, lease, { total: this.#total }))
+    const isOurs = await world.db.transact(system('mailbox mirror'), tx => report(tx, lease, { total: this.#total() }))
     if (!isOurs) throw new LeaseLost()
   }
 
   /** Waits in the inbox of the provider, which tells of changes in it; then does what there is to do. */
   async #watch(): Promise<void> {
-    const { imap, folders } = this.#mirror
+    const { imap } = this.#mirror
     this.#signal.throwIfAborted()
     imap.throwIfOver()
-    const inbox = folders.find(({ role }) => role === 'inbox')
-    if (!inbox) throw new ProviderFault('failed', 'The mailbox has no inbox.')
-    const pollInMs = this.#polledAt + this.#pace.pollMs - performance.now()
+    const inbox = this.#inbox()
+    const pollInMs = this.#pollInMs()
     const isQuiet = !this.#hasArrived && !this.#hasChanged && !this.#foldersChangedHere && this.#changedHere.size === 0
     if (isQuiet && pollInMs > 0) {
       await openFolder(this.#mirror, inbox)
@@ -163,18 +170,26 @@ export class MirrorSession {
       this.#signal.throwIfAborted()
       imap.throwIfOver()
     }
-    if (this.#hasArrived) {
-      this.#hasArrived = false
-      await this.#fileNew(inbox)
-    }
+    if (this.#hasArrived) await this.#fileArrived()
     if (this.#hasChanged) {
       this.#hasChanged = false
       await this.#catchUp(inbox)
     }
     await this.#push()
-    if (performance.now() - this.#polledAt >= this.#pace.pollMs) await this.#poll()
+    if (this.#pollInMs() <= 0) await this.#poll()
     // A folder that was numbered anew is read again.
     await this.#fetchHistory()
+  }
+
+  async #fileArrived(): Promise<void> {
+    this.#hasArrived = false
+    await this.#fileNew(this.#inbox())
+  }
+
+  #inbox(): MirrorFolder {
+    const inbox = this.#mirror.folders.find(({ role }) => role === 'inbox')
+    if (!inbox) throw new ProviderFault('failed', 'The mailbox has no inbox.')
+    return inbox
   }
 
   async #push(): Promise<void> {
@@ -190,11 +205,16 @@ export class MirrorSession {
     if (await pushFolders(this.#mirror)) await this.#rounds.listAgain()
   }
 
+  #pollInMs(): number {
+    return this.#hasLost ? 0 : this.#polledAt + this.#pace.pollMs - performance.now()
+  }
+
   async #poll(): Promise<void> {
     this.#polledAt = performance.now()
     this.#hasArrived = false
+    this.#hasLost = false
     const mayBeMore = await this.#rounds.next()
-    if (mayBeMore) this.#polledAt = -Infinity
+    this.#hasLost ||= mayBeMore
     await this.#push()
     await this.#pushFolders()
     // Both sides are the same now, which the connection says, and the lease is still ours.

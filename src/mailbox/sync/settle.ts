@@ -43,6 +43,7 @@ export async function settleLost(mirror: Mirror, before: ReadonlySet<string>): P
     async (tx, inbox) => {
       const found = lost.flatMap(each => archived.get(nameOf(each)) ?? [])
       await insertRemoteMessages(tx, inbox.id, found)
+      if (found.length > 0) await recordSynced(tx, mirror.lease, found.length)
       await placeMessages(
         tx,
         inbox,
@@ -52,7 +53,6 @@ export async function settleLost(mirror: Mirror, before: ReadonlySet<string>): P
       const still = new Set((await listLost(tx, inbox.id, BATCH_MAX * 2)).map(({ message_id }) => message_id))
       const ids = [...new Set(gone)].filter(id => still.has(id))
       if (ids.length > 0 && mayRemove) await removeMessages(tx, inbox, ids)
-      if (ids.length > 0 && mayRemove) await recordSynced(tx, mirror.lease, -ids.length)
       // Under legal hold they stay, and stand for nothing at the provider.
       const unlinked = lost.filter(({ message_id }) => ids.includes(message_id))
       if (!mayRemove) await deleteRemoteMessages(tx, unlinked)

@@ -17,8 +17,7 @@ import {
   type RemoteFolder,
 } from './folder-queries.ts'
 import { cursorsOf, inMemory, newRemoteFolder } from './load-folders.ts'
-import { updateLostUids } from './message-queries.ts'
-import { transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
+import { loseMessages, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
 
 /** Where mail of this folder is filed. One that was deleted here is made again; the archive stands in for one too many. */
 export async function localFolderOf(
@@ -72,7 +71,7 @@ export async function createRemote(mirror: Mirror, local: Folder): Promise<Mirro
   const folder = await transactMirror(mirror, async (tx, inbox) => {
     // Deleted here meanwhile: the next list finds it there, and it is made here again.
     if (!(await listFoldersOf(tx, inbox.id)).some(({ id }) => id === local.id)) return null
-    return insertOrReset(tx, inbox.id, fresh)
+    return insertOrReset(tx, mirror, fresh)
   })
   if (!folder) return null
   const made = inMemory(folder, { name: local.name, delimiter })
@@ -81,14 +80,15 @@ export async function createRemote(mirror: Mirror, local: Folder): Promise<Mirro
 }
 
 /** The row of one that was at the same path, and is gone, becomes the row of the new one. */
-async function insertOrReset(tx: Tx, inboxId: string, fresh: RemoteFolder): Promise<RemoteFolder> {
+async function insertOrReset(tx: Tx, mirror: Mirror, fresh: RemoteFolder): Promise<RemoteFolder> {
+  const { inboxId } = mirror.lease
   const before = (await listRemoteFolders(tx, inboxId)).find(({ path }) => path === fresh.path)
   if (!before) {
     await insertRemoteFolders(tx, inboxId, [fresh])
     return fresh
   }
   const folder = { ...fresh, id: before.id }
-  await updateLostUids(tx, before.id, { from: 1, present: [] })
+  await loseMessages(tx, mirror, { folderId: before.id, from: 1, present: [] })
   await updateFolderReset(tx, before.id, folder)
   await updateRemoteFolder(tx, folder)
   return folder

@@ -61,6 +61,25 @@ test('mail that comes later is told of as received, within a second', async t =>
   assert.ok(took < 1_000, `${took} ms`)
 })
 
+test('mail that a look into the open mailbox counted before it could be seen there is mirrored at once', async t => {
+  const fake = await FakeImap.start()
+  fake.isLazy = true
+  fake.deliver('INBOX', mail('first'))
+  const { until, untilState } = await connect(t, fake)
+  await untilState('live')
+  const isLook = (command: string): boolean => command.startsWith('STATUS INBOX')
+  fake.meddle = command => {
+    if (!isLook(command) || fake.in('INBOX').messages.length > 1) return null
+    fake.deliver('INBOX', mail('counted'))
+    return null
+  }
+
+  await until('both', messages => messages.length === 2)
+
+  const after = fake.said.slice(fake.said.findIndex(isLook))
+  assert.ok(after.filter(isLook).length <= 3, 'rather than when the mailbox is opened anyway')
+})
+
 test('read flags and moves of the provider are taken over, and what is gone there is gone here', async t => {
   const fake = await FakeImap.start()
   fake.addMailbox('Work')
