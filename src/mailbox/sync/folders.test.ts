@@ -195,6 +195,13 @@ test('a name that the provider refuses stays here, and a folder that it refuses 
   await untilFolders(connected, { '50 %* off': 0, 'Drafts/x': 0, Two: 0, Uno: 0 })
   await eventually('asked once', async () => fake.said.filter(command => command.startsWith('RENAME')).length === 1)
   assert.equal((await connected.connection()).state, 'live')
+
+  fake.meddle = (command, tag) => (command.startsWith('CREATE') ? { say: `${tag} NO [NOPERM] no more\r\n` } : null)
+  await api.post(`/v1/inboxes/${connected.inboxId}/folders`, { name: 'Only here' })
+  await eventually('asked for', async () => fake.said.includes('CREATE "Only here"'))
+  fake.deliver('INBOX', mail('news'))
+  await connected.until('the news', messages => messages.length === 1)
+  assert.equal((await connected.connection()).state, 'live')
 })
 
 test('a list that lacks folders, or the inbox, removes nothing while they can be opened', async t => {

@@ -6,7 +6,7 @@ import { openFolder } from './fetch.ts'
 import { listRemoteFolders, updateRemoteFolder, type RemoteFolder } from './folder-queries.ts'
 import { countOnlyThere } from './message-queries.ts'
 import { transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
-import { createRemote } from './store-folders.ts'
+import { createRemote, FolderRefused } from './store-folders.ts'
 
 /** To be asked when messages were pushed: a folder is deleted there once they left it. Answers whether anything was done. */
 export async function pushFolders(mirror: Mirror): Promise<boolean> {
@@ -26,9 +26,19 @@ export async function pushFolders(mirror: Mirror): Promise<boolean> {
   for (const local of locals.values()) {
     // Those from before the connection follow when a message is moved into them.
     const isNew = !local.is_system && local.created_at >= connectedAt && !mirrored.has(local.id)
-    if (isNew) hasPushed = (await createRemote(mirror, local)) !== null || hasPushed
+    if (isNew) hasPushed = (await pushNew(mirror, local)) || hasPushed
   }
   return hasPushed
+}
+
+/** One that the provider refuses to make is here only, and does not keep messages from being mirrored. */
+async function pushNew(mirror: Mirror, local: Folder): Promise<boolean> {
+  try {
+    return (await createRemote(mirror, local)) !== null
+  } catch (err) {
+    if (err instanceof FolderRefused) return false
+    throw err
+  }
 }
 
 interface Renaming {

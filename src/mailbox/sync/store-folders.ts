@@ -59,6 +59,14 @@ const USUAL_NAMES: Record<SystemName, string> = {
   trash: 'Trash',
 }
 
+/** None of the paths that a folder could have. */
+export class FolderRefused extends ProviderFault {
+  constructor() {
+    super('failed', 'The provider refuses to make a folder.')
+    this.name = 'FolderRefused'
+  }
+}
+
 /** Null: it is gone again, there or here. */
 export async function createRemote(mirror: Mirror, local: Folder): Promise<MirrorFolder | null> {
   const role = local.is_system ? (local.name_key as SystemName) : null
@@ -103,5 +111,5 @@ async function createAt({ imap, folders }: Mirror, paths: readonly string[]): Pr
     const made = isTaken(path) ? null : await imap.create(path)
     if (made !== null && !isTaken(made)) return made
   }
-  throw new ProviderFault('failed', 'The provider refuses to make a folder.')
+  throw new FolderRefused()
 }
