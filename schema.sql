@@ -987,6 +987,10 @@ create table remote_folders (
   role text,
   -- False: nothing is fetched from it. Messages that left every other folder are looked for in it (all mail).
   is_mirrored boolean not null default true,
+  -- Folders are renamed and deleted on both sides of a mirror: what both agreed on last tells which side changed.
+  -- What the folder here was called when both sides agreed last. Without a folder here any more: it was deleted here, which the
+  -- provider is to follow. Null: one that every inbox has, or none was made.
+  agreed_name text,
   constraint remote_folders_role_check CHECK ((role = ANY (ARRAY['inbox'::text, 'sent'::text, 'archive'::text, 'spam'::text, 'trash'::text]))),
   -- What the mirror knows of the mailbox ends with the connection.
   constraint remote_folders_connection_fkey FOREIGN KEY (inbox_id) REFERENCES connections(inbox_id) ON DELETE CASCADE,

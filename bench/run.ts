@@ -3,6 +3,7 @@ import { benchBilling } from './billing.ts'
 import { benchCompose } from './compose.ts'
 import { benchDrafts } from './drafts.ts'
 import { benchConnected } from './connected.ts'
+import { benchConnectedLarge } from './connected-large.ts'
 import { benchGrowth } from './growth.ts'
 import { benchGuardian } from './guardian.ts'
 import { benchHttp } from './http.ts'
@@ -45,6 +46,7 @@ const sections: Record<string, () => Promise<void>> = {
   neighbours: benchNeighbours,
   receive: benchReceive,
   connected: benchConnected,
+  'connected-large': benchConnectedLarge,
   mailboxes: benchMailboxes,
   reports: benchReports,
   samples: benchSamples,

@@ -10,7 +10,10 @@ const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: '
  * In milliseconds, since the processes began. Backends that ended are counted by their postmaster. `isAlone`: of the server
  * process without its database, which another one uses as well.
  */
-export function cpuMilliseconds({ pid, dataDir }: BenchServer, { isAlone = false } = {}): number {
+export function cpuMilliseconds(
+  { pid, dataDir }: Pick<BenchServer, 'pid' | 'dataDir'>,
+  { isAlone = false } = {},
+): number {
   const [lockFile] = globSync('postgres/**/postmaster.pid', { cwd: dataDir })
   const postmaster = Number(readFileSync(join(dataDir, lockFile!), 'utf8').split('\n')[0])
   const processes = globSync('/proc/[0-9]*/stat').flatMap(path => statOf(path))

@@ -40,6 +40,7 @@ export async function tryDovecot(): Promise<void> {
     const { id: inboxId } = await customer.anInbox('ann')
     const connected = { dovecot, oauth, relay, customer, inboxId }
     await tryMirror(connected)
+    await tryFolders(connected)
     await trySubmission(connected)
     await check('disconnected, the inbox keeps what it had', async () => {
       const { provider } = await customer.call('DELETE', `/v1/inboxes/${inboxId}/connect`)
@@ -84,6 +85,36 @@ async function tryMirror(connected: Connected): Promise<void> {
     await customer.call('POST', `/v1/inbox-messages/${id}/move`, { folder: 'trash' })
     await eventually('in Trash there', () => finds(connected, 'Trash', 'SUBJECT "Old 3"'))
     assert.equal(await finds(connected, 'INBOX', 'SUBJECT "Old 3"'), false)
+  })
+}
+
+async function tryFolders(connected: Connected): Promise<void> {
+  const { customer, inboxId } = connected
+  const url = `/v1/inboxes/${inboxId}/folders`
+  const listed = async (): Promise<string> => imap(connected, 'print(box.list())')
+  const names = async (): Promise<string[]> => {
+    const { folders } = await customer.call('GET', url)
+    return (folders as { name: string; system: boolean }[]).filter(({ system }) => !system).map(({ name }) => name)
+  }
+  await check('a folder that is made here, imaplib finds', async () => {
+    await customer.call('POST', url, { name: 'Projekte/Ähren' })
+    await eventually('made there', async () => (await listed()).includes('Projekte/&AMQ-hren'))
+  })
+  await check('a folder that is renamed here is renamed there, with its mail', async () => {
+    const { id } = await customer.arrival(inboxId, 'Old 1')
+    await customer.call('POST', `/v1/inbox-messages/${id}/move`, { folder: 'Projekte/Ähren' })
+    await customer.call('PATCH', `${url}/${encodeURIComponent('Projekte/Ähren')}`, { name: 'Work-v1.2' })
+    await eventually('renamed there', () => finds(connected, 'Work-v1-2', 'SUBJECT "Old 1"').catch(() => false))
+  })
+  await check('a folder that imaplib renames is renamed here, with its mail', async () => {
+    await imap(connected, `assert box.rename("Work-v1-2", "Job")[0] == "OK"`)
+    await eventually('renamed here', async () => (await names()).includes('Job'), 90_000)
+    assert.equal((await customer.arrival(inboxId, 'Old 1')).folder, 'Job')
+  })
+  await check('a folder that is deleted here is deleted there, and its mail is where it was moved to', async () => {
+    await customer.call('DELETE', `${url}/Job?move_to=archive`)
+    await eventually('deleted there', async () => !(await listed()).includes('Job'))
+    assert.ok(await finds(connected, 'Archive', 'SUBJECT "Old 1"'))
   })
 }
 

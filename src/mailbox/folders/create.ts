@@ -7,6 +7,7 @@ import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxToChange } from '../inboxes/find.ts'
 import type { Folder } from './contract.ts'
+import { recordFoldersChanged } from './events.ts'
 import { requireFolder } from './find.ts'
 import { folderKey, readFolderName } from './name.ts'
 import { presentFolder } from './present.ts'
@@ -40,6 +41,7 @@ export function createFolder(world: World, by: Actor, order: FolderOrder): Promi
       target: { type: 'folder', id: folder.id },
       after: { inbox_id: inbox.id, name },
     })
+    recordFoldersChanged(tx, inbox)
     return shown
   })
 }
@@ -61,6 +63,7 @@ export function renameFolder(world: World, by: Actor, order: FolderOrder & { to:
       before: { inbox_id: inbox.id, name: folder.name },
       after: { inbox_id: inbox.id, name },
     })
+    recordFoldersChanged(tx, inbox)
     return presentFolder(renamed)
   })
 }

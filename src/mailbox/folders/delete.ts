@@ -7,8 +7,12 @@ import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxToChange } from '../inboxes/find.ts'
 import { changeMessages, listIdsInFolder } from '../messages/change.ts'
+import { recordFoldersChanged } from './events.ts'
 import { requireDestination, requireFolder } from './find.ts'
 import { deleteFolderRow } from './queries.ts'
+
+/** For one whose messages the caller has moved, under the lock of the inbox. */
+export { deleteFolderRow as removeEmptyFolder } from './queries.ts'
 
 const BATCH_MAX = 1_000
 /** A million messages. Others may move mail into the folder all the while: the call ends in any case. */
@@ -57,5 +61,6 @@ async function moveBatch(tx: Tx, { reach, inboxId, name, moveTo }: Deletion) {
     before: { inbox_id: inbox.id, name: folder.name },
     after: { move_to: destination?.name ?? null, moved: ids.length, deleted: isDeleted },
   })
+  if (isDeleted) recordFoldersChanged(tx, inbox)
   return { name: folder.name, moved: ids.length, isDeleted }
 }

@@ -4,8 +4,8 @@ import type { Tx } from '../../platform/db/database.ts'
 import type { LockedInbox } from '../inboxes/lock.ts'
 import { changeMessages } from '../messages/change.ts'
 import { openFolder } from './fetch.ts'
-import { countLive, listFlagChanges, listLiveUids, updateAgreedRead, updateLostUids } from './message-queries.ts'
-import { transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
+import { countLive, listFlagChanges, listLiveUids, updateAgreedRead } from './message-queries.ts'
+import { loseMessages, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
 import { placeMessages } from './place.ts'
 
 const UIDS_PER_SEARCH = 500
@@ -24,7 +24,7 @@ export async function checkFolder(mirror: Mirror, folder: MirrorFolder): Promise
   const present = isComplete && live === exists ? null : await search(mirror, ranges, { isUnseen: false })
   const from = folder.is_mirrored ? folder.fetched_from : 1
   return transactMirror(mirror, async (tx, inbox) => {
-    const lost = present ? await updateLostUids(tx, folder.id, { from, present }) : []
+    const lost = present ? await loseMessages(tx, mirror, { folderId: folder.id, from, present }) : []
     await takeFlags(tx, { inbox, folder, from, unseen })
     if (lost.length > 0) await placeMessages(tx, inbox, lost)
     return lost.length > 0

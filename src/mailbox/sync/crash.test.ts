@@ -7,7 +7,7 @@ import { anAccount, anInbox, eventually, unique } from '../../../test/support/fa
 import { theBox } from '../../../test/support/box.ts'
 import { hasDovecot, startDovecot } from '../../../test/support/programs/dovecot.ts'
 import { assertMailboxCounts } from '../../../test/support/mailbox.ts'
-import { FakeImap } from './imap.fixture.ts'
+import { FakeImap } from '../imap/imap.fixture.ts'
 import { findConnection, insertConnection, listMirrored, setDue } from './sync.fixture.ts'
 
 async function startHost(databaseUrl: string, port: number): Promise<ChildProcess> {

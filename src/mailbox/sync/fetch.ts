@@ -1,10 +1,9 @@
 // Fetches messages of the provider in batches that are bounded in number and bytes: what is new, and history from the newest
 // down. What is here already is not fetched again.
-import type { Head } from './head.ts'
-import { type OpenMailbox, SOURCE_BYTES_MAX } from './imap.ts'
+import type { Head } from '../imap/head.ts'
+import { type OpenMailbox, SOURCE_BYTES_MAX } from '../imap/session.ts'
 import { updateFolderReset } from './folder-queries.ts'
-import { updateLostUids } from './message-queries.ts'
-import { transactMirror, type Batch, type Mirror, type MirrorFolder } from './mirror.ts'
+import { loseMessages, transactMirror, type Batch, type Mirror, type MirrorFolder } from './mirror.ts'
 import { recognise } from './recognise.ts'
 
 const MESSAGES_MAX = 128
@@ -19,7 +18,7 @@ export async function openFolder(mirror: Mirror, folder: MirrorFolder): Promise<
   if (open.uidValidity === folder.uid_validity) return open
   const cursor = { uid_validity: open.uidValidity, next_uid: open.uidNext, fetched_from: open.uidNext }
   await transactMirror(mirror, async tx => {
-    await updateLostUids(tx, folder.id, { from: 1, present: [] })
+    await loseMessages(tx, mirror, { folderId: folder.id, from: 1, present: [] })
     await updateFolderReset(tx, folder.id, cursor)
   })
   Object.assign(folder, cursor, { pendingFrom: open.uidNext, queue: [] })

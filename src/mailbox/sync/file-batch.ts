@@ -9,8 +9,8 @@ import { changeMessages } from '../messages/change.ts'
 import { findCorrespondents } from '../shield/correspondents.ts'
 import { insertSources } from '../sources/store.ts'
 import { updateCursor } from './folder-queries.ts'
-import type { Head } from './head.ts'
-import { ProviderFault } from './imap.ts'
+import type { Head } from '../imap/head.ts'
+import { ProviderFault } from '../imap/fault.ts'
 import { deleteRemoteMessages, insertRemoteMessages, listKnownUids, type RemoteMessage } from './message-queries.ts'
 import { transactMirror, type Batch, type Mirror, type MirrorFolder } from './mirror.ts'
 import { placeMessages } from './place.ts'
@@ -130,7 +130,7 @@ const rowOf = ({ id }: MirrorFolder, { uid, isRead, identity }: Head, messageId:
 
 async function fileFresh(tx: Tx, { mirror, batch, inbox, readable }: Storing): Promise<void> {
   const { folder } = batch
-  const local = await localFolderOf(tx, inbox.id, folder)
+  const local = await localFolderOf(tx, inbox, folder)
   insertSources(
     tx,
     readable.map(({ sourceId, content }) => ({ id: sourceId, content, headBytes: 0 })),

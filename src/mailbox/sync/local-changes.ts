@@ -1,5 +1,5 @@
-// Tells the sessions of this process which messages of their inboxes were changed here: one reader of the journal for all of
-// them. A session compares everything when it begins, so it needs to hear only of what comes after.
+// Tells the sessions of this process which messages and folders of their inboxes were changed here: one reader of the journal
+// for all of them. A session compares everything when it begins, so it needs to hear only of what comes after.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
@@ -11,7 +11,12 @@ import type { World } from '../../platform/world.ts'
 const REST_MS = 200
 const IDS_MAX = 5_000
 
-type Take = (messageIds: readonly string[]) => void
+interface Changed {
+  messageIds: string[]
+  hasFolders: boolean
+}
+
+type Take = (changed: Changed) => void
 
 export class LocalChanges {
   readonly #world: World
@@ -57,7 +62,8 @@ export class LocalChanges {
     if (upTo === null) return 0
     const changed = await listChanged(this.#world.db, { inboxIds: [...this.#takers.keys()], after, upTo })
     for (const [inboxId, own] of Map.groupBy(changed, each => each.inbox_id)) {
-      this.#takers.get(inboxId)?.(own.map(({ message_id }) => message_id))
+      const messageIds = own.flatMap(({ message_id }) => message_id ?? [])
+      this.#takers.get(inboxId)?.({ messageIds, hasFolders: messageIds.length < own.length })
     }
     if (this.#position === after) this.#position = upTo
     return upTo - after
@@ -69,11 +75,13 @@ async function findNewest(db: Db): Promise<number> {
   return newest?.id ?? 0
 }
 
+/** Without a message: its folders. */
 const listChanged = (
   db: Db,
   { inboxIds, after, upTo }: { inboxIds: readonly string[]; after: number; upTo: number },
-): Promise<{ inbox_id: string; message_id: string }[]> =>
+): Promise<{ inbox_id: string; message_id: string | null }[]> =>
   db.many(sql`
     select inbox_id, data->>'message_id' as message_id from events
     where id > ${after} and id <= ${upTo} and inbox_id = any(${bareArray(inboxIds)}::uuid[])
-      and type in ('message.updated', 'message.deleted')`)
+      and (type in ('message.updated', 'message.deleted')
+        or type = 'inbox.updated' and data->'changed' @> '["folders"]')`)

@@ -47,6 +47,20 @@ export async function listLiveUids(db: Db, folderId: string): Promise<number[]> 
   return rows.map(({ uid }) => uid)
 }
 
+export const listNewestLive = (db: Db, folderId: string, limit: number): Promise<{ uid: number; identity: Buffer }[]> =>
+  db.many(prepared`
+    select uid, identity from remote_messages where remote_folder_id = ${folderId} and uid > 0
+    order by uid desc limit ${limit}`)
+
+/** Of these UIDs of a folder, how many are of messages that the provider has, as far as is known, in no other one. */
+export async function countOnlyThere(db: Db, folderId: string, uids: readonly number[]): Promise<number> {
+  const { count } = await db.one<{ count: number }>(sql`
+    select count(*)::int as count from unnest(${bareArray(uids)}::bigint[]) as u (uid)
+    where not exists (select from remote_messages r join remote_messages o on o.message_id = r.message_id
+      where r.remote_folder_id = ${folderId} and r.uid = u.uid and o.remote_folder_id <> ${folderId} and o.uid > 0)`)
+  return count
+}
+
 interface LostRange {
   from: number
   /** The last one; without it all. */
@@ -54,21 +68,27 @@ interface LostRange {
   present: readonly number[]
 }
 
+interface Lost {
+  messageIds: string[]
+  /** Of rows that stand for a message at the provider no longer, those of messages that were removed here included. */
+  count: number
+}
+
 /** Those of the folder within the range that are not among these were not found; answers the messages that they were. */
 export async function updateLostUids(
   tx: Tx,
   folderId: string,
   { from, to = UID_MAX, present }: LostRange,
-): Promise<string[]> {
+): Promise<Lost> {
   const isLost = sql`r.remote_folder_id = ${folderId} and r.uid >= ${from} and r.uid > 0 and r.uid <= ${to}
     and r.uid not in (select unnest(${bareArray(present)}::bigint[]))`
   // What was removed here is removed there as well: nothing is left to agree on.
-  await tx.run(prepared`delete from remote_messages r where ${isLost} and r.message_id is null`)
+  const deleted = await tx.run(prepared`delete from remote_messages r where ${isLost} and r.message_id is null`)
   const rows = await tx.many<{ message_id: string }>(prepared`
     update remote_messages r set uid = r.uid + least(0, s.least) - ${LOST_STEP}
     from (select coalesce(min(uid), 0) as least from remote_messages where remote_folder_id = ${folderId}) s
     where ${isLost} returning r.message_id`)
-  return rows.map(row => row.message_id)
+  return { messageIds: rows.map(row => row.message_id), count: rows.length + deleted }
 }
 
 interface FlagChange {
@@ -226,7 +246,7 @@ export interface LocalChange {
   is_moved: boolean
 }
 
-/** Blocked mail stays where the provider has it: only here it is in spam. */
+/** Blocked mail stays where the provider has it: only here it is in spam. Unless the folder there is to be deleted. */
 export const listLocalChanges = (
   db: Db,
   { inboxId, messageIds, limit }: { inboxId: string; messageIds: readonly string[] | null; limit: number },
@@ -235,7 +255,8 @@ export const listLocalChanges = (
     with known as (
       select r.remote_folder_id, r.uid, r.identity, r.is_read, r.message_id, m.is_read as now_read,
         m.folder_id as now_folder_id,
-        rf.folder_id is distinct from m.folder_id and not (m.is_blocked and f.name_key = 'spam')
+        rf.folder_id is distinct from m.folder_id
+          and not (m.is_blocked and f.name_key = 'spam' and (rf.folder_id is not null or rf.agreed_name is null))
           and not exists (select from remote_messages o join remote_folders orf on orf.id = o.remote_folder_id
             where o.message_id = m.id and o.uid > 0 and orf.folder_id = m.folder_id)
           and row_number() over (partition by m.id

@@ -5,14 +5,17 @@ import type { World } from '../../platform/world.ts'
 import { recordSynced, type Lease } from '../connections/report.ts'
 import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
 import type { RemoteFolder } from './folder-queries.ts'
-import type { Head } from './head.ts'
-import type { ImapSession } from './imap.ts'
+import type { Head } from '../imap/head.ts'
+import type { ImapSession } from '../imap/session.ts'
+import { updateLostUids } from './message-queries.ts'
 import type { SourceReader } from './read-source.ts'
 import type { MirrorDb } from './permits.ts'
 
 export interface MirrorFolder extends RemoteFolder {
-  /** What a folder of its own is called here. */
+  /** As its path shows it. */
   name: string
+  /** Between the levels of its path. Empty: it has no levels. */
+  delimiter: string
   /** History from here on is fetched, though perhaps not filed yet. */
   pendingFrom: number
   /** UIDs of history that are next, the newest first. */
@@ -55,6 +58,17 @@ export class LeaseLost extends Error {
     super('the lease of the connection is lost')
     this.name = 'LeaseLost'
   }
+}
+
+/** These are not found where they were. How many messages the mirror has at the provider falls with them. */
+export async function loseMessages(
+  tx: Tx,
+  { lease }: Pick<Mirror, 'lease'>,
+  { folderId, ...range }: { folderId: string } & Parameters<typeof updateLostUids>[2],
+): Promise<string[]> {
+  const { messageIds, count } = await updateLostUids(tx, folderId, range)
+  if (count > 0) await recordSynced(tx, lease, -count)
+  return messageIds
 }
 
 const BY = system('mailbox mirror')

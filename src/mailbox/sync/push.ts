@@ -1,6 +1,7 @@
 // What was done here goes to the provider: read flags, moves, the trash, removals for good. Nothing is queued: what differs
 // from what both sides agreed on last is what is to be done, so a crash forgets nothing.
 import type { Tx } from '../../platform/db/database.ts'
+import { recordSynced } from '../connections/report.ts'
 import { checkFolder } from './check.ts'
 import { openFolder } from './fetch.ts'
 import { updateRoleFolders } from './folder-queries.ts'
@@ -9,10 +10,9 @@ import {
   insertRemoteMessages,
   listLocalChanges,
   updateAgreedRead,
-  updateLostUids,
   type LocalChange,
 } from './message-queries.ts'
-import { transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
+import { loseMessages, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
 import { remoteFolderOf } from './store-folders.ts'
 
 const CHANGES_MAX = 500
@@ -79,19 +79,19 @@ async function pushMove(mirror: Mirror, { folder, target, moved }: Move): Promis
     moved.map(({ uid }) => uid),
     target.path,
   )
-  await transactMirror(mirror, (tx, inbox) => recordMove(tx, inbox.id, { folder, target, moved, uids }))
+  await transactMirror(mirror, tx => recordMove(tx, mirror, { folder, target, moved, uids }))
 }
 
 async function recordMove(
   tx: Tx,
-  inboxId: string,
+  mirror: Mirror,
   { folder, target, moved, uids }: Move & { uids: ReadonlyMap<number, number> },
 ): Promise<void> {
   const told = moved.filter(({ uid }) => uids.has(uid))
   await deleteRemoteMessages(tx, told)
   await insertRemoteMessages(
     tx,
-    inboxId,
+    mirror.lease.inboxId,
     told.map(each => ({
       remote_folder_id: target.id,
       uid: uids.get(each.uid)!,
@@ -101,7 +101,7 @@ async function recordMove(
     })),
   )
   for (const { uid } of moved) {
-    if (!uids.has(uid)) await updateLostUids(tx, folder.id, { from: uid, to: uid, present: [] })
+    if (!uids.has(uid)) await loseMessages(tx, mirror, { folderId: folder.id, from: uid, to: uid, present: [] })
   }
 }
 
@@ -122,5 +122,8 @@ async function pushRemoval(mirror: Mirror, folder: MirrorFolder, removed: readon
   }
   await openFolder(mirror, folder)
   await mirror.imap.remove(removed.map(({ uid }) => uid))
-  await transactMirror(mirror, tx => deleteRemoteMessages(tx, removed))
+  await transactMirror(mirror, async tx => {
+    await deleteRemoteMessages(tx, removed)
+    await recordSynced(tx, mirror.lease, -removed.length)
+  })
 }

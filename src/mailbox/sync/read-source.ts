@@ -8,7 +8,7 @@ import type { ReadArrival } from '../inbound/file.ts'
 import { MimeReader } from '../inbound/mime-reader.ts'
 import type { ReadMessage } from '../inbound/mime-thread.ts'
 import { isOurs, readOf } from '../inbound/read-arrival.ts'
-import { SOURCE_BYTES_MAX } from './imap.ts'
+import { SOURCE_BYTES_MAX } from '../imap/session.ts'
 import type { Permits } from './permits.ts'
 
 /** Of all sessions together, with what is read in them; one account has half of it at most. */

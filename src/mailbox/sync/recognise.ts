@@ -1,7 +1,7 @@
 // Recognises messages of the provider that are here already: moved from another folder, in several folders at once, under a
 // new UIDVALIDITY, or sent from here.
 import type { Db } from '../../platform/db/database.ts'
-import type { Head } from './head.ts'
+import type { Head } from '../imap/head.ts'
 import { listCandidates, listUnlinked, type Candidate } from './message-queries.ts'
 import type { MirrorFolder } from './mirror.ts'
 

@@ -3,13 +3,13 @@
 import type { StatusObject } from 'imapflow'
 import { hasHistory } from './fetch.ts'
 import type { Mirror, MirrorFolder } from './mirror.ts'
-import { listLostNow, settleLost } from './settle.ts'
-import { loadFolders } from './store-folders.ts'
+import { listLostNow, settleFolders, settleLost } from './settle.ts'
+import { loadFolders } from './load-folders.ts'
 
 /** STATUS is a command for each folder on most servers. Beside the five that every inbox has. */
 const CUSTOM_PER_STEP = 40
-/** Folders that were made, renamed or removed at the provider are found within so many rounds. */
-const ROUNDS_PER_LIST = 10
+/** Folders that were made at the provider are found within so many steps; one that is gone, by its STATUS. */
+const STEPS_PER_LIST = 5
 /** Every so many rounds a folder is opened whatever its STATUS says: two flags may have changed places. */
 const ROUNDS_PER_OPEN = 15
 
@@ -17,6 +17,7 @@ export class Rounds {
   readonly #mirror: Mirror
   readonly #catchUp: (folder: MirrorFolder) => Promise<unknown>
   readonly #seen = new Map<string, string>()
+  #step = 0
   #round = 0
   /** Folders that this round has not looked into yet. */
   #left: MirrorFolder[] = []
@@ -29,16 +30,19 @@ export class Rounds {
 
   /** One step of a round, mostly a whole one. Answers whether another one is worth while at once. */
   async next(): Promise<boolean> {
+    this.#step += 1
+    if (this.#step % STEPS_PER_LIST === 0) await this.listAgain()
     if (this.#left.length === 0) await this.#begin()
     const step = this.#left.splice(0, CUSTOM_PER_STEP + 5)
     for (const folder of step) await this.#look(folder)
     if (this.#left.length > 0 || this.#mirror.folders.some(hasHistory)) return false
-    return (await settleLost(this.#mirror, this.#lostBefore)) || (await this.#hasNewlyLost())
+    const mayBeMore = (await settleLost(this.#mirror, this.#lostBefore)) || (await this.#hasNewlyLost())
+    if (!mayBeMore) await settleFolders(this.#mirror)
+    return mayBeMore
   }
 
   async #begin(): Promise<void> {
     this.#round += 1
-    if (this.#round % ROUNDS_PER_LIST === 0) await this.#listAgain()
     this.#lostBefore = await listLostNow(this.#mirror)
     this.#left = [...this.#mirror.folders]
   }
@@ -49,7 +53,7 @@ export class Rounds {
 
   async #look(folder: MirrorFolder): Promise<void> {
     const status = await this.#mirror.imap.status(folder.path)
-    if (!status) return this.#listAgain()
+    if (!status) return this.listAgain()
     const shown = shownOf(status)
     const isDue = (this.#round + this.#mirror.folders.indexOf(folder)) % ROUNDS_PER_OPEN === 0
     // The one that is only looked into changes with every mail; what is known of it seldom does.
@@ -58,11 +62,16 @@ export class Rounds {
     this.#seen.set(folder.id, shown)
   }
 
-  async #listAgain(): Promise<void> {
+  async listAgain(): Promise<void> {
     const before = new Map(this.#mirror.folders.map(folder => [folder.id, folder]))
     const folders = await loadFolders(this.#mirror)
     // Those that are known keep what is pending in them.
-    this.#mirror.folders = folders.map(folder => before.get(folder.id) ?? folder)
+    this.#mirror.folders = folders.map(folder => {
+      const known = before.get(folder.id)
+      if (!known) return folder
+      const { path, name, delimiter, role, is_mirrored, folder_id, agreed_name } = folder
+      return Object.assign(known, { path, name, delimiter, role, is_mirrored, folder_id, agreed_name })
+    })
     const present = new Set(this.#mirror.folders)
     this.#left = this.#left.filter(folder => present.has(folder))
   }

@@ -6,9 +6,10 @@ import { reportLive, reportProgress } from '../connections/report.ts'
 import { checkFolder } from './check.ts'
 import { fetchHistory, fetchNew, hasHistory, openFolder } from './fetch.ts'
 import { fileBatch } from './file-batch.ts'
-import { ProviderFault } from './imap.ts'
+import { ProviderFault } from '../imap/fault.ts'
 import type { LocalChanges } from './local-changes.ts'
 import { LeaseLost, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
+import { pushFolders } from './push-folders.ts'
 import { pushChanges } from './push.ts'
 import { Rounds } from './rounds.ts'
 
@@ -28,10 +29,14 @@ export class MirrorSession {
   readonly #nap = new Nap()
   #hasArrived = false
   #hasChanged = false
+  /** Messages left a folder. They may be in one that was looked into before; while there is history they may be in that. */
+  #hasLost = false
   readonly #changedHere = new Set<string>()
+  #foldersChangedHere = false
   #polledAt = performance.now()
   #progressAt = -Infinity
-  #total = 0
+  /** How many messages each folder had when it was last looked into, by its id. */
+  readonly #counts = new Map<string, number>()
   /** When the mailbox was here for the first time in this session. */
   #liveAt: number | null = null
 
@@ -58,8 +63,11 @@ export class MirrorSession {
       this.#mirror.imap.close()
     }
     this.#signal.addEventListener('abort', stop, { once: true })
-    const detach = await changes.attach(this.#mirror.lease.inboxId, ids =>
-      this.#hear(() => ids.forEach(id => this.#changedHere.add(id))),
+    const detach = await changes.attach(this.#mirror.lease.inboxId, ({ messageIds, hasFolders }) =>
+      this.#hear(() => {
+        messageIds.forEach(id => this.#changedHere.add(id))
+        this.#foldersChangedHere ||= hasFolders
+      }),
     )
     try {
       this.#signal.throwIfAborted()
@@ -79,18 +87,18 @@ export class MirrorSession {
   }
 
   async #begin(): Promise<void> {
-    for (const folder of this.#mirror.folders) this.#total += await this.#catchUp(folder)
+    for (const folder of this.#mirror.folders) await this.#catchUp(folder)
     await pushChanges(this.#mirror, null)
+    await this.#pushFolders()
   }
 
-  /** What is new in a folder, what left it and what was read. Answers how many messages it has. */
-  async #catchUp(folder: MirrorFolder): Promise<number> {
+  /** What is new in a folder, what left it and what was read. */
+  async #catchUp(folder: MirrorFolder): Promise<void> {
     this.#signal.throwIfAborted()
     if (folder.is_mirrored) await this.#fileNew(folder)
     const hasLost = await checkFolder(this.#mirror, folder)
-    // They may be in a folder that was looked into before.
-    if (hasLost) this.#polledAt = -Infinity
-    return folder.is_mirrored ? (await openFolder(this.#mirror, folder)).exists : 0
+    this.#hasLost ||= hasLost
+    if (folder.is_mirrored) this.#counts.set(folder.id, (await openFolder(this.#mirror, folder)).exists)
   }
 
   async #fileNew(folder: MirrorFolder): Promise<void> {
@@ -116,7 +124,9 @@ export class MirrorSession {
           older = before
         }
         await this.#report('syncing')
-        if (performance.now() - this.#polledAt < this.#pace.pollMs && !this.#hasArrived) continue
+        // What is new does not wait for history, and a mailbox that gets mail all the time has its history fetched as well.
+        if (this.#hasArrived) await this.#fileArrived()
+        if (performance.now() - this.#polledAt < this.#pace.pollMs) continue
         await newer
         await this.#poll()
       }
@@ -131,57 +141,82 @@ export class MirrorSession {
     return this.#mirror.folders.filter(hasHistory)
   }
 
+  #total(): number {
+    return this.#mirror.folders.reduce((sum, { id }) => sum + (this.#counts.get(id) ?? 0), 0)
+  }
+
   async #report(state: 'syncing' | 'live'): Promise<void> {
     if (state === 'syncing' && performance.now() - this.#progressAt < this.#pace.progressMs) return
     this.#progressAt = performance.now()
     if (state === 'live') this.#liveAt ??= performance.now()
     const { world, lease } = this.#mirror
     const report = state === 'live' ? reportLive : reportProgress
-    const isOurs = await world.db.transact(system('mailbox mirror'), tx => report(tx, lease, { total: this.#total }))
+    const isOurs = await world.db.transact(system('mailbox mirror'), tx => report(tx, lease, { total: this.#total() }))
     if (!isOurs) throw new LeaseLost()
   }
 
   /** Waits in the inbox of the provider, which tells of changes in it; then does what there is to do. */
   async #watch(): Promise<void> {
-    const { imap, folders } = this.#mirror
+    const { imap } = this.#mirror
     this.#signal.throwIfAborted()
     imap.throwIfOver()
-    const inbox = folders.find(({ role }) => role === 'inbox')
-    if (!inbox) throw new ProviderFault('failed', 'The mailbox has no inbox.')
-    const pollInMs = this.#polledAt + this.#pace.pollMs - performance.now()
-    if (!this.#hasArrived && !this.#hasChanged && this.#changedHere.size === 0 && pollInMs > 0) {
+    const inbox = this.#inbox()
+    const pollInMs = this.#pollInMs()
+    const isQuiet = !this.#hasArrived && !this.#hasChanged && !this.#foldersChangedHere && this.#changedHere.size === 0
+    if (isQuiet && pollInMs > 0) {
       await openFolder(this.#mirror, inbox)
       await imap.idle()
       await this.#nap.begin(pollInMs)
       this.#signal.throwIfAborted()
       imap.throwIfOver()
     }
-    if (this.#hasArrived) {
-      this.#hasArrived = false
-      await this.#fileNew(inbox)
-    }
+    if (this.#hasArrived) await this.#fileArrived()
     if (this.#hasChanged) {
       this.#hasChanged = false
       await this.#catchUp(inbox)
     }
     await this.#push()
-    if (performance.now() - this.#polledAt >= this.#pace.pollMs) await this.#poll()
+    if (this.#pollInMs() <= 0) await this.#poll()
     // A folder that was numbered anew is read again.
     await this.#fetchHistory()
+  }
+
+  async #fileArrived(): Promise<void> {
+    this.#hasArrived = false
+    await this.#fileNew(this.#inbox())
+  }
+
+  #inbox(): MirrorFolder {
+    const inbox = this.#mirror.folders.find(({ role }) => role === 'inbox')
+    if (!inbox) throw new ProviderFault('failed', 'The mailbox has no inbox.')
+    return inbox
   }
 
   async #push(): Promise<void> {
     const ids = [...this.#changedHere]
     this.#changedHere.clear()
     if (ids.length > 0) await pushChanges(this.#mirror, ids)
+    if (this.#foldersChangedHere) await this.#pushFolders()
+  }
+
+  async #pushFolders(): Promise<void> {
+    this.#foldersChangedHere = false
+    // What is below a folder was renamed with it.
+    if (await pushFolders(this.#mirror)) await this.#rounds.listAgain()
+  }
+
+  #pollInMs(): number {
+    return this.#hasLost ? 0 : this.#polledAt + this.#pace.pollMs - performance.now()
   }
 
   async #poll(): Promise<void> {
     this.#polledAt = performance.now()
     this.#hasArrived = false
+    this.#hasLost = false
     const mayBeMore = await this.#rounds.next()
-    if (mayBeMore) this.#polledAt = -Infinity
+    this.#hasLost ||= mayBeMore
     await this.#push()
+    await this.#pushFolders()
     // Both sides are the same now, which the connection says, and the lease is still ours.
     await transactMirror(this.#mirror, async () => {})
   }

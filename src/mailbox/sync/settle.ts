@@ -1,9 +1,15 @@
-// What becomes of messages that the provider has nowhere any more. One that is still in "all mail" was archived; the others
-// were removed there, and are removed here for good, unless the account is under legal hold: then they stay.
+// What becomes of messages and folders that the provider has no longer. A message that is still in "all mail" was archived; the
+// others were removed there, and are removed here for good, unless the account is under legal hold: then they stay.
 import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import { recordSynced } from '../connections/report.ts'
-import { removeMessages } from '../messages/change.ts'
+import { findSystemFolders } from '../folders/counts.ts'
+import { removeEmptyFolder } from '../folders/delete.ts'
+import { recordFoldersChanged } from '../folders/events.ts'
+import type { LockedInbox } from '../inboxes/lock.ts'
+import { changeMessages, listIdsInFolder, removeMessages } from '../messages/change.ts'
 import { openFolder } from './fetch.ts'
+import { deleteRemoteFolder, listRemoteFolders, listUnusedFolders, type RemoteFolder } from './folder-queries.ts'
 import {
   deleteRemoteMessages,
   deleteSettled,
@@ -37,6 +43,7 @@ export async function settleLost(mirror: Mirror, before: ReadonlySet<string>): P
     async (tx, inbox) => {
       const found = lost.flatMap(each => archived.get(nameOf(each)) ?? [])
       await insertRemoteMessages(tx, inbox.id, found)
+      if (found.length > 0) await recordSynced(tx, mirror.lease, found.length)
       await placeMessages(
         tx,
         inbox,
@@ -46,7 +53,6 @@ export async function settleLost(mirror: Mirror, before: ReadonlySet<string>): P
       const still = new Set((await listLost(tx, inbox.id, BATCH_MAX * 2)).map(({ message_id }) => message_id))
       const ids = [...new Set(gone)].filter(id => still.has(id))
       if (ids.length > 0 && mayRemove) await removeMessages(tx, inbox, ids)
-      if (ids.length > 0 && mayRemove) await recordSynced(tx, mirror.lease, -ids.length)
       // Under legal hold they stay, and stand for nothing at the provider.
       const unlinked = lost.filter(({ message_id }) => ids.includes(message_id))
       if (!mayRemove) await deleteRemoteMessages(tx, unlinked)
@@ -56,6 +62,46 @@ export async function settleLost(mirror: Mirror, before: ReadonlySet<string>): P
   )
   if (gone.length > 0) mirror.world.wakeups.hint('removals')
   return lost.length > 0
+}
+
+const LEFT_MAX = 500
+
+/**
+ * Folders that the provider has no longer go here as well, once no message is known from them. What only this inbox has of
+ * them goes to where the provider has it, or to the archive.
+ */
+export async function settleFolders(mirror: Mirror): Promise<void> {
+  const { world, lease } = mirror
+  const present = mirror.folders.map(({ id }) => id)
+  for (const row of await listUnusedFolders(world.db, lease.inboxId, present)) {
+    for (let isDone = false; !isDone;) {
+      isDone = await transactMirror(mirror, (tx, inbox) => removeFolder(tx, inbox, row))
+    }
+  }
+}
+
+/** False: there is more to be moved out of it. */
+async function removeFolder(tx: Tx, inbox: LockedInbox, { id }: RemoteFolder): Promise<boolean> {
+  const rows = await listRemoteFolders(tx, inbox.id)
+  const row = rows.find(each => each.id === id)
+  const isElsewhere = rows.some(each => each.id !== id && each.folder_id === row?.folder_id)
+  const local = row?.role === null && row.folder_id !== null && !isElsewhere ? row.folder_id : null
+  if (local !== null) {
+    const left = await listIdsInFolder(tx, local, LEFT_MAX)
+    if (left.length > 0) {
+      await placeMessages(tx, inbox, left)
+      const still = new Set(await listIdsInFolder(tx, local, LEFT_MAX))
+      const archive = (await findSystemFolders(tx, [inbox.id])).get(inbox.id)!.archive
+      const folder = { id: archive, name: 'archive', name_key: 'archive' }
+      const ids = left.filter(each => still.has(each))
+      if (ids.length > 0) await changeMessages(tx, inbox, ids, { kind: 'move', folder })
+      if (left.length === LEFT_MAX) return false
+    }
+    await removeEmptyFolder(tx, local)
+    recordFoldersChanged(tx, inbox)
+  }
+  await deleteRemoteFolder(tx, id)
+  return true
 }
 
 type Found = Omit<LostMessage, 'rfc_message_id'>

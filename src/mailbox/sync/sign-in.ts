@@ -1,26 +1,33 @@
 // Signing in at the provider: a token that it refuses is refreshed once, at once.
 import { isUnavailable } from '../../platform/db/errors.ts'
 import { GrantGone, type AccessTokens, type Grant } from '../connections/tokens.ts'
-import { ImapSession, ProviderFault, type ImapServer } from './imap.ts'
+import { ProviderFault } from '../imap/fault.ts'
+import { ImapSession, type ImapServer, type Patience } from '../imap/session.ts'
 
 export type Tokens = Pick<AccessTokens, 'current' | 'refused'>
+
+interface SigningIn {
+  inboxId: string
+  patience?: Partial<Patience> | undefined
+  withPermit: <T>(act: () => Promise<T>) => Promise<T>
+}
 
 /** Throws `GrantGone` where the provider grants nothing any more. */
 export async function signIn(
   tokens: Tokens,
   server: ImapServer,
-  { inboxId, withPermit }: { inboxId: string; withPermit: <T>(act: () => Promise<T>) => Promise<T> },
+  { inboxId, patience, withPermit }: SigningIn,
 ): Promise<{ imap: ImapSession; grant: Grant }> {
   const grant = await withPermit(() => ask(() => tokens.current(inboxId)))
   try {
-    return { imap: await ImapSession.connect(server, grant), grant }
+    return { imap: await ImapSession.connect(server, grant, patience), grant }
   } catch (err) {
     if (!(err instanceof ProviderFault) || err.kind !== 'refused') throw err
     const fresh = await withPermit(async () => {
       await tokens.refused(inboxId, grant.accessToken)
       return ask(() => tokens.current(inboxId))
     })
-    return { imap: await ImapSession.connect(server, fresh), grant: fresh }
+    return { imap: await ImapSession.connect(server, fresh, patience), grant: fresh }
   }
 }
 

@@ -1,124 +1,54 @@
-// The folders of the provider and those that they are mirrored in: kept when a session begins, and made where one is missing.
-import type { Db, Tx } from '../../platform/db/database.ts'
-import { newId } from '../../platform/ids.ts'
+// Where mail of a provider's folder is filed here, and where the provider has what is in a folder here. Either is made where it
+// is missing.
+import type { Tx } from '../../platform/db/database.ts'
 import { findSystemFolders } from '../folders/counts.ts'
-import { ensureFolder } from '../folders/ensure.ts'
-import { listFoldersOf } from '../folders/find.ts'
+import { ensureFolders } from '../folders/ensure.ts'
+import { recordFoldersChanged } from '../folders/events.ts'
+import { listFoldersOf, type Folder } from '../folders/find.ts'
 import type { SystemName } from '../folders/system.ts'
-import { chooseFolders, type ChosenFolder } from './choose-folders.ts'
+import { ProviderFault } from '../imap/fault.ts'
+import type { LockedInbox } from '../inboxes/lock.ts'
+import { pathsFor } from './choose-folders.ts'
 import {
-  deleteUnusedFolders,
-  insertRemoteFolder,
+  insertRemoteFolders,
   listRemoteFolders,
+  updateFolderReset,
   updateRemoteFolder,
-  updateRoleFolders,
   type RemoteFolder,
 } from './folder-queries.ts'
-import { updateLostUids } from './message-queries.ts'
-import { transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
-
-type Without = Omit<Mirror, 'folders'>
-
-interface Cursors {
-  uidValidity: number
-  uidNext: number
-}
-
-/** Those that the provider has now, the inbox first. What was in one that it has no longer counts as lost. */
-export async function loadFolders(mirror: Without): Promise<MirrorFolder[]> {
-  const chosen = chooseFolders(await mirror.imap.list())
-  const paths = chosen.map(({ path }) => path)
-  const known = new Set((await listRemoteFolders(mirror.world.db, mirror.lease.inboxId)).map(({ path }) => path))
-  const fresh = new Map<string, Cursors>()
-  for (const path of paths) {
-    const cursors = known.has(path) ? null : await cursorsOf(mirror, path)
-    if (cursors) fresh.set(path, cursors)
-  }
-  const stored = await transactMirror(mirror, async (tx, inbox) => {
-    await updateRoleFolders(tx, inbox.id)
-    for (const folder of await listRemoteFolders(tx, inbox.id)) {
-      if (!paths.includes(folder.path)) await updateLostUids(tx, folder.id, { from: 1, present: [] })
-    }
-    await deleteUnusedFolders(tx, inbox.id, paths)
-    for (const folder of chosen) await keep(tx, { inboxId: inbox.id, folder, cursors: fresh.get(folder.path) ?? null })
-    return listRemoteFolders(tx, inbox.id)
-  })
-  const byPath = new Map(stored.map(folder => [folder.path, folder]))
-  return chosen.flatMap(({ path, name }) => {
-    const folder = byPath.get(path)
-    return folder ? [inMemory(folder, name)] : []
-  })
-}
-
-/** Null where the mailbox is gone by now. */
-async function cursorsOf({ imap }: Pick<Mirror, 'imap'>, path: string): Promise<Cursors | null> {
-  const status = await imap.status(path)
-  return status && { uidValidity: Number(status.uidValidity ?? 0), uidNext: status.uidNext ?? 1 }
-}
-
-const inMemory = (folder: RemoteFolder, name: string): MirrorFolder => ({
-  ...folder,
-  name,
-  pendingFrom: folder.fetched_from,
-  queue: [],
-})
-
-interface Keeping {
-  inboxId: string
-  folder: ChosenFolder
-  /** Of one that is new. */
-  cursors: Cursors | null
-}
-
-async function keep(tx: Tx, { inboxId, folder, cursors }: Keeping): Promise<void> {
-  const { path, role, isMirrored: is_mirrored, name } = folder
-  const all = await listRemoteFolders(tx, inboxId)
-  const stored = all.find(each => each.path === path)
-  if (!stored && !cursors) return
-  const isSettled = stored && stored.folder_id !== null && stored.role === role && stored.is_mirrored === is_mirrored
-  if (isSettled) return
-  const folder_id = await localId(tx, { inboxId, role, name, all })
-  if (stored) await updateRemoteFolder(tx, { id: stored.id, folder_id, role, is_mirrored })
-  else await insertRemoteFolder(tx, inboxId, newFolder(tx.now, { path, role, is_mirrored, folder_id }, cursors!))
-}
-
-const newFolder = (
-  now: Date,
-  of: Pick<RemoteFolder, 'path' | 'role' | 'is_mirrored' | 'folder_id'>,
-  { uidValidity, uidNext }: Cursors,
-): RemoteFolder => ({ id: newId(now), ...of, uid_validity: uidValidity, next_uid: uidNext, fetched_from: uidNext })
-
-interface Local {
-  inboxId: string
-  role: SystemName | null
-  name: string
-  all: readonly RemoteFolder[]
-}
-
-/** Null: the inbox has as many folders as it may have. */
-async function localId(tx: Tx, { inboxId, role, name, all }: Local): Promise<string | null> {
-  if (role !== null) return (await findSystemFolders(tx, [inboxId])).get(inboxId)![role]
-  const taken = new Set(all.flatMap(({ folder_id }) => folder_id ?? []))
-  return (await ensureFolder(tx, { inboxId, name, taken }))?.id ?? null
-}
+import { cursorsOf, inMemory, newRemoteFolder } from './load-folders.ts'
+import { loseMessages, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
 
 /** Where mail of this folder is filed. One that was deleted here is made again; the archive stands in for one too many. */
 export async function localFolderOf(
   tx: Tx,
-  inboxId: string,
+  inbox: LockedInbox,
   folder: MirrorFolder,
 ): Promise<{ id: string; key: string }> {
+  const inboxId = inbox.id
   const system = (await findSystemFolders(tx, [inboxId])).get(inboxId)!
   if (folder.role !== null) return { id: system[folder.role], key: folder.role }
   const folders = await listFoldersOf(tx, inboxId)
-  const all = await listRemoteFolders(tx, inboxId)
-  const stored = all.find(({ id }) => id === folder.id)?.folder_id ?? null
-  const found = folders.find(({ id }) => id === stored)
+  const rows = await listRemoteFolders(tx, inboxId)
+  const row = rows.find(({ id }) => id === folder.id)
+  const found = folders.find(({ id }) => id === row?.folder_id)
   if (found) return { id: found.id, key: found.name_key }
-  const id = await localId(tx, { inboxId, role: null, name: folder.name, all })
-  if (id === null) return { id: system.archive, key: 'archive' }
-  await updateRemoteFolder(tx, { ...folder, folder_id: id })
-  return { id, key: '' }
+  const taken = new Set(rows.flatMap(({ folder_id }) => folder_id ?? []))
+  const [local] = (await ensureFolders(tx, { inboxId, names: [folder.name], taken })).found
+  if (!local) return { id: system.archive, key: 'archive' }
+  await updateRemoteFolder(tx, { ...(row ?? folder), folder_id: local.id, agreed_name: local.name })
+  recordFoldersChanged(tx, inbox)
+  return { id: local.id, key: local.name_key }
+}
+
+/** The folder of the provider that mirrors one of the inbox; made there where it has none. Null: the folder is gone here. */
+export async function remoteFolderOf(mirror: Mirror, folderId: string): Promise<MirrorFolder | null> {
+  const stored = await listRemoteFolders(mirror.world.db, mirror.lease.inboxId)
+  const present = mirror.folders.filter(({ id }) => stored.some(each => each.id === id && each.folder_id === folderId))
+  const found = present.find(({ is_mirrored }) => is_mirrored) ?? present[0]
+  if (found) return found
+  const local = (await listFoldersOf(mirror.world.db, mirror.lease.inboxId)).find(({ id }) => id === folderId)
+  return local ? createRemote(mirror, local) : null
 }
 
 const USUAL_NAMES: Record<SystemName, string> = {
@@ -129,27 +59,57 @@ const USUAL_NAMES: Record<SystemName, string> = {
   trash: 'Trash',
 }
 
-/** The folder of the provider that mirrors one of the inbox; made there where it has none. Null: the folder is gone here. */
-export async function remoteFolderOf(mirror: Mirror, folderId: string): Promise<MirrorFolder | null> {
-  const stored = await listRemoteFolders(mirror.world.db, mirror.lease.inboxId)
-  const present = mirror.folders.filter(({ id }) => stored.some(each => each.id === id && each.folder_id === folderId))
-  const found = present.find(({ is_mirrored }) => is_mirrored) ?? present[0]
-  return found ?? createRemote(mirror, folderId)
+/** None of the paths that a folder could have. */
+export class FolderRefused extends ProviderFault {
+  constructor() {
+    super('failed', 'The provider refuses to make a folder.')
+    this.name = 'FolderRefused'
+  }
 }
 
-async function createRemote(mirror: Mirror, folderId: string): Promise<MirrorFolder | null> {
-  const local = await findLocal(mirror.world.db, mirror.lease.inboxId, folderId)
-  if (!local) return null
+/** Null: it is gone again, there or here. */
+export async function createRemote(mirror: Mirror, local: Folder): Promise<MirrorFolder | null> {
   const role = local.is_system ? (local.name_key as SystemName) : null
-  const path = await mirror.imap.create(role === null ? local.name : USUAL_NAMES[role])
+  const { delimiter } = mirror.folders[0]!
+  const path = await createAt(mirror, role === null ? pathsFor(local.name, delimiter) : [USUAL_NAMES[role]])
   const cursors = await cursorsOf(mirror, path)
   if (!cursors) return null
-  const folder = newFolder(mirror.world.clock.now(), { path, role, is_mirrored: true, folder_id: folderId }, cursors)
-  await transactMirror(mirror, (tx, inbox) => insertRemoteFolder(tx, inbox.id, folder))
-  const made = inMemory(folder, local.name)
+  const of = { path, role, is_mirrored: true, folder_id: local.id, agreed_name: role === null ? local.name : null }
+  const fresh = newRemoteFolder(mirror.world.clock.now(), of, cursors)
+  const folder = await transactMirror(mirror, async (tx, inbox) => {
+    // Deleted here meanwhile: the next list finds it there, and it is made here again.
+    if (!(await listFoldersOf(tx, inbox.id)).some(({ id }) => id === local.id)) return null
+    return insertOrReset(tx, mirror, fresh)
+  })
+  if (!folder) return null
+  const made = inMemory(folder, { name: local.name, delimiter })
   mirror.folders.push(made)
   return made
 }
 
-const findLocal = async (db: Db, inboxId: string, folderId: string) =>
-  (await listFoldersOf(db, inboxId)).find(({ id }) => id === folderId)
+/** The row of one that was at the same path, and is gone, becomes the row of the new one. */
+async function insertOrReset(tx: Tx, mirror: Mirror, fresh: RemoteFolder): Promise<RemoteFolder> {
+  const { inboxId } = mirror.lease
+  const before = (await listRemoteFolders(tx, inboxId)).find(({ path }) => path === fresh.path)
+  if (!before) {
+    await insertRemoteFolders(tx, inboxId, [fresh])
+    return fresh
+  }
+  const folder = { ...fresh, id: before.id }
+  await loseMessages(tx, mirror, { folderId: before.id, from: 1, present: [] })
+  await updateFolderReset(tx, before.id, folder)
+  await updateRemoteFolder(tx, folder)
+  return folder
+}
+
+const NUMBERS = [2, 3, 4, 5]
+
+/** The first that is free and that the provider does not refuse; the last one with a number, if need be. */
+async function createAt({ imap, folders }: Mirror, paths: readonly string[]): Promise<string> {
+  const isTaken = (path: string): boolean => folders.some(folder => folder.path === path)
+  for (const path of [...paths, ...NUMBERS.map(n => `${paths.at(-1) ?? 'Folder'} ${n}`)]) {
+    const made = isTaken(path) ? null : await imap.create(path)
+    if (made !== null && !isTaken(made)) return made
+  }
+  throw new FolderRefused()
+}

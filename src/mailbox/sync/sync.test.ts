@@ -1,121 +1,13 @@
 // A connected inbox mirrors its mailbox at the provider, both ways.
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
-import { createMetrics } from '../../platform/metrics.ts'
-import { Supervisor } from '../../platform/work/supervisor.ts'
-import { aBox, type Box } from '../../../test/support/box.ts'
-import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
+import { eventually, unique } from '../../../test/support/factories.ts'
 import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
-import { GrantGone, type Grant } from '../connections/tokens.ts'
-import { feature } from './feature.ts'
-import { FakeImap, type Meddle } from './imap.fixture.ts'
-import { findConnection, insertConnection, listMirrored, setDue, type Mirrored } from './sync.fixture.ts'
-
-let started: Promise<Box> | null = null
-const theBox = (): Promise<Box> => (started ??= aBox())
-
-/** The service and a provider, in whose mailbox there may be something already. */
-interface Connected {
-  account: TestAccount
-  inboxId: string
-  grant: Grant & { isGone: boolean; refused: string[] }
-  messages(): Promise<Mirrored[]>
-  until(what: string, is: (messages: Mirrored[]) => boolean): Promise<Mirrored[]>
-  connection(): ReturnType<typeof findConnection>
-  untilState(state: string): Promise<void>
-  events(type: string): Promise<Record<string, unknown>[]>
-  stop(): Promise<void>
-  start(): Promise<void>
-}
-
-/** Threads start with the first mail, which takes its time on a machine that is busy. */
-const PATIENCE_MS = 30_000
-
-/** Sessions with this provider, in this process. */
-async function runMirrors(fake: FakeImap, grant: Connected['grant']): Promise<{ stop(): Promise<void> }> {
-  const { app } = await theBox()
-  const tokens = {
-    current: async (): Promise<Grant> => {
-      if (grant.isGone) throw new GrantGone('revoked')
-      return grant
-    },
-    refused: async (_inboxId: string, token: string): Promise<void> => void grant.refused.push(token),
-  }
-  const world = { ...app.world, metrics: createMetrics() }
-  const servers = { google: { imap: fake.server }, microsoft: null }
-  const mirrors = feature(world, { tokens, servers, pace: { pollMs: 300, progressMs: 50 } })
-  const supervisor = new Supervisor(world)
-  supervisor.start(mirrors.loops!)
-  return {
-    stop: async () => {
-      await supervisor.stop()
-      await mirrors.close?.(Promise.resolve())
-    },
-  }
-}
-
-/** An inbox that is connected to the provider until the end of the test. */
-async function connect(t: TestContext, fake: FakeImap, given?: { account?: TestAccount }): Promise<Connected> {
-  const box = await theBox()
-  const account = given?.account ?? (await anAccount({ box }))
-  const inboxId = await anInbox(account)
-  const { world } = box.app
-  const grant = {
-    address: 'jane@gmail.test',
-    accessToken: 'token',
-    generation: 1,
-    isGone: false,
-    refused: [] as string[],
-  }
-  await insertConnection(world, { inboxId, address: grant.address })
-  let mirrors = await runMirrors(fake, grant)
-  t.after(async () => {
-    await mirrors.stop()
-    await setDue(world, inboxId, null)
-    await fake.close()
-  })
-  const messages = (): Promise<Mirrored[]> => listMirrored(world, inboxId)
-  const connection: Connected['connection'] = () => findConnection(world, inboxId)
-  return {
-    account,
-    inboxId,
-    grant,
-    messages,
-    until: (what, is) =>
-      eventually(
-        what,
-        async () => {
-          const found = await messages()
-          return is(found) && found
-        },
-        PATIENCE_MS,
-      ),
-    connection,
-    untilState: async state => {
-      await eventually(`state ${state}`, async () => (await connection()).state === state, PATIENCE_MS)
-    },
-    events: async type =>
-      (
-        await world.db.many<{ data: Record<string, unknown> }>(sql`
-          select data from events where inbox_id = ${inboxId} and type = ${type} order by id limit 1000`)
-      ).map(({ data }) => data),
-    stop: () => mirrors.stop(),
-    start: async () => void (mirrors = await runMirrors(fake, grant)),
-  }
-}
-
-const mail = (subject: string, { id = unique('m'), from = 'ann@example.com', body = 'Hello.' } = {}): string =>
-  [
-    `From: Ann <${from}>`,
-    'To: jane@gmail.test',
-    `Subject: ${subject}`,
-    `Message-ID: <${id}@example.com>`,
-    '',
-    body,
-    '',
-  ].join('\r\n')
+import { FakeImap, type Meddle } from '../imap/imap.fixture.ts'
+import { connect, mail, theBox } from './connected.fixture.ts'
+import { insertConnection, setDue } from './sync.fixture.ts'
 
 test('history is mirrored with folders, dates and flags, and nobody is told of it', async t => {
   const fake = await FakeImap.start()
@@ -146,7 +38,8 @@ test('history is mirrored with folders, dates and flags, and nobody is told of i
   assert.deepEqual(await events('message.received'), [])
   const { messages_synced, messages_total } = await connection()
   assert.deepEqual([messages_synced, messages_total], [5, 5])
-  const states = (await events('inbox.updated')).map(data => (data['connection'] as { state: string }).state)
+  const told = (await events('inbox.updated')).filter(data => data['connection'])
+  const states = told.map(data => (data['connection'] as { state: string }).state)
   assert.deepEqual([states[0], states.at(-1)], ['syncing', 'live'])
   await assertMailboxCounts((await theBox()).app.world.db)
 })
@@ -166,6 +59,25 @@ test('mail that comes later is told of as received, within a second', async t =>
   const [received] = await events('message.received')
   assert.equal(received?.['subject'], 'news')
   assert.ok(took < 1_000, `${took} ms`)
+})
+
+test('mail that a look into the open mailbox counted before it could be seen there is mirrored at once', async t => {
+  const fake = await FakeImap.start()
+  fake.isLazy = true
+  fake.deliver('INBOX', mail('first'))
+  const { until, untilState } = await connect(t, fake)
+  await untilState('live')
+  const isLook = (command: string): boolean => command.startsWith('STATUS INBOX')
+  fake.meddle = command => {
+    if (!isLook(command) || fake.in('INBOX').messages.length > 1) return null
+    fake.deliver('INBOX', mail('counted'))
+    return null
+  }
+
+  await until('both', messages => messages.length === 2)
+
+  const after = fake.said.slice(fake.said.findIndex(isLook))
+  assert.ok(after.filter(isLook).length <= 3, 'rather than when the mailbox is opened anyway')
 })
 
 test('read flags and moves of the provider are taken over, and what is gone there is gone here', async t => {

@@ -16,13 +16,14 @@ import {
 } from '../connections/lease.ts'
 import { reportFailing, reportGrantGone, reportReleased } from '../connections/report.ts'
 import { GrantGone } from '../connections/tokens.ts'
-import { ProviderFault, type FaultKind, type ImapServer } from './imap.ts'
+import { ProviderFault, type FaultKind } from '../imap/fault.ts'
+import type { ImapServer, Patience } from '../imap/session.ts'
 import { LocalChanges } from './local-changes.ts'
 import { LeaseLost } from './mirror.ts'
 import { SourceReader } from './read-source.ts'
 import { MirrorSession, type Pace } from './session.ts'
 import { signIn, type Tokens } from './sign-in.ts'
-import { loadFolders } from './store-folders.ts'
+import { loadFolders } from './load-folders.ts'
 import { Permits } from './permits.ts'
 
 type ImapServers = Record<'google' | 'microsoft', { imap: ImapServer } | null>
@@ -49,6 +50,7 @@ export interface MirrorOptions {
   tokens: Tokens
   servers: ImapServers
   pace?: Partial<Pace>
+  patience?: Partial<Patience>
 }
 
 const PACE: Pace = { pollMs: 60_000, progressMs: 5_000 }
@@ -121,11 +123,12 @@ export class Mirrors {
 
   async #run(connection: Leased<DueConnection>, signal: AbortSignal): Promise<Result> {
     const { inbox_id: inboxId, account_id: accountId, provider, generation, leaseToken } = connection
-    const { tokens, servers, pace } = this.#options
+    const { tokens, servers, pace, patience } = this.#options
     const server = servers[provider]
     if (!server) return { kind: 'failed', error: 'The provider is not configured here.' }
     const { imap, grant } = await signIn(tokens, server.imap, {
       inboxId,
+      patience,
       withPermit: act => this.#permits.token(accountId, act),
     })
     let session: MirrorSession | null = null

@@ -1,6 +1,7 @@
 // A throw-away Dovecot in a folder of its own: IMAP and submission with XOAUTH2, whose tokens it asks a local stand-in about.
 // Debian's package; nothing of the machine's own mail set-up is touched.
 import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
@@ -74,8 +75,7 @@ export async function startDovecot({ userOf = userInToken, relayPort }: DovecotO
       if (name) await writeFile(join(maildir, 'maildirfolder'), '')
       // Owned by the server's user before it sees them.
       const staging = await mkdtemp(join(folder, 'staging-'))
-      for (const content of mails)
-        await writeFile(join(staging, `${1_700_000_000 + delivered}.M${delivered++}.test`), content)
+      for (const content of mails) await writeFile(join(staging, nameOf(delivered++)), content)
       spawnSync('chown', ['-R', OWNER, join(folder, 'mail', user), staging])
       spawnSync('sh', ['-c', `find '${staging}' -type f -exec mv -t '${join(maildir, 'new')}' {} +`])
     },
@@ -91,6 +91,9 @@ export async function startDovecot({ userOf = userInToken, relayPort }: DovecotO
     },
   }
 }
+
+/** In its order. Dovecot hashes these names, and those that differ in a number only collide. */
+const nameOf = (n: number): string => `${1_700_000_000 + n}.M${n}.${randomBytes(8).toString('hex')}`
 
 const oauthConf = (port: number): string => `
 introspection_mode = post

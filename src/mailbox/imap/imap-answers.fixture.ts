@@ -1,5 +1,13 @@
 // What the mailbox provider of the tests says, word by word.
 
+export interface FakeMailbox {
+  path: string
+  flags: string[]
+  uidValidity: number
+  uidNext: number
+  messages: FakeMessage[]
+}
+
 export interface FakeMessage {
   uid: number
   flags: Set<string>

@@ -2,8 +2,8 @@
 // every command that was not done throws, because an empty answer that is none would remove mail.
 import { ImapFlow, type FetchMessageObject, type ListResponse, type StatusObject } from 'imapflow'
 import type { Grant } from '../connections/tokens.ts'
-import type { Head } from './head.ts'
-import { headOf } from './head.ts'
+import { faultOf, isRefusal, ProviderFault } from './fault.ts'
+import { headOf, type Head } from './head.ts'
 
 export interface ImapServer {
   host: string
@@ -11,31 +11,24 @@ export interface ImapServer {
   secure: boolean
 }
 
-export type FaultKind = 'refused' | 'throttled' | 'failed'
-
-/** What the provider did not do, with its words. */
-export class ProviderFault extends Error {
-  readonly kind: FaultKind
-
-  constructor(kind: FaultKind, message: string, cause?: unknown) {
-    super(message, { cause })
-    this.name = 'ProviderFault'
-    this.kind = kind
-  }
-}
-
 /** Mail of more bytes is mirrored by its first lines only. */
 export const SOURCE_BYTES_MAX = 40 * 1024 * 1024
 /** Of such: enough for what lists show. */
 const FIRST_BYTES = 64 * 1024
 const CONNECT_MS_MAX = 20_000
-/** While a command is under way. An IDLE is broken off sooner by the next round. */
-const SILENCE_MS_MAX = 90_000
-/** A provider that sends byte by byte is as good as silent. */
-const COMMAND_MS_MAX = 300_000
 /** A search in a mailbox of a million messages answers one line of eight. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024
 const UIDS_PER_COMMAND = 500
+
+/** How long a provider is waited for. */
+export interface Patience {
+  /** While a command is under way. An IDLE is broken off sooner by the next round. */
+  silenceMs: number
+  /** A provider that sends byte by byte is as good as silent. */
+  commandMs: number
+}
+
+const PATIENCE: Patience = { silenceMs: 90_000, commandMs: 300_000 }
 
 const TOO_SLOW = 'The provider answers too slowly.'
 
@@ -55,10 +48,12 @@ interface MailboxEvents {
 
 export class ImapSession {
   readonly #client: ImapFlow
+  readonly #patience: Patience
   #lastFault: Error | null = null
   #failure: ProviderFault | null = null
 
-  private constructor(server: ImapServer, grant: Grant) {
+  private constructor(server: ImapServer, grant: Grant, patience: Patience) {
+    this.#patience = patience
     const note = ({ err }: { err?: Error }): void => {
       if (err) this.#lastFault = err
     }
@@ -74,7 +69,7 @@ export class ImapSession {
       doSTARTTLS: server.secure ? undefined : false,
       connectionTimeout: CONNECT_MS_MAX,
       greetingTimeout: CONNECT_MS_MAX,
-      socketTimeout: SILENCE_MS_MAX,
+      socketTimeout: patience.silenceMs,
       maxLineLength: LINE_BYTES_MAX,
       maxLiteralSize: SOURCE_BYTES_MAX + LINE_BYTES_MAX,
       maxResponseSize: SOURCE_BYTES_MAX + 2 * LINE_BYTES_MAX,
@@ -84,8 +79,8 @@ export class ImapSession {
   }
 
   /** Signed in. */
-  static async connect(server: ImapServer, grant: Grant): Promise<ImapSession> {
-    const session = new ImapSession(server, grant)
+  static async connect(server: ImapServer, grant: Grant, patience: Partial<Patience> = {}): Promise<ImapSession> {
+    const session = new ImapSession(server, grant, { ...PATIENCE, ...patience })
     try {
       await within(CONNECT_MS_MAX * 2, session.#client.connect())
       return session
@@ -129,16 +124,31 @@ export class ImapSession {
   /** Null where the mailbox is gone. */
   async status(path: string): Promise<StatusObject | null> {
     const wanted = { messages: true, uidNext: true, uidValidity: true, unseen: true, highestModseq: true }
+    const isOpen = this.#client.mailbox && this.#client.mailbox.path === path
     try {
-      return await this.#done(this.#client.status(path, wanted))
+      const status = await this.#done(this.#client.status(path, wanted))
+      // It may count what commands in the open mailbox do not see yet; and what it counted, the library does not tell again.
+      if (isOpen) await this.#noop()
+      return status
     } catch (err) {
       if ((err as { cause?: { code?: string } }).cause?.code === 'NotFound') return null
       throw err
     }
   }
 
-  async create(path: string): Promise<string> {
-    return (await this.#done(this.#client.mailboxCreate(path))).path
+  /** Answers the path that it has. Null: the provider refuses it. */
+  create(path: string): Promise<string | null> {
+    return unlessRefused(async () => (await this.#done(this.#client.mailboxCreate(path))).path)
+  }
+
+  /** With what is below it. Answers the path that it has now. Null: the provider refuses it. */
+  rename(path: string, to: string): Promise<string | null> {
+    return unlessRefused(async () => (await this.#done(this.#client.mailboxRename(path, to))).newPath)
+  }
+
+  /** With what is in it. Null: the provider refuses it. */
+  drop(path: string): Promise<string | null> {
+    return unlessRefused(async () => (await this.#done(this.#client.mailboxDelete(path))).path)
   }
 
   /** UIDs of the open mailbox within the range, ascending. */
@@ -216,9 +226,7 @@ export class ImapSession {
    * than the wait.
    */
   async idle(): Promise<void> {
-    await within(COMMAND_MS_MAX, this.#client.noop()).catch((err: unknown) => {
-      throw err instanceof ProviderFault ? err : faultOf(err)
-    })
+    await this.#noop()
     this.#client.idle().catch((err: unknown) => (this.#failure ??= faultOf(err)))
   }
 
@@ -226,11 +234,17 @@ export class ImapSession {
     this.#client.close()
   }
 
+  async #noop(): Promise<void> {
+    await within(this.#patience.commandMs, this.#client.noop()).catch((err: unknown) => {
+      throw err instanceof ProviderFault ? err : faultOf(err)
+    })
+  }
+
   async *#fetch(range: string, query: object): AsyncGenerator<FetchMessageObject> {
     const timer = setTimeout(() => {
       this.#failure ??= new ProviderFault('failed', TOO_SLOW)
       this.close()
-    }, COMMAND_MS_MAX)
+    }, this.#patience.commandMs)
     try {
       for await (const message of this.#client.fetch(range, query, { uid: true })) yield message
     } catch (err) {
@@ -244,13 +258,22 @@ export class ImapSession {
   async #done<T>(command: Promise<T>): Promise<Exclude<T, false | undefined | void>> {
     this.#lastFault = null
     try {
-      const answer = await within(COMMAND_MS_MAX, command)
+      const answer = await within(this.#patience.commandMs, command)
       if (answer !== false && answer !== undefined) return answer as Exclude<T, false | undefined | void>
     } catch (err) {
       throw err instanceof ProviderFault ? err : faultOf(err)
     }
     this.throwIfOver()
     throw faultOf(this.#lastFault ?? new Error('The provider did not do what it was asked for.'))
+  }
+}
+
+async function unlessRefused(act: () => Promise<string>): Promise<string | null> {
+  try {
+    return await act()
+  } catch (err) {
+    if (isRefusal(err)) return null
+    throw err
   }
 }
 
@@ -269,27 +292,4 @@ async function within<T>(milliseconds: number, act: Promise<T>): Promise<T> {
   } finally {
     clearTimeout(timer)
   }
-}
-
-interface ImapError extends Error {
-  code?: string
-  authenticationFailed?: boolean
-  responseText?: string
-  serverResponseCode?: string
-  response?: unknown
-}
-
-const THROTTLED = new Set(['THROTTLED', 'OVERQUOTA', 'LIMIT', 'INUSE', 'UNAVAILABLE'])
-const TEXT_CHARS_MAX = 300
-
-function faultOf(cause: unknown): ProviderFault {
-  const { code, authenticationFailed, responseText, serverResponseCode, message } = cause as ImapError
-  const words = (responseText ?? message ?? 'unknown').slice(0, TEXT_CHARS_MAX)
-  const isThrottled =
-    code === 'ETHROTTLE' ||
-    THROTTLED.has(serverResponseCode ?? '') ||
-    /\b(THROTTLED|OVERQUOTA|too many simultaneous|bandwidth limit)/i.test(words)
-  if (isThrottled) return new ProviderFault('throttled', `The provider asks for less: ${words}`, cause)
-  if (authenticationFailed) return new ProviderFault('refused', `The provider refuses the sign-in: ${words}`, cause)
-  return new ProviderFault('failed', `The provider failed: ${words}`, cause)
 }

@@ -1,16 +1,17 @@
 // A mailbox provider for tests: a small IMAP server over a real socket that tests change behind the mirror's back, and that
 // can be made to fail at any command.
-import { finish, unquoted, isWithin, matches, fetched, type FakeMessage } from './imap-answers.fixture.ts'
+import {
+  finish,
+  unquoted,
+  isWithin,
+  matches,
+  fetched,
+  type FakeMailbox,
+  type FakeMessage,
+} from './imap-answers.fixture.ts'
+import { drip, mailboxCommands } from './imap-mailboxes.fixture.ts'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
-
-interface FakeMailbox {
-  path: string
-  flags: string[]
-  uidValidity: number
-  uidNext: number
-  messages: FakeMessage[]
-}
 
 /** What is sent instead of the answer; `close` cuts the connection after it. Null: the usual answer. */
 export type Meddle = (command: string, tag: string) => { say: string; close?: boolean } | null
@@ -32,8 +33,13 @@ export class FakeImap {
   capabilities = `${CAPABILITIES} UIDPLUS MOVE`
   greeting = `* OK [CAPABILITY ${CAPABILITIES}] ready\r\n`
   meddle: Meddle = () => null
+  /** Answers to this command come a byte at a time. */
+  drip: { command: string; everyMs: number } | null = null
+  /** What is new is seen and told of only after NOOP, IDLE and SELECT, though STATUS counts it: Dovecot does so at times. */
+  isLazy = false
   /** Every command, without its tag. */
   readonly said: string[] = []
+  #uidValidity = 7
   readonly #server: Server
   readonly #sessions = new Set<Session>()
 
@@ -67,7 +73,17 @@ export class FakeImap {
   }
 
   addMailbox(path: string, ...flags: string[]): void {
-    this.mailboxes.set(path, { path, flags, uidValidity: 7, uidNext: 1, messages: [] })
+    this.mailboxes.set(path, { path, flags, uidValidity: this.#uidValidity++, uidNext: 1, messages: [] })
+  }
+
+  /** With what is below it, as a person does in another program. */
+  rename(path: string, to: string): void {
+    for (const mailbox of Array.from(this.mailboxes.values())) {
+      if (mailbox.path !== path && !mailbox.path.startsWith(`${path}/`)) continue
+      this.mailboxes.delete(mailbox.path)
+      mailbox.path = to + mailbox.path.slice(path.length)
+      this.mailboxes.set(mailbox.path, mailbox)
+    }
   }
 
   in(path: string): FakeMailbox {
@@ -192,14 +208,24 @@ export class FakeImap {
       .toUpperCase()
     const reply = this.#commands[name]?.(session, command.slice(name.length + 1), tag)
     if (reply === undefined) socket.write(`${tag} BAD unknown\r\n`)
-    else if (reply !== null) socket.write(`${reply.startsWith('!') ? '' : this.#news(session)}${finish(reply, tag)}`)
+    else if (reply !== null) {
+      const hasNews = !reply.startsWith('!') && (!this.isLazy || name === 'NOOP')
+      const answer = `${hasNews ? this.#news(session) : ''}${finish(reply, tag)}`
+      if (this.drip && name === this.drip.command) void drip(socket, answer, this.drip.everyMs)
+      else socket.write(answer)
+    }
   }
 
   /** Each answers untagged lines; what begins with `!` is a refusal. Null: the command is not over. */
   readonly #commands: Record<string, (session: Session, rest: string, tag: string) => string | null> = {
+    ...mailboxCommands(this),
     CAPABILITY: () => `* CAPABILITY ${this.capabilities}\r\n`,
     ID: () => '* ID NIL\r\n',
     NOOP: () => '',
+    CLOSE: session => {
+      session.selected = null
+      return ''
+    },
     NAMESPACE: () => '* NAMESPACE (("" "/")) NIL NIL\r\n',
     LOGOUT: session => {
       session.socket.end('* BYE\r\n')
@@ -208,23 +234,6 @@ export class FakeImap {
     AUTHENTICATE: (_session, rest) => {
       const token = /auth=Bearer (\S+?)\p{Cc}/u.exec(Buffer.from(rest.split(' ')[1] ?? '', 'base64').toString())?.[1]
       return this.tokens.has(token ?? '') ? '' : '!NO [AUTHENTICATIONFAILED] Invalid credentials'
-    },
-    LIST: (_session, rest) =>
-      [...this.mailboxes.values()]
-        .filter(({ path }) => ['*', path].includes(unquoted(rest.split(' ').at(-1)!)))
-        .map(({ path, flags }) => `* LIST (${flags.join(' ')}) "/" "${path}"\r\n`)
-        .join(''),
-    LSUB: () => '',
-    CREATE: (_session, rest) => {
-      this.addMailbox(unquoted(rest))
-      return ''
-    },
-    STATUS: (_session, rest) => {
-      const mailbox = this.mailboxes.get(unquoted(rest.slice(0, rest.indexOf('(')).trim()))
-      if (!mailbox) return '!NO [NONEXISTENT] no such mailbox'
-      const { path, messages, uidNext, uidValidity } = mailbox
-      const unseen = messages.filter(({ flags }) => !flags.has('\\Seen')).length
-      return `* STATUS "${path}" (MESSAGES ${messages.length} UIDNEXT ${uidNext} UIDVALIDITY ${uidValidity} UNSEEN ${unseen})\r\n`
     },
     SELECT: (session, rest) => {
       const mailbox = this.mailboxes.get(unquoted(rest))
@@ -240,7 +249,8 @@ export class FakeImap {
       return null
     },
     'UID SEARCH': (session, rest) => {
-      const found = session.selected!.messages.filter(message => matches(message, rest, session.selected!.messages))
+      const all = this.isLazy ? session.known : session.selected!.messages
+      const found = all.filter(message => matches(message, rest, all))
       return `* SEARCH${found.map(({ uid }) => ` ${uid}`).join('')}\r\n`
     },
     'UID FETCH': (session, rest) => {

@@ -1,0 +1,126 @@
+// An inbox that mirrors a mailbox of the stand-in for a provider, in the process of the test.
+import type { TestContext } from 'node:test'
+import { sql } from '../../platform/db/sql.ts'
+import { createMetrics } from '../../platform/metrics.ts'
+import { Supervisor } from '../../platform/work/supervisor.ts'
+import { aBox, type Box } from '../../../test/support/box.ts'
+import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
+import { GrantGone, type Grant } from '../connections/tokens.ts'
+import type { FakeImap } from '../imap/imap.fixture.ts'
+import type { Patience } from '../imap/session.ts'
+import { feature } from './feature.ts'
+import { findConnection, insertConnection, listMirrored, setDue, type Mirrored } from './sync.fixture.ts'
+
+let started: Promise<Box> | null = null
+/** One for all tests of a file. */
+export const theBox = (): Promise<Box> => (started ??= aBox())
+
+/** The service and a provider, in whose mailbox there may be something already. */
+export interface Connected {
+  account: TestAccount
+  inboxId: string
+  grant: Grant & { isGone: boolean; refused: string[] }
+  messages(): Promise<Mirrored[]>
+  until(what: string, is: (messages: Mirrored[]) => boolean): Promise<Mirrored[]>
+  connection(): ReturnType<typeof findConnection>
+  untilState(state: string): Promise<void>
+  events(type: string): Promise<Record<string, unknown>[]>
+  stop(): Promise<void>
+  start(): Promise<void>
+}
+
+/** Threads start with the first mail, which takes its time on a machine that is busy. */
+const PATIENCE_MS = 30_000
+
+/** Sessions with this provider, in this process. */
+async function runMirrors(
+  fake: FakeImap,
+  grant: Connected['grant'],
+  patience: Partial<Patience> = {},
+): Promise<{ stop(): Promise<void> }> {
+  const { app } = await theBox()
+  const tokens = {
+    current: async (): Promise<Grant> => {
+      if (grant.isGone) throw new GrantGone('revoked')
+      return grant
+    },
+    refused: async (_inboxId: string, token: string): Promise<void> => void grant.refused.push(token),
+  }
+  const world = { ...app.world, metrics: createMetrics() }
+  const servers = { google: { imap: fake.server }, microsoft: null }
+  const mirrors = feature(world, { tokens, servers, pace: { pollMs: 300, progressMs: 50 }, patience })
+  const supervisor = new Supervisor(world)
+  supervisor.start(mirrors.loops!)
+  return {
+    stop: async () => {
+      await supervisor.stop()
+      await mirrors.close?.(Promise.resolve())
+    },
+  }
+}
+
+interface Given {
+  account?: TestAccount
+  patience?: Partial<Patience>
+}
+
+/** An inbox that is connected to the provider until the end of the test. */
+export async function connect(t: TestContext, fake: FakeImap, given?: Given): Promise<Connected> {
+  const box = await theBox()
+  const account = given?.account ?? (await anAccount({ box }))
+  const inboxId = await anInbox(account)
+  const { world } = box.app
+  const grant = {
+    address: 'jane@gmail.test',
+    accessToken: 'token',
+    generation: 1,
+    isGone: false,
+    refused: [] as string[],
+  }
+  await insertConnection(world, { inboxId, address: grant.address })
+  let mirrors = await runMirrors(fake, grant, given?.patience)
+  t.after(async () => {
+    await mirrors.stop()
+    await setDue(world, inboxId, null)
+    await fake.close()
+  })
+  const messages = (): Promise<Mirrored[]> => listMirrored(world, inboxId)
+  const connection: Connected['connection'] = () => findConnection(world, inboxId)
+  return {
+    account,
+    inboxId,
+    grant,
+    messages,
+    until: (what, is) =>
+      eventually(
+        what,
+        async () => {
+          const found = await messages()
+          return is(found) && found
+        },
+        PATIENCE_MS,
+      ),
+    connection,
+    untilState: async state => {
+      await eventually(`state ${state}`, async () => (await connection()).state === state, PATIENCE_MS)
+    },
+    events: async type =>
+      (
+        await world.db.many<{ data: Record<string, unknown> }>(sql`
+          select data from events where inbox_id = ${inboxId} and type = ${type} order by id limit 1000`)
+      ).map(({ data }) => data),
+    stop: () => mirrors.stop(),
+    start: async () => void (mirrors = await runMirrors(fake, grant, given?.patience)),
+  }
+}
+
+export const mail = (subject: string, { id = unique('m'), from = 'ann@example.com', body = 'Hello.' } = {}): string =>
+  [
+    `From: Ann <${from}>`,
+    'To: jane@gmail.test',
+    `Subject: ${subject}`,
+    `Message-ID: <${id}@example.com>`,
+    '',
+    body,
+    '',
+  ].join('\r\n')
