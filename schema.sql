@@ -329,6 +329,8 @@ create table connections (
   -- Who is asking the provider for a new access token. Without a holder and in the future: the provider is not asked before.
   refresh_lease uuid,
   refresh_until timestamp with time zone,
+  -- Sessions in a row that ended because the provider refused the token. Failures of other kinds say nothing about the grant.
+  refusals smallint not null default 0,
   constraint connections_provider_check CHECK ((provider = ANY (ARRAY['google'::text, 'microsoft'::text]))),
   constraint connections_state_check CHECK ((state = ANY (ARRAY['syncing'::text, 'live'::text, 'failing'::text, 'reconnect_required'::text]))),
   constraint connections_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,

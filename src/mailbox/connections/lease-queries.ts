@@ -13,6 +13,8 @@ export interface DueConnection {
   generation: number
   connected_at: Date
   attempts: number
+  /** Sign-ins that the provider refused since the last one that it did not. */
+  refusals: number
   /** When it was due before it was leased. */
   was_due_at: Date
 }
@@ -47,7 +49,7 @@ export const claimDueConnections = (
       attempts = least(c.attempts + 1, ${ATTEMPTS_COUNTED_MAX})
     from due where c.inbox_id = due.inbox_id
     returning c.inbox_id, c.account_id, c.tenant_id, c.provider, c.address, c.generation, c.connected_at, c.attempts,
-      due.due_at as was_due_at`)
+      c.refusals, due.due_at as was_due_at`)
 
 type Lease = Pick<DueConnection, 'inbox_id'> & { leaseToken: string }
 

@@ -87,7 +87,8 @@ export async function upsertConnection(tx: Tx, row: NewConnection): Promise<void
       ${row.access_token}, ${row.access_expires_at}, 'syncing', ${row.generation}, ${tx.now}, ${tx.now})
     on conflict (inbox_id) do update set refresh_token = excluded.refresh_token, access_token = excluded.access_token,
       access_expires_at = excluded.access_expires_at, state = 'syncing', error = null, generation = excluded.generation,
-      connected_at = excluded.connected_at, due_at = excluded.due_at, attempts = 0, lease_token = null,
+      connected_at = excluded.connected_at, due_at = excluded.due_at, attempts = 0, refusals = 0,
+      lease_token = null,
       refresh_lease = null, refresh_until = null`)
 }
 

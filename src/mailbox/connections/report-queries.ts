@@ -43,7 +43,7 @@ export const updateProgress = (
   { state, total }: { state: 'syncing' | 'live'; total: number },
 ): Promise<ReportedConnection | null> =>
   tx.maybe<ReportedConnection>(prepared`
-    update connections c set state = ${state}, error = null, attempts = 0, last_sync_at = ${tx.now},
+    update connections c set state = ${state}, error = null, attempts = 0, refusals = 0, last_sync_at = ${tx.now},
       messages_synced = s.synced, messages_total = greatest(${total}::bigint, s.synced)
     from (select count(*) as synced from remote_messages where inbox_id = ${lease.inboxId} and uid > 0) s
     where ${isOurs(lease)} returning ${columns}`)
@@ -51,11 +51,12 @@ export const updateProgress = (
 export const updateEnded = (
   tx: Tx,
   lease: Lease,
-  { error, dueAt }: { error: string | null; dueAt: Date },
+  { error, dueAt, isRefused = false }: { error: string | null; dueAt: Date; isRefused?: boolean },
 ): Promise<(ReportedConnection & { was: State }) | null> =>
   tx.maybe<ReportedConnection & { was: State }>(prepared`
     update connections c set lease_token = null, due_at = ${dueAt}, error = coalesce(${error}, c.error),
-      state = case when ${error}::text is null then c.state else 'failing' end
+      state = case when ${error}::text is null then c.state else 'failing' end,
+      refusals = c.refusals + ${isRefused ? 1 : 0}
     from (select inbox_id, state from connections c where ${isOurs(lease)} for update) before
     where c.inbox_id = before.inbox_id returning ${columns}, before.state as was`)
 

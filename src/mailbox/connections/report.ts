@@ -24,9 +24,9 @@ export async function reportLive(tx: Tx, lease: Lease, { total }: { total: numbe
 export async function reportFailing(
   tx: Tx,
   lease: Lease,
-  { error, dueAt }: { error: string; dueAt: Date },
+  { error, dueAt, isRefused = false }: { error: string; dueAt: Date; isRefused?: boolean },
 ): Promise<boolean> {
-  const connection = await updateEnded(tx, lease, { error: error.slice(0, ERROR_CHARS_MAX), dueAt })
+  const connection = await updateEnded(tx, lease, { error: error.slice(0, ERROR_CHARS_MAX), dueAt, isRefused })
   if (connection && connection.was !== 'failing') recordUpdated(tx, connection)
   return connection !== null
 }

@@ -43,7 +43,7 @@ test(
     const killed = await startHost(box.databaseUrl, fake.server.port)
     await eventually('some filed', async () => (await listMirrored(world, inboxId)).length > 0, 60_000)
     await kill(killed)
-    // The lease of the dead would lapse in a minute.
+    // The lease of the dead would lapse in half a minute.
     await setDue(world, inboxId, world.clock.now())
     const before = (await listMirrored(world, inboxId)).length
     const host = await startHost(box.databaseUrl, fake.server.port)

@@ -268,6 +268,29 @@ test('a token that is refused is refreshed once; a grant that is gone needs a pe
   assert.equal(alert.severity, 'critical')
 })
 
+test('a grant is given up after five refusals in a row, however many sessions have failed otherwise', async t => {
+  const fake = await FakeImap.start()
+  const { inboxId, untilState, stop, start } = await connect(t, fake)
+  await untilState('live')
+  await stop()
+  fake.tokens.clear()
+  const { world } = (await theBox()).app
+  const refusals = async (): Promise<number> =>
+    (await world.db.one<{ refusals: number }>(sql`select refusals from connections where inbox_id = ${inboxId}`))
+      .refusals
+  await world.db.transact(system('test'), tx =>
+    tx.run(sql`update connections set attempts = 40 where inbox_id = ${inboxId}`),
+  )
+  await start()
+  for (let n = 1; n < 5; n++) {
+    await eventually(`refused ${n} times`, async () => (await refusals()) === n)
+    await untilState('failing')
+    await setDue(world, inboxId, world.clock.now())
+    world.wakeups.hint('connections')
+  }
+  await untilState('reconnect_required')
+})
+
 const faults: Record<string, { meddle: Meddle; error: RegExp; delayMs: number }> = {
   'a busy sign': {
     meddle: (command, tag) => (command.startsWith('UID SEARCH') ? { say: `${tag} NO [LIMIT] Too many\r\n` } : null),

@@ -76,7 +76,7 @@ export class Mirrors {
       metric: 'mirrors',
       wakeOn: 'connections',
       pollSeconds: 2,
-      leaseMs: 60_000,
+      leaseMs: 30_000,
       limits: LIMITS,
       transactions: 'durable',
       claim: async (tx, claim) => {
@@ -177,7 +177,7 @@ async function record(
 }
 
 async function recordOne(tx: Tx, { item, result }: Ended<DueConnection, Result>): Promise<boolean> {
-  const { inbox_id: inboxId, generation, leaseToken, attempts } = item
+  const { inbox_id: inboxId, generation, leaseToken, attempts, refusals } = item
   const lease = { inboxId, generation, leaseToken }
   switch (result.kind) {
     case 'lost':
@@ -187,8 +187,12 @@ async function recordOne(tx: Tx, { item, result }: Ended<DueConnection, Result>)
     case 'gone':
       return reportGrantGone(tx, { inboxId, generation, error: result.error })
     case 'refused':
-      if (attempts >= REFUSALS_MAX) return reportGrantGone(tx, { inboxId, generation, error: result.error })
-      return reportFailing(tx, lease, { error: result.error, dueAt: dueAfter(tx, RETRY_DELAYS_MS, attempts) })
+      if (refusals + 1 >= REFUSALS_MAX) return reportGrantGone(tx, { inboxId, generation, error: result.error })
+      return reportFailing(tx, lease, {
+        error: result.error,
+        dueAt: dueAfter(tx, RETRY_DELAYS_MS, attempts),
+        isRefused: true,
+      })
     case 'throttled':
       return reportFailing(tx, lease, { error: result.error, dueAt: dueAfter(tx, THROTTLED_DELAYS_MS, attempts) })
     case 'failed':
