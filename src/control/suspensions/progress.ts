@@ -13,10 +13,21 @@ export interface Unfinished extends ActiveSuspension {
 
 const columns = sql`id, account_id, tenant_id, scope_type, scope_value, queue_action, resume_action, kept_by`
 
-/** Active pauses that may still have mail to park. */
+/**
+ * Active pauses that may still have mail to park: the first of each account before the second of any. Those of tags and
+ * recipients come last, because there may be a thousand of them.
+ */
 export const listToParkAnywhere = (db: Db): Promise<Unfinished[]> =>
   db.many<Unfinished>(prepared`
-    select ${columns} from suspensions where status = 'active' and parked_at is null order by created_at limit 10`)
+    select ${columns} from (
+      select ${columns}, created_at, row_number() over (
+        partition by account_id order by scope_type = 'rule', created_at) as rank
+      from suspensions where status = 'active' and parked_at is null
+    ) waiting
+    order by rank, created_at limit 10`)
+
+export const isParked = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx.maybe(prepared`select from suspensions where id = ${id} and parked_at is not null`)) !== null
 
 /** Answers whether the pause is still active; it stays so until the transaction ends, for a resume waits. */
 export const lockWhileActive = async (
@@ -34,10 +45,17 @@ export const lockWhileActive = async (
 export const updateParked = (tx: Tx, id: string): Promise<number> =>
   tx.run(sql`update suspensions set parked_at = ${tx.now} where id = ${id}`)
 
-/** Resumed pauses that still hold something, oldest first. Several processes may work on one at a time. */
+/**
+ * Resumed pauses that still hold something, the oldest of each account before the second of any. Several processes may work
+ * on one at a time.
+ */
 export const listToDrainAnywhere = (db: Db): Promise<Unfinished[]> =>
   db.many<Unfinished>(prepared`
-    select ${columns} from suspensions where status = 'resumed' and drained_at is null order by resumed_at limit 10`)
+    select ${columns} from (
+      select ${columns}, resumed_at, row_number() over (partition by account_id order by resumed_at) as rank
+      from suspensions where status = 'resumed' and drained_at is null
+    ) waiting
+    order by rank, resumed_at limit 10`)
 
 /** Answers whether its end is still the one that was listed: the resume of a pause that keeps all of it changes that. */
 export const lockWhileUnchanged = async (tx: Tx, pause: Unfinished): Promise<boolean> => {

@@ -10,6 +10,7 @@ import type { ResumeOrder, Suspension } from './contract.ts'
 import { countKept } from './overlap-queries.ts'
 import { coverOf, covers, mayOverlap } from './overlap.ts'
 import { nameOf } from './pause.ts'
+import { isParked } from './progress.ts'
 import {
   listActiveOfAccounts,
   listMovingTo,
@@ -46,7 +47,7 @@ export async function resume(world: World, by: Actor, wanted: Resume): Promise<R
     }
     await delay(RETRY_DELAY_MS)
   } while (performance.now() < deadline)
-  throw refuse('unavailable', 'An earlier resume is still handing mail to this pause. Try again in a moment.')
+  throw refuse('unavailable', 'The queue still follows this pause. Try again in a moment.', { retryAfterSeconds: 2 })
 }
 
 async function tryToResume(tx: Tx, { accountId, find, order, isOperator }: Resume): Promise<Resumed | typeof CHANGED> {
@@ -56,6 +57,8 @@ async function tryToResume(tx: Tx, { accountId, find, order, isOperator }: Resum
     throw refuse('forbidden', 'The operator paused this account; only the operator can resume it.')
   }
   const action = order.action ?? 'release'
+  // What is not parked yet would go out after a purge that did not know of it.
+  if (action === 'purge' && !(await isParked(tx, suspension.id))) return CHANGED
   const from = { ...suspension, account_id: accountId }
   // The long count first, while mail goes on; then, with the lock, only what came in between.
   const before = await planOf(tx, from, action)

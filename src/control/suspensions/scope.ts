@@ -71,7 +71,7 @@ async function requireDomain(
 
 function ruleValue(value: string): string {
   const [, kind, rest] = /^(tag|recipient_domain):(.+)$/su.exec(value) ?? []
-  if (kind === 'tag' && rest!.length <= TAG_CHARS_MAX) return value
+  if (kind === 'tag' && Array.from(rest!).length <= TAG_CHARS_MAX) return value
   const domain = kind === 'recipient_domain' ? normaliseDomain(rest!) : null
   if (domain === null) {
     throw refuse('invalid_request', 'scope_value of a rule is `tag:<tag>` or `recipient_domain:<domain>`.')

@@ -183,6 +183,25 @@ test('what waits in the queue is parked behind the answer, whatever finds it, an
   assert.equal(await heldCount(account, paused.id), 0)
 })
 
+test('a purge right after the pause takes all that waited, parked or not', async () => {
+  const { account } = await aSender()
+  const sandbox = await anAccount({ box: account.box, sandbox: true })
+  const tenantId = sandbox.tenant.id
+  await sandbox.api.patch(`/v1/tenants/${tenantId}`, { max_recipients_per_message: 10_000 })
+  const to = Array.from({ length: 2_500 }, (_, index) => `defer-${index}@purged.example`)
+  const { body } = await sandbox.api.post('/v1/messages', {
+    tenant_id: tenantId,
+    from: 'a@acme.example',
+    to,
+    text: 'x',
+  })
+  await becomes(sandbox, body.message_id, { deferred: to.length })
+  const { id } = await pause(sandbox, 'tenant', tenantId)
+  const resumed = await resume(sandbox, id, { action: 'purge' })
+  assert.equal(resumed.affected_deliveries, to.length)
+  await becomes(sandbox, body.message_id, { cancelled: to.length })
+})
+
 test('purge cancels what is held, once each', async () => {
   const { account, box, sink, from } = await aSender()
   const paused = await pause(account, 'tenant', account.tenant.id)
