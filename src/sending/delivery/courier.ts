@@ -19,7 +19,7 @@ import { recordComplaintReport } from './reports.ts'
 import { returnPath, type OnEnvelope } from './return-path.ts'
 import { isTooOld } from './schedule.ts'
 import { Sources, type SigningKeys } from './sources.ts'
-import { factsOf, groupOf, transactionsOf } from './transactions.ts'
+import { factsOf, groupOf, transactionsOf, needsSmtputf8 } from './transactions.ts'
 import type { CheckedEnvelope, SendResult } from '../../smtp/client/outcome.ts'
 import { attemptedOn, BODY_GONE, NOT_ATTEMPTED, verdictOf } from './verdict.ts'
 
@@ -230,7 +230,7 @@ export class Courier {
           : message.sender,
       recipients: deliveries.map(delivery => delivery.recipient),
       source: ready.source,
-      smtputf8: message.needs_smtputf8 || deliveries.some(({ recipient }) => NOT_ASCII.test(recipient)),
+      smtputf8: message.needs_smtputf8 || deliveries.some(({ recipient }) => needsSmtputf8(recipient)),
       requireTls: message.require_tls,
       mayBegin: async () => {
         await mark(true)
@@ -293,7 +293,5 @@ export class Courier {
     )
   }
 }
-
-const NOT_ASCII = /[^ -~]/
 
 const onEnvelope = ({ n, envelope }: Claimed): OnEnvelope => (envelope === undefined ? { n } : { envelope })

@@ -18,7 +18,14 @@ const HOLDER_KEPT_MS = 7 * 86_400_000
 
 const by = system('delivery-lapsed-leases')
 
+/** At once all that one process may have leased: what a dead one had is due again within the promised time. */
 export async function reclaim(world: World, holder: Holder): Promise<void> {
+  for (let rounds = 0; rounds < ROUNDS_MAX && (await reclaimBatch(world, holder)) === RECLAIM_MAX; rounds++);
+}
+
+const ROUNDS_MAX = 10
+
+async function reclaimBatch(world: World, holder: Holder): Promise<number> {
   const lapsed = await world.db.transact(by, async tx => {
     const rows = await reclaimLapsed(tx, {
       crashesMax: CRASHES_MAX,
@@ -35,6 +42,7 @@ export async function reclaim(world: World, holder: Holder): Promise<void> {
   for (const { message_id, n, status } of lapsed) {
     if (status === 'held') world.log.error({ message_id, n }, 'a delivery was set aside: three workers died of it')
   }
+  return lapsed.length
 }
 
 async function setAside(tx: Tx, rows: readonly Lapsed[]): Promise<void> {

@@ -13,13 +13,14 @@ const TOGETHER_MAX = 100
 const ENVELOPE_MAX = 2 ** 31
 
 /** Recipients of one message that may share a transaction: at one destination, or through one provider. */
-export const groupOf = ({ message_id, recipient_domain, relay_inbox_id }: Claimed): string =>
-  `${message_id} ${relay_inbox_id === null ? recipient_domain : ''}`
+export const groupOf = ({ message_id, recipient, recipient_domain, relay_inbox_id }: Claimed): string =>
+  `${message_id} ${relay_inbox_id === null ? recipient_domain : ''} ${needsSmtputf8(recipient) ? 'utf8' : ''}`
+
+/** Not every receiver takes such an address (RFC 6531): it must not take the others down with it. */
+export const needsSmtputf8 = (recipient: string): boolean => /[^ -~]/.test(recipient)
 
 /** The recipients of one message at one destination, divided into transactions. */
 export function transactionsOf(message: MessageToSend, deliveries: readonly Claimed[]): Claimed[][] {
-  // Nothing of a sandbox goes out.
-  if (message.is_sandbox) return [[...deliveries]]
   // Their return path is the sender's mailbox, and what it gets back is filed there.
   if (message.relay_inbox_id !== null) return [[...deliveries]]
   // Each recipient has a source of its own where it holds a personal link.
