@@ -67,7 +67,9 @@ function contentIdLine(contentId: string | null): string {
 }
 
 function filenameParameters(filename: string | null): string[] {
+  // Cut before it is cleaned too: a caller decides how long it is.
   const cut = (filename ?? '')
+    .slice(0, 4 * FILENAME_CHARS_MAX)
     .toWellFormed()
     .replace(/[\p{Cc}\u2028\u2029]/gu, '')
     .slice(0, FILENAME_CHARS_MAX)

@@ -74,7 +74,13 @@ async function recipientsMaxFor(world: World, whose: { reach: Reach; tenantId: s
 const recipientCount = ({ to, cc = [], bcc = [] }: SendRequest): number => to.length + cc.length + bcc.length
 
 const charsOf = ({ subject = '', text = '', html = '', attachments = [] }: SendRequest): number =>
-  attachments.reduce((sum, { content }) => sum + content.length, subject.length + text.length + html.length)
+  attachments.reduce(
+    (sum, { content, filename }) => sum + content.length + (filename?.length ?? 0) + ATTACHMENT_CHARS,
+    subject.length + text.length + html.length,
+  )
+
+/** What an attachment costs besides its content and its name. */
+const ATTACHMENT_CHARS = 1_000
 
 const isSmall = (body: SendRequest): boolean =>
   charsOf(body) <= SMALL_TEXT_CHARS_MAX && recipientCount(body) <= SMALL_RECIPIENTS_MAX

@@ -6,6 +6,8 @@ import type { Secrets } from '../../platform/secrets.ts'
 
 const PLACEHOLDER = `u-${'x'.repeat(32)}-${'x'.repeat(16)}`
 
+const FIELD = '\r\nList-Unsubscribe:'
+
 export const unsubscribeHeaders = (publicUrl: string): [string, string][] => [
   ['List-Unsubscribe', `<${publicUrl}/unsubscribe/${PLACEHOLDER}>`],
   ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
@@ -18,7 +20,9 @@ interface DeliveryRef {
 
 /** A copy of the source with this recipient's link. */
 export function personalise(source: Buffer, secrets: Secrets, { messageId, n }: DeliveryRef): Buffer {
-  const at = source.indexOf(PLACEHOLDER)
+  // Behind the name of the field, which callers cannot write: their own headers may hold the same characters.
+  const field = source.indexOf(FIELD)
+  const at = field < 0 ? -1 : source.indexOf(PLACEHOLDER, field)
   if (at < 0) return source
   const copy = Buffer.from(source)
   copy.write(encodeToken({ kind: 'u', id: idToBytes(messageId), extra: n }, secrets.keyOf('unsubscribe')), at, 'latin1')

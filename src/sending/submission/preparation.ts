@@ -51,6 +51,7 @@ const withBuffers = (submission: Submission): Submission => ({
 })
 
 const refusalOf = (failure: ThreadFailure): Error =>
-  failure.reason === 'timeout' || failure.reason === 'out_of_memory'
+  // Time may be short because others take it, so a time-out is worth another try.
+  failure.reason === 'out_of_memory'
     ? new SmtpRefusal('550 5.6.0 The message takes too much to read')
     : refuse('unavailable', 'Too many large messages are being read. Try again shortly.', { cause: failure })

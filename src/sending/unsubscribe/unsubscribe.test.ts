@@ -16,6 +16,8 @@ test('each recipient has a link of its own: GET asks, POST unsubscribes that rec
     to: ['one@example.com', 'two@example.com'],
     text: 'x',
     unsubscribe: true,
+    // The characters that the link is written over, in a field of the caller.
+    headers: { 'X-Track': `u-${'x'.repeat(32)}-${'x'.repeat(16)}` },
   }
   const { body } = await account.api.post('/v1/messages', message)
   const { source } = await box.app.world.db.one<{ source: Buffer }>(
