@@ -18,7 +18,7 @@ export const listCatalogueEndpoint = endpoint({
   method: 'GET',
   path: '/v1/billing/plans',
   summary: 'The active plans, newest first',
-  access: key('read', { levels: ['account'] }),
+  access: key('read'),
   query: Type.Object({ cursor: Cursor, limit: Limit }),
   replies: page,
   audit: null,

@@ -34,12 +34,8 @@ export function checkBody(body: DraftBody, now: Date): CheckedBody {
 export function futureTime(text: string, now: Date): Date {
   const time = new Date(text)
   if (time <= now) throw refuse('invalid_request', 'send_at is not in the future.')
-  if (time.getTime() - now.getTime() > SCHEDULE_MS_MAX)
-    throw refuse('invalid_request', 'send_at is more than a year away.')
   return time
 }
-
-const SCHEDULE_MS_MAX = 366 * 86_400_000
 
 /** Nobody may be there to mend it when it is due. */
 export function checkRecipients({

@@ -7,7 +7,7 @@ import { Inbox, STATUSES } from './inbox-schema.ts'
 import { PolicyPatch } from './policy.ts'
 
 /** More than an inbox may have; the exact numbers are told with 400. */
-const Metadata = Type.Record(Type.String(), Type.String(), { maxProperties: 1_000 })
+const Metadata = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 1_000 })
 /** Without what could break a header line. */
 const DisplayName = Type.String({
   minLength: 1,

@@ -53,7 +53,7 @@ interface NewInbox {
   address: string
   displayName: string | null
   policy?: Policy
-  metadata?: Record<string, string>
+  metadata?: Record<string, unknown>
 }
 
 /** As part of a larger transaction. The address was checked. */

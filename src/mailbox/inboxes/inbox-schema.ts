@@ -28,7 +28,7 @@ export const Inbox = component(
     display_name: Nullable(Type.String()),
     status: Type.Enum([...STATUSES]),
     policy: Policy,
-    metadata: Type.Record(Type.String(), Type.String()),
+    metadata: Type.Record(Type.String(), Type.Unknown()),
     provider: Type.Enum(['native', 'google', 'microsoft']),
     connection: Nullable(Connection),
     created_at: DateTime(),

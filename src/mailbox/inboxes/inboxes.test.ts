@@ -34,7 +34,7 @@ test('an inbox is an address on a verified, inbound-enabled domain of the tenant
     local_part: 'Support.Team',
     display_name: 'Support',
     policy: { block_senders: ['Spam@Example.COM', 'BAD.example', 'bad.example'], max_send_per_hour: 5 },
-    metadata: { plan: 'gold' },
+    metadata: { plan: 'gold', seats: 3, tags: ['a'] },
   })
 
   assert.equal(created.status, 201, JSON.stringify(created.body))
@@ -56,7 +56,7 @@ test('an inbox is an address on a verified, inbound-enabled domain of the tenant
       allow_recipients: [],
       require_approval_on_taint: false,
     },
-    metadata: { plan: 'gold' },
+    metadata: { plan: 'gold', seats: 3, tags: ['a'] },
     provider: 'native',
     connection: null,
   })
@@ -132,7 +132,7 @@ test('a policy, metadata and a display name out of bounds are 400 and name the f
     ['policy.allow_recipients[0]', { policy: { allow_recipients: ['@example.com'] } }],
     ['policy.shield_mode', { policy: { shield_mode: 'maybe' } }],
     ['policy.max_send_per_hour', { policy: { max_send_per_hour: -1 } }],
-    ['metadata', { metadata: { a: 1 } }],
+    ['metadata', { metadata: { a: Array(200).fill('ab') } }],
     ['metadata', { metadata: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`n${n}`, 'x'])) }],
     ['metadata', { metadata: { a: 'x'.repeat(501) } }],
     ['metadata', { metadata: { ['x'.repeat(41)]: 'x' } }],

@@ -16,7 +16,7 @@ export interface StoredInbox {
   display_name: string | null
   status: 'active' | 'paused'
   policy: PolicyPatch
-  metadata: Record<string, string>
+  metadata: Record<string, unknown>
   provider: 'native' | 'google' | 'microsoft'
   /** Null for an inbox of our own. */
   connection: Connection | null

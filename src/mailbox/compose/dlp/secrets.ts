@@ -21,8 +21,8 @@ const KEY_HEADING = new RegExp(
   'g',
 )
 const KEY_BODY_CHARS_MAX = 400
-/** Base64 in lines; white space and marks of quotation may stand between. */
-const KEY_BODY = /[A-Za-z0-9+/](?:[\s>|*"'\\n]{0,4}[A-Za-z0-9+/=]){39}/
+/** Base64: a run longer than nearly all words, or lines of it with white space and marks of quotation between. */
+const KEY_BODY = /[A-Za-z0-9+/]{16}|[A-Za-z0-9+/](?:[\s>|*"'\\n]{0,4}[A-Za-z0-9+/=]){39}/
 
 /** Patterns that begin with a choice are slow, and hardly any mail has these words. */
 const mayHoldKey = (text: string): boolean =>

@@ -7,6 +7,8 @@ export interface TokenForm {
   prefix: string
   /** The whole of it, prefix included. */
   form: RegExp
+  /** Nothing else has this form, so it need not look random. */
+  isCertain?: boolean
 }
 
 export const TOKENS: readonly TokenForm[] = [
@@ -16,6 +18,7 @@ export const TOKENS: readonly TokenForm[] = [
     label: 'AWS access key',
     prefix,
     form: new RegExp(`${prefix}[A-Z0-9]{16}(?![A-Za-z0-9])`, 'y'),
+    isCertain: true,
   })),
   ...['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'].map(prefix => ({
     label: 'GitHub token',

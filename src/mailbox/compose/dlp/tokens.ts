@@ -81,8 +81,8 @@ function valueAt(text: string, start: number, { form }: TokenForm): string | nul
   return form.exec(text)?.[0] ?? null
 }
 
-function tokenOf(value: string, start: number, { prefix, label }: TokenForm): Match | null {
-  if (!isRandom(value.slice(prefix.length))) return null
+function tokenOf(value: string, start: number, { prefix, label, isCertain = false }: TokenForm): Match | null {
+  if (!isCertain && !isRandom(value.slice(prefix.length))) return null
   return { detector: 'api_token', label, value, start, end: start + value.length }
 }
 
