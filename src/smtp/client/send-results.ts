@@ -21,7 +21,7 @@ export type MaybeChecked = Envelope & Partial<CheckedEnvelope>
 /** What every receiver must take (RFC 5321 §4.5.3.1.8); more than that goes in several transactions. */
 const RECIPIENTS_PER_TRANSACTION_MAX = 100
 
-/** One after the other. */
+/** One after the other. Where a part cannot be begun, what is known of those before it stays known. */
 export async function inParts(
   envelope: MaybeChecked,
   deliver: (part: MaybeChecked) => Promise<SendResult[]>,
@@ -30,7 +30,13 @@ export async function inParts(
   const results: SendResult[] = []
   for (let start = 0; start < envelope.recipients.length; start += RECIPIENTS_PER_TRANSACTION_MAX) {
     const recipients = envelope.recipients.slice(start, start + RECIPIENTS_PER_TRANSACTION_MAX)
-    for (const result of await deliver({ ...envelope, recipients })) results.push(result)
+    try {
+      for (const result of await deliver({ ...envelope, recipients })) results.push(result)
+    } catch (error) {
+      if (start === 0) throw error
+      while (results.length < envelope.recipients.length) results.push({ kind: 'withheld' })
+    }
+    if (results.length === envelope.recipients.length) break
   }
   return results
 }
