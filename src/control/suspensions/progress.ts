@@ -26,8 +26,12 @@ export const listToParkAnywhere = (db: Db): Promise<Unfinished[]> =>
     ) waiting
     order by rank, created_at limit 10`)
 
-export const isParked = async (tx: Tx, id: string): Promise<boolean> =>
-  (await tx.maybe(prepared`select from suspensions where id = ${id} and parked_at is not null`)) !== null
+/** Whether mail of the account may still be on its way to the pause: parking has not ended, and something waits. */
+export const isBeingParked = async (tx: Tx, { id, accountId }: { id: string; accountId: string }): Promise<boolean> =>
+  (await tx.maybe(prepared`
+    select from suspensions s where s.id = ${id} and s.parked_at is null and exists (
+      select from queue q where q.account_id = ${accountId} and q.status in ('queued', 'deferred', 'sending'))`)) !==
+  null
 
 /** Answers whether the pause is still active; it stays so until the transaction ends, for a resume waits. */
 export const lockWhileActive = async (

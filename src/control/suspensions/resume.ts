@@ -10,7 +10,7 @@ import type { ResumeOrder, Suspension } from './contract.ts'
 import { countKept } from './overlap-queries.ts'
 import { coverOf, covers, mayOverlap } from './overlap.ts'
 import { nameOf } from './pause.ts'
-import { isParked } from './progress.ts'
+import { isBeingParked } from './progress.ts'
 import {
   listActiveOfAccounts,
   listMovingTo,
@@ -58,7 +58,7 @@ async function tryToResume(tx: Tx, { accountId, find, order, isOperator }: Resum
   }
   const action = order.action ?? 'release'
   // What is not parked yet would go out after a purge that did not know of it.
-  if (action === 'purge' && !(await isParked(tx, suspension.id))) return CHANGED
+  if (action === 'purge' && (await isBeingParked(tx, { id: suspension.id, accountId }))) return CHANGED
   const from = { ...suspension, account_id: accountId }
   // The long count first, while mail goes on; then, with the lock, only what came in between.
   const before = await planOf(tx, from, action)
