@@ -15,9 +15,8 @@ export class RecentSources {
   readonly #sources = new Map<string, Source>()
   #bytes = 0
 
-  /** Until others have filled the space. */
+  /** A small one, until others have filled the space. */
   keep(id: string, source: Source): void {
-    if (sizeOf(source) > BYTES_MAX / 4) return
     this.#sources.set(id, source)
     this.#bytes += sizeOf(source)
     while (this.#bytes > BYTES_MAX) this.take(this.#sources.keys().next().value!)

@@ -34,9 +34,9 @@ export async function inParts(
       for (const result of await deliver({ ...envelope, recipients })) results.push(result)
     } catch (error) {
       if (start === 0) throw error
-      while (results.length < envelope.recipients.length) results.push({ kind: 'withheld' })
+      break
     }
-    if (results.length === envelope.recipients.length) break
   }
+  while (results.length < envelope.recipients.length) results.push({ kind: 'withheld' })
   return results
 }

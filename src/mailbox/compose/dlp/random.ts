@@ -1,6 +1,6 @@
 // Whether a value is one that a machine made up: letters and digits in no order.
 
-/** A placeholder repeats itself, or says that it is one. A key that its issuer prints in every manual is none either. */
+/** A placeholder repeats itself, or says that it is one. */
 export function isRandom(value: string): boolean {
   return value === '' || (isVaried(value) && !PLACEHOLDER.test(value))
 }
