@@ -4,7 +4,8 @@
 // the process alive.
 import { Worker, type Transferable } from 'node:worker_threads'
 import { RoundRobin } from '../fairness/round-robin.ts'
-import type { ThreadOrder } from './thread-start.ts'
+import { cpuMsOf } from './cpu-time.ts'
+import type { ThreadNews, ThreadOrder } from './thread-start.ts'
 
 interface ThreadPoolOptions {
   threads?: number
@@ -17,6 +18,7 @@ export interface ThreadWork {
   module: URL
   /** Jobs of one owner that wait for a thread; beyond it they fail as `busy`, which is worth another try. */
   queueMax: number
+  /** Of a core's time: threads give way to the main thread, and a busy machine must not make a message too slow to read. */
   timeoutMs: number
   /**
    * What the thread may use outside its heap while it does such a job. The engine's own limit does not cover array buffers,
@@ -59,6 +61,8 @@ interface Thread {
   /** Modules that it has loaded, or is loading. */
   loaded: Set<string>
   job: Waiting | null
+  /** The time of a core that it had used when it last told of itself. */
+  cpuMs: number
   timer: NodeJS.Timeout
   /** Runs while its job has a limit of buffers. */
   watch: NodeJS.Timeout | null
@@ -70,6 +74,8 @@ const THREADS = 3
 const HEAP_MB_MAX = 320
 /** Starting takes a tenth of a second; a machine under load may need seconds. */
 const STARTUP_MS_MAX = 30_000
+/** How many times its time a job may take by the clock. */
+const CLOCK_FACTOR = 6
 /** A thread fills some ten megabytes in this time. */
 const BUFFERS_CHECK_MS = 50
 
@@ -127,8 +133,8 @@ export class ThreadPool {
   #start(thread: Thread, job: Waiting): void {
     thread.job = job
     // The first job of its kind begins with loading the module, which does not count.
-    if (thread.loaded.has(job.order.module)) this.#limit(thread, job.work.timeoutMs)
-    else this.#limit(thread, STARTUP_MS_MAX)
+    if (thread.loaded.has(job.order.module)) this.#limit(thread, job.work)
+    else this.#replaceAfter(thread, STARTUP_MS_MAX, 'timeout')
     thread.loaded.add(job.order.module)
     const { buffersMbMax } = job.work
     if (buffersMbMax) thread.watch = setInterval(() => void this.#checkBuffers(thread, buffersMbMax), BUFFERS_CHECK_MS)
@@ -136,9 +142,27 @@ export class ThreadPool {
     thread.worker.postMessage(job.order, job.transfer)
   }
 
-  #limit(thread: Thread, milliseconds: number): void {
+  /** The job has its time of a core from now on, and a multiple of it by the clock. */
+  #limit(thread: Thread, { timeoutMs }: ThreadWork, clockMs = timeoutMs * CLOCK_FACTOR): void {
+    if (clockMs <= timeoutMs) return this.#replaceAfter(thread, clockMs, 'timeout')
     clearTimeout(thread.timer)
-    thread.timer = setTimeout(() => void this.#replace(thread, 'timeout'), milliseconds)
+    thread.timer = setTimeout(() => void this.#checkTime(thread, clockMs - timeoutMs), timeoutMs)
+  }
+
+  async #checkTime(thread: Thread, clockMs: number): Promise<void> {
+    const { job, worker } = thread
+    if (!job) return
+    // The engine may not answer before the job ends.
+    this.#replaceAfter(thread, clockMs, 'timeout')
+    const usedMs = await worker.cpuUsage().then(cpuMsOf, () => Infinity)
+    if (thread.job !== job) return
+    if (usedMs - thread.cpuMs >= job.work.timeoutMs) await this.#replace(thread, 'timeout')
+    else this.#limit(thread, job.work, clockMs)
+  }
+
+  #replaceAfter(thread: Thread, milliseconds: number, reason: ThreadFailureReason): void {
+    clearTimeout(thread.timer)
+    thread.timer = setTimeout(() => void this.#replace(thread, reason), milliseconds)
   }
 
   /** The engine answers for the thread also while a job keeps it busy. */
@@ -157,20 +181,21 @@ export class ThreadPool {
       resourceLimits: { maxOldGenerationSizeMb: this.#heapMbMax, maxYoungGenerationSizeMb: 16 },
     })
     const timer = setTimeout(() => void this.#replace(thread, 'crashed'), STARTUP_MS_MAX)
-    const thread: Thread = { worker, isReady: false, loaded: new Set(), job: null, timer, watch: null }
+    const thread: Thread = { worker, isReady: false, loaded: new Set(), job: null, cpuMs: 0, timer, watch: null }
     this.#threads.add(thread)
-    worker.on('message', (message: unknown) => this.#answer(thread, message))
+    worker.on('message', (news: ThreadNews) => this.#hear(thread, news))
     worker.on('error', (error: NodeJS.ErrnoException) => {
       void this.#replace(thread, error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'out_of_memory' : 'crashed', error)
     })
     worker.on('exit', () => void this.#replace(thread, 'crashed'))
   }
 
-  #answer(thread: Thread, message: unknown): void {
-    if (message === 'loaded') return thread.job ? this.#limit(thread, thread.job.work.timeoutMs) : undefined
+  #hear(thread: Thread, { kind, cpuMs, output }: ThreadNews): void {
+    thread.cpuMs = cpuMs
+    if (kind === 'loaded') return thread.job ? this.#limit(thread, thread.job.work) : undefined
     clearTimers(thread)
-    if (message === 'ready') thread.isReady = true
-    else thread.job?.resolve(message)
+    if (kind === 'ready') thread.isReady = true
+    else thread.job?.resolve(output)
     thread.job = null
     thread.worker.unref()
     this.#dispatch()

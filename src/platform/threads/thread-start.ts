@@ -5,10 +5,19 @@ import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { parentPort, type Transferable } from 'node:worker_threads'
 import { collectGarbage } from './collect-garbage.ts'
+import { cpuMsOf } from './cpu-time.ts'
 
 export interface ThreadOrder {
   module: string
   input: unknown
+}
+
+/** What a thread tells: that it is up, that the module of its job is loaded, or what came of the job. */
+export interface ThreadNews {
+  kind: 'ready' | 'loaded' | 'done'
+  /** The time of a core that it has used since it began. */
+  cpuMs: number
+  output?: unknown
 }
 
 /** What a module of work exports as `work`. */
@@ -36,13 +45,18 @@ giveWay()
 port.on('message', async ({ module, input }: ThreadOrder) => {
   const isFirst = !modules.has(module)
   const { work } = (await import(module)) as { work: Work<unknown, unknown> }
-  if (isFirst) port.postMessage('loaded')
+  if (isFirst) tell('loaded')
   modules.add(module)
   const { output, transfer = [], bytes } = await work(input)
-  port.postMessage(output, transfer)
+  tell('done', output, transfer)
   if (bytes > COLLECT_BYTES_MIN) setImmediate(collectGarbage)
 })
-port.postMessage('ready')
+tell('ready')
+
+function tell(kind: ThreadNews['kind'], output?: unknown, transfer: readonly Transferable[] = []): void {
+  const news: ThreadNews = { kind, cpuMs: cpuMsOf(process.threadCpuUsage()), output }
+  port!.postMessage(news, transfer)
+}
 
 /** On Linux a priority belongs to a thread, and its id stands behind this link. Elsewhere nothing is changed. */
 function giveWay(): void {
