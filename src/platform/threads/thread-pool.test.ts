@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ThreadFailure, ThreadPool, type ThreadWork } from './thread-pool.ts'
+import { ThreadPool, type ThreadFailure, type ThreadWork } from './thread-pool.ts'
 
 const WORK = `
 export function work({ sleepMs = 0, spinMs = 0 }) {
