@@ -136,6 +136,8 @@ interface AppOptions {
   secrets: Secrets
   /** In tests: a transaction that is opened inside another one fails. */
   forbidsNesting?: boolean
+  /** In tests: the threads of one process serve many boxes, because each has to load its work. */
+  threads?: ThreadPool
 }
 
 export interface App {
@@ -218,7 +220,7 @@ export const describeApi = (contracts: readonly Contract[]) =>
     license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
   })
 
-function buildWorld({ config, clock, log, databaseUrl, secrets, forbidsNesting = false }: AppOptions): World {
+function buildWorld({ config, clock, log, databaseUrl, secrets, forbidsNesting = false, ...options }: AppOptions): World {
   const metrics = createMetrics()
   const wakeups = new Wakeups()
   const db = new Database({
@@ -240,7 +242,7 @@ function buildWorld({ config, clock, log, databaseUrl, secrets, forbidsNesting =
   metrics.gauge('sluice_tail_lag_events', 'Events a tail has not read yet', ['tail'], gauge => tailLag(db, gauge))
   const dns = new Dns({ servers: config.DNS_SERVERS, clock })
   const http = new GuardedHttp({ dns, allowed: config.WEBHOOK_ALLOW_CIDRS })
-  const [threads, load] = [new ThreadPool(), new LoadShedder()]
+  const [threads, load] = [options.threads ?? new ThreadPool(), new LoadShedder()]
   return { config, clock, secrets, db, wakeups, log, metrics, threads, load, dns, http }
 }
 

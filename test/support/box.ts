@@ -3,14 +3,15 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after } from 'node:test'
 import { buildApp, type App } from '../../src/app.ts'
 import { steerableClock, type SteerableClock } from './clock.ts'
 import { readConfig, type Environment } from '../../src/platform/config.ts'
 import { createLog } from '../../src/platform/log.ts'
 import { Secrets } from '../../src/platform/secrets.ts'
+import { ThreadPool } from '../../src/platform/threads/thread-pool.ts'
 import { createClient, type Api } from './client.ts'
 import { cloneDatabase, databaseIn, startCluster, type Cluster } from './cluster.ts'
+import { atFileEnd, onePerFile } from './file-end.ts'
 
 export const ADMIN_TOKEN = 'test-operator-token-0123456789'
 export const SECRET_KEY = 'test-secret-key-0123456789-0123456789'
@@ -30,11 +31,6 @@ export interface Box {
 }
 
 let cluster: Promise<Cluster> | null = null
-const closers: (() => Promise<void>)[] = []
-
-after(async () => {
-  for (const close of closers.toReversed()) await close()
-})
 
 /** The cluster of this run. */
 export const clusterUrl = async (): Promise<string> => process.env['SLUICE_TEST_CLUSTER'] ?? (await ownCluster()).url
@@ -48,9 +44,15 @@ export async function asSuperuser(databaseUrl: string): Promise<string> {
 function ownCluster(): Promise<Cluster> {
   if (!cluster) {
     cluster = startCluster()
-    closers.unshift(async () => (await cluster)?.stop())
+    atFileEnd(stopCluster)
   }
   return cluster
+}
+
+async function stopCluster(): Promise<void> {
+  const running = await cluster
+  cluster = null
+  await running?.stop()
 }
 
 /** A copy of the migrated template, or of another, with the right to drop it. */
@@ -63,19 +65,21 @@ export async function aClone(template?: string): Promise<{ url: string; drop(): 
 /** A migrated database of its own, dropped after the file. */
 export async function aDatabase(): Promise<string> {
   const database = await aClone()
-  closers.push(database.drop)
+  atFileEnd(database.drop)
   return database.url
 }
 
-let shared: Promise<Box> | null = null
-
 /** The box that the tests of one file share, made as the first of them asks for it. */
-export const theBox = (options: BoxOptions = {}): Promise<Box> => (shared ??= aBox(options))
+export const theBox = onePerFile((options: BoxOptions = {}) => aBox(options))
 
 interface BoxOptions {
   environment?: Environment
   databaseUrl?: string
 }
+
+/** They outlast the boxes, and end with the process. */
+const lastingThreads = new ThreadPool()
+lastingThreads.close = async () => {}
 
 /** A box of its own, for tests that break it. */
 export async function aBox(options: BoxOptions = {}): Promise<Box> {
@@ -103,6 +107,7 @@ export async function aBox(options: BoxOptions = {}): Promise<Box> {
     adminToken: ADMIN_TOKEN,
     secrets: new Secrets(SECRET_KEY),
     forbidsNesting: true,
+    threads: lastingThreads,
   })
   await app.start()
   const baseUrl = app.url ?? ''
@@ -124,6 +129,6 @@ export async function aBox(options: BoxOptions = {}): Promise<Box> {
       await rm(dataDir, { recursive: true, force: true })
     },
   }
-  closers.push(box.close)
+  atFileEnd(box.close)
   return box
 }

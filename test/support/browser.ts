@@ -2,8 +2,9 @@
 // are skipped with one line that says why.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { after, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
 import { chromium, type Browser } from 'playwright-core'
+import { atFileEnd } from './file-end.ts'
 
 const PLACES = [
   process.env['CHROMIUM_PATH'],
@@ -18,8 +19,6 @@ const INSTALL_MS_MAX = 180_000
 
 let launched: Promise<Browser> | null = null
 
-after(async () => (await launched?.catch(() => null))?.close())
-
 /** The browser of this file; null where there is none, and the test is skipped. */
 export async function aBrowser(t: TestContext): Promise<Browser | null> {
   const executablePath = findChromium() ?? installChromium()
@@ -27,12 +26,19 @@ export async function aBrowser(t: TestContext): Promise<Browser | null> {
     t.skip(`no Chromium: set CHROMIUM_PATH, or install the package ${PACKAGE}`)
     return null
   }
-  launched ??= chromium.launch({
-    executablePath,
+  if (!launched) {
     // Chromium's own sandbox needs a user that is not root.
-    args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
-  })
+    const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+    launched = chromium.launch({ executablePath, args })
+    atFileEnd(closeBrowser)
+  }
   return launched
+}
+
+async function closeBrowser(): Promise<void> {
+  const browser = await launched?.catch(() => null)
+  launched = null
+  await browser?.close()
 }
 
 const findChromium = (): string | null => PLACES.find(place => place && existsSync(place)) ?? null

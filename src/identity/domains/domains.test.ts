@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { aBox, type Box } from '../../../test/support/box.ts'
+import { useRealPrimes } from '../../../test/support/primes.ts'
 import { anAccount, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
 import { locks } from '../../platform/db/locks.ts'
@@ -381,7 +382,8 @@ test('a platform name is taken while nobody takes another, so that each sees wha
   assert.equal((await answer!).status, 201)
 })
 
-test('an account that creates many domains at once keeps nobody else from creating one', async () => {
+test('an account that creates many domains at once keeps nobody else from creating one', async t => {
+  t.after(useRealPrimes())
   const victim = await anAccount({ box })
   let done = 0
   const hostile = Array.from({ length: 12 }, async () => {
@@ -398,7 +400,8 @@ test('an account that creates many domains at once keeps nobody else from creati
   assert.deepEqual(new Set(await Promise.all(hostile)), new Set([201]))
 })
 
-test('who waits too long for a key is asked to come again', async () => {
+test('who waits too long for a key is asked to come again', async t => {
+  t.after(useRealPrimes())
   const generate = keyGenerator({ permits: 2, perOwner: 1, waitMsMax: 1 })
   const [first, second, other] = await Promise.allSettled([generate('a'), generate('a'), generate('b')])
 

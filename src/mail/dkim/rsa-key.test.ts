@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { checkPrimeSync, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 import test, { before } from 'node:test'
+import { useRealPrimes } from '../../../test/support/primes.ts'
 import { generateRsaKey } from './rsa-key.ts'
 
 let keys: KeyObject[]
 
 before(async () => {
+  const end = useRealPrimes()
   keys = await Promise.all(Array.from({ length: 12 }, generateRsaKey))
+  end()
 })
 
 test('a key has 2048 bits and the usual exponent, and its signatures verify with its public half', () => {

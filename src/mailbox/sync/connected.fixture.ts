@@ -3,17 +3,13 @@ import type { TestContext } from 'node:test'
 import { sql } from '../../platform/db/sql.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import { Supervisor } from '../../platform/work/supervisor.ts'
-import { aBox, type Box } from '../../../test/support/box.ts'
+import { theBox } from '../../../test/support/box.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { GrantGone, type Grant } from '../connections/tokens.ts'
 import type { FakeImap } from '../imap/imap.fixture.ts'
 import type { Patience } from '../imap/session.ts'
 import { feature } from './feature.ts'
 import { findConnection, insertConnection, listMirrored, setDue, type Mirrored } from './sync.fixture.ts'
-
-let started: Promise<Box> | null = null
-/** One for all tests of a file. */
-export const theBox = (): Promise<Box> => (started ??= aBox())
 
 /** The service and a provider, in whose mailbox there may be something already. */
 export interface Connected {

@@ -5,7 +5,8 @@ import { sql } from '../../platform/db/sql.ts'
 import { eventually } from '../../../test/support/factories.ts'
 import { assertMailboxCounts } from '../../../test/support/mailbox.ts'
 import { FakeImap, type Meddle } from '../imap/imap.fixture.ts'
-import { connect, mail, theBox, type Connected } from './connected.fixture.ts'
+import { theBox } from '../../../test/support/box.ts'
+import { connect, mail, type Connected } from './connected.fixture.ts'
 import { setDue } from './sync.fixture.ts'
 
 const at = new Date('2024-03-01T10:00:00Z')

@@ -6,7 +6,8 @@ import { sql } from '../../platform/db/sql.ts'
 import { eventually, unique } from '../../../test/support/factories.ts'
 import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
 import { FakeImap, type Meddle } from '../imap/imap.fixture.ts'
-import { connect, mail, theBox } from './connected.fixture.ts'
+import { theBox } from '../../../test/support/box.ts'
+import { connect, mail } from './connected.fixture.ts'
 import { insertConnection, setDue } from './sync.fixture.ts'
 
 test('history is mirrored with folders, dates and flags, and nobody is told of it', async t => {

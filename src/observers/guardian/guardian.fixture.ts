@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
+import { onePerFile } from '../../../test/support/file-end.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { advanceTail, readTailOnce } from '../../platform/work/tail.ts'
@@ -12,10 +13,8 @@ import { evaluate } from './evaluate.ts'
 import type { Counters } from './metric.ts'
 import type { ScopeType } from './rule.ts'
 
-let shared: Promise<Box> | null = null
-
 /** Without a worker: nothing happens but what the test does. */
-export const aQuietBox = (): Promise<Box> => (shared ??= aBox({ environment: { ROLES: 'api' } }))
+export const aQuietBox = onePerFile(() => aBox({ environment: { ROLES: 'api' } }))
 
 export interface Watched {
   account: TestAccount

@@ -19,7 +19,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { after, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 
@@ -29,11 +29,11 @@ const SHUTDOWN_MAX_MS = 3_000
 // Many servers come and go here; small ones are up sooner.
 const SETTINGS = { shared_buffers: '16MB', max_connections: '20' }
 
-/** A stopped database handed from test to test within a file: creating one takes a second. */
+/** A stopped database handed from test to test within a process: creating one takes a second. */
 const shared = mkdtempSync(join(tmpdir(), 'embedded-postgres-'))
 const spare = join(shared, 'data')
 
-after(() => rmSync(shared, { recursive: true, force: true }))
+process.on('exit', () => rmSync(shared, { recursive: true, force: true }))
 
 interface HoldOptions {
   uid?: number

@@ -70,8 +70,12 @@ test('a crash counts for what the worker was working on, three of them set it as
   const recipients = ['poison@one.example', 'waits@two.example', 'waits@three.example']
   const { box, account, world, id } = await aQueue(recipients)
   const { holder, pass } = await aJudge(box)
-  const seen: (string | number)[][] = []
-  for (let death = 1; death <= 3; death++) {
+  const afterDeath = [
+    ['queued', 0, 'queued', 0, 'queued', 0],
+    ['queued', 2, 'queued', 0, 'queued', 0],
+    ['held', 3, 'queued', 0, 'queued', 0],
+  ]
+  for (const expected of afterDeath) {
     const { courier, begun } = aDyingCourier(world, /poison/)
     await courier.heartbeat()
     assert.equal(await courier.takeNext(signal), 3)
@@ -81,13 +85,11 @@ test('a crash counts for what the worker was working on, three of them set it as
     assert.deepEqual(new Set((await rowsOf(box)).map(row => row.status)), new Set(['sending']), 'a lease lasts 30 s')
     await pass(2_000)
     await reclaim(world, holder)
-    seen.push((await rowsOf(box)).flatMap(row => [row.status, row.crashes]))
+    assert.deepEqual(
+      (await rowsOf(box)).flatMap(row => [row.status, row.crashes]),
+      expected,
+    )
   }
-  assert.deepEqual(seen, [
-    ['queued', 0, 'queued', 0, 'queued', 0],
-    ['queued', 2, 'queued', 0, 'queued', 0],
-    ['held', 3, 'queued', 0, 'queued', 0],
-  ])
   const events = (await account.api.get(`/v1/events?message_id=${id}&type=held`)).body.events
   assert.deepEqual([events.length, events[0].recipient, events[0].data.reason], [1, 'poison@one.example', 'set_aside'])
 })
