@@ -220,7 +220,15 @@ export const describeApi = (contracts: readonly Contract[]) =>
     license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
   })
 
-function buildWorld({ config, clock, log, databaseUrl, secrets, forbidsNesting = false, ...options }: AppOptions): World {
+function buildWorld({
+  config,
+  clock,
+  log,
+  databaseUrl,
+  secrets,
+  forbidsNesting = false,
+  ...options
+}: AppOptions): World {
   const metrics = createMetrics()
   const wakeups = new Wakeups()
   const db = new Database({
