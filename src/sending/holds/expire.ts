@@ -7,6 +7,7 @@ import {
 } from '../../control/suspensions/progress.ts'
 import { system } from '../../platform/db/actor.ts'
 import { inBatches } from '../../platform/work/in-batches.ts'
+import { oneByOne } from '../../platform/work/one-by-one.ts'
 import type { World } from '../../platform/world.ts'
 import { recordEvents } from './events.ts'
 import { lockHeldBefore, lockSetAsideOverdue, recordUnsent } from '../queue/held.ts'
@@ -15,9 +16,9 @@ const BATCH_MAX = 1_000
 
 export async function expireHeld(world: World, signal: AbortSignal): Promise<void> {
   await inBatches(signal, BATCH_MAX, () => expireSetAside(world))
-  for (const pause of await listWithOverdueAnywhere(world.db, world.clock.now())) {
+  await oneByOne(await listWithOverdueAnywhere(world.db, world.clock.now()), async pause => {
     await inBatches(signal, BATCH_MAX, () => expireBatch(world, pause))
-  }
+  })
 }
 
 const expireSetAside = (world: World): Promise<number> =>

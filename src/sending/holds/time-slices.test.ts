@@ -55,3 +55,19 @@ test('a scan whose batch failed is begun again', async () => {
   assert.equal(await slices.next(work, signal), 1)
   assert.equal(scans, 2)
 })
+
+test('a job that fails keeps the others from nothing, and says so at the end', async () => {
+  const done: string[] = []
+  const work: LongWork<{ id: string }, null> = {
+    load: new LoadShedder(),
+    list: async () => ['first', 'broken', 'last'].map(id => ({ id })),
+    begin: () => null,
+    batch: async ({ id }) => {
+      if (id === 'broken') throw new Error('too long a statement')
+      return false
+    },
+    end: async ({ id }) => done.push(id) > 0,
+  }
+  await assert.rejects(new TimeSlices<{ id: string }, null>().next(work, signal), /too long a statement/)
+  assert.deepEqual(done, ['first', 'last'])
+})

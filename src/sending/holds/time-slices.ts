@@ -1,6 +1,7 @@
 // Long work over the queue in batches: two at a time, so that one batch changes rows while the other appends its events;
 // and in time slices, so that a short piece of work does not wait for the end of a long one.
 import type { LoadShedder } from '../../platform/work/load-shedder.ts'
+import { oneByOne } from '../../platform/work/one-by-one.ts'
 
 const BATCHES_AT_ONCE = 2
 
@@ -34,16 +35,16 @@ export class TimeSlices<Job extends { id: string }, Scan> {
   /** One slice for each job; answers how many are worth another look. */
   async next(work: LongWork<Job, Scan>, signal: AbortSignal): Promise<number> {
     let worth = 0
-    for (const job of await work.list()) {
-      if (signal.aborted) return 0
+    await oneByOne(await work.list(), async job => {
+      if (signal.aborted) return
       const scan = this.#scans.get(job.id) ?? work.begin(job)
       // A scan that fails is begun again: its transaction was rolled back.
       this.#scans.delete(job.id)
       const isCut = await this.#slice(work, { job, scan }, signal)
       if (isCut) this.#scans.set(job.id, scan)
       if (isCut || (!signal.aborted && (await work.end(job, scan)))) worth += 1
-    }
-    return worth
+    })
+    return signal.aborted ? 0 : worth
   }
 
   async #slice(

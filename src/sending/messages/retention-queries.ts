@@ -1,9 +1,9 @@
 // The SQL of retention: what is over, oldest first, in bounded batches.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { sql } from '../../platform/db/sql.ts'
+import { sql, type Sql } from '../../platform/db/sql.ts'
 import { firstIdAt } from '../../platform/ids.ts'
 
-interface Retention {
+export interface Retention {
   account_id: string
   body_retention_days: number
   metadata_retention_days: number
@@ -18,6 +18,8 @@ interface Old {
   accountId: string
   before: Date
   limit: number
+  recipientsMax: number
+  bytesMax: number
 }
 
 const queued = sql`
@@ -27,19 +29,39 @@ const queued = sql`
  * Messages whose body is over. One that is still queued keeps what it needs to be sent. The bodies are bounded as well: most
  * old messages have none, and most bodies are not old.
  */
-export const listOldBodies = (db: Db, { accountId, before, limit }: Old): Promise<{ id: string }[]> =>
-  db.many<{ id: string }>(sql`
-    select m.id from messages m join message_bodies b on b.message_id = m.id
-    where m.account_id = ${accountId} and m.id < ${firstIdAt(before)} and b.message_id < ${firstIdAt(before)}
+export const listOldBodies = (db: Db, old: Old): Promise<string[]> =>
+  listUntilFull(
+    db,
+    old,
+    sql`
+    select m.id, m.recipients, m.size from messages m join message_bodies b on b.message_id = m.id
+    where m.account_id = ${old.accountId} and m.id < ${firstIdAt(old.before)} and b.message_id < ${firstIdAt(old.before)}
       and not exists (${queued})
-    order by m.id limit ${limit}`)
+    order by m.id limit ${old.limit}`,
+  )
 
-export const listOldMessages = (db: Db, { accountId, before, limit }: Old): Promise<{ id: string }[]> =>
-  db.many<{ id: string }>(sql`
-    select m.id from messages m
-    where m.account_id = ${accountId} and m.id < ${firstIdAt(before)}
+export const listOldMessages = (db: Db, old: Old): Promise<string[]> =>
+  listUntilFull(
+    db,
+    old,
+    sql`
+    select m.id, m.recipients, m.size from messages m
+    where m.account_id = ${old.accountId} and m.id < ${firstIdAt(old.before)}
       and not exists (${queued})
-    order by m.id limit ${limit}`)
+    order by m.id limit ${old.limit}`,
+  )
+
+/** The first of them until they have too many recipients or bytes together, and one in any case. */
+async function listUntilFull(db: Db, { recipientsMax, bytesMax }: Old, candidates: Sql): Promise<string[]> {
+  const rows = await db.many<{ id: string }>(sql`
+    select id from (
+      select id, recipients, size, sum(recipients) over sofar as recipients_sum, sum(size) over sofar as bytes_sum
+      from (${candidates}) c window sofar as (order by id)
+    ) o
+    where recipients_sum - recipients < ${recipientsMax} and bytes_sum - size < ${bytesMax}
+    order by id`)
+  return rows.map(row => row.id)
+}
 
 export const deleteBodies = (tx: Tx, ids: readonly string[]): Promise<number> =>
   tx.run(sql`delete from message_bodies where message_id = any(${ids}::uuid[])`)

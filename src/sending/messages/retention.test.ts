@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from 'pg'
 import { system } from '../../platform/db/actor.ts'
 import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import { sql } from '../../platform/db/sql.ts'
 import type { World } from '../../platform/world.ts'
-import { aBox } from '../../../test/support/box.ts'
+import { aBox, asSuperuser } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { keepWeekPartitions } from '../delivery/week-partitions.ts'
 import { enforceRetention } from './retention.ts'
@@ -86,6 +87,42 @@ test('a legal hold stops a pass that is under way', async () => {
   resolve()
   await Promise.all([batch, hold])
   assert.equal(await isFree(), false)
+})
+
+test('a batch holds few messages of many recipients, and an account that fails keeps the others from nothing', async () => {
+  const box = await aBox()
+  const accounts = [await anAccount({ sandbox: true, box }), await anAccount({ sandbox: true, box })]
+  for (const account of accounts) {
+    for (let sent = 0; sent < 3; sent++) await aDeliveredMessage(account)
+  }
+  await box.close()
+  const later = await aBox({ databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
+  const superuser = new Client(await asSuperuser(box.databaseUrl))
+  await superuser.connect()
+  // Each of them would fill a batch, and those of the account that comes first cannot be deleted.
+  const [first] = accounts.map(({ id }) => id).toSorted()
+  await superuser.query('update messages set recipients = 10000')
+  await superuser.query(`
+    create table batches (transaction bigint, account_id uuid);
+    create function stop() returns trigger language plpgsql security definer as $$
+    begin
+      if old.account_id = '${first}' then raise exception 'not this one'; end if;
+      insert into batches values (txid_current(), old.account_id);
+      return old;
+    end $$;
+    create trigger stop before delete on messages for each row execute function stop();`)
+  later.clock.advance(400 * DAY_MS)
+  await assert.rejects(enforceRetention(later.app.world, new AbortController().signal), /not this one/)
+  const { rows } = await superuser.query(
+    'select count(*)::int, count(distinct transaction)::int as batches from batches',
+  )
+  await superuser.end()
+  assert.deepEqual(rows, [{ count: 3, batches: 3 }])
+  const left = await later.app.world.db.many<{ account_id: string }>(sql`select account_id from messages`)
+  assert.deepEqual(
+    left.map(row => row.account_id),
+    [first, first, first],
+  )
 })
 
 test('a week whose messages have all gone is dropped, one that still holds some is not', async () => {
