@@ -4,7 +4,7 @@ import { LastUse } from '../../platform/last-use.ts'
 import { timingSafeEqual } from 'node:crypto'
 import { Batcher } from '../../platform/batcher.ts'
 import { cidrList } from '../../platform/net/cidr.ts'
-import { refuse } from '../../platform/refusal.ts'
+import { refuse, type Refusal } from '../../platform/refusal.ts'
 import { mintSecret, sha256 } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
 import { USERNAME } from './contract.ts'
@@ -51,23 +51,11 @@ export class SmtpAuthenticator {
   }
 
   /** Refuses with `unauthorized`, `ip_not_allowed`, or `rate_limited` after too many failures from one address. */
-  async authenticate(login: SmtpLogin): Promise<SmtpPrincipal> {
-    const retryAfterSeconds = this.#limit.waitSeconds(login.ip)
-    if (retryAfterSeconds > 0) {
-      throw refuse('rate_limited', 'Too many failed logins from this address. Try again later.', { retryAfterSeconds })
-    }
-    return this.authenticateAgain(login)
-  }
-
-  /** Of a session that is logged in: failed logins of others behind its address are no reason to doubt it, nor to trust it. */
-  async authenticateAgain({ username, password, ip }: SmtpLogin): Promise<SmtpPrincipal> {
+  async authenticate({ username, password, ip }: SmtpLogin): Promise<SmtpPrincipal> {
     const credential = USERNAME.test(username) ? await this.#credentials.submit(username) : null
     // An unknown username is compared as well, so that the time to answer does not tell which ones exist.
     const isRight = timingSafeEqual(credential?.password_hash ?? NOBODYS_HASH, sha256(password))
-    if (!credential || !isRight) {
-      this.#fail(ip, credential, 'wrong_password')
-      throw refuse('unauthorized', 'The username or the password is wrong.')
-    }
+    if (!credential || !isRight) throw this.#refuseGuess(ip, credential)
     if (credential.allowed_cidrs.length > 0 && !cidrList(credential.allowed_cidrs).contains(ip)) {
       // The password is right, so it is known to somebody it was not meant for: worth an event more than a typing
       // error.
@@ -84,6 +72,17 @@ export class SmtpAuthenticator {
   /** Writes what is still only in memory; to be called before the database is closed. */
   async flush(): Promise<void> {
     await Promise.all([...this.#recording, this.#failures.flush(), this.#uses.flush(), this.#addresses.flush()])
+  }
+
+  /**
+   * Asked only after the password was found wrong: who has the right one gets in, however much is guessed by others behind
+   * the same address.
+   */
+  #refuseGuess(ip: string, credential: CredentialToCheck | null): Refusal {
+    const retryAfterSeconds = this.#limit.waitSeconds(ip)
+    this.#fail(ip, credential, 'wrong_password')
+    if (retryAfterSeconds === 0) return refuse('unauthorized', 'The username or the password is wrong.')
+    return refuse('rate_limited', 'Too many failed logins from this address. Try again later.', { retryAfterSeconds })
   }
 
   /** Nobody waits for the journal here: the wait would tell that the username exists. */

@@ -22,8 +22,6 @@ import { replyFor } from './reply.ts'
 /** Who decides about logins, counts the failed ones and limits them. */
 export interface LoginKeeper {
   authenticate(attempt: { username: string; password: string; ip: string }): Promise<SmtpLogin>
-  /** For a session that is logged in. */
-  authenticateAgain(attempt: { username: string; password: string; ip: string }): Promise<SmtpLogin>
 }
 
 export interface SubmissionOptions {
@@ -125,7 +123,7 @@ export class SubmissionServer {
    */
   async #isStillValid(attempt: LoginAttempt, { ip }: SmtpClient): Promise<boolean> {
     try {
-      await this.#options.authenticator.authenticateAgain({ ...attempt, ip })
+      await this.#options.authenticator.authenticate({ ...attempt, ip })
       return true
     } catch (error) {
       if (error instanceof Refusal && error.code !== 'unavailable') return false

@@ -42,7 +42,7 @@ export function keeper(login: SmtpLogin): LoginKeeper {
     if (password !== PASSWORD) throw refuse('unauthorized', 'The username or password is wrong.')
     return { ...login, username }
   }
-  return { authenticate, authenticateAgain: authenticate }
+  return { authenticate }
 }
 
 interface Choices extends Partial<Pick<SubmissionOptions, 'gate' | 'authenticator' | 'trustsClearText'>> {

@@ -90,7 +90,7 @@ test('the keeper of logins is given the address, and its refusals become replies
       seen.push(ip)
       throw refuse(code, 'Not now.\r\n250 2.7.0 Injected')
     }
-    const { port } = await aSubmissionPort(t, { authenticator: { authenticate, authenticateAgain: authenticate } })
+    const { port } = await aSubmissionPort(t, { authenticator: { authenticate } })
     const client = await TestClient.open(t, port)
     await client.hello()
     const said = await client.login({ username: 'mailer', password: PASSWORD })
@@ -105,8 +105,7 @@ test('a credential that was revoked stops sending at once, also over a connectio
   const known: { login?: SmtpLogin } = {}
   const { login, port, count } = await aSubmissionPort(t, {
     authenticator: {
-      authenticate: async ({ username }) => ({ ...known.login!, username }),
-      authenticateAgain: async ({ username }) => {
+      authenticate: async ({ username }) => {
         if (refusal) throw refuse(refusal, 'No.')
         return { ...known.login!, username }
       },
