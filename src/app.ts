@@ -172,11 +172,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
   ]
   const contracts = routes.map(route => route.contract)
   document = Buffer.from(JSON.stringify(describeApi(contracts)))
-  const largeAnswers = new LargeAnswers()
+  const [largeAnswers, pages] = [new LargeAnswers(), LargeAnswers.ofPages()]
   const identify: Parameters<typeof createHttpServer>[1]['identify'] = credentials =>
     authenticator.identify(credentials)
-  const http = createHttpServer(world, { routes, largeAnswers, identify })
-  await mountReference(http, largeAnswers)
+  const http = createHttpServer(world, { routes, largeAnswers, pages, identify })
+  await mountReference(http, pages)
 
   const doors = features.flatMap(feature => feature.smtp ?? [])
   const app: App = {

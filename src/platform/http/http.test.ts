@@ -289,6 +289,28 @@ test('the reference page may load from its own host alone, and be shown in no fr
   assert.equal((await fetch(`${url}/openapi.json`)).headers.get('content-security-policy'), null)
 })
 
+test('strangers who do not read the pages for everybody keep no other network from them', async t => {
+  const box = await aBox({ environment: { TRUSTED_PROXIES: '127.0.0.0/8' } })
+  const from = (ip: string) => ({ headers: { 'x-forwarded-for': ip } })
+  const { port } = new URL(box.url)
+  const paths = ['/openapi.json', '/docs/js/scalar.js']
+  for (let at = 0; at < 8; at++) {
+    const socket = connect(Number(port), '127.0.0.1')
+    t.after(() => socket.destroy())
+    socket.on('error', () => {})
+    socket.write(`GET ${paths[at % 2]} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 198.51.100.${at % 2}\r\n\r\n`)
+    socket.pause()
+  }
+  await delay(200)
+  for (const path of paths) {
+    const began = performance.now()
+    const answer = await fetch(`${box.url}${path}`, from('203.0.113.9'))
+    assert.equal(answer.status, 200)
+    await answer.arrayBuffer()
+    assert.ok(performance.now() - began < 2_000)
+  }
+})
+
 test('a request is logged once, with its route and without its query', async () => {
   const { client, logLines } = await theBox()
   const { headers } = await client().get('/v1/tenants?external_id=private')

@@ -12,6 +12,10 @@ const ANSWER_MS_MAX = 60_000
 const STREAMS_AT_ONCE = { permits: 32, perOwner: 2, waitMsMax: 20_000 }
 const STREAM_MS_MAX = 15 * 60_000
 
+/** Pages for anybody are made once and lie in memory already; a reader holds little more than a connection. */
+const PAGES_AT_ONCE = { permits: 64, perOwner: 4, waitMsMax: 5_000 }
+const PAGE_MS_MAX = 30_000
+
 export class LargeAnswers {
   readonly #permits: Semaphore
   readonly #answerMs: number
@@ -25,6 +29,11 @@ export class LargeAnswers {
   /** A share of their own: readers of streams keep nobody from a page of a list. */
   static ofStreams(): LargeAnswers {
     return new LargeAnswers(STREAM_MS_MAX, STREAMS_AT_ONCE)
+  }
+
+  /** For strangers, a share for each network: those who do not read keep nobody else from reading. */
+  static ofPages(): LargeAnswers {
+    return new LargeAnswers(PAGE_MS_MAX, PAGES_AT_ONCE)
   }
 
   /** Waits for a permit of the owner, which lasts until the answer has left or its reader is gone. */
@@ -51,6 +60,6 @@ export class LargeAnswers {
 }
 
 const tooMany = () =>
-  refuse('unavailable', 'Too many large answers of this account are being read. Try again shortly.', {
+  refuse('unavailable', 'Too many large answers are being read already. Try again shortly.', {
     retryAfterSeconds: 5,
   })

@@ -5,6 +5,7 @@ import type { Actor } from '../db/actor.ts'
 import { isUuid } from '../ids.ts'
 import { runFor } from '../owner.ts'
 import type { Principal } from '../principal.ts'
+import { networkOf } from '../net/cidr.ts'
 import { notFound, refuse } from '../refusal.ts'
 import type { World } from '../world.ts'
 import { hideSensitive, ignoredFieldsHeader } from './body-fields.ts'
@@ -26,6 +27,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 interface Mounting {
   identify: Identify
   largeAnswers: LargeAnswers
+  pages: LargeAnswers
   streams: LargeAnswers
   signals: CallSignals
 }
@@ -34,7 +36,7 @@ export function mount(
   world: World,
   app: FastifyInstance,
   { contract, handle }: CallRoute,
-  { identify, largeAnswers, streams, signals }: Mounting,
+  { identify, largeAnswers, pages, streams, signals }: Mounting,
 ): void {
   const read = requestReader(contract)
   const callOf = (request: FastifyRequest, reply: FastifyReply) => {
@@ -47,7 +49,8 @@ export function mount(
   }
   const isLarge =
     contract.isLargeRead === true || 'limit' in ((contract.query as TObject | undefined)?.properties ?? {})
-  const share = contract.isStreamed ? streams : isLarge ? largeAnswers : null
+  const isPage = isLarge && contract.access.kind === 'public'
+  const share = contract.isStreamed ? streams : isPage ? pages : isLarge ? largeAnswers : null
   app.route({
     method: contract.method,
     url: contract.path.replace(/\{(\w+)\}/g, ':$1'),
@@ -76,7 +79,7 @@ export function mount(
         )
       }
       const owner = ownerOf(request)
-      if (share) await share.begin(owner, request, reply)
+      if (share) await share.begin(isPage ? networkOf(request.sourceIp) : owner, request, reply)
       const { status, body, headers } = await runFor(owner, () => handle(call as never)).finally(request.releaseBody)
       reply.code(Number(status))
       if (headers) reply.headers(headers)

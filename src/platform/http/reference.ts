@@ -2,6 +2,7 @@
 // package is one module with four megabytes of script in it, so it is loaded when somebody first asks for the page.
 import { hash } from 'node:crypto'
 import { fastify, type FastifyInstance } from 'fastify'
+import { networkOf } from '../net/cidr.ts'
 import type { LargeAnswers } from './large-answers.ts'
 
 const PATHS = ['/docs', '/docs/', '/docs/js/scalar.js']
@@ -12,7 +13,7 @@ interface Page {
   body: Buffer
 }
 
-export async function mountReference(app: FastifyInstance, largeAnswers: LargeAnswers): Promise<void> {
+export async function mountReference(app: FastifyInstance, shares: LargeAnswers): Promise<void> {
   let loaded: Promise<Map<string, Page>> | null = null
   const pageAt = async (path: string): Promise<Page> => {
     loaded ??= loadPages()
@@ -22,8 +23,8 @@ export async function mountReference(app: FastifyInstance, largeAnswers: LargeAn
   }
   // A scope of its own, so that the limit meets these pages alone.
   await app.register(async pages => {
-    // Four megabytes, for anybody: strangers share permits.
-    pages.addHook('preHandler', (request, reply) => largeAnswers.begin('strangers', request, reply))
+    // Four megabytes, for anybody.
+    pages.addHook('preHandler', (request, reply) => shares.begin(networkOf(request.sourceIp), request, reply))
     for (const path of PATHS) {
       pages.get(path, async (_request, reply) => {
         const { status, headers, body } = await pageAt(path)

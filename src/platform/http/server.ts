@@ -22,6 +22,7 @@ import { authorizationOf, isWebSocketRequest } from './streams/websocket.ts'
 interface HttpOptions {
   routes: readonly Route[]
   largeAnswers: LargeAnswers
+  pages: LargeAnswers
   /** Throws the 401 or 403; answers null for what needs no credentials. */
   identify(request: {
     access: Access
@@ -51,7 +52,7 @@ declare module 'fastify' {
 
 const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-export function createHttpServer(world: World, { routes, largeAnswers, identify }: HttpOptions): FastifyInstance {
+export function createHttpServer(world: World, { routes, largeAnswers, pages, identify }: HttpOptions): FastifyInstance {
   const { log, clock } = world
   const app = fastify({
     logger: false,
@@ -90,10 +91,10 @@ export function createHttpServer(world: World, { routes, largeAnswers, identify 
   const signals = new CallSignals()
   closeConnectionsAtTheEnd(app)
   app.addHook('preClose', async () => {
-    for (const answers of [streamed, largeAnswers]) answers.cutAfter(DRAIN_MS_MAX)
+    for (const answers of [streamed, largeAnswers, pages]) answers.cutAfter(DRAIN_MS_MAX)
     signals.abortAfter(DRAIN_MS_MAX)
   })
-  const mounting = { identify: identifyRequest, largeAnswers, streams: streamed, signals }
+  const mounting = { identify: identifyRequest, largeAnswers, pages, streams: streamed, signals }
   const streams = new StreamMount(app)
   for (const each of routes) {
     if ('open' in each) streams.mount(each, identifyRequest)
