@@ -58,7 +58,7 @@ test('three outages of the database: one copy each, each event pushed once, noth
       if (taken >= PER_OUTAGE / 3) break
     }
     await eventually('it is away', async () => (await account.api.get('/v1/queue')).status === 503)
-    await proxy.restore()
+    proxy.restore()
     // A claim whose answer was lost in the outage comes back when its lease lapses.
     let polls = 0
     await eventually(

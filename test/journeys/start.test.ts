@@ -164,7 +164,7 @@ test('a server that starts while the database is away says so once, waits, and i
   }).listen(Number(new URL(proxy.url).port), '127.0.0.1')
   await eventually('it tries again', async () => tries > 2)
   refusing.close()
-  await proxy.restore()
+  proxy.restore()
   await ready(running)
   assert.equal(linesOf(running, 'waiting for the database'), 1)
   running.child.kill('SIGTERM')
@@ -192,7 +192,7 @@ test('a database that goes away at any moment of the start does not end it', asy
       if (total < bytes || isCut) return
       isCut = true
       proxy.cut()
-      setTimeout(() => void proxy.restore(), 700)
+      setTimeout(() => proxy.restore(), 700)
     }
     const running = await start({ DATABASE_URL: proxy.url, DATA_DIR: await aFolder('sluice-cut-'), DEMO: '1' })
     await ready(running)

@@ -1,13 +1,13 @@
 // A database whose connections can be cut: a proxy on loopback before a real PostgreSQL. While it is cut nobody gets in, and
 // every connection that was open is closed, as in an outage of the network or a restart of the server.
 import { once } from 'node:events'
-import { createConnection, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface DatabaseProxy {
   /** As the given one, through the proxy. */
   url: string
   cut(): void
-  restore(): Promise<void>
+  restore(): void
   /** Told what has come in from clients so far, in bytes. */
   onBytes: (total: number) => void
 }
@@ -18,28 +18,28 @@ export async function aDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy
   const parameters = new URLSearchParams(query)
   const path = `${parameters.get('host')}/.s.PGSQL.${parameters.get('port')}`
   const sockets = new Set<Socket>()
-  let server: Server | null = null
-  let port = 0
+  let isCut = false
   let bytes = 0
+  // It listens also while it is cut: another process could take the port meanwhile.
+  const server = createServer(client => {
+    if (isCut) return void client.on('error', () => {}).destroy()
+    client.on('data', chunk => proxy.onBytes((bytes += chunk.length)))
+    forward(client, createConnection(path), sockets)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  server.unref()
+  const { port } = server.address() as AddressInfo
   const proxy: DatabaseProxy = {
-    url: '',
+    url: `postgres://${credentials}@127.0.0.1:${port}/${name}?sslmode=disable`,
     cut: () => {
-      server?.close()
-      server = null
+      isCut = true
       for (const socket of sockets) socket.destroy()
     },
-    restore: async () => {
-      server = createServer(client => {
-        client.on('data', chunk => proxy.onBytes((bytes += chunk.length)))
-        forward(client, createConnection(path), sockets)
-      }).listen(port, '127.0.0.1')
-      await once(server, 'listening')
-      port = (server.address() as AddressInfo).port
+    restore: () => {
+      isCut = false
     },
     onBytes: () => {},
   }
-  await proxy.restore()
-  proxy.url = `postgres://${credentials}@127.0.0.1:${port}/${name}?sslmode=disable`
   return proxy
 }
 

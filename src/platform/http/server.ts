@@ -52,7 +52,10 @@ declare module 'fastify' {
 
 const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-export function createHttpServer(world: World, { routes, largeAnswers, pages, identify }: HttpOptions): FastifyInstance {
+export function createHttpServer(
+  world: World,
+  { routes, largeAnswers, pages, identify }: HttpOptions,
+): FastifyInstance {
   const { log, clock } = world
   const app = fastify({
     logger: false,

@@ -1,4 +1,5 @@
 // A DNS server on loopback for tests: it holds what a test publishes, and fails the way a test asks it to.
+import { createSocket } from 'node:dgram'
 import dns2 from 'dns2'
 
 const { Packet } = dns2
@@ -29,6 +30,28 @@ interface Published {
   fields: object
 }
 
+/** What does not fit into a datagram is asked again over TCP, at the same port, which may be taken for datagrams. */
+async function listenTwice(handle: dns2.DnsHandler) {
+  for (;;) {
+    const overTcp = dns2.createServer({ tcp: true, handle })
+    const { tcp } = await overTcp.listen({ tcp: { port: 0, host: '127.0.0.1' } as never })
+    const { port } = tcp!
+    if (await isFreeForDatagrams(port)) {
+      const overUdp = dns2.createServer({ udp: true, handle })
+      await overUdp.listen({ udp: { port, address: '127.0.0.1' } })
+      return { overTcp, overUdp, port }
+    }
+    await overTcp.close()
+  }
+}
+
+const isFreeForDatagrams = (port: number): Promise<boolean> =>
+  new Promise(resolve => {
+    const socket = createSocket('udp4')
+    socket.once('error', () => resolve(false))
+    socket.bind(port, '127.0.0.1', () => socket.close(() => resolve(true)))
+  })
+
 export async function aDnsServer(): Promise<FakeDns> {
   const zone = new Map<string, Published[]>()
   const faults = new Map<string, Fault>()
@@ -49,14 +72,10 @@ export async function aDnsServer(): Promise<FakeDns> {
     }
     void send(response)
   }
-  // What does not fit into a datagram is asked again over TCP, at the same port.
-  const overTcp = dns2.createServer({ tcp: true, handle })
-  const { tcp } = await overTcp.listen({ tcp: { port: 0, host: '127.0.0.1' } as never })
-  const overUdp = dns2.createServer({ udp: true, handle })
-  await overUdp.listen({ udp: { port: tcp!.port, address: '127.0.0.1' } })
+  const { overTcp, overUdp, port } = await listenTwice(handle)
   const add = (name: string, record: Published) => zone.set(name, [...(zone.get(name) ?? []), record])
   const fake: FakeDns = {
-    address: `127.0.0.1:${tcp!.port}`,
+    address: `127.0.0.1:${port}`,
     txt: (name, ...texts) =>
       texts.forEach(text => add(name, { type: Packet.TYPE.TXT, fields: { data: strings(text) } })),
     cname: (name, target) => add(name, { type: Packet.TYPE.CNAME, fields: { domain: target } }),

@@ -67,7 +67,7 @@ test('mail that the receiver took while the database was away is recorded, not s
     sink.answer = () => null
     // Longer than any lease.
     box.clock.advance(40_000)
-    await proxy.restore()
+    proxy.restore()
     await becomes(site, id, { delivered: 2 })
     assert.deepEqual((await eventsOf(site, id)).toSorted(), ['accepted', 'accepted', 'delivered', 'delivered'])
   }
@@ -83,7 +83,7 @@ test('a refusal that came while the database was away is recorded, with its supp
   }
   const id = await send(site, ['gone@example.com'])
   await eventually('it is away', async () => (await site.account.api.get('/v1/queue')).status === 503)
-  await site.proxy.restore()
+  site.proxy.restore()
   await becomes(site, id, { bounced: 1 })
   assert.equal((await site.account.api.get('/v1/suppressions')).body.entries.length, 1)
 })
@@ -102,7 +102,7 @@ test('a claim that a crash of the database has undone is taken back by the proce
   await other.app.world.db.transact(system('test'), tx =>
     tx.run(sql`update queue set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1`),
   )
-  await proxy.restore()
+  proxy.restore()
   await becomes(site, id, { delivered: 1 })
   assert.equal(sink.received.length, 1)
   assert.deepEqual(await eventsOf(site, id), ['delivered', 'accepted'])
