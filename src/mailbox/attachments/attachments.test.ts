@@ -8,6 +8,7 @@ import { anAccount, eventually, type TestAccount } from '../../../test/support/f
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { createMetrics } from '../../platform/metrics.ts'
+import type { ThreadPool } from '../../platform/threads/thread-pool.ts'
 import { aMailbox, someBytes, type TestMailbox } from '../search/mailbox.fixture.ts'
 import { dispositionOf } from './download.ts'
 import { aPdf, aWordFile } from './files.fixture.ts'
@@ -195,8 +196,11 @@ async function aWorker() {
   const account = await anAccount({ box })
   const mailbox = await aMailbox(account)
   const told: Parameters<OnFindings>[1][] = []
-  const hook = { fails: false }
-  const worker = textWorker({ ...box.app.world, metrics: createMetrics() }, async (_tx, known) => {
+  const hook = { fails: false, mayRead: Promise.resolve() }
+  const { threads } = box.app.world
+  const waiting: Pick<ThreadPool, 'run'> = { run: (work, job) => hook.mayRead.then(() => threads.run(work, job)) }
+  const world = { ...box.app.world, threads: waiting as ThreadPool, metrics: createMetrics() }
+  const worker = textWorker(world, async (_tx, known) => {
     told.push(known)
     if (hook.fails) throw new Error('undone')
   })
@@ -218,11 +222,13 @@ test('a worker that lost its lease records nothing; one that fails or dies gives
   })
   const id = attachmentIds[0]!
 
-  // The first job waits for a thread to start, which takes longer than this.
+  const { promise, resolve: mayRead } = Promise.withResolvers<void>()
+  hook.mayRead = promise
   assert.equal(await worker.takeNext(), 1)
   await db.transact(system('test'), tx =>
     tx.run(sql`update source_attachments set lease_token = ${randomUUID()} where id = ${id}`),
   )
+  mayRead()
   await worker.idle(10_000)
   assert.deepEqual([(await stateOf(account, id)).text_state, told.length], ['pending', 0])
   assert.equal(await round(), 0)

@@ -44,7 +44,8 @@ test('an event that is fanned out while a claim has locked the webhook is due wh
     assert.equal((await claimAttempts(tx, { webhooks, leaseToken: randomUUID(), leaseUntil })).length, 1)
     fanOuts.push(db.transact(by, other => insertAttempts(other, EVERYTHING)))
     await eventually('the fan-out waits for the lock', async () => {
-      const waiting = await db.many(sql`select 1 from pg_locks where not granted`)
+      const waiting = await db.many(sql`
+        select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)
       return waiting.length > 0
     })
     await updateDueTimes(tx, [webhook.id])

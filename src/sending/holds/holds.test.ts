@@ -350,8 +350,11 @@ test('a resume goes before pauses that would go on parking', async () => {
   const { db } = box.app.world
   const lockShared = (tx: Tx) => lockWhileActive(tx, { ...paused, account_id: account.id })
   const waiting = async (): Promise<number> =>
-    (await db.one<{ count: number }>(sql`select count(*) from pg_locks where locktype = 'advisory' and not granted`))
-      .count
+    (
+      await db.one<{ count: number }>(sql`
+        select count(*) from pg_locks where locktype = 'advisory' and not granted
+          and database = (select oid from pg_database where datname = current_database())`)
+    ).count
   const { promise: end, resolve } = Promise.withResolvers<void>()
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   const first = db.transact(system('test'), async tx => {
