@@ -8,6 +8,8 @@ export interface DatabaseProxy {
   url: string
   cut(): void
   restore(): void
+  /** Connections that came while it was cut. */
+  refused: number
   /** Told what has come in from clients so far, in bytes. */
   onBytes: (total: number) => void
 }
@@ -22,7 +24,10 @@ export async function aDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy
   let bytes = 0
   // It listens also while it is cut: another process could take the port meanwhile.
   const server = createServer(client => {
-    if (isCut) return void client.on('error', () => {}).destroy()
+    if (isCut) {
+      proxy.refused += 1
+      return void client.on('error', () => {}).destroy()
+    }
     client.on('data', chunk => proxy.onBytes((bytes += chunk.length)))
     forward(client, createConnection(path), sockets)
   }).listen(0, '127.0.0.1')
@@ -38,6 +43,7 @@ export async function aDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy
     restore: () => {
       isCut = false
     },
+    refused: 0,
     onBytes: () => {},
   }
   return proxy

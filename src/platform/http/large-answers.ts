@@ -31,7 +31,7 @@ export class LargeAnswers {
     return new LargeAnswers(STREAM_MS_MAX, STREAMS_AT_ONCE)
   }
 
-  /** For strangers, a share for each network: those who do not read keep nobody else from reading. */
+  /** For strangers, a share for each network: a client that does not read keeps no other network from reading. */
   static ofPages(): LargeAnswers {
     return new LargeAnswers(PAGE_MS_MAX, PAGES_AT_ONCE)
   }

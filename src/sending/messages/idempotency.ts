@@ -58,7 +58,7 @@ export function* bodyHash({ idempotency_key: _, ...body }: Readonly<Record<strin
 const PIECE_CHARS = 256 * 1024
 const PIECES_MAX = 1_000
 
-/** JSON in pieces, the fields of objects by their names. A long text is escaped piece by piece, cut at the same places each time. */
+/** In pieces, with the fields of objects by their names. A long text is cut at the same places each time. */
 function* jsonInOrder(value: unknown): Generator<string> {
   if (typeof value === 'string' && value.length > PIECE_CHARS) {
     yield '"'
