@@ -74,6 +74,13 @@ test('a name that exists in any case or spelling, a system name and `all` are 40
   }
 })
 
+test('a name with a NUL in a path names no folder', async () => {
+  const base = `/v1/inboxes/${inbox}/folders`
+  assert.equal((await account.api.patch(`${base}/%00`, { name: 'x' })).status, 404)
+  assert.equal((await account.api.delete(`${base}/a%00b`)).status, 404)
+  assert.equal((await account.api.post(`${base}/trash%00/empty`)).status, 404)
+})
+
 test('two who create the same folder at once make one', async () => {
   const both = await Promise.all([create('Race'), create('RACE'), create('race')])
   assert.deepEqual(both.map(({ status }) => status).toSorted(), [201, 409, 409])

@@ -30,7 +30,7 @@ interface Item extends Arrival {
   source?: Source
 }
 
-type Result = { kind: 'read'; read: ReadArrival } | { kind: 'retry'; reason: string }
+type Result = { kind: 'read'; read: ReadArrival } | { kind: 'retry'; reason: string; delayMs?: number }
 
 type FilingWorker = LeasedWorker<Item, Result>
 
@@ -97,11 +97,11 @@ async function withSources(
 }
 
 async function record(tx: Tx, ended: readonly Ended<Item, Result>[]): Promise<readonly Ended<Item, Result>[]> {
-  const later = ended.filter(({ result }) => result.kind === 'retry')
-  const deferred = later.map(({ item }) => ({
-    ...item,
-    dueAt: new Date(tx.now.getTime() + (retryDelayMs(RETRY_DELAYS_MS, item.attempts) ?? RETRY_DELAYS_MS.at(-1)!)),
-  }))
+  const deferred = ended.flatMap(({ item, result }) => {
+    if (result.kind === 'read') return []
+    const usualMs = retryDelayMs(RETRY_DELAYS_MS, item.attempts) ?? RETRY_DELAYS_MS.at(-1)!
+    return [{ ...item, dueAt: new Date(tx.now.getTime() + (result.delayMs ?? usualMs)) }]
+  })
   const recorded = new Set<string>()
   if (deferred.length > 0) for (const { id } of await deferArrivals(tx, deferred)) recorded.add(id)
   const read = ended.flatMap(({ item, result }) =>

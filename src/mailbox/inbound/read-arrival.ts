@@ -29,7 +29,11 @@ const WAITING_MAX = 1_000
 /** Workers that died with it: from then on it is filed without being read. */
 const CRASHES_MAX = 3
 
-type Reading = { kind: 'read'; read: ReadArrival } | { kind: 'retry'; reason: string }
+/** Without a resolver no mail waits for long: it is asked once more, and the mail filed as what nobody could prove. */
+const SILENT_RETRY_MS = 3_000
+const SILENT_TIMEOUT_MS = 3_000
+
+type Reading = { kind: 'read'; read: ReadArrival } | { kind: 'retry'; reason: string; delayMs?: number }
 
 export class ArrivalReader {
   readonly #world: World
@@ -50,7 +54,10 @@ export class ArrivalReader {
       this.#authenticate(arrival, source),
       arrival.crashes >= CRASHES_MAX ? unread('crashed') : this.#mime.readMessage(source.content, arrival.account_id),
     ])
-    if (!isLast && isTemporary(auth)) return { kind: 'retry', reason: 'dns' }
+    if (!isLast && isTemporary(auth)) {
+      if (!this.#world.dns.isSilent) return { kind: 'retry', reason: 'dns' }
+      if (arrival.attempts === 1) return { kind: 'retry', reason: 'dns', delayMs: SILENT_RETRY_MS }
+    }
     if (!isLast && message.kind === 'refused' && isOurs(message.reason) && arrival.crashes < CRASHES_MAX) {
       return { kind: 'retry', reason: message.reason }
     }
@@ -68,10 +75,10 @@ export class ArrivalReader {
   }
 
   async #authenticate(arrival: Arrival, { content, headBytes }: Source): Promise<Authentication> {
-    const { config, clock } = this.#world
+    const { config, clock, dns } = this.#world
     const envelope = { ip: arrival.client_ip, helo: arrival.helo, mailFrom: arrival.mail_from }
     return authenticate(content.subarray(headBytes), envelope, {
-      resolve: withZone(this.#zone, mailDns(this.#world.dns)),
+      resolve: withZone(this.#zone, mailDns(dns, dns.isSilent ? { timeoutMs: SILENT_TIMEOUT_MS } : {})),
       hostname: config.MX_HOST,
       now: clock.now(),
     })

@@ -220,6 +220,22 @@ test('the same subject and a common participant join; a reference to a message o
   assert.ok(!bySender.has(other!.thread_id))
 })
 
+test('where no resolver answers, mail is filed within seconds, as what nobody could prove', async t => {
+  const box = await aBox({ environment: { DNS_SERVERS: '127.0.0.1:1' } })
+  const account = await anAccount({ box })
+  const inboxId = await anInbox(account)
+  const { address } = (await account.api.get(`/v1/inboxes/${inboxId}`)).body
+  const client = await TestClient.open(t, box.app.ports.mx!)
+  await client.hello()
+  await client.say('MAIL FROM:<ann@example.com>')
+  await client.say(`RCPT TO:<${address}>`)
+  await client.say('DATA')
+  assert.match(await client.say(`${mail().join('\r\n')}\r\n.`), /^250/)
+  const read = () => account.api.get(`/v1/inboxes/${inboxId}/messages`)
+  const { auth } = await eventually('it is filed', async () => (await read()).body.messages[0], 15_000)
+  assert.equal(auth.spf.result, 'temperror')
+})
+
 test('mail that cannot be read is filed with its source and a note', async t => {
   const { inboxId, address } = await anAddress()
   const deep = Array.from({ length: 100 }, (_, n) => [

@@ -48,6 +48,7 @@ const MAIL_BYTES_MAX = 40 * 1024 * 1024
 const REPORT_BYTES_MAX = 10 * 1024 * 1024
 const RECIPIENTS_MAX = 100 // RFC 5321 §4.5.3.1.8 asks for no less
 const TAKEN = '250 2.0.0 Thank you'
+const TOO_LARGE_REPORT = '552 5.3.4 The message is larger than a report may be'
 /** What the log says of a mail to many. */
 const LOGGED_MAX = 5
 
@@ -175,19 +176,30 @@ export class MxServer {
     recipients: readonly ReportRecipient[],
   ): Promise<string> {
     const { client, from } = mail
-    if (source.length > REPORT_BYTES_MAX) return '552 5.3.4 The message is larger than a report may be'
+    const roles = recipients.filter(each => each.kind === 'role')
+    if (source.length > REPORT_BYTES_MAX) {
+      if (mail.recipients.every(({ kind }) => kind !== 'inbox' && kind !== 'role')) return TOO_LARGE_REPORT
+      await this.#giveToPostmaster(mail, source, roles)
+      return TAKEN
+    }
     // RFC 5321 §4.4: this is the final delivery. Bounces without a part for machines are known by it.
     const read = await this.#reader.readReport(prependLines(source, `Return-Path: <${from}>\r\n`))
     const about = { session: client.id, ip: client.ip, from }
-    const roles = recipients.filter(each => each.kind === 'role')
     if (read.kind === 'refused') {
       const reply = this.#unreadable(read.reason, about)
       if (reply !== TAKEN || roles.length === 0) return reply
     } else if ((await this.#take(read, recipients, about)) > 0) return TAKEN
-    if (roles.length > 0) {
-      await this.#postmaster.take({ ...this.#traced(mail, source), to: roles.map(({ address }) => address) })
-    }
+    await this.#giveToPostmaster(mail, source, roles)
     return TAKEN
+  }
+
+  async #giveToPostmaster(
+    mail: ReceivedMail<never, Recognised>,
+    source: Buffer,
+    roles: readonly { address: string }[],
+  ): Promise<void> {
+    if (roles.length === 0) return
+    await this.#postmaster.take({ ...this.#traced(mail, source), to: roles.map(({ address }) => address) })
   }
 
   /** Answers how many deliveries it is about. */

@@ -84,7 +84,8 @@ export const markReadEndpoint = endpoint({
   summary: 'Mark a message as read or unread; its content is answered to keys that may read',
   access: write,
   noun: 'message',
-  body: component('ReadFlag', Type.Object({ read: Type.Boolean() })),
+  body: component('ReadFlag', Type.Object({ read: Type.Optional(Type.Boolean({ default: true })) })),
+  isBodyOptional: true,
   replies: { 200: Message },
   audit: 'inbox_message.read',
 })

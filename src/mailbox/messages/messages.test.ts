@@ -209,6 +209,7 @@ test('read flag, labels and folder change the message, its counts and the stream
     assert.equal((await account.api.put(`${path}/labels`, { labels })).status, 400, JSON.stringify(labels).slice(0, 80))
   }
   assert.equal((await account.api.post(`${path}/read`, { read: 'yes' })).status, 400)
+  assert.equal((await account.api.post(`${path}/read`)).body.read, true)
   await assertMailboxCounts(db())
 })
 

@@ -39,7 +39,7 @@ const readRoutes = (world: World): Route[] => [
 
 const writeRoutes = (world: World): Route[] => [
   route(markReadEndpoint, async ({ by, caller, params, body }) => {
-    const message = await markRead(world, by, { reach: caller.reach, id: params.id, isRead: body.read })
+    const message = await markRead(world, by, { reach: caller.reach, id: params.id, isRead: body.read ?? true })
     return reply(200, shownTo(caller, message))
   }),
   route(setLabelsEndpoint, async ({ by, caller, params, body }) => {

@@ -5,7 +5,7 @@ import { after, test, type TestContext } from 'node:test'
 import { aDnsServer } from '../../platform/net/dns.fixture.ts'
 import { TestClient } from '../../smtp/server/client.fixture.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
-import { anAccount, anInboundDomain, eventually, unique } from '../../../test/support/factories.ts'
+import { anAccount, anInbox, anInboundDomain, eventually, unique } from '../../../test/support/factories.ts'
 import { aSink } from '../../../test/support/sink.ts'
 
 const dns = await aDnsServer()
@@ -63,6 +63,27 @@ test('without an address to forward to it is kept, and the operator reads it', a
   assert.equal(rest.body.messages.length, 2)
   assert.equal((await box.operator.get(`/admin/v1/postmaster/${account.id}`)).status, 404)
   assert.equal((await account.api.get('/admin/v1/postmaster')).status, 401)
+})
+
+test('a large mail to postmaster and to an inbox reaches both', async t => {
+  const box = await aBox({ environment: { DNS_SERVERS: dns.address } })
+  const account = await anAccount({ box })
+  const inboxId = await anInbox(account)
+  const { address } = (await account.api.get(`/v1/inboxes/${inboxId}`)).body
+  const client = await TestClient.open(t, box.app.ports.mx!)
+  const subject = unique('large')
+  const filler = Array.from({ length: 12_000 }, () => 'x'.repeat(990))
+  const send = async (...recipients: string[]): Promise<string> => {
+    await client.say('MAIL FROM:<ann@example.com>')
+    for (const to of recipients) assert.match(await client.say(`RCPT TO:<${to}>`), /^250/)
+    await client.say('DATA')
+    return client.say(`${[...mailOf(subject), ...filler].join('\r\n')}\r\n.`)
+  }
+  await client.hello()
+  assert.match(await send('postmaster', address), /^250/)
+  await eventually('postmaster has it', () => keptOf(box, subject))
+  const listed = () => account.api.get(`/v1/inboxes/${inboxId}/messages`)
+  await eventually('the inbox has it', async () => (await listed()).body.messages[0]?.subject === subject)
 })
 
 test('an inbox of that name takes it, and nobody else does', async t => {

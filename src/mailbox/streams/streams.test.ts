@@ -135,10 +135,14 @@ test('a key in the URL opens nothing and is refused', async () => {
   assert.ok(!account.box.logLines.some(line => line.includes(asked.bearer)))
 })
 
+const HANDSHAKE_KEY = Buffer.alloc(16, 'k').toString('base64')
+
 test('what is no WebSocket handshake answers 400, and other upgrades are served as they are', async () => {
   const { account, inbox, asked } = await aFollowedInbox()
   const handshakes: Record<string, string>[] = [
     { upgrade: 'h2c', connection: 'Upgrade' },
+    // As a proxy sends it that was told half of what it needs.
+    { upgrade: 'websocket', connection: 'close', 'sec-websocket-version': '13', 'sec-websocket-key': HANDSHAKE_KEY },
     { 'sec-websocket-version': '12' },
     { 'sec-websocket-key': 'short' },
     { 'sec-websocket-protocol': 'a, a' },

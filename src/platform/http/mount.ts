@@ -122,8 +122,11 @@ export function requestReader(contract: Contract) {
 
   return {
     head: (request: FastifyRequest): RequestHead => {
-      const params = request.params as Record<string, string>
-      if (params['id'] !== undefined && !isUuid(params['id'])) throw notFound(contract.noun ?? 'object')
+      const params = { ...(request.params as Record<string, string>) }
+      // No name here has a NUL in it, and the database could not be asked.
+      const isNowhere = Object.values(params).some(value => value.includes('\0'))
+      if (isNowhere || (params['id'] !== undefined && !isUuid(params['id']))) throw notFound(contract.noun ?? 'object')
+      if (params['id'] !== undefined) params['id'] = params['id'].toLowerCase()
       const query = contract.query ? fromText(contract.query, request.query as Record<string, unknown>) : {}
       checkQuery?.(query)
       const headers = contract.headers ? fromText(contract.headers, request.headers) : {}

@@ -44,6 +44,8 @@ const TTL_MS_MAX = 300_000
 export const RECORD_TTL_MS = 120_000
 export const NEGATIVE_TTL_MS = 30_000
 const ENTRIES_MAX = 50_000
+/** So long nothing but failures, and it is not the fault of single names. */
+const SILENT_MS = 120_000
 const ALIASES_MAX = 9 // resolvers themselves give up after eight to sixteen
 
 export class Dns {
@@ -62,6 +64,8 @@ export class Dns {
   }
   readonly #resolver: Resolver
   readonly #timeoutMs: number
+  #answeredAt = -Infinity
+  #failedAt = -Infinity
 
   constructor({ servers, timeoutMs = TIMEOUT_MS, clock = systemClock() }: DnsOptions) {
     this.isValidating = servers.length > 0
@@ -84,6 +88,11 @@ export class Dns {
       ptr: cache(name => this.#ask(this.#resolver.resolvePtr(name))),
       cname: cache(name => this.cname(name)),
     }
+  }
+
+  /** The resolver itself is away: it has answered nothing for minutes, or since the start. */
+  get isSilent(): boolean {
+    return this.#failedAt - this.#answeredAt > SILENT_MS
   }
 
   /** The strings of one record belong together: 255 bytes are the most that one can hold (RFC 7208 §3.3). */
@@ -164,6 +173,13 @@ export class Dns {
   }
 
   async #ask<T>(question: Promise<T[]>, timeoutMs = this.#timeoutMs): Promise<DnsAnswer<T>> {
+    const answer = await this.#reply(question, timeoutMs)
+    if (answer.kind === 'failed') this.#failedAt = performance.now()
+    else this.#answeredAt = performance.now()
+    return answer
+  }
+
+  async #reply<T>(question: Promise<T[]>, timeoutMs: number): Promise<DnsAnswer<T>> {
     try {
       const values = await within(question, timeoutMs)
       // A reply that holds other types only, such as an alias without its target, comes as an empty list.

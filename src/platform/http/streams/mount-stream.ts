@@ -48,7 +48,7 @@ export class StreamMount {
         request.principal = await identify(contract.access, request)
         refuseKeysInUrl(request)
         request.head = read.head(request)
-        if (contract.stream === 'websocket') checkHandshake(request.raw)
+        if (contract.stream === 'websocket') checkHandshake(request.raw, this.#upgrades.has(request.raw))
         if (this.#isStopping)
           throw refuse('unavailable', 'The server is stopping. Try again.', { retryAfterSeconds: 1 })
       },

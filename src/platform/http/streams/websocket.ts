@@ -25,10 +25,13 @@ const CLOSING: Record<StreamEnd, [number, string]> = {
 export const isWebSocketRequest = ({ method, headers }: IncomingMessage): boolean =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 
-/** Throws the refusal of a handshake that cannot be completed. */
-export function checkHandshake(request: IncomingMessage): void {
+/**
+ * Throws the refusal of a handshake that cannot be completed. Node gives a connection away only where `Connection` says
+ * upgrade as well.
+ */
+export function checkHandshake(request: IncomingMessage, isGivenAway: boolean): void {
   const { headers } = request
-  if (!isWebSocketRequest(request)) {
+  if (!isWebSocketRequest(request) || !isGivenAway) {
     throw refuse('invalid_request', 'This endpoint speaks WebSocket: connect with a WebSocket client.')
   }
   if (headers['sec-websocket-version'] !== '13' || !HANDSHAKE_KEY.test(headers['sec-websocket-key'] ?? '')) {
