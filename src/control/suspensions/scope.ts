@@ -54,7 +54,7 @@ async function requireOwned(
 ): Promise<Scope> {
   const owner = isUuid(id) ? await findOwnerOfId(db, accountId, scopeType, id) : null
   if (!owner) throw notFound('scope')
-  return { scopeType, scopeValue: id, tenantId: owner.tenant_id }
+  return { scopeType, scopeValue: id.toLowerCase(), tenantId: owner.tenant_id }
 }
 
 /** A sender is known when its domain is registered. */

@@ -61,7 +61,7 @@ const finders = {
 
 function requireId(value: string, noun: string): string {
   if (!isUuid(value)) throw refuse('invalid_request', `scope_value must be the id of a ${noun}.`)
-  return value
+  return value.toLowerCase()
 }
 
 function named(value: string | null | undefined, what: string): string {

@@ -5,7 +5,7 @@ import Type, { type Static, type TSchema } from 'typebox'
 export const Int64 = (options: object = {}) =>
   Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, ...options })
 
-export const Uuid = (options: object = {}) => Type.String({ format: 'uuid', ...options })
+export const Uuid = (options: object = {}) => Type.String({ format: 'uuid', 'x-lower-case': true, ...options })
 
 export const DateTime = (options: object = {}) => Type.String({ format: 'date-time', ...options })
 

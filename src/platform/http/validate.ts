@@ -1,6 +1,7 @@
 // Checks values against contract schemas. A body is JSON and is never converted (the usual conversion turns null into
 // 0, and those mean opposite things); a query is text and is converted first, by rules of our own.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { DataValidationCxt } from 'ajv/dist/types/index.js'
 import type { TSchema } from 'typebox'
 import { isUuid } from '../ids.ts'
 import { parseCidr } from '../net/cidr.ts'
@@ -37,6 +38,19 @@ const ajv = new Ajv({
   strict: true,
   allowUnionTypes: true,
   verbose: true,
+})
+
+/**
+ * An id is kept and compared as text in places: in pauses, in locks, in what the audit log vouches for. The database answers
+ * in lower case, so it is read so too, wherever a contract takes one.
+ */
+ajv.addKeyword({
+  keyword: 'x-lower-case',
+  modifying: true,
+  validate: (_: unknown, value: unknown, _schema: unknown, place?: DataValidationCxt) => {
+    if (typeof value === 'string' && place) place.parentData[place.parentDataProperty] = value.toLowerCase()
+    return true
+  },
 })
 
 type Part = 'body' | 'query' | 'headers' | 'reply' | 'arguments'

@@ -147,8 +147,9 @@ function auditRow(entry: AuditDraft, by: Actor) {
   const action = by.action ?? entry.action
   if (!action) throw new Error(`an audit entry about a ${entry.target.type} needs an action`)
   return {
-    accountId: entry.accountId,
-    tenantId: entry.tenantId ?? null,
+    // As the database gives them back: the MAC is over what will be read.
+    accountId: entry.accountId?.toLowerCase() ?? null,
+    tenantId: entry.tenantId?.toLowerCase() ?? null,
     actorType: by.type,
     actorId: by.id,
     actorName: by.name,
