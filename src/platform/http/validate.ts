@@ -47,8 +47,8 @@ const ajv = new Ajv({
 ajv.addKeyword({
   keyword: 'x-lower-case',
   modifying: true,
-  validate: (_: unknown, value: unknown, _schema: unknown, place?: DataValidationCxt) => {
-    if (typeof value === 'string' && place) place.parentData[place.parentDataProperty] = value.toLowerCase()
+  validate: (_: unknown, value: unknown, _schema: unknown, context?: DataValidationCxt) => {
+    if (typeof value === 'string' && context) context.parentData[context.parentDataProperty] = value.toLowerCase()
     return true
   },
 })
