@@ -81,9 +81,15 @@ export const findActive = async (
   return row && toSuspension(row)
 }
 
-/** A tenant's key sees what touches its tenant: its own scopes, and those that span tenants. */
+/** A tenant's key sees what touches its tenant: its own scopes, and those that span tenants, as far as it is one of them. */
 const reachable = ({ accountId, tenantId }: Reach): Sql =>
-  all([sql`account_id = ${accountId}`, tenantId !== null && sql`(tenant_id is null or tenant_id = ${tenantId})`])
+  all([
+    sql`account_id = ${accountId}`,
+    tenantId !== null && sql`(tenant_id = ${tenantId} or tenant_id is null and (
+      scope_type not in ('domain', 'sender') or exists (
+        select from domains d where d.account_id = ${accountId} and d.tenant_id = ${tenantId}
+          and d.name = regexp_replace(suspensions.scope_value, '^.*@', ''))))`,
+  ])
 
 export const findSuspension = async (db: Db, reach: Reach, id: string): Promise<Suspension | null> => {
   const row = await db.maybe<Row>(sql`select ${columns} from suspensions where id = ${id} and ${reachable(reach)}`)

@@ -194,6 +194,23 @@ test("a tenant's key sees the pauses that touch its tenant, and no other", async
   assert.equal((await key.post(`/v1/tenants/${mine!.id}/pause`)).status, 403)
 })
 
+test("a pause of a domain that two tenants have is seen by their keys, and not by a third tenant's", async () => {
+  const account = await anAccount({ tenants: 3 })
+  const ids = account.tenants.map(({ id }) => id)
+  for (const id of ids.slice(0, 2)) await account.api.post(`/v1/tenants/${id}/domains`, { name: 'shared.example.com' })
+  for (const scope of [
+    { scope_type: 'domain', scope_value: 'shared.example.com' },
+    { scope_type: 'sender', scope_value: 'news@shared.example.com' },
+  ]) {
+    assert.equal((await account.api.post('/v1/suspensions', scope)).status, 201)
+  }
+  const seen = ids.map(async id => {
+    const key = await account.withKey({ scopes: ['read'], tenant_id: id })
+    return (await key.get('/v1/suspensions')).body.suspensions.length
+  })
+  assert.deepEqual(await Promise.all(seen), [2, 2, 0])
+})
+
 test("a tenant's key is not told who resumed a pause that spans tenants, nor why; of its own pause it is", async () => {
   const account = await anAccount({ tenants: 2 })
   const key = await account.withKey({ scopes: ['read'], tenant_id: account.tenant.id })

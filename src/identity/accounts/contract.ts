@@ -16,7 +16,7 @@ const publicFields = {
 
 const settings = {
   suspend_mode: Type.Enum(['hold', 'reject']),
-  hold_ttl_seconds: Type.Integer({ minimum: 60, maximum: 3_153_600_000 }),
+  hold_ttl_seconds: Type.Integer({ minimum: 1, maximum: 3_153_600_000 }),
   body_retention_days: RetentionDays(),
   metadata_retention_days: RetentionDays(),
   hide_suppression_reason: Type.Boolean(),
@@ -66,7 +66,7 @@ const AccountCreate = component(
   'AccountCreate',
   Type.Object({
     name: Name(255),
-    data_region: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$', default: 'eu' })),
+    data_region: Type.Optional(Name(64, { default: 'eu' })),
     sandbox: Type.Optional(Type.Boolean({ description: 'Nothing leaves the machine; recipients meet a simulator' })),
   }),
 )

@@ -171,7 +171,7 @@ function lift(schema: TSchema, components: Map<string, Json>): Json {
 function copy(node: unknown, components: Map<string, Json>): unknown {
   if (Array.isArray(node)) return node.map(item => copy(item, components))
   if (typeof node !== 'object' || node === null) return node
-  const { 'x-component': name, 'x-sensitive': _, 'x-lower-case': _lower, ...rest } = node as Json
+  const { 'x-component': name, 'x-sensitive': _, 'x-lower-case': _lower, 'x-too-long': _long, ...rest } = node as Json
   const fields = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, copy(value, components)]))
   if (typeof name !== 'string') return fields
   components.set(name, fields)

@@ -33,7 +33,7 @@ const yearIsSane = (text: string): boolean => !text.startsWith('0000')
 
 const ajv = new Ajv({
   formats,
-  keywords: ['x-component', 'x-sensitive', 'x-too-many'],
+  keywords: ['x-component', 'x-sensitive', 'x-too-many', 'x-too-long'],
   allErrors: false,
   strict: true,
   allowUnionTypes: true,
@@ -69,10 +69,11 @@ export function validator(part: Part, schema: TSchema): (value: unknown) => void
   }
 }
 
-/** A list that is too long may have a refusal of its own. */
+/** A list or a text that is too long may have a refusal of its own. */
 function codeOf(error: ErrorObject | undefined): RefusalCode {
-  const { 'x-too-many': tooMany } = (error?.parentSchema ?? {}) as { 'x-too-many'?: RefusalCode }
-  return error?.keyword === 'maxItems' && tooMany ? tooMany : 'invalid_request'
+  const beyond = (error?.parentSchema ?? {}) as { 'x-too-many'?: RefusalCode; 'x-too-long'?: RefusalCode }
+  const own = { maxItems: beyond['x-too-many'], maxLength: beyond['x-too-long'] }
+  return own[error?.keyword as keyof typeof own] ?? 'invalid_request'
 }
 
 interface TextSchema {

@@ -12,7 +12,7 @@ const HOLD_ROWS_MIN = 50
 export const holdLoops: Worker[] = [
   { kind: 'due', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: parkNext },
   { kind: 'due', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: releaseNext },
-  { kind: 'periodic', name: 'hold-expiry', seconds: 60, run: expireHeld },
+  { kind: 'periodic', name: 'hold-expiry', seconds: 10, run: expireHeld },
   {
     kind: 'periodic',
     name: 'hold-counts',

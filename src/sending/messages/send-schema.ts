@@ -6,7 +6,7 @@ import { RECIPIENTS_MAX } from './limits.ts'
 const Text = (options: object = {}) => Type.String({ ...sensitive, ...options })
 /** Counted after de-duplication; twice as many as there may be are too many whatever they are. */
 export const Addresses = (options: object = {}) =>
-  Type.Array(Type.String({ maxLength: 1000 }), {
+  Type.Array(Type.String({ maxLength: 1000, 'x-too-long': 'invalid_message' }), {
     maxItems: 2 * RECIPIENTS_MAX,
     'x-too-many': 'too_many_recipients',
     ...options,

@@ -57,6 +57,7 @@ test('what is well-formed but cannot be sent answers 422 and stores nothing', as
   const cases: [object, string][] = [
     [{ to: [] }, 'invalid_message'],
     [{ to: ['nonsense'] }, 'invalid_message'],
+    [{ to: [`${'x'.repeat(2_000)}@example.com`] }, 'invalid_message'],
     [{ to: ['a@example.com, b@example.com'] }, 'invalid_message'],
     [{ to: ['a@example.com\r\nBcc: x@example.com'] }, 'invalid_message'],
     [{ from: 'nobody' }, 'invalid_message'],
