@@ -1,13 +1,15 @@
 // The last look before an attempt: a short transaction takes the account's lock shared and
 // then, in a second statement with a new snapshot, reads the pauses. Attempts that may begin do so before it ends: a pause
 // takes the same lock exclusively, so when it has answered, whatever it did not stop has begun. One transaction serves
-// all attempts that wait.
+// all attempts that wait, except those of an account that is being paused or resumed: they wait for it by themselves.
 import { setImmediate as sockets } from 'node:timers/promises'
 import { activePauses, PausesByAccount } from '../../control/suspensions/active.ts'
-import { lockAccountsShared } from '../../control/suspensions/locks.ts'
+import { lockAccountsShared, tryLockAccountsShared } from '../../control/suspensions/locks.ts'
 import type { PauseFacts } from '../../control/suspensions/scopes.ts'
 import { Batcher } from '../../platform/batcher.ts'
+import { Contended } from '../../platform/contended.ts'
 import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
 
 interface Waiting {
@@ -20,26 +22,26 @@ interface Asking extends Waiting {
   answer: (mayBegin: boolean) => void
 }
 
+type Checked = 'answered' | 'contended'
+
+const ATTEMPTS_MAX = 500
+
 export class PauseCheck {
-  readonly #batcher: Batcher<Asking, void>
+  readonly #world: World
+  readonly #all: Batcher<Asking, Checked>
+  readonly #contended: Contended<Asking, Checked>
 
   constructor(world: World) {
-    this.#batcher = new Batcher<Asking, void>({
-      itemsMax: 500,
+    this.#world = world
+    this.#all = new Batcher({
+      itemsMax: ATTEMPTS_MAX,
       slots: 2,
-      run: async asking => {
-        await world.db.transactLightly(system('pause-check'), async tx => {
-          const accounts = [...new Set(asking.map(each => each.accountId))].toSorted()
-          await lockAccountsShared(tx, accounts)
-          const pauses = new PausesByAccount(await activePauses(tx, accounts))
-          for (const { accountId, facts, answer } of asking) {
-            const index = pauses.of(accountId)
-            answer(!facts.some(each => index?.broadest(each)))
-          }
-          await sockets()
-        })
-        return asking.map(() => undefined)
-      },
+      run: asking => this.#check(asking, tryLockAccountsShared),
+    })
+    this.#contended = new Contended({
+      itemsMax: ATTEMPTS_MAX,
+      keyOf: ({ accountId }) => accountId,
+      run: asking => this.#check(asking, waitForAccounts),
     })
   }
 
@@ -49,7 +51,33 @@ export class PauseCheck {
    */
   mayBegin(waiting: Waiting): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      this.#batcher.submit({ ...waiting, answer: resolve }).catch(reject)
+      this.#submit({ ...waiting, answer: resolve }).catch(reject)
     })
   }
+
+  async #submit(asking: Asking): Promise<void> {
+    if ((await this.#all.submit(asking)) === 'contended') await this.#contended.submit(asking)
+  }
+
+  /** Answers those whose lock it got, before it gives the locks back. */
+  async #check(asking: Asking[], lock: typeof tryLockAccountsShared): Promise<Checked[]> {
+    const accounts = [...new Set(asking.map(each => each.accountId))].toSorted()
+    const contended = await this.#world.db.transactLightly(system('pause-check'), async tx => {
+      const locked = await lock(tx, accounts)
+      const pauses = new PausesByAccount(await activePauses(tx, accounts))
+      for (const { accountId, facts, answer } of asking) {
+        if (locked.has(accountId)) continue
+        const index = pauses.of(accountId)
+        answer(!facts.some(each => index?.broadest(each)))
+      }
+      await sockets()
+      return locked
+    })
+    return asking.map(({ accountId }) => (contended.has(accountId) ? 'contended' : 'answered'))
+  }
+}
+
+async function waitForAccounts(tx: Tx, accountIds: readonly string[]): Promise<Set<string>> {
+  await lockAccountsShared(tx, accountIds)
+  return new Set()
 }

@@ -7,13 +7,13 @@ import { activePauses, PausesByAccount } from '../../control/suspensions/active.
 import { suppressedAmong } from '../../control/feedback/suppressed.ts'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { Batcher } from '../../platform/batcher.ts'
+import { Contended } from '../../platform/contended.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import type { World } from '../../platform/world.ts'
 import type { SendResponse } from './send-schema.ts'
 import { CompanionsOfBatch } from './companions.ts'
-import { ContendedTenants } from './contended.ts'
 import { decide, recipientsMaxOf, type Decision, type Known } from './decide.ts'
 import { oldestKey } from './idempotency.ts'
 import * as queries from './queries.ts'
@@ -48,7 +48,7 @@ interface LookedUp extends Omit<Known, 'companions'> {
 export class Gate {
   readonly #world: World
   readonly #small: Batcher<Submission, Result>
-  readonly #contended: ContendedTenants<Result>
+  readonly #contended: Contended<Submission, Result>
   readonly #large: Batcher<Submission, Result>
   /** Tenants whose counters decide: they had a limit when last seen. */
   readonly #limited = new Set<string>()
@@ -63,7 +63,7 @@ export class Gate {
         this.#acceptAll(submissions, kind)
     this.#small = new Batcher({ ...common, ...fair, run: runAs('small'), takesHalf: true })
     world.load.yieldWhile(() => this.#small.isBusy)
-    this.#contended = new ContendedTenants({ ...common, run: runAs('contended') })
+    this.#contended = new Contended({ ...common, keyOf: ({ tenantId }) => tenantId, run: runAs('contended') })
     this.#large = new Batcher({
       ...common,
       ...fair,
