@@ -6,6 +6,7 @@ import { retryDelayMs } from '../../platform/work/retry-delay.ts'
 import type { Ended, Leased } from '../../platform/work/leased-work.ts'
 import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import type { World } from '../../platform/world.ts'
+import { lockFreeInboxes } from '../inboxes/lock.ts'
 import { fileArrivals, type ReadArrival } from './file.ts'
 import { claimArrivals, deferArrivals, extendLeases, releaseLeases, listSources, type Arrival } from './queries.ts'
 import { ArrivalReader, SMALL_BYTES } from './read-arrival.ts'
@@ -63,6 +64,7 @@ export function filingWorker(world: World, recent: RecentSources): FilingWorker 
     },
     outcomeOf: ({ result }) => (result.kind === 'read' ? 'filed' : `retry_${result.reason}`),
     record,
+    contended,
     recordSlots: 1,
     recorded: async ended => {
       const hasFiles = ended.some(({ result }) => result.kind === 'read' && result.read.hasFiles)
@@ -94,6 +96,15 @@ async function withSources(
     if (row) item.source = { content: row.content, headBytes: row.head_bytes }
   }
   return items
+}
+
+/** Mail for an inbox in which somebody changes much: the others of the batch are not to wait for it. */
+async function contended(tx: Tx, ended: readonly Ended<Item, Result>[]): Promise<readonly Ended<Item, Result>[]> {
+  const read = ended.filter(({ result }) => result.kind === 'read')
+  const ids = [...new Set(read.flatMap(({ item }) => item.inbox_ids))]
+  if (ids.length === 0) return []
+  const free = new Set((await lockFreeInboxes(tx, ids)).map(({ id }) => id))
+  return read.filter(({ item }) => !item.inbox_ids.every(id => free.has(id)))
 }
 
 async function record(tx: Tx, ended: readonly Ended<Item, Result>[]): Promise<readonly Ended<Item, Result>[]> {

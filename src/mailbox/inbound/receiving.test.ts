@@ -9,6 +9,7 @@ import { aDnsServer } from '../../platform/net/dns.fixture.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { assertMailboxCounts } from '../../../test/support/mailbox.ts'
+import { lockInboxes } from '../inboxes/lock.ts'
 import { fileArrivals } from './file.ts'
 import { claimArrivals, listSources } from './queries.ts'
 import { ArrivalReader } from './read-arrival.ts'
@@ -218,6 +219,28 @@ test('the same subject and a common participant join; a reference to a message o
   await deliver(t, two.address, mail({ Subject: subject, 'In-Reply-To': '<shared@example.com>' }))
   const [other] = await untilFiled(two.inboxId)
   assert.ok(!bySender.has(other!.thread_id))
+})
+
+test('mail for an inbox in which much is being changed waits for it, and mail of others does not', async t => {
+  const [busy, other] = [await anAddress(), await anAddress()]
+  const { db } = (await theBox()).app.world
+  const { promise: end, resolve } = Promise.withResolvers<void>()
+  const { promise: locked, resolve: begin } = Promise.withResolvers<void>()
+  const changing = db.transact(system('test'), async tx => {
+    await lockInboxes(tx, [busy.inboxId])
+    begin()
+    await end
+  })
+  await locked
+  for (let sent = 0; sent < 3; sent++) {
+    for (const { address } of [busy, other]) assert.match((await deliver(t, address, mail())).message!, /^250/)
+  }
+  await untilFiled(other.inboxId, 3)
+  assert.equal((await messagesIn(busy.inboxId)).length, 0)
+  resolve()
+  await changing
+  await untilFiled(busy.inboxId, 3)
+  await assertMailboxCounts(db)
 })
 
 test('where no resolver answers, mail is filed within seconds, as what nobody could prove', async t => {

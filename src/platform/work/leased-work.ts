@@ -75,6 +75,11 @@ export interface LeasedWork<Item extends object, Result> {
   /** Stores results where the lease is still ours; answers those. */
   record(tx: Tx, ended: readonly Ended<Item, Result>[]): Promise<readonly Ended<Item, Result>[]>
   /**
+   * Those whose record would have to wait for somebody's lock; it takes the locks of the others. They are recorded behind
+   * the others, each account by itself, so that nobody waits with them.
+   */
+  contended?(tx: Tx, ended: readonly Ended<Item, Result>[]): Promise<readonly Ended<Item, Result>[]>
+  /**
    * How many transactions record at once, two by default. With one, more results share each: for records that cost
    * much.
    */

@@ -4,13 +4,13 @@
 import { randomUUID } from 'node:crypto'
 import { system, type Actor } from '../db/actor.ts'
 import type { Tx } from '../db/database.ts'
-import { isUnavailable } from '../db/errors.ts'
 import { retryWhileUnavailable } from '../db/retry.ts'
 import type { World } from '../world.ts'
 import { FairShare, FREE_MIN } from './fair-share.ts'
 import { KeyQueue, type Pace } from './key-queue.ts'
-import type { Ended, KeyOf, KeysAsked, Leased, LeasedWork } from './leased-work.ts'
-import { Recorder, untilDrained } from './recorder.ts'
+import type { KeyOf, KeysAsked, Leased, LeasedWork } from './leased-work.ts'
+import { untilDrained } from './recorder.ts'
+import { ResultRecorder } from './result-recorder.ts'
 import type { Worker } from './worker.ts'
 
 /** A third of the shortest lease: one heartbeat may be lost. */
@@ -24,7 +24,7 @@ export class LeasedWorker<Item extends object, Result> {
   readonly #world: World
   readonly #work: LeasedWork<Item, Result>
   readonly #by: Actor
-  readonly #recorder: Recorder<Ended<Item, Result>, Error | null>
+  readonly #results: ResultRecorder<Item, Result>
   readonly #queues = new Map<string, KeyQueue<Leased<Item>>>()
   readonly #inFlight = new Set<Leased<Item>>()
   readonly #stopping = new AbortController()
@@ -38,49 +38,10 @@ export class LeasedWorker<Item extends object, Result> {
     this.#world = world
     this.#work = work
     this.#by = system(work.name)
-    const outcomes = world.metrics.counter(
-      `sluice_${work.metric}_total`,
-      `Attempts of ${work.name} by what came of it`,
-      ['outcome'],
-    )
     world.metrics.gauge(`sluice_${work.metric}_in_flight`, `What ${work.name} has leased here`, [], gauge => {
       gauge.set(this.#inFlight.size)
     })
-    this.#recorder = new Recorder<Ended<Item, Result>, Error | null>({
-      slots: work.recordSlots ?? 2,
-      store: async ended => {
-        const failures = await this.#recordAll(ended)
-        ended.forEach((each, at) => failures[at] === null && outcomes.inc({ outcome: work.outcomeOf(each) }))
-        return failures
-      },
-    })
-  }
-
-  /**
-   * Together; where that fails for a reason of their own, each by itself: one result that cannot be stored must not keep
-   * those of other accounts from it. While the database is away none can be.
-   */
-  async #recordAll(ended: readonly Ended<Item, Result>[]): Promise<(Error | null)[]> {
-    try {
-      await this.#recordTogether(ended)
-      return ended.map(() => null)
-    } catch (error) {
-      if (isUnavailable(error)) throw error
-      if (ended.length === 1) return [error as Error]
-      this.#world.log.error(
-        { err: error, worker: this.#work.name, results: ended.length },
-        'results are recorded one by one',
-      )
-      const failures: (Error | null)[] = []
-      for (const each of ended) failures.push((await this.#recordAll([each]))[0]!)
-      return failures
-    }
-  }
-
-  async #recordTogether(ended: readonly Ended<Item, Result>[]): Promise<void> {
-    const work = this.#work
-    const recorded = await this.#transact(tx => work.record(tx, ended))
-    if (work.recorded && recorded.length > 0) await this.#recorder.keepTrying(() => work.recorded!(recorded))
+    this.#results = new ResultRecorder(world, work, recipe => this.#transact(recipe))
   }
 
   /** What the supervisor runs. */
@@ -156,7 +117,7 @@ export class LeasedWorker<Item extends object, Result> {
    */
   async close(timeoutMs: number): Promise<void> {
     await this.idle(timeoutMs)
-    const results = this.#recorder.giveUp()
+    const results = this.#results.giveUp()
     if (results > 0)
       this.#world.log.error({ worker: this.#work.name, results }, 'known results are lost with this process')
   }
@@ -252,8 +213,7 @@ export class LeasedWorker<Item extends object, Result> {
     const claimsAhead = this.#work.limits.perKey.aheadMax > 1
     if (claimsAhead && ((!wasLow && queue.isLow) || this.#mayClaimAgain())) this.#wake()
     try {
-      const failure = result && (await this.#recorder.record({ item, result: result.value }))
-      if (failure) throw failure
+      if (result) await this.#results.record({ item, result: result.value })
     } catch (err) {
       // The lease gives it back. It may be done twice: better than never.
       this.#world.log.error({ err, worker: this.#work.name, key: queue.key }, 'a result could not be recorded')
