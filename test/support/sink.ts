@@ -17,6 +17,8 @@ export interface TestSink {
   connections: number
   /** Answers to a command in place of 250; null for the usual one. */
   answer: (verb: string, argument: string) => string | null
+  /** How long it takes for its answer to a message. */
+  slowMs: number
   /** Ends every connection without a word. */
   hangUp(): void
   close(): Promise<void>
@@ -29,6 +31,7 @@ export async function aSink(): Promise<TestSink> {
     received: [],
     connections: 0,
     answer: () => null,
+    slowMs: 0,
     hangUp: () => {},
     close: async () => {},
   }
@@ -76,7 +79,9 @@ function serve(socket: Socket, sink: TestSink): void {
     isData = false
     const answer = sink.answer('CONTENT', text)
     if (!answer) sink.received.push({ ...mail!, source: `${text}\r\n`.replace(/^\.\./gm, '.') })
-    say(answer ?? '250 2.0.0 Ok: queued')
+    const reply = answer ?? '250 2.0.0 Ok: queued'
+    if (sink.slowMs > 0) setTimeout(() => say(reply), sink.slowMs)
+    else say(reply)
     mail = null
   }
 

@@ -26,12 +26,21 @@ export const listToParkAnywhere = (db: Db): Promise<Unfinished[]> =>
     ) waiting
     order by rank, created_at limit 10`)
 
-/** Whether mail of the account may still be on its way to the pause: parking has not ended, and something waits. */
+/** What is claimed asks about pauses within five seconds, when it has a connection or goes back for want of one. */
+const CLAIMED_MS_MAX = 6_000
+
+/**
+ * Whether mail may still be on its way to the pause: parking has not ended and something waits, or something was claimed
+ * shortly before the pause and may not have asked yet.
+ */
 export const isBeingParked = async (tx: Tx, { id, accountId }: { id: string; accountId: string }): Promise<boolean> =>
   (await tx.maybe(prepared`
-    select from suspensions s where s.id = ${id} and s.parked_at is null and exists (
-      select from queue q where q.account_id = ${accountId} and q.status in ('queued', 'deferred', 'sending'))`)) !==
-  null
+    select from suspensions s where s.id = ${id} and (
+      s.parked_at is null and exists (
+        select from queue q where q.account_id = ${accountId} and q.status in ('queued', 'deferred', 'sending'))
+      or s.created_at > ${new Date(tx.now.getTime() - CLAIMED_MS_MAX)} and exists (
+        select from queue q where q.account_id = ${accountId} and q.status = 'sending'
+          and (s.tenant_id is null or q.tenant_id = s.tenant_id)))`)) !== null
 
 /** Answers whether the pause is still active; it stays so until the transaction ends, for a resume waits. */
 export const lockWhileActive = async (

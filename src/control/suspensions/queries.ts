@@ -85,7 +85,8 @@ export const findActive = async (
 const reachable = ({ accountId, tenantId }: Reach): Sql =>
   all([
     sql`account_id = ${accountId}`,
-    tenantId !== null && sql`(tenant_id = ${tenantId} or tenant_id is null and (
+    tenantId !== null &&
+      sql`(tenant_id = ${tenantId} or tenant_id is null and (
       scope_type not in ('domain', 'sender') or exists (
         select from domains d where d.account_id = ${accountId} and d.tenant_id = ${tenantId}
           and d.name = regexp_replace(suspensions.scope_value, '^.*@', ''))))`,

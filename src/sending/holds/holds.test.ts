@@ -202,6 +202,24 @@ test('a purge right after the pause takes all that waited, parked or not', async
   await becomes(sandbox, body.message_id, { cancelled: to.length })
 })
 
+test('a purge right after the pause takes what was claimed and waits for a connection', async () => {
+  const { account, sink, from } = await aSender(1, aRoutedBox())
+  sink.slowMs = 400
+  const to = Array.from({ length: 120 }, (_, index) => `c${index}@slow.example`)
+  const sent = await Promise.all(to.map(each => send(account, from, { to: [each] })))
+  await eventually('some are being taken', async () => sink.received.length > 0)
+  const { id } = await pause(account, 'tenant', account.tenant.id)
+  const begun = sink.received.length
+  await resume(account, id, { action: 'purge' })
+  const isDecided = async ({ body }: (typeof sent)[number]): Promise<boolean> => {
+    const { delivered = 0, cancelled = 0 } = await countsOf(account, body.message_id)
+    return delivered + cancelled === 1
+  }
+  await eventually('all is decided', async () => (await Promise.all(sent.map(isDecided))).every(Boolean))
+  // Those in the middle of their transaction, one for each connection.
+  assert.ok(sink.received.length - begun <= 20, `${sink.received.length - begun} left after the pause`)
+})
+
 test('purge cancels what is held, once each', async () => {
   const { account, box, sink, from } = await aSender()
   const paused = await pause(account, 'tenant', account.tenant.id)
