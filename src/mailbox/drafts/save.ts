@@ -7,6 +7,7 @@ import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
+import { lockInboxes } from '../inboxes/lock.ts'
 import { checkBody, contentOf, type CheckedBody } from './content.ts'
 import type { Draft, DraftBody } from './contract.ts'
 import { presentDraft } from './present.ts'
@@ -94,8 +95,12 @@ export async function deleteDraft(world: World, by: Actor, { reach, id }: { reac
   })
 }
 
-/** One that is being sent right now can be neither changed nor called back. */
+/**
+ * One that is being sent right now can be neither changed nor called back. Its inbox is locked first, as sending does: a
+ * batch that finds the inbox locked goes on without this mail, and would wait for the row of a draft.
+ */
 export async function requireIdleDraft(tx: Tx, reach: Reach, id: string): Promise<StoredDraft> {
+  await lockInboxes(tx, [(await requireDraft(tx, reach, id)).inbox_id])
   const draft = await requireDraftForUpdate(tx, reach, id)
   if (draft.lease_token !== null) throw refuse('conflict', 'The draft is being sent.')
   return draft
