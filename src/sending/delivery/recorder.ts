@@ -31,7 +31,9 @@ export class OutcomeRecorder {
   readonly #world: World
   readonly #holder: Holder
   /** Each is answered with what went wrong with it, or null. */
-  readonly #results: Recorder<Result, unknown>
+  readonly #finals: Recorder<Result, unknown>
+  /** Apart: what goes back to the queue waits for the lock of its account. */
+  readonly #deferred: Recorder<Result, unknown>
   readonly #deferrals: Recorder<Deferral, void>
   readonly #releases: Recorder<Lease, void>
 
@@ -41,18 +43,21 @@ export class OutcomeRecorder {
     const outcomes = world.metrics.counter('sluice_attempts_total', 'Delivery attempts by what they came to', [
       'outcome',
     ])
-    this.#results = new Recorder<Result, unknown>({
-      slots: 1,
-      store: async (results, { isRepeated }) => {
-        // Had an earlier try been committed without our hearing of it, its rows are no longer under our lease.
-        const failures = await this.#store(results, { mustRetake: isRepeated })
-        for (const [index, result] of results.entries()) {
-          if (failures[index] !== null) continue
-          outcomes.inc({ outcome: result.verdict.bounceType ?? result.verdict.status })
-        }
-        return failures
-      },
-    })
+    const recorder = () =>
+      new Recorder<Result, unknown>({
+        slots: 1,
+        store: async (results, { isRepeated }) => {
+          // Had an earlier try been committed without our hearing of it, its rows are no longer under our lease.
+          const failures = await this.#store(results, { mustRetake: isRepeated })
+          for (const [index, result] of results.entries()) {
+            if (failures[index] !== null) continue
+            outcomes.inc({ outcome: result.verdict.bounceType ?? result.verdict.status })
+          }
+          return failures
+        },
+      })
+    this.#finals = recorder()
+    this.#deferred = recorder()
     const returning = <Row>(write: (tx: Tx, rows: readonly Row[]) => Promise<Returned[]>) =>
       new Recorder<Row, void>({
         slots: 1,
@@ -70,7 +75,8 @@ export class OutcomeRecorder {
   }
 
   async record(result: Result): Promise<void> {
-    const failure = await this.#results.record(result)
+    const recorder = result.verdict.status === 'deferred' ? this.#deferred : this.#finals
+    const failure = await recorder.record(result)
     if (failure !== null) throw failure
   }
 
@@ -87,7 +93,7 @@ export class OutcomeRecorder {
   /** What is not recorded by now is not kept any longer; answers how many known outcomes that are. */
   giveUp(): number {
     for (const recorder of [this.#deferrals, this.#releases]) recorder.giveUp()
-    return this.#results.giveUp()
+    return this.#finals.giveUp() + this.#deferred.giveUp()
   }
 
   /**
