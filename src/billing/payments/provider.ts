@@ -133,11 +133,18 @@ async function loadSdk(secretKey: string, apiUrl: string | null): Promise<Stripe
   })
 }
 
-const isEvent = (event: Partial<Stripe.Event>): event is Stripe.Event =>
-  typeof event.id === 'string' &&
-  typeof event.type === 'string' &&
-  Number.isSafeInteger(event.created) &&
-  typeof event.data?.object === 'object'
+const isEvent = ({ id, type, created, data }: Partial<Stripe.Event>): boolean =>
+  NAME.test(id ?? '') &&
+  NAME.test(type ?? '') &&
+  Number.isSafeInteger(created) &&
+  created! >= 0 &&
+  created! <= SECONDS_MAX &&
+  typeof data?.object === 'object' &&
+  data.object !== null
+
+const NAME = /^[!-~]{1,255}$/
+/** The end of the year 9999. */
+const SECONDS_MAX = 253_402_300_799
 
 async function withDeadline<T>(call: Promise<T>, callMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined

@@ -72,6 +72,22 @@ for (const [name, lines] of Object.entries({
   })
 }
 
+for (const sender of [
+  '"a;dmarc=pass header.from=bank.example;b"@evil.example',
+  '"a) ; dmarc=pass header.from=bank.example; ("@evil.example',
+  '(;dmarc=pass header.from=bank.example;)@evil.example',
+]) {
+  test(`the address of a sender says nothing about a mail: ${sender}`, () => {
+    const field = [
+      'Authentication-Results: mx.google.com;',
+      `       spf=pass (google.com: domain of ${sender} designates 192.0.2.1) smtp.mailfrom=${sender};`,
+      '       dmarc=fail (p=REJECT sp=REJECT dis=NONE) header.from=bank.example',
+    ]
+    const found = receivedResults(source(...GMAIL, ...field), 'google')
+    assert.notEqual(found?.dmarc.result, 'pass')
+  })
+}
+
 test('words that are no results prove nothing, and are read in linear time', () => {
   const odd = `Authentication-Results: mx.google.com; dmarc=PASSED (p=(((;spf=;dkim=pass header.i=${'('.repeat(7_000)}`
   const cpuMs = cpuStopwatch()

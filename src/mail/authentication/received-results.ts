@@ -73,7 +73,9 @@ interface Method {
 }
 
 function parse(value: string): Authentication {
-  const methods = value.split(';').flatMap(methodOf)
+  const methods = partsOf(value).flatMap(methodOf)
+  // Somebody whose address is quoted there has added one.
+  if (ONCE.some(name => methods.filter(each => each.name === name).length > 1)) return UNKNOWN
   const first = (name: string): Method | null => methods.find(each => each.name === name)?.method ?? null
   const [spf, dmarc, arc] = [first('spf'), first('dmarc'), first('arc')]
   const author = domainIn(dmarc?.properties.get('header.from'))
@@ -107,6 +109,30 @@ const ARC: readonly ArcResult[] = ['pass', 'fail', 'temperror', 'none']
 
 const oneOf = <Result extends string>(known: readonly Result[], given = 'none'): Result =>
   known.find(each => each === given) ?? known.at(-1)!
+
+/** What is told once for a mail; signatures may be several. */
+const ONCE = ['spf', 'dmarc', 'arc']
+
+/** Split where no comment and no quoted text is. What is quoted is the sender's own word, and left out. */
+function partsOf(value: string): string[] {
+  const parts = ['']
+  let depth = 0
+  let isQuoted = false
+  for (let at = 0; at < value.length; at++) {
+    const char = value[at]!
+    if (char === '\\' && (isQuoted || depth > 0)) {
+      at++
+      continue
+    }
+    if (char === '"' && depth === 0) isQuoted = !isQuoted
+    if (isQuoted) continue
+    if (char === '(') depth++
+    if (char === ')') depth = Math.max(0, depth - 1)
+    if (char === ';' && depth === 0) parts.push('')
+    else parts[parts.length - 1] += char
+  }
+  return parts
+}
 
 function methodOf(part: string): { name: string; method: Method }[] {
   const comment = /\(([^()]*)\)/.exec(part)?.[1] ?? ''

@@ -44,6 +44,8 @@ export class Rounds {
   async #begin(): Promise<void> {
     this.#round += 1
     this.#lostBefore = await listLostNow(this.#mirror)
+    // It may lie in a folder that is new at the provider: that one is to be looked into before anything counts as gone.
+    if (this.#lostBefore.size > 0) await this.listAgain()
     this.#left = [...this.#mirror.folders]
   }
 
