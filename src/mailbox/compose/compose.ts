@@ -46,6 +46,8 @@ export interface ComposeOrder {
   files?: readonly Attachment[]
   idempotencyKey?: string
   alongside?: Alongside
+  /** What the last try of this mail was refused with, where it is tried again by itself. */
+  refusedBefore?: string | null
 }
 
 type Inbox = Awaited<ReturnType<FindInbox>>
@@ -56,13 +58,16 @@ export async function compose(world: World, composing: Composing, order: Compose
       return await composeOnce(world, composing, order)
     } catch (error) {
       if (!(error instanceof PolicyChanged)) throw error
-      if (tries === TRIES_MAX) throw refuse('conflict', 'The policy of this inbox is being changed. Try again.')
+      if (tries === TRIES_MAX) throw policyBeingChanged(error)
     }
   }
 }
 
 /** Each one takes a change of the policy while the mail is inspected. */
 const TRIES_MAX = 5
+
+const policyBeingChanged = (cause: PolicyChanged) =>
+  refuse('conflict', 'The policy of this inbox is being changed. Try again.', { cause })
 
 async function composeOnce(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
   const { caller } = order
@@ -160,7 +165,8 @@ async function submissionOf(
   const isSmall =
     sizeOf(request, files) <= SMALL_CHARS_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX
   const submission = isSmall ? runAtOnce(work) : await slices.run(work, [inbox.account_id, inbox.tenant_id])
-  return { submission: { ...submission, relayInboxId: inbox.connection && inbox.id }, attachments }
+  const { refusedBefore = null } = order
+  return { submission: { ...submission, relayInboxId: inbox.connection && inbox.id, refusedBefore }, attachments }
 }
 
 /** Preparing a larger one takes more than a millisecond or two of the main thread. */

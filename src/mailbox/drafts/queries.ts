@@ -193,6 +193,8 @@ export const lockUnchangedDraft = async (
 type Lease = { id: string; leaseToken: string }
 
 interface Unsent extends Lease {
+  /** It waits for something to pass, which is no try that failed. */
+  hasWaited: boolean
   /** Null: it is a plain draft from now on. */
   scheduledAt: Date | null
   dueAt: Date | null
@@ -203,10 +205,11 @@ interface Unsent extends Lease {
 export const updateUnsentDrafts = (tx: Tx, unsent: readonly Unsent[]): Promise<{ id: string }[]> =>
   tx.many<{ id: string }>(prepared`
     update drafts d set lease_token = null, scheduled_at = o.scheduled_at, due_at = o.due_at, last_error = o.error,
-      updated_at = ${tx.now}
+      updated_at = ${tx.now}, attempts = case when o.has_waited then d.attempts - 1 else d.attempts end
     from unnest(${unsent.map(each => each.id)}::uuid[], ${unsent.map(each => each.leaseToken)}::uuid[],
       ${unsent.map(each => each.scheduledAt)}::timestamptz[], ${unsent.map(each => each.dueAt)}::timestamptz[],
-      ${unsent.map(each => each.error)}::text[]) as o (id, lease_token, scheduled_at, due_at, error)
+      ${unsent.map(each => each.error)}::text[], ${unsent.map(each => each.hasWaited)}::boolean[])
+      as o (id, lease_token, scheduled_at, due_at, error, has_waited)
     where d.id = o.id and d.lease_token = o.lease_token returning d.id`)
 
 export const deleteDraftRow = (tx: Tx, id: string): Promise<number> =>
@@ -230,6 +233,8 @@ interface Claim {
   exceptAccounts: readonly string[]
 }
 
+/** Where counting ends. One number that its column cannot hold would fail the claim, which is one for all accounts. */
+const ATTEMPTS_COUNTED_MAX = 1_000
 /** A hundred of them are read at once. */
 const SMALL_BYTES_MAX = 64 * 1024
 
@@ -247,7 +252,8 @@ export const claimDueDrafts = (
       ])}
       order by due_at limit ${limit} for update skip locked
     )
-    update drafts d set lease_token = ${leaseToken}, due_at = ${leaseUntil}, attempts = d.attempts + 1
+    update drafts d set lease_token = ${leaseToken}, due_at = ${leaseUntil},
+      attempts = least(d.attempts + 1, ${ATTEMPTS_COUNTED_MAX}::int)
     from due where d.id = due.id
     returning d.id, d.account_id, d.tenant_id, d.inbox_id, d.attempts, d.requested_by, d.scheduled_at,
       due.due_at as was_due_at,

@@ -42,6 +42,8 @@ export async function sendStored(
     ...whatOf(draft),
     body: bodyOf(draft),
     files: await filesOf(world, draft),
+    // The worker tries each minute, and would fill the journal with the same refusal.
+    refusedBefore: leaseToken === null ? null : draft.last_error,
     alongside: {
       key: id,
       check: async tx => ((await lockUnchangedDraft(tx, { id, updated_at, leaseToken })) ? null : changed()),

@@ -9,6 +9,7 @@ import type { Ended } from '../../platform/work/leased-work.ts'
 import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import type { World } from '../../platform/world.ts'
 import type { Composing } from '../compose/composing.ts'
+import { PolicyChanged } from '../compose/keeper.ts'
 import {
   claimDueDrafts,
   extendDraftLeases,
@@ -21,7 +22,7 @@ import {
 import { recordDraft } from './save.ts'
 import { sendStored } from './send.ts'
 
-/** The inbox is paused, a limit is reached or the database was away. */
+/** The inbox is paused, a limit is reached, its policy is being changed or the database was away. */
 const RETRY_MS = 60_000
 /** Faults of our own: after so many tries a person must look. */
 const TRIES_MAX = 10
@@ -32,6 +33,7 @@ const WAITING: ReadonlySet<string> = new Set([
   'rate_limited',
   'quota_exceeded',
   'sending_suspended',
+  'tenant_disabled',
   'unavailable',
 ])
 
@@ -88,7 +90,8 @@ function smallDrafts({ db }: World): (id: string) => Promise<StoredDraft | null>
 
 function resultOf(world: World, due: DueDraft, error: unknown): Result {
   if (error instanceof Refusal && !isUnavailable(error)) {
-    return { kind: WAITING.has(error.code) ? 'waiting' : 'refused', error: error.message }
+    const isPassing = WAITING.has(error.code) || error.cause instanceof PolicyChanged
+    return { kind: isPassing ? 'waiting' : 'refused', error: error.message }
   }
   if (isUnavailable(error)) return { kind: 'waiting', error: 'The service was not available.' }
   world.log.error({ err: error, draft_id: due.id }, 'a scheduled draft could not be sent')
@@ -102,7 +105,8 @@ async function record(tx: Tx, ended: readonly Ended<DueDraft, Result>[]): Promis
     if (result.kind === 'sent') return []
     const isOver = result.kind === 'refused' || (result.kind === 'failed' && item.attempts >= TRIES_MAX)
     const scheduledAt = isOver ? null : item.scheduled_at
-    return [{ ...item, scheduledAt, dueAt: isOver ? null : later, error: result.error.slice(0, 500) }]
+    const dueAt = isOver ? null : later
+    return [{ ...item, scheduledAt, dueAt, error: result.error.slice(0, 500), hasWaited: result.kind === 'waiting' }]
   })
   if (unsent.length === 0) return ended
   const updated = new Set((await updateUnsentDrafts(tx, unsent)).map(({ id }) => id))
