@@ -23,7 +23,7 @@ import { inboxPaused, mailboxKeeper, PolicyChanged, type Alongside, type MailCom
 import { listed, type ComposedMail } from './mail.ts'
 import { filesOf, requireOriginal, textsOf, type Original } from './original.ts'
 import { inspectedFor, observed, recipientRefusal } from './policy-reasons.ts'
-import type { Composing } from './composing.ts'
+import { SMALL_BYTES_MAX, type Composing } from './composing.ts'
 import { taintedTextsFor } from './taint.ts'
 import { checkBlocked, write, type Kind, type Written } from './write.ts'
 
@@ -52,7 +52,15 @@ export interface ComposeOrder {
 
 type Inbox = Awaited<ReturnType<FindInbox>>
 
-export async function compose(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
+export function compose(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
+  // What is forwarded is as large as mail may be.
+  const bytes = order.kind === 'forward' ? Infinity : sizeOf(order.body)
+  const { accountId } = order.caller.reach
+  return composing.withPermit({ accountId, bytes }, () => composeWithPermit(world, composing, order))
+}
+
+/** For callers that took the permit before they read what they send. */
+export async function composeWithPermit(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
   for (let tries = 1; ; tries++) {
     try {
       return await composeOnce(world, composing, order)
@@ -163,17 +171,15 @@ async function submissionOf(
     sameAs: { ...body, compose: { kind, inbox: inbox.id, original: originalId ?? null } },
   })
   const isSmall =
-    sizeOf(request, files) <= SMALL_CHARS_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX
+    sizeOf(request, files) <= SMALL_BYTES_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX
   const submission = isSmall ? runAtOnce(work) : await slices.run(work, [inbox.account_id, inbox.tenant_id])
   const { refusedBefore = null } = order
   return { submission: { ...submission, relayInboxId: inbox.connection && inbox.id, refusedBefore }, attachments }
 }
 
-/** Preparing a larger one takes more than a millisecond or two of the main thread. */
-export const SMALL_CHARS_MAX = 256 * 1024
 const SMALL_RECIPIENTS_MAX = 200
 
-export const sizeOf = (
+const sizeOf = (
   {
     subject = '',
     text = '',

@@ -1,11 +1,12 @@
-// All SQL over drafts and their attachments; the only writer of those tables.
+// SQL over drafts and their attachments. Their leases are in due-queries.ts; nothing else writes those tables.
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { all, commaSeparated, prepared, sql } from '../../platform/db/sql.ts'
+import { commaSeparated, prepared, sql } from '../../platform/db/sql.ts'
 import type { Found } from '../../platform/http/paging.ts'
 import { newId } from '../../platform/ids.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
+import { ATTACHMENT_BYTES_MAX } from '../../sending/messages/limits.ts'
 
 /** Who asked for a scheduled send, as it is kept until then. */
 interface Requester {
@@ -53,6 +54,20 @@ const columns = sql`d.id, d.account_id, d.tenant_id, d.inbox_id, d.thread_id, d.
     'content_type', a.content_type, 'content_id', a.content_id, 'is_inline', a.is_inline, 'size', a.size) order by a.n)
     from draft_attachments a where a.draft_id = d.id), '[]') as attachments`
 
+/**
+ * Of what a draft shows, told without reading it. Lists of addresses are stored compressed: ordinary ones to a half or a
+ * third, one that repeats itself to an eightieth.
+ */
+export const shownBytes = sql`(coalesce(octet_length(d.text), 0) + coalesce(octet_length(d.html), 0)
+  + 16 * (pg_column_size(d.to_list) + pg_column_size(d.cc_list) + pg_column_size(d.bcc_list))
+  + (select coalesce(sum(coalesce(octet_length(a.filename), 0) + octet_length(a.content_type)
+      + coalesce(octet_length(a.content_id), 0)), 0)::int from draft_attachments a where a.draft_id = d.id))`
+
+/** With its files. A forward is as large as mail may be: its original is looked at when it is sent. */
+export const sentBytes = sql`(${shownBytes}
+  + (select coalesce(sum(a.size), 0)::int from draft_attachments a where a.draft_id = d.id)
+  + case when d.forwarded_id is null then 0 else ${ATTACHMENT_BYTES_MAX}::int end)`
+
 /** A draft of an inbox that was deleted is gone with it. */
 const reachable = (reach: Reach) =>
   sql`${within(reach, {
@@ -94,6 +109,13 @@ export async function requireDraft(db: Db, reach: Reach, id: string): Promise<St
     select ${columns} from drafts d where d.id = ${id} and ${reachable(reach)}`)
   if (!draft) throw notFound('draft')
   return draft
+}
+
+export async function requireDraftBytes(db: Db, reach: Reach, id: string): Promise<number> {
+  const draft = await db.maybe<{ bytes: number }>(prepared`
+    select ${sentBytes} as bytes from drafts d where d.id = ${id} and ${reachable(reach)}`)
+  if (!draft) throw notFound('draft')
+  return draft.bytes
 }
 
 /** Finds and locks: nobody else changes, claims or sends it until the transaction ends. */
@@ -190,87 +212,5 @@ export const lockUnchangedDraft = async (
     select 1 from drafts where id = ${id} and updated_at = ${updated_at} and lease_token is not distinct from ${leaseToken}
     for update`)) !== null
 
-type Lease = { id: string; leaseToken: string }
-
-interface Unsent extends Lease {
-  /** It waits for something to pass, which is no try that failed. */
-  hasWaited: boolean
-  /** Null: it is a plain draft from now on. */
-  scheduledAt: Date | null
-  dueAt: Date | null
-  error: string | null
-}
-
-/** Not sent: due again, or never, where the lease is still ours. */
-export const updateUnsentDrafts = (tx: Tx, unsent: readonly Unsent[]): Promise<{ id: string }[]> =>
-  tx.many<{ id: string }>(prepared`
-    update drafts d set lease_token = null, scheduled_at = o.scheduled_at, due_at = o.due_at, last_error = o.error,
-      updated_at = ${tx.now}, attempts = case when o.has_waited then d.attempts - 1 else d.attempts end
-    from unnest(${unsent.map(each => each.id)}::uuid[], ${unsent.map(each => each.leaseToken)}::uuid[],
-      ${unsent.map(each => each.scheduledAt)}::timestamptz[], ${unsent.map(each => each.dueAt)}::timestamptz[],
-      ${unsent.map(each => each.error)}::text[], ${unsent.map(each => each.hasWaited)}::boolean[])
-      as o (id, lease_token, scheduled_at, due_at, error, has_waited)
-    where d.id = o.id and d.lease_token = o.lease_token returning d.id`)
-
 export const deleteDraftRow = (tx: Tx, id: string): Promise<number> =>
   tx.run(prepared`delete from drafts where id = ${id}`)
-
-export interface DueDraft extends Pick<
-  StoredDraft,
-  'id' | 'account_id' | 'tenant_id' | 'inbox_id' | 'attempts' | 'requested_by'
-> {
-  scheduled_at: Date | null
-  was_due_at: Date
-  /** Its text and HTML are short. */
-  is_small: boolean
-}
-
-interface Claim {
-  leaseToken: string
-  leaseUntil: Date
-  limit: number
-  except: readonly string[]
-  exceptAccounts: readonly string[]
-}
-
-/** Where counting ends. One number that its column cannot hold would fail the claim, which is one for all accounts. */
-const ATTEMPTS_COUNTED_MAX = 1_000
-/** A hundred of them are read at once. */
-const SMALL_BYTES_MAX = 64 * 1024
-
-/** Due ones, the longest due first, leased to this worker. The key is the inbox. */
-export const claimDueDrafts = (
-  tx: Tx,
-  { leaseToken, leaseUntil, limit, except, exceptAccounts }: Claim,
-): Promise<DueDraft[]> =>
-  tx.many<DueDraft>(prepared`
-    with due as (
-      select id, due_at from drafts
-      where due_at <= ${tx.now} and ${all([
-        sql`not (inbox_id = any(${except}::uuid[]))`,
-        sql`not (account_id = any(${exceptAccounts}::uuid[]))`,
-      ])}
-      order by due_at limit ${limit} for update skip locked
-    )
-    update drafts d set lease_token = ${leaseToken}, due_at = ${leaseUntil},
-      attempts = least(d.attempts + 1, ${ATTEMPTS_COUNTED_MAX}::int)
-    from due where d.id = due.id
-    returning d.id, d.account_id, d.tenant_id, d.inbox_id, d.attempts, d.requested_by, d.scheduled_at,
-      due.due_at as was_due_at,
-      coalesce(octet_length(d.text), 0) + coalesce(octet_length(d.html), 0) <= ${SMALL_BYTES_MAX} as is_small`)
-
-export const extendDraftLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
-  tx.run(prepared`
-    update drafts d set due_at = ${leaseUntil}
-    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[]) as o (id, lease_token)
-    where d.id = o.id and d.lease_token = o.lease_token`)
-
-export const releaseDraftLeases = (
-  tx: Tx,
-  leases: readonly (Lease & Pick<DueDraft, 'was_due_at'>)[],
-): Promise<number> =>
-  tx.run(prepared`
-    update drafts d set due_at = o.due_at, lease_token = null, attempts = d.attempts - 1
-    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[],
-      ${leases.map(each => each.was_due_at)}::timestamptz[]) as o (id, lease_token, due_at)
-    where d.id = o.id and d.lease_token = o.lease_token`)

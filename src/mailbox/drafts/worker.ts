@@ -13,12 +13,11 @@ import { PolicyChanged } from '../compose/keeper.ts'
 import {
   claimDueDrafts,
   extendDraftLeases,
-  listDraftsAnywhere,
   releaseDraftLeases,
   updateUnsentDrafts,
   type DueDraft,
-  type StoredDraft,
-} from './queries.ts'
+} from './due-queries.ts'
+import { listDraftsAnywhere, type StoredDraft } from './queries.ts'
 import { recordDraft } from './save.ts'
 import { sendStored } from './send.ts'
 
@@ -56,16 +55,20 @@ export function scheduledDrafts(world: World, composing: Composing): LeasedWorke
     transactions: 'durable',
     claim: (tx, { asked, ...claim }) => claimDueDrafts(tx, { ...claim, ...asked }),
     keyOf: draft => ({ key: draft.inbox_id, accountId: draft.account_id }),
-    attempt: async due => {
-      const draft = due.is_small ? await findSmall(due.id) : ((await listDraftsAnywhere(world.db, [due.id]))[0] ?? null)
-      // Gone by a transaction that another worker's claim lost to.
-      if (!draft) return { kind: 'sent' }
-      const { account_id: accountId, inbox_id: inboxId, requested_by } = draft
-      const reach = { accountId, tenantId: null, inboxId }
-      const caller = { keyId: requested_by.key_id, name: requested_by.name, reach }
-      const by = { ...system('scheduled drafts'), action: 'draft.send' }
-      await sendStored(world, composing, { by, caller, draft, leaseToken: due.leaseToken })
-      return { kind: 'sent' }
+    attempt: due => {
+      const { account_id: accountId, inbox_id: inboxId, requested_by, bytes } = due
+      return composing.withPermit({ accountId, bytes }, async () => {
+        const draft = due.is_small
+          ? await findSmall(due.id)
+          : ((await listDraftsAnywhere(world.db, [due.id]))[0] ?? null)
+        // Gone by a transaction that another worker's claim lost to.
+        if (!draft) return { kind: 'sent' }
+        const reach = { accountId, tenantId: null, inboxId }
+        const caller = { keyId: requested_by.key_id, name: requested_by.name, reach }
+        const by = { ...system('scheduled drafts'), action: 'draft.send' }
+        await sendStored(world, composing, { by, caller, draft, leaseToken: due.leaseToken })
+        return { kind: 'sent' }
+      })
     },
     failed: (due, error) => resultOf(world, due, error),
     outcomeOf: ({ result }) => result.kind,
@@ -75,7 +78,7 @@ export function scheduledDrafts(world: World, composing: Composing): LeasedWorke
   })
 }
 
-/** Drafts that fall due together are read together, as far as their texts are short. */
+/** Drafts that fall due together are read together, as far as they are short. */
 function smallDrafts({ db }: World): (id: string) => Promise<StoredDraft | null> {
   const batcher = new Batcher<string, StoredDraft | null>({
     run: async ids => {
