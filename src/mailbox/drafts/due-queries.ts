@@ -1,7 +1,7 @@
 // SQL of scheduled drafts as leased work: claimed when they are due, kept, given back, and recorded where they were not sent.
 import type { Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
-import { sentBytes, shownBytes, type StoredDraft } from './queries.ts'
+import { estimatedBytes, sentBytes, type StoredDraft } from './queries.ts'
 
 type Lease = { id: string; leaseToken: string }
 
@@ -69,7 +69,7 @@ export const claimDueDrafts = (
     from due where d.id = due.id
     returning d.id, d.account_id, d.tenant_id, d.inbox_id, d.attempts, d.requested_by, d.scheduled_at,
       due.due_at as was_due_at,
-      ${shownBytes} <= ${SMALL_BYTES_MAX} as is_small, ${sentBytes} as bytes`)
+      ${estimatedBytes} <= ${SMALL_BYTES_MAX} as is_small, ${sentBytes} as bytes`)
 
 export const extendDraftLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
   tx.run(prepared`

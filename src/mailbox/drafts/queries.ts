@@ -1,7 +1,7 @@
 // SQL over drafts and their attachments. Their leases are in due-queries.ts; nothing else writes those tables.
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { commaSeparated, prepared, sql } from '../../platform/db/sql.ts'
+import { all, commaSeparated, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Found } from '../../platform/http/paging.ts'
 import { newId } from '../../platform/ids.ts'
 import { within, type Reach } from '../../platform/principal.ts'
@@ -54,17 +54,24 @@ const columns = sql`d.id, d.account_id, d.tenant_id, d.inbox_id, d.thread_id, d.
     'content_type', a.content_type, 'content_id', a.content_id, 'is_inline', a.is_inline, 'size', a.size) order by a.n)
     from draft_attachments a where a.draft_id = d.id), '[]') as attachments`
 
+const textBytes = sql`coalesce(octet_length(d.text), 0) + coalesce(octet_length(d.html), 0)`
+
+const nameBytes = sql`(select coalesce(sum(coalesce(octet_length(a.filename), 0) + octet_length(a.content_type)
+  + coalesce(octet_length(a.content_id), 0)), 0)::int from draft_attachments a where a.draft_id = d.id)`
+
+/** Of what a draft shows. */
+const shownBytes = sql`(${textBytes} + ${nameBytes} + octet_length(d.to_list::text) + octet_length(d.cc_list::text)
+  + octet_length(d.bcc_list::text))::bigint`
+
 /**
- * Of what a draft shows, told without reading it. Lists of addresses are stored compressed: ordinary ones to a half or a
+ * The same, estimated without expanding the lists of addresses, which are stored compressed: ordinary ones to a half or a
  * third, one that repeats itself to an eightieth.
  */
-export const shownBytes = sql`(coalesce(octet_length(d.text), 0) + coalesce(octet_length(d.html), 0)
-  + 16 * (pg_column_size(d.to_list) + pg_column_size(d.cc_list) + pg_column_size(d.bcc_list))
-  + (select coalesce(sum(coalesce(octet_length(a.filename), 0) + octet_length(a.content_type)
-      + coalesce(octet_length(a.content_id), 0)), 0)::int from draft_attachments a where a.draft_id = d.id))`
+export const estimatedBytes = sql`(${textBytes} + ${nameBytes}
+  + 16 * (pg_column_size(d.to_list) + pg_column_size(d.cc_list) + pg_column_size(d.bcc_list)))`
 
 /** With its files. A forward is as large as mail may be: its original is looked at when it is sent. */
-export const sentBytes = sql`(${shownBytes}
+export const sentBytes = sql`(${estimatedBytes}
   + (select coalesce(sum(a.size), 0)::int from draft_attachments a where a.draft_id = d.id)
   + case when d.forwarded_id is null then 0 else ${ATTACHMENT_BYTES_MAX}::int end)`
 
@@ -76,23 +83,28 @@ const reachable = (reach: Reach) =>
     inbox: sql`d.inbox_id`,
   })} and exists (select from inboxes i where i.id = d.inbox_id and i.deleted_at is null)`
 
-/** Of the texts in a page; the largest draft may have ten times as much and comes alone. */
-const PAGE_CHARS_MAX = 2_000_000
+/** Of what a page shows; the largest draft may have twenty times as much and comes alone. */
+const PAGE_BYTES_MAX = 2_000_000
 
+/** One after the other, because to measure a draft is to expand it: none is looked at behind the end of the page. */
 export async function listDrafts(
   db: Pick<Db, 'many'>,
   inboxId: string,
   { after, limit }: { after: string | null; limit: number },
 ): Promise<Found<StoredDraft>> {
-  const rows = await db.many<StoredDraft & { chars: number }>(sql`
-    with page as (
-      select d.id, sum(coalesce(length(d.text), 0) + coalesce(length(d.html), 0)) over (order by d.id desc) as chars,
-        row_number() over (order by d.id desc) as ordinal
-      from (select id, text, html from drafts where inbox_id = ${inboxId} and ${after === null ? sql`true` : sql`id < ${after}`}
-        order by id desc limit ${limit}) d
+  const newestBefore = (id: Sql | null) => sql`
+    select d.id, ${shownBytes} as bytes from drafts d
+    where ${all([sql`d.inbox_id = ${inboxId}`, id && sql`d.id < ${id}`])} order by d.id desc limit 1`
+  const rows = await db.many<StoredDraft>(sql`
+    with recursive page as (
+      select id, bytes, 1 as ordinal from (${newestBefore(after === null ? null : sql`${after}`)}) first
+      union all
+      select next.id, page.bytes + next.bytes, page.ordinal + 1
+      from page cross join lateral (${newestBefore(sql`page.id`)}) next
+      where page.ordinal < ${limit} and page.bytes <= ${PAGE_BYTES_MAX}
     )
     select ${columns} from page join drafts d on d.id = page.id
-    where page.chars <= ${PAGE_CHARS_MAX} or page.ordinal = 1 order by d.id desc`)
+    where page.bytes <= ${PAGE_BYTES_MAX} or page.ordinal = 1 order by d.id desc`)
   const isCut = rows.length < limit && rows.length > 0 && (await hasOlder(db, inboxId, rows.at(-1)!.id))
   return { rows, isCut }
 }
