@@ -71,3 +71,58 @@ test('a page of drafts ends early by their recipients and by the names of their 
     assert.equal(next.drafts[0].id, made[ids.length])
   }
 })
+
+test('attachments survive an edit: those that are named stay, in the order given, the others are removed', async () => {
+  const { api } = account
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  const file = (name: string) => ({ filename: `${name}.txt`, content: base64(name), content_id: name, inline: true })
+  const draft = await create({ to: ['u@example.com'], text: 'x', attachments: ['a', 'b', 'c'].map(file) })
+  const path = `/v1/drafts/${draft.id}`
+  const patched = async (body: object) => {
+    const { status, body: answer } = await api.patch(path, body)
+    assert.equal(status, 200, JSON.stringify(answer))
+    return answer.draft.attachments
+  }
+  assert.deepEqual(await patched({ ...draft, text: 'y' }), draft.attachments, 'as it was shown')
+  assert.deepEqual(await patched({ to: ['u@example.com'] }), draft.attachments, 'left out')
+
+  const [a, b, c] = draft.attachments
+  const mixed = await patched({
+    to: ['u@example.com'],
+    attachments: [c, { content: base64('d') }, { id: a.id.toUpperCase() }],
+  })
+  assert.deepEqual([mixed[0], mixed[2]], [c, a])
+  assert.deepEqual([mixed[1].filename, mixed[1].size, mixed.length], [null, 1, 3])
+
+  const elsewhere = await create({ attachments: [file('e')] })
+  for (const { attachments, status, code } of [
+    { attachments: [b], status: 422, code: 'invalid_message' },
+    { attachments: [a, a], status: 422, code: 'invalid_message' },
+    { attachments: elsewhere.attachments, status: 422, code: 'invalid_message' },
+    { attachments: [{ filename: 'a.txt' }], status: 400, code: 'invalid_request' },
+  ]) {
+    const refused = await api.patch(path, { attachments })
+    assert.deepEqual([refused.status, refused.body.error?.code], [status, code], refused.body.error?.message)
+  }
+  const withId = await api.post(`/v1/inboxes/${inboxId}/drafts`, { attachments: [{ id: a.id }] })
+  assert.equal(withId.status, 400, 'a new draft has none to keep')
+  assert.deepEqual((await api.get(path)).body.draft.attachments, mixed, 'a refused one changes nothing')
+
+  const large = { filename: 'large.bin', content: Buffer.alloc(26_214_400).toString('base64') }
+  const tooLarge = await api.patch(path, { attachments: [a, large] })
+  assert.deepEqual([tooLarge.status, tooLarge.body.error?.code], [422, 'attachments_too_large'])
+
+  const sent = await api.post(`${path}/send`)
+  assert.equal(sent.status, 202, JSON.stringify(sent.body))
+  const { body: message } = await api.get(`/v1/inbox-messages/${sent.body.id}`)
+  const files: { filename: string | null; size: number }[] = message.attachments
+  assert.deepEqual(
+    files.map(({ filename, size }) => [filename, size]),
+    [
+      ['c.txt', 1],
+      [null, 1],
+      ['a.txt', 1],
+    ],
+  )
+  assert.deepEqual((await api.patch(`/v1/drafts/${elsewhere.id}`, { attachments: [] })).body.draft.attachments, [])
+})

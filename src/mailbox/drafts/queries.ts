@@ -183,18 +183,34 @@ export async function updateDraftContent(tx: Tx, id: string, content: DraftConte
       scheduled_at = ${content.scheduled_at}, due_at = ${content.scheduled_at}, requested_by = ${by}, attempts = 0,
       last_error = null, updated_at = ${tx.now}
     where id = ${id}`)
-  await tx.run(sql`delete from draft_attachments where draft_id = ${id}`)
+}
+
+/** The others are removed. `n`: their order from now on. */
+export async function keepDraftAttachments(
+  tx: Tx,
+  draftId: string,
+  kept: readonly { id: string; n: number }[],
+): Promise<void> {
+  const ids = kept.map(({ id }) => id)
+  await tx.run(sql`delete from draft_attachments where draft_id = ${draftId} and id <> all(${ids}::uuid[])`)
+  if (kept.length === 0) return
+  // Out of the way first: no two may have the same number, not even while they change.
+  await tx.run(sql`update draft_attachments set n = -1 - n where draft_id = ${draftId}`)
+  await tx.run(sql`
+    update draft_attachments a set n = o.n
+    from unnest(${ids}::uuid[], ${kept.map(({ n }) => n)}::integer[]) as o (id, n)
+    where a.draft_id = ${draftId} and a.id = o.id`)
 }
 
 /** One bound value per attachment: an array of them would travel as text, twice as long. */
 export async function insertDraftAttachments(
   tx: Tx,
   draftId: string,
-  attachments: readonly Attachment[],
+  attachments: readonly (Attachment & { n: number })[],
 ): Promise<void> {
   if (attachments.length === 0) return
   const rows = attachments.map(
-    (each, n) => sql`(${newId(tx.now)}::uuid, ${draftId}::uuid, ${n}::integer, ${each.filename}::text,
+    each => sql`(${newId(tx.now)}::uuid, ${draftId}::uuid, ${each.n}::integer, ${each.filename}::text,
       ${each.contentType ?? 'application/octet-stream'}::text, ${each.contentId}::text, ${each.inline}::boolean,
       ${each.content.length}::integer, ${each.content}::bytea)`,
   )
