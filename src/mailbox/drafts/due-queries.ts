@@ -1,7 +1,7 @@
 // SQL of scheduled drafts as leased work: claimed when they are due, kept, given back, and recorded where they were not sent.
 import type { Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
-import { estimatedBytes, sentBytes, type StoredDraft } from './queries.ts'
+import { sentBytes, type StoredDraft } from './queries.ts'
 
 type Lease = { id: string; leaseToken: string }
 
@@ -31,8 +31,6 @@ export interface DueDraft extends Pick<
 > {
   scheduled_at: Date | null
   was_due_at: Date
-  /** What it shows is short. */
-  is_small: boolean
   /** Of the mail that it becomes. */
   bytes: number
 }
@@ -47,8 +45,6 @@ interface Claim {
 
 /** Where counting ends. One number that its column cannot hold would fail the claim, which is one for all accounts. */
 const ATTEMPTS_COUNTED_MAX = 1_000
-/** A hundred of them are read at once. */
-const SMALL_BYTES_MAX = 64 * 1024
 
 /** Due ones, the longest due first, leased to this worker. The key is the inbox. */
 export const claimDueDrafts = (
@@ -68,8 +64,7 @@ export const claimDueDrafts = (
       attempts = least(d.attempts + 1, ${ATTEMPTS_COUNTED_MAX}::int)
     from due where d.id = due.id
     returning d.id, d.account_id, d.tenant_id, d.inbox_id, d.attempts, d.requested_by, d.scheduled_at,
-      due.due_at as was_due_at,
-      ${estimatedBytes} <= ${SMALL_BYTES_MAX} as is_small, ${sentBytes} as bytes`)
+      due.due_at as was_due_at, ${sentBytes} as bytes`)
 
 export const extendDraftLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
   tx.run(prepared`

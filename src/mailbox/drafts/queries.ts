@@ -55,24 +55,22 @@ const columns = sql`d.id, d.account_id, d.tenant_id, d.inbox_id, d.thread_id, d.
     from draft_attachments a where a.draft_id = d.id), '[]') as attachments`
 
 const textBytes = sql`coalesce(octet_length(d.text), 0) + coalesce(octet_length(d.html), 0)`
-
-const nameBytes = sql`(select coalesce(sum(coalesce(octet_length(a.filename), 0) + octet_length(a.content_type)
-  + coalesce(octet_length(a.content_id), 0)), 0)::int from draft_attachments a where a.draft_id = d.id)`
+const nameBytes = sql`coalesce(octet_length(a.filename), 0) + octet_length(a.content_type)
+  + coalesce(octet_length(a.content_id), 0)`
 
 /** Of what a draft shows. */
-const shownBytes = sql`(${textBytes} + ${nameBytes} + octet_length(d.to_list::text) + octet_length(d.cc_list::text)
-  + octet_length(d.bcc_list::text))::bigint`
+const shownBytes = sql`(${textBytes} + octet_length(d.to_list::text) + octet_length(d.cc_list::text)
+  + octet_length(d.bcc_list::text)
+  + (select coalesce(sum(${nameBytes}), 0) from draft_attachments a where a.draft_id = d.id))::bigint`
 
 /**
- * The same, estimated without expanding the lists of addresses, which are stored compressed: ordinary ones to a half or a
- * third, one that repeats itself to an eightieth.
+ * Of the mail that a draft becomes, told without reading it. Lists of addresses are stored compressed: ordinary ones to a half
+ * or a third, one that repeats itself to an eightieth. A forward is as large as mail may be: its original is looked at when
+ * it is sent.
  */
-export const estimatedBytes = sql`(${textBytes} + ${nameBytes}
-  + 16 * (pg_column_size(d.to_list) + pg_column_size(d.cc_list) + pg_column_size(d.bcc_list)))`
-
-/** With its files. A forward is as large as mail may be: its original is looked at when it is sent. */
-export const sentBytes = sql`(${estimatedBytes}
-  + (select coalesce(sum(a.size), 0)::int from draft_attachments a where a.draft_id = d.id)
+export const sentBytes = sql`(${textBytes}
+  + 16 * (pg_column_size(d.to_list) + pg_column_size(d.cc_list) + pg_column_size(d.bcc_list))
+  + (select coalesce(sum(a.size + ${nameBytes}), 0)::int from draft_attachments a where a.draft_id = d.id)
   + case when d.forwarded_id is null then 0 else ${ATTACHMENT_BYTES_MAX}::int end)`
 
 /** A draft of an inbox that was deleted is gone with it. */

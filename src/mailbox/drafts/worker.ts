@@ -26,6 +26,9 @@ const RETRY_MS = 60_000
 /** Faults of our own: after so many tries a person must look. */
 const TRIES_MAX = 10
 
+/** A hundred of them are read at once. */
+const READ_TOGETHER_BYTES_MAX = 64 * 1024
+
 /** Reasons that pass by themselves. */
 const WAITING: ReadonlySet<string> = new Set([
   'inbox_paused',
@@ -58,9 +61,10 @@ export function scheduledDrafts(world: World, composing: Composing): LeasedWorke
     attempt: due => {
       const { account_id: accountId, inbox_id: inboxId, requested_by, bytes } = due
       return composing.withPermit({ accountId, bytes }, async () => {
-        const draft = due.is_small
-          ? await findSmall(due.id)
-          : ((await listDraftsAnywhere(world.db, [due.id]))[0] ?? null)
+        const draft =
+          bytes <= READ_TOGETHER_BYTES_MAX
+            ? await findSmall(due.id)
+            : ((await listDraftsAnywhere(world.db, [due.id]))[0] ?? null)
         // Gone by a transaction that another worker's claim lost to.
         if (!draft) return { kind: 'sent' }
         const reach = { accountId, tenantId: null, inboxId }
