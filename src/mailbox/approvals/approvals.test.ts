@@ -443,3 +443,19 @@ test('approvals of another inbox are not found', async () => {
   assert.equal((await other.get(`/v1/approvals/${approvalId}`)).status, 404)
   assert.equal((await other.get(approvals)).status, 404)
 })
+
+test('a page of approvals ends early when their mails name many people at length', async () => {
+  const { messages, approvals } = await aMailbox({ dlp: 'enforce' })
+  const to = Array.from({ length: 900 }, (_, n) => `${'Somebody '.repeat(70)}<u${n}@example.com>`)
+  const made: string[] = []
+  for (let n = 0; n < 3; n++) made.unshift((await agent.post(messages, { to, text: CARD })).body.approval_id)
+  const seen: string[] = []
+  let cursor = ''
+  for (let pages = 0; pages < 3; pages++) {
+    const { body } = await account.api.get(`${approvals}?status=pending${cursor && `&cursor=${cursor}`}`)
+    assert.equal(body.approvals.length, 1)
+    seen.push(body.approvals[0].id)
+    cursor = body.next_cursor === null ? '' : encodeURIComponent(body.next_cursor)
+  }
+  assert.deepEqual([seen, cursor], [made, ''])
+})

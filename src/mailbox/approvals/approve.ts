@@ -6,13 +6,13 @@ import type { Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import { sameBytes } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
-import type { Gate } from '../../sending/messages/gate.ts'
+import type { Composing } from '../compose/composing.ts'
 import { mailboxKeeper } from '../compose/keeper.ts'
 import { contentHash } from '../compose/mail.ts'
 import { alreadyDecided, type ApprovalCompanion } from './companion.ts'
 import type { Approval } from './contract.ts'
 import { presentApproval } from './present.ts'
-import { findHeldContent, requireApproval } from './queries.ts'
+import { findHeldBytes, findHeldContent, requireApproval, type StoredApproval } from './queries.ts'
 
 interface Approving {
   by: Actor
@@ -21,12 +21,23 @@ interface Approving {
   id: string
 }
 
-export async function approve(world: World, gate: Gate, { by, caller, id }: Approving): Promise<Approval> {
+export async function approve(world: World, composing: Composing, { by, caller, id }: Approving): Promise<Approval> {
   const approval = await requireApproval(world.db, caller.reach, id)
   if (caller.keyId !== null && approval.requested_key_id === caller.keyId) {
     throw refuse('forbidden', 'The key that asked for this approval cannot give it.')
   }
   if (approval.status !== 'pending') throw alreadyDecided(approval.status)
+  const bytes = await findHeldBytes(world.db, id)
+  if (bytes === null) throw notFound('approval')
+  await composing.withPermit({ accountId: approval.account_id, bytes }, () => send(world, composing, { by, approval }))
+  return presentApproval(await requireApproval(world.db, caller.reach, id))
+}
+
+async function send(
+  world: World,
+  { gate }: Composing,
+  { by, approval }: Pick<Approving, 'by'> & { approval: StoredApproval },
+): Promise<void> {
   const held = await findHeldContent(world.db, approval.id)
   if (!held) throw notFound('approval')
   const { envelope, source } = held
@@ -60,5 +71,4 @@ export async function approve(world: World, gate: Gate, { by, caller, id }: Appr
     by,
     companion,
   })
-  return presentApproval(await requireApproval(world.db, caller.reach, id))
 }

@@ -3,7 +3,7 @@
 import type { Actor } from '../../platform/db/actor.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import type { Gate } from '../../sending/messages/gate.ts'
+import type { Composing } from '../compose/composing.ts'
 import { approve } from './approve.ts'
 import type { EmailContact } from './contact-person.ts'
 import { isSigned, readLink } from './link.ts'
@@ -11,7 +11,7 @@ import { findLinkedApprovalAnywhere, type LinkedApproval } from './queries.ts'
 import { reject } from './reject.ts'
 
 export interface Linking {
-  gate: Gate
+  composing: Composing
   emailContact: EmailContact
 }
 
@@ -39,7 +39,7 @@ export type Decision = 'approve' | 'reject'
 /** What came of it, and how the link stands now. `refusal`: why the mail could not leave; the approval is still pending. */
 export async function decideByLink(
   world: World,
-  { gate, emailContact }: Linking,
+  { composing, emailContact }: Linking,
   { token, decision, by }: { token: string; decision: Decision; by: Actor },
 ): Promise<{ opened: Opened; isDecidedNow: boolean; refusal: Refusal | null }> {
   const opened = await openLink(world, emailContact, token)
@@ -50,7 +50,7 @@ export async function decideByLink(
   let refusal: Refusal | null = null
   try {
     if (decision === 'approve')
-      await approve(world, gate, { by: actor, caller: { reach, keyId: null }, id: approval.id })
+      await approve(world, composing, { by: actor, caller: { reach, keyId: null }, id: approval.id })
     else await reject(world, actor, { reach, id: approval.id })
   } catch (error) {
     if (!(error instanceof Refusal) || error.status >= 500) throw error

@@ -1,6 +1,7 @@
 // All SQL over approvals; the only writer of that table. A transaction that writes has locked the inbox.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import type { Found } from '../../platform/http/paging.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { Envelope } from '../compose/mail.ts'
@@ -125,20 +126,41 @@ interface Page {
 /** In lists the preview is short. */
 const LISTED_CHARS_MAX = 500
 
-export const listApprovals = (
+/** Of addresses and findings on a page: a mail to a thousand people with long names has a megabyte of them. */
+const PAGE_BYTES_MAX = 1024 * 1024
+
+/** A page ends early when its mails are large. */
+export async function listApprovals(
   db: Pick<Db, 'many'>,
   reach: Reach,
   { inboxId, status, after, limit }: Page,
-): Promise<StoredApproval[]> =>
-  db.many<StoredApproval>(prepared`
-    select ${columns(LISTED_CHARS_MAX)} from ${joined}
-    where ${all([
-      sql`a.inbox_id = ${inboxId}`,
-      reachable(reach),
-      status !== null && sql`a.status = ${status}`,
-      after !== null && sql`a.id < ${after}`,
-    ])}
-    order by a.id desc limit ${limit}`)
+): Promise<Found<StoredApproval>> {
+  const rows = await db.many<StoredApproval & { found: number }>(prepared`
+    with found as materialized (
+        select a.id from ${joined}
+        where ${all([
+          sql`a.inbox_id = ${inboxId}`,
+          reachable(reach),
+          status !== null && sql`a.status = ${status}`,
+          after !== null && sql`a.id < ${after}`,
+        ])}
+        order by a.id desc limit ${limit}
+      ),
+      sized as materialized (
+        select a.id, row_number() over in_order as ordinal, sum(
+          octet_length(m.to_list::text) + octet_length(m.cc_list::text) + octet_length(m.bcc_list::text)
+          + octet_length(m.from_text) + octet_length(m.subject) + octet_length(m.snippet) + octet_length(a.reasons::text)
+          + octet_length(a.requested_by::text)) over in_order as bytes
+        from found join approvals a on a.id = found.id join inbox_messages m on m.id = a.inbox_message_id
+        window in_order as (order by a.id desc rows unbounded preceding)
+      )
+    select ${columns(LISTED_CHARS_MAX)}, (select count(*)::int from found) as found
+    from ${joined} join sized on sized.id = a.id
+    where sized.bytes <= ${PAGE_BYTES_MAX} or sized.ordinal = 1
+    order by a.id desc`)
+  const isCut = (rows[0]?.found ?? 0) > rows.length
+  return { rows: rows.map(({ found: _, ...row }) => row), isCut }
+}
 
 /** What an approved mail consists of. */
 export const findHeldContent = (
@@ -149,6 +171,14 @@ export const findHeldContent = (
     select a.envelope, a.content_hash, s.content as source
     from approvals a join inbox_messages m on m.id = a.inbox_message_id join mail_sources s on s.id = m.source_id
     where a.id = ${id}`)
+
+export const findHeldBytes = async (db: Db, id: string): Promise<number | null> =>
+  (
+    await db.maybe<{ size: number }>(prepared`
+      select s.size from approvals a join inbox_messages m on m.id = a.inbox_message_id
+        join mail_sources s on s.id = m.source_id
+      where a.id = ${id}`)
+  )?.size ?? null
 
 /** As they are under the lock of their inboxes. */
 export const listApprovalStates = (

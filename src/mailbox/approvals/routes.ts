@@ -2,7 +2,7 @@
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
 import type { World } from '../../platform/world.ts'
-import type { Gate } from '../../sending/messages/gate.ts'
+import type { Composing } from '../compose/composing.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
 import { approve } from './approve.ts'
 import { approveEndpoint, getApprovalEndpoint, listApprovalsEndpoint, rejectEndpoint } from './contract.ts'
@@ -10,7 +10,7 @@ import { presentApproval } from './present.ts'
 import { listApprovals, requireApproval } from './queries.ts'
 import { reject } from './reject.ts'
 
-export const approvalRoutes = (world: World, gate: Gate): Route[] => [
+export const approvalRoutes = (world: World, composing: Composing): Route[] => [
   route(listApprovalsEndpoint, async ({ caller, params, query }) => {
     const { id: inboxId } = await requireInboxInReach(world.db, caller.reach, params.id)
     const status = query.status ?? null
@@ -23,7 +23,7 @@ export const approvalRoutes = (world: World, gate: Gate): Route[] => [
     reply(200, presentApproval(await requireApproval(world.db, caller.reach, params.id))),
   ),
   route(approveEndpoint, async ({ by, caller, params }) =>
-    reply(200, await approve(world, gate, { by, caller, id: params.id })),
+    reply(200, await approve(world, composing, { by, caller, id: params.id })),
   ),
   route(rejectEndpoint, async ({ by, caller, params }) =>
     reply(200, await reject(world, by, { reach: caller.reach, id: params.id })),

@@ -23,7 +23,7 @@ import { inboxPaused, mailboxKeeper, PolicyChanged, type Alongside, type MailCom
 import { listed, type ComposedMail } from './mail.ts'
 import { filesOf, requireOriginal, textsOf, type Original } from './original.ts'
 import { inspectedFor, observed, recipientRefusal } from './policy-reasons.ts'
-import type { Composing } from './composing.ts'
+import { SMALL_BYTES_MAX, type Composing } from './composing.ts'
 import { taintedTextsFor } from './taint.ts'
 import { checkBlocked, write, type Kind, type Written } from './write.ts'
 
@@ -46,23 +46,36 @@ export interface ComposeOrder {
   files?: readonly Attachment[]
   idempotencyKey?: string
   alongside?: Alongside
+  /** What the last try of this mail was refused with, where it is tried again by itself. */
+  refusedBefore?: string | null
 }
 
 type Inbox = Awaited<ReturnType<FindInbox>>
 
-export async function compose(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
+export function compose(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
+  // What is forwarded is as large as mail may be.
+  const bytes = order.kind === 'forward' ? Infinity : sizeOf(order.body)
+  const { accountId } = order.caller.reach
+  return composing.withPermit({ accountId, bytes }, () => composeWithPermit(world, composing, order))
+}
+
+/** For callers that took the permit before they read what they send. */
+export async function composeWithPermit(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
   for (let tries = 1; ; tries++) {
     try {
       return await composeOnce(world, composing, order)
     } catch (error) {
       if (!(error instanceof PolicyChanged)) throw error
-      if (tries === TRIES_MAX) throw refuse('conflict', 'The policy of this inbox is being changed. Try again.')
+      if (tries === TRIES_MAX) throw policyBeingChanged(error)
     }
   }
 }
 
 /** Each one takes a change of the policy while the mail is inspected. */
 const TRIES_MAX = 5
+
+const policyBeingChanged = (cause: PolicyChanged) =>
+  refuse('conflict', 'The policy of this inbox is being changed. Try again.', { cause })
 
 async function composeOnce(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
   const { caller } = order
@@ -158,16 +171,15 @@ async function submissionOf(
     sameAs: { ...body, compose: { kind, inbox: inbox.id, original: originalId ?? null } },
   })
   const isSmall =
-    sizeOf(request, files) <= SMALL_CHARS_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX
+    sizeOf(request, files) <= SMALL_BYTES_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX
   const submission = isSmall ? runAtOnce(work) : await slices.run(work, [inbox.account_id, inbox.tenant_id])
-  return { submission: { ...submission, relayInboxId: inbox.connection && inbox.id }, attachments }
+  const { refusedBefore = null } = order
+  return { submission: { ...submission, relayInboxId: inbox.connection && inbox.id, refusedBefore }, attachments }
 }
 
-/** Preparing a larger one takes more than a millisecond or two of the main thread. */
-export const SMALL_CHARS_MAX = 256 * 1024
 const SMALL_RECIPIENTS_MAX = 200
 
-export const sizeOf = (
+const sizeOf = (
   {
     subject = '',
     text = '',

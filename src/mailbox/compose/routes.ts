@@ -1,26 +1,18 @@
 // Handlers of sending from an inbox.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
-import { Semaphore } from '../../platform/fairness/semaphore.ts'
 import type { KeyPrincipal } from '../../platform/principal.ts'
-import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireMessageInReach } from '../messages/find.ts'
-import { compose, sizeOf, SMALL_CHARS_MAX, type ComposeOrder } from './compose.ts'
+import { compose, type ComposeOrder } from './compose.ts'
 import type { Composing } from './composing.ts'
 import type { Composed } from './compose-schema.ts'
 import { composeEndpoint, forwardEndpoint, replyEndpoint } from './contract.ts'
 
-/** Each costs several times its size between its preparation and its commit. */
-const LARGE_AT_ONCE = { permits: 4, perOwner: 2, waitMsMax: 100_000 }
-
 export const composeRoutes = (world: World, composing: Composing): Route[] => {
-  const largeAtOnce = new Semaphore(LARGE_AT_ONCE)
-  const send = (caller: KeyPrincipal, order: Omit<ComposeOrder, 'caller'>): Promise<Composed> => {
-    if (order.body.send_at !== undefined) return composing.schedule({ ...order, caller })
-    const act = () => compose(world, composing, { ...order, caller })
-    const isLarge = order.kind === 'forward' || sizeOf(order.body) > SMALL_CHARS_MAX
-    return isLarge ? largeAtOnce.run(caller.reach.accountId, tooManyWait, act) : act()
-  }
+  const send = (caller: KeyPrincipal, order: Omit<ComposeOrder, 'caller'>): Promise<Composed> =>
+    order.body.send_at === undefined
+      ? compose(world, composing, { ...order, caller })
+      : composing.schedule({ ...order, caller })
   const answer = async (
     kind: 'reply' | 'forward',
     {
@@ -48,8 +40,3 @@ export const composeRoutes = (world: World, composing: Composing): Route[] => {
 
 const keyed = (idempotencyKey: string | undefined): { idempotencyKey?: string } =>
   idempotencyKey === undefined ? {} : { idempotencyKey }
-
-const tooManyWait = () =>
-  refuse('unavailable', 'Too much large mail of this account waits to be accepted. Try again shortly.', {
-    retryAfterSeconds: 10,
-  })

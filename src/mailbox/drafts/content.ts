@@ -6,7 +6,8 @@ import type { Tx } from '../../platform/db/database.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { runAtOnce } from '../../platform/slices.ts'
 import { decodeAttachments } from '../../sending/messages/attachments.ts'
-import { RECIPIENTS_MAX, SUBJECT_BYTES_MAX, TEXT_BYTES_MAX } from '../../sending/messages/limits.ts'
+import { RECIPIENTS_MAX } from '../../sending/messages/limits.ts'
+import { checkContent } from '../../sending/messages/prepare.ts'
 import type { DraftBody } from './contract.ts'
 import { findOriginal, type DraftContent } from './queries.ts'
 
@@ -17,12 +18,7 @@ export interface CheckedBody {
 }
 
 export function checkBody(body: DraftBody, now: Date): CheckedBody {
-  if (Buffer.byteLength(body.subject ?? '') > SUBJECT_BYTES_MAX) {
-    throw refuse('invalid_message', `subject is longer than ${SUBJECT_BYTES_MAX} bytes.`)
-  }
-  if (Buffer.byteLength(body.text ?? '') + Buffer.byteLength(body.html ?? '') > TEXT_BYTES_MAX) {
-    throw refuse('invalid_message', 'text and html are longer than 10 MiB together.')
-  }
+  checkContent(body)
   if (body.reply_to_id && body.forwarded_id) {
     throw refuse('invalid_request', 'A draft has either reply_to_id or forwarded_id.')
   }

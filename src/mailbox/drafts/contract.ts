@@ -44,6 +44,29 @@ const DraftBody = component(
 )
 export type DraftBody = Static<typeof DraftBody>
 
+/** As a draft shows it, or a new one. */
+const DraftFile = Type.Object({
+  ...Attachment.properties,
+  id: Type.Optional(Uuid({ description: 'Of an attachment of this draft, without content: it stays as it is' })),
+  content: Type.Optional(Text({ description: 'Base64, of a new one' })),
+  filename: Type.Optional(Nullable(Type.String())),
+  content_id: Type.Optional(Nullable(Type.String({ description: 'For inline cid: references in the HTML' }))),
+})
+
+const DraftUpdate = component(
+  'DraftUpdate',
+  Type.Object({
+    ...DraftBody.properties,
+    attachments: Type.Optional(
+      Type.Array(DraftFile, {
+        maxItems: 1000,
+        description: 'All that it has from now on: those named by their id, and new ones. Left out they stay',
+      }),
+    ),
+  }),
+)
+export type DraftUpdate = Static<typeof DraftUpdate>
+
 export const Draft = component(
   'Draft',
   Type.Object({
@@ -119,10 +142,11 @@ export const getDraftEndpoint = endpoint({
 export const updateDraftEndpoint = endpoint({
   method: 'PATCH',
   path: '/v1/drafts/{id}',
-  summary: 'Write a draft anew: what is left out is cleared, the schedule included, but not what it forwards',
+  summary:
+    'Write a draft anew: what is left out is cleared, the schedule included, but neither attachments nor what it forwards',
   access: writes,
   noun: 'draft',
-  body: DraftBody,
+  body: DraftUpdate,
   bodyBytesMax: BODY_BYTES_MAX,
   replies: { 200: Wrapped },
   refusals: ['conflict', 'invalid_message', 'attachments_too_large', 'too_many_recipients'],

@@ -1,11 +1,12 @@
-// All SQL over drafts and their attachments; the only writer of those tables.
+// SQL over drafts and their attachments. Their leases are in due-queries.ts; nothing else writes those tables.
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { all, commaSeparated, prepared, sql } from '../../platform/db/sql.ts'
+import { all, commaSeparated, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Found } from '../../platform/http/paging.ts'
 import { newId } from '../../platform/ids.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
+import { ATTACHMENT_BYTES_MAX } from '../../sending/messages/limits.ts'
 
 /** Who asked for a scheduled send, as it is kept until then. */
 interface Requester {
@@ -53,6 +54,25 @@ const columns = sql`d.id, d.account_id, d.tenant_id, d.inbox_id, d.thread_id, d.
     'content_type', a.content_type, 'content_id', a.content_id, 'is_inline', a.is_inline, 'size', a.size) order by a.n)
     from draft_attachments a where a.draft_id = d.id), '[]') as attachments`
 
+const textBytes = sql`coalesce(octet_length(d.text), 0) + coalesce(octet_length(d.html), 0)`
+const nameBytes = sql`coalesce(octet_length(a.filename), 0) + octet_length(a.content_type)
+  + coalesce(octet_length(a.content_id), 0)`
+
+/** Of what a draft shows. */
+const shownBytes = sql`(${textBytes} + octet_length(d.to_list::text) + octet_length(d.cc_list::text)
+  + octet_length(d.bcc_list::text)
+  + (select coalesce(sum(${nameBytes}), 0) from draft_attachments a where a.draft_id = d.id))::bigint`
+
+/**
+ * Of the mail that a draft becomes, told without reading it. Lists of addresses are stored compressed: ordinary ones to a half
+ * or a third, one that repeats itself to an eightieth. A forward is as large as mail may be: its original is looked at when
+ * it is sent.
+ */
+export const sentBytes = sql`(${textBytes}
+  + 16 * (pg_column_size(d.to_list) + pg_column_size(d.cc_list) + pg_column_size(d.bcc_list))
+  + (select coalesce(sum(a.size + ${nameBytes}), 0)::int from draft_attachments a where a.draft_id = d.id)
+  + case when d.forwarded_id is null then 0 else ${ATTACHMENT_BYTES_MAX}::int end)`
+
 /** A draft of an inbox that was deleted is gone with it. */
 const reachable = (reach: Reach) =>
   sql`${within(reach, {
@@ -61,23 +81,28 @@ const reachable = (reach: Reach) =>
     inbox: sql`d.inbox_id`,
   })} and exists (select from inboxes i where i.id = d.inbox_id and i.deleted_at is null)`
 
-/** Of the texts in a page; the largest draft may have ten times as much and comes alone. */
-const PAGE_CHARS_MAX = 2_000_000
+/** Of what a page shows; the largest draft may have twenty times as much and comes alone. */
+const PAGE_BYTES_MAX = 2_000_000
 
+/** One after the other, because to measure a draft is to expand it: none is looked at behind the end of the page. */
 export async function listDrafts(
   db: Pick<Db, 'many'>,
   inboxId: string,
   { after, limit }: { after: string | null; limit: number },
 ): Promise<Found<StoredDraft>> {
-  const rows = await db.many<StoredDraft & { chars: number }>(sql`
-    with page as (
-      select d.id, sum(coalesce(length(d.text), 0) + coalesce(length(d.html), 0)) over (order by d.id desc) as chars,
-        row_number() over (order by d.id desc) as ordinal
-      from (select id, text, html from drafts where inbox_id = ${inboxId} and ${after === null ? sql`true` : sql`id < ${after}`}
-        order by id desc limit ${limit}) d
+  const newestBefore = (id: Sql | null) => sql`
+    select d.id, ${shownBytes} as bytes from drafts d
+    where ${all([sql`d.inbox_id = ${inboxId}`, id && sql`d.id < ${id}`])} order by d.id desc limit 1`
+  const rows = await db.many<StoredDraft>(sql`
+    with recursive page as (
+      select id, bytes, 1 as ordinal from (${newestBefore(after === null ? null : sql`${after}`)}) first
+      union all
+      select next.id, page.bytes + next.bytes, page.ordinal + 1
+      from page cross join lateral (${newestBefore(sql`page.id`)}) next
+      where page.ordinal < ${limit} and page.bytes <= ${PAGE_BYTES_MAX}
     )
     select ${columns} from page join drafts d on d.id = page.id
-    where page.chars <= ${PAGE_CHARS_MAX} or page.ordinal = 1 order by d.id desc`)
+    where page.bytes <= ${PAGE_BYTES_MAX} or page.ordinal = 1 order by d.id desc`)
   const isCut = rows.length < limit && rows.length > 0 && (await hasOlder(db, inboxId, rows.at(-1)!.id))
   return { rows, isCut }
 }
@@ -94,6 +119,13 @@ export async function requireDraft(db: Db, reach: Reach, id: string): Promise<St
     select ${columns} from drafts d where d.id = ${id} and ${reachable(reach)}`)
   if (!draft) throw notFound('draft')
   return draft
+}
+
+export async function requireDraftBytes(db: Db, reach: Reach, id: string): Promise<number> {
+  const draft = await db.maybe<{ bytes: number }>(prepared`
+    select ${sentBytes} as bytes from drafts d where d.id = ${id} and ${reachable(reach)}`)
+  if (!draft) throw notFound('draft')
+  return draft.bytes
 }
 
 /** Finds and locks: nobody else changes, claims or sends it until the transaction ends. */
@@ -149,18 +181,34 @@ export async function updateDraftContent(tx: Tx, id: string, content: DraftConte
       scheduled_at = ${content.scheduled_at}, due_at = ${content.scheduled_at}, requested_by = ${by}, attempts = 0,
       last_error = null, updated_at = ${tx.now}
     where id = ${id}`)
-  await tx.run(sql`delete from draft_attachments where draft_id = ${id}`)
+}
+
+/** The others are removed. `n`: their order from now on. */
+export async function keepDraftAttachments(
+  tx: Tx,
+  draftId: string,
+  kept: readonly { id: string; n: number }[],
+): Promise<void> {
+  const ids = kept.map(({ id }) => id)
+  await tx.run(sql`delete from draft_attachments where draft_id = ${draftId} and id <> all(${ids}::uuid[])`)
+  if (kept.length === 0) return
+  // Out of the way first: no two may have the same number, not even while they change.
+  await tx.run(sql`update draft_attachments set n = -1 - n where draft_id = ${draftId}`)
+  await tx.run(sql`
+    update draft_attachments a set n = o.n
+    from unnest(${ids}::uuid[], ${kept.map(({ n }) => n)}::integer[]) as o (id, n)
+    where a.draft_id = ${draftId} and a.id = o.id`)
 }
 
 /** One bound value per attachment: an array of them would travel as text, twice as long. */
 export async function insertDraftAttachments(
   tx: Tx,
   draftId: string,
-  attachments: readonly Attachment[],
+  attachments: readonly (Attachment & { n: number })[],
 ): Promise<void> {
   if (attachments.length === 0) return
   const rows = attachments.map(
-    (each, n) => sql`(${newId(tx.now)}::uuid, ${draftId}::uuid, ${n}::integer, ${each.filename}::text,
+    each => sql`(${newId(tx.now)}::uuid, ${draftId}::uuid, ${each.n}::integer, ${each.filename}::text,
       ${each.contentType ?? 'application/octet-stream'}::text, ${each.contentId}::text, ${each.inline}::boolean,
       ${each.content.length}::integer, ${each.content}::bytea)`,
   )
@@ -190,81 +238,5 @@ export const lockUnchangedDraft = async (
     select 1 from drafts where id = ${id} and updated_at = ${updated_at} and lease_token is not distinct from ${leaseToken}
     for update`)) !== null
 
-type Lease = { id: string; leaseToken: string }
-
-interface Unsent extends Lease {
-  /** Null: it is a plain draft from now on. */
-  scheduledAt: Date | null
-  dueAt: Date | null
-  error: string | null
-}
-
-/** Not sent: due again, or never, where the lease is still ours. */
-export const updateUnsentDrafts = (tx: Tx, unsent: readonly Unsent[]): Promise<{ id: string }[]> =>
-  tx.many<{ id: string }>(prepared`
-    update drafts d set lease_token = null, scheduled_at = o.scheduled_at, due_at = o.due_at, last_error = o.error,
-      updated_at = ${tx.now}
-    from unnest(${unsent.map(each => each.id)}::uuid[], ${unsent.map(each => each.leaseToken)}::uuid[],
-      ${unsent.map(each => each.scheduledAt)}::timestamptz[], ${unsent.map(each => each.dueAt)}::timestamptz[],
-      ${unsent.map(each => each.error)}::text[]) as o (id, lease_token, scheduled_at, due_at, error)
-    where d.id = o.id and d.lease_token = o.lease_token returning d.id`)
-
 export const deleteDraftRow = (tx: Tx, id: string): Promise<number> =>
   tx.run(prepared`delete from drafts where id = ${id}`)
-
-export interface DueDraft extends Pick<
-  StoredDraft,
-  'id' | 'account_id' | 'tenant_id' | 'inbox_id' | 'attempts' | 'requested_by'
-> {
-  scheduled_at: Date | null
-  was_due_at: Date
-  /** Its text and HTML are short. */
-  is_small: boolean
-}
-
-interface Claim {
-  leaseToken: string
-  leaseUntil: Date
-  limit: number
-  except: readonly string[]
-  exceptAccounts: readonly string[]
-}
-
-/** A hundred of them are read at once. */
-const SMALL_BYTES_MAX = 64 * 1024
-
-/** Due ones, the longest due first, leased to this worker. The key is the inbox. */
-export const claimDueDrafts = (
-  tx: Tx,
-  { leaseToken, leaseUntil, limit, except, exceptAccounts }: Claim,
-): Promise<DueDraft[]> =>
-  tx.many<DueDraft>(prepared`
-    with due as (
-      select id, due_at from drafts
-      where due_at <= ${tx.now} and ${all([
-        sql`not (inbox_id = any(${except}::uuid[]))`,
-        sql`not (account_id = any(${exceptAccounts}::uuid[]))`,
-      ])}
-      order by due_at limit ${limit} for update skip locked
-    )
-    update drafts d set lease_token = ${leaseToken}, due_at = ${leaseUntil}, attempts = d.attempts + 1
-    from due where d.id = due.id
-    returning d.id, d.account_id, d.tenant_id, d.inbox_id, d.attempts, d.requested_by, d.scheduled_at,
-      due.due_at as was_due_at,
-      coalesce(octet_length(d.text), 0) + coalesce(octet_length(d.html), 0) <= ${SMALL_BYTES_MAX} as is_small`)
-
-export const extendDraftLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
-  tx.run(prepared`
-    update drafts d set due_at = ${leaseUntil}
-    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[]) as o (id, lease_token)
-    where d.id = o.id and d.lease_token = o.lease_token`)
-
-export const releaseDraftLeases = (
-  tx: Tx,
-  leases: readonly (Lease & Pick<DueDraft, 'was_due_at'>)[],
-): Promise<number> =>
-  tx.run(prepared`
-    update drafts d set due_at = o.due_at, lease_token = null, attempts = d.attempts - 1
-    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[],
-      ${leases.map(each => each.was_due_at)}::timestamptz[]) as o (id, lease_token, due_at)
-    where d.id = o.id and d.lease_token = o.lease_token`)

@@ -9,7 +9,8 @@ import type { World } from '../../platform/world.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
 import { lockInboxes } from '../inboxes/lock.ts'
 import { checkBody, contentOf, type CheckedBody } from './content.ts'
-import type { Draft, DraftBody } from './contract.ts'
+import type { Draft, DraftBody, DraftUpdate } from './contract.ts'
+import { replaceFiles, wantedFiles } from './files.ts'
 import { presentDraft } from './present.ts'
 import {
   countDrafts,
@@ -25,13 +26,13 @@ import {
 /** Of an inbox. */
 const DRAFTS_MAX = 10_000
 
-interface Writing {
+interface Writing<Body> {
   by: Actor
   caller: KeyPrincipal
-  body: DraftBody
+  body: Body
 }
 
-export async function createDraft(world: World, creating: Writing & { inboxId: string }): Promise<Draft> {
+export async function createDraft(world: World, creating: Writing<DraftBody> & { inboxId: string }): Promise<Draft> {
   const { by, caller, body, inboxId } = creating
   await requireInboxInReach(world.db, caller.reach, inboxId)
   const checked = checkBody(body, world.clock.now())
@@ -59,7 +60,11 @@ export async function storeDraft(tx: Tx, { caller, inbox, checked, forwardedId }
   const id = newId(tx.now)
   const requested_by = requesterOf(caller)
   await insertDraft(tx, { id, account_id, tenant_id, inbox_id: inboxId, requested_by, ...content })
-  await insertDraftAttachments(tx, id, checked.attachments)
+  await insertDraftAttachments(
+    tx,
+    id,
+    checked.attachments.map((file, n) => ({ ...file, n })),
+  )
   const draft = await requireDraft(tx, caller.reach, id)
   recordDraft(tx, draft, 'draft.created')
   if (draft.scheduled_at) recordDraft(tx, draft, 'draft.scheduled')
@@ -67,14 +72,16 @@ export async function storeDraft(tx: Tx, { caller, inbox, checked, forwardedId }
   return presentDraft(draft)
 }
 
-export async function updateDraft(world: World, { by, caller, body, id }: Writing & { id: string }): Promise<Draft> {
+export async function updateDraft(world: World, updating: Writing<DraftUpdate> & { id: string }): Promise<Draft> {
+  const { by, caller, body, id } = updating
   await requireDraft(world.db, caller.reach, id)
-  const checked = checkBody(body, world.clock.now())
+  const files = wantedFiles(body)
+  const checked = checkBody({ ...body, attachments: [...(files?.added ?? [])] }, world.clock.now())
   return world.db.transact(by, async tx => {
     const before = await requireIdleDraft(tx, caller.reach, id)
     const content = await contentOf(tx, { inboxId: before.inbox_id, forwardedId: before.forwarded_id }, checked)
     await updateDraftContent(tx, id, content, requesterOf(caller))
-    await insertDraftAttachments(tx, id, checked.attachments)
+    if (files) await replaceFiles(tx, before, { order: files.order, added: checked.attachments })
     const draft = await requireDraft(tx, caller.reach, id)
     recordDraft(tx, draft, 'draft.updated')
     if (draft.scheduled_at) recordDraft(tx, draft, 'draft.scheduled')

@@ -2,23 +2,32 @@
 // mail, so that it is sent once, whichever others try at the same time and whatever dies meanwhile.
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Actor } from '../../platform/db/actor.ts'
-import type { KeyPrincipal } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import { compose, type ComposeOrder, type Requester } from '../compose/compose.ts'
+import { composeWithPermit, type ComposeOrder, type Requester } from '../compose/compose.ts'
 import type { Composed, ComposeRequest } from '../compose/compose-schema.ts'
 import type { Composing } from '../compose/composing.ts'
-import { deleteDraftRow, listDraftContents, lockUnchangedDraft, requireDraft, type StoredDraft } from './queries.ts'
+import {
+  deleteDraftRow,
+  listDraftContents,
+  lockUnchangedDraft,
+  requireDraft,
+  requireDraftBytes,
+  type StoredDraft,
+} from './queries.ts'
 import { recordDraft } from './save.ts'
 
 export async function sendDraft(
   world: World,
   composing: Composing,
-  { by, caller, id }: { by: Actor; caller: KeyPrincipal; id: string },
+  { by, caller, id }: { by: Actor; caller: Requester; id: string },
 ): Promise<Composed> {
-  const draft = await requireDraft(world.db, caller.reach, id)
-  if (draft.lease_token !== null) throw beingSent()
-  return sendStored(world, composing, { by, caller, draft, leaseToken: null })
+  const bytes = await requireDraftBytes(world.db, caller.reach, id)
+  return composing.withPermit({ accountId: caller.reach.accountId, bytes }, async () => {
+    const draft = await requireDraft(world.db, caller.reach, id)
+    if (draft.lease_token !== null) throw beingSent()
+    return sendStored(world, composing, { by, caller, draft, leaseToken: null })
+  })
 }
 
 interface Sending {
@@ -29,6 +38,7 @@ interface Sending {
   leaseToken: string | null
 }
 
+/** Its caller has the permit that a large one needs. */
 export async function sendStored(
   world: World,
   composing: Composing,
@@ -42,6 +52,8 @@ export async function sendStored(
     ...whatOf(draft),
     body: bodyOf(draft),
     files: await filesOf(world, draft),
+    // The worker tries each minute, and would fill the journal with the same refusal.
+    refusedBefore: leaseToken === null ? null : draft.last_error,
     alongside: {
       key: id,
       check: async tx => ((await lockUnchangedDraft(tx, { id, updated_at, leaseToken })) ? null : changed()),
@@ -51,7 +63,7 @@ export async function sendStored(
       },
     },
   }
-  return compose(world, composing, order)
+  return composeWithPermit(world, composing, order)
 }
 
 const whatOf = ({ reply_to_id, forwarded_id }: StoredDraft): Pick<ComposeOrder, 'kind' | 'originalId'> => {

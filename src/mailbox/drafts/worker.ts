@@ -9,22 +9,25 @@ import type { Ended } from '../../platform/work/leased-work.ts'
 import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import type { World } from '../../platform/world.ts'
 import type { Composing } from '../compose/composing.ts'
+import { PolicyChanged } from '../compose/keeper.ts'
 import {
   claimDueDrafts,
   extendDraftLeases,
-  listDraftsAnywhere,
   releaseDraftLeases,
   updateUnsentDrafts,
   type DueDraft,
-  type StoredDraft,
-} from './queries.ts'
+} from './due-queries.ts'
+import { listDraftsAnywhere, type StoredDraft } from './queries.ts'
 import { recordDraft } from './save.ts'
 import { sendStored } from './send.ts'
 
-/** The inbox is paused, a limit is reached or the database was away. */
+/** The inbox is paused, a limit is reached, its policy is being changed or the database was away. */
 const RETRY_MS = 60_000
 /** Faults of our own: after so many tries a person must look. */
 const TRIES_MAX = 10
+
+/** A hundred of them are read at once. */
+const READ_TOGETHER_BYTES_MAX = 64 * 1024
 
 /** Reasons that pass by themselves. */
 const WAITING: ReadonlySet<string> = new Set([
@@ -32,6 +35,7 @@ const WAITING: ReadonlySet<string> = new Set([
   'rate_limited',
   'quota_exceeded',
   'sending_suspended',
+  'tenant_disabled',
   'unavailable',
 ])
 
@@ -54,16 +58,21 @@ export function scheduledDrafts(world: World, composing: Composing): LeasedWorke
     transactions: 'durable',
     claim: (tx, { asked, ...claim }) => claimDueDrafts(tx, { ...claim, ...asked }),
     keyOf: draft => ({ key: draft.inbox_id, accountId: draft.account_id }),
-    attempt: async due => {
-      const draft = due.is_small ? await findSmall(due.id) : ((await listDraftsAnywhere(world.db, [due.id]))[0] ?? null)
-      // Gone by a transaction that another worker's claim lost to.
-      if (!draft) return { kind: 'sent' }
-      const { account_id: accountId, inbox_id: inboxId, requested_by } = draft
-      const reach = { accountId, tenantId: null, inboxId }
-      const caller = { keyId: requested_by.key_id, name: requested_by.name, reach }
-      const by = { ...system('scheduled drafts'), action: 'draft.send' }
-      await sendStored(world, composing, { by, caller, draft, leaseToken: due.leaseToken })
-      return { kind: 'sent' }
+    attempt: due => {
+      const { account_id: accountId, inbox_id: inboxId, requested_by, bytes } = due
+      return composing.withPermit({ accountId, bytes }, async () => {
+        const draft =
+          bytes <= READ_TOGETHER_BYTES_MAX
+            ? await findSmall(due.id)
+            : ((await listDraftsAnywhere(world.db, [due.id]))[0] ?? null)
+        // Gone by a transaction that another worker's claim lost to.
+        if (!draft) return { kind: 'sent' }
+        const reach = { accountId, tenantId: null, inboxId }
+        const caller = { keyId: requested_by.key_id, name: requested_by.name, reach }
+        const by = { ...system('scheduled drafts'), action: 'draft.send' }
+        await sendStored(world, composing, { by, caller, draft, leaseToken: due.leaseToken })
+        return { kind: 'sent' }
+      })
     },
     failed: (due, error) => resultOf(world, due, error),
     outcomeOf: ({ result }) => result.kind,
@@ -73,7 +82,7 @@ export function scheduledDrafts(world: World, composing: Composing): LeasedWorke
   })
 }
 
-/** Drafts that fall due together are read together, as far as their texts are short. */
+/** Drafts that fall due together are read together, as far as they are short. */
 function smallDrafts({ db }: World): (id: string) => Promise<StoredDraft | null> {
   const batcher = new Batcher<string, StoredDraft | null>({
     run: async ids => {
@@ -88,7 +97,8 @@ function smallDrafts({ db }: World): (id: string) => Promise<StoredDraft | null>
 
 function resultOf(world: World, due: DueDraft, error: unknown): Result {
   if (error instanceof Refusal && !isUnavailable(error)) {
-    return { kind: WAITING.has(error.code) ? 'waiting' : 'refused', error: error.message }
+    const isPassing = WAITING.has(error.code) || error.cause instanceof PolicyChanged
+    return { kind: isPassing ? 'waiting' : 'refused', error: error.message }
   }
   if (isUnavailable(error)) return { kind: 'waiting', error: 'The service was not available.' }
   world.log.error({ err: error, draft_id: due.id }, 'a scheduled draft could not be sent')
@@ -102,7 +112,8 @@ async function record(tx: Tx, ended: readonly Ended<DueDraft, Result>[]): Promis
     if (result.kind === 'sent') return []
     const isOver = result.kind === 'refused' || (result.kind === 'failed' && item.attempts >= TRIES_MAX)
     const scheduledAt = isOver ? null : item.scheduled_at
-    return [{ ...item, scheduledAt, dueAt: isOver ? null : later, error: result.error.slice(0, 500) }]
+    const dueAt = isOver ? null : later
+    return [{ ...item, scheduledAt, dueAt, error: result.error.slice(0, 500), hasWaited: result.kind === 'waiting' }]
   })
   if (unsent.length === 0) return ended
   const updated = new Set((await updateUnsentDrafts(tx, unsent)).map(({ id }) => id))

@@ -1,12 +1,14 @@
-// Decoding attachments: strict base64, and no more than the limit in all.
+// Decoding attachments: names that can stand in a header, strict base64, and no more than the limit in all.
 import type { Attachment } from '../../mail/mime/attachment.ts'
+import { checkContentId } from '../../mail/mime/custom-headers.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { SendRequest } from './send-schema.ts'
-import { ATTACHMENT_BYTES_MAX } from './limits.ts'
+import { ATTACHMENT_BYTES_MAX, FILENAME_CHARS_MAX } from './limits.ts'
 
 type Wanted = NonNullable<SendRequest['attachments']>[number]
 
 export function* decodeAttachments(attachments: readonly Wanted[]): Generator<void, Attachment[]> {
+  for (const attachment of attachments) checkNames(attachment)
   let total = 0
   const decoded: Attachment[] = []
   for (const [index, attachment] of attachments.entries()) {
@@ -18,7 +20,7 @@ export function* decodeAttachments(attachments: readonly Wanted[]): Generator<vo
     const content = size === null ? null : Buffer.from(attachment.content, 'base64')
     // Node skips what is no base64; a decoded length that differs from the announced one shows that it did.
     if (!content || content.length !== size) {
-      throw refuse('invalid_message', `attachments[${index}].content is not valid base64.`)
+      throw invalid(`attachments[${index}].content is not valid base64.`)
     }
     decoded.push({
       filename: attachment.filename ?? null,
@@ -31,6 +33,19 @@ export function* decodeAttachments(attachments: readonly Wanted[]): Generator<vo
   }
   return decoded
 }
+
+function checkNames({ content_id, filename, content_type }: Wanted): void {
+  if (Math.max(filename?.length ?? 0, content_type?.length ?? 0) > FILENAME_CHARS_MAX) {
+    throw invalid(`filename and content_type must not be longer than ${FILENAME_CHARS_MAX} characters.`)
+  }
+  const reason = content_id === undefined ? null : checkContentId(content_id)
+  if (reason) throw invalid(reason)
+  if (/\p{Cc}/u.test(filename ?? '') || /\p{Cc}/u.test(content_type ?? '')) {
+    throw invalid('filename and content_type must not contain control characters.')
+  }
+}
+
+const invalid = (message: string) => refuse('invalid_message', message)
 
 /** About a millisecond. */
 const SLICE_BYTES = 1024 * 1024

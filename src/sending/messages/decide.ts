@@ -127,7 +127,8 @@ function rejectionOf(submission: Submission, pauses: PausesByAccount): Decision 
       tenantId: submission.tenantId,
       data: { suspension_id: pause.id, scope: scopeName(pause), recipients: submission.recipients.length },
     }
-    return refused(refuse('sending_suspended', `Sending is paused for ${scopeName(pause)}.`), [event])
+    const refusal = refuse('sending_suspended', `Sending is paused for ${scopeName(pause)}.`)
+    return refused(refusal, submission.refusedBefore === refusal.message ? [] : [event])
   }
   return null
 }

@@ -2,7 +2,7 @@
 // source is composed. What is well-formed but cannot be sent is 422. A generator, because ten thousand recipients or 25 MB
 // take a tenth of a second: it yields where others may go on.
 import { parseAddress, type Address } from '../../mail/address/address.ts'
-import { checkContentId, checkCustomHeader } from '../../mail/mime/custom-headers.ts'
+import { checkCustomHeader } from '../../mail/mime/custom-headers.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import { composeMessage } from '../../mail/mime/compose.ts'
 import { formatAddress } from '../../mail/address/address.ts'
@@ -44,7 +44,7 @@ export function* prepareSubmission(order: SendOrder): Generator<void, Submission
   const recipients = withoutDuplicates(addressed)
   if (recipients.length === 0) throw invalid('The message has no recipient.')
   checkTexts(body)
-  const attachments = yield* withFiles(yield* attachmentsOf(body), order.files ?? [])
+  const attachments = yield* withFiles(yield* decodeAttachments(body.attachments ?? []), order.files ?? [])
   order.onFiles?.(attachments)
   const replyTo = body.reply_to === undefined ? [] : [requireAddress(body.reply_to, 'reply_to')]
   const messageId = newId(now)
@@ -161,8 +161,17 @@ function requireAddress(text: string, field: string): Address {
   return address
 }
 
-function checkTexts({ subject, text, html, tags = [], metadata = {} }: SendRequest): void {
-  if (subject !== undefined) {
+function checkTexts(body: SendRequest): void {
+  checkContent(body)
+  checkTags(body.tags ?? [])
+  checkMetadata(body.metadata ?? {})
+}
+
+type Content = { [Field in 'subject' | 'text' | 'html']?: string | null }
+
+/** What a mail says, also one that is not sent yet. */
+export function checkContent({ subject, text, html }: Content): void {
+  if (subject) {
     // Its characters first: each is a byte at least, and a long text is not worth reading.
     if (subject.length > limits.SUBJECT_BYTES_MAX || Buffer.byteLength(subject) > limits.SUBJECT_BYTES_MAX) {
       throw invalid(`subject is longer than ${limits.SUBJECT_BYTES_MAX} bytes.`)
@@ -173,8 +182,6 @@ function checkTexts({ subject, text, html, tags = [], metadata = {} }: SendReque
   if (Buffer.byteLength(text ?? '') + Buffer.byteLength(html ?? '') > limits.TEXT_BYTES_MAX) {
     throw invalid('text and html together are larger than 10 MiB.')
   }
-  checkTags(tags)
-  checkMetadata(metadata)
 }
 
 export function checkTags(tags: readonly string[]): void {
@@ -223,20 +230,6 @@ function customHeaders({ headers = {}, unsubscribe }: SendRequest): [name: strin
     }
   }
   return entries
-}
-
-function* attachmentsOf({ attachments = [] }: SendRequest): Generator<void, Attachment[]> {
-  for (const { content_id, filename, content_type } of attachments) {
-    if (Math.max(filename?.length ?? 0, content_type?.length ?? 0) > limits.FILENAME_CHARS_MAX) {
-      throw invalid(`filename and content_type must not be longer than ${limits.FILENAME_CHARS_MAX} characters.`)
-    }
-    const reason = content_id === undefined ? null : checkContentId(content_id)
-    if (reason) throw invalid(reason)
-    if (/\p{Cc}/u.test(filename ?? '') || /\p{Cc}/u.test(content_type ?? '')) {
-      throw invalid('filename and content_type must not contain control characters.')
-    }
-  }
-  return yield* decodeAttachments(attachments)
 }
 
 function* withFiles(own: Attachment[], files: readonly Attachment[]): Generator<void, Attachment[]> {

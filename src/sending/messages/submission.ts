@@ -39,6 +39,8 @@ export interface Submission {
    * proof that the sender may be used.
    */
   relayInboxId?: string | null
+  /** The refusal of an earlier try of the same mail: the same one again is no new event. */
+  refusedBefore?: string | null
   /** Rows of its door that are stored with it. */
   companion?: Companion
 }

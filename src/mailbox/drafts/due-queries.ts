@@ -1,0 +1,83 @@
+// SQL of scheduled drafts as leased work: claimed when they are due, kept, given back, and recorded where they were not sent.
+import type { Tx } from '../../platform/db/database.ts'
+import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { sentBytes, type StoredDraft } from './queries.ts'
+
+type Lease = { id: string; leaseToken: string }
+
+interface Unsent extends Lease {
+  /** It waits for something to pass, which is no try that failed. */
+  hasWaited: boolean
+  /** Null: it is a plain draft from now on. */
+  scheduledAt: Date | null
+  dueAt: Date | null
+  error: string | null
+}
+
+/** Not sent: due again, or never, where the lease is still ours. */
+export const updateUnsentDrafts = (tx: Tx, unsent: readonly Unsent[]): Promise<{ id: string }[]> =>
+  tx.many<{ id: string }>(prepared`
+    update drafts d set lease_token = null, scheduled_at = o.scheduled_at, due_at = o.due_at, last_error = o.error,
+      updated_at = ${tx.now}, attempts = case when o.has_waited then d.attempts - 1 else d.attempts end
+    from unnest(${unsent.map(each => each.id)}::uuid[], ${unsent.map(each => each.leaseToken)}::uuid[],
+      ${unsent.map(each => each.scheduledAt)}::timestamptz[], ${unsent.map(each => each.dueAt)}::timestamptz[],
+      ${unsent.map(each => each.error)}::text[], ${unsent.map(each => each.hasWaited)}::boolean[])
+      as o (id, lease_token, scheduled_at, due_at, error, has_waited)
+    where d.id = o.id and d.lease_token = o.lease_token returning d.id`)
+
+export interface DueDraft extends Pick<
+  StoredDraft,
+  'id' | 'account_id' | 'tenant_id' | 'inbox_id' | 'attempts' | 'requested_by'
+> {
+  scheduled_at: Date | null
+  was_due_at: Date
+  /** Of the mail that it becomes. */
+  bytes: number
+}
+
+interface Claim {
+  leaseToken: string
+  leaseUntil: Date
+  limit: number
+  except: readonly string[]
+  exceptAccounts: readonly string[]
+}
+
+/** Where counting ends. One number that its column cannot hold would fail the claim, which is one for all accounts. */
+const ATTEMPTS_COUNTED_MAX = 1_000
+
+/** Due ones, the longest due first, leased to this worker. The key is the inbox. */
+export const claimDueDrafts = (
+  tx: Tx,
+  { leaseToken, leaseUntil, limit, except, exceptAccounts }: Claim,
+): Promise<DueDraft[]> =>
+  tx.many<DueDraft>(prepared`
+    with due as (
+      select id, due_at from drafts
+      where due_at <= ${tx.now} and ${all([
+        sql`not (inbox_id = any(${except}::uuid[]))`,
+        sql`not (account_id = any(${exceptAccounts}::uuid[]))`,
+      ])}
+      order by due_at limit ${limit} for update skip locked
+    )
+    update drafts d set lease_token = ${leaseToken}, due_at = ${leaseUntil},
+      attempts = least(d.attempts + 1, ${ATTEMPTS_COUNTED_MAX}::int)
+    from due where d.id = due.id
+    returning d.id, d.account_id, d.tenant_id, d.inbox_id, d.attempts, d.requested_by, d.scheduled_at,
+      due.due_at as was_due_at, ${sentBytes} as bytes`)
+
+export const extendDraftLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
+  tx.run(prepared`
+    update drafts d set due_at = ${leaseUntil}
+    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[]) as o (id, lease_token)
+    where d.id = o.id and d.lease_token = o.lease_token`)
+
+export const releaseDraftLeases = (
+  tx: Tx,
+  leases: readonly (Lease & Pick<DueDraft, 'was_due_at'>)[],
+): Promise<number> =>
+  tx.run(prepared`
+    update drafts d set due_at = o.due_at, lease_token = null, attempts = d.attempts - 1
+    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[],
+      ${leases.map(each => each.was_due_at)}::timestamptz[]) as o (id, lease_token, due_at)
+    where d.id = o.id and d.lease_token = o.lease_token`)

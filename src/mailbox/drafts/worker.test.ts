@@ -1,0 +1,123 @@
+// The worker of scheduled drafts: what it tries again, how often, and what it leaves behind meanwhile.
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { theBox, type Box } from '../../../test/support/box.ts'
+import { anAccount, anInbox, type TestAccount } from '../../../test/support/factories.ts'
+import { system } from '../../platform/db/actor.ts'
+import { sql } from '../../platform/db/sql.ts'
+import { createMetrics } from '../../platform/metrics.ts'
+import { buildShared } from '../../shared.ts'
+import type { Composing } from '../compose/composing.ts'
+import { scheduledDrafts } from './worker.ts'
+
+let box: Box
+before(async () => {
+  // Without a worker of its own: each try is one that a test has asked for.
+  box = await theBox({ environment: { ROLES: 'api' } })
+})
+
+const HOUR_MS = 3_600_000
+
+async function aDueDraft(account: TestAccount, inboxId: string, fields: object = {}): Promise<string> {
+  const send_at = new Date(box.clock.now().getTime() + HOUR_MS).toISOString()
+  const body = { to: ['u@example.com'], text: 'x', send_at, ...fields }
+  const { status, body: answer } = await account.api.post(`/v1/inboxes/${inboxId}/drafts`, body)
+  assert.equal(status, 201, JSON.stringify(answer))
+  box.clock.advance(HOUR_MS + 1)
+  return answer.draft.id
+}
+
+/** One try of all that is due, by a process of its own. */
+async function attemptDue(change: Partial<Composing> = {}): Promise<void> {
+  const world = { ...box.app.world, metrics: createMetrics() }
+  const worker = scheduledDrafts(world, { ...buildShared(world, () => box.url).composing, ...change })
+  await worker.takeNext()
+  await worker.idle(20_000)
+}
+
+/** When what waits is due again. */
+const nextTry = () => box.clock.advance(61_000)
+
+const draftOf = async ({ api }: TestAccount, id: string) => (await api.get(`/v1/drafts/${id}`)).body.draft
+const isSent = async ({ api }: TestAccount, id: string) => (await api.get(`/v1/drafts/${id}`)).status === 404
+
+test('a draft that waits for ever takes no other with it, and a wait is no failed try', async () => {
+  const account = await anAccount({ box })
+  const inboxId = await anInbox(account)
+  const waiting = await aDueDraft(account, inboxId)
+  const { api } = account
+  await api.patch(`/v1/inboxes/${inboxId}`, { status: 'paused' })
+  await box.app.world.db.transact(system('test'), tx =>
+    tx.run(sql`update drafts set attempts = 32767 where id = ${waiting}`),
+  )
+  const other = await aDueDraft(account, await anInbox(account))
+  await attemptDue()
+  assert.ok(await isSent(account, other))
+  assert.match((await draftOf(account, waiting)).last_error, /paused/)
+
+  const patient = await aDueDraft(account, inboxId)
+  for (let n = 0; n < 12; n++) {
+    nextTry()
+    await attemptDue()
+  }
+  assert.match((await draftOf(account, patient)).last_error, /paused/)
+  await api.patch(`/v1/inboxes/${inboxId}`, { status: 'active' })
+  nextTry()
+  await attemptDue({ requireInbox: () => Promise.reject(new Error('a fault of ours')) })
+  const { scheduled_at, last_error } = await draftOf(account, patient)
+  assert.match(last_error, /a reason of ours/)
+  assert.notEqual(scheduled_at, null, 'its first fault')
+  nextTry()
+  await attemptDue()
+  assert.ok(await isSent(account, patient))
+})
+
+test('a draft of a disabled tenant, or of an inbox whose policy is being changed, stays scheduled', async () => {
+  const account = await anAccount({ box })
+  const inboxId = await anInbox(account)
+  const id = await aDueDraft(account, inboxId)
+  const tenant = `/v1/tenants/${account.tenant.id}`
+  assert.equal((await account.api.patch(tenant, { status: 'disabled' })).status, 200)
+  await attemptDue()
+  const disabled = await draftOf(account, id)
+  assert.match(disabled.last_error, /disabled/)
+  assert.notEqual(disabled.scheduled_at, null)
+  await account.api.patch(tenant, { status: 'active' })
+
+  await account.api.patch(`/v1/inboxes/${inboxId}`, { policy: { dlp: 'enforce' } })
+  const { requireInbox } = buildShared(box.app.world, () => box.url).composing
+  nextTry()
+  await attemptDue({
+    requireInbox: async (reach, of) => ({ ...(await requireInbox(reach, of)), policy: { dlp: 'off' } }),
+  })
+  const changing = await draftOf(account, id)
+  assert.match(changing.last_error, /being changed/)
+  assert.notEqual(changing.scheduled_at, null)
+  nextTry()
+  await attemptDue()
+  assert.ok(await isSent(account, id))
+})
+
+test('a pause that rejects is one event for a draft that is tried each minute', async () => {
+  const account = await anAccount({ box })
+  const inboxId = await anInbox(account)
+  const id = await aDueDraft(account, inboxId)
+  const { api } = account
+  const paused = await api.post(`/v1/tenants/${account.tenant.id}/pause`, { queue_action: 'reject' })
+  assert.equal(paused.status, 201)
+  const events = async (): Promise<number> =>
+    (
+      await box.app.world.db.one<{ count: number }>(
+        sql`select count(*)::int as count from events where account_id = ${account.id} and type = 'rejected'`,
+      )
+    ).count
+  for (let n = 0; n < 3; n++) {
+    await attemptDue()
+    assert.match((await draftOf(account, id)).last_error, /paused for tenant/)
+    nextTry()
+  }
+  assert.equal(await events(), 1)
+  const asked = await api.post(`/v1/drafts/${id}/send`)
+  assert.deepEqual([asked.status, asked.body.error?.code], [403, 'sending_suspended'])
+  assert.equal(await events(), 2, 'a call is answered, and recorded, each time')
+})
