@@ -105,6 +105,25 @@ test('read flags and moves of the provider are taken over, and what is gone ther
   await assertMailboxCounts((await theBox()).app.world.db)
 })
 
+test('mail that is moved at the provider into a folder that is new there stays the same message', async t => {
+  const fake = await FakeImap.start()
+  const uids = ['one', 'two', 'three'].map(subject => fake.deliver('INBOX', mail(subject)))
+  const { until, untilState, events } = await connect(t, fake)
+  const before = await until('three messages', messages => messages.length === 3)
+  await untilState('live')
+
+  // More than one, because every few looks the folders are listed anyway.
+  for (const [n, uid] of uids.entries()) {
+    fake.addMailbox(`Project ${n}`)
+    fake.move('INBOX', uid, `Project ${n}`)
+    await until('it is moved', messages => messages.some(({ folder }) => folder === `Project ${n}`))
+  }
+
+  const after = await until('all are moved', messages => messages.every(({ folder }) => folder.startsWith('Project')))
+  assert.deepEqual(after.map(({ id }) => id).toSorted(), before.map(({ id }) => id).toSorted())
+  assert.deepEqual(await events('message.received'), [])
+})
+
 test('what is read, moved, trashed and removed here is so at the provider', async t => {
   const fake = await FakeImap.start()
   for (const subject of ['read', 'move', 'trash', 'remove']) fake.deliver('INBOX', mail(subject))
