@@ -26,6 +26,7 @@ import { addToSendCounts, listSendCounts } from './count-queries.ts'
 import { fileMails } from './file.ts'
 import type { ComposedMail, Envelope } from './mail.ts'
 import { listTaintedThreads } from './original-queries.ts'
+import { joinsTainted } from './taint.ts'
 import { asksMore, reasonsToHold, recipientRefusal, type InspectedFor, type Reason } from './policy-reasons.ts'
 
 /** Rows of another feature that change in the same transaction, such as the draft that is sent. */
@@ -51,7 +52,10 @@ export interface MailCompanion extends Companion {
 
 type AnyCompanion = MailCompanion | ApprovalCompanion
 
-/** The policy asks for what the mail was not inspected for: it was changed meanwhile, and the mail is prepared anew. */
+/**
+ * The policy asks for what the mail was not inspected for: it was changed meanwhile, or the thread that the mail is about to
+ * join became tainted. The mail is prepared anew.
+ */
 export class PolicyChanged extends Error {
   constructor() {
     super('the policy of the inbox was changed while the mail was inspected')
@@ -113,10 +117,21 @@ class LockedMailboxes implements LockedCompanions {
     // Issued together: the connection is pipelined, and a batch of drafts would otherwise wait for each of them.
     await Promise.all(
       reachable.map(async companion => {
-        const obstacle = companion.kind === 'mail' ? await companion.alongside?.check(this.#tx) : null
+        const obstacle = companion.kind === 'mail' ? await this.#obstacleOf(companion) : null
         if (obstacle) this.#obstacles.set(companion, obstacle)
       }),
     )
+  }
+
+  async #obstacleOf(companion: MailCompanion): Promise<Error | null> {
+    const { lockKey, mail, alongside } = companion
+    const { policy } = this.#inboxes.get(lockKey)!
+    const isAsked = policy.require_approval_on_taint && mail.original === null && !mail.inspected.repeatsTainted
+    const [obstacle, isJoining] = await Promise.all([
+      alongside?.check(this.#tx) ?? null,
+      isAsked && joinsTainted(this.#tx, { inboxId: lockKey, ...mail }),
+    ])
+    return obstacle ?? (isJoining ? new PolicyChanged() : null)
   }
 
   /** A thread may have become one that is not to be trusted since the mail was written. */

@@ -70,6 +70,19 @@ test('a reply that was written before its thread became tainted waits', async ()
   assert.equal(status, 'held')
 })
 
+test('a new mail that was written before the thread that it joins became tainted waits', async () => {
+  const { inboxId, messages } = await aMailbox({ require_approval_on_taint: true })
+  const { threadId } = await aFiledMessage(account.box, inboxId, { subject: 'the offer' })
+  const across = (to: string[]) =>
+    sendAcross(
+      inboxId,
+      () => account.api.post(messages, { to, subject: 'Re: The offer', text: 'Here it is.' }),
+      sql`update threads set is_tainted = true where id = ${threadId}`,
+    )
+  assert.equal(await across(['ann@example.com']), 'held')
+  assert.equal(await across(TO), 'queued', 'a mail to others begins a thread of its own')
+})
+
 test('what stands far down in tainted mail, in its files or in a long subject is not repeated unseen', async () => {
   const { inboxId, messages } = await aMailbox({ require_approval_on_taint: true })
   const passage = (n: number) =>
