@@ -107,7 +107,8 @@ export class Cards {
 
   inRow(): Match[] {
     const matches: Match[] = []
-    const { starts, ends, separators, count, end } = this.#row
+    const { starts, ends, separators, count, digits: length, end } = this.#row
+    if (length < DIGITS_MIN) return matches
     for (let first = 0; first < count; first++) {
       const start = starts[first]!
       // No card begins with another digit.
@@ -158,11 +159,17 @@ export class Cards {
   /** From the beginning of a row or a column on: where words say what it is, whatever stands between. */
   #addMixed(first: number, matches: Match[]): void {
     const row = this.#row
-    if (row.lengthOf(first) >= 4 && brandAt(this.#codes, row.starts[first]!) === 0) return
-    for (let last = first, length = row.lengthOf(first); last < row.count; length += row.lengthOf(++last)) {
-      if (length > DIGITS_MAX) return
-      const card = length < DIGITS_MIN || last === first ? null : this.#cardOf(first, last)
-      if (card && isMixed(row, first, last) && !this.#isPhone(card) && this.#isNamed(card)) matches.push(card)
+    const one = row.lengthOf(first)
+    if (one >= 4 && brandAt(this.#codes, row.starts[first]!) === 0) return
+    let [length, oddities, areAlike] = [one, 0, true]
+    for (let last = first + 1; last < row.count; last++) {
+      if (row.lengthOf(last) !== one) areAlike = false
+      oddities += oddityOf(row.separators[last]!)
+      length += row.lengthOf(last)
+      // Amounts, dates, times and columns.
+      if (length > DIGITS_MAX || (oddities > 1 && !areAlike)) return
+      const card = length < DIGITS_MIN ? null : this.#cardOf(first, last)
+      if (card && isEndOfMixed(row, first, last) && !this.#isPhone(card) && this.#isNamed(card)) matches.push(card)
     }
   }
 
@@ -238,20 +245,15 @@ function lastAlike(row: Row, first: number): number {
 
 const PLUS = 43
 
-/**
- * Whether runs with separators of several kinds may be one number: they end with the row or the column, or another separator
- * follows than the two within. Amounts, dates and times are none, nor are columns of unlike length.
- */
-function isMixed(row: Row, first: number, last: number): boolean {
+/** What stands between columns is seldom found within one number, and what stands within amounts and times seldom twice. */
+const oddityOf = (separator: number): number => (separator >= WIDE ? 2 : FIGURE_MARKS.has(separator) ? 1 : 0)
+
+/** A number with separators of several kinds ends with the row or the column, or where a third kind follows two. */
+function isEndOfMixed(row: Row, first: number, last: number): boolean {
+  if (row.isEdgeBefore(last + 1)) return true
   const marks = new Set<number>()
-  let figureMarks = 0
-  for (let run = first + 1; run <= last; run++) {
-    const mark = row.markBefore(run)
-    marks.add(mark)
-    if (FIGURE_MARKS.has(mark)) figureMarks++
-  }
-  const isEnd = row.isEdgeBefore(last + 1) || (marks.size <= 2 && !marks.has(row.markBefore(last + 1)))
-  return isEnd && (row.areAllAlike(first, last) || (figureMarks <= 1 && !row.hasWide(first, last)))
+  for (let run = first + 1; run <= last; run++) marks.add(row.markBefore(run))
+  return marks.size <= 2 && !marks.has(row.markBefore(last + 1))
 }
 
 const digits = new Uint8Array(DIGITS_MAX)
