@@ -6,6 +6,7 @@ import { sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
 import type { Api } from '../../../test/support/client.ts'
+import { findCorrespondents } from '../shield/correspondents.ts'
 import { expireApprovals } from './reject.ts'
 
 const BY = { type: 'system', id: null, name: 'test', ip: null, requestId: null, action: null } as const
@@ -264,6 +265,17 @@ test('an approved mail leaves as it was shown, once, and is sent when it is deli
   assert.equal(again.status, 409)
   assert.equal(again.body.error.code, 'already_decided')
   assert.equal((await account.api.post(`/v1/approvals/${approvalId}/reject`)).status, 409)
+})
+
+test('who gets an approved mail is a correspondent from then on, and who would have got a rejected one is none', async () => {
+  const { inboxId, messages } = await aMailbox({ dlp: 'enforce' })
+  const held = async (to: string) =>
+    (await agent.post(messages, { to: [to], subject: unique('s'), text: CARD })).body.approval_id as string
+  const [approved, rejected] = [await held('bob@mail.partner.example'), await held('eve@other.example')]
+  assert.deepEqual(await findCorrespondents(db(), [inboxId]), new Map())
+  assert.equal((await account.api.post(`/v1/approvals/${approved}/approve`)).status, 200)
+  assert.equal((await account.api.post(`/v1/approvals/${rejected}/reject`)).status, 200)
+  assert.deepEqual(await findCorrespondents(db(), [inboxId]), new Map([[inboxId, ['partner.example']]]))
 })
 
 test('a rejected mail stays in its thread and never leaves', async () => {

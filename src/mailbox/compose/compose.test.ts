@@ -119,6 +119,33 @@ test('reply_all copies To and Cc once each, without the inbox in any spelling', 
   assert.deepEqual(message.cc, ['bob@example.com', 'Carl <carl@example.com>'])
 })
 
+test('whom the caller names in a reply stands in one field, as the caller wrote them', async () => {
+  const { inboxId, address } = await aMailbox()
+  const { id } = await aFiledMessage(account.box, inboxId, { to: [address, 'bob@example.com'] })
+  await account.box.app.world.db.transact({ ...BY }, tx =>
+    tx.run(sql`update inbox_messages set cc_list = ${['Carol <carol@example.com>']} where id = ${id}`),
+  )
+  const answer = async (body: object) => {
+    const { status, body: answered } = await account.api.post(`/v1/inbox-messages/${id}/reply`, { text: 'x', ...body })
+    assert.equal(status, 202, JSON.stringify(answered))
+    const { to, cc } = await messageOf(answered.id)
+    const headers = await rawOf(answered.id)
+    assert.equal(headers.match(/carol@/gi)?.length ?? 0, [...to, ...cc].filter(each => /carol@/i.test(each)).length)
+    return { to, cc }
+  }
+  const [ann, bob, carol] = ['Ann <ann@example.com>', 'bob@example.com', 'Carol <carol@example.com>']
+  assert.deepEqual(await answer({ reply_all: true, cc: ['CAROL@example.com'] }), {
+    to: [ann],
+    cc: ['CAROL@example.com', bob],
+  })
+  assert.deepEqual(await answer({ reply_all: true, to: ['carol@example.com'] }), {
+    to: ['carol@example.com'],
+    cc: [bob],
+  })
+  assert.deepEqual(await answer({ cc: ['ann@example.com', bob] }), { to: [ann], cc: [bob] })
+  assert.deepEqual(await answer({ reply_all: true, to: [] }), { to: [ann], cc: [bob, carol] })
+})
+
 test('addresses of a stranger that are hard to tell apart cost an answer next to nothing', async () => {
   const { inboxId } = await aMailbox()
   const { id } = await aFiledMessage(account.box, inboxId)

@@ -24,8 +24,9 @@ import {
 import type { Composed } from './compose-schema.ts'
 import { addToSendCounts, listSendCounts } from './count-queries.ts'
 import { fileMails } from './file.ts'
-import type { ComposedMail } from './mail.ts'
+import type { ComposedMail, Envelope } from './mail.ts'
 import { listTaintedThreads } from './original-queries.ts'
+import { joinsTainted } from './taint.ts'
 import { asksMore, reasonsToHold, recipientRefusal, type InspectedFor, type Reason } from './policy-reasons.ts'
 
 /** Rows of another feature that change in the same transaction, such as the draft that is sent. */
@@ -51,7 +52,10 @@ export interface MailCompanion extends Companion {
 
 type AnyCompanion = MailCompanion | ApprovalCompanion
 
-/** The policy asks for what the mail was not inspected for: it was changed meanwhile, and the mail is prepared anew. */
+/**
+ * The policy asks for what the mail was not inspected for: it was changed meanwhile, or the thread that the mail is about to
+ * join became tainted. The mail is prepared anew.
+ */
 export class PolicyChanged extends Error {
   constructor() {
     super('the policy of the inbox was changed while the mail was inspected')
@@ -113,10 +117,21 @@ class LockedMailboxes implements LockedCompanions {
     // Issued together: the connection is pipelined, and a batch of drafts would otherwise wait for each of them.
     await Promise.all(
       reachable.map(async companion => {
-        const obstacle = companion.kind === 'mail' ? await companion.alongside?.check(this.#tx) : null
+        const obstacle = companion.kind === 'mail' ? await this.#obstacleOf(companion) : null
         if (obstacle) this.#obstacles.set(companion, obstacle)
       }),
     )
+  }
+
+  async #obstacleOf(companion: MailCompanion): Promise<Error | null> {
+    const { lockKey, mail, alongside } = companion
+    const { policy } = this.#inboxes.get(lockKey)!
+    const isAsked = policy.require_approval_on_taint && mail.original === null && !mail.inspected.repeatsTainted
+    const [obstacle, isJoining] = await Promise.all([
+      alongside?.check(this.#tx) ?? null,
+      isAsked && joinsTainted(this.#tx, { inboxId: lockKey, ...mail }),
+    ])
+    return obstacle ?? (isJoining ? new PolicyChanged() : null)
   }
 
   /** A thread may have become one that is not to be trusted since the mail was written. */
@@ -156,9 +171,11 @@ class LockedMailboxes implements LockedCompanions {
 
   async store(tx: Tx, stored: readonly StoredCompanion[]): Promise<void> {
     const filed: Filed[] = []
+    const written: Written[] = []
     for (const { companion: given, response, isKept } of stored) {
       const companion = given as AnyCompanion
       const inbox = this.#inboxes.get(companion.lockKey)!
+      if (!isKept) written.push(writtenTo(companion))
       if (companion.kind === 'approval') {
         const approval = this.#approvals.get(companion.approvalId)!
         await storeApproved(tx, companion, { inbox, response, approval })
@@ -168,10 +185,7 @@ class LockedMailboxes implements LockedCompanions {
       }
     }
     if (filed.length > 0) await fileMails(tx, filed)
-    addCorrespondents(
-      tx,
-      filed.filter(({ approvalId }) => approvalId === null).map(({ companion, inbox }) => writtenTo(companion, inbox)),
-    )
+    addCorrespondents(tx, written)
     await Promise.all(filed.map(async ({ companion }) => companion.alongside?.store(tx)))
     // Without a cap as well: one that is set within the hour counts what was sent before.
     const counts = [...this.#newlySent].map(([inboxId, count]) => ({ inboxId, count }))
@@ -214,10 +228,7 @@ const keyOf = (companion: AnyCompanion): string | null =>
 const sentByAnother = ({ kind }: AnyCompanion): Error =>
   kind === 'approval' ? alreadyDecided('approved') : refuse('conflict', 'It is being sent by another request.')
 
-const isRelayed = (companion: AnyCompanion): boolean => {
-  const { relayInboxId } = companion.kind === 'approval' ? companion.envelope : companion.mail.submission
-  return (relayInboxId ?? null) !== null
-}
+const isRelayed = (companion: AnyCompanion): boolean => (envelopeOf(companion).relayInboxId ?? null) !== null
 
 /** It is written from an address that the inbox no longer has. */
 const disconnected = () =>
@@ -228,7 +239,11 @@ export const inboxPaused = () =>
 
 const hourOf = ({ now }: Tx): Date => new Date(Math.floor(now.getTime() / 3_600_000) * 3_600_000)
 
-const writtenTo = ({ mail }: MailCompanion, { id }: LockedInbox): Written => ({
-  inboxId: id,
-  domains: mail.submission.recipients.map(({ domain }) => domain),
+/** Mail that a person approved makes correspondents as any other does. */
+const writtenTo = (companion: AnyCompanion): Written => ({
+  inboxId: companion.lockKey,
+  domains: envelopeOf(companion).recipients.map(({ domain }) => domain),
 })
+
+const envelopeOf = (companion: AnyCompanion): Pick<Envelope, 'recipients' | 'relayInboxId'> =>
+  companion.kind === 'approval' ? companion.envelope : companion.mail.submission

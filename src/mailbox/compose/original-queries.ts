@@ -34,29 +34,37 @@ export const findSourceContent = (db: Db, sourceId: string, bytesMax: number): P
   db.one(prepared`
     select substring(content from 1 for ${bytesMax}::int) as content from mail_sources where id = ${sourceId}`)
 
-/** Mails, characters of one text, files of one mail, and characters in all: more would take a thread too long. */
-const QUOTABLE = { mails: 1_000, textChars: 200_000, files: 20, allChars: 4_000_000 }
+/** Mails, characters of one text, files of one mail, and bytes in all: more would take a thread too long. */
+const QUOTABLE = { mails: 1_000, textChars: 200_000, files: 20, allBytes: 4_000_000 }
 
-/** What tainted mail of an inbox says, the newest first: a new mail may not repeat it unseen. */
+/**
+ * What tainted mail of an inbox says, the newest first: a new mail may not repeat it unseen. What is too much is told by the
+ * bytes that a row says its text has, because counting characters reads all of it: two megabytes for each mail of a flood.
+ */
 export const listTaintedTexts = (
   db: Db,
   inboxId: string,
 ): Promise<{ subject: string; text: string; files: string[] }[]> =>
   db.many(prepared`
-    select subject, text, files from (
-      select m.id, m.subject, left(t.text, ${QUOTABLE.textChars}) as text, f.files,
-        sum(least(length(t.text), ${QUOTABLE.textChars}) + f.chars) over (order by m.id desc) as chars
-      from (select id, source_id, subject, has_attachments from inbox_messages
+    select quotable.subject, left(t.text, ${QUOTABLE.textChars}) as text, array(
+        select left(a.text, ${QUOTABLE.textChars}) from source_attachments a
+        where a.source_id = quotable.source_id and a.text is not null order by a.n limit ${QUOTABLE.files}
+      ) as files
+    from (
+      select m.id, m.source_id, m.subject,
+        sum(least(octet_length(t.text), ${QUOTABLE.textChars}) + f.bytes) over (order by m.id desc) as bytes
+      from (select id, source_id, subject from inbox_messages
         where inbox_id = ${inboxId} and is_tainted and direction = 'in' and source_id is not null
         order by id desc limit ${QUOTABLE.mails}) m
       join source_texts t on t.source_id = m.source_id
       cross join lateral (
-        select coalesce(array_agg(file.text), '{}') as files, coalesce(sum(length(file.text)), 0) as chars
-        from (select left(a.text, ${QUOTABLE.textChars}) as text from source_attachments a
+        select coalesce(sum(least(octet_length(file.text), ${QUOTABLE.textChars})), 0) as bytes
+        from (select a.text from source_attachments a
           where a.source_id = m.source_id and a.text is not null order by a.n limit ${QUOTABLE.files}) file
       ) f
     ) quotable
-    where chars <= ${QUOTABLE.allChars} order by id desc`)
+    join source_texts t on t.source_id = quotable.source_id
+    where quotable.bytes <= ${QUOTABLE.allBytes} order by quotable.id desc`)
 
 /** Threads that a new mail with this subject may join. */
 export const listTaintedSubjects = (

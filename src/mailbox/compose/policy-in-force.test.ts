@@ -6,6 +6,7 @@ import { sql, type Sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { aFiledMessage } from '../../../test/support/mailbox.ts'
 import { lockInboxes } from '../inboxes/lock.ts'
+import { listTaintedTexts } from './original-queries.ts'
 
 let account: TestAccount
 before(async () => {
@@ -70,6 +71,19 @@ test('a reply that was written before its thread became tainted waits', async ()
   assert.equal(status, 'held')
 })
 
+test('a new mail that was written before the thread that it joins became tainted waits', async () => {
+  const { inboxId, messages } = await aMailbox({ require_approval_on_taint: true })
+  const { threadId } = await aFiledMessage(account.box, inboxId, { subject: 'the offer' })
+  const across = (to: string[]) =>
+    sendAcross(
+      inboxId,
+      () => account.api.post(messages, { to, subject: 'Re: The offer', text: 'Here it is.' }),
+      sql`update threads set is_tainted = true where id = ${threadId}`,
+    )
+  assert.equal(await across(['ann@example.com']), 'held')
+  assert.equal(await across(TO), 'queued', 'a mail to others begins a thread of its own')
+})
+
 test('what stands far down in tainted mail, in its files or in a long subject is not repeated unseen', async () => {
   const { inboxId, messages } = await aMailbox({ require_approval_on_taint: true })
   const passage = (n: number) =>
@@ -90,4 +104,34 @@ test('what stands far down in tainted mail, in its files or in a long subject is
   }
   const { body } = await account.api.post(messages, { to: TO, subject: 'Lunch', text: 'Shall we have lunch at noon?' })
   assert.equal(body.status, 'queued')
+})
+
+test('a flood of long tainted mail costs a new mail no more than the part that is compared', async t => {
+  /** All with one source: the database reads its text for each of them. */
+  const flooded = async (count: number): Promise<string> => {
+    const inboxId = await anInbox(account)
+    const text = 'Some words of somebody. '.repeat(83_000)
+    const { id } = await aFiledMessage(account.box, inboxId, { tainted: true, text, source: 'x' })
+    await db().transact(system('test'), tx =>
+      tx.run(sql`
+        insert into inbox_messages (id, account_id, tenant_id, inbox_id, thread_id, folder_id, source_id, direction, is_read,
+          from_text, from_address, to_list, cc_list, subject, snippet, received_at, size, is_tainted)
+        select gen_random_uuid(), account_id, tenant_id, inbox_id, thread_id, folder_id, source_id, direction, is_read,
+          from_text, from_address, to_list, cc_list, subject, snippet, received_at, size, is_tainted
+        from inbox_messages, generate_series(2, ${count}) where id = ${id}`),
+    )
+    return inboxId
+  }
+  const fastestMs = async (inboxId: string): Promise<number> => {
+    let fastest = Infinity
+    for (let round = 0; round < 3; round++) {
+      const before = performance.now()
+      assert.equal((await listTaintedTexts(db(), inboxId)).length, 20)
+      fastest = Math.min(fastest, performance.now() - before)
+    }
+    return fastest
+  }
+  const [few, many] = [await fastestMs(await flooded(20)), await fastestMs(await flooded(1_000))]
+  t.diagnostic(`20 mails of 2 MB: ${Math.round(few)} ms, 1,000: ${Math.round(many)} ms`)
+  assert.ok(many < 5 * few, `${many} ms, ${few} ms`)
 })

@@ -7,25 +7,25 @@ import { listTaintedSubjects, listTaintedTexts } from './original-queries.ts'
 import type { Written } from './write.ts'
 
 interface NewMail {
-  inbox: { id: string }
+  inboxId: string
   submission: Submission
   written: Written
-  now: Date
+  at: Date
 }
 
-export async function taintedTextsFor(
-  db: Db,
-  { inbox, submission, written, now }: NewMail,
-): Promise<{ isJoining: boolean; texts: string[] }> {
-  const since = new Date(now.getTime() - ALIKE_MS)
-  const key = subjectKey(written.subject)
-  const [texts, threads] = await Promise.all([
-    listTaintedTexts(db, inbox.id),
-    key === '' ? [] : listTaintedSubjects(db, { inboxId: inbox.id, subjectKey: key, since }),
-  ])
-  const recipients = new Set(submission.recipients.map(({ address }) => address.toLowerCase()))
-  const isJoining = threads.some(({ participants }) => participants.some(address => recipients.has(address)))
+export async function taintedTextsFor(db: Db, mail: NewMail): Promise<{ isJoining: boolean; texts: string[] }> {
+  const [texts, isJoining] = await Promise.all([listTaintedTexts(db, mail.inboxId), joinsTainted(db, mail)])
   return { isJoining, texts: texts.flatMap(textsIn) }
+}
+
+/** Whether a new mail would be filed in a tainted thread, by its subject and whom it goes to. */
+export async function joinsTainted(db: Db, { inboxId, submission, written, at }: NewMail): Promise<boolean> {
+  const key = subjectKey(written.subject)
+  if (key === '') return false
+  const since = new Date(at.getTime() - ALIKE_MS)
+  const threads = await listTaintedSubjects(db, { inboxId, subjectKey: key, since })
+  const recipients = new Set(submission.recipients.map(({ address }) => address.toLowerCase()))
+  return threads.some(({ participants }) => participants.some(address => recipients.has(address)))
 }
 
 /** A subject that is as long as a passage can carry an order; shorter ones are said by everybody. */

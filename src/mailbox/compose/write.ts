@@ -1,5 +1,5 @@
 // What a new mail, a reply or a forward says and to whom, before it becomes a submission.
-import { formatAddress, type Address } from '../../mail/address/address.ts'
+import { formatAddress, parseAddress, type Address } from '../../mail/address/address.ts'
 import { subjectMark } from '../../mail/text/subject-marks.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { SUBJECT_BYTES_MAX } from '../../sending/messages/limits.ts'
@@ -58,31 +58,40 @@ export function checkBlocked({ isBlocked }: Original, kind: Kind, { text, html }
   }
 }
 
-/** The caller's own recipients stand instead of, or beside, those that follow from the original. */
+/**
+ * The caller's own recipients stand instead of, or beside, those that follow from the original; each address in one field. An
+ * empty list names nobody, as in a draft that was saved without recipients: the reply goes to the author.
+ */
 function repliedTo(
   original: Original,
   body: ComposeRequest,
   ownAddresses: readonly string[],
 ): { to: string[]; cc: string[] } {
   const isOwn = ({ address }: Address): boolean => ownAddresses.includes(withoutTag(address.toLowerCase()))
-  const seen = new Set<string>()
+  const given = body.to?.length ? body.to : null
+  const seen = new Set((given ?? []).map(keyOf))
   const fresh = (addresses: readonly Address[]): string[] =>
     addresses
       .filter(each => !isOwn(each) && !seen.has(each.address.toLowerCase()) && seen.add(each.address.toLowerCase()))
       .map(formatAddress)
   const answered = original.isOut ? original.to : original.replyTo.length > 0 ? original.replyTo : original.from
-  const to = body.to ?? fresh(answered)
+  const to = given ?? fresh(answered)
+  const cc = (body.cc ?? []).filter(each => !seen.has(keyOf(each)))
+  for (const each of cc) seen.add(keyOf(each))
   const copied = body.reply_all ? fresh(original.isOut ? original.cc : [...original.to, ...original.cc]) : []
-  const answeredCount = body.to ? 0 : to.length
+  const answeredCount = given ? 0 : to.length
   // Whom our own mail went to was our choice.
   if (!original.isOut && (answeredCount > ANSWERED_MAX || answeredCount + copied.length > ALL_ANSWERED_MAX)) {
     throw tooManyToAnswer()
   }
-  if (to.length + copied.length + (body.cc?.length ?? 0) + (body.bcc?.length ?? 0) === 0) {
+  if (to.length + copied.length + cc.length + (body.bcc?.length ?? 0) === 0) {
     throw refuse('invalid_message', 'The original names nobody to reply to. Say whom to write to in the field to.')
   }
-  return { to, cc: [...(body.cc ?? []), ...copied] }
+  return { to, cc: [...cc, ...copied] }
 }
+
+/** What is no address is compared as it stands, and refused later. */
+const keyOf = (text: string): string => (parseAddress(text)?.address ?? text).toLowerCase()
 
 /** Reply-To, To and Cc are a stranger's choice: one mail must not make us write to all whom it names. */
 const ANSWERED_MAX = 20

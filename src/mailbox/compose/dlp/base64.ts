@@ -16,9 +16,11 @@ export function decodedIn(given: Codes, words: readonly Word[]): string {
   let end = 0
   for (const word of words) {
     for (let at = Math.max(word.start, end); at < word.end; at = end) {
-      end = endOfEncoded(given, at)
+      const line = endOfBase64(given, at)
+      end = endOfEncoded(given, line)
       if (end === at) end++
-      else if (end - at >= ENCODED_CHARS_MIN && !decoding.add(given.codes, at, end)) addLines(given, at, end, decoding)
+      else if (end - at < ENCODED_CHARS_MIN || decoding.add(given.codes, at, end)) continue
+      else if (end > line) addLines(given, at, end, decoding)
     }
   }
   return decoding.text()
@@ -37,8 +39,8 @@ function addLines(given: Codes, start: number, end: number, decoding: Decoding):
 const EQUALS = 61
 
 /** Lines of it, as mail programs write it, are one. Equals signs end it: what follows them is another value. */
-function endOfEncoded(given: Codes, start: number): number {
-  let end = endOfBase64(given, start)
+function endOfEncoded(given: Codes, endOfLine: number): number {
+  let end = endOfLine
   for (let next = lineAfter(given, end); next !== end; next = lineAfter(given, end)) end = endOfBase64(given, next)
   while (given.codes[end] === EQUALS) end++
   return end

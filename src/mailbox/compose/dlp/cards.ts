@@ -1,10 +1,11 @@
-// Numbers of payment cards within a row of digits: a run, runs of the usual shape, or runs that are separated alike and end
-// where the separation changes.
+// Numbers of payment cards within a row of digits: a run, runs of the usual shape, runs that are separated alike and end
+// where the separation changes, or, where words say what it is, runs that are separated in several ways.
 import type { Codes } from './characters.ts'
 import type { Match } from './match.ts'
 import { Nearby } from './nearby.ts'
 import { digitsOf, surroundings } from './digits.ts'
-import type { Row } from './rows.ts'
+import { FIGURE_MARKS, WIDE, type Row } from './rows.ts'
+import { isInTable } from './tables.ts'
 
 const CARD_WORDS = /(?<![a-z_])(?:card|visa|mastercard|amex|credit|debit|karte|carte|tarjeta|pan|cvc|cvv|exp)/gi
 
@@ -78,21 +79,36 @@ const [DIGITS_MIN, DIGITS_MAX] = [13, 19]
 const beginsShape = new Uint8Array(100)
 for (const shape of SHAPES) beginsShape[Number(String(shape).slice(0, 2))] = 1
 
+/** Words farther from the beginning of a number say nothing of it. */
+const WORD_CHARS_MAX = 200
+
+interface Found {
+  first: number
+  last: number
+  /** Without words that say what it is. */
+  isEnough: boolean
+}
+
 /** Reads one row after the other. */
 export class Cards {
+  readonly #given: Codes
   readonly #codes: Uint16Array
   readonly #row: Row
   readonly #nearby: Nearby
+  /** Written as far apart as columns, and without words that say what they are. */
+  readonly #wide: Match[] = []
 
-  constructor({ codes, text }: Codes, row: Row) {
-    this.#codes = codes
+  constructor(given: Codes, row: Row) {
+    this.#given = given
+    this.#codes = given.codes
     this.#row = row
-    this.#nearby = new Nearby(text, CARD_WORDS)
+    this.#nearby = new Nearby(given.text, CARD_WORDS)
   }
 
   inRow(): Match[] {
     const matches: Match[] = []
-    const { starts, ends, separators, count } = this.#row
+    const { starts, ends, separators, count, digits: length, end } = this.#row
+    if (length < DIGITS_MIN) return matches
     for (let first = 0; first < count; first++) {
       const start = starts[first]!
       // No card begins with another digit.
@@ -103,8 +119,12 @@ export class Cards {
       if (one >= DIGITS_MIN) this.#addRun(first, matches)
       else if (one < 10 && other < 10 && beginsShape[one * 10 + other] === 1) this.#addShapes(first, matches)
       if (separators[first] !== separators[first + 1]) this.#addAlike(first, matches)
+      const isEdge = separators[first] === 0 || separators[first]! >= WIDE
+      // Within a row there are no words: what one of them could name stands near an end of the row.
+      if (isEdge && (start < starts[0]! + WORD_CHARS_MAX || start > end - WORD_CHARS_MAX))
+        this.#addMixed(first, matches)
     }
-    return matches
+    return this.#wide.length === 0 ? matches : [...matches, ...this.#takeWide()]
   }
 
   #addRun(run: number, matches: Match[]): void {
@@ -122,7 +142,7 @@ export class Cards {
       if (length > DIGITS_MAX) return
       shape = shape * 10 + row.lengthOf(last)
       const card = length >= DIGITS_MIN && SHAPES.has(shape) ? this.#cardOf(first, last) : null
-      if (card && (length > OLD_DIGITS || this.#isNamed(card))) matches.push(card)
+      if (card) this.#addCard(card, { first, last, isEnough: length > OLD_DIGITS }, matches)
     }
   }
 
@@ -132,8 +152,50 @@ export class Cards {
     if (last === -1 || isShape(this.#row, first, last)) return
     const card = this.#cardOf(first, last)
     if (!card) return
-    const isWhole = first === 0 && last === this.#row.count - 1
-    if ((isWhole && card.value.length > OLD_DIGITS) || this.#isNamed(card)) matches.push(card)
+    const isWhole = this.#row.isEdgeBefore(first) && this.#row.isEdgeBefore(last + 1)
+    this.#addCard(card, { first, last, isEnough: isWhole && card.value.length > OLD_DIGITS }, matches)
+  }
+
+  /** From the beginning of a row or a column on: where words say what it is, whatever stands between. */
+  #addMixed(first: number, matches: Match[]): void {
+    const row = this.#row
+    const one = row.lengthOf(first)
+    if (one >= 4 && brandAt(this.#codes, row.starts[first]!) === 0) return
+    let [length, oddities, areAlike] = [one, 0, true]
+    for (let last = first + 1; last < row.count; last++) {
+      if (row.lengthOf(last) !== one) areAlike = false
+      oddities += oddityOf(row.separators[last]!)
+      length += row.lengthOf(last)
+      // Amounts, dates, times and columns.
+      if (length > DIGITS_MAX || (oddities > 1 && !areAlike)) return
+      const card = length < DIGITS_MIN ? null : this.#cardOf(first, last)
+      if (card && isEndOfMixed(row, first, last) && !this.#isPhone(card) && this.#isNamed(card)) matches.push(card)
+    }
+  }
+
+  #isPhone({ start }: Match): boolean {
+    return this.#codes[start - 1] === PLUS
+  }
+
+  #addCard(card: Match, { first, last, isEnough }: Found, matches: Match[]): void {
+    const row = this.#row
+    // Words are looked for last: that reads all of the text.
+    if ((isEnough && !row.hasWide(first, last)) || this.#isNamed(card)) matches.push(card)
+    else if (isEnough && (row.areAllAlike(first, last) || isShape(row, first, last))) this.#wide.push(card)
+  }
+
+  /** Of a table of figures one line in forty would pass as a card; of a list of cards each line does. */
+  #takeWide(): Match[] {
+    const row = this.#row
+    const found: Match[] = []
+    let [covered, end] = [0, 0]
+    for (const card of this.#wide.splice(0)) {
+      if (card.start < end) continue
+      found.push(card)
+      covered += card.value.length
+      end = card.end
+    }
+    return 2 * covered < row.digits || isInTable(this.#given, row.starts[0]!, row.end) ? [] : found
   }
 
   #isNamed({ start, end }: Match): boolean {
@@ -179,6 +241,19 @@ function lastAlike(row: Row, first: number): number {
   let last = first
   while (separators[last + 1] === separator && length <= DIGITS_MAX) length += row.lengthOf(++last)
   return length >= DIGITS_MIN && length <= DIGITS_MAX ? last : -1
+}
+
+const PLUS = 43
+
+/** What stands between columns is seldom found within one number, and what stands within amounts and times seldom twice. */
+const oddityOf = (separator: number): number => (separator >= WIDE ? 2 : FIGURE_MARKS.has(separator) ? 1 : 0)
+
+/** A number with separators of several kinds ends with the row or the column, or where a third kind follows two. */
+function isEndOfMixed(row: Row, first: number, last: number): boolean {
+  if (row.isEdgeBefore(last + 1)) return true
+  const marks = new Set<number>()
+  for (let run = first + 1; run <= last; run++) marks.add(row.markBefore(run))
+  return marks.size <= 2 && !marks.has(row.markBefore(last + 1))
 }
 
 const digits = new Uint8Array(DIGITS_MAX)

@@ -96,6 +96,45 @@ test('a key is found whose characters are written apart', () => {
   assert.deepEqual(inText('there is nothing in this sentence but its letters, wide apart'.split('').join(' ')), [])
 })
 
+test('a number is found however wide its groups stand apart', () => {
+  const groups = ['4111', '1111', '1111', '1111']
+  for (const between of ['     ', '\t\t\t\t\t', '\n\n\n\n\n', '-----', ' '.repeat(5_000)]) {
+    assert.equal(inText(`card ${groups.join(between)}`)[0]?.detector, 'payment_card', JSON.stringify(between))
+  }
+  for (const name of ['span', 'td', 'div']) {
+    const html = groups.map(group => `      <${name}>${group}</${name}>`).join('\n')
+    assert.equal(scanned({ html: `<tr>\n${html}\n</tr>` })[0]?.detector, 'payment_card', name)
+  }
+  assert.equal(inText('DE89    3704    0044 0532 0130 00')[0]?.detector, 'iban')
+  assert.equal(inText('536 -  22  -   8472')[0]?.detector, 'us_ssn')
+  const rule = '\n-----------\n'
+  assert.equal(inText(`123-45-6789${rule}234-56-7890`).length, 2, 'a line between two numbers joins them to no other')
+})
+
+test('a card whose separators are mixed is found where a word says what it is', () => {
+  const digits = Array.from('4111111111111111')
+  const alternating = digits.map((digit, n) => digit + (n % 2 === 0 ? ' ' : '-')).join('')
+  for (const number of ['41 11-1111 1111 1111', '41.11 1111-1111 1111', '41 11-1111 1111 1111, 12/29', alternating]) {
+    assert.equal(inText(`card ${number}`)[0]?.excerpt, '411…1111', number)
+    assert.deepEqual(inText(`part ${number}`), [], number)
+  }
+  for (const other of ['+41 11-1111 1111 1111', '4,111.11 1,111.11 11,111.11', '41:11:11 11.11.1111 1111']) {
+    assert.deepEqual(inText(`credit ${other}`), [], other)
+  }
+})
+
+test('figures in columns are no card, but a list of cards in columns is one', () => {
+  const line = (...figures: number[]) => figures.map(figure => String(figure).padStart(10)).join('')
+  // 4210 3312 2298 1109 passes the check sum.
+  const others = [line(1200, 3350, 4410, 1502), line(1900, 2950, 1010, 3120), line(3318, 1207, 4452, 1093)]
+  const passing = line(4210, 3312, 2298, 1109)
+  assert.equal(inText(passing)[0]?.detector, 'payment_card')
+  assert.deepEqual(inText([...others, passing, ...others].join('\n')), [])
+  assert.deepEqual(inText([...others, passing, ...others].map(each => `Office${each}`).join('\n')), [])
+  const cards = [line(4111, 1111, 1111, 1111), line(5555, 5555, 5555, 4444), passing]
+  assert.equal(inText(cards.join('\n')).length, cards.length)
+})
+
 test('base64 is found behind an equals sign, and before a line that does not belong to it', () => {
   const encoded = Buffer.from('the card 4111111111111111').toString('base64').replaceAll('=', '')
   for (const text of [`https://example.com/?data=${encoded}`, `${encoded}\nRegards`, `${encoded}\n${encoded}\n`])
@@ -118,6 +157,8 @@ const megabyteOf = (piece: string): string => piece.repeat(Math.ceil(MEGABYTE / 
 const figures = (row: (n: number) => string): string =>
   Array.from({ length: Math.ceil(MEGABYTE / row(1_000).length) }, (_, n) => row(n)).join('')
 
+const aligned = (figure: number): string => String(figure).padStart(10)
+
 test('a body of a megabyte takes a thread some tens of milliseconds, whatever it is about', t => {
   const bodies: Record<string, Partial<Scanned>> = {
     text: { text: megabyteOf(PROSE) },
@@ -126,6 +167,14 @@ test('a body of a megabyte takes a thread some tens of milliseconds, whatever it
     German: { html: megabyteOf(GERMAN) },
     figures: {
       text: figures(n => `${n % 97},${(n * 7919) % 99_991}.${n % 89},${(n * 104_729) % 999_983},${n % 13}\n`),
+    },
+    aligned: { text: figures(n => `${aligned((n * 7919) % 9_973)}${aligned((n * 104_729) % 99_991)}${aligned(n)}\n`) },
+    log: {
+      text: figures(
+        n =>
+          `2026-11-16T12:30:${10 + (n % 50)}.${100 + (n % 900)}Z pid=${n % 9_973} ms=${n % 977} ` +
+          `req=${((n * 7_919_771) % 2 ** 31).toString(16)}${((n * 104_729) % 2 ** 31).toString(16)} bytes=${n % 99_991}\n`,
+      ),
     },
     table: { html: figures(n => `<tr><td>${(n * 7919) % 99_991}</td><td align="right">${n % 977}.50</td></tr>\n`) },
   }
@@ -143,6 +192,13 @@ test('a hostile body of a megabyte takes no more than a multiple of prose', t =>
     digits: '4111 1111 1111 1112 ',
     'digits with blanks': '4 ',
     'digits with dashes': '4-',
+    'digits with wide blanks': '4        ',
+    'digits with marks and blanks': '4 - - ',
+    'figures in columns': '4111      1111      1111      1112      ',
+    'cards in columns': '4111      1111      1111      1111      x ',
+    'cards with words': 'card 4 1-1 1-1 1-1 1-1 1-1 1-1 1-1 1 ',
+    blanks: ' ',
+    'accounts with wide blanks': `MT12${' '.repeat(200)}`,
     cards: '4111 1111 1111 1111, ',
     'social security numbers': '123-45-6789 ',
     'beginnings of accounts': 'DE12 ',

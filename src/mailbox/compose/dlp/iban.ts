@@ -1,7 +1,8 @@
 // Account numbers of the IBAN form (ISO 13616): country, two check digits, then as many digits and letters as the country
 // has, with a remainder of one (mod 97), whatever stands between the characters.
-import { isDigitAt, isGapAt, isLetterAt, isWordAt, type Codes } from './characters.ts'
+import { isBlankAt, isDigitAt, isGapAt, isLetterAt, isWordAt, type Codes } from './characters.ts'
 import type { Match } from './match.ts'
+import { isInTable } from './tables.ts'
 
 /**
  * What follows the check digits: n digits, a letters, c either. From the registry of IBANs; then what banks of other countries
@@ -49,6 +50,7 @@ function structureOf(text: string): Structure {
   return Uint8Array.from(kinds)
 }
 
+/** Characters between two of the number; blanks in a row count once, and so does a repeated mark. */
 const GAP_MAX = 3
 
 /** The number whose first digit stands here, at the beginning of a row of digits: digits are much rarer than letters. */
@@ -61,21 +63,46 @@ export function ibanAround(given: Codes, digit: number): Match | null {
 }
 
 function letterBefore(given: Codes, from: number, gapMax: number): number {
-  for (let at = from - 1; at >= 0 && at >= from - 1 - gapMax; at--) {
+  let gap = 0
+  for (let at = from - 1; at >= 0; at--) {
     if (isLetterAt(given, at)) return at
     if (!isGapAt(given, at)) return -1
+    if (!isRepeated(given, at, at + 1) && ++gap > gapMax) return -1
   }
   return -1
 }
+
+/** Whether both are blanks, or the same mark. */
+const isRepeated = (given: Codes, at: number, other: number): boolean =>
+  given.codes[at] === given.codes[other] || (isBlankAt(given, at) && isBlankAt(given, other))
 
 function ibanAt(given: Codes, start: number, known: readonly Structure[]): Match | null {
   for (const structure of known) {
     const end = gather(given, start, structure)
     if (end === -1 || isWordAt(given, end) || remainderOf(structure.length) !== 1) continue
+    if (hasColumns(given, start, end) && isInTable(given, start, end)) continue
     const value = Buffer.from(gathered.subarray(0, structure.length)).toString('latin1')
     return { detector: 'iban', label: `IBAN (${value.slice(0, 2)})`, value, start, end }
   }
   return null
+}
+
+const COLUMN_BLANKS_MIN = 5
+/** As a number is printed on paper. */
+const GROUP_CHARS = 4
+
+/** Gaps as wide as between columns, and not after every fourth character: a country and figures that pass by chance. */
+function hasColumns(given: Codes, start: number, end: number): boolean {
+  let [count, blanks, isWide, isGrouped] = [0, 0, false, true]
+  for (let at = start; at < end; at++) {
+    if (isWordAt(given, at)) {
+      if (blanks > 0 && count % GROUP_CHARS !== 0) isGrouped = false
+      if (blanks >= COLUMN_BLANKS_MIN) isWide = true
+      blanks = 0
+      count++
+    } else blanks++
+  }
+  return isWide && !isGrouped
 }
 
 const N = 110
@@ -101,7 +128,7 @@ function gather(given: Codes, start: number, structure: Structure): number {
       gathered[count++] = isDigit ? given.codes[at]! : given.codes[at]! & UPPER
       gap = 0
       if (count === structure.length) return at + 1
-    } else if (++gap > GAP_MAX || !isGapAt(given, at)) return -1
+    } else if (!isGapAt(given, at) || (!isRepeated(given, at, at - 1) && ++gap > GAP_MAX)) return -1
   }
   return -1
 }

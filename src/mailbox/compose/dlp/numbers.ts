@@ -18,8 +18,10 @@ export function* numbersIn(given: Codes): Generator<Match> {
   for (let start = nextDigit(codes, 0); start < codes.length; start = nextDigit(codes, row.end)) {
     row.read(given, start)
     if (row.digits >= DIGITS_MIN) {
-      yield* cards.inRow()
-      yield* socials.inRow()
+      // Handing on a list costs more than reading most rows, and hardly any row has a match.
+      const [ofCards, ofSocials] = [cards.inRow(), socials.inRow()]
+      if (ofCards.length > 0) yield* ofCards
+      if (ofSocials.length > 0) yield* ofSocials
     }
     // Its two letters stand before the first digit of a row: within one there are none.
     const iban = start < endOfIban ? null : ibanAround(given, start)

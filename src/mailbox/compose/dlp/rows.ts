@@ -2,18 +2,22 @@
 // arrays: a table of figures has a hundred thousand runs, and an object and a string for each cost more than all detectors.
 import { endOfDigits, type Codes } from './characters.ts'
 
-/** As much as somebody puts between digits that belong together. */
+/** As much as somebody puts between digits that belong together; blanks in a row count once, and so does a repeated mark. */
 const GAP_MAX = 4
 /** What separates two runs: blanks alone, a dash; others have numbers of their own. */
 export const BLANK = 1
 export const DASH = 2
+/** Added to the number of a separator with more characters than GAP_MAX: columns are separated so, and seldom one number. */
+export const WIDE = 1 << 20
 
 /** A number for each character that may stand between digits. Blanks are one, whichever. */
 const gaps = new Uint8Array(128)
 for (const blank of ' \t\n\v\f\r') gaps[blank.charCodeAt(0)] = BLANK
 for (const [n, mark] of '-._/|,:*~+()#'.split('').entries()) gaps[mark.charCodeAt(0)] = DASH + n
+/** What stands within amounts, dates and times. */
+export const FIGURE_MARKS: ReadonlySet<number> = new Set(Array.from('.,:', mark => gaps[mark.charCodeAt(0)]!))
 const [MIDDLE_DOT, BULLET] = [0xb7, 0x2022]
-/** Larger than every number of a mark: those of one gap are digits of one number. */
+/** Larger than every number of a mark: those of one gap are digits of one number, below WIDE. */
 const MARKS = 32
 
 const gapOf = (code: number): number =>
@@ -41,17 +45,40 @@ export class Row {
       ends[count] = end
       separators[count++] = separator
       digits += end - at
-      at = endOfGap(codes, end)
-      if (at === end || at >= codes.length || !isDigit(codes[at]!)) {
+      // Most gaps are one character.
+      const mark = end < codes.length ? gapOf(codes[end]!) : 0
+      const isShort = mark !== 0 && end + 1 < codes.length && isDigit(codes[end + 1]!)
+      at = isShort ? end + 1 : mark === 0 ? end : endOfGap(codes, end)
+      if (!isShort && (at === end || at >= codes.length || !isDigit(codes[at]!))) {
         this.#finish(count, digits, end)
         return
       }
-      separator = at === end + 1 ? gapOf(codes[end]!) : separatorOf(codes, end, at)
+      separator = isShort ? mark : separatorOf(codes, end, at)
     }
   }
 
   lengthOf(run: number): number {
     return this.ends[run]! - this.starts[run]!
+  }
+
+  /** Nothing before this run belongs to it: the row begins, or the gap is as wide as between columns. Behind the last too. */
+  isEdgeBefore(run: number): boolean {
+    return this.separators[run] === 0 || this.separators[run]! >= WIDE
+  }
+
+  hasWide(first: number, last: number): boolean {
+    for (let run = first + 1; run <= last; run++) if (this.separators[run]! >= WIDE) return true
+    return false
+  }
+
+  areAllAlike(first: number, last: number): boolean {
+    for (let run = first + 1; run <= last; run++) if (this.lengthOf(run) !== this.lengthOf(first)) return false
+    return true
+  }
+
+  /** What separates a run from the one before, however wide. */
+  markBefore(run: number): number {
+    return this.separators[run]! & (WIDE - 1)
   }
 
   #finish(count: number, digits: number, end: number): void {
@@ -86,9 +113,14 @@ function twice(numbers: Int32Array): Int32Array<ArrayBuffer> {
 }
 
 function endOfGap(codes: Uint16Array, from: number): number {
-  const last = Math.min(codes.length, from + GAP_MAX)
-  let at = from
-  while (at < last && gapOf(codes[at]!) !== 0) at++
+  let [at, size, before] = [from, 0, 0]
+  for (; at < codes.length; at++) {
+    const mark = gapOf(codes[at]!)
+    if (mark === before) continue
+    if (mark === 0 || size === GAP_MAX) break
+    before = mark
+    size++
+  }
   return at
 }
 
@@ -101,5 +133,6 @@ function separatorOf(codes: Uint16Array, start: number, end: number): number {
     separator = separator * MARKS + mark
     before = mark
   }
-  return separator === 0 ? BLANK : separator
+  const width = end - start > GAP_MAX ? WIDE : 0
+  return (separator === 0 ? BLANK : separator) + width
 }

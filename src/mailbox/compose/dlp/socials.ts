@@ -4,7 +4,7 @@ import type { Codes } from './characters.ts'
 import { digitsOf, surroundings } from './digits.ts'
 import type { Match } from './match.ts'
 import { Nearby } from './nearby.ts'
-import { BLANK, DASH, type Row } from './rows.ts'
+import { BLANK, DASH, WIDE, type Row } from './rows.ts'
 
 const SOCIAL_WORDS = /(?<![a-z_])(?:ssn|social[\s-]{0,3}security|soc[.\s]{0,2}sec|tax(?:payer)?[\s-]{0,3}id|itin)/gi
 
@@ -51,7 +51,7 @@ function lastOf(row: Row, first: number): number {
 /** Three, two and four digits; where marks separate them, alike. */
 function isGrouped(row: Row, first: number): boolean {
   if (row.lengthOf(first + 1) !== GROUPS[1] || row.lengthOf(first + 2) !== GROUPS[2]) return false
-  const [one, other] = [row.separators[first + 1]!, row.separators[first + 2]!]
+  const [one, other] = [row.markBefore(first + 1), row.markBefore(first + 2)]
   return one === other || one === BLANK || other === BLANK
 }
 
@@ -59,7 +59,7 @@ function isGrouped(row: Row, first: number): boolean {
 function lastSpelled(row: Row, first: number): number {
   let [group, length, mark] = [0, row.lengthOf(first), 0]
   for (let last = first + 1; last < row.count; last++) {
-    const separator = row.separators[last]!
+    const separator = row.markBefore(last)
     if (separator !== BLANK) {
       if (length !== GROUPS[group] || (mark !== 0 && separator !== mark)) return -1
       mark = separator
@@ -73,11 +73,15 @@ function lastSpelled(row: Row, first: number): number {
   return -1
 }
 
-/** With a dash within, and neither the number before nor the one after is joined with a dash. */
+/** With a dash within and no columns, and neither the number before nor the one after is joined with a dash. */
 function isDashed(row: Row, first: number, last: number): boolean {
   if (row.separators[first] === DASH || row.separators[last + 1] === DASH) return false
-  for (let run = first + 1; run <= last; run++) if (row.separators[run] === DASH) return true
-  return false
+  let hasDash = false
+  for (let run = first + 1; run <= last; run++) {
+    if (row.separators[run] === BLANK + WIDE) return false
+    if (row.markBefore(run) === DASH) hasDash = true
+  }
+  return hasDash
 }
 
 const digits = new Uint8Array(DIGITS)
