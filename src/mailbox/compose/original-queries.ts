@@ -52,7 +52,7 @@ export const listTaintedTexts = (
       ) as files
     from (
       select m.id, m.source_id, m.subject,
-        sum(least(octet_length(t.text), ${QUOTABLE.textChars}) + f.bytes) over (order by m.id desc) as bytes
+        coalesce(sum(least(octet_length(t.text), ${QUOTABLE.textChars}) + f.bytes) over newer, 0) as newer_bytes
       from (select id, source_id, subject from inbox_messages
         where inbox_id = ${inboxId} and is_tainted and direction = 'in' and source_id is not null
         order by id desc limit ${QUOTABLE.mails}) m
@@ -62,9 +62,10 @@ export const listTaintedTexts = (
         from (select a.text from source_attachments a
           where a.source_id = m.source_id and a.text is not null order by a.n limit ${QUOTABLE.files}) file
       ) f
+      window newer as (order by m.id desc rows between unbounded preceding and 1 preceding)
     ) quotable
     join source_texts t on t.source_id = quotable.source_id
-    where quotable.bytes <= ${QUOTABLE.allBytes} order by quotable.id desc`)
+    where quotable.newer_bytes < ${QUOTABLE.allBytes} order by quotable.id desc`)
 
 /** Threads that a new mail with this subject may join. */
 export const listTaintedSubjects = (
