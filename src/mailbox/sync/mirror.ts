@@ -34,6 +34,8 @@ export interface Mirror {
   connectedAt: Date
   /** Those that the provider has now. */
   folders: MirrorFolder[]
+  /** Changes of ours that it would not take. */
+  refused: Set<string>
 }
 
 /** A message that is about to be filed, or is known already. */

@@ -2,6 +2,7 @@
 // from what both sides agreed on last is what is to be done, so a crash forgets nothing.
 import type { Tx } from '../../platform/db/database.ts'
 import { recordSynced } from '../connections/report.ts'
+import { isRefusal } from '../imap/fault.ts'
 import { checkFolder } from './check.ts'
 import { openFolder } from './fetch.ts'
 import { updateRoleFolders } from './folder-queries.ts'
@@ -13,7 +14,7 @@ import {
   type LocalChange,
 } from './message-queries.ts'
 import { loseMessages, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
-import { remoteFolderOf } from './store-folders.ts'
+import { FolderRefused, remoteFolderOf } from './store-folders.ts'
 
 const CHANGES_MAX = 500
 /** A person can change messages as fast as this pushes; then the others get their turn. */
@@ -25,12 +26,12 @@ export async function pushChanges(mirror: Mirror, messageIds: readonly string[] 
   let hasPushed = false
   for (let round = 0; round < ROUNDS_MAX; round++) {
     await transactMirror(mirror, (tx, inbox) => updateRoleFolders(tx, inbox.id))
-    const changes = await listLocalChanges(mirror.world.db, asked)
+    const changes = await listPushable(mirror, asked)
     const folders = mirror.folders.filter(({ id }) => changes.some(change => change.remote_folder_id === id))
     for (const folder of folders) {
       // What the provider changed in the meantime wins.
       await checkFolder(mirror, folder)
-      const own = (await listLocalChanges(mirror.world.db, asked)).filter(each => each.remote_folder_id === folder.id)
+      const own = (await listPushable(mirror, asked)).filter(each => each.remote_folder_id === folder.id)
       if (own.length > 0) await pushFolder(mirror, folder, own)
     }
     hasPushed ||= folders.length > 0
@@ -39,20 +40,52 @@ export async function pushChanges(mirror: Mirror, messageIds: readonly string[] 
   return hasPushed
 }
 
+/** Without what the provider has refused in this session. */
+async function listPushable(
+  mirror: Mirror,
+  asked: Parameters<typeof listLocalChanges>[1],
+): Promise<readonly LocalChange[]> {
+  const changes = await listLocalChanges(mirror.world.db, asked)
+  return changes.filter(change => !mirror.refused.has(wishOf(change)))
+}
+
+/** What is to be there in the end: another wish for the same message is tried. */
+const wishOf = ({ remote_folder_id, uid, message_id, now_read, now_folder_id }: LocalChange): string =>
+  [remote_folder_id, uid, message_id === null, now_read, now_folder_id].join()
+
+/** A right that is missing at the provider keeps nothing else from being mirrored: the change stays here alone. */
+async function unlessRefused(
+  mirror: Mirror,
+  changes: readonly LocalChange[],
+  push: () => Promise<void>,
+): Promise<void> {
+  if (changes.length === 0) return
+  try {
+    await push()
+  } catch (err) {
+    if (!isRefusal(err) && !(err instanceof FolderRefused)) throw err
+    for (const change of changes) mirror.refused.add(wishOf(change))
+    const { inboxId } = mirror.lease
+    mirror.world.log.warn(
+      { err, inbox_id: inboxId, changes: changes.length },
+      'a provider refuses what was changed here',
+    )
+  }
+}
+
 async function pushFolder(mirror: Mirror, folder: MirrorFolder, changes: readonly LocalChange[]): Promise<void> {
   const kept = changes.filter(({ message_id }) => message_id !== null)
-  await pushFlags(
-    mirror,
-    folder,
-    kept.filter(({ is_read, now_read }) => is_read !== now_read),
-  )
+  const flagged = kept.filter(({ is_read, now_read }) => is_read !== now_read)
+  await unlessRefused(mirror, flagged, () => pushFlags(mirror, folder, flagged))
   const moved = kept.filter(({ is_moved }) => is_moved)
   for (const [folderId, own] of Map.groupBy(moved, each => each.now_folder_id!)) {
-    const target = await remoteFolderOf(mirror, folderId)
-    if (target && target.id !== folder.id) await pushMove(mirror, { folder, target, moved: own })
+    await unlessRefused(mirror, own, async () => {
+      const target = await remoteFolderOf(mirror, folderId)
+      if (target && target.id !== folder.id) await pushMove(mirror, { folder, target, moved: own })
+    })
   }
   const removed = changes.filter(({ message_id }) => message_id === null)
-  if (removed.length > 0) await pushRemoval(mirror, folder, removed)
+  await unlessRefused(mirror, removed, () => pushRemoval(mirror, folder, removed))
 }
 
 async function pushFlags(mirror: Mirror, folder: MirrorFolder, changes: readonly LocalChange[]): Promise<void> {

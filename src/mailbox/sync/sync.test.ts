@@ -111,6 +111,7 @@ test('mail that is moved at the provider into a folder that is new there stays t
   const { until, untilState, events } = await connect(t, fake)
   const before = await until('three messages', messages => messages.length === 3)
   await untilState('live')
+  const told = (await events('message.received')).length
 
   // More than one, because every few looks the folders are listed anyway.
   for (const [n, uid] of uids.entries()) {
@@ -121,7 +122,7 @@ test('mail that is moved at the provider into a folder that is new there stays t
 
   const after = await until('all are moved', messages => messages.every(({ folder }) => folder.startsWith('Project')))
   assert.deepEqual(after.map(({ id }) => id).toSorted(), before.map(({ id }) => id).toSorted())
-  assert.deepEqual(await events('message.received'), [])
+  assert.equal((await events('message.received')).length, told)
 })
 
 test('what is read, moved, trashed and removed here is so at the provider', async t => {
@@ -149,6 +150,28 @@ test('what is read, moved, trashed and removed here is so at the provider', asyn
   assert.deepEqual(subjectsIn('Projects'), ['move'])
   assert.deepEqual(subjectsIn('Trash'), ['trash'])
   assert.equal((await until('no more', messages => messages.length === 3)).length, 3)
+})
+
+test('a change that the provider refuses stays here, and everything else is mirrored', async t => {
+  const fake = await FakeImap.start()
+  fake.addMailbox('Work')
+  for (const subject of ['one', 'two']) fake.deliver('INBOX', mail(subject))
+  const { account, until, untilState } = await connect(t, fake)
+  const [first] = await until('two messages', messages => messages.length === 2)
+  await untilState('live')
+  fake.meddle = (command, tag) => (/^UID STORE/.test(command) ? { say: `${tag} NO [NOPERM] read-only\r\n` } : null)
+
+  await account.api.post(`/v1/inbox-messages/${first!.id}/read`, { read: true })
+  await eventually('it is asked', async () => fake.said.some(command => command.startsWith('UID STORE')))
+  const second = (await until('both', messages => messages.length === 2)).find(({ id }) => id !== first!.id)!
+  await account.api.post(`/v1/inbox-messages/${second.id}/move`, { folder: 'Work' })
+  await eventually('the other is moved there', async () => fake.in('Work').messages.length === 1)
+  fake.deliver('INBOX', mail('three'))
+
+  const found = await until('a third', messages => messages.length === 3)
+  assert.equal(found.find(({ id }) => id === first!.id)!.is_read, true)
+  assert.equal(fake.said.filter(command => command.startsWith('UID STORE')).length, 1)
+  await untilState('live')
 })
 
 test('what was changed at the provider wins over what was changed here meanwhile', async t => {

@@ -146,6 +146,7 @@ export class Mirrors {
         provider,
         address,
         connectedAt,
+        refused: new Set<string>(),
       }
       const mirror = { ...bare, folders: await loadFolders(bare) }
       session = new MirrorSession(mirror, { ...PACE, ...pace }, signal)
