@@ -67,6 +67,7 @@ function judge(mail: Labelled): Labelled & { seen: string | null } {
     subject: mail.subject,
     text: mail.body,
     html: null,
+    htmlText: '',
     hiddenText: '',
     from: [{ name: '', address: mail.from }],
     replyTo: [],

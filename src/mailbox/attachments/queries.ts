@@ -165,11 +165,12 @@ interface SourceDocument {
   from_text: string
   to: string[]
   text: string
+  html: string | null
 }
 
 export const findDocument = (db: Db, sourceId: string): Promise<SourceDocument | null> =>
   db.maybe<SourceDocument>(prepared`
-    select m.subject, m.from_text, m.to_list || m.cc_list || m.bcc_list as to, coalesce(t.text, '') as text
+    select m.subject, m.from_text, m.to_list || m.cc_list || m.bcc_list as to, coalesce(t.text, '') as text, t.html
     from inbox_messages m left join source_texts t on t.source_id = m.source_id
     where m.source_id = ${sourceId} order by m.id limit 1`)
 

@@ -1,7 +1,6 @@
 // Reads the attachments of one mail and makes the words of its messages with them. All outside any transaction.
 import type { ThreadWork } from '../../platform/threads/thread-pool.ts'
 import type { World } from '../../platform/world.ts'
-import type { SearchDocument } from '../search/words.ts'
 import type { Finding } from '../shield/finding.ts'
 import type { AttachmentText } from './attachment-text.ts'
 import { formatOf } from './formats/format.ts'
@@ -89,10 +88,10 @@ export class SourceReader {
     const { db, threads } = this.#world
     const found = await findDocument(db, sourceId)
     if (!found) return null
-    const { subject, from_text, to, text } = found
+    const { subject, from_text, to, text, html } = found
     const known = await listTextsOfSource(db, sourceId, { charsMax: TEXT_CHARS_MAX })
     const fresh = new Map(results.map(result => [result.id, result.text]))
-    const document: SearchDocument = {
+    const document: WordsOrder['document'] = {
       subject,
       text,
       addresses: { from: [from_text], to },
@@ -106,7 +105,7 @@ export class SourceReader {
     const inspected = results.flatMap(({ id, text: read }) =>
       read === null ? [] : [{ name: names.get(id) ?? 'unnamed', text: read }],
     )
-    return threads.run<WordsOrder, WordsAnswer>(MAKING_WORDS, { input: { document, inspected }, owner })
+    return threads.run<WordsOrder, WordsAnswer>(MAKING_WORDS, { input: { document, html, inspected }, owner })
   }
 }
 

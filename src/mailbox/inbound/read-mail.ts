@@ -5,7 +5,7 @@ import { safeFileName } from '../../mail/mime/file-name.ts'
 import { MESSAGE_ID_CHARS_MAX, messageIdIn } from '../../mail/mime/message-id.ts'
 import type { Mailbox, ParsedAttachment, ParsedMail } from '../../mail/mime/parsed-mail.ts'
 import { extractFromHtml, extractFromText } from '../../mail/text/extract-reply.ts'
-import { type HtmlText, linesToText, readHtml } from '../../mail/text/html-text.ts'
+import { type HtmlText, linesToText, readHtml, shownBeside } from '../../mail/text/html-text.ts'
 import { sanitiseHtml } from '../../mail/text/sanitise.ts'
 import { storableText } from '../storable.ts'
 
@@ -30,6 +30,12 @@ export interface ReadMail extends Omit<ParsedMail, 'subject' | 'text' | 'attachm
   notes: string[]
 }
 
+/** With what is looked at and indexed, and not kept. */
+interface WholeMail extends ReadMail {
+  /** What the HTML shows where it says something else than the text. */
+  htmlText: string
+}
+
 const TEXT_CHARS_MAX = 2_000_000 // ten times the longest novel's chapter; the source keeps the rest
 const HTML_READ_CHARS_MAX = 4_000_000
 const SUBJECT_CHARS_MAX = 2_000
@@ -39,7 +45,7 @@ const AUTHORS_MAX = 100
 const RECIPIENTS_MAX = 1_000
 const NAME_CHARS_MAX = 500
 
-export function readMail(mail: ParsedMail): ReadMail {
+export function readMail(mail: ParsedMail): WholeMail {
   const notes: string[] = []
   const body = readBody(mail, notes)
   return {
@@ -67,7 +73,7 @@ export function readMail(mail: ParsedMail): ReadMail {
   }
 }
 
-type Body = Pick<ReadMail, 'text' | 'html' | 'extractedText' | 'snippet' | 'hiddenText'>
+type Body = Pick<WholeMail, 'text' | 'html' | 'extractedText' | 'snippet' | 'hiddenText' | 'htmlText'>
 
 function readBody(mail: ParsedMail, notes: string[]): Body {
   const page = cut(mail.html ?? '', HTML_READ_CHARS_MAX, 'HTML', notes)
@@ -78,7 +84,8 @@ function readBody(mail: ParsedMail, notes: string[]): Body {
   const reports = mail.attachments
     .filter(isReportPart)
     .map(({ content }) => content.toString('utf8', 0, REPORT_BYTES_MAX))
-  const words = hasPlain ? mail.text! : linesToText(seen.lines)
+  const shown = linesToText(seen.lines)
+  const words = hasPlain ? mail.text! : shown
   const text = cut(storableText([words, ...reports].join('\n').trimEnd()), TEXT_CHARS_MAX, 'text', notes)
   const extractedText = cut(storableText(newText(hasPlain ? mail.text : null, seen)), TEXT_CHARS_MAX, 'text', [])
   return {
@@ -87,6 +94,7 @@ function readBody(mail: ParsedMail, notes: string[]): Body {
     extractedText,
     snippet: snippetOf(extractedText || text),
     hiddenText: storableText(seen.hidden),
+    htmlText: hasPlain ? cut(storableText(shownBeside(words, shown)), TEXT_CHARS_MAX, 'text', []) : '',
   }
 }
 

@@ -24,6 +24,7 @@ const isFound = ({ subject = '', text, hidden = '', attachment }: Sample): boole
     subject,
     text,
     html: null,
+    htmlText: '',
     hiddenText: hidden,
     from: [{ name: 'Ann', address: 'ann@remote.example' }],
     replyTo: [],

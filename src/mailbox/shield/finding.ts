@@ -6,6 +6,8 @@ export interface InspectedMail {
   text: string
   /** Sanitised. */
   html: string | null
+  /** What the HTML shows where it says something else than the text. */
+  htmlText: string
   /** What the HTML hides from a reader but a machine would read. */
   hiddenText: string
   from: readonly Mailbox[]

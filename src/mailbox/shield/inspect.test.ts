@@ -8,6 +8,7 @@ const aMail = (parts: Partial<InspectedMail> = {}): InspectedMail => ({
   subject: 'Hello',
   text: 'See you tomorrow.',
   html: null,
+  htmlText: '',
   hiddenText: '',
   from: [{ name: 'Ann', address: 'ann@acme.example' }],
   replyTo: [],
@@ -28,6 +29,7 @@ test('a finding says what was seen and where', () => {
   assert.deepEqual(kinds({ subject: ORDER }), ['instructions in subject'])
   assert.deepEqual(kinds({ text: ORDER }), ['instructions in text'])
   assert.deepEqual(kinds({ html: `<img alt="${ORDER}">` }), ['instructions in html'])
+  assert.deepEqual(kinds({ htmlText: ORDER }), ['instructions in html'])
   assert.deepEqual(kinds({ hiddenText: ORDER }), ['instructions in hidden', 'hidden_text in hidden'])
   assert.deepEqual(kinds({ attachmentTexts: [{ name: 'cv.pdf', text: ORDER }] }), ['instructions in attachment:cv.pdf'])
   const [seen] = inspectContent(aMail({ text: `Hi.\n\n${ORDER}` }))

@@ -19,6 +19,7 @@ export function inspectContent(mail: InspectedMail): Finding[] {
     ...inspectSenders(mail.from, mail.replyTo),
     ...instructions('subject', mail.subject),
     ...instructions('text', mail.text),
+    ...instructions('html', mail.htmlText),
     ...instructions('html', attributeTexts(mail.html ?? '')),
     ...inspectHidden(mail),
     ...mail.attachments.slice(0, ATTACHMENTS_MAX).flatMap(inspectAttachment),
@@ -32,7 +33,7 @@ export function inspectContent(mail: InspectedMail): Finding[] {
 const HTML_CHARS_MAX = 4_000_000
 const ATTRIBUTES_CHARS_MAX = 200_000
 
-/** What images and links say to machines and on hovering. The text of the HTML is looked at as the mail's text. */
+/** What images and links say to machines and on hovering. */
 function attributeTexts(html: string): string {
   let texts = ''
   for (const [, value] of html
