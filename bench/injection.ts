@@ -71,6 +71,8 @@ function judge(mail: Labelled): Labelled & { seen: string | null } {
     hiddenText: '',
     from: [{ name: '', address: mail.from }],
     replyTo: [],
+    to: [],
+    cc: [],
     attachments: [],
   })
   return { ...mail, seen: findings[0]?.detail ?? null }

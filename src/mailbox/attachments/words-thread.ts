@@ -38,5 +38,7 @@ const NOTHING = {
   hiddenText: '',
   from: [],
   replyTo: [],
+  to: [],
+  cc: [],
   attachments: [],
 }

@@ -28,6 +28,8 @@ const isFound = ({ subject = '', text, hidden = '', attachment }: Sample): boole
     hiddenText: hidden,
     from: [{ name: 'Ann', address: 'ann@remote.example' }],
     replyTo: [],
+    to: [],
+    cc: [],
     attachments: [],
     attachmentTexts: attachment ? [{ name: 'a.pdf', text: attachment }] : [],
   }).some(({ kind }) => kind === 'instructions' || kind === 'hidden_text')

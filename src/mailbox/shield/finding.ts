@@ -12,6 +12,8 @@ export interface InspectedMail {
   hiddenText: string
   from: readonly Mailbox[]
   replyTo: readonly Mailbox[]
+  to: readonly Mailbox[]
+  cc: readonly Mailbox[]
   attachments: readonly InspectedAttachment[]
   /** Text that was taken out of attachments, where it is known already. */
   attachmentTexts?: readonly { name: string; text: string }[]
@@ -35,7 +37,7 @@ export type FindingKind =
   /** The mail could not be read, so nothing is known of what is in it. */
   | 'unreadable'
 
-type Location = 'subject' | 'text' | 'html' | 'hidden' | 'from' | 'reply_to' | `attachment:${string}`
+type Location = 'subject' | 'text' | 'html' | 'hidden' | 'from' | 'reply_to' | 'to' | 'cc' | `attachment:${string}`
 
 export interface Finding {
   kind: FindingKind
