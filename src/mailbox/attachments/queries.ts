@@ -184,6 +184,11 @@ export const listTextsOfSource = (
     select id, filename, case when sum(length(text)) over (order by n) <= ${charsMax} then text end as text
     from source_attachments where source_id = ${sourceId} order by n`)
 
+/** Of those that have one. */
+export const listTextsOf = (db: Db, ids: readonly string[]): Promise<{ id: string; text: string }[]> =>
+  db.many(prepared`
+    select id, text from source_attachments where id = any(${bareArray(ids)}::uuid[]) and text is not null`)
+
 /**
  * Once a mail that was filed before is filed again, for somebody else: its attachments are looked at again, for the
  * words of the new messages. The lock is shared with others that file it, and not with the worker that records their

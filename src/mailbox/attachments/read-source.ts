@@ -7,6 +7,7 @@ import { formatOf } from './formats/format.ts'
 import {
   findContentPart,
   findDocument,
+  listTextsOf,
   listTextsOfSource,
   type AttachmentResult,
   type ClaimedAttachment,
@@ -102,10 +103,25 @@ export class SourceReader {
       ),
     }
     const names = new Map(known.map(({ id, filename }) => [id, filename ?? 'unnamed']))
-    const inspected = results.flatMap(({ id, text: read }) =>
-      read === null ? [] : [{ name: names.get(id) ?? 'unnamed', text: read }],
-    )
+    const inspected = (await this.#textsOf(results)).map(({ id, text: read }) => ({
+      name: names.get(id) ?? 'unnamed',
+      text: read,
+    }))
     return threads.run<WordsOrder, WordsAnswer>(MAKING_WORDS, { input: { document, html, inspected }, owner })
+  }
+
+  /**
+   * With those that were read before: a message that was filed since knows nothing of what was found in them. In the order of
+   * the attachments.
+   */
+  async #textsOf(results: readonly AttachmentResult[]): Promise<{ id: string; text: string }[]> {
+    const before = results.filter(({ state, text }) => state === 'done' && text === null).map(({ id }) => id)
+    const stored = before.length > 0 ? await listTextsOf(this.#world.db, before) : []
+    const byId = new Map(stored.map(({ id, text }) => [id, text]))
+    return results.flatMap(({ id, text }) => {
+      const known = text ?? byId.get(id)
+      return known === undefined ? [] : [{ id, text: known }]
+    })
   }
 }
 

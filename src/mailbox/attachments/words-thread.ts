@@ -10,7 +10,7 @@ export interface WordsOrder {
   document: Omit<SearchDocument, 'htmlText'>
   /** Sanitised, of the mail. */
   html: string | null
-  /** Texts that nobody has looked at yet. */
+  /** Texts that were read now, and those that messages filed since know nothing of. */
   inspected: { name: string; text: string }[]
 }
 

@@ -10,7 +10,7 @@ import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { assertMailboxCounts } from '../../../test/support/mailbox.ts'
 import { fileArrivals } from './file.ts'
-import { claimArrivals, listSources } from './queries.ts'
+import { claimArrivals, insertArrivals, listSources } from './queries.ts'
 import { ArrivalReader } from './read-arrival.ts'
 
 const dns = await aDnsServer()
@@ -409,6 +409,38 @@ test('what only the HTML shows is inspected and found, also once attachments wer
   assert.equal(await search('attacker@evil.example'), 1)
   await eventually('the attachment is read', async () => (await search('hangar')) === 1)
   assert.equal(await search('"the zeppelin lands"'), 1)
+})
+
+/** Filed from a source that was filed before for somebody else, as where one account is behind another. */
+async function fileCopy(sourceId: string, { account, inboxId }: Address): Promise<void> {
+  const { world } = (await theBox()).app
+  const { size } = await world.db.one<{ size: number }>(sql`select size from mail_sources where id = ${sourceId}`)
+  const about = { source_id: sourceId, size, mail_from: 'ann@example.com', client_ip: '127.0.0.1', helo: 'x.example' }
+  const row = { ...about, id: randomUUID(), account_id: account.id, inbox_ids: [inboxId], submitted_id: null }
+  await world.db.transact(system('test'), async tx => insertArrivals(tx, [row]))
+  world.wakeups.hint('arrivals')
+}
+
+test('orders in an attachment block a copy that is filed later, and leave what was decided about the first', async t => {
+  const [early, late] = [await anAddress(), await anAddress()]
+  await deliver(t, early.address, mail(WITH_FILE, ORDER_IN_FILE))
+  const first = await eventually('it is found', async () => {
+    const [filed] = await messagesIn(early.inboxId)
+    const { body } = filed ? await early.account.api.get(`/v1/inbox-messages/${filed.id}`) : { body: null }
+    return body?.shield.reasons.length > 0 && filed
+  })
+  const { world } = (await theBox()).app
+  const events = async (): Promise<number> =>
+    (await world.db.many(sql`select 1 from events where inbox_id = ${early.inboxId}`)).length
+  const before = await events()
+  await late.account.api.patch(`/v1/inboxes/${late.inboxId}`, { policy: { shield_mode: 'enforce' } })
+  await fileCopy(first.source_id, late)
+  const copy = await eventually('the copy is blocked', async () => {
+    const [filed] = await messagesIn(late.inboxId)
+    return filed?.is_blocked && filed
+  })
+  assert.deepEqual([copy.folder, copy.is_tainted], ['spam', true])
+  assert.equal(await events(), before)
 })
 
 test('a domain that looks like one the inbox has written to is a look-alike, and that one itself is none', async t => {
