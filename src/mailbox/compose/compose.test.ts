@@ -119,6 +119,18 @@ test('reply_all copies To and Cc once each, without the inbox in any spelling', 
   assert.deepEqual(message.cc, ['bob@example.com', 'Carl <carl@example.com>'])
 })
 
+test('a copy to a tag of the inbox itself makes it no participant', async () => {
+  const { inboxId, address } = await aMailbox()
+  const sent = await account.api.post(`/v1/inboxes/${inboxId}/messages`, {
+    to: ['ann@example.com'],
+    cc: [address.replace('@', '+copies@')],
+    text: 'x',
+  })
+  assert.equal(sent.status, 202, JSON.stringify(sent.body))
+  const { body } = await account.api.get(`/v1/threads/${sent.body.thread_id}`)
+  assert.deepEqual(body.participants, ['ann@example.com'])
+})
+
 test('addresses of a stranger that are hard to tell apart cost an answer next to nothing', async () => {
   const { inboxId } = await aMailbox()
   const { id } = await aFiledMessage(account.box, inboxId)

@@ -220,6 +220,17 @@ test('the same subject and a common participant join; a reference to a message o
   assert.ok(!bySender.has(other!.thread_id))
 })
 
+test('strangers who write to the same tag of an inbox have no participant in common', async t => {
+  const { account, inboxId, address } = await anAddress()
+  const tagged = address.replace('@', '+shop@')
+  for (const From of ['Ann <ann@example.com>', 'Bob <bob@stranger.example>'])
+    await deliver(t, tagged, mail({ From, To: `Shop <${tagged.toUpperCase()}>`, Subject: 'Order' }))
+  const [one, two] = await untilFiled(inboxId, 2)
+  assert.notEqual(one!.thread_id, two!.thread_id)
+  const { body } = await account.api.get(`/v1/threads/${one!.thread_id}`)
+  assert.deepEqual(body.participants, ['ann@example.com'])
+})
+
 test('mail that cannot be read is filed with its source and a note', async t => {
   const { inboxId, address } = await anAddress()
   const deep = Array.from({ length: 100 }, (_, n) => [
