@@ -117,7 +117,7 @@ export function readOf(arrival: Read, { auth, results, message, source }: Unders
     auth: proven,
     mail,
     texts,
-    hasAttachments: attachments.some(({ isInline }) => !isInline),
+    hasAttachments: message.kind === 'message' && message.mail.hasAttachments,
     hasFiles: attachments.length > 0,
     findings:
       message.kind === 'refused' ? [{ kind: 'unreadable', where: 'text', detail: notes[0]! }] : message.findings,

@@ -169,6 +169,33 @@ test('a file has a safe name, and keeps the one that was declared', () => {
   assert.deepEqual([second!.filename, second!.contentId], [null, 'logo@1'])
 })
 
+test('files count as attachments besides images that the HTML refers to', () => {
+  const hasAttachments = (...fields: string[]): boolean =>
+    read(
+      'Content-Type: multipart/related; boundary=b',
+      '',
+      '--b',
+      'Content-Type: text/html',
+      '',
+      '<p>Hello <img src="cid:logo@1"></p>',
+      '--b',
+      ...fields,
+      '',
+      'x',
+      '--b--',
+    ).hasAttachments
+  const inline = (name: string) => `Content-Disposition: inline; filename="${name}"`
+  assert.equal(hasAttachments('Content-Type: image/png', inline('logo.png'), 'Content-ID: <logo@1>'), false)
+  assert.equal(hasAttachments('Content-Type: image/png', 'Content-ID: <logo@1>'), false)
+  assert.equal(hasAttachments('Content-Type: image/png', inline('photo.png'), 'Content-ID: <photo@1>'), true)
+  assert.equal(hasAttachments('Content-Type: image/png', inline('photo.png')), true)
+  assert.equal(hasAttachments('Content-Type: application/pdf', inline('invoice.pdf'), 'Content-ID: <logo@1>'), true)
+  assert.equal(
+    hasAttachments('Content-Type: image/png', 'Content-Disposition: attachment', 'Content-ID: <logo@1>'),
+    true,
+  )
+})
+
 test('every list and text has a bound, and what was cut is noted', () => {
   const addresses = (count: number) => Array.from({ length: count }, (_, n) => `a${n}@example.com`).join(', ')
   const mail = read(

@@ -1,5 +1,6 @@
 // A received message as a mailbox keeps it: what people read, what is new in it, what it hides, and its files. Pure: it
 // runs in the MIME thread, and every list and text of it is bounded, because it is copied to the main thread.
+import { referredIn } from '../../mail/mime/cid-references.ts'
 import { displayValue } from '../../mail/mime/headers.ts'
 import { safeFileName } from '../../mail/mime/file-name.ts'
 import { MESSAGE_ID_CHARS_MAX, messageIdIn } from '../../mail/mime/message-id.ts'
@@ -26,6 +27,8 @@ export interface ReadMail extends Omit<ParsedMail, 'subject' | 'text' | 'attachm
   /** What the HTML hides from a reader but a machine would read. */
   hiddenText: string
   attachments: ReadAttachment[]
+  /** Besides what the mail shows in its text. */
+  hasAttachments: boolean
   /** What was cut or could not be read, for a person. */
   notes: string[]
 }
@@ -48,6 +51,7 @@ const NAME_CHARS_MAX = 500
 export function readMail(mail: ParsedMail): WholeMail {
   const notes: string[] = []
   const body = readBody(mail, notes)
+  const attachments = mail.attachments.filter(attachment => !isReportPart(attachment)).map(toAttachment)
   return {
     kind: 'mail',
     headers: mail.headers.map(({ name, lowerName, value }) => ({
@@ -68,7 +72,8 @@ export function readMail(mail: ParsedMail): WholeMail {
     references: ancestors(mail.references),
     date: mail.date,
     ...body,
-    attachments: mail.attachments.filter(attachment => !isReportPart(attachment)).map(toAttachment),
+    attachments,
+    hasAttachments: hasOwnFiles(attachments, body.html),
     notes,
   }
 }
@@ -155,6 +160,16 @@ function ancestors(references: readonly string[]): string[] {
   const unique = [...new Set(references.map(storableText))].filter(id => id.length <= MESSAGE_ID_CHARS_MAX)
   if (unique.length <= REFERENCES_MAX) return unique
   return [unique[0]!, ...unique.slice(1 - REFERENCES_MAX)]
+}
+
+/** Some clients call every file inline that they show, a PDF too: only an image that the HTML refers to is part of the text. */
+function hasOwnFiles(attachments: readonly ReadAttachment[], html: string | null): boolean {
+  const isImage = ({ contentType }: ReadAttachment): boolean => contentType.startsWith('image/')
+  if (attachments.some(each => !each.inline || (each.filename !== null && !isImage(each)))) return true
+  const images = attachments.filter(each => each.filename !== null)
+  if (images.length === 0) return false
+  const shown = referredIn(html ?? '', images)
+  return images.some(({ contentId }) => contentId === null || !shown.has(contentId))
 }
 
 const toAttachment = ({ filename, contentType, contentId, inline, content }: ParsedAttachment): ReadAttachment => ({

@@ -454,6 +454,42 @@ test('orders in an attachment block a copy that is filed later, and leave what w
   assert.equal(await events(), before)
 })
 
+test('a mail with nothing but inline parts shows them, alone and in lists', async t => {
+  const { account, inboxId, address } = await anAddress()
+  const html = ['--m', 'Content-Type: text/html', '', '<p>Hello <img src="cid:logo@1"></p>']
+  const logo = ['--m', 'Content-Type: image/png', 'Content-ID: <logo@1>', 'Content-Disposition: inline', '', 'x']
+  const file = [
+    '--m',
+    'Content-Type: text/plain',
+    'Content-Disposition: inline; filename="invoice.txt"',
+    '',
+    'zeppelin',
+  ]
+  const fields = { 'Content-Type': 'multipart/related; boundary=m' }
+  await deliver(t, address, mail({ ...fields, Subject: 'Logo' }, [...html, ...logo, '--m--']))
+  await deliver(t, address, mail({ ...fields, Subject: 'Invoice' }, [...html, ...logo, ...file, '--m--']))
+  await untilFiled(inboxId, 2)
+  type Listed = { id: string; subject: string; attachments: { content_id: string | null; inline: boolean }[] }
+  const { messages }: { messages: Listed[] } = (await account.api.get(`/v1/inboxes/${inboxId}/messages`)).body
+  const { id, attachments } = messages.find(({ subject }) => subject === 'Logo')!
+  assert.deepEqual(
+    attachments.map(({ content_id, inline }) => [content_id, inline]),
+    [['logo@1', true]],
+  )
+  assert.deepEqual((await account.api.get(`/v1/inbox-messages/${id}`)).body.attachments, attachments)
+  const search = async (q: string): Promise<Listed[]> =>
+    (await account.api.get(`/v1/inboxes/${inboxId}/search?q=${encodeURIComponent(q)}`)).body.messages
+  assert.deepEqual(
+    (await search('has:attachment')).map(({ subject }) => subject),
+    ['Invoice'],
+  )
+  const [found] = await eventually('the file is read', async () => {
+    const all = await search('zeppelin')
+    return all.length > 0 && all
+  })
+  assert.equal(found!.attachments.length, 2)
+})
+
 test('a domain that looks like one the inbox has written to is a look-alike, and that one itself is none', async t => {
   const { account, inboxId, address } = await anAddress(await anAccount({ box: await theBox(), sandbox: true }))
   const sent = await account.api.post(`/v1/inboxes/${inboxId}/messages`, {
