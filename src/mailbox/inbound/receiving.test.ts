@@ -231,8 +231,8 @@ test('strangers who write to the same tag of an inbox have no participant in com
   assert.deepEqual(body.participants, ['ann@example.com'])
 })
 
-test('mail that cannot be read is filed with its source and a note', async t => {
-  const { inboxId, address } = await anAddress()
+test('mail that cannot be read is filed with its source and a note, and found by author and subject', async t => {
+  const { account, inboxId, address } = await anAddress()
   const deep = Array.from({ length: 100 }, (_, n) => [
     `Content-Type: multipart/mixed; boundary=b${n}`,
     '',
@@ -249,11 +249,10 @@ test('mail that cannot be read is filed with its source and a note', async t => 
   assert.match(message!, /^250/)
   const [filed] = await untilFiled(inboxId)
   assert.equal(filed!.subject, 'Deep')
-  const { db } = (await theBox()).app.world
-  const { notes } = await db.one<{ notes: string[] }>(
-    sql`select notes from source_texts where source_id = ${filed!.source_id}`,
-  )
-  assert.equal(notes.length, 1)
+  const { body } = await account.api.get(`/v1/inbox-messages/${filed!.id}`)
+  assert.deepEqual(body.notes, ['The message has parts within parts more deeply than a message may.'])
+  for (const q of ['subject:deep', 'from:x@example.com'])
+    assert.equal((await account.api.get(`/v1/inboxes/${inboxId}/search?q=${q}`)).body.messages.length, 1, q)
 })
 
 test('mail that took three workers with it is filed without being read', async t => {

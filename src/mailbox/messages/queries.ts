@@ -94,12 +94,14 @@ export interface TextRow {
   text: string
   html: string | null
   extracted_text: string
+  notes: string[]
 }
 
 export const findTexts = (db: Db, sourceId: string): Promise<TextRow | null> =>
   db.maybe<TextRow>(
     prepared`
-    select text, html, coalesce(extracted_text, text) as extracted_text from source_texts where source_id = ${sourceId}`,
+    select text, html, coalesce(extracted_text, text) as extracted_text, notes
+    from source_texts where source_id = ${sourceId}`,
   )
 
 /** How much of the source there is, and the field that is shown above it. */
