@@ -67,9 +67,12 @@ function judge(mail: Labelled): Labelled & { seen: string | null } {
     subject: mail.subject,
     text: mail.body,
     html: null,
+    htmlText: '',
     hiddenText: '',
     from: [{ name: '', address: mail.from }],
     replyTo: [],
+    to: [],
+    cc: [],
     attachments: [],
   })
   return { ...mail, seen: findings[0]?.detail ?? null }

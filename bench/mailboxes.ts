@@ -246,6 +246,7 @@ function rowOf(n: number, mailboxes: readonly Mailbox[], began: number) {
   const document = {
     subject,
     text,
+    htmlText: '',
     addresses: { from: [`Sender ${n % 5000} <s${n % 5000}@example.com>`], to: ['u@many.sluice.test'] },
     attachmentNames: [],
     attachmentTexts: [],

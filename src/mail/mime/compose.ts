@@ -5,7 +5,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Address } from '../address/address.ts'
 import { base64Size, encodeText, writeBase64 } from './body-encoding.ts'
-import { bareContentId, CONTENT_ID_CHARS_MAX, isMessageId } from './custom-headers.ts'
+import { referredIn } from './cid-references.ts'
+import { bareContentId, isMessageId } from './custom-headers.ts'
 import { addressHeader, customHeader, formatDate, headerLine, textHeader } from './header-write.ts'
 import { type Attachment, attachmentPart, type Piece } from './attachment.ts'
 
@@ -82,33 +83,6 @@ function* bodyPart({ text, html, attachments }: OutgoingMessage): Generator<void
   const heading = `related; type="${readable.length > 1 ? 'multipart/alternative' : 'text/html'}"`
   const page = multipart(heading, [...alternative, ...related.map(attachmentPart)], `=_r${boundary}`)
   return multipart('mixed', [...page, ...mixed.map(attachmentPart)], `=_m${boundary}`)[0]!
-}
-
-/** A reference in HTML or CSS ends at a blank, a quote or a bracket; in a srcset or before an entity also at these. */
-const CID_REFERENCE = /cid:([^\s"'<>]+)/gi
-const END_WITHIN = /[&,;()]/
-/** More than any page has, read in 20 ms. A file that is referred to behind them is an attachment like any other. */
-const REFERENCES_MAX = 100_000
-
-/**
- * The content ids of files that the HTML refers to. One pass over the HTML, whatever the number of files: looking for each
- * file by itself would read 10 MiB a thousand times.
- */
-function referredIn(html: string, attachments: readonly Attachment[]): ReadonlySet<string> {
-  const wanted = new Set(attachments.flatMap(({ contentId }) => (contentId ? bareContentId(contentId) : [])))
-  const referred = new Set<string>()
-  if (wanted.size === 0) return referred
-  let references = 0
-  for (const [, reference] of html.matchAll(CID_REFERENCE)) {
-    references += 1
-    if (references > REFERENCES_MAX) break
-    // Longer than any content id, and not worth hashing: an id that it begins with ends within these characters.
-    const id = reference!.slice(0, CONTENT_ID_CHARS_MAX + 1)
-    if (wanted.has(id)) referred.add(id)
-    const end = id.search(END_WITHIN)
-    if (end > 0 && wanted.has(id.slice(0, end))) referred.add(id.slice(0, end))
-  }
-  return referred
 }
 
 function* textPart(subtype: 'plain' | 'html', text: string): Generator<void, Piece[]> {

@@ -33,6 +33,14 @@ export function linesToText(lines: readonly TextLine[]): string {
     .trim()
 }
 
+/** What the page shows, where it is not just what the text says: an alternative mostly says the same in other lines. */
+export function shownBeside(text: string, shown: string): string {
+  return folded(shown) === folded(text) ? '' : shown
+}
+
+/** Words stay apart: what reads as words in the page may stand in the text as one long word, which says nothing. */
+const folded = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
+
 const HIDDEN_CHARS_MAX = 64_000
 
 export function readHtml(html: string): HtmlText {

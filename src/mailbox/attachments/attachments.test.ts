@@ -196,12 +196,13 @@ async function aWorker() {
   const account = await anAccount({ box })
   const mailbox = await aMailbox(account)
   const told: Parameters<OnFindings>[1][] = []
-  const hook = { fails: false, mayRead: Promise.resolve() }
+  const hook = { fails: false, mayRead: Promise.resolve(), onFindings: async (): Promise<unknown> => null }
   const { threads } = box.app.world
   const waiting: Pick<ThreadPool, 'run'> = { run: (work, job) => hook.mayRead.then(() => threads.run(work, job)) }
   const world = { ...box.app.world, threads: waiting as ThreadPool, metrics: createMetrics() }
   const worker = textWorker(world, async (_tx, known) => {
     told.push(known)
+    await hook.onFindings()
     if (hook.fails) throw new Error('undone')
   })
   const round = async (): Promise<number> => {
@@ -265,6 +266,38 @@ test('a worker that lost its lease records nothing; one that fails or dies gives
   assert.equal((await stateOf(account, two[0]!)).text_state, 'pending')
   assert.equal(await round(), 1)
   assert.equal((await stateOf(account, two[0]!)).text_state, 'done')
+})
+
+test('a copy that is filed later, or while findings are told, is told of them too', async () => {
+  const { box, account, mailbox, round, told, hook } = await aWorker()
+  const attachments = [{ filename: 'a.txt', content: Buffer.from(ORDER) }]
+  const { sourceId, attachmentIds } = await mailbox.file({ attachments })
+  const other = await aMailbox(account)
+  const fileCopy = async (): Promise<void> => {
+    await other.file({ sourceId })
+    await box.app.world.db.transact(system('test'), tx => reopenTexts(tx, [sourceId]))
+  }
+
+  const [isTold, isFiled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  hook.onFindings = () => (isTold.resolve(), isFiled.promise)
+  const first = round()
+  await isTold.promise
+  await fileCopy()
+  isFiled.resolve()
+  assert.equal(await first, 1)
+  hook.onFindings = async () => null
+  assert.equal(await round(), 1)
+  assert.equal((await stateOf(account, attachmentIds[0]!)).text_state, 'done')
+  assert.equal(await round(), 0)
+
+  await fileCopy()
+  assert.equal(await round(), 1)
+  const places = told.map(({ findings }) => findings.map(({ kind, where }) => `${kind} ${where}`))
+  assert.deepEqual(
+    places,
+    told.map(() => ['instructions attachment:a.txt']),
+  )
+  assert.equal(told.length, 3)
 })
 
 test('an account with many attachments does not stand before another', async () => {

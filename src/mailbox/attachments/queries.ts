@@ -165,11 +165,12 @@ interface SourceDocument {
   from_text: string
   to: string[]
   text: string
+  html: string | null
 }
 
 export const findDocument = (db: Db, sourceId: string): Promise<SourceDocument | null> =>
   db.maybe<SourceDocument>(prepared`
-    select m.subject, m.from_text, m.to_list || m.cc_list || m.bcc_list as to, coalesce(t.text, '') as text
+    select m.subject, m.from_text, m.to_list || m.cc_list || m.bcc_list as to, coalesce(t.text, '') as text, t.html
     from inbox_messages m left join source_texts t on t.source_id = m.source_id
     where m.source_id = ${sourceId} order by m.id limit 1`)
 
@@ -182,6 +183,11 @@ export const listTextsOfSource = (
   db.many(prepared`
     select id, filename, case when sum(length(text)) over (order by n) <= ${charsMax} then text end as text
     from source_attachments where source_id = ${sourceId} order by n`)
+
+/** Of those that have one. */
+export const listTextsOf = (db: Db, ids: readonly string[]): Promise<{ id: string; text: string }[]> =>
+  db.many(prepared`
+    select id, text from source_attachments where id = any(${bareArray(ids)}::uuid[]) and text is not null`)
 
 /**
  * Once a mail that was filed before is filed again, for somebody else: its attachments are looked at again, for the

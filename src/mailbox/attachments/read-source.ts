@@ -1,13 +1,13 @@
 // Reads the attachments of one mail and makes the words of its messages with them. All outside any transaction.
 import type { ThreadWork } from '../../platform/threads/thread-pool.ts'
 import type { World } from '../../platform/world.ts'
-import type { SearchDocument } from '../search/words.ts'
 import type { Finding } from '../shield/finding.ts'
 import type { AttachmentText } from './attachment-text.ts'
 import { formatOf } from './formats/format.ts'
 import {
   findContentPart,
   findDocument,
+  listTextsOf,
   listTextsOfSource,
   type AttachmentResult,
   type ClaimedAttachment,
@@ -89,10 +89,10 @@ export class SourceReader {
     const { db, threads } = this.#world
     const found = await findDocument(db, sourceId)
     if (!found) return null
-    const { subject, from_text, to, text } = found
+    const { subject, from_text, to, text, html } = found
     const known = await listTextsOfSource(db, sourceId, { charsMax: TEXT_CHARS_MAX })
     const fresh = new Map(results.map(result => [result.id, result.text]))
-    const document: SearchDocument = {
+    const document: WordsOrder['document'] = {
       subject,
       text,
       addresses: { from: [from_text], to },
@@ -103,10 +103,25 @@ export class SourceReader {
       ),
     }
     const names = new Map(known.map(({ id, filename }) => [id, filename ?? 'unnamed']))
-    const inspected = results.flatMap(({ id, text: read }) =>
-      read === null ? [] : [{ name: names.get(id) ?? 'unnamed', text: read }],
-    )
-    return threads.run<WordsOrder, WordsAnswer>(MAKING_WORDS, { input: { document, inspected }, owner })
+    const inspected = (await this.#textsOf(results)).map(({ id, text: read }) => ({
+      name: names.get(id) ?? 'unnamed',
+      text: read,
+    }))
+    return threads.run<WordsOrder, WordsAnswer>(MAKING_WORDS, { input: { document, html, inspected }, owner })
+  }
+
+  /**
+   * With those that were read before: a message that was filed since knows nothing of what was found in them. In the order of
+   * the attachments.
+   */
+  async #textsOf(results: readonly AttachmentResult[]): Promise<{ id: string; text: string }[]> {
+    const before = results.filter(({ state, text }) => state === 'done' && text === null).map(({ id }) => id)
+    const stored = before.length > 0 ? await listTextsOf(this.#world.db, before) : []
+    const byId = new Map(stored.map(({ id, text }) => [id, text]))
+    return results.flatMap(({ id, text }) => {
+      const known = text ?? byId.get(id)
+      return known === undefined ? [] : [{ id, text: known }]
+    })
   }
 }
 

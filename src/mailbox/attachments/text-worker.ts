@@ -6,6 +6,7 @@ import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import { retryDelayMs } from '../../platform/work/retry-delay.ts'
 import { ThreadFailure } from '../../platform/threads/thread-pool.ts'
 import type { World } from '../../platform/world.ts'
+import { listInboxesOfSource } from '../messages/insert.ts'
 import { replaceWords } from '../search/insert-words.ts'
 import type { Finding } from '../shield/finding.ts'
 import {
@@ -18,6 +19,7 @@ import {
   type AttachmentResult,
   type ClaimedSource,
 } from './queries.ts'
+import { reopenTexts } from './reopen.ts'
 import { SourceReader, type ReadSource } from './read-source.ts'
 
 /** What the shield sees in texts that are known now. */
@@ -91,16 +93,32 @@ async function recordOne(tx: Tx, { item, result }: EndedSource, onFindings: OnFi
     return true
   }
   const { results, words, findings } = result
+  const { source_id: sourceId } = item
   const ours = await Promise.all(results.map(each => updateText(tx, item.leaseToken, each)))
   // One lease is for all of them, so that all of them are lost with it.
   if (!ours.every(Boolean)) return false
   await releaseLeases(tx, [unread(item, results)])
-  if (findings.length > 0) await onFindings(tx, { sourceId: item.source_id, findings })
+  const told = findings.length > 0 ? await listInboxesOfSource(tx, sourceId) : null
+  if (told) await onFindings(tx, { sourceId, findings })
   if (words !== null) {
-    await lockSource(tx, item.source_id)
-    await replaceWords(tx, { sourceId: item.source_id, words })
+    await lockSource(tx, sourceId)
+    await replaceWords(tx, { sourceId, words })
   }
+  if (told) await reopenForLater(tx, { sourceId, told })
   return true
+}
+
+/**
+ * A message that was filed for another inbox while the findings were added has not got them, and its filing has reopened
+ * nothing, because these attachments were still pending. It gets them in a round of its own: filing locks inboxes before
+ * the source, and the source is locked by now.
+ */
+async function reopenForLater(
+  tx: Tx,
+  { sourceId, told }: { sourceId: string; told: readonly string[] },
+): Promise<void> {
+  const inboxIds = await listInboxesOfSource(tx, sourceId)
+  if (inboxIds.some(id => !told.includes(id))) await reopenTexts(tx, [sourceId])
 }
 
 /** What there was no time for: it is claimed again. */

@@ -146,6 +146,18 @@ test('whom the caller names in a reply stands in one field, as the caller wrote 
   assert.deepEqual(await answer({ reply_all: true, to: [] }), { to: [ann], cc: [bob, carol] })
 })
 
+test('a copy to a tag of the inbox itself makes it no participant', async () => {
+  const { inboxId, address } = await aMailbox()
+  const sent = await account.api.post(`/v1/inboxes/${inboxId}/messages`, {
+    to: ['ann@example.com'],
+    cc: [address.replace('@', '+copies@')],
+    text: 'x',
+  })
+  assert.equal(sent.status, 202, JSON.stringify(sent.body))
+  const { body } = await account.api.get(`/v1/threads/${sent.body.thread_id}`)
+  assert.deepEqual(body.participants, ['ann@example.com'])
+})
+
 test('addresses of a stranger that are hard to tell apart cost an answer next to nothing', async () => {
   const { inboxId } = await aMailbox()
   const { id } = await aFiledMessage(account.box, inboxId)

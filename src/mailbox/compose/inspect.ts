@@ -69,7 +69,7 @@ function inspectedHere({ subject, text: given, ownText: own, found }: Inspection
   const text = given ?? ''
   const ownText = own ?? text
   // A mail that took too long to be read is found by the beginning of its text.
-  const words = wordsOf({ subject, text: text.slice(0, SHORT_CHARS_MAX), ...found, attachmentTexts: [] })
+  const words = wordsOf({ subject, text: text.slice(0, SHORT_CHARS_MAX), htmlText: '', ...found, attachmentTexts: [] })
   const snippet = snippetOf(ownText || text)
   return { text, html: null, ownText, snippet, words, findings: [], repeatsTainted: false, uninspected: null }
 }

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { parseAddress, formatAddress } from '../../mail/address/address.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
+import { isOwnAddress } from '../inboxes/addresses.ts'
 import type { Inspected } from './inspect.ts'
 import type { Original } from './original.ts'
 import type { Written } from './write.ts'
@@ -37,8 +38,8 @@ export function participantsOf({ submission, original }: ComposedMail): string[]
   // Who gets a copy in secret takes no part in the conversation.
   const visible = submission.recipients.filter(({ kind }) => kind !== 'bcc').map(({ address }) => address.toLowerCase())
   const before = original?.from.map(({ address }) => address.toLowerCase()) ?? []
-  const own = submission.sender.toLowerCase()
-  return [...new Set([...visible, ...before])].filter(address => address !== own).slice(0, PARTICIPANTS_MAX)
+  const own = [submission.sender.toLowerCase()]
+  return [...new Set([...visible, ...before])].filter(address => !isOwnAddress(address, own)).slice(0, PARTICIPANTS_MAX)
 }
 
 /** All that a submission carries besides its source. */

@@ -1,6 +1,6 @@
 // Reads mail that is about to leave, in a thread: its HTML is sanitised for the mailbox, and what the policy of the inbox
 // asks is looked for.
-import { linesToText, readHtml } from '../../mail/text/html-text.ts'
+import { linesToText, readHtml, shownBeside } from '../../mail/text/html-text.ts'
 import { sanitiseHtml } from '../../mail/text/sanitise.ts'
 import type { Work } from '../../platform/threads/thread-start.ts'
 import { snippetOf } from '../inbound/read-mail.ts'
@@ -42,6 +42,7 @@ export const work: Work<OutgoingOrder, OutgoingText> = order => {
   const { subject, text, html, attachments, tainted } = order
   const shown = html === null ? '' : linesToText(readHtml(html).lines)
   const plain = text ?? shown
+  const htmlText = text === null ? '' : shownBeside(text, shown)
   const ownText = order.ownText ?? plain
   const beside = [text === null ? '' : shown, ...attachments.map(file => file.text ?? '')]
   return {
@@ -50,7 +51,7 @@ export const work: Work<OutgoingOrder, OutgoingText> = order => {
       html: html === null ? null : sanitiseHtml(html).html,
       ownText,
       snippet: snippetOf(ownText || plain),
-      words: wordsOf({ subject, text: plain, ...order.found, attachmentTexts: [] }),
+      words: wordsOf({ subject, text: plain, htmlText, ...order.found, attachmentTexts: [] }),
       findings: order.wantsFindings ? scan({ subject, text, html, attachments, names: order.names }) : [],
       repeatsTainted: tainted.length > 0 && repeatsAny([subject, plain, ...beside].join('\n'), tainted),
     },

@@ -3,6 +3,7 @@ import { formatAddress, parseAddress, type Address } from '../../mail/address/ad
 import { subjectMark } from '../../mail/text/subject-marks.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { SUBJECT_BYTES_MAX } from '../../sending/messages/limits.ts'
+import { isOwnAddress } from '../inboxes/addresses.ts'
 import type { ComposeRequest } from './compose-schema.ts'
 import type { Original, OriginalTexts } from './original.ts'
 import { forwardedBody, quotedBody } from './quote.ts'
@@ -67,7 +68,7 @@ function repliedTo(
   body: ComposeRequest,
   ownAddresses: readonly string[],
 ): { to: string[]; cc: string[] } {
-  const isOwn = ({ address }: Address): boolean => ownAddresses.includes(withoutTag(address.toLowerCase()))
+  const isOwn = ({ address }: Address): boolean => isOwnAddress(address.toLowerCase(), ownAddresses)
   const given = body.to?.length ? body.to : null
   const seen = new Set((given ?? []).map(keyOf))
   const fresh = (addresses: readonly Address[]): string[] =>
@@ -103,9 +104,6 @@ const tooManyToAnswer = () =>
     `The original names more people than a reply goes to by itself (${ANSWERED_MAX}, or ${ALL_ANSWERED_MAX} with ` +
       'reply_all). Name the recipients in the fields to and cc, without reply_all.',
   )
-
-/** `local+tag@` is the inbox as well. */
-const withoutTag = (address: string): string => address.replace(/\+[^@]*(?=@)/, '')
 
 const PREFIXES = { reply: 'Re: ', forward: 'Fwd: ' }
 

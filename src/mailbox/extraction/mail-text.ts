@@ -16,10 +16,10 @@ const ADDRESSES_MAX = 50
 export async function readMailText(db: Db, row: MessageRow): Promise<string> {
   const { source_id: sourceId } = row
   if (sourceId === null) return headerOf(row, [])
-  const attachments = row.has_attachments
-    ? await listAttachedTexts(db, sourceId, { limit: ATTACHMENTS_MAX + 1, charsMax: ATTACHMENT_BYTES_MAX })
-    : []
-  const texts = await findTextBeginnings(db, sourceId, NEW_TEXT_BYTES_MAX)
+  const [attachments, texts] = await Promise.all([
+    listAttachedTexts(db, sourceId, { limit: ATTACHMENTS_MAX + 1, charsMax: ATTACHMENT_BYTES_MAX }),
+    findTextBeginnings(db, sourceId, NEW_TEXT_BYTES_MAX),
+  ])
   const parts = [headerOf(row, attachments)]
   if (texts) {
     const { text, extracted_text, is_text_cut, is_extracted_text_cut } = texts

@@ -8,6 +8,7 @@ import { newId } from '../../platform/ids.ts'
 import type { Leased } from '../../platform/work/leased-work.ts'
 import { reopenTexts } from '../attachments/reopen.ts'
 import { addToFolders, findSystemFolders, type SystemFolders } from '../folders/counts.ts'
+import { isOwnAddress } from '../inboxes/addresses.ts'
 import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
 import { insertWords } from '../search/insert-words.ts'
 import { insertMessages, type MessageRow } from '../messages/insert.ts'
@@ -26,7 +27,7 @@ import type { ReadMail } from './read-mail.ts'
 export interface ReadArrival {
   auth: Authentication
   /** What was read in it, or the little that its first lines say where it could not be. */
-  mail: Omit<ReadMail, 'kind' | 'headers' | 'hiddenText' | 'attachments'>
+  mail: Omit<ReadMail, 'kind' | 'headers' | 'hiddenText' | 'attachments' | 'hasAttachments'>
   /** Null where they are stored already, which large ones are. */
   texts: SourceText | null
   /** Besides what the mail shows in its text. */
@@ -175,7 +176,8 @@ const joiningOf = ({ read: { mail }, inbox, arrival }: Filing) => ({
 
 function participantsOf({ from, to, cc }: ReadArrival['mail'], inbox: LockedInbox): string[] {
   const named = [...from, ...to, ...cc].map(({ address }) => address.toLowerCase())
-  return [...new Set(named)].filter(address => address !== '' && address !== inbox.address).slice(0, PARTICIPANTS_MAX)
+  const isOther = (address: string): boolean => address !== '' && !isOwnAddress(address, [inbox.address])
+  return [...new Set(named)].filter(isOther).slice(0, PARTICIPANTS_MAX)
 }
 
 function threadsOf(filings: readonly Filing[], joined: readonly Joined[], folders: FoldersByInbox): FiledThread[] {

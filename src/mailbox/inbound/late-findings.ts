@@ -36,9 +36,12 @@ async function addTo(
 ): Promise<void> {
   const from = message.from_address === '' ? null : { name: '', address: message.from_address }
   const judged = judge({ findings, auth: message.auth, from, senders: [], inbox, correspondents: [] })
-  const isNew = (reason: Shield['reasons'][number]): boolean => reason.where.startsWith('attachment:')
+  // Attachments are inspected again for each copy that is filed later. What a person has decided about a message since its
+  // findings were told stays as it is.
+  const isNew = (reason: Shield['reasons'][number]): boolean =>
+    reason.where.startsWith('attachment:') && !message.shield.reasons.some(known => isSame(known, reason))
   const reasons = judged.reasons.filter(isNew)
-  // The shield is off, or the sender is one that the owner trusts.
+  // The shield is off, or the sender is one that the owner trusts, or the message has these reasons.
   if (reasons.length === 0) return
   const isBlocked = message.is_blocked || judged.blocked
   const verdict = isBlocked ? 'blocked' : 'suspicious'
@@ -54,6 +57,11 @@ async function addTo(
   const taintReasons = judged.taintReasons.filter(isNew)
   if (taintReasons.length > 0) taint(tx, inbox, message, taintReasons)
 }
+
+const isSame = (one: Told, other: Told): boolean =>
+  one.kind === other.kind && one.where === other.where && one.detail === other.detail
+
+type Told = ReceivedMessage['shield']['reasons'][number]
 
 /** The thread with nothing more than the reasons. */
 function taint(tx: Tx, inbox: LockedInbox, message: ReceivedMessage, reasons: Shield['reasons']): void {

@@ -1,7 +1,7 @@
 // Reads received messages, in a thread. It answers with the message, with what it says as a report, or why it was refused; the
 // bytes of attachments are given away, not copied.
 import { parseMail } from '../../mail/mime/parse.ts'
-import type { Refused } from '../../mail/mime/parsed-mail.ts'
+import type { ParsedMail, Refused } from '../../mail/mime/parsed-mail.ts'
 import { readAsReport, type ReadReport } from '../../mail/reports/read-report.ts'
 import type { Work } from '../../platform/threads/thread-start.ts'
 import { mailboxText } from '../../mail/address/mailbox-text.ts'
@@ -31,17 +31,19 @@ export const work: Work<MimeOrder, MimeAnswer> = ({ source, wanted }) => {
   const parsed = parseMail(source)
   if (parsed.kind !== 'mail') return { output: parsed, bytes }
   if (wanted === 'report') return { output: readAsReport(parsed), bytes }
-  const output = readMessage(readMail(parsed))
+  const output = readMessage(parsed)
   return { output, transfer: giveAway(output.mail.attachments), bytes }
 }
 
 /** Enough to tell what a file is. */
 const HEAD_BYTES = 512
 
-function readMessage(mail: ReadMail): ReadMessage {
+function readMessage(parsed: ParsedMail): ReadMessage {
+  const { htmlText, ...mail } = readMail(parsed)
   const words = wordsOf({
     subject: mail.subject,
     text: mail.text,
+    htmlText,
     addresses: { from: mail.from.map(mailboxText), to: [...mail.to, ...mail.cc].map(mailboxText) },
     attachmentNames: mail.attachments.flatMap(({ filename }) => filename ?? []),
     attachmentTexts: [],
@@ -52,7 +54,7 @@ function readMessage(mail: ReadMail): ReadMessage {
     contentType,
     head: content.subarray(0, HEAD_BYTES),
   }))
-  return { kind: 'message', mail, findings: inspectContent({ ...mail, attachments }), words }
+  return { kind: 'message', mail, findings: inspectContent({ ...mail, htmlText, attachments }), words }
 }
 
 /**

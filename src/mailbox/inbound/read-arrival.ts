@@ -1,6 +1,7 @@
 // Reads a mail that came in: who sent it, as far as DNS can say, and what is in it, as far as a thread can read it.
 import { ownZone, type OwnZone } from '../../identity/domains/own-zone.ts'
 import { authenticate, type Authentication } from '../../mail/authentication/authenticate.ts'
+import { mailboxText } from '../../mail/address/mailbox-text.ts'
 import { ofAuthor } from '../../mail/authentication/of-author.ts'
 import type { Resolve } from '../../mail/authentication/resolve.ts'
 import { authenticationResults } from '../../mail/authentication/results-field.ts'
@@ -11,6 +12,7 @@ import { system } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
 import { insertAttachments, type AttachmentRow } from '../attachments/store.ts'
+import { wordsOf } from '../search/words.ts'
 import { storeTexts, type SourceText } from '../sources/store.ts'
 import type { ReadArrival } from './file.ts'
 import { mailDns } from './mail-dns.ts'
@@ -124,11 +126,11 @@ export function readOf(arrival: Read, { auth, results, message, source }: Unders
     auth: proven,
     mail,
     texts,
-    hasAttachments: attachments.some(({ isInline }) => !isInline),
+    hasAttachments: message.kind === 'message' && message.mail.hasAttachments,
     hasFiles: attachments.length > 0,
     findings:
       message.kind === 'refused' ? [{ kind: 'unreadable', where: 'text', detail: notes[0]! }] : message.findings,
-    words: message.kind === 'refused' ? '' : message.words,
+    words: message.kind === 'refused' ? wordsOfFirstLines(mail) : message.words,
   }
 }
 
@@ -172,6 +174,17 @@ const NOTES: Record<RefusedReason, string> = {
   busy: 'There was no time to read the message.',
   closed: 'There was no time to read the message.',
 }
+
+/** It is found by who wrote it and about what. A few hundred characters, so without a thread. */
+const wordsOfFirstLines = ({ subject, from }: ReadArrival['mail']): string =>
+  wordsOf({
+    subject,
+    text: '',
+    htmlText: '',
+    addresses: { from: from.map(mailboxText), to: [] },
+    attachmentNames: [],
+    attachmentTexts: [],
+  })
 
 const FIRST_BYTES = 32 * 1024
 const FIRST_CHARS = 500

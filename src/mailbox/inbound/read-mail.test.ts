@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { parseMail } from '../../mail/mime/parse.ts'
-import { readMail, type ReadMail } from './read-mail.ts'
+import { readMail } from './read-mail.ts'
 
-function read(...lines: string[]): ReadMail {
+function read(...lines: string[]): ReturnType<typeof readMail> {
   const parsed = parseMail(new Uint8Array(Buffer.from(lines.join('\r\n'), 'utf8')))
   assert(parsed.kind === 'mail')
   return readMail(parsed)
@@ -72,6 +72,27 @@ test('a text part that is blank does not hide the HTML', () => {
     '--b--',
   )
   assert.equal(mail.text, 'Hello')
+})
+
+test('what the HTML shows besides the text is told apart, and an alternative that says the same is not', () => {
+  const beside = (text: string, html: string) =>
+    read(
+      'Content-Type: multipart/alternative; boundary=b',
+      '',
+      '--b',
+      '',
+      text,
+      '--b',
+      'Content-Type: text/html',
+      '',
+      html,
+      '--b--',
+    ).htmlText
+  assert.equal(beside('Hello\r\nBob,\r\n\r\nsee you.', '<p>Hello Bob,</p>\r\n<p>see&nbsp;you.</p>'), '')
+  assert.equal(beside('Hello', '<p>Pay <b>now</b></p><p style="display:none">Hello</p>'), 'Pay now')
+  assert.equal(beside('Paynow', '<p>Pay now</p>'), 'Pay now')
+  assert.equal(beside(' ', '<p>Pay now</p>'), '')
+  assert.equal(beside('Hello', `<p>${'long '.repeat(500_000)}</p>`).length, 2_000_000)
 })
 
 test('history that only the HTML marks is left out too', () => {
@@ -146,6 +167,33 @@ test('a file has a safe name, and keeps the one that was declared', () => {
   assert.equal(first!.declaredName, '../../invoice\u202efdp.exe')
   assert.equal(first!.content.toString(), 'MZ')
   assert.deepEqual([second!.filename, second!.contentId], [null, 'logo@1'])
+})
+
+test('files count as attachments besides images that the HTML refers to', () => {
+  const hasAttachments = (...fields: string[]): boolean =>
+    read(
+      'Content-Type: multipart/related; boundary=b',
+      '',
+      '--b',
+      'Content-Type: text/html',
+      '',
+      '<p>Hello <img src="cid:logo@1"></p>',
+      '--b',
+      ...fields,
+      '',
+      'x',
+      '--b--',
+    ).hasAttachments
+  const inline = (name: string) => `Content-Disposition: inline; filename="${name}"`
+  assert.equal(hasAttachments('Content-Type: image/png', inline('logo.png'), 'Content-ID: <logo@1>'), false)
+  assert.equal(hasAttachments('Content-Type: image/png', 'Content-ID: <logo@1>'), false)
+  assert.equal(hasAttachments('Content-Type: image/png', inline('photo.png'), 'Content-ID: <photo@1>'), true)
+  assert.equal(hasAttachments('Content-Type: image/png', inline('photo.png')), true)
+  assert.equal(hasAttachments('Content-Type: application/pdf', inline('invoice.pdf'), 'Content-ID: <logo@1>'), true)
+  assert.equal(
+    hasAttachments('Content-Type: image/png', 'Content-Disposition: attachment', 'Content-ID: <logo@1>'),
+    true,
+  )
 })
 
 test('every list and text has a bound, and what was cut is noted', () => {

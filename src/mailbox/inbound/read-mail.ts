@@ -1,11 +1,12 @@
 // A received message as a mailbox keeps it: what people read, what is new in it, what it hides, and its files. Pure: it
 // runs in the MIME thread, and every list and text of it is bounded, because it is copied to the main thread.
+import { referredIn } from '../../mail/mime/cid-references.ts'
 import { displayValue } from '../../mail/mime/headers.ts'
 import { safeFileName } from '../../mail/mime/file-name.ts'
 import { MESSAGE_ID_CHARS_MAX, messageIdIn } from '../../mail/mime/message-id.ts'
 import type { Mailbox, ParsedAttachment, ParsedMail } from '../../mail/mime/parsed-mail.ts'
 import { extractFromHtml, extractFromText } from '../../mail/text/extract-reply.ts'
-import { type HtmlText, linesToText, readHtml } from '../../mail/text/html-text.ts'
+import { type HtmlText, linesToText, readHtml, shownBeside } from '../../mail/text/html-text.ts'
 import { sanitiseHtml } from '../../mail/text/sanitise.ts'
 import { storableText } from '../storable.ts'
 
@@ -26,8 +27,16 @@ export interface ReadMail extends Omit<ParsedMail, 'subject' | 'text' | 'attachm
   /** What the HTML hides from a reader but a machine would read. */
   hiddenText: string
   attachments: ReadAttachment[]
+  /** Besides what the mail shows in its text. */
+  hasAttachments: boolean
   /** What was cut or could not be read, for a person. */
   notes: string[]
+}
+
+/** With what is looked at and indexed, and not kept. */
+interface WholeMail extends ReadMail {
+  /** What the HTML shows where it says something else than the text. */
+  htmlText: string
 }
 
 const TEXT_CHARS_MAX = 2_000_000 // ten times the longest novel's chapter; the source keeps the rest
@@ -39,9 +48,10 @@ const AUTHORS_MAX = 100
 const RECIPIENTS_MAX = 1_000
 const NAME_CHARS_MAX = 500
 
-export function readMail(mail: ParsedMail): ReadMail {
+export function readMail(mail: ParsedMail): WholeMail {
   const notes: string[] = []
   const body = readBody(mail, notes)
+  const attachments = mail.attachments.filter(attachment => !isReportPart(attachment)).map(toAttachment)
   return {
     kind: 'mail',
     headers: mail.headers.map(({ name, lowerName, value }) => ({
@@ -62,12 +72,13 @@ export function readMail(mail: ParsedMail): ReadMail {
     references: ancestors(mail.references),
     date: mail.date,
     ...body,
-    attachments: mail.attachments.filter(attachment => !isReportPart(attachment)).map(toAttachment),
+    attachments,
+    hasAttachments: hasOwnFiles(attachments, body.html),
     notes,
   }
 }
 
-type Body = Pick<ReadMail, 'text' | 'html' | 'extractedText' | 'snippet' | 'hiddenText'>
+type Body = Pick<WholeMail, 'text' | 'html' | 'extractedText' | 'snippet' | 'hiddenText' | 'htmlText'>
 
 function readBody(mail: ParsedMail, notes: string[]): Body {
   const page = cut(mail.html ?? '', HTML_READ_CHARS_MAX, 'HTML', notes)
@@ -78,7 +89,8 @@ function readBody(mail: ParsedMail, notes: string[]): Body {
   const reports = mail.attachments
     .filter(isReportPart)
     .map(({ content }) => content.toString('utf8', 0, REPORT_BYTES_MAX))
-  const words = hasPlain ? mail.text! : linesToText(seen.lines)
+  const shown = linesToText(seen.lines)
+  const words = hasPlain ? mail.text! : shown
   const text = cut(storableText([words, ...reports].join('\n').trimEnd()), TEXT_CHARS_MAX, 'text', notes)
   const extractedText = cut(storableText(newText(hasPlain ? mail.text : null, seen)), TEXT_CHARS_MAX, 'text', [])
   return {
@@ -87,6 +99,7 @@ function readBody(mail: ParsedMail, notes: string[]): Body {
     extractedText,
     snippet: snippetOf(extractedText || text),
     hiddenText: storableText(seen.hidden),
+    htmlText: hasPlain ? cut(storableText(shownBeside(words, shown)), TEXT_CHARS_MAX, 'text', []) : '',
   }
 }
 
@@ -147,6 +160,16 @@ function ancestors(references: readonly string[]): string[] {
   const unique = [...new Set(references.map(storableText))].filter(id => id.length <= MESSAGE_ID_CHARS_MAX)
   if (unique.length <= REFERENCES_MAX) return unique
   return [unique[0]!, ...unique.slice(1 - REFERENCES_MAX)]
+}
+
+/** Some clients call every file inline that they show, a PDF too: only an image that the HTML refers to is part of the text. */
+function hasOwnFiles(attachments: readonly ReadAttachment[], html: string | null): boolean {
+  const isImage = ({ contentType }: ReadAttachment): boolean => contentType.startsWith('image/')
+  if (attachments.some(each => !each.inline || (each.filename !== null && !isImage(each)))) return true
+  const images = attachments.filter(each => each.filename !== null)
+  if (images.length === 0) return false
+  const shown = referredIn(html ?? '', images)
+  return images.some(({ contentId }) => contentId === null || !shown.has(contentId))
 }
 
 const toAttachment = ({ filename, contentType, contentId, inline, content }: ParsedAttachment): ReadAttachment => ({

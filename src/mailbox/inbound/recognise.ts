@@ -6,6 +6,7 @@ import { Batcher } from '../../platform/batcher.ts'
 import type { World } from '../../platform/world.ts'
 import { readReturnPath, type ReadReturnPath } from '../../sending/delivery/return-path.ts'
 import { SharedCache } from '../../platform/shared-cache.ts'
+import { withoutTag } from '../inboxes/addresses.ts'
 import { findRecipients, isBehind, type FoundRecipient } from './queries.ts'
 
 export type Recognised = ReportRecipient | InboxRecipient
@@ -98,12 +99,6 @@ export class Recipients {
     if (found?.inbox_id) return toInbox(found, await this.#behind.get(found.account_id))
     return found && ROLES.has(local) ? role : null
   }
-}
-
-/** `local+tag@` reaches `local@`. */
-function withoutTag(local: string): string {
-  const plus = local.indexOf('+')
-  return plus > 0 ? local.slice(0, plus) : local
 }
 
 const toInbox = (found: FoundRecipient, isAccountBehind: boolean): InboxRecipient => ({

@@ -69,7 +69,7 @@ export interface ReceivedMessage {
 
 interface StoredShield {
   verdict: 'clean' | 'suspicious' | 'blocked'
-  reasons: object[]
+  reasons: { kind: string; where: string; detail: string }[]
   blocked: boolean
 }
 

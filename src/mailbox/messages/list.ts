@@ -67,9 +67,12 @@ async function listInboxMessages(
   return { ...found, rows: await withAttachments(db, found.rows) }
 }
 
-/** Each message with its first attachments, in the same order. */
+/**
+ * Each message with its first attachments, in the same order. All are asked for: `has_attachments` leaves out images that the
+ * text shows, and readers need those too.
+ */
 export async function withAttachments(db: Pick<Db, 'many'>, rows: readonly MessageRow[]): Promise<MessageSummary[]> {
-  const sourceIds = [...new Set(rows.flatMap(row => (row.has_attachments && row.source_id ? [row.source_id] : [])))]
+  const sourceIds = [...new Set(rows.flatMap(row => row.source_id ?? []))]
   const perSource = LISTED_ATTACHMENTS_MAX + 1
   const attachments = sourceIds.length > 0 ? await listAttachments(db, sourceIds, perSource) : []
   const bySource = Map.groupBy(attachments, each => each.source_id)

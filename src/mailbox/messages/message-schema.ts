@@ -104,6 +104,7 @@ export const Message = component(
     text: Type.String({ ...sensitive }),
     html: Nullable(Type.String({ ...sensitive, description: 'Sanitised' })),
     extracted_text: Type.String({ ...sensitive, description: 'The new text, without what it quotes' }),
+    notes: Type.Array(Type.String(), { description: 'What was cut or could not be read of this mail, and why' }),
   }),
 )
 export type Message = Static<typeof Message>

@@ -54,7 +54,8 @@ test('a message is shown alone with its texts, and in lists without them', async
       inline: false,
     })),
   )
-  const { text: _text, html: _html, extracted_text: _new, ...summary } = body
+  assert.deepEqual(body.notes, [])
+  const { text: _text, html: _html, extracted_text: _new, notes: _notes, ...summary } = body
   const list = (await account.api.get(`/v1/inboxes/${inbox}/messages`)).body
   assert.deepEqual(list.messages, [summary])
   assert.equal(list.next_cursor, null)
@@ -170,7 +171,7 @@ test('mail that could not be read is shown with its source and without texts', a
   const { id, sourceId } = await aFiledMessage(account.box, inbox)
   await db().transact(system('test'), tx => tx.run(sql`delete from source_texts where source_id = ${sourceId}`))
   const { body } = await account.api.get(`/v1/inbox-messages/${id}`)
-  assert.deepEqual([body.text, body.html, body.extracted_text], ['', null, ''])
+  assert.deepEqual([body.text, body.html, body.extracted_text, body.notes], ['', null, '', []])
   assert.equal((await account.api.get(`/v1/inbox-messages/${id}/html`)).body.html, null)
   assert.equal((await account.api.get(`/v1/inbox-messages/${id}/raw`)).status, 200)
 })

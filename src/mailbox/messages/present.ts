@@ -48,6 +48,7 @@ export const presentMessage = (
   text: texts?.text ?? '',
   html: texts?.html ?? null,
   extracted_text: texts?.extracted_text ?? '',
+  notes: texts?.notes ?? [],
 })
 
 /** How it is filed, and nothing of what its sender wrote: for a caller who may file and not read. */
@@ -72,6 +73,7 @@ export const withoutContent = (message: Message): Message => ({
   text: '',
   html: null,
   extracted_text: '',
+  notes: [],
 })
 
 const presentAttachment = (row: AttachmentRow): AttachmentInfo => ({

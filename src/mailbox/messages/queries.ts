@@ -27,7 +27,6 @@ export interface MessageRow {
   date: Date | null
   received_at: Date
   size: number
-  has_attachments: boolean
   auth: Authentication | null
   shield: Shield | null
   is_blocked: boolean
@@ -41,7 +40,7 @@ export interface MessageRow {
 /** Of `inbox_messages m join folders f`. */
 export const columns = sql`m.id, m.inbox_id, m.thread_id, m.source_id, f.name as folder, m.direction, m.is_read, m.labels,
   m.from_text, m.to_list, m.cc_list, m.bcc_list, m.reply_to, m.subject, m.snippet, m.rfc_message_id, m.in_reply_to,
-  m.reference_ids, m.date, m.received_at, m.size, m.has_attachments, m.auth, m.shield, m.is_blocked, m.is_tainted,
+  m.reference_ids, m.date, m.received_at, m.size, m.auth, m.shield, m.is_blocked, m.is_tainted,
   m.status, m.approval_id, m.message_id, m.extracted_data`
 
 /** A message in a discarded folder or a deleted inbox is gone. */
@@ -95,12 +94,14 @@ export interface TextRow {
   text: string
   html: string | null
   extracted_text: string
+  notes: string[]
 }
 
 export const findTexts = (db: Db, sourceId: string): Promise<TextRow | null> =>
   db.maybe<TextRow>(
     prepared`
-    select text, html, coalesce(extracted_text, text) as extracted_text from source_texts where source_id = ${sourceId}`,
+    select text, html, coalesce(extracted_text, text) as extracted_text, notes
+    from source_texts where source_id = ${sourceId}`,
   )
 
 /** How much of the source there is, and the field that is shown above it. */

@@ -14,7 +14,7 @@ export async function readMessage(db: Db, reach: Reach, id: string): Promise<Mes
   if (row.source_id === null) return presentMessage(row, null, [])
   const [texts, attachments] = await Promise.all([
     findTexts(db, row.source_id),
-    row.has_attachments ? listAttachments(db, [row.source_id], ATTACHMENTS_MAX) : [],
+    listAttachments(db, [row.source_id], ATTACHMENTS_MAX),
   ])
   return presentMessage(row, texts, attachments)
 }

@@ -90,6 +90,7 @@ export async function aMailbox(
       const words = wordsOf({
         subject,
         text,
+        htmlText: '',
         addresses: { from: [from], to },
         attachmentNames: attachments.map(({ filename }) => filename),
         attachmentTexts: attachments.flatMap(({ text: known }) => known ?? []),

@@ -65,7 +65,7 @@ export class Search {
     const look = (texts: readonly { source_id: string; text: string }[]): Promise<void> =>
       this.#slices.run(snippetsOf(texts, { bySource, snippets, sought }), [owner])
     await look(await listTexts(this.#db.lists, [...bySource.keys()].filter(Boolean)))
-    const left = rows.filter(row => !snippets.has(row.id) && row.source_id !== null && row.has_attachments)
+    const left = rows.filter(row => !snippets.has(row.id) && row.source_id !== null)
     if (left.length > 0)
       await look(
         await listAttachmentTexts(

@@ -9,6 +9,7 @@ import { cpuStopwatch } from '../../../test/support/main-thread.ts'
 const aDocument = (part: Partial<Parameters<typeof wordsOf>[0]> = {}) => ({
   subject: '',
   text: '',
+  htmlText: '',
   addresses: { from: [], to: [] },
   attachmentNames: [],
   attachmentTexts: [],

@@ -5,6 +5,8 @@ import { pairsOf, visitWords, type Segment } from './lexemes.ts'
 export interface SearchDocument {
   subject: string
   text: string
+  /** What the HTML shows where it says something else than the text. */
+  htmlText: string
   /** Names and addresses: `Ann Lee <ann@example.com>`. */
   addresses: { from: readonly string[]; to: readonly string[] }
   attachmentNames: readonly string[]
@@ -40,6 +42,7 @@ export function wordsOf(document: SearchDocument): string {
   for (const address of document.addresses.to) words.add(address, 'B', FIELDS.to)
   for (const name of document.attachmentNames) words.add(name, 'B')
   words.add(document.text, 'C')
+  if (document.htmlText !== '') words.add(document.htmlText, 'C')
   for (const text of document.attachmentTexts) words.add(text, 'D')
   return words.toString()
 }

@@ -1,5 +1,7 @@
 // Attachments that run when they are opened: told by name, by declared type and by their first bytes, which need not agree.
+// And names that are orders: lists show them to people and agents alike.
 import { finding, type Finding, type InspectedAttachment } from './finding.ts'
+import { findInstructions } from './instructions.ts'
 
 /** What Windows, macOS or Linux run or mount on a double click. */
 const EXECUTABLE = new Set(
@@ -31,10 +33,16 @@ export function inspectAttachment(attachment: InspectedAttachment): Finding[] {
   const seen = [turnedName(name), byName(name), byType(attachment.contentType), byContent(attachment)].filter(
     each => each !== null,
   )
-  if (seen.length === 0) return []
+  const order = findInstructions(name.slice(0, NAME_CHARS_MAX))
   const shownName = (attachment.filename ?? name) || 'unnamed'
-  return [finding('dangerous_attachment', `attachment:${shownName.slice(0, 100)}`, seen.join('; '))]
+  const where = `attachment:${shownName.slice(0, 100)}` as const
+  return [
+    ...(order === null ? [] : [finding('instructions', where, `its name: ${order}`)]),
+    ...(seen.length === 0 ? [] : [finding('dangerous_attachment', where, seen.join('; '))]),
+  ]
 }
+
+const NAME_CHARS_MAX = 1_000
 
 /** A character that turns the direction of writing shows `annexe.pdf` for `anne\u202efdp.exe`. */
 const turnedName = (name: string): string | null =>

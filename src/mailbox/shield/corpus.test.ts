@@ -24,9 +24,12 @@ const isFound = ({ subject = '', text, hidden = '', attachment }: Sample): boole
     subject,
     text,
     html: null,
+    htmlText: '',
     hiddenText: hidden,
     from: [{ name: 'Ann', address: 'ann@remote.example' }],
     replyTo: [],
+    to: [],
+    cc: [],
     attachments: [],
     attachmentTexts: attachment ? [{ name: 'a.pdf', text: attachment }] : [],
   }).some(({ kind }) => kind === 'instructions' || kind === 'hidden_text')

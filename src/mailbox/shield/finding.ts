@@ -6,10 +6,14 @@ export interface InspectedMail {
   text: string
   /** Sanitised. */
   html: string | null
+  /** What the HTML shows where it says something else than the text. */
+  htmlText: string
   /** What the HTML hides from a reader but a machine would read. */
   hiddenText: string
   from: readonly Mailbox[]
   replyTo: readonly Mailbox[]
+  to: readonly Mailbox[]
+  cc: readonly Mailbox[]
   attachments: readonly InspectedAttachment[]
   /** Text that was taken out of attachments, where it is known already. */
   attachmentTexts?: readonly { name: string; text: string }[]
@@ -33,7 +37,7 @@ export type FindingKind =
   /** The mail could not be read, so nothing is known of what is in it. */
   | 'unreadable'
 
-type Location = 'subject' | 'text' | 'html' | 'hidden' | 'from' | 'reply_to' | `attachment:${string}`
+type Location = 'subject' | 'text' | 'html' | 'hidden' | 'from' | 'reply_to' | 'to' | 'cc' | `attachment:${string}`
 
 export interface Finding {
   kind: FindingKind

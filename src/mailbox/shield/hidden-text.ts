@@ -10,8 +10,8 @@ const PREVIEW_CHARS_MAX = 300
 const REPEATED_MIN = 0.5
 const WORDS_MAX = 20_000
 
-export function inspectHidden({ hiddenText, text, subject }: InspectedMail): Finding[] {
-  const tags = tagText(text) || tagText(subject)
+export function inspectHidden({ hiddenText, text, htmlText, subject }: InspectedMail): Finding[] {
+  const tags = tagText(text) || tagText(htmlText) || tagText(subject)
   const inTags = tags === '' ? [] : [finding('hidden_text', 'text', `characters that nobody sees spell: “${tags}”`)]
   const instructions = findInstructions(hiddenText, { isHidden: true })
   if (instructions) {
@@ -22,7 +22,7 @@ export function inspectHidden({ hiddenText, text, subject }: InspectedMail): Fin
   const words = wordsOf(hiddenText)
   const length = words.reduce((sum, word) => sum + word.length + 1, 0)
   if (length <= PREVIEW_CHARS_MAX) return inTags
-  const visible = new Set(wordsOf(`${subject} ${text}`))
+  const visible = new Set(wordsOf(`${subject} ${text} ${htmlText}`))
   const repeated = words.filter(word => visible.has(word)).length / words.length
   if (repeated >= REPEATED_MIN) return inTags
   const seen = `${length} characters that readers do not see and that say something else: “${shown(hiddenText, 100)}”`

@@ -5,6 +5,7 @@ import { finding, type Finding, type InspectedMail } from './finding.ts'
 import { inspectHidden } from './hidden-text.ts'
 import { findInstructions } from './instructions.ts'
 import { inspectSenders } from './sender.ts'
+import type { Mailbox } from '../../mail/mime/parsed-mail.ts'
 
 const ATTACHMENTS_MAX = 1_000
 const FINDINGS_MAX = 50
@@ -17,8 +18,13 @@ export function inspectContent(mail: InspectedMail): Finding[] {
   }
   const findings = [
     ...inspectSenders(mail.from, mail.replyTo),
+    ...inNames('from', mail.from),
+    ...inNames('reply_to', mail.replyTo),
+    ...inNames('to', mail.to),
+    ...inNames('cc', mail.cc),
     ...instructions('subject', mail.subject),
     ...instructions('text', mail.text),
+    ...instructions('html', mail.htmlText),
     ...instructions('html', attributeTexts(mail.html ?? '')),
     ...inspectHidden(mail),
     ...mail.attachments.slice(0, ATTACHMENTS_MAX).flatMap(inspectAttachment),
@@ -29,10 +35,22 @@ export function inspectContent(mail: InspectedMail): Finding[] {
   return findings.slice(0, FINDINGS_MAX)
 }
 
+/** Shorter ones have no place for an order. */
+const NAME_CHARS_MIN = 12
+
+/** Lists show who wrote and to whom, and a name may be a whole sentence. One finding is enough. */
+function inNames(where: Finding['where'], people: readonly Mailbox[]): Finding[] {
+  for (const { name } of people) {
+    const seen = name.length < NAME_CHARS_MIN ? null : findInstructions(name)
+    if (seen) return [finding('instructions', where, seen)]
+  }
+  return []
+}
+
 const HTML_CHARS_MAX = 4_000_000
 const ATTRIBUTES_CHARS_MAX = 200_000
 
-/** What images and links say to machines and on hovering. The text of the HTML is looked at as the mail's text. */
+/** What images and links say to machines and on hovering. */
 function attributeTexts(html: string): string {
   let texts = ''
   for (const [, value] of html

@@ -86,6 +86,24 @@ test('block_senders acts in every mode, for addresses, domains and what is below
   )
 })
 
+test('an entry acts on every spelling of the address that it names', () => {
+  const policy = { ...OFF, block_senders: ['bad@evil.test', 'a@xn--mnchen-3ya.de', 'xn--bcher-kva.example'] }
+  const spellings = [
+    'bad@evil.test.',
+    '"bad"@evil.test',
+    'BAD@Evil.Test',
+    'a@münchen.de',
+    'a@MÜNCHEN.DE.',
+    'a@mu\u0308nchen.de',
+    'x@bücher.example',
+    'x@shop.Bücher.example',
+    'x y@bücher.example',
+  ]
+  for (const address of spellings) assert.equal(verdict(policy, auth('pass'), [], address).blocked, true, address)
+  for (const address of ['good@evil.test', 'b@münchen.de', 'x@bucher.example'])
+    assert.equal(verdict(policy, auth('pass'), [], address).blocked, false, address)
+})
+
 test('an allowed sender is believed only when DMARC passes', () => {
   const policy = { ...ENFORCE, allow_senders: ['acme.example'], block_unauthenticated: true }
   assert.deepEqual(summary(verdict(policy, auth('pass'), [ORDER])), ['clean', false, false, []])

@@ -1,5 +1,6 @@
 // The verdict on a mail: what was found, who sent it, and what the owner of the inbox wants. Findings are recorded when the
 // shield observes and block when it enforces. Taint does not depend on the mode: it says how far a thread may be trusted.
+import { normaliseDomain, parseAddressOnly } from '../../mail/address/address.ts'
 import type { Authentication } from '../../mail/authentication/authenticate.ts'
 import type { Mailbox } from '../../mail/mime/parsed-mail.ts'
 import { shown, type Finding, type FindingKind } from './finding.ts'
@@ -81,10 +82,14 @@ function blockedSender(entry: string, address: string): Shield {
   return { verdict: 'blocked', reasons, blocked: true, tainted: true, taintReasons: reasons }
 }
 
-/** The entry that the address falls under: the address itself, its domain or a domain above it. */
+/**
+ * The entry that the address falls under: the address itself, its domain or a domain above it. Entries are stored in one
+ * spelling; a sender may write another that means the same: quotes, a dot at the end, a domain in its own script.
+ */
 function matching(entries: readonly string[], address: string): string | null {
-  const lower = address.normalize('NFKC').toLowerCase()
-  const domain = domainOf(lower)
+  const plain = address.normalize('NFKC').replace(/\.$/, '')
+  const lower = (parseAddressOnly(plain)?.address ?? plain).toLowerCase()
+  const domain = normaliseDomain(domainOf(lower)) ?? domainOf(lower)
   return (
     entries.find(entry => {
       const wanted = entry.toLowerCase().replace(/^@/, '')
