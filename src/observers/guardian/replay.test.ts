@@ -1,7 +1,9 @@
 // Trying a rule out over as much as is read at once: the answer is that of plain sums, and others go on meanwhile.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '../../../test/support/factories.ts'
 import { bestOfThree, longestTurn } from '../../../test/support/main-thread.ts'
+import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { runAtOnce } from '../../platform/slices.ts'
 import { aWatchedAccount, numbers, type Watched } from './guardian.fixture.ts'
@@ -188,4 +190,37 @@ test('a trial over fifty thousand senders blocks the main thread for a moment at
   const longestMs = await longestOf(watched, trial, 50_000)
   t.diagnostic(`longest turn ${longestMs.toFixed(1)} ms`)
   assert.ok(longestMs < LIMIT_MS, `the main thread was blocked for ${longestMs.toFixed(0)} ms`)
+})
+
+test('of the trials that an account asks for at once two are under way, and the next one waits', async () => {
+  const { box, world, account } = await aWatchedAccount()
+  const to = box.clock.now()
+  const trial = { ...RULE, from: new Date(to.getTime() - HOUR_MS).toISOString(), to: to.toISOString() }
+  const reading = async (): Promise<number> =>
+    (
+      await world.db.one<{ total: number }>(sql`
+        select count(*) as total from pg_locks l join pg_database d on d.oid = l.database
+        where not l.granted and l.relation = 'metric_minutes'::regclass and d.datname = current_database()`)
+    ).total
+  const { promise: isOpen, resolve: open } = Promise.withResolvers<void>()
+  const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>()
+  const lock = world.db.transact(system('test'), async tx => {
+    await tx.run(sql`lock table metric_minutes in access exclusive mode`)
+    locked()
+    await isOpen
+  })
+  await isLocked
+  const trials = [1, 2, 3].map(() => account.api.post('/v1/rules/test', trial))
+  try {
+    await eventually('two read', async () => (await reading()) >= 2)
+    for (let n = 0; n < 5; n++) await account.api.get('/v1/account')
+    assert.equal(await reading(), 2)
+  } finally {
+    open()
+    await lock
+  }
+  assert.deepEqual(
+    (await Promise.all(trials)).map(({ status }) => status),
+    [200, 200, 200],
+  )
 })
