@@ -1,23 +1,37 @@
 // SMTP credentials: who may submit mail, and from where it was done.
 import { system } from '../../platform/db/actor.ts'
 import type { Feature } from '../../platform/feature.ts'
-import { inBatches } from '../../platform/work/in-batches.ts'
+import { RetentionScan } from '../../platform/work/retention-scan.ts'
 import type { World } from '../../platform/world.ts'
-import { deleteCredentialAddresses } from './queries.ts'
+import { deleteCredentialAddresses, type AddressKey } from './queries.ts'
 import { smtpCredentialRoutes } from './routes.ts'
 
-export const feature = (world: World): Feature => ({
-  routes: smtpCredentialRoutes(world),
-  loops: [{ kind: 'periodic', name: 'login-addresses-retention', seconds: 3600, run: forgetAddresses }],
-})
+export function feature(world: World): Feature {
+  const scan = new RetentionScan<AddressKey>()
+  return {
+    routes: smtpCredentialRoutes(world),
+    loops: [
+      {
+        kind: 'periodic',
+        name: 'login-addresses-retention',
+        seconds: 3600,
+        run: ({ db, clock }, signal) => forgetAddresses(scan, { db, now: clock.now() }, signal),
+      },
+    ],
+  }
+}
 
 /** A week to compare with, and the day that is compared. */
 const KEPT_MS = 8 * 86_400_000
 const BATCH = 10_000
 
-const forgetAddresses = ({ db }: World, signal: AbortSignal): Promise<number> =>
-  inBatches(signal, BATCH, () =>
-    db.transact(system('login-addresses'), tx =>
-      deleteCredentialAddresses(tx, { before: new Date(tx.now.getTime() - KEPT_MS), limit: BATCH }),
-    ),
+function forgetAddresses(
+  scan: RetentionScan<AddressKey>,
+  { db, now }: { db: World['db']; now: Date },
+  signal: AbortSignal,
+): Promise<number> {
+  const before = new Date(now.getTime() - KEPT_MS)
+  return scan.run({ now, size: BATCH, signal }, after =>
+    db.transact(system('login-addresses'), tx => deleteCredentialAddresses(tx, { before, after, limit: BATCH })),
   )
+}

@@ -3,6 +3,7 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
+import type { Scanned } from '../../platform/work/retention-scan.ts'
 import type { SmtpCredential } from './contract.ts'
 
 interface Row extends Omit<SmtpCredential, 'created_at' | 'rotated_at' | 'last_used_at'> {
@@ -108,10 +109,39 @@ export const insertCredentialAddresses = (tx: Tx, rows: readonly CredentialAddre
       ${rows.map(row => row.tenantId)}::uuid[])
     on conflict do nothing`)
 
+export interface AddressKey {
+  minute: string
+  credential_id: string
+  address: string
+}
+
+interface AddressBatch {
+  before: Date
+  after: AddressKey | null
+  limit: number
+}
+
+/** Looks at the next old ones, and deletes those of accounts that are not under legal hold. */
 export const deleteCredentialAddresses = (
   tx: Tx,
-  { before, limit }: { before: Date; limit: number },
-): Promise<number> =>
-  tx.run(prepared`
-    delete from credential_addresses where (credential_id, minute, address) in (
-      select credential_id, minute, address from credential_addresses where minute < ${before} limit ${limit})`)
+  { before, after, limit }: AddressBatch,
+): Promise<Scanned<AddressKey>> => {
+  const isNext =
+    after &&
+    sql`minute >= ${after.minute} and (minute, credential_id, address)
+      > (${after.minute}::timestamptz, ${after.credential_id}::uuid, ${after.address}::text)`
+  return tx.one<Scanned<AddressKey>>(sql`
+    with scanned as materialized (
+      select minute, credential_id, address, account_id from credential_addresses
+      where ${all([sql`minute < ${before}`, isNext])}
+      order by minute, credential_id, address limit ${limit}
+    ), deleted as (
+      delete from credential_addresses a using scanned s
+      where a.credential_id = s.credential_id and a.minute = s.minute and a.address = s.address
+        and not exists (select from accounts c where c.id = s.account_id and c.legal_hold)
+      returning 1
+    )
+    select (select count(*) from scanned) as scanned, (select count(*) from deleted) as deleted,
+      (select json_build_object('minute', minute, 'credential_id', credential_id, 'address', address) from scanned
+        order by minute desc, credential_id desc, address desc limit 1) as last`)
+}

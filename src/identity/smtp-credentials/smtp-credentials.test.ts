@@ -1,7 +1,10 @@
 // SMTP credentials, as the spec words them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { aBox } from '../../../test/support/box.ts'
 import { anAccount, unique, type TestAccount } from '../../../test/support/factories.ts'
+import { system } from '../../platform/db/actor.ts'
+import { sql } from '../../platform/db/sql.ts'
 
 const create = ({ api, tenant }: TestAccount, body?: object, tenantId = tenant.id) =>
   api.post(`/v1/tenants/${tenantId}/smtp-credentials`, body)
@@ -130,4 +133,33 @@ test('the list holds the credentials of that tenant only, newest first, in pages
   const listed = [...first.body.credentials, ...rest.body.credentials].map(({ id }: { id: string }) => id)
   assert.deepEqual(listed, ids.toReversed())
   assert.equal(rest.body.next_cursor, null)
+})
+
+test('addresses of logins are forgotten after eight days, but nothing of an account under legal hold', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const [held, other] = [await anAccount({ box }), await anAccount({ box })]
+  const { db } = box.app.world
+  const loop = box.app.loops.find(each => each.name === 'login-addresses-retention')
+  assert.ok(loop?.kind === 'periodic')
+  for (const { id, tenant } of [held, other]) {
+    await db.transact(system('test'), tx =>
+      tx.run(sql`
+        insert into credential_addresses (credential_id, minute, address, account_id, tenant_id)
+        select gen_random_uuid(), date_trunc('minute', ${tx.now}::timestamptz), '192.0.2.1', ${id}, ${tenant.id}
+        from generate_series(1, 11000)`),
+    )
+  }
+  const forget = async (): Promise<number[]> => {
+    await loop.run(box.app.world, new AbortController().signal)
+    const { ofHeld, ofOther } = await db.one<{ ofHeld: number; ofOther: number }>(sql`
+      select count(*) filter (where account_id = ${held.id}) as "ofHeld",
+        count(*) filter (where account_id = ${other.id}) as "ofOther" from credential_addresses`)
+    return [ofHeld, ofOther]
+  }
+  await held.api.patch('/v1/account', { legal_hold: true })
+  box.clock.advance(9 * 86_400_000)
+  assert.deepEqual(await forget(), [11_000, 0])
+  await held.api.patch('/v1/account', { legal_hold: false })
+  box.clock.advance(86_400_000)
+  assert.deepEqual(await forget(), [0, 0])
 })

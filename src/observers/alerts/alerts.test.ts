@@ -600,3 +600,34 @@ test('alerts go after the account’s time for what happened; a legal hold and a
   await forget()
   assert.deepEqual(await listed(), [young, untold])
 })
+
+test('what a contact was told is forgotten after 30 days, but nothing of an account under legal hold', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const accounts = [await aToldAccount(box), await aToldAccount(box)] as const
+  const [held, other] = accounts
+  for (const told of accounts) {
+    await told.contact({ channel: 'chat', target: 'https://chat.example/hook' })
+    await told.alert()
+  }
+  await box.app.world.db.transact(system('test'), tx =>
+    tx.run(sql`update alert_notifications set status = 'delivered'`),
+  )
+  const left = async ({ account }: typeof held): Promise<number> =>
+    (
+      await box.app.world.db.one<{ total: number }>(sql`
+        select count(*) as total from alert_notifications n join alert_contacts c on c.id = n.contact_id
+        where c.account_id = ${account.id}`)
+    ).total
+  const forget = () => forgetOldAlerts(box.app.world, new AbortController().signal)
+  await held.account.api.patch('/v1/account', { legal_hold: true })
+
+  box.clock.advance(29 * 86_400_000)
+  await forget()
+  assert.deepEqual([await left(held), await left(other)], [1, 1])
+  box.clock.advance(2 * 86_400_000)
+  await forget()
+  assert.deepEqual([await left(held), await left(other)], [1, 0])
+  await held.account.api.patch('/v1/account', { legal_hold: false })
+  await forget()
+  assert.equal(await left(held), 0)
+})

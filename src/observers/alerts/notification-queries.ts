@@ -159,8 +159,15 @@ export const releaseLeases = (tx: Tx, leased: readonly Leased<ClaimedNotificatio
     update alert_notifications set lease_token = null, lease_until = null, attempts = attempts - 1
     where ${isOurs(leased)}`)
 
-/** What was settled long ago; the alerts themselves stay longer. */
+/**
+ * What was settled long ago; the alerts themselves stay longer. Contact by contact, so that what a legal hold keeps is not
+ * read at all.
+ */
 export const deleteOldNotifications = (tx: Tx, { before, limit }: { before: Date; limit: number }): Promise<number> =>
   tx.run(prepared`
-    delete from alert_notifications where id in (
-      select id from alert_notifications where status <> 'pending' and updated_at < ${before} limit ${limit})`)
+    delete from alert_notifications where id = any(array(
+      select old.id from alert_contacts c join accounts a on a.id = c.account_id cross join lateral (
+        select n.id from alert_notifications n
+        where n.contact_id = c.id and n.status <> 'pending' and n.updated_at < ${before} limit ${limit}
+      ) old
+      where not a.legal_hold limit ${limit}))`)

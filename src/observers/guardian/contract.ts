@@ -173,6 +173,7 @@ export const testRuleEndpoint = endpoint({
   access: key('read'),
   noun: 'tenant',
   body: RuleTest,
+  isLargeRead: true,
   replies: {
     200: Type.Object({
       firings: Type.Array(Firing),

@@ -181,16 +181,14 @@ async function withoutResumed(tx: Tx, look: Look, findings: readonly Finding[]):
           findings.map(finding => finding.scope),
         )
       : []
-  const judged: Judged[] = []
-  for (const [index, finding] of findings.entries()) {
-    const standing = standings[index]!
-    const isOld =
-      finding.rule.action === 'suspend' &&
-      standing.resumed_at !== null &&
-      !(await look.isOverSince(finding, standing.resumed_at))
-    if (!isOld) judged.push({ ...finding, standing })
+  const judged = findings.map((finding, index): Judged => ({ ...finding, standing: standings[index]! }))
+  const resumed = new Map<Finding, Date>()
+  for (const finding of judged) {
+    const { resumed_at } = finding.standing
+    if (finding.rule.action === 'suspend' && resumed_at) resumed.set(finding, resumed_at)
   }
-  return judged
+  const news = await look.findOverSince(resumed)
+  return judged.filter(finding => !resumed.has(finding) || news.has(finding))
 }
 
 interface Planning {
@@ -204,16 +202,18 @@ interface Planning {
 
 async function planAll({ look, now, findings, states, exempt }: Planning): Promise<Plan[]> {
   const known = new Map(states.map(state => [stateKey(state.rule_name, state), state]))
+  const stateOf = ({ rule, scope }: Finding): State | undefined => known.get(stateKey(rule.name, scope))
+  const dueAgain = await findDueAgain(look, findings, stateOf)
   const plans: Plan[] = []
   for (const finding of findings) {
     const { rule, standing } = finding
-    const state = known.get(stateKey(rule.name, finding.scope))
+    const state = stateOf(finding)
     const isInGrace = standing.resumed_at !== null && now.getTime() - standing.resumed_at.getTime() < GRACE_MS
     const mayAct = !exempt.has(finding.scope.account_id)
     const plan: Plan = {
       finding,
       isNew: !state,
-      alerts: !state || (await isDueAgain(look, finding, state)),
+      alerts: !state || dueAgain.has(finding),
       pauses: mayAct && rule.action === 'suspend' && !standing.is_paused && !isInGrace,
       throttles: mayAct && rule.action === 'throttle' && !state?.is_throttled && finding.scope.tenant_id !== NO_TENANT,
     }
@@ -223,8 +223,17 @@ async function planAll({ look, now, findings, states, exempt }: Planning): Promi
 }
 
 /** One alert until it is acknowledged. Then what was acknowledged is known, and only what came since can be news. */
-async function isDueAgain(look: Look, finding: Judged, { acked_at }: State): Promise<boolean> {
-  return acked_at !== null && !finding.standing.is_paused && (await look.isOverSince(finding, acked_at))
+function findDueAgain(
+  look: Look,
+  findings: readonly Judged[],
+  stateOf: (finding: Finding) => State | undefined,
+): Promise<ReadonlySet<Finding>> {
+  const acknowledged = new Map<Finding, Date>()
+  for (const finding of findings) {
+    const ackedAt = stateOf(finding)?.acked_at
+    if (ackedAt && !finding.standing.is_paused) acknowledged.set(finding, ackedAt)
+  }
+  return look.findOverSince(acknowledged)
 }
 
 async function remember(

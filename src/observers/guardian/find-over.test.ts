@@ -4,24 +4,13 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { aBox } from '../../../test/support/box.ts'
 import { Look, type Finding } from './find-over.ts'
-import { count } from './guardian.fixture.ts'
+import { count, numbers } from './guardian.fixture.ts'
 import { HourCache } from './hour-cache.ts'
 import { add, isRate, measure, METRICS, NOTHING, type Counters } from './metric.ts'
 import { RuleBook, type Override, type Scope } from './rule.ts'
 
 const HOUR_MS = 3_600_000
 const WINDOWS = [60, 1800, 3600, 9000, 86_400, 604_800]
-
-/** mulberry32: the same numbers at every run of a seed. */
-function numbers(seed: number): (below: number) => number {
-  let state = seed
-  return below => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) % below
-  }
-}
 
 interface Counted {
   scope: Scope

@@ -18,7 +18,9 @@ import {
   windowBefore,
   type Bounds,
   type Period,
+  type Since,
 } from './sums-queries.ts'
+import { takeRotated } from './take-fairly.ts'
 
 export interface Finding {
   rule: Rule
@@ -36,6 +38,9 @@ export interface Finding {
 const HOUR_MS = 3_600_000
 /** Scopes in one statement: bounds what a statement sends and how long it takes. */
 const CHUNK = 5_000
+/** Answers about what came since an alert was acknowledged, or a pause resumed: for one account, and for all of them. */
+const SINCE_PER_ACCOUNT_MAX = 5_000
+const SINCE_MAX = 20_000
 
 /** A rule that may be over its limit for a scope. */
 type Suspect = Pick<Finding, 'rule' | 'scope' | 'limit' | 'baseline'>
@@ -80,14 +85,32 @@ export class Look {
     return findings
   }
 
-  /** Whether the rule is over its limit for what happened from then on alone. */
-  async isOverSince({ rule, scope, limit }: Finding, from: Date): Promise<boolean> {
-    const window = windowBefore(this.#now, rule.window_seconds)
-    if (from <= window.from) return true
-    // The minute of that moment holds what came before it as well, so it begins with the next one.
-    const later = { from: windowBefore(from, 0).from, to: this.#now }
-    const [counters] = await this.#listExact(scope.scope_type, [{ rule, scope }], later)
-    return isOver(rule, measured(rule, counters!), limit)
+  /**
+   * Those that are over their limit for what happened from then on alone. An account gets so many answers; to the others
+   * a later pass has the answer.
+   */
+  async findOverSince(moments: ReadonlyMap<Finding, Date>): Promise<ReadonlySet<Finding>> {
+    const over = new Set<Finding>()
+    const asked: (Since & { rule: Rule; finding: Finding })[] = []
+    for (const [finding, moment] of moments) {
+      const { rule, scope } = finding
+      if (moment <= windowBefore(this.#now, rule.window_seconds).from) over.add(finding)
+      // The minute of that moment holds what came before it as well, so it begins with the next one.
+      else asked.push({ rule, scope, finding, from: windowBefore(moment, 0).from })
+    }
+    const share = { max: SINCE_MAX, perOwnerMax: SINCE_PER_ACCOUNT_MAX, now: this.#now }
+    const taken = new Set(takeRotated(asked, each => each.scope.account_id, share).taken)
+    for (const each of asked) if (!taken.has(each)) this.#skip(each.scope, [each.rule])
+    for (const [scopeType, all] of Map.groupBy(taken, each => each.scope.scope_type)) {
+      for (let start = 0; start < all.length; start += CHUNK) {
+        const chunk = all.slice(start, start + CHUNK)
+        const counters = await this.#listExact(scopeType, chunk)
+        chunk.forEach(({ rule, finding }, index) => {
+          if (isOver(rule, measured(rule, counters[index]!), finding.limit)) over.add(finding)
+        })
+      }
+    }
+    return over
   }
 
   #skip(scope: Scope, rules: readonly Rule[]): void {
@@ -195,7 +218,10 @@ export class Look {
   }
 
   async #confirm(scopeType: ScopeType, suspects: readonly Suspect[], window: Period): Promise<Finding[]> {
-    const counters = await this.#listExact(scopeType, suspects, window)
+    const counters = await this.#listExact(
+      scopeType,
+      suspects.map(({ rule, scope }) => ({ rule, scope, from: window.from })),
+    )
     return suspects.flatMap((suspect, index) => {
       const result = measured(suspect.rule, counters[index]!)
       return isOver(suspect.rule, result, suspect.limit)
@@ -205,25 +231,11 @@ export class Look {
   }
 
   /** In their order; only what the rules ask for. */
-  async #listExact(
-    scopeType: ScopeType,
-    asked: readonly { rule: Rule; scope: Scope }[],
-    window: Period,
-  ): Promise<Counters[]> {
+  async #listExact(scopeType: ScopeType, asked: readonly (Since & { rule: Rule })[]): Promise<Counters[]> {
     const [logins, mail] = [asked.filter(each => isAboutLogins(each.rule)), asked.filter(isAboutMail)]
     const [sums, addresses] = [
-      await listSums(
-        this.#db,
-        scopeType,
-        mail.map(each => each.scope),
-        window,
-      ),
-      await listDistinctAddresses(
-        this.#db,
-        scopeType,
-        logins.map(each => each.scope),
-        window,
-      ),
+      await listSums(this.#db, scopeType, mail, this.#now),
+      await listDistinctAddresses(this.#db, scopeType, logins, this.#now),
     ]
     const found = new Map<object, Counters>(mail.map((each, index) => [each, sums[index]!]))
     logins.forEach((each, index) => found.set(each, { ...NOTHING, distinct_ips: addresses[index]! }))

@@ -1,6 +1,6 @@
 // What a pass looks at, grouped so that it costs few statements, and how the groups are shared out between accounts. Pure.
 import { DEFAULT_RULES } from './defaults.ts'
-import { takeFairly } from './take-fairly.ts'
+import { takeRotated } from './take-fairly.ts'
 import type { Rule, RuleBook, Scope, ScopeType } from './rule.ts'
 
 export interface Group {
@@ -12,7 +12,6 @@ export interface Group {
 /** Groups that a pass looks at for one account, and for all of them: a few milliseconds each. An account has 100 rules. */
 const GROUPS_PER_ACCOUNT_MAX = 100
 const GROUPS_MAX = 1_000
-const PASS_MS = 10_000
 
 /**
  * Those with windows of the platform's rules are always looked at. Of the others an account gets so many in a pass, beginning
@@ -24,10 +23,8 @@ export function shareGroups(groups: readonly Group[], now: Date): { taken: Group
   const counts = countByAccount(own)
   const owners = new Map(own.map(group => [group, lightestOf(group, counts)]))
   const ownerOf = (group: Group): string => owners.get(group)!
-  const start = Math.floor(now.getTime() / PASS_MS) * GROUPS_PER_ACCOUNT_MAX
-  const inOrder = [...Map.groupBy(own, ownerOf).values()].flatMap(list => rotated(list, start))
-  const share = { max: GROUPS_MAX, perOwnerMax: GROUPS_PER_ACCOUNT_MAX }
-  const taken = new Set(takeFairly(inOrder, ownerOf, share).taken)
+  const share = { max: GROUPS_MAX, perOwnerMax: GROUPS_PER_ACCOUNT_MAX, now }
+  const taken = new Set(takeRotated(own, ownerOf, share).taken)
   return { taken: [...groups.filter(isPlatforms), ...taken], left: own.filter(group => !taken.has(group)) }
 }
 
@@ -46,11 +43,6 @@ function countByAccount(groups: readonly Group[]): Map<string, number> {
 
 const lightestOf = (group: Group, counts: ReadonlyMap<string, number>): string =>
   [...accountsOf(group)].reduce((left, right) => (counts.get(right)! < counts.get(left)! ? right : left))
-
-const rotated = <T>(list: readonly T[], by: number): T[] => {
-  const start = list.length === 0 ? 0 : by % list.length
-  return [...list.slice(start), ...list.slice(0, start)]
-}
 
 /** By type of scope and window. */
 export function groupsOf(book: RuleBook, scopes: readonly Scope[]): Iterable<Group> {

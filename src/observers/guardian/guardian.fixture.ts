@@ -162,3 +162,14 @@ export async function logins(
       from generate_series(1, ${addresses}::integer) n on conflict do nothing`),
   )
 }
+
+/** mulberry32: the same numbers at every run of a seed. */
+export function numbers(seed: number): (below: number) => number {
+  let state = seed
+  return below => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) % below
+  }
+}

@@ -30,3 +30,21 @@ export function takeFairly<Item>(
   }
   return { taken, cut }
 }
+
+const PASS_MS = 10_000
+/** Multiples of it, without their whole part, lie evenly between 0 and 1, however many there are. */
+const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2
+
+/** The same, beginning elsewhere among each owner's own at every pass, so that each item is taken in the end. */
+export function takeRotated<Item>(
+  items: readonly Item[],
+  ownerOf: (item: Item) => string,
+  { now, ...share }: { max: number; perOwnerMax: number; now: Date },
+): Taken<Item> {
+  const offset = (Math.floor(now.getTime() / PASS_MS) * GOLDEN_RATIO) % 1
+  const inOrder = [...Map.groupBy(items, ownerOf).values()].flatMap(own => {
+    const start = Math.floor(offset * own.length)
+    return [...own.slice(start), ...own.slice(0, start)]
+  })
+  return takeFairly(inOrder, ownerOf, share)
+}

@@ -1,6 +1,7 @@
 // The SQL over attempts as people see and handle them: lists, replay, retention.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
+import type { Scanned } from '../../platform/work/retention-scan.ts'
 import type { WebhookAttempt } from './contract.ts'
 
 interface Row extends Omit<WebhookAttempt, 'id' | 'next_attempt_at' | 'created_at' | 'updated_at'> {
@@ -82,17 +83,47 @@ export const requeueAttempts = (
     set status = 'pending', round_tries = 0, due_at = ${tx.now}, lease_token = null, updated_at = ${tx.now}
     from troubled where a.webhook_id = ${webhookId} and a.event_id = troubled.event_id`)
 
-export const deleteDecided = (
-  tx: Tx,
-  { status, before, limit }: { status: 'delivered' | 'dead'; before: Date; limit: number },
-): Promise<number> =>
-  tx.run(sql`
-    with old as (
-      select webhook_id, event_id from webhook_attempts
-      where status = ${status} and status in ('delivered', 'dead') and updated_at < ${before}
-      order by updated_at limit ${limit} for update skip locked
+export interface DecidedKey {
+  /** As PostgreSQL writes it: a `Date` has no microseconds. */
+  updated_at: string
+  webhook_id: string
+  event_id: number
+}
+
+interface DecidedBatch {
+  status: 'delivered' | 'dead'
+  before: Date
+  after: DecidedKey | null
+  limit: number
+}
+
+/**
+ * Looks at the next old ones, and deletes those of accounts that are not under legal hold. What others have locked stays.
+ * A bounded number is looked at, not a bounded number deleted: a hold may keep millions that come first.
+ */
+export const deleteDecided = (tx: Tx, { status, before, after, limit }: DecidedBatch): Promise<Scanned<DecidedKey>> => {
+  const isOld = sql`status = ${status} and status in ('delivered', 'dead') and updated_at < ${before}`
+  const isNext =
+    after &&
+    sql`updated_at >= ${after.updated_at} and (updated_at, webhook_id, event_id)
+      > (${after.updated_at}::timestamptz, ${after.webhook_id}::uuid, ${after.event_id}::bigint)`
+  return tx.one<Scanned<DecidedKey>>(sql`
+    with scanned as materialized (
+      select updated_at, webhook_id, event_id from webhook_attempts where ${all([isOld, isNext])}
+      order by updated_at, webhook_id, event_id limit ${limit}
+    ), old as materialized (
+      select a.webhook_id, a.event_id from scanned join webhook_attempts a using (webhook_id, event_id)
+      where a.status = ${status} and a.updated_at < ${before}
+        and not exists (select from webhooks w join accounts c on c.id = w.account_id
+          where w.id = a.webhook_id and c.legal_hold)
+      for update of a skip locked
+    ), deleted as (
+      delete from webhook_attempts a using old where a.webhook_id = old.webhook_id and a.event_id = old.event_id returning 1
     )
-    delete from webhook_attempts a using old where a.webhook_id = old.webhook_id and a.event_id = old.event_id`)
+    select (select count(*) from scanned) as scanned, (select count(*) from deleted) as deleted,
+      (select json_build_object('updated_at', updated_at, 'webhook_id', webhook_id, 'event_id', event_id) from scanned
+        order by updated_at desc, webhook_id desc, event_id desc limit 1) as last`)
+}
 
 export const listLeavings = (db: Db, limit: number): Promise<{ webhook_id: string }[]> =>
   db.many<{ webhook_id: string }>(sql`select webhook_id from webhook_leavings limit ${limit}`)

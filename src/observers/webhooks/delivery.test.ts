@@ -9,7 +9,7 @@ import { system } from '../../platform/db/actor.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
 import type { EventDraft } from '../../platform/journal/append.ts'
 import { aReceiver, isSigned, type Receiver, type Received } from '../../platform/net/receiver.fixture.ts'
-import { removeOldAttempts } from './retention.ts'
+import { AttemptRetention } from './retention.ts'
 import { claimAttempts, lockDueWebhooks, recordTried, updateDueTimes } from './work-queries.ts'
 
 const SECOND_MS = 1_000
@@ -404,7 +404,8 @@ test('delivered attempts are removed after 7 days, dead ones after 30, and what 
   await box.app.world.db.transact(system('test'), tx =>
     tx.run(sql`update webhook_attempts set status = 'dead', due_at = null where webhook_id = ${bad.id}`),
   )
-  const remove = () => removeOldAttempts(box.app.world, new AbortController().signal)
+  const retention = new AttemptRetention()
+  const remove = () => retention.removeOld(box.app.world, new AbortController().signal)
   const left = async () => [(await attemptsOf(account, good.id)).length, (await attemptsOf(account, bad.id)).length]
 
   box.clock.advance(7 * DAY_MS - HOUR_MS)

@@ -2,9 +2,13 @@
 import type { Worker } from '../../platform/work/worker.ts'
 import { BacklogReader, fanOut } from './fan-out.ts'
 import type { PushWorker } from './push-worker.ts'
-import { removeOldAttempts } from './retention.ts'
+import { AttemptRetention } from './retention.ts'
 
-export const webhookLoops = (pushes: PushWorker, backlog = new BacklogReader()): Worker[] => [
+export const webhookLoops = (
+  pushes: PushWorker,
+  backlog = new BacklogReader(),
+  retention = new AttemptRetention(),
+): Worker[] => [
   fanOut(),
   {
     kind: 'due',
@@ -14,5 +18,10 @@ export const webhookLoops = (pushes: PushWorker, backlog = new BacklogReader()):
     run: (world, signal) => backlog.takeSlice(world, signal),
   },
   ...pushes.workers,
-  { kind: 'periodic', name: 'webhook-retention', seconds: 600, run: removeOldAttempts },
+  {
+    kind: 'periodic',
+    name: 'webhook-retention',
+    seconds: 600,
+    run: (world, signal) => retention.removeOld(world, signal),
+  },
 ]
