@@ -47,8 +47,8 @@ test('mail of any shape is read, and what is read of it can be stored', () => {
       const mail = readMail(parsed)
       const { attachments, ...rest } = mail
       const text = JSON.stringify([rest, attachments.map(about => ({ ...about, content: null }))])
-      assert(!text.includes('\\u0000'), text)
-      assert(text.isWellFormed() && !/\\ud[89a-f]/i.test(text), text)
+      // Escapes of our making, and not a backslash that the mail itself has.
+      assert(!/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i.test(text) && text.isWellFormed(), text)
       assert(!/<script|javascript:|onerror=/i.test(mail.html ?? ''), mail.html ?? '')
       assert(mail.snippet.length <= 200)
     }),
