@@ -61,3 +61,14 @@ test('answers are not kept: what is published now is found now', async () => {
   server.txt('changing.example.com', 'two')
   assert.deepEqual(await dns.txt('changing.example.com'), { kind: 'found', values: ['two'] })
 })
+
+test('a resolver that never answered is silent, and one that answers is not, whatever single names do', async () => {
+  const away = new Dns({ servers: ['127.0.0.1:1'], timeoutMs: 300 })
+  assert.equal(away.isSilent, false, 'nobody has asked')
+  await away.txt('example.com')
+  assert.equal(away.isSilent, true)
+  server.breakDown('broken.example', 'SERVFAIL')
+  await dns.txt('none.example')
+  await dns.txt('broken.example')
+  assert.equal(dns.isSilent, false)
+})

@@ -64,8 +64,9 @@ export class Dns {
   }
   readonly #resolver: Resolver
   readonly #timeoutMs: number
-  #answeredAt = -Infinity
-  #failedAt = -Infinity
+  #hasAnswered = false
+  /** Since the last answer; null where nothing has failed since. */
+  #failingSince: number | null = null
 
   constructor({ servers, timeoutMs = TIMEOUT_MS, clock = systemClock() }: DnsOptions) {
     this.isValidating = servers.length > 0
@@ -92,7 +93,8 @@ export class Dns {
 
   /** The resolver itself is away: it has answered nothing for minutes, or since the start. */
   get isSilent(): boolean {
-    return this.#failedAt - this.#answeredAt > SILENT_MS
+    if (this.#failingSince === null) return false
+    return !this.#hasAnswered || performance.now() - this.#failingSince > SILENT_MS
   }
 
   /** The strings of one record belong together: 255 bytes are the most that one can hold (RFC 7208 §3.3). */
@@ -174,8 +176,11 @@ export class Dns {
 
   async #ask<T>(question: Promise<T[]>, timeoutMs = this.#timeoutMs): Promise<DnsAnswer<T>> {
     const answer = await this.#reply(question, timeoutMs)
-    if (answer.kind === 'failed') this.#failedAt = performance.now()
-    else this.#answeredAt = performance.now()
+    if (answer.kind === 'failed') this.#failingSince ??= performance.now()
+    else {
+      this.#hasAnswered = true
+      this.#failingSince = null
+    }
     return answer
   }
 
