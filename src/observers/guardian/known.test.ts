@@ -18,27 +18,8 @@ const RULE = { metric: 'blocks', window_seconds: 7200, threshold: 5 }
 const SCOPES = 60
 
 /** As many blocks for each of these scopes. */
-async function countBlocks({ world, account, tenantId }: Watched, type: ScopeType, blocks: number): Promise<void> {
-  await world.db.transact(system('test'), async tx => {
-    const scopes = sql`
-      select ${account.id}::uuid, ${type}, ${type} || n, ${tenantId}::uuid`
-    for (const [table, unit] of [
-      [sql`metric_minutes`, 'minute'],
-      [sql`metric_hours`, 'hour'],
-    ] as const) {
-      await tx.run(sql`
-        insert into ${table} as m (account_id, scope_type, scope_value, tenant_id, start, recipients, delivered,
-          hard_bounces, soft_bounces, blocks, deferrals, complaints, auth_failures)
-        ${scopes}, date_trunc(${unit}, ${tx.now}::timestamptz, 'UTC'), 0, 0, 0, 0, ${blocks}::integer, 0, 0, 0
-        from generate_series(1, ${SCOPES}::integer) n
-        on conflict (account_id, scope_type, scope_value, tenant_id, start)
-          do update set blocks = m.blocks + excluded.blocks`)
-    }
-    await tx.run(sql`
-      insert into metric_activity (account_id, scope_type, scope_value, tenant_id, counted_at)
-      ${scopes}, ${tx.now} from generate_series(1, ${SCOPES}::integer) n
-      on conflict (account_id, scope_type, scope_value, tenant_id) do update set counted_at = excluded.counted_at`)
-  })
+async function countBlocks({ count }: Watched, scopeType: ScopeType, blocks: number): Promise<void> {
+  for (let n = 1; n <= SCOPES; n++) await count({ blocks }, { scopeType, scopeValue: `${scopeType}${n}` })
 }
 
 /** A pass; answers how many lists it read while it looked. */
