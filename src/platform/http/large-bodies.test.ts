@@ -54,6 +54,24 @@ test('40 MB of empty objects answer 400 and block the main thread for less than 
   assert.ok(longestMs < 250, `the main thread was blocked for ${longestMs.toFixed(0)} ms`)
 })
 
+test('a caller who leaves before the permit of a large answer keeps nothing of what bodies may take', async () => {
+  const account = await anAccount({ sandbox: true })
+  const { url } = await theBox()
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping', params: { x: 'x'.repeat(MEGABYTE - 1_000) } })
+  for (let n = 0; n < 40; n++) {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.on('error', () => {})
+    const head = `POST /mcp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.bearer}\r\nAccept: application/json`
+    socket.write(`${head}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+    await new Promise(resolve => socket.end(body, resolve))
+    socket.destroy()
+  }
+
+  const sent = await account.api.post('/v1/messages', message(account, { text: 'x'.repeat(300 * 1024) }))
+
+  assert.equal(sent.status, 202)
+})
+
 test('a large body is checked like a small one: unknown fields are named, wrong ones refused by their path', async () => {
   const account = await anAccount({ sandbox: true })
   const text = 'x'.repeat(MEGABYTE)

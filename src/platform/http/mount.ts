@@ -39,18 +39,30 @@ export function mount(
   { identify, largeAnswers, pages, streams, signals }: Mounting,
 ): void {
   const read = requestReader(contract)
-  const callOf = (request: FastifyRequest, reply: FastifyReply) => {
-    try {
-      return { ...read.call(request, reply), signal: () => signals.of(reply) }
-    } catch (refusal) {
-      request.releaseBody?.()
-      throw refusal
-    }
-  }
   const isLarge =
     contract.isLargeRead === true || 'limit' in ((contract.query as TObject | undefined)?.properties ?? {})
   const isPage = isLarge && contract.access.kind === 'public'
   const share = contract.isStreamed ? streams : isPage ? pages : isLarge ? largeAnswers : null
+  const answerOf = async (request: FastifyRequest, reply: FastifyReply) => {
+    try {
+      const call = { ...read.call(request, reply), signal: () => signals.of(reply) }
+      if (world.log.isLevelEnabled('debug')) {
+        world.log.debug(
+          {
+            request_id: request.id,
+            query: hideSensitive(contract.query, call.query),
+            body: hideSensitive(contract.body, call.body),
+          },
+          'call',
+        )
+      }
+      const owner = ownerOf(request)
+      if (share) await share.begin(isPage ? networkOf(request.sourceIp) : owner, request, reply)
+      return await runFor(owner, () => handle(call as never))
+    } finally {
+      request.releaseBody?.()
+    }
+  }
   app.route({
     method: contract.method,
     url: contract.path.replace(/\{(\w+)\}/g, ':$1'),
@@ -67,26 +79,13 @@ export function mount(
       request.head = read.head(request)
     },
     handler: async (request, reply) => {
-      const call = callOf(request, reply)
-      if (world.log.isLevelEnabled('debug')) {
-        world.log.debug(
-          {
-            request_id: request.id,
-            query: hideSensitive(contract.query, call.query),
-            body: hideSensitive(contract.body, call.body),
-          },
-          'call',
-        )
-      }
-      const owner = ownerOf(request)
-      if (share) await share.begin(isPage ? networkOf(request.sourceIp) : owner, request, reply)
-      const { status, body, headers } = await runFor(owner, () => handle(call as never)).finally(request.releaseBody)
+      const { status, body, headers } = await answerOf(request, reply)
       reply.code(Number(status))
       if (headers) reply.headers(headers)
       if (body === null) return reply.send()
       const schema = contract.replies[Number(status)]
       if (schema && 'raw' in schema) {
-        return sendRaw(world.log, reply, body, { types: [schema.raw].flat() as string[], owner })
+        return sendRaw(world.log, reply, body, { types: [schema.raw].flat() as string[], owner: ownerOf(request) })
       }
       return reply.header('cache-control', 'no-store').type(JSON_TYPE).send(JSON.stringify(body))
     },
