@@ -63,7 +63,7 @@ test('a caller who leaves before the permit of a large answer keeps nothing of w
     socket.on('error', () => {})
     const head = `POST /mcp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.bearer}\r\nAccept: application/json`
     socket.write(`${head}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
-    await new Promise(resolve => socket.end(body, resolve))
+    await new Promise<void>(resolve => void socket.end(body, resolve))
     socket.destroy()
   }
 
