@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { domainToASCII } from 'node:url'
 import { decodeWords, encodeWords, isPlainHeaderText } from '../mime/encoded-words.ts'
+import { trimOf } from '../text/trim.ts'
 
 export type Address = {
   /** The display name, decoded, or null. */
@@ -172,12 +173,7 @@ function skipBlanks(text: string, at: number): number {
   return at
 }
 
-function trimBlanks(text: string): string {
-  const start = skipBlanks(text, 0)
-  let end = text.length
-  while (end > start && (text[end - 1] === ' ' || text[end - 1] === '\t')) end--
-  return text.slice(start, end)
-}
+const trimBlanks = (text: string): string => trimOf(text, ' \t')
 
 // A word this long cannot be folded into lines of 78, so it is cut into encoded-words instead.
 const UNFOLDABLE_CHARS = 60

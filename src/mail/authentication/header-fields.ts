@@ -1,6 +1,7 @@
 // The header of a message as signatures see it: fields in their order with their raw bytes, and those that cannot be told
 // apart by every reader joined to the field above them.
 import { fieldSpans, splitSource } from '../mime/headers.ts'
+import { trimEndOf } from '../text/trim.ts'
 
 export interface RawField {
   /** Lower case, ASCII only. */
@@ -33,7 +34,7 @@ export function readRawMail(source: Buffer): RawMail | null {
     if (!FIELD_NAME.test(head) && fields.length > 0)
       fields.at(-1)!.raw += `\r\n${withoutBreak(block.slice(start, end))}`
     else
-      fields.push({ name: head.replace(/[ \t\r\n]+$/, '').toLowerCase(), raw: withoutBreak(block.slice(start, end)) })
+      fields.push({ name: trimEndOf(head, ' \t\r\n').toLowerCase(), raw: withoutBreak(block.slice(start, end)) })
   }
   return { source, fields, byName: Map.groupBy(fields, ({ name }) => name), bodyStart }
 }

@@ -14,6 +14,7 @@ import {
   valuesOf,
 } from './headers.ts'
 import { cpuStopwatch } from '../../../test/support/main-thread.ts'
+import { readRawMail } from '../authentication/header-fields.ts'
 
 const SOURCE = Buffer.from(
   'Received: from a\r\n\tby b\r\nBCC: secret@example.com,\r\n other@example.com\r\nSubject: =?UTF-8?Q?Gr=C3=BCn?=\r\n' +
@@ -118,4 +119,14 @@ test('the first bare line break is the one a plain search would find', () => {
       assert.equal(findBareLineBreak(Buffer.from(text, 'latin1')), text.search(/\r(?!\n)|(?<!\r)\n|\0/))
     }),
   )
+})
+
+test('a name of a megabyte of blanks is read in linear time, as a field and as a line that is signed', () => {
+  const cpuMs = cpuStopwatch()
+  const [field] = readHeader(Buffer.from(`X${' '.repeat(1_000_000)}y: 1\r\n\r\n`))
+  const raw = readRawMail(Buffer.from(`X${' '.repeat(250_000)}y: 1\r\n\r\n`))
+
+  assert.equal(field!.value, '1')
+  assert.equal(raw!.fields.length, 1)
+  assert.ok(cpuMs() < 250)
 })

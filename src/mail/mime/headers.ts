@@ -1,6 +1,7 @@
 // Reads and edits the header block of a raw message without touching its body. Tolerant of what stands in the fields,
 // strict about line breaks: a bare CR, a bare LF or a NUL can make two mail systems see two different messages.
 
+import { trimOf } from '../text/trim.ts'
 import { decodeWords } from './encoded-words.ts'
 
 export type HeaderField = {
@@ -59,7 +60,7 @@ export function readHeader(source: Buffer): HeaderField[] {
 export function readFields(block: string): HeaderField[] {
   return fieldSpans(block).map(({ start, colon, end }) => {
     // Of blanks alone: a form feed before a name makes it another name, for signatures as for readers.
-    const name = block.slice(start, colon).replaceAll(/^[ \t\r\n]+|[ \t\r\n]+$/g, '')
+    const name = trimOf(block.slice(start, colon), ' \t\r\n')
     const value = block.slice(colon === start ? start : colon + 1, end).replaceAll(/\r?\n/g, '')
     return { name, lowerName: name.toLowerCase(), value: value.trim() }
   })

@@ -1,5 +1,6 @@
 // A message as a model is shown it: header lines, the text and what attachments say, each up to a limit. Where something
 // was left out the text says so.
+import { trimEndOf } from '../../mail/text/trim.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { MessageRow } from '../messages/find.ts'
 import { findTextBeginnings, listAttachedTexts, type AttachedText } from './mail-queries.ts'
@@ -76,10 +77,7 @@ const oneLine = (text: string): string => text.replace(/\s+/g, ' ')
 function clipped(text: string, bytesMax: number, isCut: boolean): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= bytesMax) return isCut ? `${text}\n${LEFT_OUT}` : text
-  const shown = bytes
-    .subarray(0, bytesMax)
-    .toString()
-    .replace(/\ufffd+$/, '')
+  const shown = trimEndOf(bytes.toString('utf8', 0, bytesMax), '\ufffd')
   return `${shown}\n${LEFT_OUT}`
 }
 
