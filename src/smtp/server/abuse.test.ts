@@ -1,6 +1,7 @@
 // An SMTP port under clients that are broken, slow and hostile.
 
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { TestClient } from './client.fixture.ts'
@@ -239,6 +240,49 @@ test('transactions that do not go on make room too, and a port full of messages 
   assert.match(await stalled.reply(), /^421 4\.7\.0/)
   assert.match(await fourth.reply(), /^421 4\.7\.0/)
   for (const client of [sending, third]) assert.match(await client.say('Subject: x\r\n\r\nx\r\n.'), /^250/)
+})
+
+test('recipients without a message do not keep a connection', async t => {
+  const { port } = await openPort(t, {}, { connectionsMax: 2 })
+  const stalling = await TestClient.open(t, port)
+  await stalling.hello()
+  await stalling.say('MAIL FROM:<a@x.example>')
+  const idle = await TestClient.open(t, port)
+  await idle.hello()
+  await stalling.say('RCPT TO:<b@x.example>')
+
+  const third = await TestClient.open(t, port)
+
+  await third.hello()
+  assert.match(await stalling.reply(), /^421 4\.7\.0/)
+  assert.match(await idle.say('NOOP'), /^250/)
+})
+
+test('recipients beyond what a transaction takes are refused a thousand times, then the session ends', async t => {
+  const { port } = await openPort(t)
+  const client = await TestClient.open(t, port)
+  await client.hello()
+  await client.say('MAIL FROM:<a@x.example>')
+  for (let n = 0; n < 3; n++) assert.match(await client.say(`RCPT TO:<b${n}@x.example>`), /^250/)
+  for (let n = 0; n < 1_000; n++) assert.match(await client.say('RCPT TO:<c@x.example>'), /^452 4\.5\.3/)
+  assert.match(await client.reply(), /^421 4\.7\.0/)
+})
+
+test('a client that was dismissed and does not read is cut, and does not keep the port from closing', async t => {
+  const receive = async (): Promise<string> => `250 ${'x'.repeat(50_000_000)}`
+  const { port, listener } = await openPort(t, { receive }, { connectionsMax: 1, farewellMs: 60_000 })
+  const deaf = connect({ port, host: '127.0.0.1' })
+  t.after(() => deaf.destroy())
+  deaf.on('error', () => {})
+  deaf.write('EHLO x\r\nMAIL FROM:<a@x.example>\r\nRCPT TO:<b@x.example>\r\nDATA\r\nSubject: x\r\n\r\nx\r\n.\r\n')
+  await until(() => listener.connections === 1)
+  // Its message has been taken when it can make room.
+  let second = await TestClient.open(t, port)
+  while (/^421/.test(await second.reply())) second = await TestClient.open(t, port)
+
+  await listener.close()
+
+  assert.equal(listener.connections, 0)
 })
 
 test('a hundred commands without a message are answered, the next one ends the session', async t => {

@@ -21,6 +21,8 @@ interface Transaction<Recipient> {
 
 /** Since the last message that was taken: a list that was not looked after for long has a few dozen. */
 const REFUSED_RECIPIENTS_MAX = 100
+/** Beyond what a transaction takes: a client that pipelines a long list learns of the bound when it has said all of it. */
+const EXCESS_RECIPIENTS_MAX = 1_000
 const BAD_COMMANDS_MAX = 5
 /** Commands in a row that lead to no message; Postfix takes as many (smtpd_junk_command_limit). */
 const JUNK_COMMANDS_MAX = 100
@@ -37,9 +39,12 @@ export class SmtpConversation<Login, Recipient> {
   #badCommands = 0
   #junkCommands = 0
   #refusedRecipients = 0
+  #excessRecipients = 0
   #loginFailures = 0
   /** When a message last ended, or the connection began, on the monotonic clock. */
   #lastMessageAt = performance.now()
+  /** When the first transaction since then was opened. */
+  #beganAt: number | null = null
 
   constructor(door: SmtpDoor<Login, Recipient>, client: SmtpClient) {
     this.#door = door
@@ -51,9 +56,9 @@ export class SmtpConversation<Login, Recipient> {
     return this.#transaction === null && this.#askedForLogin === null
   }
 
-  /** Commands that lead to no message do not move it. */
-  get lastMessageAt(): number {
-    return this.#lastMessageAt
+  /** Since when the client owes a message. Neither recipients nor commands that lead to none move it. */
+  get owesMessageSince(): number {
+    return this.#beganAt ?? this.#lastMessageAt
   }
 
   greeting(): string {
@@ -132,6 +137,7 @@ export class SmtpConversation<Login, Recipient> {
         this.#badCommands = 0
         this.#junkCommands = 0
         this.#refusedRecipients = 0
+        this.#excessRecipients = 0
       }
       // RFC 5321 §3.8: after 421 the server closes.
       return reply.startsWith('421') ? { reply, next: 'close' } : { reply }
@@ -140,6 +146,7 @@ export class SmtpConversation<Login, Recipient> {
     } finally {
       this.#transaction = null
       this.#lastMessageAt = performance.now()
+      this.#beganAt = null
     }
   }
 
@@ -213,6 +220,7 @@ export class SmtpConversation<Login, Recipient> {
     const refusal = this.#door.mayBegin?.(this.#client) ?? null
     if (refusal) return this.#junk(refusal)
     this.#transaction = { from: path, smtputf8, recipients: [] }
+    this.#beganAt ??= performance.now()
     return { reply: '250 2.1.0 Ok' }
   }
 
@@ -221,9 +229,7 @@ export class SmtpConversation<Login, Recipient> {
     if (!transaction) return this.#bad('503 5.5.1 Say MAIL first')
     const rcpt = parseRcpt(argument, transaction)
     if (rcpt.kind === 'refused') return this.#bad(rcpt.reply)
-    if (transaction.recipients.length >= this.#door.recipientsMax) {
-      return { reply: '452 4.5.3 Too many recipients; send the rest in another transaction' }
-    }
+    if (transaction.recipients.length >= this.#door.recipientsMax) return this.#excessRecipient()
     const take = (admission: Admission<Recipient>): Answer => {
       if (admission.kind === 'refused') return this.#refusedRecipient(admission.reply)
       transaction.recipients.push(admission.recipient)
@@ -239,6 +245,13 @@ export class SmtpConversation<Login, Recipient> {
     this.#refusedRecipients += 1
     if (this.#refusedRecipients < REFUSED_RECIPIENTS_MAX) return { reply }
     return { reply: `${reply}\r\n421 4.7.0 Too many refused recipients`, next: 'close' }
+  }
+
+  #excessRecipient(): Answer {
+    this.#excessRecipients += 1
+    const reply = '452 4.5.3 Too many recipients; send the rest in another transaction'
+    if (this.#excessRecipients < EXCESS_RECIPIENTS_MAX) return { reply }
+    return { reply: `${reply}\r\n421 4.7.0 Far too many recipients`, next: 'close' }
   }
 
   #data(argument: string): Answer {

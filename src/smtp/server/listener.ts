@@ -19,6 +19,8 @@ export class SmtpListener<Login, Recipient> {
   readonly #sessions = new Set<SmtpSession<Login, Recipient>>()
   /** Of those, the ones that could log in and have not; the oldest first. */
   readonly #strangers = new Set<SmtpSession<Login, Recipient>>()
+  /** Dismissed to make room, and not gone yet: their clients may take their time to read the reply. */
+  readonly #leaving = new Set<SmtpSession<Login, Recipient>>()
   readonly #perAddress = new Tally()
   readonly #perAccount = new Tally()
   readonly #accounts = new Map<SmtpSession<Login, Recipient>, string>()
@@ -68,11 +70,11 @@ export class SmtpListener<Login, Recipient> {
   async close(): Promise<void> {
     const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
     const empty = new Promise<void>(resolve => (this.#whenEmpty = resolve))
-    for (const session of this.#sessions) session.drain()
+    for (const session of this.#all()) session.drain()
     const cut = setTimeout(() => {
-      for (const session of this.#sessions) session.destroy()
+      for (const session of this.#all()) session.destroy()
     }, this.#limits.closeMs)
-    if (this.#sessions.size > 0) await empty
+    if (!this.#isEmpty) await empty
     clearTimeout(cut)
     if (this.#sweeper) clearInterval(this.#sweeper)
     await closed
@@ -119,6 +121,7 @@ export class SmtpListener<Login, Recipient> {
     // It counts no longer, or as many could be on their way out as may be open.
     this.#strangers.delete(oldest)
     this.#sessions.delete(oldest)
+    this.#leaving.add(oldest)
     oldest.dismiss(TOO_MANY)
     return true
   }
@@ -145,9 +148,18 @@ export class SmtpListener<Login, Recipient> {
   #remove(session: SmtpSession<Login, Recipient>, network: string): void {
     this.#sessions.delete(session)
     this.#strangers.delete(session)
+    this.#leaving.delete(session)
     this.#perAddress.add(network, -1)
     this.#forgetAccount(session)
-    if (this.#sessions.size === 0) this.#whenEmpty?.()
+    if (this.#isEmpty) this.#whenEmpty?.()
+  }
+
+  get #isEmpty(): boolean {
+    return this.#sessions.size + this.#leaving.size === 0
+  }
+
+  #all(): SmtpSession<Login, Recipient>[] {
+    return [...this.#sessions, ...this.#leaving]
   }
 
   #forgetAccount(session: SmtpSession<Login, Recipient>): void {
@@ -159,7 +171,7 @@ export class SmtpListener<Login, Recipient> {
 
   #sweep(): void {
     const now = performance.now()
-    for (const session of this.#sessions) session.sweep(now)
+    for (const session of this.#all()) session.sweep(now)
     this.#memory.relieve()
   }
 }

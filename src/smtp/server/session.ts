@@ -69,7 +69,7 @@ export class SmtpSession<Login, Recipient> {
   /** Since when the client keeps us waiting for a message; null while one is coming or being taken. */
   get waitingSince(): number | null {
     if (this.#phase === 'data' || this.#phase === 'starved' || this.#phase === 'busy') return null
-    return this.#conversation.isIdle ? this.#conversation.lastMessageAt : this.#since
+    return this.#conversation.owesMessageSince
   }
 
   /** Cuts what takes too long. */
