@@ -1,7 +1,9 @@
 // Streams of an inbox over server-sent events and WebSocket.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { mock, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { WebSocket } from 'ws'
 import { anAccount, anInbox, eventually } from '../../../test/support/factories.ts'
 import { sql } from '../../platform/db/sql.ts'
@@ -163,6 +165,23 @@ test('what is no WebSocket handshake answers 400, and other upgrades are served 
   assert.equal(posted.status, 200)
   const head = await fetch(`${asked.url}/v1/inboxes/${inbox}/events`, { method: 'HEAD' })
   assert.deepEqual([head.status, head.headers.get('allow')], [405, 'GET'])
+})
+
+test('a refused upgrade whose client keeps its side open is cut', async t => {
+  const { asked } = await aFollowedInbox()
+  const socket = connect({ port: Number(new URL(asked.url).port), host: '127.0.0.1', allowHalfOpen: true })
+  t.after(() => socket.destroy())
+  socket.on('error', () => {})
+  socket.write('GET /v1/nowhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  socket.resume()
+  await once(socket, 'end')
+
+  // What is said to a connection that is gone breaks it here too.
+  for (let tries = 0; !socket.destroyed; tries++) {
+    assert.ok(tries < 100, 'the connection is still open')
+    await delay(100)
+    socket.write('x')
+  }
 })
 
 test('an inbox key follows its inbox only, and one without the scope read none', async () => {

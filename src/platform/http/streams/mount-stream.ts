@@ -16,6 +16,9 @@ interface Upgrade {
   head: Buffer
 }
 
+/** For a refusal to be read. */
+const LINGER_MS = 1_000
+
 export class StreamMount {
   readonly #app: FastifyInstance
   readonly #upgrades = new WeakMap<IncomingMessage, Upgrade>()
@@ -69,7 +72,12 @@ export class StreamMount {
     response.shouldKeepAlive = false
     response.assignSocket(socket as never)
     // What was refused is answered; nothing further can be asked over this connection.
-    response.on('finish', () => socket.end())
+    response.on('finish', () => {
+      socket.end()
+      // A client that keeps its side open would keep the connection, and the server from closing.
+      const cut = setTimeout(() => socket.destroy(), LINGER_MS)
+      socket.once('close', () => clearTimeout(cut))
+    })
     this.#upgrades.set(request, upgrade)
     this.#app.routing(request, response)
   }
