@@ -11,6 +11,8 @@ interface JsonSchema {
 
 /** The header that names them is shorter than so many. */
 const DROPPED_MAX = 1_000
+/** Enough to recognise a name by; a caller's may have forty million characters. */
+export const NAME_CHARS_SHOWN = 100
 
 /** Removes unknown fields from `value` and answers their paths. Objects without declared properties are kept whole. */
 export function dropUnknownFields(schema: TSchema, value: unknown): string[] {
@@ -32,7 +34,8 @@ function dropUnknown(schema: JsonSchema, value: unknown, path: string, dropped: 
   if (!properties) return
   const fields = value as Record<string, unknown>
   for (const name of Object.keys(fields)) {
-    const fieldPath = path === '' ? name : `${path}.${name}`
+    const shown = name.slice(0, NAME_CHARS_SHOWN)
+    const fieldPath = path === '' ? shown : `${path}.${shown}`
     const known = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (known) dropUnknown(known, fields[name], fieldPath, dropped)
     else {

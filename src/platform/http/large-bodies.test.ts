@@ -72,6 +72,28 @@ test('a caller who leaves before the permit of a large answer keeps nothing of w
   assert.equal(sent.status, 202)
 })
 
+test('names of megabytes are shown by their beginning, and block the main thread for less than 250 ms', async () => {
+  const account = await anAccount({ sandbox: true })
+  const name = ' '.repeat(10 * MEGABYTE)
+  const bodyOf = (fields: object): Buffer => Buffer.from(JSON.stringify(message(account, fields)))
+  const bodies = [bodyOf({ [name]: 1 }), bodyOf({ headers: { [name]: 1 } })]
+  const headers = { authorization: `Bearer ${account.bearer}`, 'content-type': 'application/json' }
+  const answers: Response[] = []
+
+  const longestMs = await longestTurn(async () => {
+    for (const body of bodies)
+      answers.push(await fetch(`${account.box.url}/v1/messages`, { method: 'POST', headers, body }))
+  })
+
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [202, 400],
+  )
+  assert.equal(answers[0]!.headers.get('x-service-ignored-fields'), '%20'.repeat(100))
+  assert.ok((await answers[1]!.text()).length < 1_000)
+  assert.ok(longestMs < 250, `the main thread was blocked for ${longestMs.toFixed(0)} ms`)
+})
+
 test('a large body is checked like a small one: unknown fields are named, wrong ones refused by their path', async () => {
   const account = await anAccount({ sandbox: true })
   const text = 'x'.repeat(MEGABYTE)

@@ -6,6 +6,7 @@ import type { TSchema } from 'typebox'
 import { isUuid } from '../ids.ts'
 import { parseCidr } from '../net/cidr.ts'
 import { refuse, type RefusalCode } from '../refusal.ts'
+import { NAME_CHARS_SHOWN } from './body-fields.ts'
 
 const DATE_TIME = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:?\d\d)$/
 const DATE = /^\d{4}-\d\d-\d\d$/
@@ -101,6 +102,8 @@ function convert(type: string | undefined, text: string): unknown {
   return text
 }
 
+const PATH_CHARS_MAX = 1_000
+
 function describe(part: Part, errors: readonly ErrorObject[]): string {
   const error = errors[0]
   if (!error) return `${part} is invalid`
@@ -127,9 +130,12 @@ function describe(part: Part, errors: readonly ErrorObject[]): string {
   }
 
   function fieldOf({ instancePath, keyword, params }: ErrorObject): string {
-    const steps = instancePath.split('/').slice(1)
+    // A step may be a name that the caller chose.
+    const steps = instancePath.slice(0, PATH_CHARS_MAX).split('/').slice(1)
     if (keyword === 'required') steps.push(String(params['missingProperty']))
-    const path = steps.reduce((before, step) => (/^\d+$/.test(step) ? `${before}[${step}]` : `${before}.${step}`), '')
+    const path = steps
+      .map(step => step.slice(0, NAME_CHARS_SHOWN))
+      .reduce((before, step) => (/^\d+$/.test(step) ? `${before}[${step}]` : `${before}.${step}`), '')
     return path === '' ? `The ${part}` : path.replace(/^\./, '')
   }
 }
