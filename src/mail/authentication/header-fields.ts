@@ -33,8 +33,7 @@ export function readRawMail(source: Buffer): RawMail | null {
     // signature, never slip past one.
     if (!FIELD_NAME.test(head) && fields.length > 0)
       fields.at(-1)!.raw += `\r\n${withoutBreak(block.slice(start, end))}`
-    else
-      fields.push({ name: trimEndOf(head, ' \t\r\n').toLowerCase(), raw: withoutBreak(block.slice(start, end)) })
+    else fields.push({ name: trimEndOf(head, ' \t\r\n').toLowerCase(), raw: withoutBreak(block.slice(start, end)) })
   }
   return { source, fields, byName: Map.groupBy(fields, ({ name }) => name), bodyStart }
 }

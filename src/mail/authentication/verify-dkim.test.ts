@@ -108,6 +108,33 @@ test('both agree on mails signed in every form, whole and tampered with', async 
   )
 })
 
+test('of signatures that each sign another length of the body the first ones are verified', async () => {
+  const lengths = [0, 1, 2, 3, 4, 5]
+  let source = aMail('a body of some length')
+  for (const maxBodyLength of lengths) {
+    const { signatures } = await dkimSign(source, {
+      canonicalization: 'relaxed/relaxed',
+      signTime: new Date(NOW.getTime() - 60_000),
+      signatureData: [
+        {
+          signingDomain: 'acme.example',
+          selector: 's2',
+          privateKey: ed25519.key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+          algorithm: 'ed25519-sha256',
+          maxBodyLength,
+        },
+      ],
+    } as never)
+    // One that was hashed would fail.
+    source = Buffer.concat([Buffer.from(signatures.replace(/bh=./, 'bh=!'), 'latin1'), source])
+  }
+  const whole = await signed(source, rsa)
+  const hashed = await ours(whole)
+
+  const countOf = (wanted: string): number => hashed.filter(result => result === wanted).length
+  assert.deepEqual([countOf('pass'), countOf('fail'), countOf('policy')], [1, 3, 3])
+})
+
 test('both agree on signatures whose tags are odd', async () => {
   const source = (await signed(aMail(), rsa)).toString('latin1')
   const changes: [RegExp, string][] = [
