@@ -2,7 +2,7 @@
 // not in the process, where it would keep everybody else's out.
 import { Tally } from '../fairness/tally.ts'
 
-/** Of a slow key this much is in flight in this process: enough to notice when it recovers. */
+/** Of a slow key this much is in flight in this process, unless said otherwise: enough to notice when it recovers. */
 const SHARE = 20
 const DEFER_MS_MIN = 5_000
 /** As after a few retries: a key that recovers is not waited for much longer. */
@@ -17,13 +17,18 @@ interface SlowKey {
 export class Throttle {
   readonly #inFlight = new Tally()
   readonly #slow = new Map<string, SlowKey>()
+  readonly #share: number
+
+  constructor(share = SHARE) {
+    this.#share = share
+  }
 
   begin(key: string, count: number): void {
     this.#inFlight.add(key, count)
   }
 
   end(key: string, count: number): void {
-    if (this.#inFlight.add(key, -count) < SHARE / 2) this.#slow.delete(key)
+    if (this.#inFlight.add(key, -count) < this.#share / 2) this.#slow.delete(key)
   }
 
   /** Work for it has waited for too long. */
@@ -41,7 +46,7 @@ export class Throttle {
    * late. Null when it may go.
    */
   deferMs(key: string, count: number): number | null {
-    if (!this.#slow.has(key) || this.#inFlight.of(key) < SHARE) return null
+    if (!this.#slow.has(key) || this.#inFlight.of(key) < this.#share) return null
     return this.deferRefusedMs(key, count)
   }
 
@@ -51,7 +56,7 @@ export class Throttle {
     if (!slow) return DEFER_MS_MIN
     slow.deferred += count
     // What is in flight counts as served: at first nothing else is known of the pace.
-    const perMs = Math.max(slow.served, SHARE) / Math.max(performance.now() - slow.since, DEFER_MS_MIN)
+    const perMs = Math.max(slow.served, this.#share) / Math.max(performance.now() - slow.since, DEFER_MS_MIN)
     return Math.min(DEFER_MS_MAX, Math.max(DEFER_MS_MIN, slow.deferred / perMs))
   }
 

@@ -159,7 +159,7 @@ export class Courier {
     const { message, deliveries, leaseToken } = job
     const { destinations } = this.#inFlight
     const destination = destinationOf(deliveries[0]!)
-    const deferMs = message.is_sandbox ? null : this.#deferMs(message, destination, deliveries.length)
+    const deferMs = message.is_sandbox ? null : this.#deferMs(message, deliveries)
     if (deferMs !== null) return this.#defer(deliveries, leaseToken, deferMs)
     const attempted = await this.#attemptWithMemory(job, signal)
     if (attempted.kind === 'no_room') return this.#defer(deliveries, leaseToken, attempted.retryDelayMs)
@@ -173,9 +173,9 @@ export class Courier {
     }
   }
 
-  #deferMs({ relay_inbox_id }: MessageToSend, destination: string, count: number): number | null {
+  #deferMs({ relay_inbox_id }: MessageToSend, deliveries: readonly Claimed[]): number | null {
     const asked = relay_inbox_id === null ? null : this.#relay.deferMs(relay_inbox_id)
-    return asked ?? this.#inFlight.destinations.deferMs(destination, count)
+    return asked ?? this.#inFlight.deferMs(deliveries)
   }
 
   async #attemptWithMemory(job: Job, signal: AbortSignal): Promise<Attempted<End[]>> {
@@ -232,6 +232,7 @@ export class Courier {
       source: ready.source,
       smtputf8: message.needs_smtputf8 || deliveries.some(({ recipient }) => needsSmtputf8(recipient)),
       requireTls: message.require_tls,
+      owner: message.account_id,
       mayBegin: async () => {
         await mark(true)
         return this.#mayBegin(job)
@@ -242,17 +243,17 @@ export class Courier {
     return ended(await this.#converse(job, envelope, signal))
   }
 
-  #converse({ deliveries, leaseToken }: Job, envelope: CheckedEnvelope, signal: AbortSignal): Promise<SendResult[]> {
-    return this.#inFlight.talk(deliveries, leaseToken, () =>
+  #converse({ deliveries }: Job, envelope: CheckedEnvelope, signal: AbortSignal): Promise<SendResult[]> {
+    return this.#inFlight.talk(deliveries, () =>
       this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),
     )
   }
 
   async #sendByRelay(job: Job, envelope: CheckedEnvelope, signal: AbortSignal): Promise<End[]> {
-    const { message, deliveries, leaseToken } = job
+    const { message, deliveries } = job
     const { relay_inbox_id: inboxId, sender } = message
     const send = () => this.#relay.send({ inboxId: inboxId!, sender, envelope, signal })
-    return ended(await this.#inFlight.talk(deliveries, leaseToken, send))
+    return ended(await this.#inFlight.talk(deliveries, send))
   }
 
   /** Those without an inbox meet what they would meet at any other domain. */

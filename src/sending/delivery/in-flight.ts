@@ -23,13 +23,32 @@ const CLAIM_EVERY_MS_WHILE_BUSY = 100
 /** So long under way, and its destination counts as slow. */
 const SLOW_MS = 5_000
 const LOOK_AGAIN_MS = 500
+/**
+ * So many slow conversations of one account are under way at once. Each may be with a destination of its own, and keeps a
+ * connection for half an hour: what the account sends elsewhere then waits in the database.
+ */
+const SLOW_PER_ACCOUNT = 100
+/** Destinations that are remembered to have answered without delay. */
+const QUICK_MAX = 10_000
+
+interface Conversation {
+  accountId: string
+  destination: string
+  since: number
+  isSlow: boolean
+}
 
 export class InFlight {
   readonly destinations = new Throttle()
   /** Null once the mail is on its way back to the queue: that lease must not be taken again. */
   readonly #leases = new Map<string, AttemptLease | null>()
-  /** When the conversation about it began, by the same key; the oldest first. */
-  readonly #talking = new Map<string, { destination: string; since: number }>()
+  /** The oldest first. */
+  readonly #conversations = new Set<Conversation>()
+  /** Deliveries that are talked about. */
+  #talking = 0
+  readonly #slowByAccount = new Throttle(SLOW_PER_ACCOUNT)
+  /** The one that answered last is at the end. */
+  readonly #quick = new Set<string>()
   readonly #load: LoadShedder
   #idle = 0
   readonly #nap = new Nap()
@@ -71,17 +90,41 @@ export class InFlight {
   }
 
   /** While a receiver is talked to, or waited for, the mail costs nothing here. */
-  async talk<T>(deliveries: readonly Claimed[], leaseToken: string, conversation: () => Promise<T>): Promise<T> {
-    const since = performance.now()
-    for (const delivery of deliveries) {
-      this.#talking.set(keyOf(delivery, leaseToken), { destination: destinationOf(delivery), since })
+  async talk<T>(deliveries: readonly Claimed[], talk: () => Promise<T>): Promise<T> {
+    const conversation: Conversation = {
+      accountId: deliveries[0]!.account_id,
+      destination: destinationOf(deliveries[0]!),
+      since: performance.now(),
+      isSlow: false,
     }
+    this.#conversations.add(conversation)
+    this.#talking += deliveries.length
     this.#nap.end()
     try {
-      return await conversation()
+      return await talk()
     } finally {
-      for (const delivery of deliveries) this.#talking.delete(keyOf(delivery, leaseToken))
+      this.#conversations.delete(conversation)
+      this.#talking -= deliveries.length
+      this.#learn(conversation)
     }
+  }
+
+  #learn({ accountId, destination, since, isSlow }: Conversation): void {
+    this.#quick.delete(destination)
+    if (isSlow) {
+      this.#slowByAccount.countServed(accountId, 1)
+      this.#slowByAccount.end(accountId, 1)
+    } else if (performance.now() - since < SLOW_MS) this.#quick.add(destination)
+    const [oldest] = this.#quick
+    if (this.#quick.size > QUICK_MAX) this.#quick.delete(oldest!)
+  }
+
+  /** How long these have to wait for their destination, or for others of their account; null when they may go. */
+  deferMs(deliveries: readonly Claimed[]): number | null {
+    const destination = destinationOf(deliveries[0]!)
+    const deferMs = this.destinations.deferMs(destination, deliveries.length)
+    if (deferMs !== null || this.#quick.has(destination)) return deferMs
+    return this.#slowByAccount.deferMs(deliveries[0]!.account_id, deliveries.length)
   }
 
   /** While it waits for memory the mail costs no work: others are claimed although this process must yield. */
@@ -99,6 +142,7 @@ export class InFlight {
   async claimLimit(signal: AbortSignal): Promise<number> {
     for (;;) {
       if (signal.aborted) return 0
+      this.#markSlow()
       const limit = Math.min(this.#load.isBusy ? this.#claimableWhileBusy() : this.#claimable(), LEASED_MAX - this.size)
       if (limit > 0) {
         this.#claimedAt = performance.now()
@@ -106,7 +150,6 @@ export class InFlight {
       }
       // Until something ends, or it is time to look whether something will not.
       await this.#nap.begin(this.#load.isBusy ? CLAIM_EVERY_MS_WHILE_BUSY : LOOK_AGAIN_MS)
-      this.#markSlow()
     }
   }
 
@@ -118,15 +161,20 @@ export class InFlight {
 
   #claimableWhileBusy(): number {
     if (performance.now() - this.#claimedAt < CLAIM_EVERY_MS_WHILE_BUSY) return 0
-    const free = ACTIVE_MAX_WHILE_BUSY - (this.size - this.#talking.size - this.#idle)
+    const free = ACTIVE_MAX_WHILE_BUSY - (this.size - this.#talking - this.#idle)
     return free >= ACTIVE_MAX_WHILE_BUSY / 2 ? free : 0
   }
 
   #markSlow(): void {
     const before = performance.now() - SLOW_MS
-    for (const { destination, since } of this.#talking.values()) {
+    for (const conversation of this.#conversations) {
+      const { accountId, destination, since, isSlow } = conversation
       if (since > before) return
       this.destinations.markSlow(destination)
+      if (isSlow) continue
+      conversation.isSlow = true
+      this.#slowByAccount.begin(accountId, 1)
+      this.#slowByAccount.markSlow(accountId)
     }
   }
 }

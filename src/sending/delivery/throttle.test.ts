@@ -5,12 +5,14 @@ import { after, test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { createMetrics } from '../../platform/metrics.ts'
+import { LoadShedder } from '../../platform/work/load-shedder.ts'
 import { Throttle } from '../../platform/work/throttle.ts'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount, eventually } from '../../../test/support/factories.ts'
 import { aSink } from '../../../test/support/sink.ts'
 import { Courier, type Transport } from './courier.ts'
-import { claimDue } from '../queue/attempts.ts'
+import { claimDue, type Claimed } from '../queue/attempts.ts'
+import { InFlight } from './in-flight.ts'
 
 const closing: (() => unknown)[] = []
 after(() => Promise.all(closing.map(close => close())))
@@ -163,4 +165,29 @@ test('new mail and mail that is due again are claimed in turns', async () => {
     }),
   )
   assert.deepEqual(claimed.map(row => row.attempts).toSorted(), [1, 1, 1, 1, 1, 2, 2, 2, 2, 2])
+})
+
+test('an account with many slow conversations has its mail to unknown destinations deferred alone', async t => {
+  let now = performance.now()
+  t.mock.method(performance, 'now', () => now)
+  const inFlight = new InFlight(new LoadShedder())
+  const deliveryTo = (accountId: string, domain: string): Claimed[] => [
+    { message_id: domain, n: 0, account_id: accountId, recipient_domain: domain, relay_inbox_id: null } as Claimed,
+  ]
+  const { promise: hangs, resolve: answer } = Promise.withResolvers<void>()
+  await inFlight.talk(deliveryTo('one', 'quick.test'), async () => {})
+  const talks = Array.from({ length: 100 }, (_, n) => inFlight.talk(deliveryTo('one', `slow${n}.test`), () => hangs))
+  const deferred = (): boolean[] =>
+    [deliveryTo('one', 'new.test'), deliveryTo('one', 'quick.test'), deliveryTo('another', 'new.test')].map(
+      deliveries => inFlight.deferMs(deliveries) !== null,
+    )
+  assert.deepEqual(deferred(), [false, false, false])
+
+  now += 6_000
+  await inFlight.claimLimit(new AbortController().signal)
+  assert.deepEqual(deferred(), [true, false, false])
+
+  answer()
+  await Promise.all(talks)
+  assert.deepEqual(deferred(), [false, false, false])
 })

@@ -1,5 +1,6 @@
 // The connections to one next hop, and the messages that wait for one.
 import type { Connection } from './connection.ts'
+import type { Owner } from './connection-shares.ts'
 import type { Hop } from './next-hops.ts'
 import { satisfies, type TlsPolicy } from './tls-policy.ts'
 
@@ -8,6 +9,8 @@ export interface Want {
   policy: TlsPolicy
   open: () => Promise<Connection>
   signal: AbortSignal | undefined
+  /** Whose share of all connections it takes. */
+  owner: Owner
   /** Nothing that was used before will do. */
   isFresh: boolean
 }

@@ -13,6 +13,8 @@ export interface Envelope {
   smtputf8: boolean
   /** Refuse clear text. */
   requireTls: boolean
+  /** Whose share of all connections it takes; no share without one. */
+  owner?: string
 }
 
 /** Where a conversation was when it ended. */

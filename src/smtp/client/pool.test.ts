@@ -332,3 +332,23 @@ test('a kept connection that was taken does not say goodbye while its message wa
   assert.equal(brief(outcome!), 'delivered')
   assert.equal(server.sessions.length, 1)
 })
+
+test('an owner whose receivers all hang gets half of the connections, and mail of another is sent', async t => {
+  const { content, waiting, release } = stalled()
+  const hanging = await Promise.all(times(6, () => aServer(t, { answers: { content } })))
+  const well = await aServer(t)
+  const servers = Object.fromEntries(hanging.map((server, index) => [`hanging${index}.test`, server] as const))
+  const routes = routesByDomain({ ...servers, 'receiver.test': well })
+  const transport = aTransport(t, { ...routes, connectionsMax: 6, lineMs: 10_000 })
+  const stuck = Object.keys(servers).map(domain => transport.send(domain, { ...to('a'), owner: 'one' }))
+  await until(() => waiting.length === 3)
+
+  const outcomes = await transport.send('receiver.test', { ...to('b'), owner: 'another' })
+
+  assert.deepEqual(outcomes.map(brief), ['delivered'])
+  assert.equal(waiting.length, 3)
+  release()
+  await until(() => waiting.length === 3)
+  release()
+  assert.deepEqual(briefs(await Promise.all(stuck)), new Set(['delivered']))
+})

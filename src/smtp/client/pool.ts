@@ -3,6 +3,7 @@
 import type { Clock } from '../../platform/clock.ts'
 import { AbortHub } from './abort-hub.ts'
 import type { Connection } from './connection.ts'
+import { ConnectionShares, type Owner } from './connection-shares.ts'
 import type { Hop } from './next-hops.ts'
 import { countOf, isServed, newHopPool, takeIdle, type HopPool, type Waiter, type Want } from './hop-pool.ts'
 import { Failure, LineTimeout, type Timeouts } from './outcome.ts'
@@ -28,6 +29,9 @@ export class Pool {
   readonly #byHost = new Map<string, number>()
   /** Hops that want to open a connection, in the order in which they get to: round robin, one at a time. */
   readonly #wanting = new Set<HopPool>()
+  /** Hops whose mail is all of owners that have their share: they want again when a connection is given back. */
+  readonly #blocked = new Set<HopPool>()
+  readonly #shares: ConnectionShares
   readonly #aborts = new AbortHub()
   #total = 0
   #isClosed = false
@@ -35,11 +39,14 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options
+    this.#shares = new ConnectionShares(options.totalMax)
   }
 
   /** An idle connection, without waiting. */
-  takeReady(hop: Hop, policy: TlsPolicy): Connection | null {
-    return takeIdle(this.#hopPools.get(hop.key), policy)
+  takeReady(hop: Hop, policy: TlsPolicy, owner: Owner): Connection | null {
+    const connection = takeIdle(this.#hopPools.get(hop.key), policy)
+    if (connection) this.#shares.take(connection, owner)
+    return connection
   }
 
   /**
@@ -65,6 +72,8 @@ export class Pool {
   /** After a transaction, whatever became of it. */
   release(hop: Hop, connection: Connection): void {
     const { timeouts, usesMax } = this.#options
+    this.#shares.end(connection)
+    this.#unblock()
     if (!connection.isUsable) return
     if (this.#isClosed || connection.uses >= usesMax) return connection.quit(timeouts.quitMs)
     if (!connection.needsReset) return this.#park(hop, connection)
@@ -127,7 +136,7 @@ export class Pool {
   async #open(want: Want): Promise<Connection> {
     const hopPool = this.#hopPoolOf(want.hop)
     const opening = want.open().then(
-      connection => this.#adopt(hopPool, connection),
+      connection => this.#adopt(hopPool, want, connection),
       (failure: unknown) => this.#giveUp(hopPool, want, failure),
     )
     if (!want.signal) return await opening
@@ -144,10 +153,12 @@ export class Pool {
     }
   }
 
-  #adopt(hopPool: HopPool, connection: Connection): Connection {
+  #adopt(hopPool: HopPool, { owner }: Want, connection: Connection): Connection {
     hopPool.opening -= 1
     hopPool.open.add(connection)
+    this.#shares.adopt(connection, owner)
     void connection.closed.finally(() => {
+      this.#shares.end(connection)
       hopPool.open.delete(connection)
       hopPool.idle = hopPool.idle.filter(other => other !== connection)
       this.#free(hopPool)
@@ -157,8 +168,9 @@ export class Pool {
     throw new Error('the transport is closed')
   }
 
-  #giveUp(hopPool: HopPool, { policy }: Want, failure: unknown): never {
+  #giveUp(hopPool: HopPool, { policy, owner }: Want, failure: unknown): never {
     hopPool.opening -= 1
+    this.#shares.giveUp(owner)
     if (failure instanceof Failure) {
       hopPool.ceiling = Math.max(1, countOf(hopPool))
       hopPool.ceilingUntil = this.#now() + CEILING_MS
@@ -183,7 +195,9 @@ export class Pool {
       hopPool.idle.push(connection)
       connection.markIdle(this.#options.idleMs, this.#options.timeouts.quitMs)
     } else {
-      hopPool.waiting.splice(index, 1)[0]!.grant(connection)
+      const [waiter] = hopPool.waiting.splice(index, 1)
+      this.#shares.take(connection, waiter!.want.owner)
+      waiter!.grant(connection)
     }
     // An idle one takes a connection that others may want; a busy hop may find its ceiling lifted.
     if (index === -1 ? this.#wanting.size > 0 || hopPool.waiting.length > 0 : hopPool.ceilingUntil > 0)
@@ -193,7 +207,7 @@ export class Pool {
   /** All connections are taken and some host waits for its first connection: one with several gives one up for it. */
   #mustYield(hopPool: HopPool): boolean {
     if (this.#total < this.#options.totalMax || countOf(hopPool) < 2) return false
-    for (const next of this.#wanting) if (countOf(next) === 0 && next.waiting.length > 0) return true
+    for (const next of this.#wanting) if (countOf(next) === 0 && next.waiting.some(this.#mayOpen)) return true
     return false
   }
 
@@ -204,16 +218,30 @@ export class Pool {
       if (this.#total >= this.#options.totalMax) return this.#closeIdle()
       this.#wanting.delete(next)
       if (next.waiting.length === 0) continue
+      const at = next.waiting.findIndex(this.#mayOpen)
+      if (at === -1) {
+        this.#blocked.add(next)
+        continue
+      }
       if (countOf(next) >= this.#limitOf(next)) {
         next.idle.shift()?.quit(this.#options.timeouts.quitMs)
         continue
       }
       next.opening += 1
       this.#count(next, 1)
-      next.waiting.shift()!.grant(null)
+      const [waiter] = next.waiting.splice(at, 1)
+      this.#shares.open(waiter!.want.owner)
+      waiter!.grant(null)
       if (next.waiting.length > 0) this.#wanting.add(next)
     }
   }
+
+  #unblock(): void {
+    for (const hopPool of this.#blocked) this.#wanting.add(hopPool)
+    this.#blocked.clear()
+  }
+
+  readonly #mayOpen = ({ want }: Waiter): boolean => this.#shares.mayOpen(want.owner)
 
   /** All connections are in use or idle; an idle one, of whichever hop, is given up for one that is wanted. */
   #closeIdle(): void {
@@ -225,6 +253,7 @@ export class Pool {
 
   #free(hopPool: HopPool): void {
     this.#count(hopPool, -1)
+    this.#unblock()
     this.#grantNext(hopPool)
     this.#dropIfEmpty(hopPool)
     if (this.#total === 0) this.#onEmpty?.()
@@ -259,6 +288,7 @@ export class Pool {
     if (countOf(hopPool) > 0 || hopPool.waiting.length > 0) return
     this.#hopPools.delete(hopPool.key)
     this.#wanting.delete(hopPool)
+    this.#blocked.delete(hopPool)
   }
 
   #now(): number {

@@ -203,10 +203,11 @@ export class Transport {
   }
 
   async #converse(hop: Hop, policy: TlsPolicy, envelope: MaybeChecked, signal?: AbortSignal): Promise<SendResult[]> {
+    const { owner } = envelope
     const acquire = (isFresh: boolean): Promise<Connection> =>
-      this.#pool.acquire({ hop, policy, open: () => this.#open(hop, policy), signal, isFresh })
+      this.#pool.acquire({ hop, policy, open: () => this.#open(hop, policy), signal, isFresh, owner })
     for (const isFresh of [false, true]) {
-      const connection = (isFresh ? null : this.#pool.takeReady(hop, policy)) ?? (await acquire(isFresh))
+      const connection = (isFresh ? null : this.#pool.takeReady(hop, policy, owner)) ?? (await acquire(isFresh))
       // Asked again for a fresh connection: it may have taken half a minute to open.
       if (envelope.mayBegin && !(await this.#isAllowed(hop, connection, envelope.mayBegin))) {
         return envelope.recipients.map(() => ({ kind: 'withheld' }))
