@@ -4,6 +4,7 @@ import { endpoint, key } from '../../platform/http/contract.ts'
 import { component } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { rpcRefusal } from './rpc.ts'
+import { TOOLS } from './tools.ts'
 
 const JsonRpcRequest = component(
   'JsonRpcRequest',
@@ -42,6 +43,10 @@ const JsonRpcResponse = component(
 )
 export type JsonRpcResponse = Static<typeof JsonRpcResponse>
 
+/** Whether a tool is called that changes something. */
+const isSending = (params: unknown): boolean =>
+  TOOLS.some(({ name, annotations }) => name === (params as { name?: unknown })?.name && !annotations.readOnlyHint)
+
 const Text = Type.Optional(Type.String({ maxLength: 1_000 }))
 
 export const mcpEndpoint = endpoint({
@@ -50,7 +55,8 @@ export const mcpEndpoint = endpoint({
   operationId: 'callMcp',
   summary: 'Model Context Protocol: mailboxes as tools for agents',
   access: key('read', { levels: LEVELS, orScope: 'send' }),
-  isLargeRead: true,
+  // A mail that is sent may wait for others of its account, and keeps nobody from reading meanwhile.
+  isLargeRead: ({ method, params }: JsonRpcRequest) => method !== 'tools/call' || !isSending(params),
   headers: Type.Object({
     origin: Text,
     'mcp-protocol-version': Text,

@@ -67,8 +67,11 @@ export interface Contract {
   takesAnyBody?: boolean
   /** The handler gets the bytes as they came, of any type: a signature is over them and not over what they mean. */
   takesRawBody?: boolean
-  /** Answers as much as a long page of a list does, and shares the permits of the account's other pages. */
-  isLargeRead?: boolean
+  /**
+   * Answers as much as a long page of a list does, and shares the permits of the account's other pages; or whether it does, by
+   * the body.
+   */
+  isLargeRead?: boolean | ((body: never) => boolean)
   /** Answers in chunks that are made while they are read. It may last longer than other answers. */
   isStreamed?: boolean
   /** Answers with a stream of frames that ends when one side wants it to; its handler is declared by `streamRoute`. */

@@ -17,6 +17,8 @@ import { LARGE_BODY_BYTES, schemaText, type LargeBodies } from './large-bodies.t
 import { sendRaw } from './raw-reply.ts'
 import { fromText, validator } from './validate.ts'
 
+type Answer = Awaited<ReturnType<CallRoute['handle']>>
+
 export type Identify = (access: Access, request: FastifyRequest) => Promise<Principal | null>
 
 /** Of endpoints that do not say otherwise. */
@@ -40,9 +42,11 @@ export function mount(
 ): void {
   const read = requestReader(contract)
   const isLarge =
-    contract.isLargeRead === true || 'limit' in ((contract.query as TObject | undefined)?.properties ?? {})
+    (contract.isLargeRead ?? false) !== false || 'limit' in ((contract.query as TObject | undefined)?.properties ?? {})
   const isPage = isLarge && contract.access.kind === 'public'
   const share = contract.isStreamed ? streams : isPage ? pages : isLarge ? largeAnswers : null
+  const takesShare = (body: unknown): boolean =>
+    typeof contract.isLargeRead !== 'function' || contract.isLargeRead(body as never)
   const answerOf = async (request: FastifyRequest, reply: FastifyReply) => {
     try {
       const call = { ...read.call(request, reply), signal: () => signals.of(reply) }
@@ -57,7 +61,8 @@ export function mount(
         )
       }
       const owner = ownerOf(request)
-      if (share) await share.begin(isPage ? networkOf(request.sourceIp) : owner, request, reply)
+      if (share && takesShare(call.body))
+        await share.begin(isPage ? networkOf(request.sourceIp) : owner, request, reply)
       return await runFor(owner, () => handle(call as never))
     } finally {
       request.releaseBody?.()
@@ -79,17 +84,29 @@ export function mount(
       request.head = read.head(request)
     },
     handler: async (request, reply) => {
-      const { status, body, headers } = await answerOf(request, reply)
-      reply.code(Number(status))
-      if (headers) reply.headers(headers)
-      if (body === null) return reply.send()
-      const schema = contract.replies[Number(status)]
-      if (schema && 'raw' in schema) {
-        return sendRaw(world.log, reply, body, { types: [schema.raw].flat() as string[], owner: ownerOf(request) })
+      try {
+        await send(reply, await answerOf(request, reply), { contract, world, owner: ownerOf(request) })
+      } finally {
+        share?.made(reply.raw)
       }
-      return reply.header('cache-control', 'no-store').type(JSON_TYPE).send(JSON.stringify(body))
+      return reply
     },
   })
+}
+
+async function send(
+  reply: FastifyReply,
+  { status, body, headers }: Answer,
+  { contract, world, owner }: { contract: Contract; world: World; owner: string },
+): Promise<void> {
+  reply.code(Number(status))
+  if (headers) reply.headers(headers)
+  if (body === null) return void reply.send()
+  const schema = contract.replies[Number(status)]
+  if (schema && 'raw' in schema) {
+    return sendRaw(world.log, reply, body, { types: [schema.raw].flat() as string[], owner })
+  }
+  void reply.header('cache-control', 'no-store').type(JSON_TYPE).send(JSON.stringify(body))
 }
 
 export type RouteBodyCheck = (

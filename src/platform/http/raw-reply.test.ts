@@ -15,9 +15,10 @@ async function aServer(t: TestContext, chunks: () => Chunks | string): Promise<{
   const app = fastify()
   const lines: string[] = []
   const log = createLog('warn', { write: line => void lines.push(line) })
-  app.get('/', (_request, reply) =>
-    sendRaw(log, reply, chunks(), { types: ['text/x-first', 'text/x-other'], owner: 'acme' }),
-  )
+  app.get('/', async (_request, reply) => {
+    await sendRaw(log, reply, chunks(), { types: ['text/x-first', 'text/x-other'], owner: 'acme' })
+    return reply
+  })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   t.after(() => app.close())
   return { url: `${url}/`, lines }

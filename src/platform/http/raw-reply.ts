@@ -6,18 +6,21 @@ import type { Log } from '../log.ts'
 import { runFor } from '../owner.ts'
 import type { Chunks } from './contract.ts'
 
-/** `types`: those of the contract; the first stands where the handler named none. */
+/**
+ * `types`: those of the contract; the first stands where the handler named none. The reply is not answered: to await
+ * it is to wait until it was read.
+ */
 export async function sendRaw(
   log: Log,
   reply: FastifyReply,
   body: unknown,
   { types, owner }: { types: string[]; owner: string },
-): Promise<FastifyReply> {
+): Promise<void> {
   if (!reply.hasHeader('content-type')) reply.type(types[0]!)
-  if (typeof body === 'string' || Buffer.isBuffer(body)) return reply.send(body)
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return void reply.send(body)
   const onFailure = (err: unknown): void =>
     log.warn({ err, request_id: reply.request.id }, 'a streamed answer was cut: the rest could not be made')
-  return reply.send(await streamOf(body as Chunks, { owner, onFailure }))
+  void reply.send(await streamOf(body as Chunks, { owner, onFailure }))
 }
 
 /**
