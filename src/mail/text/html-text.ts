@@ -35,7 +35,7 @@ export function linesToText(lines: readonly TextLine[]): string {
 
 /** What the page shows, where it is not just what the text says: an alternative mostly says the same in other lines. */
 export function shownBeside(text: string, shown: string): string {
-  return folded(shown) === folded(text) ? '' : shown
+  return shown === '' || folded(shown) === folded(text) ? '' : shown
 }
 
 /** Words stay apart: what reads as words in the page may stand in the text as one long word, which says nothing. */

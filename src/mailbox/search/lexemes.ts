@@ -23,8 +23,6 @@ const PIECE_CHARS = 8_192
 
 /** The group has what makes it more than one word. */
 const COMPOUND = /[\p{L}\p{N}\p{M}]+((?:[._+\-@,][\p{L}\p{N}\p{M}]+)*)/gu
-/** The same of text that folding has brought to ASCII, which most of it is, in a third of the time. */
-const ASCII_COMPOUND = /[a-z0-9]+((?:[._+\-@,][a-z0-9]+)*)/g
 const NUMBER = /^\d+(?:[.,-]\d+)+$/
 const ASCII = /^[\0-\x7f]*$/ // oxlint-disable-line no-control-regex
 
@@ -52,22 +50,55 @@ export function visitWords(text: string, visitor: WordVisitor): void {
   for (let start = 0; start < text.length && !visitor.isFull();) {
     const end = endOfPiece(text, start)
     const folded = fold(text.slice(start, end))
-    const pattern = ASCII.test(folded) ? ASCII_COMPOUND : COMPOUND
-    pattern.lastIndex = 0
-    for (let match = pattern.exec(folded); match && !visitor.isFull(); match = pattern.exec(folded))
-      visit(match, visitor)
+    if (ASCII.test(folded)) visitAscii(folded, visitor)
+    else visitAny(folded, visitor)
     start = end
   }
 }
 
-function visit([found, rest]: RegExpExecArray, visitor: WordVisitor): void {
-  if (rest === '') {
-    if (MAYBE_DENSE.test(found!)) visitor.compound({ segments: segmentsOf(found!), whole: null })
-    else visitor.word(cut(found!))
+const [ALPHANUMERIC, JOINING] = ['abcdefghijklmnopqrstuvwxyz0123456789', '._+-@,'].map(characters => {
+  const table = new Uint8Array(128)
+  for (let at = 0; at < characters.length; at++) table[characters.charCodeAt(at)] = 1
+  return table
+}) as [Uint8Array, Uint8Array]
+
+/**
+ * Of text that folding has brought to ASCII, which most of it is: the same as by the expression in half the time, and without
+ * the objects that a match is made of.
+ */
+function visitAscii(folded: string, visitor: WordVisitor): void {
+  const isWord = (at: number): boolean => ALPHANUMERIC[folded.charCodeAt(at)] === 1
+  for (let at = 0; at < folded.length; at++) {
+    if (!isWord(at)) continue
+    if (visitor.isFull()) return
+    let end = at + 1
+    while (isWord(end)) end++
+    const wordEnd = end
+    while (JOINING[folded.charCodeAt(end)] === 1 && isWord(end + 1)) {
+      end += 2
+      while (isWord(end)) end++
+    }
+    const found = folded.slice(at, end)
+    if (end === wordEnd) visitor.word(cut(found))
+    else visitJoined(found, visitor)
+    at = end
   }
+}
+
+function visitAny(folded: string, visitor: WordVisitor): void {
+  COMPOUND.lastIndex = 0
+  for (let match = COMPOUND.exec(folded); match && !visitor.isFull(); match = COMPOUND.exec(folded)) {
+    const found = match[0]
+    if (match[1] !== '') visitJoined(found, visitor)
+    else if (MAYBE_DENSE.test(found)) visitor.compound({ segments: segmentsOf(found), whole: null })
+    else visitor.word(cut(found))
+  }
+}
+
+function visitJoined(found: string, visitor: WordVisitor): void {
   // A comma joins the digits of a number and nothing else.
-  else if (!found!.includes(',') || NUMBER.test(found!)) visitor.compound(compound(found!))
-  else for (const part of found!.split(',')) visitor.compound(compound(part))
+  if (!found.includes(',') || NUMBER.test(found)) visitor.compound(compound(found))
+  else for (const part of found.split(',')) visitor.compound(compound(part))
 }
 
 /** At the last space of the piece, so that no word is cut; where there is none, between two characters. */

@@ -99,13 +99,22 @@ export function* decodings(text: string, plain: string): Generator<{ how: string
 
 const DECODINGS_MAX = 200
 
-/** Long runs of its characters. A pattern would begin anew at each character of each word. */
+/**
+ * Long runs of its characters. A pattern would begin anew at each character of each word; here the end of what could be a run
+ * is looked at first, so that most characters of a text are not.
+ */
 function* base64Runs(text: string): Generator<string> {
-  let start = 0
-  for (let at = 0; at <= text.length; at++) {
-    if (isBase64(text.charCodeAt(at))) continue
-    if (at - start >= BASE64_CHARS_MIN) yield text.slice(start, at)
-    start = at + 1
+  for (let start = 0; start + BASE64_CHARS_MIN <= text.length;) {
+    let end = start + BASE64_CHARS_MIN
+    let at = end - 1
+    while (at >= start && isBase64(text.charCodeAt(at))) at--
+    if (at >= start) {
+      start = at + 1
+      continue
+    }
+    while (isBase64(text.charCodeAt(end))) end++
+    yield text.slice(start, end)
+    start = end
   }
 }
 
