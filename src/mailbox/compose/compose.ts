@@ -17,7 +17,7 @@ import { addressesOf } from '../inboxes/addresses.ts'
 import type { FindInbox } from '../inboxes/look-up.ts'
 import { policyOf, type Policy } from '../inboxes/policy.ts'
 import type { Composed, ComposeRequest } from './compose-schema.ts'
-import { firstResult } from './first-result.ts'
+import { firstResult, sameAs } from './first-result.ts'
 import { inspect } from './inspect.ts'
 import { inboxPaused, mailboxKeeper, PolicyChanged, type Alongside, type MailCompanion } from './keeper.ts'
 import { listed, type ComposedMail } from './mail.ts'
@@ -143,7 +143,7 @@ async function submissionOf(
   { publicUrl, slices }: Composing,
   { order, inbox, written, files }: Sendable,
 ): Promise<{ submission: Submission; attachments: readonly Attachment[] }> {
-  const { caller, body, by, kind, originalId } = order
+  const { caller, body, by } = order
   const { to, cc, bcc, subject, text, html, headers } = written
   const request: SendRequest = {
     from: formatAddress({ name: inbox.display_name, address: inbox.connection?.address ?? inbox.address }),
@@ -168,7 +168,7 @@ async function submissionOf(
     publicUrl: publicUrl(),
     files,
     onFiles: all => void (attachments = all),
-    sameAs: { ...body, compose: { kind, inbox: inbox.id, original: originalId ?? null } },
+    sameAs: sameAs(order),
   })
   const isSmall =
     sizeOf(request, files) <= SMALL_BYTES_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX

@@ -1,16 +1,82 @@
 // How a request is answered whose idempotency key was used before.
 import type { Reach } from '../../platform/principal.ts'
-import { refuse } from '../../platform/refusal.ts'
+import { Refusal, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
+import { bodyHash, findAnswerWithin } from '../../sending/messages/idempotency.ts'
 import type { SendResponse } from '../../sending/messages/send-schema.ts'
 import { findComposed } from '../messages/insert.ts'
-import type { Composed } from './compose-schema.ts'
+import type { Composed, ComposeRequest } from './compose-schema.ts'
+import type { Composing } from './composing.ts'
 import { countDeliveriesAnywhere } from './status-queries.ts'
 import { statusOf } from './status.ts'
+import type { Kind } from './write.ts'
 
-/** A mail that was accepted is answered as it was first. One that waited for an approval is answered as it stands by now. */
-export async function firstResult({ db }: World, reach: Reach, response: SendResponse): Promise<Composed> {
+/** What a repetition must be the same in. */
+interface Repeatable {
+  kind: Kind
+  /** Of a new mail. That of a reply or forward is known from its original, unless that was deleted. */
+  inboxId?: string
+  originalId?: string
+  body: ComposeRequest
+  idempotencyKey?: string
+}
+
+/** Of mail that is sent at once and of mail that is sent later: a key stands for one request. */
+export const sameAs = ({ kind, inboxId, originalId, body }: Repeatable): Readonly<Record<string, unknown>> => {
+  const about = originalId === undefined ? { inbox: inboxId?.toLowerCase() } : { original: originalId.toLowerCase() }
+  return { ...body, compose: { kind, ...about } }
+}
+
+/**
+ * The mail of a repetition was accepted the first time. That it would be refused by now, because its original was deleted,
+ * its inbox paused or its policy changed meanwhile, is not what its caller must hear: that would send it again elsewhere.
+ */
+export async function orFirstResult(
+  world: World,
+  { composing, reach, request }: { composing: Composing; reach: Reach; request: Repeatable },
+  act: () => Promise<Composed>,
+): Promise<Composed> {
+  try {
+    return await act()
+  } catch (error) {
+    const isFinal = error instanceof Refusal && error.status < 500
+    const first =
+      isFinal && error.code !== 'tenant_disabled' && (await findFirstResult(world, composing, reach, request))
+    if (!first) throw error
+    return first
+  }
+}
+
+async function findFirstResult(
+  world: World,
+  { slices }: Composing,
+  reach: Reach,
+  request: Repeatable,
+): Promise<Composed | null> {
+  const { idempotencyKey: key } = request
+  if (key === undefined) return null
+  const hash = await slices.run(bodyHash(sameAs(request)), [reach.accountId])
+  const answer = await findAnswerWithin(world.db, reach, { key, bodyHash: hash, now: world.clock.now() })
+  if (!answer) return null
+  const first = 'scheduled_at' in answer ? repeated(answer) : await firstResult(world, reach, answer as SendResponse)
+  return reach.inboxId === null || reach.inboxId === first.inbox_id ? first : null
+}
+
+export const repeated = (first: object): Composed => ({ ...(first as Composed), duplicate: true })
+
+/**
+ * A mail that was accepted is answered as it was first. One that waited for an approval is answered as it stands by now,
+ * unless it was deleted.
+ */
+export async function firstResult(
+  { db }: World,
+  reach: Reach,
+  response: SendResponse & { result?: Composed },
+): Promise<Composed> {
+  const { result = null } = response
+  if (result?.approval_id === null) return repeated(result)
   const row = await findComposed(db, reach, response.message_id)
+  if (!row && result) return repeated(result)
   if (!row) throw refuse('idempotency_conflict', 'This idempotency key was used for a mail that no longer exists.')
   const { id, inbox_id, thread_id, message_id, approval_id } = row
   const isApproved = approval_id !== null && message_id !== null

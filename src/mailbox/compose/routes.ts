@@ -6,28 +6,35 @@ import { requireMessageInReach } from '../messages/find.ts'
 import { compose, type ComposeOrder } from './compose.ts'
 import type { Composing } from './composing.ts'
 import type { Composed } from './compose-schema.ts'
+import { orFirstResult } from './first-result.ts'
 import { composeEndpoint, forwardEndpoint, replyEndpoint } from './contract.ts'
 
+type Order = ComposeOrder & { caller: KeyPrincipal }
+
 export const composeRoutes = (world: World, composing: Composing): Route[] => {
-  const send = (caller: KeyPrincipal, order: Omit<ComposeOrder, 'caller'>): Promise<Composed> =>
-    order.body.send_at === undefined
-      ? compose(world, composing, { ...order, caller })
-      : composing.schedule({ ...order, caller })
-  const answer = async (
+  const send = (order: Order): Promise<Composed> =>
+    order.body.send_at === undefined ? compose(world, composing, order) : composing.schedule(order)
+  const answer = (
     kind: 'reply' | 'forward',
     {
+      by,
       caller,
       id,
-      ...rest
+      body,
+      key,
     }: Pick<ComposeOrder, 'by' | 'body'> & { caller: KeyPrincipal; id: string; key: string | undefined },
   ): Promise<Composed> => {
-    const { inbox_id: inboxId } = await requireMessageInReach(world.db, caller.reach, id)
-    return send(caller, { by: rest.by, body: rest.body, inboxId, kind, originalId: id, ...keyed(rest.key) })
+    const request = { kind, originalId: id, body, ...keyed(key) }
+    return orFirstResult(world, { composing, reach: caller.reach, request }, async () => {
+      const { inbox_id: inboxId } = await requireMessageInReach(world.db, caller.reach, id)
+      return send({ by, caller, inboxId, ...request })
+    })
   }
   return [
     route(composeEndpoint, async ({ by, caller, params, headers, body }) => {
-      const order = { by, body, inboxId: params.id, kind: 'new' as const, ...keyed(headers['idempotency-key']) }
-      return reply(202, await send(caller, order))
+      const order = { by, caller, body, inboxId: params.id, kind: 'new' as const, ...keyed(headers['idempotency-key']) }
+      const repeatable = { composing, reach: caller.reach, request: order }
+      return reply(202, await orFirstResult(world, repeatable, () => send(order)))
     }),
     route(replyEndpoint, async ({ by, caller, params, headers, body }) =>
       reply(202, await answer('reply', { by, caller, id: params.id, body, key: headers['idempotency-key'] })),

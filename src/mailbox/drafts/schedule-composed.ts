@@ -6,6 +6,7 @@ import { bodyHash, findFirstAnswer, keepFirstAnswer, type KeyedRequest } from '.
 import type { ComposeOrder } from '../compose/compose.ts'
 import type { Composed, ComposeRequest } from '../compose/compose-schema.ts'
 import type { Schedule } from '../compose/composing.ts'
+import { repeated, sameAs } from '../compose/first-result.ts'
 import { requireOriginal } from '../compose/original.ts'
 import { checkBlocked, write } from '../compose/write.ts'
 import { addressesOf } from '../inboxes/addresses.ts'
@@ -44,15 +45,14 @@ export const scheduleComposed = (world: World): Schedule => {
   }
 }
 
-/** The same is compared as of a mail that is sent at once, so that a key stands for one request whatever its time. */
 async function keyedRequest(
   slices: Slices,
-  { inboxId, kind, originalId, body, idempotencyKey: key }: ComposeOrder,
+  order: ComposeOrder,
   { account_id, tenant_id: tenantId }: { account_id: string; tenant_id: string },
 ): Promise<KeyedRequest | null> {
+  const { idempotencyKey: key } = order
   if (key === undefined) return null
-  const work = bodyHash({ ...body, compose: { kind, inbox: inboxId, original: originalId ?? null } })
-  return { tenantId, key, bodyHash: await slices.run(work, [account_id, tenantId]) }
+  return { tenantId, key, bodyHash: await slices.run(bodyHash(sameAs(order)), [account_id, tenantId]) }
 }
 
 const composedOf = ({ id, inbox_id, thread_id, scheduled_at }: Draft): Composed => ({
@@ -68,8 +68,6 @@ const composedOf = ({ id, inbox_id, thread_id, scheduled_at }: Draft): Composed 
   suppressed: 0,
   duplicate: false,
 })
-
-const repeated = (first: object): Composed => ({ ...(first as Composed), duplicate: true })
 
 const withoutReplyAll = ({ reply_all: _all, ...body }: ComposeRequest): DraftBody => body
 

@@ -2,10 +2,11 @@
 import { createHash } from 'node:crypto'
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { collision } from '../../platform/db/errors.ts'
+import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { sameBytes } from '../../platform/secrets.ts'
 import { IDEMPOTENCY_MS } from './limits.ts'
-import { insertIdempotencyKeys, listIdempotencyKeys } from './queries.ts'
+import { findSameRequest, insertIdempotencyKeys, listIdempotencyKeys } from './queries.ts'
 
 export interface KeyedRequest {
   tenantId: string
@@ -23,6 +24,15 @@ export async function findFirstAnswer(
   if (!earlier) return null
   if (!sameBytes(earlier.body_hash, bodyHash)) throw usedOtherwise()
   return earlier.response
+}
+
+/** The answer to the same request within a day, whichever tenant of the reach it was made for. */
+export async function findAnswerWithin(
+  db: Db,
+  reach: Reach,
+  { key, bodyHash, now }: { key: string; bodyHash: Buffer; now: Date },
+): Promise<object | null> {
+  return (await findSameRequest(db, reach, { key, bodyHash, since: oldestKey(now) }))?.response ?? null
 }
 
 /** Kept with what was made, by the same transaction. Its caller has looked in that transaction whether the key is free. */

@@ -2,6 +2,7 @@
 // trips.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { commaSeparated, prepared, sql, Sql } from '../../platform/db/sql.ts'
+import { within, type Reach } from '../../platform/principal.ts'
 import type { SendResponse } from './send-schema.ts'
 import type { Counters, Limits } from './windows.ts'
 
@@ -182,6 +183,31 @@ export const insertIdempotencyKeys = async (tx: Tx, keys: readonly NewKey[], sin
     set body_hash = excluded.body_hash, message_id = excluded.message_id, response = excluded.response,
       created_at = excluded.created_at
     where i.created_at <= ${since}`)
+
+/** Of keys that this transaction took: what another door than the gate's own answered. */
+export const updateResultsOfKeys = (tx: Tx, keys: readonly { tenantId: string; key: string; result: object }[]): void =>
+  tx.send(prepared`
+    update idempotency_keys i set response = i.response || jsonb_build_object('result', k.result::jsonb)
+    from unnest(${keys.map(key => key.tenantId)}::uuid[], ${keys.map(key => key.key)}::text[],
+      ${keys.map(key => JSON.stringify(key.result))}::text[]) as k (tenant_id, key, result)
+    where i.tenant_id = k.tenant_id and i.key = k.key`)
+
+/**
+ * The answer to the same request, in whichever tenant of the reach. Each tenant's key is one probe of the index: a join that
+ * the planner chooses might read all keys of all accounts.
+ */
+export const findSameRequest = (
+  db: Db,
+  reach: Reach,
+  { key, bodyHash, since }: { key: string; bodyHash: Buffer; since: Date },
+): Promise<{ response: object } | null> =>
+  db.maybe(prepared`
+    select same.response from tenants t
+    cross join lateral (
+      select response from idempotency_keys i
+      where i.tenant_id = t.id and i.key = ${key} and i.body_hash = ${bodyHash} and i.created_at > ${since} offset 0
+    ) same
+    where ${within(reach, { account: sql`t.account_id`, tenant: sql`t.id` })} and t.status <> 'disabled' limit 1`)
 
 export interface MessageRow {
   id: string

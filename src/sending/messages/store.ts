@@ -30,6 +30,7 @@ export async function store(
   await takeKeys(tx, [...accepted, ...kept])
   if (accepted.length > 0) await storeAccepted(tx, accepted)
   await storeCompanions(tx, [...accepted, ...kept], known)
+  keepResults(tx, [...accepted, ...kept])
   if (isLarge) await lockLargeAppend(tx)
   count(tx, known)
 }
@@ -58,6 +59,13 @@ async function storeCompanions(tx: Tx, decisions: readonly (Accepted | Kept)[], 
     companion ? [{ companion, response, isKept: kind === 'kept' }] : [],
   )
   if (stored.length > 0) await known.companions.store(tx, stored)
+}
+
+function keepResults(tx: Tx, decisions: readonly (Accepted | Kept)[]): void {
+  const results = decisions.flatMap(({ newKey, companion }) =>
+    newKey && companion?.result ? [{ ...newKey, result: companion.result }] : [],
+  )
+  if (results.length > 0) queries.updateResultsOfKeys(tx, results)
 }
 
 /**
