@@ -20,7 +20,8 @@ import type { Composed, ComposeRequest } from './compose-schema.ts'
 import { firstResult, sameAs } from './first-result.ts'
 import { inspect } from './inspect.ts'
 import { inboxPaused, mailboxKeeper, PolicyChanged, type Alongside, type MailCompanion } from './keeper.ts'
-import { listed, type ComposedMail } from './mail.ts'
+import { listed, type ComposedMail, type ContinuedThread } from './mail.ts'
+import { listStandingThreads } from './original-queries.ts'
 import { filesOf, requireOriginal, textsOf, type Original } from './original.ts'
 import { inspectedFor, observed, recipientRefusal } from './policy-reasons.ts'
 import { SMALL_BYTES_MAX, type Composing } from './composing.ts'
@@ -41,6 +42,8 @@ export interface ComposeOrder {
   kind: Kind
   /** What is answered or forwarded. */
   originalId?: string
+  /** Of a reply whose original was deleted: it goes as a new mail in this thread, where that still has a message. */
+  threadId?: string | null
   body: ComposeRequest
   /** Besides those of the body, already decoded: those of a draft. */
   files?: readonly Attachment[]
@@ -105,11 +108,21 @@ async function prepare(world: World, composing: Composing, { order, inbox }: Pre
   const texts = original && needsTexts(order) ? await textsOf(world.db, original) : null
   const forwarded = kind === 'forward' && original ? await filesOf(world.db, original, texts) : []
   const files = [...(order.files ?? []), ...forwarded]
-  const written = write({ kind, body, ownAddresses: addressesOf(inbox), original, texts })
+  const thread = order.threadId ? await findContinued(world, order.threadId) : null
+  const written = write({ kind, body, ownAddresses: addressesOf(inbox), original, thread, texts })
   const { submission, attachments } = await submissionOf(world, composing, { order, inbox, written, files })
   const refusal = recipientRefusal(policy, submission.recipients)
   if (refusal) throw refusal
-  const mail = await inspected(world, { submission, written, files: attachments, original, policy, inbox, order })
+  const mail = await inspected(world, {
+    submission,
+    written,
+    files: attachments,
+    original,
+    thread,
+    policy,
+    inbox,
+    order,
+  })
   return {
     kind: 'mail',
     lockKey: inbox.id,
@@ -128,6 +141,11 @@ async function requireOriginalOf(world: World, { caller, originalId }: ComposeOr
   const original = await requireOriginal(world.db, caller.reach, originalId!)
   if (original.inboxId !== inbox.id) throw refuse('invalid_request', 'The message is in another inbox.')
   return original
+}
+
+async function findContinued({ db }: World, threadId: string): Promise<ContinuedThread | null> {
+  const [thread] = await listStandingThreads(db, [threadId])
+  return thread ? { id: thread.id, subject: thread.subject, isTainted: thread.is_tainted } : null
 }
 
 const needsTexts = ({ kind, body }: ComposeOrder): boolean =>
@@ -196,11 +214,12 @@ interface Inspecting extends Preparing {
   written: Written
   files: readonly Attachment[]
   original: Original | null
+  thread: ContinuedThread | null
   policy: Policy
 }
 
 async function inspected(world: World, inspecting: Inspecting): Promise<ComposedMail> {
-  const { submission, written, files, original, policy, inbox } = inspecting
+  const { submission, written, files, original, thread, policy, inbox } = inspecting
   const now = world.clock.now()
   const tainted =
     policy.require_approval_on_taint && !original?.isTainted
@@ -231,6 +250,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
     inspected: { ...found, repeatsTainted },
     files,
     original,
+    thread,
     shield: observed(policy, found),
   }
 }

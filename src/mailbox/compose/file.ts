@@ -14,6 +14,7 @@ import { joinThreads, type Joined, type Joining } from '../threads/join.ts'
 import type { Composed } from './compose-schema.ts'
 import type { Filed } from './keeper.ts'
 import { listed, participantsOf, type ComposedMail } from './mail.ts'
+import { listStandingThreads } from './original-queries.ts'
 import { statusOf } from './status.ts'
 
 export async function fileMails(tx: Tx, filed: readonly Filed[]): Promise<void> {
@@ -82,11 +83,18 @@ async function join(tx: Tx, filed: readonly Filed[]): Promise<Joined[]> {
   )
 }
 
-/** A reply stays in the thread of what it answers, also where that has no id to refer to. Threads may have become one. */
+/** By original or thread. A reply stays in its thread, also where there is no id to refer to. Threads may have become one. */
 async function threadsContinued(tx: Tx, filed: readonly Filed[]): Promise<ReadonlyMap<string, string>> {
   const ids = filed.flatMap(({ companion: { mail } }) => mail.original?.id ?? [])
-  if (ids.length === 0) return new Map()
-  return new Map((await listThreadsOf(tx, ids)).map(row => [row.id, row.thread_id]))
+  const threadIds = filed.flatMap(({ companion: { mail } }) => mail.thread?.id ?? [])
+  const [ofOriginals, standing] = await Promise.all([
+    ids.length > 0 ? listThreadsOf(tx, ids) : [],
+    threadIds.length > 0 ? listStandingThreads(tx, threadIds) : [],
+  ])
+  return new Map([
+    ...ofOriginals.map(row => [row.id, row.thread_id] as const),
+    ...standing.map(row => [row.asked_id, row.id] as const),
+  ])
 }
 
 const joiningOf = ({ companion: { mail }, inbox }: Filed, continued: ReadonlyMap<string, string>): Joining => ({
@@ -96,7 +104,7 @@ const joiningOf = ({ companion: { mail }, inbox }: Filed, continued: ReadonlyMap
   subject: mail.written.subject,
   participants: participantsOf(mail),
   at: mail.at,
-  continues: mail.original && (continued.get(mail.original.id) ?? null),
+  continues: continued.get(mail.original?.id ?? mail.thread?.id ?? '') ?? null,
 })
 
 const referencesOf = ({ written: { headers } }: ComposedMail): string[] => headers['References']?.split(' ') ?? []

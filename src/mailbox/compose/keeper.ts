@@ -138,7 +138,7 @@ class LockedMailboxes implements LockedCompanions {
   async #loadTaint(companions: readonly AnyCompanion[]): Promise<ReadonlySet<string>> {
     const threadIds = companions.flatMap(companion =>
       companion.kind === 'mail' && this.#inboxes.get(companion.lockKey)!.policy.require_approval_on_taint
-        ? (companion.mail.original?.threadId ?? [])
+        ? (companion.mail.original?.threadId ?? companion.mail.thread?.id ?? [])
         : [],
     )
     if (threadIds.length === 0) return new Set()
@@ -205,8 +205,9 @@ class LockedMailboxes implements LockedCompanions {
   }
 
   /** By the policy as it is now. */
-  #contentReasons({ mail: { original, inspected } }: MailCompanion, { policy }: LockedInbox): Reason[] {
-    const isTainted = original !== null && (original.isTainted || this.#taintedThreads.has(original.threadId))
+  #contentReasons({ mail: { original, thread, inspected } }: MailCompanion, { policy }: LockedInbox): Reason[] {
+    const wasTainted = original?.isTainted ?? thread?.isTainted ?? false
+    const isTainted = wasTainted || this.#taintedThreads.has(original?.threadId ?? thread?.id ?? '')
     return reasonsToHold(policy, { isTainted, inspected })
   }
 

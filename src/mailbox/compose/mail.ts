@@ -10,6 +10,12 @@ import type { Inspected } from './inspect.ts'
 import type { Original } from './original.ts'
 import type { Written } from './write.ts'
 
+export interface ContinuedThread {
+  id: string
+  subject: string
+  isTainted: boolean
+}
+
 export interface ComposedMail {
   /** Of the message in the mailbox. */
   id: string
@@ -20,6 +26,8 @@ export interface ComposedMail {
   inspected: Inspected
   files: readonly Attachment[]
   original: Original | null
+  /** Of a reply whose original was deleted: the thread that it continues where that still has a message. */
+  thread: ContinuedThread | null
   /** What `observe` found. */
   shield: object | null
 }

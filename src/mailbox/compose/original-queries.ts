@@ -11,6 +11,21 @@ export const listTaintedThreads = (tx: Tx, ids: readonly string[]): Promise<{ id
 export const findThreadTaint = (db: Db, threadId: string): Promise<{ is_tainted: boolean }> =>
   db.one(prepared`select is_tainted from threads where id = ${threadId}`)
 
+interface StandingThread {
+  /** The one that was asked for may have become part of this one. */
+  id: string
+  asked_id: string
+  subject: string
+  is_tainted: boolean
+}
+
+/** Of these, those that still have a message. */
+export const listStandingThreads = (db: Pick<Db, 'many'>, ids: readonly string[]): Promise<StandingThread[]> =>
+  db.many<StandingThread>(prepared`
+    select whole.id, t.id as asked_id, whole.subject, whole.is_tainted
+    from threads t join threads whole on whole.id = coalesce(t.merged_into, t.id)
+    where t.id = any(${ids}::uuid[])`)
+
 /** More than a mail may have. */
 const ATTACHMENTS_MAX = 2_000
 

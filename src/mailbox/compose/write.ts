@@ -5,6 +5,7 @@ import { refuse } from '../../platform/refusal.ts'
 import { SUBJECT_BYTES_MAX } from '../../sending/messages/limits.ts'
 import { isOwnAddress } from '../inboxes/addresses.ts'
 import type { ComposeRequest } from './compose-schema.ts'
+import type { ContinuedThread } from './mail.ts'
 import type { Original, OriginalTexts } from './original.ts'
 import { forwardedBody, quotedBody } from './quote.ts'
 
@@ -28,14 +29,18 @@ interface Writing {
   /** In lower case: that of the inbox, and of the mailbox elsewhere that it mirrors. */
   ownAddresses: readonly string[]
   original: Original | null
+  /** Of a reply whose original was deleted. */
+  thread?: ContinuedThread | null
   texts: OriginalTexts | null
 }
 
-export function write({ kind, body, ownAddresses, original, texts }: Writing): Written {
+export function write({ kind, body, ownAddresses, original, thread, texts }: Writing): Written {
   const { text = null, html = null } = body
   const given = { cc: body.cc ?? [], bcc: body.bcc ?? [], ownText: text ?? '' }
   if (kind === 'new' || !original) {
-    return { ...given, to: body.to ?? [], subject: body.subject ?? '', text, html, headers: {} }
+    // The subject of a tainted thread may be one that the shield keeps from agents.
+    const subject = body.subject ?? (thread && !thread.isTainted ? marked(thread.subject, 'reply') : '')
+    return { ...given, to: body.to ?? [], subject, text, html, headers: {} }
   }
   const headers = referringTo(original, kind)
   if (kind === 'forward') {

@@ -2,13 +2,15 @@
 // mail, so that it is sent once, whichever others try at the same time and whatever dies meanwhile.
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Actor } from '../../platform/db/actor.ts'
-import { refuse } from '../../platform/refusal.ts'
+import { Refusal, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
+import { invalid } from '../../sending/messages/prepare.ts'
 import { composeWithPermit, type ComposeOrder, type Requester } from '../compose/compose.ts'
 import type { Composed, ComposeRequest } from '../compose/compose-schema.ts'
 import type { Composing } from '../compose/composing.ts'
 import {
   deleteDraftRow,
+  findOriginal,
   listDraftContents,
   lockUnchangedDraft,
   requireDraft,
@@ -63,7 +65,29 @@ export async function sendStored(
       },
     },
   }
-  return composeWithPermit(world, composing, order)
+  try {
+    return await composeWithPermit(world, composing, order)
+  } catch (error) {
+    const isMissing = error instanceof Refusal && error.code === 'not_found' && order.originalId !== undefined
+    if (!isMissing || (await findOriginal(world.db, draft.inbox_id, order.originalId!))) throw error
+    return composeWithPermit(world, composing, withoutOriginal(order, draft))
+  }
+}
+
+/**
+ * Deleting a mail calls no answer to it back. The answer goes as a new mail in the thread, to those whom the draft names:
+ * nothing else says whom the original came from.
+ */
+function withoutOriginal(order: ComposeOrder, { thread_id, to_list, text, html }: StoredDraft): ComposeOrder {
+  const { originalId: _deleted, ...rest } = order
+  if (order.kind === 'forward') throw invalid('The message that this draft forwards was deleted.')
+  if (to_list.length === 0) {
+    throw invalid('The message that this draft answers was deleted. Say whom to write to in the field to.')
+  }
+  if (text === null && html === null) {
+    throw invalid('The message that this draft answers was deleted and cannot be quoted. Write a text or html.')
+  }
+  return { ...rest, kind: 'new', threadId: thread_id }
 }
 
 const whatOf = ({ reply_to_id, forwarded_id }: StoredDraft): Pick<ComposeOrder, 'kind' | 'originalId'> => {
