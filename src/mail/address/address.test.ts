@@ -178,6 +178,21 @@ test('what is formatted is parsed back the same', () => {
   fc.assert(fc.property(anAddress, address => assert.deepEqual(parseAddress(formatAddress(address)), address)))
 })
 
+test('a name of any length that is written is read again, in whatever form it is written', () => {
+  for (const name of [
+    '漢'.repeat(998),
+    '😀'.repeat(499),
+    'é'.repeat(998),
+    '"'.repeat(998),
+    `${'"'.repeat(50)} `.repeat(15),
+  ]) {
+    const text = formatAddress({ name, address: 'a@example.com' })
+    assert.equal(parseAddress(text)?.name, name.trim())
+  }
+  assert.equal(parseAddress(formatAddress({ name: '漢'.repeat(999), address: 'a@example.com' })), null)
+  assert.equal(parseAddress(`${'"" '.repeat(2_000)}<a@example.com>`), null)
+})
+
 test('a formatted address has blanks to fold at: no unbroken run is longer than a line', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 700 }), name => {

@@ -19,18 +19,24 @@ export type Address = {
   smtputf8: boolean
 }
 
-const TEXT_CHARS_MAX = 998 // one line of a header, RFC 5322 §2.1.1
+const TEXT_CHARS_MAX = 998 // one line of a header, RFC 5322 §2.1.1; of a name as it reads, decoded
+/**
+ * A name that reads within that limit is longer as it is written: three bytes for each character, in base64, in encoded-words
+ * of 45 bytes. What formatAddress writes must be read again.
+ */
+const ENCODED_CHARS_MAX = 5_000
 const LOCAL_BYTES_MAX = 64 // RFC 5321 §4.5.3.1.1
 const ADDRESS_BYTES_MAX = 254 // a path is 256 with its angle brackets, RFC 5321 §4.5.3.1.3
 const DOMAIN_CHARS_MAX = 253 // 255 octets on the wire of DNS, RFC 1035 §3.1
 
 /** One mailbox from `Display Name <local@domain>` or `local@domain`; null for anything else or anything more. */
 export function parseAddress(text: string): Address | null {
-  if (text.length > TEXT_CHARS_MAX || UNSAFE.test(text) || !text.isWellFormed()) return null
+  if (text.length > ENCODED_CHARS_MAX || UNSAFE.test(text) || !text.isWellFormed()) return null
   const trimmed = trimBlanks(text)
   if (!trimmed.endsWith('>')) return readMailbox(trimmed, null)
   const phrase = readPhrase(trimmed)
-  return phrase && readMailbox(trimmed.slice(phrase.end + 1, -1), phrase.name)
+  if (!phrase || (phrase.name?.length ?? 0) > TEXT_CHARS_MAX) return null
+  return readMailbox(trimmed.slice(phrase.end + 1, -1), phrase.name)
 }
 
 /** One mailbox from a bare `local@domain`, without name, brackets or blanks around it; null for anything else. */

@@ -158,6 +158,24 @@ test('a copy to a tag of the inbox itself makes it no participant', async () => 
   assert.deepEqual(body.participants, ['ann@example.com'])
 })
 
+test('an inbox with the longest name sends, and answers a stranger with a longer one', async () => {
+  const inboxId = await anInbox(account)
+  const display_name = '漢'.repeat(255)
+  assert.equal((await account.api.patch(`/v1/inboxes/${inboxId}`, { display_name })).status, 200)
+  const sent = await account.api.post(`/v1/inboxes/${inboxId}/messages`, { to: ['bob@example.com'], text: 'x' })
+  assert.equal(sent.status, 202, JSON.stringify(sent.body))
+  const { id } = await aFiledMessage(account.box, inboxId, { from: `"${'😀'.repeat(250)}" <ann@example.com>` })
+  const replied = await account.api.post(`/v1/inbox-messages/${id}/reply`, { text: 'x' })
+  assert.equal(replied.status, 202, JSON.stringify(replied.body))
+  const raw = await rawOf(replied.body.id)
+  assert.deepEqual(
+    raw.split('\r\n').filter(line => line.length > 100),
+    [],
+  )
+  const again = await account.api.post(`/v1/inbox-messages/${replied.body.id}/reply`, { text: 'x' })
+  assert.deepEqual([again.status, (await messageOf(again.body.id)).to.length], [202, 1], JSON.stringify(again.body))
+})
+
 test('addresses of a stranger that are hard to tell apart cost an answer next to nothing', async () => {
   const { inboxId } = await aMailbox()
   const { id } = await aFiledMessage(account.box, inboxId)
