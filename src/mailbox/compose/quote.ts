@@ -1,6 +1,7 @@
 // The original within a reply or a forward. Its HTML was sanitised when it was filed: every tag that it opens it closes, so
 // that it cannot break out of its quotation.
 import { escapeHtml } from '../../mail/text/escape-html.ts'
+import { TEXT_BYTES_MAX } from '../../sending/messages/limits.ts'
 import type { Original, OriginalTexts } from './original.ts'
 
 interface Said {
@@ -8,7 +9,10 @@ interface Said {
   html: string | null
 }
 
-/** A quotation is for the reader's memory; longer ones are cut. HTML cannot be cut and is left out. */
+/**
+ * A quotation is for the reader's memory; longer ones are cut. HTML cannot be cut: it is left out where it is longer, or where
+ * the mail would be larger than it may be.
+ */
 const TEXT_CHARS_MAX = 1_000_000
 const HTML_CHARS_MAX = 4_000_000
 
@@ -16,29 +20,45 @@ const HTML_CHARS_MAX = 4_000_000
 export function quotedBody(original: Original, texts: OriginalTexts | null): Said {
   const who = original.fromText || 'somebody'
   const line = `On ${dateOf(original)}, ${who} wrote:`
-  const lines = cut(texts?.text ?? '').split('\n')
+  const lines = cut(texts?.text ?? '', TEXT_CHARS_MAX).split('\n')
   const text = `\n\n${line}\n${lines.map(each => `> ${each.trimEnd()}`).join('\n')}\n`
   const html = quotable(texts?.html ?? null)
-  return {
-    text,
-    html: html && `<br><br><div>${escapeHtml(line)}</div>\n<blockquote type="cite">${html}</blockquote>\n`,
-  }
+  const quoted = html && `<br><br><div>${escapeHtml(line)}</div>\n<blockquote type="cite">${html}</blockquote>\n`
+  return { text, html: fits(text, quoted) ? quoted : null }
 }
 
 /** What the caller says, who wrote what when, and the original. */
 export function forwardedBody(original: Original, texts: OriginalTexts | null, said: Said): Said {
   const fields = fieldsOf(original)
   const block = [HEADING, ...fields.map(([name, value]) => `${name}: ${value}`)]
-  const text = [...(said.text === null ? [] : [said.text, '']), ...block, '', cut(texts?.text ?? ''), ''].join('\n')
-  const html = quotable(texts?.html ?? null)
-  if (said.html === null && html === null) return { text, html: null }
-  const own = said.html ?? asHtml(said.text ?? '')
-  const quoted = html ?? asHtml(cut(texts?.text ?? ''))
+  const quoted = cut(texts?.text ?? '', quotedCharsMax(said))
+  const allText = [...(said.text === null ? [] : [said.text, '']), ...block, '', quoted, ''].join('\n')
+  const text = said.text === null && said.html !== null ? null : allText
   const rows = fields.map(([name, value]) => `<div><b>${name}:</b> ${escapeHtml(value)}</div>`).join('\n')
-  return {
-    text: said.text === null && said.html !== null ? null : text,
-    html: [own, `<br><div>${escapeHtml(HEADING)}</div>`, rows, '<br>', `<div>${quoted}</div>`, ''].join('\n'),
+  const htmlOf = (own: string, original: string): string =>
+    [own, `<br><div>${escapeHtml(HEADING)}</div>`, rows, '<br>', `<div>${original}</div>`, ''].join('\n')
+  const html = quotable(texts?.html ?? null)
+  const isShort = said.html !== null || (said.text?.length ?? 0) <= TEXT_CHARS_MAX
+  // Asked before the text of the caller is made HTML, which may be five times as long.
+  if (html !== null && isShort && fits(text, html, said.html ?? said.text)) {
+    const whole = htmlOf(said.html ?? asHtml(said.text ?? ''), html)
+    if (fits(text, whole)) return { text, html: whole }
   }
+  return { text, html: said.html === null ? null : htmlOf(said.html, asHtml(quoted)) }
+}
+
+const fits = (...parts: (string | null)[]): boolean =>
+  parts.reduce((sum, part) => sum + Buffer.byteLength(part ?? ''), 0) <= TEXT_BYTES_MAX
+
+/** The lines above the original: five fields of 2,000 characters, in text and in HTML. */
+const HEAD_BYTES_MAX = 100_000
+/** Of one character that is quoted: three in the text, and five in the HTML where it must be escaped. */
+const QUOTED_CHAR_BYTES = 3 + 5
+
+/** What the caller says comes first; what is left is the original's. */
+function quotedCharsMax({ text, html }: Said): number {
+  const left = TEXT_BYTES_MAX - HEAD_BYTES_MAX - Buffer.byteLength(text ?? '') - Buffer.byteLength(html ?? '')
+  return Math.min(TEXT_CHARS_MAX, Math.max(0, Math.floor(left / QUOTED_CHAR_BYTES)))
 }
 
 const HEADING = '---------- Forwarded message ----------'
@@ -64,8 +84,8 @@ const shortened = (value: string): string => {
 
 const dateOf = ({ at }: Original): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
-const cut = (text: string): string =>
-  text.length > TEXT_CHARS_MAX ? `${text.slice(0, TEXT_CHARS_MAX).toWellFormed()}\n[…]` : text
+const cut = (text: string, charsMax: number): string =>
+  text.length > charsMax ? `${text.slice(0, charsMax).toWellFormed()}\n[…]` : text
 
 const quotable = (html: string | null): string | null => (html !== null && html.length <= HTML_CHARS_MAX ? html : null)
 

@@ -1,0 +1,70 @@
+// What is quoted of an original that is as large as mail may be: the mail that quotes it can still be sent.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkContent } from '../../sending/messages/prepare.ts'
+import type { Original } from './original.ts'
+import { forwardedBody, quotedBody } from './quote.ts'
+
+const WIDE = '漢'
+const MEGA = 1_000_000
+const LONG_FIELD = '<'.repeat(10_000)
+const original: Original = {
+  id: '1',
+  inboxId: '2',
+  threadId: '3',
+  sourceId: '4',
+  isOut: false,
+  from: [],
+  replyTo: [],
+  to: [],
+  cc: [],
+  fromText: LONG_FIELD,
+  toText: LONG_FIELD,
+  ccText: LONG_FIELD,
+  subject: LONG_FIELD,
+  rfcId: null,
+  references: [],
+  at: new Date(0),
+  isTainted: false,
+  isBlocked: false,
+}
+
+test('a reply leaves out HTML with which it would be too large, and quotes the text', () => {
+  const large = quotedBody(original, { text: WIDE.repeat(2 * MEGA), html: WIDE.repeat(3.6 * MEGA) })
+  checkContent(large)
+  assert.equal(large.html, null)
+  assert.match(large.text!, /漢\n> \[…\]\n$/)
+  const lines = quotedBody(original, { text: '\n'.repeat(2 * MEGA), html: 'x'.repeat(4 * MEGA) })
+  checkContent(lines)
+  assert.ok(lines.html!.length > 4 * MEGA)
+})
+
+test('a forward leaves out HTML with which it would be too large, and carries the text', () => {
+  const texts = { text: WIDE.repeat(2 * MEGA), html: WIDE.repeat(3.6 * MEGA) }
+  for (const said of [
+    { text: null, html: null },
+    { text: 'For you', html: null },
+    { text: 'For you', html: '<p>For you</p>' },
+    { text: '<'.repeat(10 * MEGA), html: null },
+    { text: null, html: 'x'.repeat(10 * MEGA) },
+    { text: WIDE.repeat(1.5 * MEGA), html: WIDE.repeat(1.5 * MEGA) },
+  ]) {
+    const { text, html } = forwardedBody(original, texts, said)
+    checkContent({ text, html })
+    assert.equal(html === null, said.html === null)
+    assert.match((text ?? html)!, /Forwarded message[^]*漢\n\[…\]/)
+    if (said.text !== null) assert.ok(text!.startsWith(said.text))
+    if (said.html !== null) assert.ok(html!.startsWith(said.html))
+  }
+})
+
+test('a forward carries HTML that it has room for', () => {
+  const texts = { text: 'plain', html: WIDE.repeat(3 * MEGA) }
+  const { text, html } = forwardedBody(original, texts, { text: 'For <you>', html: null })
+  checkContent({ text, html })
+  assert.ok(html!.includes(texts.html) && html!.includes('For &#60;you&#62;'))
+  const escaped = '<'.repeat(3 * MEGA)
+  const beside = forwardedBody(original, { text: 'plain', html: '<p>plain</p>' }, { text: escaped, html: null })
+  checkContent(beside)
+  assert.equal(beside.html, null, 'the text of the caller is too large to be HTML as well')
+})
