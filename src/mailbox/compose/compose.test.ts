@@ -146,6 +146,26 @@ test('whom the caller names in a reply stands in one field, as the caller wrote 
   assert.deepEqual(await answer({ reply_all: true, to: [] }), { to: [ann], cc: [bob, carol] })
 })
 
+test('reply_all to our own mail copies whom it went to, also where the caller names somebody else', async () => {
+  const { messages } = await aMailbox()
+  const sent = await account.api.post(messages, {
+    to: ['a@example.com', 'b@example.com'],
+    cc: ['c@example.com'],
+    text: 'x',
+  })
+  assert.equal(sent.status, 202, JSON.stringify(sent.body))
+  const answer = async (body: object) => {
+    const replied = await account.api.post(`/v1/inbox-messages/${sent.body.id}/reply`, { text: 'y', ...body })
+    const { to, cc } = await messageOf(replied.body.id)
+    return { to, cc }
+  }
+  assert.deepEqual(await answer({ reply_all: true }), { to: ['a@example.com', 'b@example.com'], cc: ['c@example.com'] })
+  assert.deepEqual(await answer({ reply_all: true, to: ['d@example.com', 'A@example.com'] }), {
+    to: ['d@example.com', 'A@example.com'],
+    cc: ['b@example.com', 'c@example.com'],
+  })
+})
+
 test('a copy to a tag of the inbox itself makes it no participant', async () => {
   const { inboxId, address } = await aMailbox()
   const sent = await account.api.post(`/v1/inboxes/${inboxId}/messages`, {

@@ -84,7 +84,7 @@ function repliedTo(
   const to = given ?? fresh(answered)
   const cc = (body.cc ?? []).filter(each => !seen.has(keyOf(each)))
   for (const each of cc) seen.add(keyOf(each))
-  const copied = body.reply_all ? fresh(original.isOut ? original.cc : [...original.to, ...original.cc]) : []
+  const copied = body.reply_all ? fresh([...original.to, ...original.cc]) : []
   const answeredCount = given ? 0 : to.length
   // Whom our own mail went to was our choice.
   if (!original.isOut && (answeredCount > ANSWERED_MAX || answeredCount + copied.length > ALL_ANSWERED_MAX)) {
