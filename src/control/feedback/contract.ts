@@ -95,6 +95,6 @@ export const complainEndpoint = endpoint({
       }),
     }),
   },
-  refusals: ['not_found'],
+  refusals: ['not_found', 'unavailable'],
   audit: 'complaint.report',
 })

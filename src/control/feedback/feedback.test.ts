@@ -1,6 +1,8 @@
 // Suppressions and complaints.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
+import { sql } from '../../platform/db/sql.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 
 const send = (account: TestAccount, fields: object = {}) =>
@@ -180,6 +182,31 @@ test("a tenant's complaint about what was not delivered suppresses for that tena
   )
   const other = await send(account, { tenant_id: account.tenants[1]!.id, to: ['held@example.com'] })
   assert.equal(other.body.suppressed, 0)
+})
+
+test('a complaint about mail that is being sent waits for its outcome, or is to come again', async () => {
+  const account = await anAccount({ sandbox: true })
+  const { db } = account.box.app.world
+  const bound = await account.withKey({ scopes: ['feedback'], tenant_id: account.tenant.id })
+  await account.api.post(`/v1/tenants/${account.tenant.id}/pause`)
+  const { body: sent } = await send(account)
+  await db.transact(system('test'), tx =>
+    tx.run(sql`update queue set status = 'sending', suspension_id = null, held_at = null, lease_token = gen_random_uuid(),
+      lease_until = ${tx.now}::timestamptz + interval '1 hour' where message_id = ${sent.message_id}`),
+  )
+  const report = { message_id: sent.message_id, recipient: 'someone@example.com' }
+  const early = await bound.post('/v1/complaints', report)
+  assert.deepEqual([early.status, early.body.error?.code], [503, 'unavailable'])
+  assert.ok(Number(early.headers.get('retry-after')) > 0)
+  assert.equal((await account.api.get('/v1/suppressions')).body.total, 0)
+
+  const waiting = bound.post('/v1/complaints', report)
+  await db.transact(system('test'), async tx => {
+    await tx.run(sql`delete from queue where message_id = ${sent.message_id}`)
+    await tx.run(sql`update deliveries set status = 'delivered' where message_id = ${sent.message_id}`)
+  })
+  const { status, body } = await waiting
+  assert.deepEqual([status, body.complained], [200, true])
 })
 
 test("a tenant's complaint about what was delivered suppresses for the whole account", async () => {
