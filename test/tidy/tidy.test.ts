@@ -180,6 +180,7 @@ test('finders without reach say so, and these are all of them', () => {
     'findNameBelowAnywhere',
     'findPlatformDomainAnywhere',
     'findSubscriptionAnywhere',
+    'findVerifiedDomainAnywhere',
     'listAccountTotalsAnywhere',
     'listAccountsAnywhere',
     'listActiveEndpointsAnywhere',

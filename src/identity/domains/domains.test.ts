@@ -287,6 +287,34 @@ test('of two tenants that both publish their keys the first is verified and the 
   assert.equal((await verify(second.id, rival)).verified, true)
 })
 
+test('a name goes to the tenant whose key is published, from one whose key is not', async () => {
+  const name = `${unique('d')}.example.com`
+  const rival = await anAccount({ box })
+  const [first, second] = [(await register(name)).body, (await register(name, rival)).body]
+  dns.publish(first.records)
+  assert.equal((await verify(first.id)).verified, true)
+  dns.txt(record(second, 'dkim').name, record(second, 'dkim').value)
+  dns.breakDown(record(first, 'dkim').name, 'SERVFAIL')
+  assert.equal((await verify(second.id, rival)).verified, false, 'no answer takes nothing away')
+  dns.mend(record(first, 'dkim').name)
+  dns.remove(record(first, 'dkim').name)
+
+  assert.equal((await verify(second.id, rival)).verified, true)
+
+  const { body: list } = await account.api.get(`/v1/domains?tenant_id=${account.tenant.id}`)
+  const lost = list.domains.find(({ id }: { id: string }) => id === first.id)
+  assert.equal(lost.verified, false)
+  assert.match(lost.problem, /DKIM \(missing\)/)
+  const { body: audit } = await account.api.get('/v1/audit?action=domain.unverify')
+  const [entry] = audit.entries.filter((each: { target: { id: string } }) => each.target.id === first.id)
+  assert.deepEqual([entry.actor.type, entry.actor.name], ['system', 'domain-verify'])
+  const { body: events } = await account.api.get('/v1/events?type=anomaly_detected')
+  assert.deepEqual(
+    events.events.map(({ data }: { data: { kind: string; domain_id: string } }) => [data.kind, data.domain_id]),
+    [['domain_unverified', first.id]],
+  )
+})
+
 test('of many claimants racing exactly one is verified, and none meets an error', async () => {
   const name = `${unique('d')}.example.com`
   const rivals = await Promise.all(Array.from({ length: 6 }, () => anAccount({ box })))

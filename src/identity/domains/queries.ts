@@ -45,6 +45,10 @@ export const findPlatformDomainAnywhere = (db: Db, name: string): Promise<Stored
   db.maybe<StoredDomain>(prepared`
     select ${columns} from domains where name = ${name} and is_platform and verified_at is not null`)
 
+/** Of one name there is one at the most. */
+export const findVerifiedDomainAnywhere = (db: Db, name: string): Promise<StoredDomain | null> =>
+  db.maybe<StoredDomain>(prepared`select ${columns} from domains where name = ${name} and verified_at is not null`)
+
 /** Finds and locks: readers of the row go on, nobody changes it until the transaction ends. */
 export async function requireDomainForShare(tx: Tx, reach: Reach, id: string): Promise<StoredDomain> {
   const domain = await tx.maybe<StoredDomain>(sql`
@@ -97,7 +101,7 @@ export const claimDomainsToCheck = (
     update domains set checked_at = ${tx.now} from due where domains.id = due.id
     returning ${columns}`)
 
-/** A claimed domain, unless somebody deleted it or looked at it since. `checked_at` is the claim's token. */
+/** A verified domain, unless somebody deleted it or looked at it since: `checked_at` tells, and is the claim's token. */
 export const findClaimedDomainAnywhere = (tx: Tx, { id, checked_at }: StoredDomain): Promise<StoredDomain | null> =>
   tx.maybe<StoredDomain>(sql`
     select ${columns} from domains

@@ -2,12 +2,12 @@
 // process that dies in between costs its claimed domains one day's check and nothing else.
 import { system } from '../../platform/db/actor.ts'
 import type { Dns } from '../../platform/net/dns.ts'
-import { raise } from '../../platform/journal/anomaly.ts'
 import type { World } from '../../platform/world.ts'
 import { findingsOf, lookUp, type Look } from './look-up.ts'
 import { outcomeOfRecheck } from './outcome.ts'
 import { claimDomainsToCheck, findClaimedDomainAnywhere, updateDomainChecked } from './queries.ts'
 import type { StoredDomain } from './stored-domain.ts'
+import { recordUnverified } from './unverify.ts'
 
 const DAY_MS = 86_400_000
 /** Claimed at once; few, so that a stop or a crash leaves few unchecked. */
@@ -46,27 +46,10 @@ async function record(world: World, claimed: StoredDomain, look: Look): Promise<
   const isLost = await world.db.transact(by, async tx => {
     const domain = await findClaimedDomainAnywhere(tx, claimed)
     if (!domain) return false
-    const { id, account_id: accountId, tenant_id: tenantId, name } = domain
     const records = findingsOf(look, domain.findings.records ?? {})
-    const after = await updateDomainChecked(tx, id, outcomeOfRecheck(domain, { records, now: tx.now }))
+    const after = await updateDomainChecked(tx, domain.id, outcomeOfRecheck(domain, { records, now: tx.now }))
     if (after.verified_at) return false
-    raise(tx, {
-      kind: 'domain_unverified',
-      severity: 'critical',
-      title: `The domain ${name} failed its DNS checks for three days and can no longer send.`,
-      accountId,
-      tenantId,
-      scope: `domain:${name}`,
-      facts: { domain: name, domain_id: id, spf: records.spf.state, dkim: records.dkim.state },
-    })
-    tx.audit({
-      action: 'domain.unverify',
-      accountId,
-      tenantId,
-      target: { type: 'domain', id },
-      before: { verified: true },
-      after: { verified: false },
-    })
+    recordUnverified(tx, domain, { records, reason: 'failed its DNS checks for three days' })
     return true
   })
   if (isLost) {

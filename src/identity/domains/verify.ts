@@ -1,6 +1,6 @@
 // Verifying: what is in DNS now decides. The look-ups come first and keep no transaction open; the unique index over
 // verified names decides between two tenants that both pass.
-import type { Actor } from '../../platform/db/actor.ts'
+import { system, type Actor } from '../../platform/db/actor.ts'
 import { isUniqueViolation } from '../../platform/db/errors.ts'
 import type { Dns } from '../../platform/net/dns.ts'
 import type { Reach } from '../../platform/principal.ts'
@@ -9,8 +9,15 @@ import type { Domain } from './contract.ts'
 import { findingsOf, lookUp, publishedFindings, type Look } from './look-up.ts'
 import { outcomeOfVerify } from './outcome.ts'
 import { presentDomain } from './present.ts'
-import { requireDomain, requireDomainForUpdate, updateDomainChecked } from './queries.ts'
+import {
+  findClaimedDomainAnywhere,
+  findVerifiedDomainAnywhere,
+  requireDomain,
+  requireDomainForUpdate,
+  updateDomainChecked,
+} from './queries.ts'
 import type { StoredDomain } from './stored-domain.ts'
+import { recordUnverified } from './unverify.ts'
 
 interface DomainOfCaller {
   reach: Reach
@@ -24,9 +31,39 @@ export async function verifyDomain(world: World, dns: Dns, by: Actor, { reach, i
     return await record(world, by, { reach, id, look, isTaken: false })
   } catch (error) {
     if (!isUniqueViolation(error, 'domains_verified')) throw error
-    // Everything is in place, but somebody else has the name.
-    return await record(world, by, { reach, id, look, isTaken: true })
+    // Everything is in place, but somebody else has the name, perhaps only because the daily checks have not found out yet.
+    await releaseName(world, dns, domain.name)
+    return await recordOrTaken(world, by, { reach, id, look })
   }
+}
+
+async function recordOrTaken(world: World, by: Actor, looked: Omit<Looked, 'isTaken'>): Promise<Domain> {
+  try {
+    return await record(world, by, { ...looked, isTaken: false })
+  } catch (error) {
+    if (!isUniqueViolation(error, 'domains_verified')) throw error
+    return await record(world, by, { ...looked, isTaken: true })
+  }
+}
+
+const byVerify = system('domain-verify')
+
+/**
+ * Takes the verification from the holder of a name whose DKIM key is no longer published. The owner of the name has published
+ * that of somebody else, so that there is nothing to wait for. Where DNS does not answer the holder keeps it.
+ */
+async function releaseName(world: World, dns: Dns, name: string): Promise<void> {
+  const holder = await findVerifiedDomainAnywhere(world.db, name)
+  if (!holder || holder.is_platform) return
+  const look = await lookUp(dns, world.config, holder)
+  if (!('verdict' in look.dkim) || look.dkim.verdict.state === 'ok') return
+  await world.db.transact(byVerify, async tx => {
+    const before = await findClaimedDomainAnywhere(tx, holder)
+    if (!before) return
+    const records = findingsOf(look, before.findings.records ?? {})
+    await updateDomainChecked(tx, before.id, outcomeOfVerify(before, { records, now: tx.now }, false))
+    recordUnverified(tx, before, { records, reason: 'was verified elsewhere, its DKIM key here is not published,' })
+  })
 }
 
 interface Looked extends DomainOfCaller {
