@@ -248,7 +248,11 @@ test('targets are checked by their channel', async () => {
     assert.equal(await status(channel, 'http://127.0.0.1:9/hook'), 201)
   }
   assert.equal(await status('paging', 'two words'), 400)
+  assert.equal(await status('paging', 'x'.repeat(201)), 400)
+  assert.equal(await status('paging', 'schlüssel'), 400)
   assert.equal(await status('paging', 'R0123456789ABCDEF0123456789ABCDE'), 201)
+  assert.equal(await status('paging', 'R1'), 201)
+  assert.equal(await status('paging', 'team/on-call:7'), 201)
   assert.equal(await status('pigeon', 'x'), 400)
   const strict = await anAccount({ box: await aBox({ environment: { ROLES: 'api' } }) })
   const refused = await strict.api.post('/v1/alert-contacts', { channel: 'chat', target: 'http://127.0.0.1/' })

@@ -62,7 +62,8 @@ async function checkedTarget({ config, dns }: World, { channel, target }: AlertC
     case 'chat':
       return requireTarget(target, { field: 'target', dns, allowed: config.WEBHOOK_ALLOW_CIDRS })
     case 'paging':
-      if (!/^[A-Za-z0-9_+=.-]{8,200}$/.test(target)) throw refuse('invalid_request', 'target must be a routing key.')
+      // Routing keys of other systems than PagerDuty have other forms.
+      if (!/^[!-~]{1,200}$/.test(target)) throw refuse('invalid_request', 'target must be a routing key.')
       return target
   }
 }
