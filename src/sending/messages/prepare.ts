@@ -46,9 +46,8 @@ export function* prepareSubmission(order: SendOrder): Generator<void, Submission
   checkTexts(body)
   const attachments = yield* withFiles(yield* decodeAttachments(body.attachments ?? []), order.files ?? [])
   order.onFiles?.(attachments)
-  const replyTo = body.reply_to === undefined ? [] : [requireAddress(body.reply_to, 'reply_to')]
+  const { replyTo, headers } = headersOf(body)
   const messageId = newId(now)
-  const headers = customHeaders(body)
   const ownMessageId = headers.find(([name]) => name.toLowerCase() === 'message-id')?.[1]
   const rfcMessageId = ownMessageId ?? `<${messageId}@${from.domain}>`
   const source = yield* composeMessage({
@@ -214,9 +213,24 @@ export function checkMetadata(metadata: Readonly<Record<string, string>>): void 
   }
 }
 
-function customHeaders({ headers = {}, unsubscribe }: SendRequest): [name: string, value: string][] {
-  const entries = Object.entries(headers)
+type Header = [name: string, value: string]
+
+/** Reply-To may stand among the headers, as other services take it, but not in both places. */
+function headersOf(body: SendRequest): { replyTo: Address[]; headers: Header[] } {
+  const entries = Object.entries(body.headers ?? {})
   if (entries.length > limits.HEADERS_MAX) throw invalid(`There are more than ${limits.HEADERS_MAX} headers.`)
+  const own = body.reply_to === undefined ? entries.find(([name]) => name.toLowerCase() === 'reply-to') : undefined
+  const text = body.reply_to ?? own?.[1]
+  return {
+    replyTo: text === undefined ? [] : [requireAddress(text, own ? `headers.${own[0]}` : 'reply_to')],
+    headers: checkedHeaders(
+      entries.filter(entry => entry !== own),
+      body.unsubscribe,
+    ),
+  }
+}
+
+function checkedHeaders(entries: Header[], unsubscribe: boolean | undefined): Header[] {
   const names = new Set<string>()
   for (const [name, value] of entries) {
     const reason = checkCustomHeader(name, value)

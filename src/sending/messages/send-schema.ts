@@ -36,7 +36,7 @@ export const SendRequest = component(
     to: Addresses({ examples: [['someone@example.com']] }),
     cc: Type.Optional(Addresses()),
     bcc: Type.Optional(Addresses()),
-    reply_to: Type.Optional(Type.String()),
+    reply_to: Type.Optional(Type.String({ description: 'Or the header Reply-To' })),
     subject: Type.Optional(Text()),
     text: Type.Optional(Text()),
     html: Type.Optional(Text()),

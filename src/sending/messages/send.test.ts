@@ -70,6 +70,10 @@ test('what is well-formed but cannot be sent answers 422 and stores nothing', as
     [{ headers: { 'X A': 'b' } }, 'invalid_message'],
     [{ headers: { From: 'a@b.example' } }, 'invalid_message'],
     [{ headers: { 'Content-Type': 'text/html' } }, 'invalid_message'],
+    [{ headers: { 'Reply-To': 'nonsense' } }, 'invalid_message'],
+    [{ headers: { 'Reply-To': 'a@b.example, c@b.example' } }, 'invalid_message'],
+    [{ headers: { 'Reply-To': 'a@b.example', 'reply-to': 'a@b.example' } }, 'invalid_message'],
+    [{ headers: { 'Reply-To': 'a@b.example' }, reply_to: 'a@b.example' }, 'invalid_message'],
     [{ headers: { 'authentication-results': 'mx.example; dkim=pass' } }, 'invalid_message'],
     [{ headers: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`X-${n}`, ''])) }, 'invalid_message'],
     [{ tags: Array.from({ length: 51 }, (_, n) => `t${n}`) }, 'invalid_message'],
@@ -309,6 +313,18 @@ test('the same body in another order, inside too, is the same body', async () =>
   assert.deepEqual([second.status, second.body.duplicate], [202, true])
   assert.equal(second.body.message_id, first.body.message_id)
   assert.equal((await send({ b: '2', a: '2' })).status, 409)
+})
+
+test('Reply-To among the headers is taken as reply_to, in any spelling', async () => {
+  const account = await aSandbox()
+  for (const fields of [{ reply_to: 'Ann <ann@example.com>' }, { headers: { 'REPLY-to': 'Ann <ann@example.com>' } }]) {
+    const { status, body } = await account.api.post('/v1/messages', message(account, fields))
+    assert.equal(status, 202, JSON.stringify(body))
+    const { source } = await account.box.app.world.db.one<{ source: Buffer }>(
+      sql`select source from message_bodies where message_id = ${body.message_id}`,
+    )
+    assert.deepEqual(source.toString().match(/^reply-to:.*$/gim), ['Reply-To: Ann <ann@example.com>'])
+  }
 })
 
 test('an address in reply_to that needs SMTPUTF8 makes the message need it', async () => {
