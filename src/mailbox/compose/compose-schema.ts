@@ -1,7 +1,7 @@
 // A mail as a caller composes it, and how that is answered, whatever the door.
 import Type, { type Static } from 'typebox'
 import { component, DateTime, Int64, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
-import { Addresses, Attachment } from '../../sending/messages/send-schema.ts'
+import { Addresses, Attachments } from '../../sending/messages/send-schema.ts'
 
 const Text = Type.String({ ...sensitive })
 
@@ -18,7 +18,7 @@ export const ComposeRequest = component(
       Type.Boolean({ description: 'Of a reply: also to those that the original was sent and copied to' }),
     ),
     send_at: Type.Optional(DateTime({ description: 'A time to come: makes a scheduled draft' })),
-    attachments: Type.Optional(Type.Array(Attachment, { maxItems: 1000 })),
+    attachments: Type.Optional(Attachments()),
   }),
 )
 export type ComposeRequest = Static<typeof ComposeRequest>

@@ -13,7 +13,7 @@ import {
   Uuid,
 } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
-import { Attachment, BODY_BYTES_MAX } from '../../sending/messages/send-schema.ts'
+import { Attachment, Attachments, BODY_BYTES_MAX } from '../../sending/messages/send-schema.ts'
 import { RECIPIENTS_MAX } from '../../sending/messages/limits.ts'
 import { Composed } from '../compose/compose-schema.ts'
 
@@ -29,7 +29,7 @@ const DraftBody = component(
     subject: Type.Optional(Nullable(Text())),
     text: Type.Optional(Nullable(Text())),
     html: Type.Optional(Nullable(Text())),
-    attachments: Type.Optional(Type.Array(Attachment, { maxItems: 1000 })),
+    attachments: Type.Optional(Attachments()),
     reply_to_id: Type.Optional(Nullable(Uuid({ description: 'The message replied to; threads the draft' }))),
     forwarded_id: Type.Optional(
       Nullable(
@@ -60,6 +60,7 @@ const DraftUpdate = component(
     attachments: Type.Optional(
       Type.Array(DraftFile, {
         maxItems: 1000,
+        'x-too-many': 'invalid_message',
         description: 'All that it has from now on: those named by their id, and new ones. Left out they stay',
       }),
     ),

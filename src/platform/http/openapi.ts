@@ -168,11 +168,15 @@ function lift(schema: TSchema, components: Map<string, Json>): Json {
   return copy(schema, components) as Json
 }
 
+/** What the validator and the log are told, and no caller needs to know. */
+const OWN_KEYWORDS = new Set(['x-sensitive', 'x-lower-case', 'x-too-long', 'x-too-many'])
+
 function copy(node: unknown, components: Map<string, Json>): unknown {
   if (Array.isArray(node)) return node.map(item => copy(item, components))
   if (typeof node !== 'object' || node === null) return node
-  const { 'x-component': name, 'x-sensitive': _, 'x-lower-case': _lower, 'x-too-long': _long, ...rest } = node as Json
-  const fields = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, copy(value, components)]))
+  const { 'x-component': name, ...rest } = node as Json
+  const shown = Object.entries(rest).filter(([key]) => !OWN_KEYWORDS.has(key))
+  const fields = Object.fromEntries(shown.map(([key, value]) => [key, copy(value, components)]))
   if (typeof name !== 'string') return fields
   components.set(name, fields)
   return { $ref: `#/components/schemas/${name}` }

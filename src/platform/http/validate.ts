@@ -70,10 +70,11 @@ export function validator(part: Part, schema: TSchema): (value: unknown) => void
   }
 }
 
-/** A list or a text that is too long may have a refusal of its own. */
+/** A list, an object or a text that is too long may have a refusal of its own. */
 function codeOf(error: ErrorObject | undefined): RefusalCode {
   const beyond = (error?.parentSchema ?? {}) as { 'x-too-many'?: RefusalCode; 'x-too-long'?: RefusalCode }
-  const own = { maxItems: beyond['x-too-many'], maxLength: beyond['x-too-long'] }
+  const many = beyond['x-too-many']
+  const own = { maxItems: many, maxProperties: many, maxLength: beyond['x-too-long'] }
   return own[error?.keyword as keyof typeof own] ?? 'invalid_request'
 }
 
@@ -123,6 +124,8 @@ function describe(part: Part, errors: readonly ErrorObject[]): string {
       return `${field} must have at most ${String(error.params['limit'])} characters`
     case 'maxItems':
       return `${field} must have at most ${String(error.params['limit'])} items`
+    case 'maxProperties':
+      return `${field} must have at most ${String(error.params['limit'])} fields`
     case 'type':
       return `${field} must be ${[error.params['type']].flat().join(' or ').replace(',', ' or ')}`
     default:

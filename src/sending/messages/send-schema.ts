@@ -13,9 +13,10 @@ export const Addresses = (options: object = {}) =>
   })
 /** Of a request that carries attachments: 25 MB in base64, and the texts. */
 export const BODY_BYTES_MAX = 40 * 1024 * 1024
-/** More than any message may have; the exact number is told with 422. */
+/** More than any message may have: refused unread, with the code of the exact limit. */
 const ITEMS_MAX = 1_000
-export const TextMap = Type.Record(Type.String(), Type.String(), { maxProperties: ITEMS_MAX })
+const tooMany = { 'x-too-many': 'invalid_message' }
+export const TextMap = Type.Record(Type.String(), Type.String(), { maxProperties: ITEMS_MAX, ...tooMany })
 
 export const Attachment = component(
   'Attachment',
@@ -27,6 +28,8 @@ export const Attachment = component(
     inline: Type.Optional(Type.Boolean({ default: false })),
   }),
 )
+
+export const Attachments = () => Type.Array(Attachment, { maxItems: ITEMS_MAX, ...tooMany })
 
 export const SendRequest = component(
   'SendRequest',
@@ -41,10 +44,10 @@ export const SendRequest = component(
     text: Type.Optional(Text()),
     html: Type.Optional(Text()),
     headers: Type.Optional(TextMap),
-    tags: Type.Optional(Type.Array(Type.String(), { maxItems: ITEMS_MAX })),
+    tags: Type.Optional(Type.Array(Type.String(), { maxItems: ITEMS_MAX, ...tooMany })),
     metadata: Type.Optional(TextMap),
     idempotency_key: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
-    attachments: Type.Optional(Type.Array(Attachment, { maxItems: 1000 })),
+    attachments: Type.Optional(Attachments()),
     unsubscribe: Type.Optional(Type.Boolean({ description: 'Adds one-click unsubscribe headers (RFC 8058)' })),
   }),
 )
