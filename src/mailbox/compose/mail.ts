@@ -42,12 +42,12 @@ export const listed = (addresses: readonly string[]): string[] =>
   })
 
 /** Who takes part besides the inbox, in lower case. */
-export function participantsOf({ submission, original }: ComposedMail): string[] {
+export function participantsOf({ submission, original }: ComposedMail, ownAddresses: readonly string[]): string[] {
   // Who gets a copy in secret takes no part in the conversation.
   const visible = submission.recipients.filter(({ kind }) => kind !== 'bcc').map(({ address }) => address.toLowerCase())
   const before = original?.from.map(({ address }) => address.toLowerCase()) ?? []
-  const own = [submission.sender.toLowerCase()]
-  return [...new Set([...visible, ...before])].filter(address => !isOwnAddress(address, own)).slice(0, PARTICIPANTS_MAX)
+  const others = [...new Set([...visible, ...before])].filter(address => !isOwnAddress(address, ownAddresses))
+  return others.slice(0, PARTICIPANTS_MAX)
 }
 
 /** All that a submission carries besides its source. */

@@ -337,3 +337,12 @@ test('nothing of a sandbox leaves through a provider', async () => {
   })
   assert.equal(sink.received.length, 0)
 })
+
+test('neither of the addresses of a connected inbox is a participant of its threads', async () => {
+  const mailbox = await aConnected()
+  const { address } = (await account.api.get(`/v1/inboxes/${mailbox.inboxId}`)).body
+  const { id } = await compose(mailbox, { cc: [address, mailbox.email] })
+  const { thread_id } = (await account.api.get(`/v1/inbox-messages/${id}`)).body
+  const { participants } = (await account.api.get(`/v1/threads/${thread_id}`)).body
+  assert.deepEqual(participants, ['bob@one.example'])
+})

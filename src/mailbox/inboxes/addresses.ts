@@ -1,7 +1,11 @@
 // The addresses that are the inbox itself, in lower case: its own, and that of the mailbox elsewhere that it mirrors.
-import type { StoredInbox } from './queries.ts'
 
-export const addressesOf = ({ address, connection }: Pick<StoredInbox, 'address' | 'connection'>): string[] =>
+interface Addressed {
+  address: string
+  connection: { address: string } | null
+}
+
+export const addressesOf = ({ address, connection }: Addressed): string[] =>
   connection ? [address, connection.address] : [address]
 
 /** Whether mail to this address, in lower case, reaches one of these. */

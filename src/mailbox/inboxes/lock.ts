@@ -12,6 +12,8 @@ export interface LockedInbox {
   status: 'active' | 'paused'
   policy: Policy
   provider: 'native' | 'google' | 'microsoft'
+  /** The mailbox elsewhere that it mirrors. */
+  connection: { address: string } | null
 }
 
 /** In the order of their ids, so that no two transactions wait for each other. Deleted ones are left out. */

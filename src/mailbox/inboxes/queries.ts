@@ -90,9 +90,12 @@ export async function requireInboxForUpdate(tx: Tx, reach: Reach, id: string): P
   return inbox
 }
 
-type LockedRow = Pick<StoredInbox, 'id' | 'account_id' | 'tenant_id' | 'address' | 'status' | 'policy' | 'provider'>
+type LockedRow = Pick<StoredInbox, 'id' | 'account_id' | 'tenant_id' | 'address' | 'status' | 'policy' | 'provider'> & {
+  connection: Pick<Connection, 'address'> | null
+}
 
-const lockedColumns = sql`id, account_id, tenant_id, address, status, policy, provider`
+const lockedColumns = sql`id, account_id, tenant_id, address, status, policy, provider,
+  (select json_build_object('address', c.address) from connections c where c.inbox_id = inboxes.id) as connection`
 
 /** Rows whose ids their caller found within its reach. */
 export const listInboxesForUpdate = (tx: Tx, ids: readonly string[]): Promise<LockedRow[]> =>

@@ -20,7 +20,7 @@ test('history is mirrored with folders, dates and flags, and nobody is told of i
   fake.deliver('Work', mail('project'), { at })
   fake.deliver('Trash', mail('rubbish'), { at })
   fake.deliver('Drafts', mail('unfinished'), { at })
-  const { until, untilState, events, connection } = await connect(t, fake)
+  const { account, inboxId, until, untilState, events, connection } = await connect(t, fake)
 
   const found = await until('everything mirrored', messages => messages.length === 5)
   await untilState('live')
@@ -39,6 +39,9 @@ test('history is mirrored with folders, dates and flags, and nobody is told of i
   assert.deepEqual(await events('message.received'), [])
   const { messages_synced, messages_total } = await connection()
   assert.deepEqual([messages_synced, messages_total], [5, 5])
+  const threads = (await account.api.get(`/v1/inboxes/${inboxId}/threads`)).body.threads as { participants: string[] }[]
+  assert.ok(threads.length > 0)
+  assert.ok(!threads.some(({ participants }) => participants.includes('jane@gmail.test')), 'the mailbox itself')
   const told = (await events('inbox.updated')).filter(data => data['connection'])
   const states = told.map(data => (data['connection'] as { state: string }).state)
   assert.deepEqual([states[0], states.at(-1)], ['syncing', 'live'])
