@@ -11,7 +11,7 @@ import { revokeGrant } from './disconnect.ts'
 import { addressIn, InvalidIdToken } from './id-token.ts'
 import { exchangeCode, InvalidGrant, ProviderFault, type Tokens } from './oauth.ts'
 import { providersOf, type Provider } from './providers.ts'
-import { deleteConnectionRow, findConnectionForUpdate, takeState, upsertConnection } from './queries.ts'
+import { deleteConnectionRow, findConnectionForUpdate, nextGeneration, takeState, upsertConnection } from './queries.ts'
 import { sealToken } from './seal.ts'
 import { openContent, readState, type StateContent } from './state.ts'
 
@@ -151,7 +151,7 @@ function store(world: World, { by, state, grant }: { by: Actor; state: TakenStat
       // Another mailbox: nothing that is known of the last one holds for it.
       await deleteConnectionRow(tx, inboxId)
     }
-    const generation = (before?.generation ?? 0) + 1
+    const generation = await nextGeneration(tx)
     const seal = (kind: 'refresh' | 'access', token: string): Buffer =>
       sealToken(world.secrets, { inboxId, generation, kind }, token)
     await upsertConnection(tx, {

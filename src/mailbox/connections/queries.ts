@@ -78,6 +78,10 @@ type NewConnection = Pick<
   | 'generation'
 >
 
+/** Higher than any before, also than that of a connection which was deleted. */
+export const nextGeneration = async (tx: Tx): Promise<number> =>
+  (await tx.one<{ generation: number }>(sql`select nextval('connection_generations')::int as generation`)).generation
+
 /** For the same mailbox a new grant goes on where the last one ended. Work that began under that records nothing. */
 export async function upsertConnection(tx: Tx, row: NewConnection): Promise<void> {
   await tx.run(sql`
