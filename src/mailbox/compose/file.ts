@@ -6,7 +6,6 @@ import { followIndexes } from '../../platform/db/planner.ts'
 import { newId } from '../../platform/ids.ts'
 import { requestApprovals } from '../approvals/request.ts'
 import { addToFolders, findSystemFolders } from '../folders/counts.ts'
-import { addressesOf } from '../inboxes/addresses.ts'
 import { insertSentMessages, listThreadsOf, type SentRow } from '../messages/insert.ts'
 import { insertWords } from '../search/insert-words.ts'
 import { insertSources, storeNewTexts, type SourceText } from '../sources/store.ts'
@@ -103,7 +102,7 @@ const joiningOf = ({ companion: { mail }, inbox }: Filed, continued: ReadonlyMap
   rfcId: mail.submission.rfcMessageId,
   references: referencesOf(mail),
   subject: mail.written.subject,
-  participants: participantsOf(mail, addressesOf(inbox)),
+  participants: participantsOf(mail, inbox.ownAddresses),
   at: mail.at,
   continues: continued.get(mail.original?.id ?? mail.thread?.id ?? '') ?? null,
 })
@@ -114,7 +113,7 @@ function threadsOf(filed: readonly Filed[], joined: readonly Joined[]): FiledThr
   const threads = new Map<string, FiledThread>()
   filed.forEach(({ companion: { mail }, inbox }, at) => {
     const { threadId, isNew, subjectKey } = joined[at]!
-    const participants = participantsOf(mail, addressesOf(inbox))
+    const participants = participantsOf(mail, inbox.ownAddresses)
     const before = threads.get(threadId)
     threads.set(threadId, {
       id: threadId,

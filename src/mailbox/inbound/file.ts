@@ -8,7 +8,7 @@ import { newId } from '../../platform/ids.ts'
 import type { Leased } from '../../platform/work/leased-work.ts'
 import { reopenTexts } from '../attachments/reopen.ts'
 import { addToFolders, findSystemFolders, type SystemFolders } from '../folders/counts.ts'
-import { addressesOf, isOwnAddress } from '../inboxes/addresses.ts'
+import { isOwnAddress } from '../inboxes/addresses.ts'
 import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
 import { insertWords } from '../search/insert-words.ts'
 import { insertMessages, type MessageRow } from '../messages/insert.ts'
@@ -176,8 +176,7 @@ const joiningOf = ({ read: { mail }, inbox, arrival }: Filing) => ({
 
 function participantsOf({ from, to, cc }: ReadArrival['mail'], inbox: LockedInbox): string[] {
   const named = [...from, ...to, ...cc].map(({ address }) => address.toLowerCase())
-  const own = addressesOf(inbox)
-  const isOther = (address: string): boolean => address !== '' && !isOwnAddress(address, own)
+  const isOther = (address: string): boolean => address !== '' && !isOwnAddress(address, inbox.ownAddresses)
   return [...new Set(named)].filter(isOther).slice(0, PARTICIPANTS_MAX)
 }
 

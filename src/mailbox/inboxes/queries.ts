@@ -90,7 +90,10 @@ export async function requireInboxForUpdate(tx: Tx, reach: Reach, id: string): P
   return inbox
 }
 
-type LockedRow = Pick<StoredInbox, 'id' | 'account_id' | 'tenant_id' | 'address' | 'status' | 'policy' | 'provider'> & {
+export type LockedRow = Pick<
+  StoredInbox,
+  'id' | 'account_id' | 'tenant_id' | 'address' | 'status' | 'policy' | 'provider'
+> & {
   connection: Pick<Connection, 'address'> | null
 }
 
