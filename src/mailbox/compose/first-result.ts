@@ -4,7 +4,7 @@ import { Refusal, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { bodyHash, findAnswerWithin } from '../../sending/messages/idempotency.ts'
 import type { SendResponse } from '../../sending/messages/send-schema.ts'
-import { findComposed } from '../messages/insert.ts'
+import { findComposed, listThreadsOf } from '../messages/insert.ts'
 import type { Composed, ComposeRequest } from './compose-schema.ts'
 import type { Composing } from './composing.ts'
 import { countDeliveriesAnywhere } from './status-queries.ts'
@@ -49,17 +49,39 @@ export async function orFirstResult(
 
 async function findFirstResult(
   world: World,
-  { slices }: Composing,
+  composing: Composing,
   reach: Reach,
   request: Repeatable,
 ): Promise<Composed | null> {
   const { idempotencyKey: key } = request
   if (key === undefined) return null
-  const hash = await slices.run(bodyHash(sameAs(request)), [reach.accountId])
-  const answer = await findAnswerWithin(world.db, reach, { key, bodyHash: hash, now: world.clock.now() })
+  const narrowed = await narrowedReach(world, composing, reach, request)
+  if (!narrowed) return null
+  const hash = await composing.slices.run(bodyHash(sameAs(request)), [reach.accountId])
+  const answer = await findAnswerWithin(world.db, narrowed, { key, bodyHash: hash, now: world.clock.now() })
   if (!answer) return null
   const first = 'scheduled_at' in answer ? repeated(answer) : await firstResult(world, reach, answer as SendResponse)
   return reach.inboxId === null || reach.inboxId === first.inbox_id ? first : null
+}
+
+/**
+ * To the tenant of its inbox: an account may have thousands, and each would be asked. Which inbox a reply was for nobody knows
+ * once its original is deleted. Null: the inbox is deleted, or was never within reach.
+ */
+async function narrowedReach(
+  { db }: World,
+  { requireInbox }: Composing,
+  reach: Reach,
+  { inboxId, originalId }: Repeatable,
+): Promise<Reach | null> {
+  const id = inboxId ?? (await listThreadsOf(db, [originalId!]))[0]?.inbox_id
+  if (id === undefined) return reach
+  try {
+    return { ...reach, tenantId: (await requireInbox(reach, id)).tenant_id }
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'not_found') return null
+    throw error
+  }
 }
 
 export const repeated = (first: object): Composed => ({ ...(first as Composed), duplicate: true })
