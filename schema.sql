@@ -868,6 +868,9 @@ create table payment_subscriptions (
   -- When the provider says that this state began: the time of the event.
   state_at timestamp with time zone not null,
   started_at timestamp with time zone not null,
+  -- When the provider said the price that the plan is known by: the time of the event. Null: no event has told a price yet, and
+  -- the plan, if any, is the one that was bought. Events that tell none must not move the plan back, nor hide an older price.
+  priced_at timestamp with time zone,
   constraint payment_subscriptions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint payment_subscriptions_plan_id_fkey FOREIGN KEY (plan_id) REFERENCES plans(id),
   constraint payment_subscriptions_pkey PRIMARY KEY (subscription_id)

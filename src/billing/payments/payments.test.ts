@@ -292,6 +292,43 @@ test('events may come in any order: the newest state of the subscription wins', 
   }
 })
 
+test('a payment that tells no price leaves the plan that the customer changed to, in any order', async () => {
+  const [bought, larger] = [await aPlan(), await aPlan()]
+  const t = seconds()
+  for (const order of [
+    [0, 1, 2],
+    [2, 1, 0],
+    [0, 2, 1],
+  ]) {
+    const account = await anAccount({ tenants: 0, box })
+    const subscribed = aSubscription()
+    const [ordered, paid] = [completed(account, bought, subscribed, t), completed(account, bought, subscribed, t + 200)]
+    Object.assign(ordered.data.object, { payment_status: 'unpaid' })
+    const events = [
+      ordered,
+      changed('updated', { ...subscribed, status: 'active', plan: larger }, t + 100),
+      { ...paid, type: 'checkout.session.async_payment_succeeded' },
+    ]
+    for (const index of order) assert.equal((await post(events[index]!)).status, 200)
+    const { plans, tier } = await standing(account)
+    assert.deepEqual([plans[0], tier], [larger.id, larger.name], order.join())
+  }
+})
+
+test('a price counts that is told after a newer event without one; of several the newest', async () => {
+  const account = await anAccount({ tenants: 0, box })
+  const [first, second, subscribed] = [await aPlan(), await aPlan(), aSubscription()]
+  const t = seconds()
+  const checkout = completed(account, first, subscribed, t + 20)
+  Object.assign(checkout.data.object, { metadata: {} })
+  await post(checkout)
+  assert.deepEqual((await standing(account)).plans, [])
+  await post(changed('created', { ...subscribed, status: 'incomplete', plan: first }, t))
+  assert.equal((await standing(account)).tier, first.name)
+  await post(changed('updated', { ...subscribed, status: 'active', plan: second }, t + 10))
+  assert.equal((await standing(account)).tier, second.name)
+})
+
 test('of two subscriptions the newer live one counts, and the end of the other changes nothing', async () => {
   const account = await anAccount({ tenants: 0, box })
   const [first, second, old, young] = [await aPlan(), await aPlan(), aSubscription(), aSubscription()]

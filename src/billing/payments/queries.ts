@@ -44,24 +44,30 @@ export const insertCustomer = (tx: Tx, { customerId, accountId }: { customerId: 
     insert into payment_customers (customer_id, account_id, created_at)
     values (${customerId}, ${accountId}, ${tx.now}) on conflict (customer_id) do nothing`)
 
-interface KnownState {
+export interface KnownState {
   status: string
   stateAt: Date
   startedAt: Date
   planId: string | null
+  /** When the price was told that the plan is known by. */
+  pricedAt: Date | null
 }
 
-const known = sql`status, state_at as "stateAt", started_at as "startedAt", plan_id as "planId"`
+const known = sql`status, state_at as "stateAt", started_at as "startedAt", plan_id as "planId", priced_at as "pricedAt"`
 
 export const findSubscriptionAnywhere = (db: Db, subscriptionId: string): Promise<KnownState | null> =>
   db.maybe<KnownState>(sql`select ${known} from payment_subscriptions where subscription_id = ${subscriptionId}`)
 
-export const upsertSubscription = (tx: Tx, told: SubscriptionState & { planId: string | null }): Promise<number> =>
+export const upsertSubscription = (
+  tx: Tx,
+  told: SubscriptionState & Pick<KnownState, 'planId' | 'pricedAt'>,
+): Promise<number> =>
   tx.run(sql`
-    insert into payment_subscriptions (subscription_id, customer_id, plan_id, status, state_at, started_at)
-    values (${told.subscriptionId}, ${told.customerId}, ${told.planId}, ${told.status}, ${told.stateAt}, ${told.startedAt})
+    insert into payment_subscriptions (subscription_id, customer_id, plan_id, priced_at, status, state_at, started_at)
+    values (${told.subscriptionId}, ${told.customerId}, ${told.planId}, ${told.pricedAt}, ${told.status}, ${told.stateAt},
+      ${told.startedAt})
     on conflict (subscription_id) do update
-    set plan_id = excluded.plan_id, status = excluded.status, state_at = excluded.state_at`)
+    set plan_id = excluded.plan_id, priced_at = excluded.priced_at, status = excluded.status, state_at = excluded.state_at`)
 
 /** Those that were told of before it was known whose they are. */
 export const adoptSubscriptions = (tx: Tx, { customerId, accountId }: { customerId: string; accountId: string }) =>

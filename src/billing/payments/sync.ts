@@ -9,7 +9,8 @@ import { findPaidPlanId } from '../assignments/effective.ts'
 import { findPlanByPrice, listPlansById } from '../plans/find.ts'
 import type { ProviderEvent } from './provider.ts'
 import * as queries from './queries.ts'
-import { isLive, readTold, supersedes, type Told } from './subscription.ts'
+import type { KnownState } from './queries.ts'
+import { isLive, readTold, supersedes, type SubscriptionState, type Told } from './subscription.ts'
 
 const TIER_FREE = 'free'
 /** As long as a tier may be. */
@@ -50,17 +51,38 @@ async function noteState(tx: Tx, told: Told): Promise<void> {
   const { subscription } = told
   if (!subscription) return
   const known = await queries.findSubscriptionAnywhere(tx, subscription.subscriptionId)
-  if (known && !supersedes(subscription, known)) return
-  const planId = (await planIdOf(tx, told)) ?? known?.planId ?? null
-  await queries.upsertSubscription(tx, { ...subscription, planId })
+  const state = known && !supersedes(subscription, known) ? known : subscription
+  const plan = await planOf(tx, told, known)
+  await queries.upsertSubscription(tx, { ...subscription, status: state.status, stateAt: state.stateAt, ...plan })
 }
 
-/** The price that is paid decides. Where no plan has it any more, the plan that was bought. */
-async function planIdOf(tx: Tx, { priceId, boughtPlanId }: Told): Promise<string | null> {
+interface PlanPaid {
+  planId: string | null
+  pricedAt: Date | null
+}
+
+/**
+ * The newest price that was told decides, however late it is told: a payment tells none, and may be told first. Where no plan
+ * has it any more, the plan stays; before any price is known, it is the plan that was bought.
+ */
+async function planOf(
+  tx: Tx,
+  { priceId, boughtPlanId, subscription }: Told,
+  known: KnownState | null,
+): Promise<PlanPaid> {
   const sold = priceId === null ? null : await findPlanByPrice(tx, priceId)
-  if (sold) return sold.id
+  if (sold && (!known?.pricedAt || isPricedLater(subscription!, known))) {
+    return { planId: sold.id, pricedAt: subscription!.stateAt }
+  }
+  if (known && known.planId !== null) return { planId: known.planId, pricedAt: known.pricedAt }
   const [bought] = boughtPlanId === null ? [] : await listPlansById(tx, [boughtPlanId])
-  return bought?.id ?? null
+  return { planId: bought?.id ?? null, pricedAt: null }
+}
+
+/** Of prices of one second, the one of the later state is believed. */
+function isPricedLater(told: SubscriptionState, known: KnownState): boolean {
+  const laterMs = told.stateAt.getTime() - known.pricedAt!.getTime()
+  return laterMs > 0 || (laterMs === 0 && supersedes(told, known))
 }
 
 /** The newest live subscription says the plan. What payments have assigned already is not assigned again. */

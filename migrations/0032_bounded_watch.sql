@@ -1,0 +1,4 @@
+-- When the provider said the price that the plan is known by: the time of the event. Null: no event has told a price yet, and
+-- the plan, if any, is the one that was bought. Events that tell none must not move the plan back, nor hide an older price.
+alter table payment_subscriptions add column priced_at timestamptz;
+update payment_subscriptions set priced_at = state_at where plan_id is not null;
