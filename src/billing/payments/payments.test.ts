@@ -329,6 +329,18 @@ test('a price counts that is told after a newer event without one; of several th
   assert.equal((await standing(account)).tier, second.name)
 })
 
+test('an event that does not say when it was made counts as made when it came', async () => {
+  const account = await anAccount({ tenants: 0, box })
+  const [plan, subscribed] = [await aPlan(), aSubscription()]
+  const { created: _, ...untimed } = completed(account, plan, subscribed)
+  assert.equal((await post(untimed)).status, 200)
+  await post(changed('updated', { ...subscribed, status: 'unpaid', plan }, seconds() - 60))
+  assert.equal((await standing(account)).tier, plan.name)
+  await post(changed('updated', { ...subscribed, status: 'unpaid', plan }, seconds() + 60))
+  assert.equal((await standing(account)).tier, 'free')
+  assert.equal((await post({ ...untimed, id: unique('evt'), created: 'x' })).status, 400)
+})
+
 test('of two subscriptions the newer live one counts, and the end of the other changes nothing', async () => {
   const account = await anAccount({ tenants: 0, box })
   const [first, second, old, young] = [await aPlan(), await aPlan(), aSubscription(), aSubscription()]

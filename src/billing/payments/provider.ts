@@ -80,7 +80,10 @@ export class PaymentProvider {
     )
   }
 
-  /** Refused when the signature is not over these bytes, by the secret, and fresh. */
+  /**
+   * Refused when the signature is not over these bytes, by the secret, and fresh. An event that does not say when it was made
+   * counts as made now: what is signed and refused would be sent again for days.
+   */
   async readEvent(bytes: Buffer, signature: string | undefined, now: Date): Promise<ProviderEvent> {
     const sdk = await this.#sdk
     try {
@@ -95,7 +98,8 @@ export class PaymentProvider {
         undefined,
         receivedAt,
       )
-      if (isEvent(event)) return event
+      const timed = event.created === undefined ? { ...event, created: Math.floor(receivedAt / 1000) } : event
+      if (isEvent(timed)) return timed
     } catch (error) {
       throw refuse('invalid_request', 'The signature does not fit the body, or is too old.', { cause: error })
     }
