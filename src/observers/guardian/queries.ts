@@ -35,7 +35,7 @@ export function toApi(rule: Rule | StoredRule): ApiRule {
   }
 }
 
-/** What the evaluation begins with: of every account, few compared with what they are about. */
+/** What the evaluation begins with: of every account, few compared with what they are about (see save.ts). */
 export const listOverridesAnywhere = (db: Db): Promise<Override[]> =>
   db.many<Override>(prepared`
     select id, account_id, tenant_id, name, metric, scope_type, window_seconds, threshold, min_volume, min_count,
@@ -69,12 +69,15 @@ export const findRuleNamed = (
     select ${columns} from rules
     where account_id = ${accountId} and tenant_id is not distinct from ${tenantId}::uuid and name = ${name}`)
 
-export const countRules = async (db: Db, accountId: string, tenantId: string | null): Promise<number> =>
-  (
-    await db.one<{ total: number }>(sql`
-      select count(*) as total from rules
-      where account_id = ${accountId} and tenant_id is not distinct from ${tenantId}::uuid`)
-  ).total
+/** Of the account with all of its tenants, and of those the ones of this tenant, or of none. */
+export const countRules = (
+  db: Db,
+  accountId: string,
+  tenantId: string | null,
+): Promise<{ total: number; own: number }> =>
+  db.one<{ total: number; own: number }>(sql`
+    select count(*) as total, count(*) filter (where tenant_id is not distinct from ${tenantId}::uuid) as own
+    from rules where account_id = ${accountId}`)
 
 export const upsertRule = (tx: Tx, rule: Omit<StoredRule, 'created_at' | 'updated_at'>): Promise<StoredRule> =>
   tx.one<StoredRule>(sql`

@@ -69,34 +69,48 @@ export function effectiveRules<R extends Rule>(
   return [...byName.values()]
 }
 
-/** The rules of every account, looked up by scope many thousand times in a pass. */
+/** Rules that are switched on, for scopes of one type. */
+interface Known {
+  byWindow: Map<number, Rule[]>
+  byName: Map<string, Rule>
+}
+
+/** The rules of every account, looked up by scope many thousand times in a pass: each look-up reads the tenant's own alone. */
 export class RuleBook {
-  readonly #byAccount: Map<string, Override[]>
-  readonly #known = new Map<string, Map<number, Rule[]>>()
+  readonly #byAccount: Map<string, Map<string | null, Override[]>>
+  readonly #known = new Map<string, Known>()
 
   constructor(overrides: readonly Override[]) {
-    this.#byAccount = Map.groupBy(overrides, override => override.account_id)
+    const accounts = Map.groupBy(overrides, override => override.account_id)
+    this.#byAccount = new Map([...accounts].map(([id, own]) => [id, Map.groupBy(own, override => override.tenant_id)]))
   }
 
   /** Those that are switched on and about such scopes. */
-  rulesByWindow({ account_id, tenant_id, scope_type }: Scope): ReadonlyMap<number, Rule[]> {
-    const overrides = this.#byAccount.get(account_id)
-    // Most accounts have none of their own and share one entry.
-    const key = overrides ? `${scope_type} ${account_id} ${tenant_id}` : scope_type
-    let known = this.#known.get(key)
-    if (!known) {
-      const rules = effectiveRules(overrides ?? [], tenant_id)
-      known = Map.groupBy(
-        rules.filter(rule => rule.enabled && rule.scope_type === scope_type),
-        rule => rule.window_seconds,
-      )
-      this.#known.set(key, known)
-    }
-    return known
+  rulesByWindow(scope: Scope): ReadonlyMap<number, Rule[]> {
+    return this.#find(scope).byWindow
   }
 
   find(scope: Scope, name: string): Rule | null {
-    const rules = [...this.rulesByWindow(scope).values()].flat()
-    return rules.find(rule => rule.name === name) ?? null
+    return this.#find(scope).byName.get(name) ?? null
+  }
+
+  #find({ account_id, tenant_id, scope_type }: Scope): Known {
+    const overrides = this.#byAccount.get(account_id)
+    const [ofAll, own] = [overrides?.get(null) ?? [], overrides?.get(tenant_id) ?? []]
+    // Most accounts have none of their own and share one entry, as do tenants without any.
+    const key =
+      own.length > 0 ? `${scope_type} ${tenant_id}` : ofAll.length > 0 ? `${scope_type} ${account_id}` : scope_type
+    let known = this.#known.get(key)
+    if (!known) {
+      const rules = effectiveRules([...ofAll, ...own], tenant_id).filter(
+        rule => rule.enabled && rule.scope_type === scope_type,
+      )
+      known = {
+        byWindow: Map.groupBy(rules, rule => rule.window_seconds),
+        byName: new Map(rules.map(rule => [rule.name, rule])),
+      }
+      this.#known.set(key, known)
+    }
+    return known
   }
 }

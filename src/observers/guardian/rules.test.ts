@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
+import { sql } from '../../platform/db/sql.ts'
 import { DEFAULT_RULES } from './defaults.ts'
 import { aWatchedAccount, logins } from './guardian.fixture.ts'
 
@@ -201,6 +203,24 @@ test('there is a limit to the number of rules', async () => {
   }
   assert.equal((await account.api.put('/v1/rules', { ...RULE, name: 'one more' })).status, 409)
   assert.equal((await account.api.put('/v1/rules', { ...RULE, name: 'rule 7', threshold: 1 })).status, 200)
+})
+
+test('there is a limit to the rules of all tenants together', async () => {
+  const { account, world, tenantId } = await aWatchedAccount({ tenants: 2 })
+  // As if many tenants had theirs.
+  await world.db.transact(system('test'), tx =>
+    tx.run(sql`
+      insert into rules (id, account_id, tenant_id, name, metric, scope_type, window_seconds, threshold, min_volume,
+        min_count, action, severity, enabled, created_at, updated_at)
+      select gen_random_uuid(), ${account.id}::uuid, ${account.tenants[1]!.id}::uuid, 'rule ' || n, 'blocks', 'tenant', 60, 1, 0, 0,
+        'alert', 'info', true, ${tx.now}, ${tx.now}
+      from generate_series(1, 9999) n`),
+  )
+  const save = async (tenant_id: string | null, fields: object = {}) =>
+    (await account.api.put('/v1/rules', { ...RULE, tenant_id, ...fields })).status
+  assert.equal(await save(tenantId), 200)
+  assert.deepEqual([await save(null), await save(tenantId, { name: 'one more' })], [409, 409])
+  assert.equal(await save(tenantId, { threshold: 0.9 }), 200)
 })
 
 const ago = (box: { clock: { now(): Date } }, seconds: number): string =>

@@ -1,6 +1,7 @@
 // Saving and deleting rules of an account's own.
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
@@ -18,6 +19,8 @@ import {
 
 /** For the account as a whole, and again for each tenant: each pass evaluates all of them. */
 const RULES_MAX = 100
+/** For the account with all of its tenants: one for each of ten thousand. Each pass reads them all. */
+const RULES_PER_ACCOUNT_MAX = 10_000
 
 export function saveRule(world: World, by: Actor, reach: Reach, wanted: RuleInput): Promise<Rule> {
   return world.db.transact(by, async tx => {
@@ -33,9 +36,7 @@ export function saveRule(world: World, by: Actor, reach: Reach, wanted: RuleInpu
       ...withDefaults(wanted),
     }
     if (known && isSame(known, rule)) return toApi(known)
-    if (!known && (await countRules(tx, accountId, tenantId)) >= RULES_MAX) {
-      throw refuse('conflict', `There can be ${RULES_MAX} rules for the account, and as many for each tenant.`)
-    }
+    if (!known) await requireFewer(tx, accountId, tenantId)
     const saved = toApi(await upsertRule(tx, rule))
     tx.audit({
       accountId,
@@ -46,6 +47,17 @@ export function saveRule(world: World, by: Actor, reach: Reach, wanted: RuleInpu
     })
     return saved
   })
+}
+
+/** Under the lock that saving takes. */
+async function requireFewer(tx: Tx, accountId: string, tenantId: string | null): Promise<void> {
+  const { total, own } = await countRules(tx, accountId, tenantId)
+  if (own >= RULES_MAX) {
+    throw refuse('conflict', `There can be ${RULES_MAX} rules for the account, and as many for each tenant.`)
+  }
+  if (total >= RULES_PER_ACCOUNT_MAX) {
+    throw refuse('conflict', `There can be ${RULES_PER_ACCOUNT_MAX} rules for the account and its tenants together.`)
+  }
 }
 
 export function deleteRule(world: World, by: Actor, reach: Reach, id: string): Promise<void> {
