@@ -12,7 +12,7 @@ import { Look, type Finding } from './find-over.ts'
 import { HourCache } from './hour-cache.ts'
 import { takeFairly } from './take-fairly.ts'
 import { listOverridesAnywhere, upsertRuleChanges } from './queries.ts'
-import { RuleBook, scopeKey, type Scope } from './rule.ts'
+import { isOwn, RuleBook, scopeKey, type Scope } from './rule.ts'
 import { NO_TENANT } from '../metrics/counters.ts'
 import {
   deleteCalmThrottles,
@@ -53,6 +53,8 @@ const PLANS_MAX = 500
 const PLANS_PER_ACCOUNT_MAX = 100
 /** Scopes of one account in a pass. An account may write from a million senders, and have a rule about senders. */
 const SCOPES_MAX = 50_000
+/** Rules that are over, each for a scope, of one account: every pass reads them all. */
+const STATES_PER_ACCOUNT_MAX = 10_000
 
 export interface Pass {
   scopes: number
@@ -109,7 +111,7 @@ async function lookAndPlan(tx: Tx, cache: HourCache): Promise<Seen> {
   const minutes = await findInWholeMinutes(tx, { book, scopes, cache, last, running })
   const findings = [...running, ...minutes.findings]
   const exempt = new Set(await listOperatorAccountsAnywhere(tx))
-  const plans = await planAll({ look, now: tx.now, findings, states, exempt })
+  const plans = withinStatesMax(await planAll({ look, now: tx.now, findings, states, exempt }), states)
   const share = { max: PLANS_MAX, perOwnerMax: PLANS_PER_ACCOUNT_MAX }
   const { taken, cut } = takeFairly(plans, plan => plan.finding.scope.account_id, share)
   const leftOut = new Set([...active.cut, ...look.cutAccounts, ...minutes.cutAccounts, ...cut])
@@ -174,13 +176,10 @@ interface Judged extends Finding {
 
 /** What a person resumed is not stopped again for what happened before: only what came since counts. */
 async function withoutResumed(tx: Tx, look: Look, findings: readonly Finding[]): Promise<Judged[]> {
-  const standings =
-    findings.length > 0
-      ? await listStandings(
-          tx,
-          findings.map(finding => finding.scope),
-        )
-      : []
+  const standings = await listStandings(
+    tx,
+    findings.map(finding => finding.scope),
+  )
   const judged = findings.map((finding, index): Judged => ({ ...finding, standing: standings[index]! }))
   const resumed = new Map<Finding, Date>()
   for (const finding of judged) {
@@ -222,6 +221,18 @@ async function planAll({ look, now, findings, states, exempt }: Planning): Promi
   return plans
 }
 
+/** Without what is too much for an account. The platform's rules are always noted: they are ten, about tenants and logins. */
+function withinStatesMax(plans: readonly Plan[], states: readonly State[]): Plan[] {
+  const counts = new Map<string, number>()
+  for (const { account_id: id } of states) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return plans.filter(({ isNew, finding: { rule, scope } }) => {
+    const count = counts.get(scope.account_id) ?? 0
+    if (isNew && isOwn(rule) && count >= STATES_PER_ACCOUNT_MAX) return false
+    if (isNew) counts.set(scope.account_id, count + 1)
+    return true
+  })
+}
+
 /** One alert until it is acknowledged. Then what was acknowledged is known, and only what came since can be news. */
 function findDueAgain(
   look: Look,
@@ -251,13 +262,11 @@ async function remember(
     if (rule && !look.hasSeen(rule, state)) return false
     return !rule || tx.now.getTime() - state.last_over.getTime() >= rule.window_seconds * 1000
   })
-  if (over.size > 0) {
-    await updateStatesOver(
-      tx,
-      [...over.values()].map(({ rule, scope }) => ({ ...scope, rule })),
-    )
-  }
-  if (calm.length > 0) await deleteStates(tx, calm)
+  await updateStatesOver(
+    tx,
+    [...over.values()].map(({ rule, scope }) => ({ ...scope, rule })),
+  )
+  await deleteStates(tx, calm)
   await updateThrottleOwners(tx)
   for (const { account_id, tenant_id, rate_per_minute, rule_name } of await deleteCalmThrottles(tx)) {
     tx.audit({

@@ -2,10 +2,22 @@
 // the hours say how high a value can be at the most; only where that is too high are minutes read, and only where an
 // average counts are the seven days before.
 import type { Db } from '../../platform/db/database.ts'
-import { groupsOf, shareGroups, type Group } from './groups.ts'
+import { groupsOf, shareGroups, shareReadings, type Group } from './groups.ts'
 import type { HourCache } from './hour-cache.ts'
-import { add, baselineOf, isRate, NOTHING, type Counters, type History } from './metric.ts'
-import { isOver, limitOf, measured, scopeKey, type Rule, type RuleBook, type Scope, type ScopeType } from './rule.ts'
+import { add, baselineOf, NOTHING, type Counters, type History } from './metric.ts'
+import {
+  isAboutLogins,
+  isOver,
+  isOwn,
+  limitOf,
+  mayBeOver,
+  measured,
+  scopeKey,
+  type Rule,
+  type RuleBook,
+  type Scope,
+  type ScopeType,
+} from './rule.ts'
 import {
   BASELINE_MS,
   hourAfter,
@@ -45,12 +57,21 @@ const SINCE_MAX = 20_000
 /** A rule that may be over its limit for a scope. */
 type Suspect = Pick<Finding, 'rule' | 'scope' | 'limit' | 'baseline'>
 
+/** Of one scope and window: what is read once for all of them. */
+interface Reading {
+  scope: Scope
+  isAboutLogins: boolean
+  window: Period
+  suspects: Suspect[]
+}
+
 export class Look {
   readonly #db: Db
   readonly #now: Date
   readonly #cache: HourCache
   readonly #cut = new Set<string>()
   readonly #unseen = new Set<string>()
+  readonly #unseenOwn = new Set<string>()
 
   constructor(db: Db, now: Date, cache: HourCache) {
     this.#db = db
@@ -65,24 +86,29 @@ export class Look {
 
   /** Whether the limit allowed to see if the rule is over for the scope; where not, that says nothing. */
   hasSeen(rule: Rule, scope: Scope): boolean {
-    return !this.#unseen.has(`${scopeKey(scope)} ${rule.name}`)
+    const key = scopeKey(scope)
+    return !this.#unseen.has(`${key} ${rule.name}`) && !(isOwn(rule) && this.#unseenOwn.has(key))
   }
 
   /** Grouped by type of scope and window, so that ten thousand tenants cost about as many statements as one. */
   async findOver(book: RuleBook, scopes: readonly Scope[], windowSecondsMax = Infinity): Promise<Finding[]> {
-    const findings: Finding[] = []
-    const groups = [...groupsOf(book, scopes)].filter(group => group.windowSeconds <= windowSecondsMax)
+    const { groups, left: tooMany } = groupsOf(book, scopes, { windowSecondsMax, now: this.#now })
+    for (const scope of tooMany) this.#skipOwn(scope)
     const { taken, left } = shareGroups(groups, this.#now)
     for (const { members } of left) for (const { scope, rules } of members) this.#skip(scope, rules)
+    const readings: Reading[] = []
     for (const group of taken) {
       const window = windowBefore(this.#now, group.windowSeconds)
-      const suspects = await this.#listSuspects(group, window)
-      for (let start = 0; start < suspects.length; start += CHUNK) {
-        const confirmed = await this.#confirm(group.scopeType, suspects.slice(start, start + CHUNK), window)
-        for (const finding of confirmed) findings.push(finding)
+      const kinds = Map.groupBy(await this.#listSuspects(group, window), ({ rule }) => isAboutLogins(rule))
+      for (const [isAbout, suspects] of kinds) {
+        for (const [scope, own] of Map.groupBy(suspects, suspect => suspect.scope)) {
+          readings.push({ scope, isAboutLogins: isAbout, window, suspects: own })
+        }
       }
     }
-    return findings
+    const findings = await this.#confirm(readings)
+    // The platform's first: an account's own rules do not use up what a pass does for it.
+    return [...findings.filter(({ rule }) => !isOwn(rule)), ...findings.filter(({ rule }) => isOwn(rule))]
   }
 
   /**
@@ -116,6 +142,12 @@ export class Look {
   #skip(scope: Scope, rules: readonly Rule[]): void {
     this.#cut.add(scope.account_id)
     for (const rule of rules) this.#unseen.add(`${scopeKey(scope)} ${rule.name}`)
+  }
+
+  /** By scope alone: there are very many rules where this is needed. */
+  #skipOwn(scope: Scope): void {
+    this.#cut.add(scope.account_id)
+    this.#unseenOwn.add(scopeKey(scope))
   }
 
   async #listSuspects({ scopeType, windowSeconds, members }: Group, window: Period): Promise<Suspect[]> {
@@ -217,17 +249,28 @@ export class Look {
     return (rule, scope) => (isAboutLogins(rule) ? addresses.get(scopeKey(scope)) : histories(scope))
   }
 
-  async #confirm(scopeType: ScopeType, suspects: readonly Suspect[], window: Period): Promise<Finding[]> {
-    const counters = await this.#listExact(
-      scopeType,
-      suspects.map(({ rule, scope }) => ({ rule, scope, from: window.from })),
-    )
-    return suspects.flatMap((suspect, index) => {
-      const result = measured(suspect.rule, counters[index]!)
-      return isOver(suspect.rule, result, suspect.limit)
-        ? [{ ...suspect, value: result.value, volume: result.volume, window }]
-        : []
-    })
+  /** What several rules ask about a scope is read once. */
+  async #confirm(readings: readonly Reading[]): Promise<Finding[]> {
+    const { taken, left } = shareReadings(readings, this.#now)
+    for (const { suspects } of left) for (const { scope, rule } of suspects) this.#skip(scope, [rule])
+    const findings: Finding[] = []
+    for (const [scopeType, all] of Map.groupBy(taken, reading => reading.scope.scope_type)) {
+      for (let start = 0; start < all.length; start += CHUNK) {
+        const chunk = all.slice(start, start + CHUNK)
+        const counters = await this.#listExact(
+          scopeType,
+          chunk.map(({ scope, window, suspects }) => ({ scope, from: window.from, rule: suspects[0]!.rule })),
+        )
+        for (const [index, { window, suspects }] of chunk.entries()) {
+          for (const suspect of suspects) {
+            const result = measured(suspect.rule, counters[index]!)
+            if (!isOver(suspect.rule, result, suspect.limit)) continue
+            findings.push({ ...suspect, value: result.value, volume: result.volume, window })
+          }
+        }
+      }
+    }
+    return findings
   }
 
   /** In their order; only what the rules ask for. */
@@ -243,15 +286,4 @@ export class Look {
   }
 }
 
-/** A rate is at most all that may have been counted over the least that it can be a part of. No bounds: it may. */
-function mayBeOver(rule: Rule, bounds: Bounds | null, limit: number): boolean {
-  if (!bounds) return true
-  const most = measured(rule, bounds.most)
-  if (most.volume < rule.min_volume || most.count < rule.min_count) return false
-  if (!isRate(rule.metric)) return most.value > limit
-  const least = measured(rule, bounds.least)
-  return most.count > 0 && Math.min(1, most.count / Math.max(least.volume, rule.min_volume, 1)) > limit
-}
-
-const isAboutLogins = (rule: Rule): boolean => rule.metric === 'distinct_ips'
 const isAboutMail = ({ rule }: { rule: Rule }): boolean => !isAboutLogins(rule)

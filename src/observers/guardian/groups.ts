@@ -1,7 +1,7 @@
 // What a pass looks at, grouped so that it costs few statements, and how the groups are shared out between accounts. Pure.
 import { DEFAULT_RULES } from './defaults.ts'
-import { takeRotated } from './take-fairly.ts'
-import type { Rule, RuleBook, Scope, ScopeType } from './rule.ts'
+import { isOwn, type Rule, type RuleBook, type Scope, type ScopeType } from './rule.ts'
+import { takeRotated, takeWeighed } from './take-fairly.ts'
 
 export interface Group {
   scopeType: ScopeType
@@ -44,16 +44,69 @@ function countByAccount(groups: readonly Group[]): Map<string, number> {
 const lightestOf = (group: Group, counts: ReadonlyMap<string, number>): string =>
   [...accountsOf(group)].reduce((left, right) => (counts.get(right)! < counts.get(left)! ? right : left))
 
+/**
+ * Pairs of a scope and one of the account's own rules, for one account and for all of them: a microsecond or two each, and
+ * memory. 100 rules about the senders of 10,000 messages are a million.
+ */
+const PAIRS_PER_ACCOUNT_MAX = 50_000
+const PAIRS_MAX = 200_000
+
+interface Grouped {
+  groups: Group[]
+  /** Scopes that only the platform's rules are looked at for: there were too many pairs. */
+  left: Scope[]
+}
+
 /** By type of scope and window. */
-export function groupsOf(book: RuleBook, scopes: readonly Scope[]): Iterable<Group> {
+export function groupsOf(
+  book: RuleBook,
+  scopes: readonly Scope[],
+  { windowSecondsMax, now }: { windowSecondsMax: number; now: Date },
+): Grouped {
+  const weightOf = (scope: Scope): number => book.countOwn(scope, windowSecondsMax)
+  const ruled = scopes.filter(scope => weightOf(scope) > 0)
+  const share = { max: PAIRS_MAX, perOwnerMax: PAIRS_PER_ACCOUNT_MAX, now }
+  const { left } = takeWeighed(ruled, { ownerOf: scope => scope.account_id, weightOf }, share)
+  const leftOut = new Set(left)
   const groups = new Map<string, Group>()
   for (const scope of scopes) {
-    for (const [windowSeconds, rules] of book.rulesByWindow(scope)) {
+    const byWindow = leftOut.has(scope) ? book.platformRulesByWindow(scope) : book.rulesByWindow(scope)
+    for (const [windowSeconds, rules] of byWindow) {
+      if (windowSeconds > windowSecondsMax) continue
       const key = `${scope.scope_type} ${windowSeconds}`
       let group = groups.get(key)
       if (!group) groups.set(key, (group = { scopeType: scope.scope_type, windowSeconds, members: [] }))
       group.members.push({ scope, rules })
     }
   }
-  return groups.values()
+  return { groups: [...groups.values()], left }
+}
+
+/** What has to be read to know whether rules are over for a scope: its sums, or its logins, over one window. */
+interface Reading {
+  scope: Scope
+  isAboutLogins: boolean
+  suspects: { rule: Rule }[]
+}
+
+/**
+ * Rows, for one account and for all of them, of each kind: up to a minute's rows of an hour, and a row for each further hour.
+ * Half a million took seconds.
+ */
+const ROWS_PER_ACCOUNT_MAX = 100_000
+const ROWS_MAX = 300_000
+const MINUTES_OF_HOUR = 60
+
+/** The platform's rules have a share of their own, and so have logins: whatever rules an account makes, those are looked at. */
+export function shareReadings<R extends Reading>(readings: readonly R[], now: Date): { taken: R[]; left: R[] } {
+  const kindOf = ({ isAboutLogins, suspects }: R): string =>
+    `${isAboutLogins} ${suspects.some(({ rule }) => !isOwn(rule))}`
+  const ownerOf = ({ scope }: R): string => scope.account_id
+  const weightOf = ({ isAboutLogins, suspects }: R): number => {
+    const windowSeconds = suspects[0]!.rule.window_seconds
+    return Math.min(windowSeconds / 60, MINUTES_OF_HOUR) + (isAboutLogins ? 0 : windowSeconds / 3600)
+  }
+  const share = { max: ROWS_MAX, perOwnerMax: ROWS_PER_ACCOUNT_MAX, now }
+  const kinds = [...Map.groupBy(readings, kindOf).values()].map(each => takeWeighed(each, { ownerOf, weightOf }, share))
+  return { taken: kinds.flatMap(each => each.taken), left: kinds.flatMap(each => each.left) }
 }

@@ -111,3 +111,26 @@ test('an account that knows more than a pass asks about is cut; the rest counts 
   }
   assert.equal(seen.size, many.length)
 })
+
+test('an account with ten thousand rules that are over gets no more of its own rules, and all of the platform’s', async () => {
+  const watched = await aWatchedAccount()
+  const { world, account, tenantId, saveRule, count, pass, fired } = watched
+  const rule = await saveRule({ ...RULE, name: 'loud', scope_type: 'sender', action: 'alert' })
+  const fill = (from: number, to: number) =>
+    world.db.transact(system('test'), tx =>
+      tx.run(sql`
+        insert into guardian_states (account_id, rule_name, scope_type, scope_value, tenant_id, rule_id, action, since,
+          last_over)
+        select ${account.id}::uuid, 'loud', 'sender', 's' || n, ${tenantId}::uuid, ${rule.id}::uuid, 'alert', ${tx.now},
+          ${tx.now}
+        from generate_series(${from}::integer, ${to}::integer) n`),
+    )
+  await fill(1, 9_999)
+  await count({ blocks: 6 }, { scopeType: 'sender', scopeValue: 'one' })
+  await pass()
+  assert.deepEqual(await fired(), ['loud'])
+  await count({ blocks: 6 }, { scopeType: 'sender', scopeValue: 'two' })
+  await count({ delivered: 50, hard_bounces: 50 })
+  await pass()
+  assert.deepEqual(await fired(), ['loud', 'hard-bounce-rate-warning'])
+})

@@ -2,7 +2,8 @@
 // platform's, matched by name. Pure.
 import type { Severity } from '../../platform/journal/anomaly.ts'
 import { DEFAULT_RULES } from './defaults.ts'
-import { measure, type Counters, type Measured, type Metric } from './metric.ts'
+import { isRate, measure, type Counters, type Measured, type Metric } from './metric.ts'
+import type { Bounds } from './sums-queries.ts'
 
 export const SCOPE_TYPES = ['tenant', 'domain', 'sender', 'credential', 'api_key'] as const
 export type ScopeType = (typeof SCOPE_TYPES)[number]
@@ -45,6 +46,16 @@ export const scopeKey = (scope: Scope): string =>
 export const isOver = (rule: Rule, { value, count, volume }: Measured, limit: number): boolean =>
   volume >= rule.min_volume && count >= rule.min_count && value > limit
 
+/** A rate is at most all that may have been counted over the least that it can be a part of. No bounds: it may. */
+export function mayBeOver(rule: Rule, bounds: Bounds | null, limit: number): boolean {
+  if (!bounds) return true
+  const most = measured(rule, bounds.most)
+  if (most.volume < rule.min_volume || most.count < rule.min_count) return false
+  if (!isRate(rule.metric)) return most.value > limit
+  const least = measured(rule, bounds.least)
+  return most.count > 0 && Math.min(1, most.count / Math.max(least.volume, rule.min_volume, 1)) > limit
+}
+
 /**
  * What a value must exceed: the multiplied average, or the threshold where none counts or there is none yet. A rule that
  * only compares (its threshold is 0) then has nothing to compare with: no value is over.
@@ -56,6 +67,8 @@ export function limitOf({ threshold, baseline_multiplier: multiplier }: Rule, ba
 }
 
 export const measured = (rule: Rule, counters: Counters): Measured => measure(rule.metric, counters)
+
+export const isAboutLogins = (rule: Rule): boolean => rule.metric === 'distinct_ips'
 
 /** Every rule in force for the tenant, disabled ones included; without a tenant those of the account. */
 export function effectiveRules<R extends Rule>(
@@ -69,10 +82,17 @@ export function effectiveRules<R extends Rule>(
   return [...byName.values()]
 }
 
+/** One of the account's or of a tenant, and not the platform's. */
+export const isOwn = (rule: Rule): rule is Override => 'account_id' in rule
+
 /** Rules that are switched on, for scopes of one type. */
 interface Known {
   byWindow: Map<number, Rule[]>
+  /** The platform's among them. */
+  platforms: Map<number, Rule[]>
   byName: Map<string, Rule>
+  /** How many are not the platform's, by the longest window that counts. */
+  own: Map<number, number>
 }
 
 /** The rules of every account, looked up by scope many thousand times in a pass: each look-up reads the tenant's own alone. */
@@ -88,6 +108,22 @@ export class RuleBook {
   /** Those that are switched on and about such scopes. */
   rulesByWindow(scope: Scope): ReadonlyMap<number, Rule[]> {
     return this.#find(scope).byWindow
+  }
+
+  /** Of them, those of the platform. */
+  platformRulesByWindow(scope: Scope): ReadonlyMap<number, Rule[]> {
+    return this.#find(scope).platforms
+  }
+
+  /** Of them, how many are the account's own, with windows up to this. */
+  countOwn(scope: Scope, windowSecondsMax: number): number {
+    const { byName, own } = this.#find(scope)
+    let count = own.get(windowSecondsMax)
+    if (count === undefined) {
+      count = [...byName.values()].filter(rule => isOwn(rule) && rule.window_seconds <= windowSecondsMax).length
+      own.set(windowSecondsMax, count)
+    }
+    return count
   }
 
   find(scope: Scope, name: string): Rule | null {
@@ -107,7 +143,12 @@ export class RuleBook {
       )
       known = {
         byWindow: Map.groupBy(rules, rule => rule.window_seconds),
+        platforms: Map.groupBy(
+          rules.filter(rule => !isOwn(rule)),
+          rule => rule.window_seconds,
+        ),
         byName: new Map(rules.map(rule => [rule.name, rule])),
+        own: new Map(),
       }
       this.#known.set(key, known)
     }

@@ -111,6 +111,23 @@ test('saving again replaces by name and tenant, keeps the id, and is audited whe
   assert.equal(await audited('rule.save'), 3)
 })
 
+test('saving what is there already does not make the guardian look at the account again', async () => {
+  const { account, world, advance } = await aWatchedAccount()
+  const changedAt = async () =>
+    (
+      await world.db.one<{ changed_at: Date }>(
+        sql`select changed_at from rule_changes where account_id = ${account.id}`,
+      )
+    ).changed_at
+  await account.api.put('/v1/rules', RULE)
+  const first = await changedAt()
+  advance(10)
+  assert.equal((await account.api.put('/v1/rules', RULE)).status, 200)
+  assert.deepEqual(await changedAt(), first)
+  await account.api.put('/v1/rules', { ...RULE, threshold: 0.7 })
+  assert.ok((await changedAt()) > first)
+})
+
 test('the list says what is in force: for the account with all overrides, or for one tenant', async () => {
   const { account, saveRule } = await aWatchedAccount({ tenants: 2 })
   const [one, two] = account.tenants.map(tenant => tenant.id) as [string, string]

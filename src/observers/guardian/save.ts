@@ -27,15 +27,15 @@ export function saveRule(world: World, by: Actor, reach: Reach, wanted: RuleInpu
     const { accountId } = reach
     const tenantId = wanted.tenant_id ?? null
     if (tenantId !== null) await requireTenantInReach(tx, reach, tenantId)
+    const find = () => findRuleNamed(tx, accountId, { tenantId, name: wanted.name })
+    const fields = { account_id: accountId, tenant_id: tenantId, ...withDefaults(wanted) }
+    // Before the change is noted: the next pass looks at all that the account has.
+    const present = await find()
+    if (present && isSame(present, fields)) return toApi(present)
     await upsertRuleChange(tx, accountId)
-    const known = await findRuleNamed(tx, accountId, { tenantId, name: wanted.name })
-    const rule = {
-      id: known?.id ?? newId(tx.now),
-      account_id: accountId,
-      tenant_id: tenantId,
-      ...withDefaults(wanted),
-    }
-    if (known && isSame(known, rule)) return toApi(known)
+    const known = await find()
+    if (known && isSame(known, fields)) return toApi(known)
+    const rule = { id: known?.id ?? newId(tx.now), ...fields }
     if (!known) await requireFewer(tx, accountId, tenantId)
     const saved = toApi(await upsertRule(tx, rule))
     tx.audit({

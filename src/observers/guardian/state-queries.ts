@@ -12,6 +12,13 @@ export interface State extends Scope {
   is_throttled: boolean
 }
 
+/** Rows in one statement: bounds what it is sent and how long it takes. */
+const CHUNK = 5_000
+
+function* chunksOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
+  for (let start = 0; start < items.length; start += CHUNK) yield items.slice(start, start + CHUNK)
+}
+
 /** False when another process looks or acts. */
 export async function tryGuardianLock(tx: Tx): Promise<boolean> {
   const { taken } = await tx.one<{ taken: boolean }>(
@@ -44,6 +51,7 @@ export const updateLastPass = async (tx: Tx, token: string, evaluatedAt: Date): 
 export const deleteLease = (tx: Tx, token: string): Promise<number> =>
   tx.run(prepared`update guardian_pass set lease_token = null, lease_until = null where lease_token = ${token}`)
 
+/** An account has so many of its own rules at the most (see evaluate.ts). */
 export const listStatesAnywhere = (db: Db): Promise<State[]> =>
   db.many<State>(prepared`
     select s.account_id, s.scope_type, s.scope_value, s.tenant_id, s.rule_name, s.last_over, a.acked_at,
@@ -70,7 +78,11 @@ interface StateOfRule extends Scope {
 }
 
 /** Still over: also what the rule does now, should it have been changed. */
-export const updateStatesOver = (tx: Tx, states: readonly StateOfRule[]): Promise<number> =>
+export async function updateStatesOver(tx: Tx, states: readonly StateOfRule[]): Promise<void> {
+  for (const chunk of chunksOf(states)) await updateSomeOver(tx, chunk)
+}
+
+const updateSomeOver = (tx: Tx, states: readonly StateOfRule[]): Promise<number> =>
   tx.run(prepared`
     update guardian_states s set last_over = ${tx.now}, rule_id = o.rule_id, action = o.action
     from unnest(${states.map(each => each.account_id)}::uuid[], ${states.map(each => each.rule.name)}::text[],
@@ -81,7 +93,11 @@ export const updateStatesOver = (tx: Tx, states: readonly StateOfRule[]): Promis
     where s.account_id = o.account_id and s.rule_name = o.rule_name and s.scope_type = o.scope_type
       and s.scope_value = o.scope_value and s.tenant_id = o.tenant_id`)
 
-export const deleteStates = (tx: Tx, states: readonly State[]): Promise<number> =>
+export async function deleteStates(tx: Tx, states: readonly State[]): Promise<void> {
+  for (const chunk of chunksOf(states)) await deleteSome(tx, chunk)
+}
+
+const deleteSome = (tx: Tx, states: readonly State[]): Promise<number> =>
   tx.run(prepared`
     delete from guardian_states s
     using unnest(${states.map(each => each.account_id)}::uuid[], ${states.map(each => each.rule_name)}::text[],
@@ -100,7 +116,13 @@ export interface Standing {
 }
 
 /** Whether each scope is paused, and when it was last resumed; in their order. */
-export const listStandings = (db: Db, scopes: readonly Scope[]): Promise<Standing[]> =>
+export async function listStandings(db: Db, scopes: readonly Scope[]): Promise<Standing[]> {
+  const standings: Standing[] = []
+  for (const chunk of chunksOf(scopes)) for (const each of await listSomeStandings(db, chunk)) standings.push(each)
+  return standings
+}
+
+const listSomeStandings = (db: Db, scopes: readonly Scope[]): Promise<Standing[]> =>
   db.many<Standing>(prepared`
     select s.is_paused, s.resumed_at
     from unnest(${scopes.map(scope => scope.account_id)}::uuid[], ${scopes.map(scope => scope.scope_type)}::text[],
