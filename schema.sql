@@ -778,6 +778,8 @@ create table metric_activity (
   counted_at timestamp with time zone not null,
   constraint metric_activity_pkey PRIMARY KEY (account_id, scope_type, scope_value, tenant_id)
 );
+-- The guardian asks every ten seconds what was counted since, and the clean-up what is old.
+CREATE INDEX metric_activity_by_time ON public.metric_activity USING btree (counted_at);
 
 create table metric_hours (
   account_id uuid not null,

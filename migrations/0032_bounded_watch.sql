@@ -2,3 +2,6 @@
 -- the plan, if any, is the one that was bought. Events that tell none must not move the plan back, nor hide an older price.
 alter table payment_subscriptions add column priced_at timestamptz;
 update payment_subscriptions set priced_at = state_at where plan_id is not null;
+
+-- The guardian asks every ten seconds what was counted since, and the clean-up what is old.
+create index metric_activity_by_time on metric_activity (counted_at);

@@ -36,8 +36,11 @@ const by = system('guardian')
 
 /** The longest window: at the first pass ever, and after a change of rules, everything within it is looked at. */
 const WINDOW_MS_MAX = 604_800_000
-/** What was counted before a pass may be committed after it; longer than any transaction may take. */
-const OVERLAP_MS = 60_000
+/**
+ * What was counted before a pass may be committed after it; longer than any transaction may take. And a scope's activity is
+ * noted to 20 seconds.
+ */
+const OVERLAP_MS = 80_000
 /** What a person resumed is not paused again for so long. */
 const GRACE_MS = 900_000
 const MINUTE_MS = 60_000

@@ -223,11 +223,11 @@ export async function listActiveScopesAnywhere(
     ruled as (select distinct account_id, scope_type from unnest(${overrides.map(each => each.account_id)}::uuid[],
       ${overrides.map(each => each.scope_type)}::text[]) as r (account_id, scope_type)),
     active as (
-      select account_id, scope_type, scope_value, tenant_id from metric_activity a
-      where (counted_at >= ${since} or counted_at >= ${longSince} and account_id in (select account_id from changed))
-        and scope_type <> 'account'
-        and (scope_type in ('tenant', 'credential')
-          or (account_id, scope_type) in (select account_id, scope_type from ruled))
+      select account_id, scope_type, scope_value, tenant_id from metric_activity
+      where counted_at >= ${since} and ${isRuled}
+      union
+      select account_id, scope_type, scope_value, tenant_id from metric_activity
+      where account_id = any(array(select account_id from changed)) and counted_at >= ${longSince} and ${isRuled}
       union
       select account_id, 'credential', credential_id::text, tenant_id from credential_addresses
       where minute >= date_trunc('minute', ${since}::timestamptz) and minute <= ${now}
@@ -252,6 +252,10 @@ export async function listActiveScopesAnywhere(
   })
   return { scopes, cut }
 }
+
+const isRuled: Sql = sql`
+  scope_type <> 'account' and (scope_type in ('tenant', 'credential')
+    or (account_id, scope_type) in (select account_id, scope_type from ruled))`
 
 interface RuledScope {
   account_id: string

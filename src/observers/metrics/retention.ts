@@ -8,6 +8,8 @@ import { deleteOldActivity, deleteOldHours, deleteOldMinutes } from './roll-up-q
 
 const MINUTE_DAYS = 32
 const HOUR_DAYS = 400
+/** The longest window of a rule, and a day. */
+const ACTIVITY_DAYS = 8
 const BATCH = 5_000
 const DAY_MS = 86_400_000
 
@@ -20,6 +22,6 @@ export async function forgetOldMetrics(world: World, signal: AbortSignal): Promi
   return (
     (await forget(deleteOldMinutes, MINUTE_DAYS)) +
     (await forget(deleteOldHours, HOUR_DAYS)) +
-    (await forget(deleteOldActivity, MINUTE_DAYS))
+    (await forget(deleteOldActivity, ACTIVITY_DAYS))
   )
 }

@@ -70,6 +70,12 @@ const scoped = sql`
   group by 1, 2, 3, 4, 5`
 
 /**
+ * When a scope was last counted for is noted to so many seconds: the time has an index, which every change of it is written
+ * to. The guardian looks back further than this (its OVERLAP_MS).
+ */
+const ACTIVITY_SECONDS = 20
+
+/**
  * Adds a range of the journal to the minutes and the hours, and notes which scopes it touched. An event costs the database
  * 5 µs of processor time when one sender sends, and 40 to 70 µs when 6,000 senders of 1,000 tenants do: then about three
  * rows are written per event, at 14 µs each. Updating first and inserting what is missing was no cheaper.
@@ -91,7 +97,11 @@ export const countEvents = (tx: Tx, range: { after: number; upTo: number }): Pro
         ${increments(sql`metric_hours`)}
     )
     insert into metric_activity (account_id, scope_type, scope_value, tenant_id, counted_at)
-    select distinct account_id, scope_type, scope_value, tenant_id, ${tx.now}::timestamptz from scoped order by 1, 2, 3, 4
+    select distinct account_id, scope_type, scope_value, tenant_id, ${tx.now}::timestamptz from scoped s
+    where not exists (select from metric_activity a
+      where a.account_id = s.account_id and a.scope_type = s.scope_type and a.scope_value = s.scope_value
+        and a.tenant_id = s.tenant_id and a.counted_at > ${tx.now}::timestamptz - ${ACTIVITY_SECONDS} * interval '1 second')
+    order by 1, 2, 3, 4
     on conflict (account_id, scope_type, scope_value, tenant_id) do update set counted_at = excluded.counted_at`)
 
 interface Over {
