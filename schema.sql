@@ -361,6 +361,8 @@ create table credential_addresses (
   constraint credential_addresses_pkey PRIMARY KEY (credential_id, minute, address)
 );
 CREATE INDEX credential_addresses_by_minute ON public.credential_addresses USING btree (minute);
+-- For rules about the logins of a tenant, which read the newest of them.
+CREATE INDEX credential_addresses_by_tenant ON public.credential_addresses USING btree (tenant_id, minute);
 
 -- One message to one recipient. `open` while the queue holds it; the queue then knows the state. Written when accepted and
 -- when decided, and no index covers what changes in the common case, so that the second write stays within its page.

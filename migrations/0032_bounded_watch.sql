@@ -5,3 +5,6 @@ update payment_subscriptions set priced_at = state_at where plan_id is not null;
 
 -- The guardian asks every ten seconds what was counted since, and the clean-up what is old.
 create index metric_activity_by_time on metric_activity (counted_at);
+
+-- For rules about the logins of a tenant, which read the newest of them.
+create index credential_addresses_by_tenant on credential_addresses (tenant_id, minute);

@@ -10,10 +10,15 @@ const WRITE_EVERY_MS = 1_500
 const MINUTE_MS = 60_000
 /** What may wait while the database is away. A credential used from more addresses than this is found by the first of them. */
 const WAITING_MAX = 50_000
+/** Of one credential in a minute. More say nothing new: ten in an hour are an alert unless the account says otherwise. */
+const ADDRESSES_PER_MINUTE_MAX = 100
 
 export class LoginAddresses {
   readonly #world: World
   #waiting = new Map<string, CredentialAddress>()
+  /** Of the running minute, by credential. */
+  #seen = new Map<string, Set<string>>()
+  #seenMinuteMs = 0
   #timer: NodeJS.Timeout | null = null
 
   constructor(world: World) {
@@ -23,7 +28,7 @@ export class LoginAddresses {
   note({ credentialId, accountId, tenantId }: SmtpPrincipal, ip: string): void {
     const minute = new Date(Math.floor(this.#world.clock.now().getTime() / MINUTE_MS) * MINUTE_MS)
     const address = unmapped(ip)
-    if (this.#waiting.size >= WAITING_MAX) return
+    if (this.#waiting.size >= WAITING_MAX || !this.#isNews(credentialId, minute.getTime(), address)) return
     this.#waiting.set(`${credentialId} ${minute.getTime()} ${address}`, {
       credentialId,
       accountId,
@@ -32,6 +37,19 @@ export class LoginAddresses {
       address,
     })
     this.#timer ??= setTimeout(() => void this.flush(), WRITE_EVERY_MS).unref()
+  }
+
+  /** Not when it was noted in this minute, or when enough others were. */
+  #isNews(credentialId: string, minuteMs: number, address: string): boolean {
+    if (minuteMs !== this.#seenMinuteMs) {
+      this.#seen = new Map()
+      this.#seenMinuteMs = minuteMs
+    }
+    let seen = this.#seen.get(credentialId)
+    if (!seen) this.#seen.set(credentialId, (seen = new Set()))
+    if (seen.size >= ADDRESSES_PER_MINUTE_MAX || seen.has(address)) return false
+    seen.add(address)
+    return true
   }
 
   /** What cannot be written now is kept for the next time. */

@@ -24,7 +24,8 @@ const measure = {
   metric: Type.Enum([...METRICS], {
     description:
       'Rates are fractions of the recipients that reached a verdict (delivered, bounced or blocked); deferral_rate is ' +
-      'deferrals / (verdicts + deferrals). distinct_ips counts addresses that SMTP logins came from, and is known for ' +
+      'deferrals / (verdicts + deferrals). distinct_ips counts addresses that SMTP logins came from (of a credential up to ' +
+      '100 in a minute; of a scope the newest 10,000 by minute and address), and is known for ' +
       'credentials and tenants; auth_failures for credentials, API keys and tenants. Elsewhere these two are 0.',
   }),
   scope_type: Type.Enum([...SCOPE_TYPES]),

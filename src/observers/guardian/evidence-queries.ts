@@ -2,6 +2,7 @@
 // history: the last events of the tenant, however many it has.
 import type { Db } from '../../platform/db/database.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
+import { LOGIN_ROWS_MAX } from './login-queries.ts'
 import type { Metric } from './metric.ts'
 import { type Rule, type Scope } from './rule.ts'
 import { NO_TENANT } from '../metrics/counters.ts'
@@ -109,8 +110,10 @@ function isAbout({ scope_type, scope_value }: Scope): Sql {
 const listAddresses = async (db: Db, scope: Scope, period: Period): Promise<string[]> => {
   const column = scope.scope_type === 'credential' ? sql`credential_id` : sql`tenant_id`
   const rows = await db.many<{ address: string }>(sql`
-    select distinct address from credential_addresses
-    where ${column} = ${scope.scope_value}::uuid and minute >= ${period.from} and minute <= ${period.to}
+    select distinct address from (
+      select address from credential_addresses
+      where ${column} = ${scope.scope_value}::uuid and minute >= ${period.from} and minute <= ${period.to}
+      order by minute desc limit ${LOGIN_ROWS_MAX}) newest
     order by address limit ${ADDRESSES_MAX}`)
   return rows.map(row => row.address)
 }

@@ -18,13 +18,12 @@ import {
   type Scope,
   type ScopeType,
 } from './rule.ts'
+import { listAddressHistories, listDistinctAddresses } from './login-queries.ts'
 import {
   BASELINE_MS,
   hourAfter,
   hourBefore,
-  listAddressHistories,
   listBounds,
-  listDistinctAddresses,
   listHistories,
   listSums,
   windowBefore,
@@ -53,6 +52,9 @@ const CHUNK = 5_000
 /** Answers about what came since an alert was acknowledged, or a pause resumed: for one account, and for all of them. */
 const SINCE_PER_ACCOUNT_MAX = 5_000
 const SINCE_MAX = 20_000
+
+/** What an average of logins is charged for: they are kept by the minute, and each of seven days may have many. */
+const LOGIN_HISTORY_HOURS = 1_680
 
 /** A rule that may be over its limit for a scope. */
 type Suspect = Pick<Finding, 'rule' | 'scope' | 'limit' | 'baseline'>
@@ -244,9 +246,17 @@ export class Look {
       },
       missing => listHistories(this.#db, scopeType, missing, window),
     )
-    const found = await listAddressHistories(this.#db, scopeType, logins, { window, windowSeconds })
-    const addresses = new Map(logins.map((scope, index) => [scopeKey(scope), found[index]!]))
-    return (rule, scope) => (isAboutLogins(rule) ? addresses.get(scopeKey(scope)) : histories(scope))
+    const addresses = await this.#cache.get(
+      {
+        name: `logins ${scopeType} ${windowSeconds} ${hourBefore(window.from).getTime()}`,
+        hours: LOGIN_HISTORY_HOURS,
+        items: logins,
+        keyOf: scopeKey,
+        ownerOf: scope => scope.account_id,
+      },
+      missing => listAddressHistories(this.#db, scopeType, missing, { window, windowSeconds }),
+    )
+    return (rule, scope) => (isAboutLogins(rule) ? addresses(scope) : histories(scope))
   }
 
   /** What several rules ask about a scope is read once. */

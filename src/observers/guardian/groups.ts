@@ -1,5 +1,6 @@
 // What a pass looks at, grouped so that it costs few statements, and how the groups are shared out between accounts. Pure.
 import { DEFAULT_RULES } from './defaults.ts'
+import { LOGIN_ROWS_MAX } from './login-queries.ts'
 import { isOwn, type Rule, type RuleBook, type Scope, type ScopeType } from './rule.ts'
 import { takeRotated, takeWeighed } from './take-fairly.ts'
 
@@ -90,8 +91,8 @@ interface Reading {
 }
 
 /**
- * Rows, for one account and for all of them, of each kind: up to a minute's rows of an hour, and a row for each further hour.
- * Half a million took seconds.
+ * Rows, for one account and for all of them, of each kind: those of an hour's minutes and one for each hour, or one for each
+ * minute of logins. Half a million took seconds.
  */
 const ROWS_PER_ACCOUNT_MAX = 100_000
 const ROWS_MAX = 300_000
@@ -104,7 +105,8 @@ export function shareReadings<R extends Reading>(readings: readonly R[], now: Da
   const ownerOf = ({ scope }: R): string => scope.account_id
   const weightOf = ({ isAboutLogins, suspects }: R): number => {
     const windowSeconds = suspects[0]!.rule.window_seconds
-    return Math.min(windowSeconds / 60, MINUTES_OF_HOUR) + (isAboutLogins ? 0 : windowSeconds / 3600)
+    const minutes = windowSeconds / 60
+    return isAboutLogins ? Math.min(minutes, LOGIN_ROWS_MAX) : Math.min(minutes, MINUTES_OF_HOUR) + windowSeconds / 3600
   }
   const share = { max: ROWS_MAX, perOwnerMax: ROWS_PER_ACCOUNT_MAX, now }
   const kinds = [...Map.groupBy(readings, kindOf).values()].map(each => takeWeighed(each, { ownerOf, weightOf }, share))

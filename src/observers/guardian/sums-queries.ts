@@ -30,7 +30,8 @@ const sums: Sql = sql`
   coalesce(sum(blocks::float8), 0) as blocks, coalesce(sum(deferrals::float8), 0) as deferrals,
   coalesce(sum(complaints::float8), 0) as complaints, coalesce(sum(auth_failures::float8), 0) as auth_failures`
 
-const wanted = (scopes: readonly Scope[]): Sql => sql`
+/** The scopes as rows `w`, numbered from 1. */
+export const wanted = (scopes: readonly Scope[]): Sql => sql`
   unnest(${scopes.map(scope => scope.account_id)}::uuid[], ${scopes.map(scope => scope.scope_value)}::text[],
     ${scopes.map(scope => scope.tenant_id)}::uuid[]) with ordinality as w (account_id, scope_value, tenant_id, n)`
 
@@ -44,7 +45,7 @@ export interface Since {
   from: Date
 }
 
-const wantedSince = (asked: readonly Since[]): Sql => sql`
+export const wantedSince = (asked: readonly Since[]): Sql => sql`
   unnest(${asked.map(({ scope }) => scope.account_id)}::uuid[], ${asked.map(({ scope }) => scope.scope_value)}::text[],
     ${asked.map(({ scope }) => scope.tenant_id)}::uuid[], ${asked.map(({ from }) => from.getTime() / 1000)}::float8[])
     with ordinality as w (account_id, scope_value, tenant_id, since, n)`
@@ -70,27 +71,6 @@ export async function listSums(db: Db, scopeType: ScopeType, asked: readonly Sin
   for (const { n, ...counted } of rows) counters[n - 1] = { ...counted, distinct_ips: 0 }
   return counters
 }
-
-/** How many addresses logged in to each credential, or to those of each tenant; 0 for other types of scope. */
-export async function listDistinctAddresses(
-  db: Db,
-  scopeType: ScopeType,
-  asked: readonly Since[],
-  to: Date,
-): Promise<number[]> {
-  const counts = asked.map(() => 0)
-  const column = addressColumn(scopeType)
-  if (!column) return counts
-  const rows = await db.many<{ n: number; total: number }>(sql`
-    select w.n, count(distinct a.address) as total
-    from ${wantedSince(asked)} join credential_addresses a on a.${column} = w.scope_value::uuid
-    where a.minute >= to_timestamp(w.since) and a.minute <= ${to} group by w.n`)
-  for (const { n, total } of rows) counts[n - 1] = total
-  return counts
-}
-
-const addressColumn = (scopeType: ScopeType): Sql | null =>
-  scopeType === 'credential' ? sql`credential_id` : scopeType === 'tenant' ? sql`tenant_id` : null
 
 export const hourBefore = (moment: Date): Date => new Date(Math.floor(moment.getTime() / HOUR_MS) * HOUR_MS)
 export const hourAfter = (moment: Date): Date => new Date(Math.ceil(moment.getTime() / HOUR_MS) * HOUR_MS)
@@ -141,7 +121,7 @@ const leastSums = (fullHour: Date): Sql => {
 }
 
 /** The seven days before a window, in whole hours. */
-const daysBefore = ({ from }: Period): { since: Date; until: Date } => {
+export const daysBefore = ({ from }: Period): { since: Date; until: Date } => {
   const until = hourBefore(from)
   return { since: new Date(until.getTime() - BASELINE_MS), until }
 }
@@ -166,30 +146,6 @@ export async function listHistories(
       counters: { ...counted, distinct_ips: 0 },
       seconds: (until.getTime() - first.getTime()) / 1000,
     }
-  }
-  return histories
-}
-
-/** The same for logins: the sum over windows of the addresses in each. */
-export async function listAddressHistories(
-  db: Db,
-  scopeType: ScopeType,
-  scopes: readonly Scope[],
-  { window, windowSeconds }: { window: Period; windowSeconds: number },
-): Promise<(History | null)[]> {
-  const histories = scopes.map((): History | null => null)
-  const column = addressColumn(scopeType)
-  if (!column) return histories
-  const { since, until } = daysBefore(window)
-  const rows = await db.many<{ n: number; total: number; first: Date }>(sql`
-    select w.n, min(a.minute) as first,
-      count(distinct (floor(extract(epoch from ${until}::timestamptz - a.minute) / ${windowSeconds}::integer),
-        a.address)) as total
-    from ${wanted(scopes)} join credential_addresses a on a.${column} = w.scope_value::uuid
-    where a.minute >= ${since} and a.minute < ${until} group by w.n`)
-  for (const { n, total, first } of rows) {
-    const seconds = (until.getTime() - first.getTime()) / 1000
-    histories[n - 1] = { counters: { ...NOTHING, distinct_ips: total }, seconds }
   }
   return histories
 }
