@@ -108,6 +108,10 @@ create table alert_notifications (
 -- For removing a contact with what it was told.
 CREATE INDEX alert_notifications_by_contact ON public.alert_notifications USING btree (contact_id);
 CREATE INDEX alert_notifications_due ON public.alert_notifications USING btree (due_at) WHERE (status = 'pending'::text);
+-- Contacts that are being told: one for each slot of a worker.
+CREATE INDEX alert_notifications_leased ON public.alert_notifications USING btree (contact_id, lease_until) WHERE (lease_until IS NOT NULL);
+-- A claim goes from contact to contact and reads one waiting notification of each: one that has thousands costs no more.
+CREATE INDEX alert_notifications_waiting ON public.alert_notifications USING btree (contact_id, due_at, id) WHERE (status = 'pending'::text);
 -- Each contact is told of an approval once.
 CREATE UNIQUE INDEX alert_notifications_once_approval ON public.alert_notifications USING btree (approval_id, contact_id) WHERE (approval_id IS NOT NULL);
 

@@ -8,3 +8,8 @@ create index metric_activity_by_time on metric_activity (counted_at);
 
 -- For rules about the logins of a tenant, which read the newest of them.
 create index credential_addresses_by_tenant on credential_addresses (tenant_id, minute);
+
+-- A claim goes from contact to contact and reads one waiting notification of each: one that has thousands costs no more.
+create index alert_notifications_waiting on alert_notifications (contact_id, due_at, id) where status = 'pending';
+-- Contacts that are being told: one for each slot of a worker.
+create index alert_notifications_leased on alert_notifications (contact_id, lease_until) where lease_until is not null;

@@ -571,6 +571,62 @@ test('a contact that fails once in a round is left for the next one', async t =>
   assert.deepEqual((await statuses()).toSorted(), ['delivered', 'delivered', 'pending'])
 })
 
+test('a thousand alerts wait for a contact at the most, the newest; of what is given up it says why', async () => {
+  const { account, box, alert, contact } = await aToldAccount()
+  const { world } = box.app
+  const { id } = await contact({ channel: 'chat', target: 'https://chat.example/hook' })
+  const early = [await alert(), await alert()]
+  box.clock.advance(1_000)
+  const late = await world.db.transact(system('test'), async tx =>
+    Array.from({ length: 1_003 }, () =>
+      raise(tx, {
+        kind: 'rule',
+        severity: 'warning',
+        title: 'Blocks.',
+        accountId: account.id,
+        tenantId: account.tenant.id,
+        scope: 'tenant:x',
+        facts: {},
+      }),
+    ),
+  )
+  await readTailOnce(world, tail)
+  while ((await advanceTail(world, tail)) > 0);
+
+  const rows = await world.db.many<{ alert_id: string; status: string; last_error: string | null }>(sql`
+    select alert_id, status, last_error from alert_notifications where contact_id = ${id} order by alert_id`)
+  const of = (status: string) => rows.filter(row => row.status === status)
+  assert.deepEqual(
+    of('pending').map(row => row.alert_id),
+    late.slice(3).toSorted(),
+  )
+  assert.deepEqual(
+    of('dead').map(row => row.alert_id),
+    early.toSorted(),
+  )
+  assert.match(of('dead')[0]!.last_error!, /^More than 1000 alerts waited/)
+  assert.equal(rows.length, 1_002)
+  await account.api.delete(`/v1/alert-contacts/${id}`)
+})
+
+test('what nobody found the time to tell for a day is given up; what was tried is tried again', async t => {
+  const receiver = await aReceiver(t)
+  const box = await aBox({ environment: { ROLES: 'api', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
+  const { alert, contact, tell, statuses } = await aToldAccount(box)
+  receiver.answer = 500
+  await contact({ channel: 'chat', target: receiver.url })
+  await alert()
+  await tell()
+  await alert()
+  const forget = () => forgetOldAlerts(box.app.world, new AbortController().signal)
+  box.clock.advance(23 * 3_600_000)
+  await forget()
+  assert.deepEqual(await statuses(), ['pending', 'pending'])
+  box.clock.advance(2 * 3_600_000)
+  await forget()
+  assert.deepEqual(await statuses(), ['pending', 'dead'])
+})
+
 test('a removed contact is not told any more', async t => {
   const { account, alert, contact, contacts, tell } = await aToldAccount()
   const receiver = await aReceiver(t)

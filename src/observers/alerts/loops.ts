@@ -3,7 +3,7 @@ import { system } from '../../platform/db/actor.ts'
 import { inBatches } from '../../platform/work/in-batches.ts'
 import type { Worker } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
-import { deleteOldNotifications } from './notification-queries.ts'
+import { deleteOldNotifications, updateUntriedDead } from './notification-queries.ts'
 import { deleteOldMailDays } from './mail-queries.ts'
 import type { NotificationWorker } from './notification-worker.ts'
 import { deleteOldAlerts } from './queries.ts'
@@ -12,6 +12,9 @@ import { alertTail } from './take-alerts.ts'
 
 const NOTIFICATION_KEPT_MS = 30 * 86_400_000
 const MAIL_DAYS_KEPT_MS = 7 * 86_400_000
+/** A contact that fails is given up after nine hours; one for which too much waits is not told of last week either. */
+const UNTRIED_KEPT_MS = 86_400_000
+const UNTRIED_ERROR = 'It waited for more than a day. The API lists the alert.'
 const BATCH_MAX = 10_000
 
 export const alertLoops = (notifications: NotificationWorker): Worker[] => [
@@ -23,6 +26,12 @@ export const alertLoops = (notifications: NotificationWorker): Worker[] => [
 
 export async function forgetOldAlerts({ db }: World, signal: AbortSignal): Promise<void> {
   const by = system('alert-retention')
+  await inBatches(signal, BATCH_MAX, () =>
+    db.transact(by, tx => {
+      const before = new Date(tx.now.getTime() - UNTRIED_KEPT_MS)
+      return updateUntriedDead(tx, { before, limit: BATCH_MAX, error: UNTRIED_ERROR })
+    }),
+  )
   await inBatches(signal, BATCH_MAX, () =>
     db.transact(by, tx =>
       deleteOldNotifications(tx, { before: new Date(tx.now.getTime() - NOTIFICATION_KEPT_MS), limit: BATCH_MAX }),

@@ -44,22 +44,31 @@ interface TellLimits {
 
 /**
  * The oldest due one of each contact that nobody is telling now: contacts whose last try failed after the others, the
- * longest waiting first, no account with more than its share. A leased notification stays due, so one scan over what is due
- * knows who is being told elsewhere. A lease that lapsed gives its work back.
+ * longest waiting first, no account with more than its share. Goes from contact to contact and reads one row of each, so that
+ * one with very many makes nobody wait. A lease that lapsed gives its work back.
  */
 export const claimNotifications = (
   tx: Tx,
   { leaseToken, leaseUntil, telling, limit, failingLimit, perAccount }: TellLimits,
 ): Promise<ClaimedNotification[]> =>
   tx.many<ClaimedNotification>(prepared`
-    with telling as (
+    with recursive waiting as (
+      (select contact_id from alert_notifications where status = 'pending' order by contact_id limit 1)
+      union all
+      select (select n.contact_id from alert_notifications n where n.status = 'pending' and n.contact_id > waiting.contact_id
+        order by n.contact_id limit 1) from waiting where contact_id is not null
+    ), telling as (
       select account_id, count(*) as contacts from unnest(${telling.map(each => each.account_id)}::uuid[]) as account_id
       group by account_id
     ), due as (
-      select contact_id, min(due_at) as due_at from alert_notifications
-      where status = 'pending' and due_at <= ${tx.now}
-        and contact_id <> all(${telling.map(each => each.contact_id)}::uuid[])
-      group by contact_id having not coalesce(bool_or(lease_until > ${tx.now}), false)
+      select waiting.contact_id, first.due_at from waiting cross join lateral (
+        select n.due_at from alert_notifications n
+        where n.contact_id = waiting.contact_id and n.status = 'pending' and n.due_at <= ${tx.now}
+        order by n.due_at limit 1
+      ) first
+      where waiting.contact_id <> all(${telling.map(each => each.contact_id)}::uuid[])
+        and not exists (select from alert_notifications l
+          where l.contact_id = waiting.contact_id and l.lease_until > ${tx.now} and l.status = 'pending')
     ), judged as (
       select c.id, c.account_id, due.due_at, ${isFailing} as is_failing
       from due join alert_contacts c on c.id = due.contact_id
@@ -158,6 +167,18 @@ export const releaseLeases = (tx: Tx, leased: readonly Leased<ClaimedNotificatio
   tx.run(sql`
     update alert_notifications set lease_token = null, lease_until = null, attempts = attempts - 1
     where ${isOurs(leased)}`)
+
+/** What nobody found the time to try: it is no news any more. */
+export const updateUntriedDead = (
+  tx: Tx,
+  { before, limit, error }: { before: Date; limit: number; error: string },
+): Promise<number> =>
+  tx.run(prepared`
+    update alert_notifications set status = 'dead', last_error = ${error}, updated_at = ${tx.now}
+    where id = any(array(
+      select id from alert_notifications
+      where status = 'pending' and due_at < ${before} and attempts = 0 and lease_until is null
+      order by due_at limit ${limit} for update skip locked))`)
 
 /**
  * What was settled long ago; the alerts themselves stay longer. Contact by contact, so that what a legal hold keeps is not

@@ -61,16 +61,41 @@ export const insertAlerts = async (tx: Tx, alerts: readonly NewAlert[]): Promise
   return rows.map(row => row.id)
 }
 
-/** A line for every contact of the alert's account that wants to hear of its severity. */
-export const insertNotifications = (tx: Tx, alertIds: readonly string[]): Promise<number> =>
+/** What may wait for one contact. An account may have a hundred of them, and a thousand alerts in a few minutes. */
+const WAITING_PER_CONTACT_MAX = 1_000
+
+/** A line for every contact of the alert's account that wants to hear of its severity: of very many the worst and newest. */
+export async function insertNotifications(tx: Tx, alertIds: readonly string[]): Promise<void> {
+  const contacts = await tx.many<{ contact_id: string }>(prepared`
+    with fresh as (
+      select id, account_id, severity, row_number() over (partition by account_id
+        order by array_position(array['info', 'warning', 'critical'], severity) desc, id desc) as rank
+      from alerts where id = any(${alertIds}::uuid[])
+    ), inserted as (
+      insert into alert_notifications (id, alert_id, contact_id, due_at, updated_at)
+      select gen_random_uuid(), a.id, c.id, ${tx.now}, ${tx.now}
+      from fresh a join alert_contacts c on c.account_id = a.account_id
+      where a.rank <= ${WAITING_PER_CONTACT_MAX}
+        and array_position(array['info', 'warning', 'critical'], c.min_severity)
+          <= array_position(array['info', 'warning', 'critical'], a.severity)
+      on conflict on constraint alert_notifications_once do nothing
+      returning contact_id
+    )
+    select distinct contact_id from inserted`)
+  if (contacts.length > 0) await updateTooManyDead(tx, contacts)
+}
+
+/** Gives up what is due longest of a contact for which too much waits. */
+const updateTooManyDead = (tx: Tx, contacts: readonly { contact_id: string }[]): Promise<number> =>
   tx.run(prepared`
-    insert into alert_notifications (id, alert_id, contact_id, due_at, updated_at)
-    select gen_random_uuid(), a.id, c.id, ${tx.now}, ${tx.now}
-    from alerts a join alert_contacts c on c.account_id = a.account_id
-    where a.id = any(${alertIds}::uuid[])
-      and array_position(array['info', 'warning', 'critical'], c.min_severity)
-        <= array_position(array['info', 'warning', 'critical'], a.severity)
-    on conflict on constraint alert_notifications_once do nothing`)
+    update alert_notifications set status = 'dead', updated_at = ${tx.now},
+      last_error = ${`More than ${WAITING_PER_CONTACT_MAX} alerts waited for this contact. The API lists them all.`}
+    where id = any(array(
+      select old.id from unnest(${contacts.map(each => each.contact_id)}::uuid[]) as c (id) cross join lateral (
+        select n.id from alert_notifications n
+        where n.contact_id = c.id and n.status = 'pending' and n.lease_until is null
+        order by n.due_at desc, n.id desc offset ${WAITING_PER_CONTACT_MAX}
+      ) old))`)
 
 interface NewApproval {
   approvalId: string
