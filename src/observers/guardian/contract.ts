@@ -58,8 +58,8 @@ const Multiplier = Nullable(
     exclusiveMinimum: 0,
     maximum: NUMBER_MAX,
     description:
-      'Fires when the value exceeds the mean of windows of this length in the 7 days before times this. With less ' +
-      'than 24 h of history the threshold counts. A rate is averaged over its recipients.',
+      'Fires when the value exceeds the mean of windows of this length in the 7 days before times this, silent ones ' +
+      'included. When the scope is known for less than 24 h the threshold counts. A rate is averaged over its recipients.',
   }),
 )
 const Enabled = Type.Boolean({ default: true, description: 'false switches a default rule off' })

@@ -279,6 +279,33 @@ test('a baseline compares with the mean of such windows in the seven days before
   assert.equal(data['threshold'], 10 * (data['baseline'] as number))
 })
 
+test('silent days count in an average: a tenant that wakes up after a week, or sent once in it, is compared with that', async () => {
+  const rule = {
+    name: 'spike',
+    metric: 'recipients',
+    scope_type: 'tenant',
+    window_seconds: HOUR,
+    threshold: 1_000_000,
+    min_volume: 10,
+    baseline_multiplier: 2,
+    action: 'alert',
+  }
+  const [asleep, seldom, rate] = [await aWatchedAccount(), await aWatchedAccount(), await aWatchedAccount()]
+  for (const each of [asleep, seldom]) await each.saveRule(rule)
+  await rate.saveRule({ ...rule, metric: 'block_rate' })
+  for (const each of [asleep, seldom, rate]) await each.count({ recipients: 50 }, { secondsAgo: 20 * DAY })
+  // Since that day 10 an hour; over the seven days 2, so that 5 in an hour are too much.
+  await seldom.count({ recipients: 336 }, { secondsAgo: 33 * HOUR })
+  await seldom.count({ recipients: 10 })
+  await asleep.count({ recipients: 10 })
+  await rate.count({ recipients: 10, delivered: 9, blocks: 1 })
+  await asleep.pass()
+  assert.deepEqual([await asleep.fired(), await seldom.fired()], [['spike'], ['spike']])
+  assert.equal((await seldom.alerts())[0]!.data['baseline'], 2)
+  assert.equal((await asleep.alerts())[0]!.data['baseline'], 0)
+  assert.deepEqual(await rate.fired(), [], 'nothing was sent that a rate could be of: the threshold counts')
+})
+
 test('with less than 24 hours of history the threshold counts', async () => {
   const rule = {
     name: 'spike',

@@ -100,11 +100,12 @@ function naively(
   let limit = rule.baseline_multiplier !== null && rule.threshold === 0 ? Infinity : rule.threshold
   const until = Math.floor(from / HOUR_MS) * HOUR_MS
   const before = own.filter(({ start }) => start < until && start >= until - 168 * HOUR_MS)
-  const first = Math.min(...before.map(({ start }) => Math.floor(start / HOUR_MS) * HOUR_MS))
-  if (rule.baseline_multiplier !== null && until - first >= 24 * HOUR_MS) {
-    const past = measure(rule.metric, sum(before)).value
-    limit =
-      rule.baseline_multiplier * (isRate(rule.metric) ? past : (past * rule.window_seconds * 1000) / (until - first))
+  const first = Math.min(...own.map(({ start }) => Math.floor(start / HOUR_MS) * HOUR_MS))
+  const past = measure(rule.metric, sum(before))
+  const hasMean = until - first >= 24 * HOUR_MS && (!isRate(rule.metric) || past.volume > 0)
+  if (rule.baseline_multiplier !== null && hasMean) {
+    const windows = Math.min(168 * HOUR_MS, until - first) / (rule.window_seconds * 1000)
+    limit = rule.baseline_multiplier * (isRate(rule.metric) ? past.value : past.value / windows)
   }
   return volume >= rule.min_volume && number >= rule.min_count && value > limit ? [{ rule, scope, value, limit }] : []
 }

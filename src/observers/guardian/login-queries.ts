@@ -31,7 +31,21 @@ export async function listDistinctAddresses(
   return counts
 }
 
-/** In the order of the scopes: the sum over windows of the addresses in each; null where there was no login in that time. */
+interface HistoryRow {
+  n: number
+  rows: number
+  total: number
+  /** The oldest of what was read. */
+  oldest: Date | null
+  /** The first login of the seven days. */
+  first: Date | null
+  is_older: boolean
+}
+
+/**
+ * In the order of the scopes: the sum over windows of the addresses in each; null where there was never a login before. Where
+ * there are more than are read, the days before are taken to be like those that were read.
+ */
 export async function listAddressHistories(
   db: Db,
   scopeType: ScopeType,
@@ -42,19 +56,23 @@ export async function listAddressHistories(
   const column = addressColumn(scopeType)
   if (!column || scopes.length === 0) return histories
   const { since, until } = daysBefore(window)
-  const rows = await db.many<{ n: number; total: number; first: Date | null }>(sql`
-    select w.n, s.* from ${wanted(scopes)} cross join lateral (
-      select min(minute) as first,
+  const own = (at: Sql): Sql => sql`select a.minute, a.address from credential_addresses a
+    where a.${column} = w.scope_value::uuid and ${at}`
+  const within = own(sql`a.minute >= ${since} and a.minute < ${until}`)
+  const rows = await db.many<HistoryRow>(sql`
+    select w.n, s.*, (select minute from (${within} order by a.minute limit 1) f) as first,
+      exists (${own(sql`a.minute < ${since}`)}) as is_older
+    from ${wanted(scopes)} cross join lateral (
+      select count(*) as rows, min(minute) as oldest,
         count(distinct (floor(extract(epoch from ${until}::timestamptz - minute) / ${windowSeconds}::integer),
           address)) as total
-      from (
-        select a.minute, a.address from credential_addresses a
-        where a.${column} = w.scope_value::uuid and a.minute >= ${since} and a.minute < ${until}
-        order by a.minute desc limit ${HISTORY_ROWS_MAX}) newest) s`)
-  for (const { n, total, first } of rows) {
-    if (!first) continue
-    const seconds = (until.getTime() - first.getTime()) / 1000
-    histories[n - 1] = { counters: { ...NOTHING, distinct_ips: total }, seconds }
+      from (${within} order by a.minute desc limit ${HISTORY_ROWS_MAX}) newest) s`)
+  for (const { n, rows: read, total, oldest, first, is_older } of rows) {
+    const begin = is_older ? since : first
+    if (!begin) continue
+    const seconds = (until.getTime() - begin.getTime()) / 1000
+    const share = read < HISTORY_ROWS_MAX ? 1 : seconds / ((until.getTime() - oldest!.getTime()) / 1000)
+    histories[n - 1] = { counters: { ...NOTHING, distinct_ips: total * share }, seconds }
   }
   return histories
 }

@@ -78,7 +78,7 @@ const rate = (count: number, volume: number): Measured => ({ value: volume > 0 ?
 /** Sums over the time before a window that a window is compared with. */
 export interface History {
   counters: Counters
-  /** From the first thing that was counted until the window. */
+  /** From the first thing that was ever counted until the window: seven days at the most. */
   seconds: number
 }
 
@@ -86,11 +86,12 @@ export interface History {
 const HISTORY_SECONDS_MIN = 86_400
 
 /**
- * The mean of windows of this length in the time before; null with too little of it. A rate's mean is that of its
- * recipients, so that an hour with three of them does not weigh as much as an hour with a million.
+ * The mean of windows of this length in the time before, silent ones too; null with too little of it. A rate's mean is that of
+ * its recipients, so that an hour with three of them does not weigh as much as an hour with a million; without any it has none.
  */
 export function baselineOf(metric: Metric, windowSeconds: number, history: History | null): number | null {
   if (!history || history.seconds < HISTORY_SECONDS_MIN) return null
-  const { value } = measure(metric, history.counters)
-  return isRate(metric) ? value : value * (windowSeconds / history.seconds)
+  const { value, volume } = measure(metric, history.counters)
+  if (!isRate(metric)) return value * (windowSeconds / history.seconds)
+  return volume > 0 ? value : null
 }

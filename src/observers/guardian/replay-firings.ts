@@ -13,7 +13,7 @@ const FIRINGS_MAX = 1_000
 
 interface Counted {
   minutes: readonly Chunk[]
-  /** From seven days before; none where no average counts. */
+  /** From seven days before, and an empty one where something was counted earlier; none where no average counts. */
   hours: readonly Chunk[]
 }
 
@@ -144,13 +144,13 @@ class SlidingHistory {
     this.#hours = hours
   }
 
-  /** Null where nothing was counted in that time. */
+  /** Null where nothing was counted before. */
   before(until: number): History | null {
     const startOf = (index: number): number => this.#hours[index]?.start_ms ?? Infinity
     while (startOf(this.#next) < until) addTo(this.#sums, this.#hours[this.#next++]!, 1)
     while (startOf(this.#oldest) < until - BASELINE_MS) addTo(this.#sums, this.#hours[this.#oldest++]!, -1)
-    if (this.#oldest === this.#next) return null
-    return { counters: this.#sums, seconds: (until - startOf(this.#oldest)) / 1000 }
+    if (this.#next === 0) return null
+    return { counters: this.#sums, seconds: Math.min(BASELINE_MS, until - startOf(0)) / 1000 }
   }
 }
 

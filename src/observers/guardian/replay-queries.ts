@@ -34,28 +34,37 @@ export interface LoginRow extends Row {
 /** Parsing one takes about two milliseconds. */
 const CHUNK_ROWS = 1_000
 
-export const listMinutes = (db: Pick<Db, 'many'>, wanted: Wanted): Promise<Chunk[]> =>
-  listCounted(db, sql`metric_minutes`, wanted)
-
-export const listHours = (db: Pick<Db, 'many'>, wanted: Wanted): Promise<Chunk[]> =>
-  listCounted(db, sql`metric_hours`, wanted)
-
 /** Chunks of `CountedRow`, one scope after the other, each in the order of time. */
-const listCounted = (db: Pick<Db, 'many'>, table: Sql, wanted: Wanted): Promise<Chunk[]> =>
+export const listMinutes = (db: Pick<Db, 'many'>, wanted: Wanted): Promise<Chunk[]> =>
+  listChunks(db, countedIn(sql`metric_minutes`, wanted))
+
+/** The same. A scope that something was counted for earlier begins with an empty hour: it has a history. */
+export const listHours = (db: Pick<Db, 'many'>, wanted: Wanted): Promise<Chunk[]> =>
   listChunks(
     db,
     sql`
-      select scope_value, tenant_id, ${milliseconds(sql`start`)} as start_ms, recipients, delivered, hard_bounces,
-        soft_bounces, blocks, deferrals, complaints, auth_failures
-      from ${table}
-      where ${all([
-        sql`account_id = ${wanted.accountId} and scope_type = ${wanted.scopeType}`,
-        sql`start >= ${wanted.from} and start < ${wanted.to}`,
-        wanted.tenantId !== null && sql`tenant_id = ${wanted.tenantId}`,
-        wanted.scopeValue !== null && sql`scope_value = ${wanted.scopeValue}`,
-      ])}
-      order by scope_value, tenant_id, start limit ${wanted.limit}`,
+      with counted as materialized (${countedIn(sql`metric_hours`, wanted)})
+      select * from counted
+      union all
+      select scope_value, tenant_id, ${milliseconds(sql`${wanted.from}::timestamptz - interval '1 hour'`)},
+        0, 0, 0, 0, 0, 0, 0, 0
+      from (select distinct scope_value, tenant_id from counted) c
+      where exists (select from metric_hours o
+        where o.account_id = ${wanted.accountId} and o.scope_type = ${wanted.scopeType} and o.scope_value = c.scope_value
+          and o.tenant_id = c.tenant_id and o.start < ${wanted.from})`,
   )
+
+const countedIn = (table: Sql, wanted: Wanted): Sql => sql`
+  select scope_value, tenant_id, ${milliseconds(sql`start`)} as start_ms, recipients, delivered, hard_bounces,
+    soft_bounces, blocks, deferrals, complaints, auth_failures
+  from ${table}
+  where ${all([
+    sql`account_id = ${wanted.accountId} and scope_type = ${wanted.scopeType}`,
+    sql`start >= ${wanted.from} and start < ${wanted.to}`,
+    wanted.tenantId !== null && sql`tenant_id = ${wanted.tenantId}`,
+    wanted.scopeValue !== null && sql`scope_value = ${wanted.scopeValue}`,
+  ])}
+  order by scope_value, tenant_id, start limit ${wanted.limit}`
 
 /** Chunks of `LoginRow` in the same order: logins of credentials, or of all credentials of a tenant. */
 export const listLogins = (db: Pick<Db, 'many'>, wanted: Wanted): Promise<Chunk[]> => {

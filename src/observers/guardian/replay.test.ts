@@ -126,8 +126,10 @@ function plainly(
       const past = hours.filter(
         hour => hour.scope_value === scope && hour.start_ms < until && hour.start_ms >= until - 7 * DAY_MS,
       )
-      const history = past[0] && { counters: sumOf(past), seconds: (until - past[0].start_ms) / 1000 }
-      const limit = limitOf(rule, baselineOf(rule.metric, rule.window_seconds, history ?? null))
+      const first = hours.find(hour => hour.scope_value === scope && hour.start_ms < until)
+      const seconds = first ? Math.min(7 * DAY_MS, until - first.start_ms) / 1000 : 0
+      const history = first ? { counters: sumOf(past), seconds } : null
+      const limit = limitOf(rule, baselineOf(rule.metric, rule.window_seconds, history))
       if (!isOver(rule, result, limit)) continue
       const at = new Date(start).toISOString()
       const peak = { peak_value: result.value, threshold: limit, volume: result.volume }

@@ -302,6 +302,20 @@ test('a trial knows averages, logins and single scopes', async () => {
   assert.deepEqual([one.body.evaluated, one.body.firings.length], [1, 1])
 })
 
+test('a trial counts silent days of a scope that is known for longer', async () => {
+  const { box, account, count } = await aWatchedAccount()
+  await count({ recipients: 1 }, { secondsAgo: 30 * 86_400 })
+  await count({ recipients: 168 }, { secondsAgo: 2 * 86_400 })
+  await count({ recipients: 50 }, { secondsAgo: 600 })
+  const period = { from: ago(box, 7200), to: ago(box, 0) }
+  const spike = { ...RULE, ...period, metric: 'recipients', threshold: 1e6, baseline_multiplier: 10 }
+  const { body } = await account.api.post('/v1/rules/test', spike)
+  assert.deepEqual(
+    body.firings.map((firing: { threshold: number }) => firing.threshold),
+    [10],
+  )
+})
+
 test('a trial of a rule that only compares finds nothing where there is no history', async () => {
   const { box, account, count } = await aWatchedAccount()
   await count({ recipients: 500 }, { secondsAgo: 600 })

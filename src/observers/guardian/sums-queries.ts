@@ -126,7 +126,7 @@ export const daysBefore = ({ from }: Period): { since: Date; until: Date } => {
   return { since: new Date(until.getTime() - BASELINE_MS), until }
 }
 
-/** In the order of the scopes; null where nothing was counted in that time. */
+/** In the order of the scopes; null where nothing was ever counted before. A scope that was silent has an average of 0. */
 export async function listHistories(
   db: Db,
   scopeType: ScopeType,
@@ -134,17 +134,21 @@ export async function listHistories(
   window: Period,
 ): Promise<(History | null)[]> {
   const { since, until } = daysBefore(window)
-  const rows = await db.many<SumsRow & { first: Date | null }>(prepared`
-    select w.n, s.* from ${wanted(scopes)} cross join lateral (
+  const rows = await db.many<SumsRow & { first: Date | null; is_older: boolean }>(prepared`
+    select w.n, s.*, exists (select from metric_hours o
+      where o.account_id = w.account_id and o.scope_type = ${scopeType} and o.scope_value = w.scope_value
+        and o.tenant_id = w.tenant_id and o.start < ${since}) as is_older
+    from ${wanted(scopes)} cross join lateral (
       select ${sums}, min(h.start) as first from metric_hours h
       where h.account_id = w.account_id and h.scope_type = ${scopeType} and h.scope_value = w.scope_value
         and h.tenant_id = w.tenant_id and h.start >= ${since} and h.start < ${until}) s`)
   const histories = scopes.map((): History | null => null)
-  for (const { n, first, ...counted } of rows) {
-    if (!first) continue
+  for (const { n, first, is_older, ...counted } of rows) {
+    const begin = is_older ? since : first
+    if (!begin) continue
     histories[n - 1] = {
       counters: { ...counted, distinct_ips: 0 },
-      seconds: (until.getTime() - first.getTime()) / 1000,
+      seconds: (until.getTime() - begin.getTime()) / 1000,
     }
   }
   return histories
