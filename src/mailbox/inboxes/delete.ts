@@ -9,6 +9,9 @@ import { endConnection, revokeEnded } from '../connections/disconnect.ts'
 import { presentInbox } from './present.ts'
 import { requireInbox, requireInboxForUpdate, updateInboxDeleted } from './queries.ts'
 
+/** Keys that an entry names: nobody counts them when they are made. */
+const KEYS_NAMED_MAX = 1_000
+
 export async function deleteInbox(world: World, by: Actor, { reach, id }: { reach: Reach; id: string }): Promise<void> {
   const connection = await world.db.transact(by, async tx => {
     // Before the hold is asked about: an inbox of somebody else is not found, whatever the caller's own hold.
@@ -16,15 +19,22 @@ export async function deleteInbox(world: World, by: Actor, { reach, id }: { reac
     await requireNoLegalHold(tx, reach.accountId)
     const inbox = await requireInboxForUpdate(tx, reach, id)
     await updateInboxDeleted(tx, inbox.id)
-    await revokeKeysOfInbox(tx, inbox.id)
+    const revoked = await revokeKeysOfInbox(tx, inbox.id)
     tx.audit({
       accountId: inbox.account_id,
       tenantId: inbox.tenant_id,
       target: { type: 'inbox', id: inbox.id },
       before: presentInbox(inbox),
+      ...(revoked.length > 0 && { after: keysRevoked(revoked.map(key => key.id)) }),
     })
     return endConnection(tx, inbox.id)
   })
   if (connection) await revokeEnded(world, connection)
   world.wakeups.hint('removals')
 }
+
+/** No other entry tells of them, and their rows go with the inbox. */
+const keysRevoked = (ids: readonly string[]): { revoked_keys: number; revoked_key_ids: string[] } => ({
+  revoked_keys: ids.length,
+  revoked_key_ids: ids.toSorted().slice(0, KEYS_NAMED_MAX),
+})

@@ -196,6 +196,7 @@ test('a deleted inbox is gone at once with its keys, and then with all that it h
   const { db } = account.box.app.world
   const id = await anInbox(account)
   const ofInbox = await account.withKey({ scopes: ['read', 'send'], inbox_id: id })
+  const { id: keyId } = await db.one<{ id: string }>(sql`select id from api_keys where inbox_id = ${id}`)
   const filed = await aFiledMessage(account.box, id, { attachments: [{ filename: 'a.txt', content: 'a' }] })
   await account.api.put(`/v1/inbox-messages/${filed.id}/labels`, { labels: ['x'] })
   await account.api.post(`/v1/inboxes/${id}/folders`, { name: 'Mine' })
@@ -203,6 +204,8 @@ test('a deleted inbox is gone at once with its keys, and then with all that it h
   assert.equal((await account.api.delete(`/v1/inboxes/${id}`)).status, 204)
 
   assert.equal((await ofInbox.get('/v1/inboxes')).status, 401)
+  const [entry] = (await account.api.get('/v1/audit?action=inbox.delete')).body.entries
+  assert.deepEqual([entry.target.id, entry.after], [id, { revoked_keys: 1, revoked_key_ids: [keyId] }])
   for (const path of [`/v1/inboxes/${id}`, `/v1/inboxes/${id}/messages`, `/v1/inboxes/${id}/folders`]) {
     assert.equal((await account.api.get(path)).status, 404, path)
   }
