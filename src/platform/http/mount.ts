@@ -42,7 +42,7 @@ export function mount(
 ): void {
   const read = requestReader(contract)
   const isLarge =
-    (contract.isLargeRead ?? false) !== false || 'limit' in ((contract.query as TObject | undefined)?.properties ?? {})
+    Boolean(contract.isLargeRead) || 'limit' in ((contract.query as TObject | undefined)?.properties ?? {})
   const isPage = isLarge && contract.access.kind === 'public'
   const share = contract.isStreamed ? streams : isPage ? pages : isLarge ? largeAnswers : null
   const takesShare = (body: unknown): boolean =>

@@ -3,6 +3,7 @@
 import { availableParallelism } from 'node:os'
 import type { LoadShedder } from '../../platform/work/load-shedder.ts'
 import { Nap } from '../../platform/work/nap.ts'
+import { SlowShare } from '../../platform/work/slow-share.ts'
 import { Throttle } from '../../platform/work/throttle.ts'
 import { destinationOf, type Claimed } from '../queue/attempts.ts'
 import type { Key } from '../queue/keys.ts'
@@ -20,35 +21,15 @@ const CLAIM_MAX = 300
  */
 const ACTIVE_MAX_WHILE_BUSY = 16 * Math.max(1, availableParallelism() - 1)
 const CLAIM_EVERY_MS_WHILE_BUSY = 100
-/** So long under way, and its destination counts as slow. */
-const SLOW_MS = 5_000
 const LOOK_AGAIN_MS = 500
-/**
- * So many slow conversations of one account are under way at once. Each may be with a destination of its own, and keeps a
- * connection for half an hour: what the account sends elsewhere then waits in the database.
- */
-const SLOW_PER_ACCOUNT = 100
-/** Destinations that are remembered to have answered without delay. */
-const QUICK_MAX = 10_000
-
-interface Conversation {
-  accountId: string
-  destination: string
-  since: number
-  isSlow: boolean
-}
-
 export class InFlight {
   readonly destinations = new Throttle()
   /** Null once the mail is on its way back to the queue: that lease must not be taken again. */
   readonly #leases = new Map<string, AttemptLease | null>()
-  /** The oldest first. */
-  readonly #conversations = new Set<Conversation>()
+  /** Of conversations: a slow one keeps a connection for half an hour. */
+  readonly #slow = new SlowShare()
   /** Deliveries that are talked about. */
   #talking = 0
-  readonly #slowByAccount = new Throttle(SLOW_PER_ACCOUNT)
-  /** The one that answered last is at the end. */
-  readonly #quick = new Set<string>()
   readonly #load: LoadShedder
   #idle = 0
   readonly #nap = new Nap()
@@ -91,40 +72,19 @@ export class InFlight {
 
   /** While a receiver is talked to, or waited for, the mail costs nothing here. */
   async talk<T>(deliveries: readonly Claimed[], talk: () => Promise<T>): Promise<T> {
-    const conversation: Conversation = {
-      accountId: deliveries[0]!.account_id,
-      destination: destinationOf(deliveries[0]!),
-      since: performance.now(),
-      isSlow: false,
-    }
-    this.#conversations.add(conversation)
     this.#talking += deliveries.length
     this.#nap.end()
     try {
-      return await talk()
+      return await this.#slow.run(aboutOf(deliveries), talk)
     } finally {
-      this.#conversations.delete(conversation)
       this.#talking -= deliveries.length
-      this.#learn(conversation)
     }
-  }
-
-  #learn({ accountId, destination, since, isSlow }: Conversation): void {
-    this.#quick.delete(destination)
-    if (isSlow) {
-      this.#slowByAccount.countServed(accountId, 1)
-      this.#slowByAccount.end(accountId, 1)
-    } else if (performance.now() - since < SLOW_MS) this.#quick.add(destination)
-    const [oldest] = this.#quick
-    if (this.#quick.size > QUICK_MAX) this.#quick.delete(oldest!)
   }
 
   /** How long these have to wait for their destination, or for others of their account; null when they may go. */
   deferMs(deliveries: readonly Claimed[]): number | null {
-    const destination = destinationOf(deliveries[0]!)
-    const deferMs = this.destinations.deferMs(destination, deliveries.length)
-    if (deferMs !== null || this.#quick.has(destination)) return deferMs
-    return this.#slowByAccount.deferMs(deliveries[0]!.account_id, deliveries.length)
+    const about = aboutOf(deliveries)
+    return this.destinations.deferMs(about.key, deliveries.length) ?? this.#slow.deferMs(about, deliveries.length)
   }
 
   /** While it waits for memory the mail costs no work: others are claimed although this process must yield. */
@@ -166,18 +126,12 @@ export class InFlight {
   }
 
   #markSlow(): void {
-    const before = performance.now() - SLOW_MS
-    for (const conversation of this.#conversations) {
-      const { accountId, destination, since, isSlow } = conversation
-      if (since > before) return
-      this.destinations.markSlow(destination)
-      if (isSlow) continue
-      conversation.isSlow = true
-      this.#slowByAccount.begin(accountId, 1)
-      this.#slowByAccount.markSlow(accountId)
-    }
+    for (const destination of this.#slow.slowKeys()) this.destinations.markSlow(destination)
   }
 }
+
+/** Deliveries of one conversation go to one destination. */
+const aboutOf = ([first]: readonly Claimed[]) => ({ accountId: first!.account_id, key: destinationOf(first!) })
 
 export const leaseOf = (
   { account_id, tenant_id, message_id, n, attempts }: Claimed,
