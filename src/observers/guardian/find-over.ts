@@ -2,6 +2,7 @@
 // the hours say how high a value can be at the most; only where that is too high are minutes read, and only where an
 // average counts are the seven days before.
 import type { Db } from '../../platform/db/database.ts'
+import { chunksOf } from './chunks.ts'
 import { groupsOf, shareGroups, shareReadings, type Group } from './groups.ts'
 import type { HourCache } from './hour-cache.ts'
 import { add, baselineOf, NOTHING, type Counters, type History } from './metric.ts'
@@ -47,8 +48,6 @@ export interface Finding {
 }
 
 const HOUR_MS = 3_600_000
-/** Scopes in one statement: bounds what a statement sends and how long it takes. */
-const CHUNK = 5_000
 /** Answers about what came since an alert was acknowledged, or a pause resumed: for one account, and for all of them. */
 const SINCE_PER_ACCOUNT_MAX = 5_000
 const SINCE_MAX = 20_000
@@ -130,8 +129,7 @@ export class Look {
     const taken = new Set(takeRotated(asked, each => each.scope.account_id, share).taken)
     for (const each of asked) if (!taken.has(each)) this.#skip(each.scope, [each.rule])
     for (const [scopeType, all] of Map.groupBy(taken, each => each.scope.scope_type)) {
-      for (let start = 0; start < all.length; start += CHUNK) {
-        const chunk = all.slice(start, start + CHUNK)
+      for (const chunk of chunksOf(all)) {
         const counters = await this.#listExact(scopeType, chunk)
         chunk.forEach(({ rule, finding }, index) => {
           if (isOver(rule, measured(rule, counters[index]!), finding.limit)) over.add(finding)
@@ -216,8 +214,7 @@ export class Look {
         : null
     const live = new Map<string, Bounds>()
     const recent = { since: since < hot ? hot : since, fullHour, until: new Date(to.getTime() + 1) }
-    for (let start = 0; start < scopes.length; start += CHUNK) {
-      const chunk = scopes.slice(start, start + CHUNK)
+    for (const chunk of chunksOf(scopes)) {
       const bounds = await listBounds(this.#db, scopeType, chunk, recent)
       chunk.forEach((scope, index) => live.set(scopeKey(scope), bounds[index]!))
     }
@@ -265,8 +262,7 @@ export class Look {
     for (const { suspects } of left) for (const { scope, rule } of suspects) this.#skip(scope, [rule])
     const findings: Finding[] = []
     for (const [scopeType, all] of Map.groupBy(taken, reading => reading.scope.scope_type)) {
-      for (let start = 0; start < all.length; start += CHUNK) {
-        const chunk = all.slice(start, start + CHUNK)
+      for (const chunk of chunksOf(all)) {
         const counters = await this.#listExact(
           scopeType,
           chunk.map(({ scope, window, suspects }) => ({ scope, from: window.from, rule: suspects[0]!.rule })),

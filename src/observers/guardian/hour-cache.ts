@@ -1,6 +1,7 @@
 // Sums over hours that are over, kept by the process that evaluates: they do not change any more, and reading a day or a
 // week of them for ten thousand scopes at every pass would cost seconds. Thrown away as soon as the hour moves on.
 import { randomInt } from 'node:crypto'
+import { chunksOf } from './chunks.ts'
 import { takeFairly } from './take-fairly.ts'
 
 /** Hours of scopes that may be read in one pass: about a second on a busy machine. The rest is for the next passes. */
@@ -84,8 +85,7 @@ export class HourCache {
     const has = (item: Item): boolean => known.get(ownerOf(item))?.has(keyOf(item)) ?? false
     const missing = wanted.items.filter(item => !has(item))
     const affordable = this.#afford({ ...wanted, items: this.#hasDropped ? fromAnywhere(missing) : missing })
-    for (let start = 0; start < affordable.length; start += CHUNK) {
-      const chunk = affordable.slice(start, start + CHUNK)
+    for (const chunk of chunksOf(affordable, CHUNK)) {
       const sums = await load(chunk)
       for (const [index, item] of chunk.entries()) {
         let own = known.get(ownerOf(item))

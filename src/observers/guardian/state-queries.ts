@@ -2,6 +2,7 @@
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { locks } from '../../platform/db/locks.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
+import { chunksOf } from './chunks.ts'
 import type { Rule, Scope } from './rule.ts'
 
 export interface State extends Scope {
@@ -10,13 +11,6 @@ export interface State extends Scope {
   /** When its alert was acknowledged. */
   acked_at: Date | null
   is_throttled: boolean
-}
-
-/** Rows in one statement: bounds what it is sent and how long it takes. */
-const CHUNK = 5_000
-
-function* chunksOf<Item>(items: readonly Item[]): Generator<readonly Item[]> {
-  for (let start = 0; start < items.length; start += CHUNK) yield items.slice(start, start + CHUNK)
 }
 
 /** False when another process looks or acts. */
