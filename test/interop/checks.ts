@@ -1,6 +1,8 @@
 // Sentences and whether they hold, one line each.
 import { spawn } from 'node:child_process'
 
+/** For what takes a second when it works: a busy machine may take half a minute. */
+export const PATIENCE_MS = 60_000
 /** A program that hangs must not keep the run. */
 const CHECK_MS_MAX = 110_000
 const PROGRAM_MS_MAX = 30_000

@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { eventually } from '../support/eventually.ts'
-import { check, section, version } from './checks.ts'
+import { check as checkSentence, PATIENCE_MS, section, version } from './checks.ts'
 import { PEER, type MailSite } from './mail-site.ts'
 
 const LARGE_BYTES = 10 * 1024 * 1024
-/** Postfix looks at its queue every second here. */
-const PATIENCE_MS = 30_000
+const LINES_SHOWN = 20
 
 export async function tryPostfix(site: MailSite): Promise<void> {
   section('Postfix as sender to our MX', await version('postconf', ['-h', 'mail_version']))
@@ -17,6 +16,7 @@ export async function tryPostfix(site: MailSite): Promise<void> {
 }
 
 async function trySending({ peer, customer, inject }: MailSite): Promise<void> {
+  const check = checkWithLog(peer)
   const inbox = await customer.anInbox('postfix')
   await check('mail from its queue arrives over STARTTLS', async () => {
     await inject({ to: inbox.address, subject: 'From the queue', text: 'Hello\n.\n..dots' })
@@ -66,6 +66,7 @@ async function trySending({ peer, customer, inject }: MailSite): Promise<void> {
 }
 
 async function tryReceiving({ peer, customer }: MailSite): Promise<void> {
+  const check = checkWithLog(peer)
   await check('our mail is delivered over STARTTLS', async () => {
     const id = await customer.send({ to: [`reader@${PEER}`], subject: 'To Postfix', text: 'Hello\n.\n..dots' })
     await customer.settled(id, 'delivered')
@@ -87,6 +88,20 @@ async function tryReceiving({ peer, customer }: MailSite): Promise<void> {
     assert.match(response, /User unknown in virtual mailbox table/)
   })
 }
+
+/** Where a sentence does not hold, what Postfix logged meanwhile says why: without the lines of its conversations. */
+const checkWithLog =
+  (peer: MailSite['peer']) =>
+  async (sentence: string, act: () => Promise<void>): Promise<void> => {
+    const before = (await peer.log()).length
+    await checkSentence(sentence, () =>
+      act().catch(async (error: unknown) => {
+        const lines = (await peer.log()).slice(before).split('\n')
+        const said = lines.filter(line => !/: [<>] /.test(line)).slice(-LINES_SHOWN)
+        throw new Error(`Postfix logged:\n${said.join('\n')}`, { cause: error })
+      }),
+    )
+  }
 
 async function mailWith(peer: MailSite['peer'], local: string, subject: string): Promise<string | undefined> {
   return (await peer.mailsOf(local)).find(mail => mail.includes(`Subject: ${subject}`))

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { aDnsServer, type FakeDns } from '../../src/platform/net/dns.fixture.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePort, spawnProgram, stopChild } from '../support/programs/ports.ts'
+import { PATIENCE_MS } from './checks.ts'
 
 const ADMIN_TOKEN = 'interop-operator-token-0123456789'
 const START_MS_MAX = 100_000
@@ -106,12 +107,12 @@ export async function aCustomer({ url }: Sluice, name: string): Promise<Customer
     call: api,
     anInbox: local_part => api('POST', `/v1/tenants/${tenantId}/inboxes`, { domain_id: domainId, local_part }),
     follow: async path => {
-      const reply = await fetch(url + path, { redirect: 'manual', signal: AbortSignal.timeout(20_000) })
+      const reply = await fetch(url + path, { redirect: 'manual', signal: AbortSignal.timeout(PATIENCE_MS) })
       assert.equal(reply.status, 302, path)
       return reply.headers.get('location') ?? ''
     },
     download: async path => {
-      const reply = await fetch(url + path, { headers: auth, signal: AbortSignal.timeout(20_000) })
+      const reply = await fetch(url + path, { headers: auth, signal: AbortSignal.timeout(PATIENCE_MS) })
       assert.equal(reply.status, 200, path)
       return Buffer.from(await reply.arrayBuffer())
     },
@@ -122,7 +123,7 @@ export async function aCustomer({ url }: Sluice, name: string): Promise<Customer
           const { messages } = await api('GET', `/v1/inboxes/${inboxId}/messages?limit=50`)
           return (messages as Body[]).find(message => message.subject === subject)
         },
-        20_000,
+        PATIENCE_MS,
       )
       return api('GET', `/v1/inbox-messages/${id}`)
     },
@@ -133,7 +134,7 @@ export async function aCustomer({ url }: Sluice, name: string): Promise<Customer
           const { deliveries } = await api('GET', `/v1/messages/${messageId}`)
           return (deliveries as Body[]).find(delivery => delivery.status === status)
         },
-        20_000,
+        PATIENCE_MS,
       ),
     send: async fields => {
       const from = `hello@${domain}`
@@ -159,7 +160,7 @@ async function call(
     method,
     headers: body ? { 'content-type': 'application/json', ...headers } : headers,
     ...(body ? { body: JSON.stringify(body) } : {}),
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   })
   const text = await reply.text()
   assert.ok(reply.ok, `${method} ${path} answered ${reply.status}: ${text}`)
