@@ -1212,6 +1212,11 @@ create table suspensions (
   -- What a resumed pause held and pauses that were active then match as well is theirs from that moment on, and is moved to
   -- them behind the answer. Named until all of it has been moved; the rest is released or cancelled.
   kept_by uuid[] not null default '{}'::uuid[],
+  -- Several tenants of an account may send from one domain, or with one key of the account. What the guardian finds in the mail
+  -- of one of them stops the mail of that one.
+  -- Of the scope, only the mail of the tenant.
+  only_tenant boolean not null default false,
+  constraint suspensions_only_tenant_check CHECK (((NOT only_tenant) OR (tenant_id IS NOT NULL))),
   constraint suspensions_queue_action_check CHECK ((queue_action = ANY (ARRAY['hold'::text, 'reject'::text]))),
   constraint suspensions_resume_action_check CHECK ((resume_action = ANY (ARRAY['release'::text, 'purge'::text]))),
   constraint suspensions_scope_type_check CHECK ((scope_type = ANY (ARRAY['account'::text, 'tenant'::text, 'domain'::text, 'sender'::text, 'credential'::text, 'api_key'::text, 'rule'::text]))),
@@ -1226,8 +1231,13 @@ CREATE INDEX suspensions_by_account ON public.suspensions USING btree (account_i
 CREATE INDEX suspensions_by_scope ON public.suspensions USING btree (account_id, scope_type, scope_value, resumed_at);
 CREATE INDEX suspensions_to_drain ON public.suspensions USING btree (resumed_at) WHERE ((status = 'resumed'::text) AND (drained_at IS NULL));
 CREATE INDEX suspensions_to_park ON public.suspensions USING btree (created_at) WHERE ((status = 'active'::text) AND (parked_at IS NULL));
--- Also one active pause per scope, but the operator's stands beside the account's own: either may end without the other.
-CREATE UNIQUE INDEX suspensions_active ON public.suspensions USING btree (account_id, scope_type, scope_value, ((source = 'operator'::text))) WHERE (status = 'active'::text);
+-- One active pause per scope, or per scope and tenant where it stops one tenant alone. The operator's stands beside the
+-- account's own: either may end without the other.
+CREATE UNIQUE INDEX suspensions_active ON public.suspensions USING btree (account_id, scope_type, scope_value, ((source = 'operator'::text)), COALESCE(
+CASE
+    WHEN only_tenant THEN tenant_id
+    ELSE NULL::uuid
+END, '00000000-0000-0000-0000-000000000000'::uuid)) WHERE (status = 'active'::text);
 
 -- How far each reader of the journal has come.
 create table tails (

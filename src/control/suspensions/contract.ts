@@ -17,6 +17,9 @@ const fields = {
   scope_value: Type.String(),
   scope: Type.String({ description: '`<scope_type>:<scope_value>`' }),
   tenant_id: Nullable(Uuid({ description: 'The tenant that the scope lies in; null when it may span tenants' })),
+  only_tenant: Type.Boolean({
+    description: 'Of the scope, only the mail of that tenant: a pause of the guardian over what other tenants use too',
+  }),
   reason: Nullable(Type.String()),
   queue_action: QueueAction(),
   source: Type.Enum(['api', 'guardian', 'operator']),

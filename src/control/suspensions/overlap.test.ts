@@ -2,30 +2,34 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { coverOf, covers, mayOverlap, type OwnedScope } from './overlap.ts'
-import { applies, breadthOf, type PauseFacts } from './scopes.ts'
+import { coverOf, covers, mayOverlap } from './overlap.ts'
+import { applies, breadthOf, type PauseFacts, type PauseScope } from './scopes.ts'
 import { PauseIndex } from './pause-index.ts'
 
 const TENANTS = ['t1', 't2']
 
 /** Every credential and key belongs to the tenant in its name, but for a key of the whole account. */
-const scope: fc.Arbitrary<OwnedScope> = fc
+const scope: fc.Arbitrary<PauseScope> = fc
   .oneof(
     fc.constant(['account', 'a', null] as const),
     fc.constantFrom(...TENANTS).map(tenant => ['tenant', tenant, tenant] as const),
     fc.constantFrom('x.test', 'y.test').map(domain => ['domain', domain, 't1'] as const),
     fc.constantFrom('me@x.test', 'Me@x.test', 'you@y.test').map(sender => ['sender', sender, 't1'] as const),
+    fc.constantFrom(...TENANTS).map(tenant => ['domain', 'x.test', tenant, true] as const),
+    fc.constantFrom(...TENANTS).map(tenant => ['sender', 'me@x.test', tenant, true] as const),
+    fc.constantFrom(...TENANTS).map(tenant => ['api_key', 'k-null', tenant, true] as const),
     fc.constantFrom(...TENANTS).map(tenant => ['credential', `c-${tenant}`, tenant] as const),
     fc.constantFrom('t1', 't2', null).map(tenant => ['api_key', `k-${tenant}`, tenant] as const),
     fc
       .constantFrom('tag:a', 'tag:b', 'recipient_domain:r.test', 'recipient_domain:s.test')
       .map(rule => ['rule', rule, null] as const),
   )
-  .map(([scope_type, scope_value, tenant_id]) => ({
+  .map(([scope_type, scope_value, tenant_id, only_tenant = false]) => ({
     id: 'id',
     scope_type,
     scope_value,
     tenant_id,
+    only_tenant,
     queue_action: 'hold' as const,
   }))
 
@@ -73,16 +77,25 @@ test('the cover of a pause is the broadest match of all that the pause stops', (
 })
 
 test('pauses of two tenants do not meet; an account covers everything, a tenant its own', () => {
-  const of = (scope_type: string, scope_value: string, tenant_id: string | null = null): OwnedScope => ({
+  const of = (
+    scope_type: string,
+    scope_value: string,
+    tenant_id: string | null = null,
+    only_tenant = false,
+  ): PauseScope => ({
     id: scope_value,
     scope_type,
     scope_value,
     tenant_id,
+    only_tenant,
     queue_action: 'hold',
   })
   assert.equal(mayOverlap(of('tenant', 't1', 't1'), of('tenant', 't2', 't2')), false)
   assert.equal(mayOverlap(of('tenant', 't1', 't1'), of('credential', 'c', 't2')), false)
   assert.equal(mayOverlap(of('tenant', 't1', 't1'), of('rule', 'tag:a')), true)
+  assert.equal(mayOverlap(of('domain', 'x.test', 't1', true), of('domain', 'x.test', 't2', true)), false)
+  assert.equal(covers(of('domain', 'x.test'), of('domain', 'x.test', 't2', true)), true)
+  assert.equal(covers(of('domain', 'x.test', 't2', true), of('domain', 'x.test')), false)
   assert.equal(covers(of('account', 'a'), of('rule', 'tag:a')), true)
   assert.equal(covers(of('tenant', 't1', 't1'), of('credential', 'c', 't1')), true)
   assert.equal(covers(of('tenant', 't1', 't1'), of('domain', 'x.test', 't1')), false)

@@ -15,16 +15,17 @@ const OF_RECIPIENT = SCOPE_KINDS.filter(kind => kind.prefix === 'recipient_domai
 const OF_MESSAGE = SCOPE_KINDS.filter(kind => !OF_RECIPIENT.includes(kind))
 
 export class PauseIndex<P extends PauseScope> {
-  readonly #byKind = new Map<ScopeKind, Map<string | null, Indexed<P>>>()
+  readonly #byKind = new Map<ScopeKind, Map<string, Indexed<P>>>()
 
   constructor(pauses: readonly P[]) {
     pauses.forEach((pause, position) => {
       const found = kindOf(pause)
       if (!found) return
-      const byValue = this.#byKind.get(found.kind) ?? new Map<string | null, Indexed<P>>()
+      const byValue = this.#byKind.get(found.kind) ?? new Map<string, Indexed<P>>()
       this.#byKind.set(found.kind, byValue)
       const rank = breadthOf(pause) * pauses.length + position
-      if (!byValue.has(found.value)) byValue.set(found.value, { pause, rank })
+      const key = keyOf(found.value, pause.only_tenant ? pause.tenant_id : null)
+      if (!byValue.has(key)) byValue.set(key, { pause, rank })
     })
   }
 
@@ -44,11 +45,18 @@ export class PauseIndex<P extends PauseScope> {
     return kinds
       .flatMap(kind => {
         const byValue = this.#byKind.get(kind)
-        return byValue ? kind.facts(facts).map(value => byValue.get(value)) : []
+        if (!byValue) return []
+        return kind
+          .facts(facts)
+          .filter(value => value !== null)
+          .flatMap(value => [byValue.get(keyOf(value, null)), byValue.get(keyOf(value, facts.tenantId))])
       })
       .reduce(broader, undefined)
   }
 }
+
+/** Of pauses of all tenants, and of those of one tenant. */
+const keyOf = (value: string, tenantId: string | null): string => `${tenantId ?? ''} ${value}`
 
 function broader<P>(one: Indexed<P> | undefined, other: Indexed<P> | undefined): Indexed<P> | undefined {
   if (!one || !other) return one ?? other

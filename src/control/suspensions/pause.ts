@@ -11,8 +11,8 @@ import { countActive, findActive, insertSuspension, type NewSuspension } from '.
 /** Each is looked at whenever mail of the account is accepted or attempted. */
 const ACTIVE_MAX = 1_000
 
-type NewPause = Omit<NewSuspension, 'id' | 'createdBy' | 'ruleId' | 'evidence'> &
-  Partial<Pick<NewSuspension, 'ruleId' | 'evidence'>>
+type NewPause = Omit<NewSuspension, 'id' | 'createdBy' | 'onlyTenant' | 'ruleId' | 'evidence'> &
+  Partial<Pick<NewSuspension, 'onlyTenant' | 'ruleId' | 'evidence'>>
 
 /** `created` is false when the scope was paused already; nothing is changed then. */
 export async function pause(tx: Tx, wanted: NewPause): Promise<Suspension & { created: boolean }> {
@@ -26,6 +26,7 @@ export async function pause(tx: Tx, wanted: NewPause): Promise<Suspension & { cr
   const suspension = await insertSuspension(tx, {
     ...wanted,
     id: newId(tx.now),
+    onlyTenant: wanted.onlyTenant ?? false,
     ruleId: wanted.ruleId ?? null,
     evidence: wanted.evidence ?? null,
     createdBy: nameOf(tx.by),

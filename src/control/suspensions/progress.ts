@@ -11,7 +11,7 @@ export interface Unfinished extends ActiveSuspension {
   kept_by: string[]
 }
 
-const columns = sql`id, account_id, tenant_id, scope_type, scope_value, queue_action, resume_action, kept_by`
+const columns = sql`id, account_id, tenant_id, only_tenant, scope_type, scope_value, queue_action, resume_action, kept_by`
 
 /**
  * Active pauses that may still have mail to park: the first of each account before the second of any. Those of tags and
@@ -95,7 +95,7 @@ export interface Expiring extends ActiveSuspension {
 /** Active pauses that may hold something for longer than their account allows. */
 export const listWithOverdueAnywhere = (db: Db, now: Date): Promise<Expiring[]> =>
   db.many<Expiring>(sql`
-    select s.id, s.account_id, s.tenant_id, s.scope_type, s.scope_value, s.queue_action,
+    select s.id, s.account_id, s.tenant_id, s.only_tenant, s.scope_type, s.scope_value, s.queue_action,
       ${now}::timestamptz - a.hold_ttl_seconds * interval '1 second' as held_before
     from suspensions s join accounts a on a.id = s.account_id where s.status = 'active' and ${isOverdue(now)}`)
 

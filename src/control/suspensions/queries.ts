@@ -9,6 +9,7 @@ export interface ActiveSuspension {
   id: string
   account_id: string
   tenant_id: string | null
+  only_tenant: boolean
   scope_type: ScopeType
   scope_value: string
   queue_action: 'hold' | 'reject'
@@ -23,7 +24,7 @@ export const countActive = async (tx: Tx, accountId: string): Promise<number> =>
 
 export const listActiveOfAccounts = (db: Db, accountIds: readonly string[]): Promise<ActiveSuspension[]> =>
   db.many<ActiveSuspension>(prepared`
-    select id, account_id, tenant_id, scope_type, scope_value, queue_action
+    select id, account_id, tenant_id, only_tenant, scope_type, scope_value, queue_action
     from suspensions where status = 'active' and account_id = any(${accountIds}::uuid[])
     order by source = 'operator' desc, id`)
 
@@ -32,7 +33,8 @@ interface Row extends Omit<Suspension, 'scope' | 'created_at' | 'resumed_at'> {
   resumed_at: Date | null
 }
 
-const columns = sql`id, scope_type, scope_value, tenant_id, reason, queue_action, source, rule_id, evidence, status,
+const columns = sql`id, scope_type, scope_value, tenant_id, only_tenant, reason, queue_action, source, rule_id, evidence,
+  status,
   (select coalesce(sum(held), 0)::bigint from suspension_holds h where h.suspension_id = suspensions.id) as held_count,
   created_by, created_at, resumed_at, resumed_by, resume_note, resume_action`
 
@@ -47,6 +49,8 @@ export interface NewSuspension {
   id: string
   accountId: string
   tenantId: string | null
+  /** Of the scope, only the mail of that tenant. */
+  onlyTenant: boolean
   scopeType: ScopeType
   scopeValue: string
   reason: string | null
@@ -60,24 +64,31 @@ export interface NewSuspension {
 export const insertSuspension = async (tx: Tx, wanted: NewSuspension): Promise<Suspension> =>
   toSuspension(
     await tx.one<Row>(sql`
-      insert into suspensions (id, account_id, tenant_id, scope_type, scope_value, reason, queue_action, source, rule_id,
-        evidence, created_by, created_at, held_since)
-      values (${wanted.id}, ${wanted.accountId}, ${wanted.tenantId}, ${wanted.scopeType}, ${wanted.scopeValue},
-        ${wanted.reason}, ${wanted.queueAction}, ${wanted.source}, ${wanted.ruleId},
+      insert into suspensions (id, account_id, tenant_id, only_tenant, scope_type, scope_value, reason, queue_action,
+        source, rule_id, evidence, created_by, created_at, held_since)
+      values (${wanted.id}, ${wanted.accountId}, ${wanted.tenantId}, ${wanted.onlyTenant}, ${wanted.scopeType},
+        ${wanted.scopeValue}, ${wanted.reason}, ${wanted.queueAction}, ${wanted.source}, ${wanted.ruleId},
         ${wanted.evidence && JSON.stringify(wanted.evidence)}::jsonb, ${wanted.createdBy}, ${tx.now}, ${tx.now})
       returning ${columns}`),
   )
 
-/** The active pause of exactly this scope: the operator's own, or the other. */
+/** The active pause of this scope, or of the share of its one tenant: the operator's own, or the other. */
 export const findActive = async (
   db: Db,
-  { accountId, scopeType, scopeValue }: Pick<NewSuspension, 'accountId' | 'scopeType' | 'scopeValue'>,
+  {
+    accountId,
+    tenantId,
+    scopeType,
+    scopeValue,
+  }: Pick<NewSuspension, 'accountId' | 'tenantId' | 'scopeType' | 'scopeValue'>,
   isOperators: boolean,
 ): Promise<Suspension | null> => {
   const row = await db.maybe<Row>(sql`
     select ${columns} from suspensions
     where account_id = ${accountId} and scope_type = ${scopeType} and scope_value = ${scopeValue}
-      and (source = 'operator') = ${isOperators} and status = 'active'`)
+      and (source = 'operator') = ${isOperators} and status = 'active'
+      and (not only_tenant or tenant_id = ${tenantId})
+    order by only_tenant limit 1`)
   return row && toSuspension(row)
 }
 
@@ -149,7 +160,7 @@ export const listMovingTo = (
   { id, account_id: accountId }: ActiveSuspension,
 ): Promise<(ActiveSuspension & { kept_by: string[] })[]> =>
   tx.many<ActiveSuspension & { kept_by: string[] }>(sql`
-    select id, account_id, tenant_id, scope_type, scope_value, queue_action, kept_by from suspensions s
+    select id, account_id, tenant_id, only_tenant, scope_type, scope_value, queue_action, kept_by from suspensions s
     where status = 'resumed' and drained_at is null and account_id = ${accountId} and ${id} = any(kept_by)
       and (select sum(held) from suspension_holds h where h.suspension_id = s.id) > 0
     order by id`)

@@ -105,12 +105,13 @@ const resumeRoutes = (world: World): Route[] => [
     const { accountId } = caller.reach
     const find = async (tx: Tx) => {
       const { id } = await requireTenantInReach(tx, caller.reach, params.id)
-      return required(await findActive(tx, { accountId, scopeType: 'tenant', scopeValue: id }, false), 'pause')
+      const scope = { accountId, tenantId: id, scopeType: 'tenant' as const, scopeValue: id }
+      return required(await findActive(tx, scope, false), 'pause')
     }
     return reply(200, await resume(world, by, { accountId, find, order: body ?? {}, isOperator: false }))
   }),
   route(resumeAccountEndpoint, async ({ by, params, body }) => {
-    const scope = { accountId: params.id, scopeType: 'account' as const, scopeValue: params.id }
+    const scope = { accountId: params.id, tenantId: null, scopeType: 'account' as const, scopeValue: params.id }
     // The operator's own pause first; the operator may also lift the account's.
     const find = async (tx: Tx) =>
       required((await findActive(tx, scope, true)) ?? (await findActive(tx, scope, false)), 'pause')

@@ -12,12 +12,19 @@ const id = (n: number): string => `00000000-0000-7000-8000-${String(n).padStart(
 /** Some differ in the case of letters only, also where JavaScript and PostgreSQL would each have a rule of its own. */
 const SENDERS = ['me@x.test', 'ME@x.test', 'Me@y.test', 'ÜΣ@z.test', 'üσ@z.test', 'İß@z.test', 'iß@z.test']
 
-const scopeOf = ([scope_type, scope_value]: readonly [string, string]): PauseScope => ({
+const scopeOf = (
+  [scope_type, scope_value]: readonly [string, string],
+  onlyTenant: string | null = null,
+): PauseScope => ({
   id: id(0),
   scope_type,
   scope_value,
   queue_action: 'hold',
+  tenant_id: onlyTenant,
+  only_tenant: onlyTenant !== null,
 })
+
+const SHARED = ['domain', 'sender', 'api_key']
 
 const scope: fc.Arbitrary<PauseScope> = fc
   .oneof(
@@ -34,7 +41,11 @@ const scope: fc.Arbitrary<PauseScope> = fc
       weight: 8,
     },
   )
-  .map(scopeOf)
+  .chain(named =>
+    fc
+      .constantFrom(...(SHARED.includes(named[0]) ? [id(1), id(2), null] : [null]))
+      .map(onlyTenant => scopeOf(named, onlyTenant)),
+  )
 
 const facts: fc.Arbitrary<PauseFacts> = fc
   .record({
@@ -61,7 +72,7 @@ test('it finds the recipients that some pause applies to', async () => {
             select * from json_to_recordset(${JSON.stringify(rows)}::json) as f (message_id uuid, "tenantId" uuid,
               sender text, "senderDomain" text, "credentialId" uuid, "apiKeyId" uuid, tags jsonb, "recipientDomain" text)
           ), messages as (
-            select message_id as id, sender, "senderDomain" as sender_domain, "credentialId" as credential_id,
+            select message_id as id, "tenantId" as tenant_id, sender, "senderDomain" as sender_domain, "credentialId" as credential_id,
               "apiKeyId" as api_key_id, tags from facts
           ), q as (select message_id, "tenantId" as tenant_id, "recipientDomain" as recipient_domain from facts)
           select message_id from q where ${matchesAny(pauses)} order by message_id`)
@@ -86,7 +97,10 @@ test('a thousand pauses of every kind make the same statement as two of each', (
   const statement = (count: number): string =>
     matchesAny(
       Array.from({ length: count }, (_, n) =>
-        kinds.map(kind => scopeOf([kind, kind === 'rule' ? `tag:${n}` : id(n)])),
+        kinds.flatMap(kind => [
+          scopeOf([kind, kind === 'rule' ? `tag:${n}` : id(n)]),
+          ...(SHARED.includes(kind) ? [scopeOf([kind, 'shared'], id(n))] : []),
+        ]),
       ).flat(),
     ).toQuery().text
 

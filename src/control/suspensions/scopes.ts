@@ -8,6 +8,10 @@ export interface PauseScope {
   scope_type: string
   scope_value: string
   queue_action: 'hold' | 'reject'
+  /** The tenant that the scope lies in; null when it spans tenants. */
+  tenant_id: string | null
+  /** Of the scope, only the mail of that tenant. */
+  only_tenant: boolean
 }
 
 /** What a pause can be about, of one recipient of one message. */
@@ -31,6 +35,8 @@ export interface ScopeKind {
   facts: (facts: PauseFacts) => readonly (string | null)[]
   /** The same in SQL, for the values of many pauses. */
   condition: (values: readonly string[]) => Sql
+  /** What it compares, as a text of the message: of scopes that several tenants may have. */
+  shared?: Sql
   /** How the value of a pause is written to be compared. */
   compared: (value: string) => string
 }
@@ -72,6 +78,7 @@ export const SCOPE_KINDS: readonly ScopeKind[] = [
     table: 'messages',
     facts: ({ senderDomain }) => [senderDomain],
     condition: oneOf(sql`m.sender_domain`, sql`text[]`),
+    shared: sql`m.sender_domain`,
     compared: same,
   },
   {
@@ -81,6 +88,7 @@ export const SCOPE_KINDS: readonly ScopeKind[] = [
     table: 'messages',
     facts: ({ sender }) => [lowerCase(sender)],
     condition: oneOf(sql`lower(m.sender)`, sql`text[]`),
+    shared: sql`lower(m.sender)`,
     compared: lowerCase,
   },
   {
@@ -97,6 +105,7 @@ export const SCOPE_KINDS: readonly ScopeKind[] = [
     table: 'messages',
     facts: ({ apiKeyId }) => [apiKeyId],
     condition: oneOf(sql`m.api_key_id`, sql`uuid[]`),
+    shared: sql`m.api_key_id::text`,
     compared: same,
   },
   {
@@ -140,7 +149,8 @@ export function kindOf({
 
 export function applies(pause: PauseScope, facts: PauseFacts): boolean {
   const found = kindOf(pause)
-  return found !== null && found.kind.facts(facts).includes(found.value)
+  if (found === null || (pause.only_tenant && pause.tenant_id !== facts.tenantId)) return false
+  return found.kind.facts(facts).includes(found.value)
 }
 
 /** For rows of the queue as `q`: whether one of the pauses applies. The message is looked up once at the most. */
@@ -153,13 +163,21 @@ export function matchesAny(pauses: readonly PauseScope[]): Sql {
 /** One condition per kind of scope, by the table that it is about. */
 export function conditionsOf(pauses: readonly PauseScope[]): { ofRow: Sql[]; ofMessage: Sql[] } {
   const byKind = Map.groupBy(
-    pauses.flatMap(pause => kindOf(pause) ?? []),
+    pauses.flatMap(pause => {
+      const found = kindOf(pause)
+      return found ? { ...found, tenantId: pause.only_tenant ? pause.tenant_id : null } : []
+    }),
     found => found.kind,
   )
   const conditionsOn = (table: ScopeKind['table']): Sql[] =>
-    SCOPE_KINDS.filter(kind => kind.table === table).flatMap(kind => {
-      const values = byKind.get(kind)?.map(found => found.value)
-      return values ? kind.condition(values) : []
-    })
+    SCOPE_KINDS.filter(kind => kind.table === table).flatMap(kind => conditionsOfKind(kind, byKind.get(kind) ?? []))
   return { ofRow: conditionsOn('queue'), ofMessage: conditionsOn('messages') }
+}
+
+function conditionsOfKind(kind: ScopeKind, found: readonly { value: string; tenantId: string | null }[]): Sql[] {
+  const whole = found.filter(({ tenantId }) => tenantId === null).map(({ value }) => value)
+  const pairs = found.flatMap(({ value, tenantId }) => (tenantId === null ? [] : `${tenantId} ${value}`))
+  const conditions = whole.length > 0 ? [kind.condition(whole)] : []
+  if (pairs.length > 0) conditions.push(sql`m.tenant_id::text || ' ' || ${kind.shared!} = any(${pairs}::text[])`)
+  return conditions
 }

@@ -104,6 +104,7 @@ test('suspend pauses the offending scope only, with evidence, as the account wan
     scope_type: 'tenant',
     scope_value: tenantId,
     tenant_id: tenantId,
+    only_tenant: false,
     queue_action: 'reject',
     source: 'guardian',
     rule_id: rule.id,
@@ -156,10 +157,57 @@ test('a sender, domain, credential or key is paused alone', async () => {
   }
   await pass()
   assert.deepEqual(
-    (await pauses()).map(({ scope_type, scope_value, tenant_id }) => [scope_type, scope_value, tenant_id]).toSorted(),
-    // A key of the account as a whole belongs to no tenant.
-    scopes.map(([type, value]) => [type, value, type === 'api_key' ? null : tenantId]).toSorted(),
+    (await pauses())
+      .map(({ scope_type, scope_value, tenant_id, only_tenant }) => [scope_type, scope_value, tenant_id, only_tenant])
+      .toSorted(),
+    // A credential belongs to the tenant; others may send from the domain, or with a key of the whole account.
+    scopes.map(([type, value]) => [type, value, tenantId, type !== 'credential']).toSorted(),
   )
+})
+
+test('a domain that tenants share is paused for the one whose mail was bad, and each may be paused and resumed alone', async () => {
+  const { account, world, pass, pauses, saveRule, count, advance } = await aWatchedAccount({
+    tenants: 2,
+    sandbox: true,
+  })
+  const [bad, good] = account.tenants
+  for (const { id } of [bad!, good!]) {
+    const { status } = await account.api.post(`/v1/tenants/${id}/domains`, { name: 'shared.example' })
+    assert.equal(status, 201)
+  }
+  const statusOf = async (tenantId: string): Promise<string> => {
+    const message = { tenant_id: tenantId, from: 'a@shared.example', to: ['x@example.net'], subject: 's', text: 't' }
+    const { status, body } = await account.api.post('/v1/messages', message)
+    assert.equal(status, 202, JSON.stringify(body))
+    return body.held === 1 ? 'held' : 'queued'
+  }
+  await saveRule({ ...SUSPEND, scope_type: 'domain' })
+  const badly = (tenantId: string) =>
+    count({ blocks: 6 }, { tenantId, scopeType: 'domain', scopeValue: 'shared.example' })
+  await badly(bad!.id)
+  await pass()
+  assert.equal((await pauses()).length, 1)
+  assert.equal(await statusOf(bad!.id), 'held')
+  assert.equal(await statusOf(good!.id), 'queued')
+
+  await badly(good!.id)
+  await pass()
+  assert.equal((await pauses()).length, 2)
+  assert.equal(await statusOf(good!.id), 'held')
+  await resume(world, (await pauses())[0]!.id)
+  assert.equal(await statusOf(bad!.id), 'queued')
+  assert.equal(await statusOf(good!.id), 'held')
+
+  // The grace after a resume is the resumed tenant's own.
+  advance(60)
+  await badly(bad!.id)
+  await pass()
+  assert.equal((await pauses()).length, 2)
+
+  const wide = await account.api.post('/v1/suspensions', { scope_type: 'domain', scope_value: 'shared.example' })
+  assert.equal(wide.status, 201, 'a pause of the domain stops everybody')
+  assert.deepEqual([wide.body.tenant_id, wide.body.only_tenant], [null, false])
+  assert.equal(await statusOf(bad!.id), 'held')
 })
 
 test('a scope that is paused already is not paused again, and the alert is not repeated', async () => {

@@ -6,7 +6,7 @@ import type { Tx } from '../../platform/db/database.ts'
 import { isLost, isUnavailable } from '../../platform/db/errors.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import type { World } from '../../platform/world.ts'
-import { findEvidence, findOwner } from './evidence-queries.ts'
+import { findEvidence, findPauseManner } from './evidence-queries.ts'
 import type { Finding } from './find-over.ts'
 import { isRate } from './metric.ts'
 import { type Rule, type Scope } from './rule.ts'
@@ -116,10 +116,12 @@ async function throttle(tx: Tx, rule: Rule, scope: Scope): Promise<number | null
 
 async function pauseScope(tx: Tx, finding: Finding, facts: object): Promise<{ id: string; created: boolean }> {
   const { rule, scope } = finding
-  const { suspend_mode: queueAction, tenant_id: tenantId } = await findOwner(tx, scope)
+  const { suspend_mode: queueAction, is_shared: isShared } = await findPauseManner(tx, scope)
+  const tenantId = scope.tenant_id === NO_TENANT ? null : scope.tenant_id
   return pause(tx, {
     accountId: scope.account_id,
     tenantId,
+    onlyTenant: isShared && tenantId !== null,
     scopeType: scope.scope_type,
     scopeValue: scope.scope_value,
     reason: titleOf(finding),

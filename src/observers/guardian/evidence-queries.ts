@@ -118,18 +118,20 @@ const listAddresses = async (db: Db, scope: Scope, period: Period): Promise<stri
   return rows.map(row => row.address)
 }
 
-interface Owner {
+interface PauseManner {
   suspend_mode: 'hold' | 'reject'
-  /** Null where the scope lies in no single tenant. */
-  tenant_id: string | null
+  /** Whether other tenants may send mail of the scope. */
+  is_shared: boolean
 }
 
-/** How the account pauses, and the tenant that the scope belongs to: an account-wide key belongs to none. */
-export const findOwner = (db: Db, { account_id, scope_type, scope_value, tenant_id }: Scope): Promise<Owner> =>
-  db.one<Owner>(sql`
+/** How the account pauses, and whose the scope is: a domain or sender may be anybody's, a key of the account is everybody's. */
+export const findPauseManner = (db: Db, { account_id, scope_type, scope_value }: Scope): Promise<PauseManner> =>
+  db.one<PauseManner>(sql`
     select suspend_mode, ${
       scope_type === 'api_key'
-        ? sql`(select k.tenant_id from api_keys k where k.id::text = ${scope_value} and k.account_id = ${account_id})`
-        : sql`${tenant_id === NO_TENANT ? null : tenant_id}::uuid`
-    } as tenant_id
+        ? sql`exists (
+            select from api_keys k
+            where k.id::text = ${scope_value} and k.account_id = ${account_id} and k.tenant_id is null)`
+        : sql`${scope_type === 'domain' || scope_type === 'sender'}::boolean`
+    } as is_shared
     from accounts where id = ${account_id}`)

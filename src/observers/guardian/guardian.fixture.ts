@@ -58,6 +58,7 @@ export interface PauseView {
   scope_type: string
   scope_value: string
   tenant_id: string | null
+  only_tenant: boolean
   queue_action: string
   source: string
   rule_id: string
@@ -95,7 +96,7 @@ export async function aWatchedAccount({
     fired: async () => (await alerts()).map(alert => alert.rule),
     pauses: () =>
       world.db.many<PauseView>(sql`
-        select id, scope_type, scope_value, tenant_id, queue_action, source, rule_id, status, evidence from suspensions
+        select id, scope_type, scope_value, tenant_id, only_tenant, queue_action, source, rule_id, status, evidence from suspensions
         where account_id = ${account.id} order by id`),
     throttle: (of = tenantId) =>
       world.db.maybe(sql`select rate_per_minute, rule_name from tenant_throttles where tenant_id = ${of}`),

@@ -109,7 +109,7 @@ export interface Standing {
   resumed_at: Date | null
 }
 
-/** Whether each scope is paused, and when it was last resumed; in their order. */
+/** Whether each scope is paused for its tenant, and when it was last resumed; in their order. */
 export async function listStandings(db: Db, scopes: readonly Scope[]): Promise<Standing[]> {
   const standings: Standing[] = []
   for (const chunk of chunksOf(scopes)) for (const each of await listSomeStandings(db, chunk)) standings.push(each)
@@ -120,10 +120,12 @@ const listSomeStandings = (db: Db, scopes: readonly Scope[]): Promise<Standing[]
   db.many<Standing>(prepared`
     select s.is_paused, s.resumed_at
     from unnest(${scopes.map(scope => scope.account_id)}::uuid[], ${scopes.map(scope => scope.scope_type)}::text[],
-      ${scopes.map(scope => scope.scope_value)}::text[]) with ordinality as w (account_id, scope_type, scope_value, n)
+      ${scopes.map(scope => scope.scope_value)}::text[], ${scopes.map(scope => scope.tenant_id)}::uuid[])
+      with ordinality as w (account_id, scope_type, scope_value, tenant_id, n)
     cross join lateral (
       select coalesce(bool_or(status = 'active'), false) as is_paused, max(resumed_at) as resumed_at from suspensions p
-      where p.account_id = w.account_id and p.scope_type = w.scope_type and p.scope_value = w.scope_value) s
+      where p.account_id = w.account_id and p.scope_type = w.scope_type and p.scope_value = w.scope_value
+        and (not p.only_tenant or p.tenant_id = w.tenant_id)) s
     order by w.n`)
 
 interface Throttle {
