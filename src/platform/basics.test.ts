@@ -112,6 +112,31 @@ test('of many callers a batch takes half, so that the others are prepared meanwh
   assert.ok(sizes.every(size => size <= 50))
 })
 
+test('a batch that gathers waits for more while items come in numbers: until there are enough, or time is up', async () => {
+  const sizes: number[] = []
+  const batcher = new Batcher<number, number>({
+    itemsMax: 200,
+    slots: 1,
+    gathers: { items: 30, ms: 60 },
+    run: async batch => {
+      sizes.push(batch.length)
+      return batch
+    },
+  })
+  const submit = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => batcher.submit(n)))
+  const [began] = [performance.now(), await submit(1)]
+  assert.ok(performance.now() - began < 50, 'a lone item does not wait')
+  await submit(20)
+  assert.deepEqual(sizes.splice(0), [1, 20])
+  const early = submit(10)
+  await delay(5)
+  assert.deepEqual(sizes, [], 'it waits for more')
+  await Promise.all([early, submit(20)])
+  assert.deepEqual(sizes.splice(0), [30], 'enough')
+  await submit(10)
+  assert.deepEqual(sizes.splice(0), [10], 'time is up')
+})
+
 test('a batcher is busy while batches have many items, and no longer', async () => {
   const batcher = new Batcher<number, number>({ itemsMax: 200, slots: 1, run: async batch => batch })
   await batcher.submit(1)

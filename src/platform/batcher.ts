@@ -1,7 +1,14 @@
-// Gathers concurrent callers into one piece of work (group commit, group look-up). There is no timer: a batch starts as
-// soon as a slot is free, so at low load it has one item and costs no waiting, and under load it grows by itself.
+// Gathers concurrent callers into one piece of work (group commit, group look-up). A batch starts as soon as a slot is free,
+// so at low load it has one item and costs no waiting, and under load it grows by itself. There is no timer, but for work that
+// asks for larger batches under load.
 import { RoundRobin } from './fairness/round-robin.ts'
 import { runForNobody } from './owner.ts'
+
+/** While items come in numbers, a batch waits so long for so many of them. */
+export interface Gathering {
+  items: number
+  ms: number
+}
 
 interface BatcherOptions<Item, Result> {
   /** Does the work for all items at once; answers in the same order. A rejection rejects every caller of the batch. */
@@ -22,6 +29,8 @@ interface BatcherOptions<Item, Result> {
    * together again: the database is idle while they are prepared, and we are while it works.
    */
   takesHalf?: boolean
+  /** For batches that cost as much as several items, of callers who are in no hurry. */
+  gathers?: Gathering | undefined
 }
 
 interface Waiting<Item, Result> {
@@ -44,6 +53,7 @@ export class Batcher<Item, Result> {
   readonly #waiting = new RoundRobin<Waiting<Item, Result>>()
   #running = 0
   #scheduled = false
+  #gathering: NodeJS.Timeout | null = null
   #busyUntil = 0
   #callers = 0
   #callersLately = 0
@@ -56,7 +66,8 @@ export class Batcher<Item, Result> {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject }, this.#options.sharedBy?.(item) ?? [])
       this.#callers += 1
-      this.#schedule()
+      if (this.#gathering) this.#gatherOn()
+      else this.#schedule()
     })
   }
 
@@ -68,6 +79,26 @@ export class Batcher<Item, Result> {
   /** After the sockets that are readable now have been read, so that requests arriving together share a batch. */
   #schedule(): void {
     if (this.#scheduled || this.#running >= this.#options.slots || this.#waiting.length === 0) return
+    const { gathers } = this.#options
+    if (gathers && this.isBusy && this.#waiting.length < gathers.items) {
+      this.#gathering = runForNobody(() => setTimeout(() => this.#endGathering(), gathers.ms))
+      this.#scheduled = true
+      return
+    }
+    this.#startSoon()
+  }
+
+  #gatherOn(): void {
+    if (this.#waiting.length >= this.#options.gathers!.items) this.#endGathering()
+  }
+
+  #endGathering(): void {
+    clearTimeout(this.#gathering!)
+    this.#gathering = null
+    this.#startSoon()
+  }
+
+  #startSoon(): void {
     this.#scheduled = true
     // A batch serves several callers and belongs to none of them.
     runForNobody(() =>

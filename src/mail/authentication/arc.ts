@@ -1,6 +1,7 @@
 // ARC (RFC 8617): whether the forwarders of the mail vouch for what they saw. The seals are checked by mailauth, the newest
 // message signature by our own DKIM. The result is recorded; it does not stand in for DMARC, because anybody can seal.
 import type { RawMail } from './header-fields.ts'
+import { arcLibrary } from './library.ts'
 import { libraryResolver, type Resolve } from './resolve.ts'
 import { verifyArcMessageSignature } from './verify-dkim.ts'
 
@@ -22,7 +23,7 @@ export async function checkArc(mail: RawMail, resolve: Resolve, now: Date): Prom
     if (reply.kind === 'failed') hasFailedLookup = true
     return reply
   }
-  const { arc, getARChain } = await import('mailauth/lib/arc/index.js')
+  const { arc, getARChain } = await arcLibrary()
   const parsed = fields.map(({ name, raw }) => ({ key: name, line: Buffer.from(raw, 'latin1') }))
   try {
     const chain = getARChain({ parsed }, { strict: true })

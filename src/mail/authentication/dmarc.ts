@@ -5,6 +5,7 @@ import { organisationOf } from '../address/organisation.ts'
 import { parseMailboxes } from '../mime/mailbox-list.ts'
 import { headerText } from '../mime/charset.ts'
 import { fieldValue, type RawField } from './header-fields.ts'
+import { dmarcLibrary } from './library.ts'
 import { libraryResolver, type Resolve } from './resolve.ts'
 import type { SpfResult } from './spf.ts'
 import type { VerifiedSignature } from './verify-dkim.ts'
@@ -27,7 +28,7 @@ interface Proofs {
 }
 
 export async function checkDmarc(fromFields: readonly RawField[], proofs: Proofs, resolve: Resolve): Promise<Dmarc> {
-  const { evaluateDmarc } = await import('mailauth/lib/dmarc/index.js')
+  const { evaluateDmarc } = await dmarcLibrary()
   const { spf, signatures } = proofs
   if (fromFields.reduce((sum, { raw }) => sum + raw.length, 0) > FROM_CHARS_MAX) return UNPROVEN
   const authors = fromFields.flatMap(authorsOf)

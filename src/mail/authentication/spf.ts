@@ -1,5 +1,6 @@
 // SPF (RFC 7208) by mailauth, in its strict mode: at most ten look-ups and two that find nothing.
 import type { Envelope } from './authenticate.ts'
+import { spfLibrary } from './library.ts'
 import { libraryResolver, type Resolve } from './resolve.ts'
 
 export type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror'
@@ -13,7 +14,7 @@ export async function checkSpf(
   { ip, helo, mailFrom }: Envelope,
   { resolve, hostname }: { resolve: Resolve; hostname: string },
 ): Promise<{ result: SpfResult; domain: string | null }> {
-  const { spf } = await import('mailauth/lib/spf/index.js')
+  const { spf } = await spfLibrary()
   const { domain, status } = await spf({
     sender: mailFrom,
     ip,

@@ -66,6 +66,8 @@ export function filingWorker(world: World, recent: RecentSources): FilingWorker 
     record,
     contended,
     recordSlots: 1,
+    // A transaction costs as much as ten mails: measured, mails in twos and threes took 1.3 times the work.
+    recordGathers: { items: 48, ms: 80 },
     recorded: async ended => {
       const hasFiles = ended.some(({ result }) => result.kind === 'read' && result.read.hasFiles)
       if (hasFiles) world.wakeups.hint('attachments')

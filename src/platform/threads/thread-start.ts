@@ -39,19 +39,23 @@ const COLLECT_BYTES_MIN = 1024 * 1024
 const port = parentPort
 if (!port) throw new Error('thread-start.ts runs as a worker thread')
 
-const modules = new Set<string>()
+const loaded = new Map<string, Work<unknown, unknown>>()
 
 giveWay()
 port.on('message', async ({ module, input }: ThreadOrder) => {
-  const isFirst = !modules.has(module)
-  const { work } = (await import(module)) as { work: Work<unknown, unknown> }
-  if (isFirst) tell('loaded')
-  modules.add(module)
+  const work = loaded.get(module) ?? (await load(module))
   const { output, transfer = [], bytes } = await work(input)
   tell('done', output, transfer)
   if (bytes > COLLECT_BYTES_MIN) setImmediate(collectGarbage)
 })
 tell('ready')
+
+async function load(module: string): Promise<Work<unknown, unknown>> {
+  const { work } = (await import(module)) as { work: Work<unknown, unknown> }
+  loaded.set(module, work)
+  tell('loaded')
+  return work
+}
 
 function tell(kind: ThreadNews['kind'], output?: unknown, transfer: readonly Transferable[] = []): void {
   const news: ThreadNews = { kind, cpuMs: cpuMsOf(process.threadCpuUsage()), output }

@@ -1,5 +1,6 @@
 // What a feature declares about its leased work: rows that carry their own due time and lease, attempted outside any
 // transaction and recorded with the lease token as a fence. `LeasedWorker` runs it.
+import type { Gathering } from '../batcher.ts'
 import type { Tx } from '../db/database.ts'
 import type { Topic } from '../db/wakeups.ts'
 import type { ShareLimits } from './fair-share.ts'
@@ -84,6 +85,8 @@ export interface LeasedWork<Item extends object, Result> {
    * much.
    */
   recordSlots?: number
+  /** For records that cost much: while results come in numbers, a transaction waits for more of them. */
+  recordGathers?: Gathering
   /** After the commit, with what was recorded. */
   recorded?(ended: readonly Ended<Item, Result>[]): Promise<void>
   /** Whether a result, once recorded, makes another claim worth while; by default it does. */

@@ -2,7 +2,7 @@
 // long the database is away: the work behind it is done, and forgetting the result would do it again. It is never more than
 // what the process has in flight, because an item stays in flight until its result is on record.
 import { setTimeout as delay } from 'node:timers/promises'
-import { Batcher } from '../batcher.ts'
+import { Batcher, type Gathering } from '../batcher.ts'
 import { retryWhileUnavailable } from '../db/retry.ts'
 
 const BATCH_MAX = 500
@@ -10,6 +10,7 @@ const BATCH_MAX = 500
 interface RecorderOptions<Entry, Answer> {
   /** How many batches may be under way at once. */
   slots: number
+  gathers?: Gathering | undefined
   /**
    * Stores a batch in a transaction of its own; answers in the same order. `isRepeated`: an earlier try failed because the
    * database was away, and may have been committed without our hearing of it.
@@ -25,11 +26,12 @@ export class Recorder<Entry, Answer> {
   readonly #givingUp = new AbortController()
   #results = 0
 
-  constructor({ slots, store, isResult = () => true }: RecorderOptions<Entry, Answer>) {
+  constructor({ slots, gathers, store, isResult = () => true }: RecorderOptions<Entry, Answer>) {
     this.#isResult = isResult
     this.#batcher = new Batcher<Entry, Answer>({
       itemsMax: BATCH_MAX,
       slots,
+      gathers,
       run: entries => {
         let tries = 0
         return retryWhileUnavailable(() => store(entries, { isRepeated: tries++ > 0 }), this.#givingUp.signal)

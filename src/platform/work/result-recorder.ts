@@ -38,6 +38,7 @@ export class ResultRecorder<Item extends object, Result> {
     }
     this.#recorder = new Recorder({
       slots: work.recordSlots ?? 2,
+      gathers: work.recordGathers,
       store: ended => store(ended, work.contended === undefined),
     })
     this.#contended = new Contended({
