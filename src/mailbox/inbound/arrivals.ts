@@ -42,6 +42,7 @@ export class Arrivals {
       sharedBy: mail => [mail.inboxes[0]!.accountId],
       takesHalf: true,
     })
+    world.load.yieldWhile(() => this.#batcher.isBusy)
   }
 
   /** Durable once it answers. */

@@ -29,6 +29,7 @@ export class LeasedWorker<Item extends object, Result> {
   readonly #inFlight = new Set<Leased<Item>>()
   readonly #stopping = new AbortController()
   #recheckedAt = 0
+  #waking: NodeJS.Timeout | null = null
   #claimedAt = -Infinity
   /** The last claim left something out: because the worker has its limit, or an account that has its share. */
   #isShort = false
@@ -135,8 +136,19 @@ export class LeasedWorker<Item extends object, Result> {
     const { inFlight, whileCallersWait } = this.#work.limits
     const free = Math.max(0, inFlight.all - this.#inFlight.size)
     if (!whileCallersWait || !this.#world.load.callersWait) return free
-    const isEarly = performance.now() - this.#claimedAt < whileCallersWait.everyMs
-    return isEarly ? 0 : Math.min(free, whileCallersWait.claimMax)
+    const earlyMs = this.#claimedAt + whileCallersWait.everyMs - performance.now()
+    if (earlyMs <= 0) return Math.min(free, whileCallersWait.claimMax)
+    this.#wakeIn(earlyMs)
+    return 0
+  }
+
+  /** The callers may be gone by then, and nobody else would say so. */
+  #wakeIn(milliseconds: number): void {
+    if (this.#waking) return
+    this.#waking = setTimeout(() => {
+      this.#waking = null
+      this.#wake()
+    }, milliseconds).unref()
   }
 
   /** Keys that this process does not know are new. Where none of those may be taken, only known ones are asked for. */
