@@ -20,7 +20,7 @@ const RETRY_DELAYS_MS = [35_000, 60_000]
 
 const LIMITS = {
   inFlight: { all: 256, new: 192, slow: 96 },
-  whileCallersWait: { claimMax: 32, everyMs: 200 },
+  whileCallersWait: { claimMax: 64, everyMs: 200 },
   perKey: { first: 32, max: 96, aheadMax: 96, quickMs: 3_000 },
 }
 
