@@ -12,6 +12,7 @@ import {
   zoneResolver,
   type Signer,
 } from './authentication.fixture.ts'
+import { RecentSpf } from './recent-spf.ts'
 
 let signer: Signer
 before(async () => {
@@ -35,6 +36,7 @@ function check(source: Buffer, records: Zone = zone(), envelope = ENVELOPE): Pro
     resolve: zoneResolver(records).resolve,
     hostname: 'mx.sluice.example',
     now: NOW,
+    recentSpf: new RecentSpf(),
   })
 }
 

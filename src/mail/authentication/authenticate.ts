@@ -3,6 +3,7 @@
 import { checkArc, type ArcResult } from './arc.ts'
 import { checkDmarc, type Dmarc } from './dmarc.ts'
 import { readRawMail, type RawMail } from './header-fields.ts'
+import type { RecentSpf } from './recent-spf.ts'
 import type { Resolve } from './resolve.ts'
 import { checkSpf, type SpfResult } from './spf.ts'
 import { verifyDkim, type DkimResult } from './verify-dkim.ts'
@@ -31,12 +32,16 @@ interface Options {
   /** Ours, for the macros of SPF. */
   hostname: string
   now: Date
+  recentSpf: RecentSpf
 }
 
 /** The source must not change until then. A large body is hashed in slices, so that others are not kept waiting. */
 export async function authenticate(source: Buffer, envelope: Envelope, options: Options): Promise<Authentication> {
   const mail = readRawMail(source)
-  const [spf, proofs] = await Promise.all([checkSpf(envelope, options), mail && checkContent(mail, options)])
+  const [spf, proofs] = await Promise.all([
+    checkSpf(envelope, { ...options, recent: options.recentSpf }),
+    mail && checkContent(mail, options),
+  ])
   if (!mail || !proofs) return unreadable(spf)
   const { signatures, arc } = proofs
   const fromFields = mail.byName.get('from') ?? []

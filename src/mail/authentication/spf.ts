@@ -1,6 +1,7 @@
 // SPF (RFC 7208) by mailauth, in its strict mode: at most ten look-ups and two that find nothing.
 import type { Envelope } from './authenticate.ts'
 import { spfLibrary } from './library.ts'
+import type { RecentSpf } from './recent-spf.ts'
 import { libraryResolver, type Resolve } from './resolve.ts'
 
 export type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror'
@@ -9,11 +10,40 @@ const RESULTS: readonly string[] = ['pass', 'fail', 'softfail', 'neutral', 'none
 const LOOKUPS_MAX = 10 // RFC 7208 §4.6.4
 const VOID_MAX = 2
 
+export interface SpfOutcome {
+  result: SpfResult
+  domain: string | null
+}
+
+interface Options {
+  resolve: Resolve
+  hostname: string
+  now: Date
+  recent: RecentSpf
+}
+
 /** Whether the client may send for the domain of the return path, or for its greeting when the path is empty. */
-export async function checkSpf(
-  { ip, helo, mailFrom }: Envelope,
-  { resolve, hostname }: { resolve: Resolve; hostname: string },
-): Promise<{ result: SpfResult; domain: string | null }> {
+export async function checkSpf(envelope: Envelope, options: Options): Promise<SpfOutcome> {
+  const { ip, helo, mailFrom } = envelope
+  const { now, recent } = options
+  const domain = mailFrom === '' ? helo : mailFrom.slice(mailFrom.lastIndexOf('@') + 1)
+  const known = recent.find(ip, domain, now)
+  if (known) return known
+  let hasMacros = false
+  const watched: Resolve = async (name, type) => {
+    const reply = await options.resolve(name, type)
+    if (type === 'TXT' && reply.kind === 'found') hasMacros ||= reply.values.some(isWithMacros)
+    return reply
+  }
+  const outcome = await evaluate(envelope, { ...options, resolve: watched })
+  const isOfDomain = outcome.domain?.toLowerCase() === domain.toLowerCase()
+  if (isOfDomain && !hasMacros && outcome.result !== 'temperror') recent.keep(ip, domain, now, outcome)
+  return outcome
+}
+
+const isWithMacros = (text: unknown): boolean => typeof text === 'string' && text.includes('%')
+
+async function evaluate({ ip, helo, mailFrom }: Envelope, { resolve, hostname }: Options): Promise<SpfOutcome> {
   const { spf } = await spfLibrary()
   const { domain, status } = await spf({
     sender: mailFrom,

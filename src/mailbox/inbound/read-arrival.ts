@@ -3,6 +3,7 @@ import { ownZone, type OwnZone } from '../../identity/domains/own-zone.ts'
 import { authenticate, type Authentication } from '../../mail/authentication/authenticate.ts'
 import { mailboxText } from '../../mail/address/mailbox-text.ts'
 import { ofAuthor } from '../../mail/authentication/of-author.ts'
+import { RecentSpf } from '../../mail/authentication/recent-spf.ts'
 import type { Resolve } from '../../mail/authentication/resolve.ts'
 import { authenticationResults } from '../../mail/authentication/results-field.ts'
 import { readFields, displayValue, valueOf } from '../../mail/mime/headers.ts'
@@ -41,6 +42,7 @@ export class ArrivalReader {
   readonly #world: World
   readonly #mime: MimeReader
   readonly #zone: OwnZone
+  readonly #recentSpf = new RecentSpf()
 
   constructor(world: World) {
     this.#world = world
@@ -83,6 +85,7 @@ export class ArrivalReader {
       resolve: withZone(this.#zone, mailDns(dns, dns.isSilent ? { timeoutMs: SILENT_TIMEOUT_MS } : {})),
       hostname: config.MX_HOST,
       now: clock.now(),
+      recentSpf: this.#recentSpf,
     })
   }
 
