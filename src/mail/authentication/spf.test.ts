@@ -17,7 +17,7 @@ function aChecker(zone: Parameters<typeof zoneResolver>[0]) {
   }
 }
 
-test('the same client and domain are asked about once in ten seconds, whoever the sender is', async () => {
+test('the same client and domain are asked about once in ten seconds, for all their senders', async () => {
   const check = aChecker({ 'acme.example TXT': ['v=spf1 ip4:192.0.2.1 -all'] })
   assert.deepEqual(await check(ANN), { result: 'pass', domain: 'acme.example', asked: 1 })
   const bob = { ...ANN, mailFrom: 'bob@ACME.example' }
