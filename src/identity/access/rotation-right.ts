@@ -10,9 +10,8 @@ interface Renewable {
   expires_at: string | null
 }
 
-/** Account-wide keys that may rotate may also create keys without any bounds, so they are not asked. */
+/** 403 where it is good in more networks than the key, or for longer. */
 export function requireNoWider(caller: KeyPrincipal, { allowed_cidrs, expires_at }: Renewable): void {
-  if (caller.level === 'account') return
   const { allowedCidrs, expiresAt } = caller
   if (allowedCidrs.length > 0 && (allowed_cidrs.length === 0 || !isWithin(allowed_cidrs, allowedCidrs))) {
     throw refuse('forbidden', 'This may be used from networks that your key may not be used from.')

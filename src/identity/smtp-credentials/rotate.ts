@@ -20,8 +20,8 @@ export function rotateCredential(
   if (!mayAct(caller, 'send')) throw refuse('insufficient_scope', 'This needs a key with the scope send.')
   return world.db.transact(by, async tx => {
     const before = await requireCredentialForUpdate(tx, caller.reach, id)
-    // A credential never expires.
-    requireNoWider(caller, { ...before, expires_at: null })
+    // A credential never expires. Account-wide keys that may rotate one may also create one, and are not asked.
+    if (caller.level !== 'account') requireNoWider(caller, { ...before, expires_at: null })
     const password = mintSecret()
     const credential = await updateCredentialPassword(tx, id, sha256(password))
     tx.audit({
