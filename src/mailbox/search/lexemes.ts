@@ -67,22 +67,29 @@ const [ALPHANUMERIC, JOINING] = ['abcdefghijklmnopqrstuvwxyz0123456789', '._+-@,
  * the objects that a match is made of.
  */
 function visitAscii(folded: string, visitor: WordVisitor): void {
-  const isWord = (at: number): boolean => ALPHANUMERIC[folded.charCodeAt(at)] === 1
   for (let at = 0; at < folded.length; at++) {
-    if (!isWord(at)) continue
+    if (ALPHANUMERIC[folded.charCodeAt(at)] === 0) continue
     if (visitor.isFull()) return
-    let end = at + 1
-    while (isWord(end)) end++
-    const wordEnd = end
-    while (JOINING[folded.charCodeAt(end)] === 1 && isWord(end + 1)) {
-      end += 2
-      while (isWord(end)) end++
+    const wordEnd = endOfWord(folded, at)
+    let end = wordEnd
+    // What joins two words has a character behind it, or joins nothing.
+    while (end + 1 < folded.length && JOINING[folded.charCodeAt(end)] === 1) {
+      const next = endOfWord(folded, end + 1)
+      if (next === end + 1) break
+      end = next
     }
     const found = folded.slice(at, end)
     if (end === wordEnd) visitor.word(cut(found))
     else visitJoined(found, visitor)
     at = end
   }
+}
+
+/** Never asks beyond the end of the text: what is there is no number, and looking it up makes every look-up slow. */
+function endOfWord(folded: string, from: number): number {
+  let end = from
+  while (end < folded.length && ALPHANUMERIC[folded.charCodeAt(end)] === 1) end++
+  return end
 }
 
 function visitAny(folded: string, visitor: WordVisitor): void {
