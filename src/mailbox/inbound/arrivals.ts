@@ -42,7 +42,11 @@ export class Arrivals {
       sharedBy: mail => [mail.inboxes[0]!.accountId],
       takesHalf: true,
     })
-    world.load.yieldWhile(() => this.#batcher.isBusy)
+  }
+
+  /** Senders wait for their 250 in numbers. */
+  get isBusy(): boolean {
+    return this.#batcher.isBusy
   }
 
   /** Durable once it answers. */

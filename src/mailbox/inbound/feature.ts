@@ -26,7 +26,7 @@ interface Shared {
 
 export function feature(world: World, { arrivals, postmaster }: Shared): Feature {
   let server: MxServer | null = null
-  const filing = filingWorker(world, arrivals.recent)
+  const filing = filingWorker(world, arrivals)
   return {
     loops: [...filing.workers, { kind: 'periodic', name: 'old-arrival-rates', seconds: 300, run: forgetRates }],
     smtp: {

@@ -7,6 +7,7 @@ import type { Ended, Leased } from '../../platform/work/leased-work.ts'
 import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import type { World } from '../../platform/world.ts'
 import { lockFreeInboxes } from '../inboxes/lock.ts'
+import type { Arrivals } from './arrivals.ts'
 import { fileArrivals, type ReadArrival } from './file.ts'
 import { claimArrivals, deferArrivals, extendLeases, releaseLeases, listSources, type Arrival } from './queries.ts'
 import { ArrivalReader, SMALL_BYTES } from './read-arrival.ts'
@@ -20,7 +21,6 @@ const RETRY_DELAYS_MS = [35_000, 60_000]
 
 const LIMITS = {
   inFlight: { all: 256, new: 192, slow: 96 },
-  whileCallersWait: { claimMax: 64, everyMs: 200 },
   perKey: { first: 32, max: 96, aheadMax: 96, quickMs: 3_000 },
 }
 
@@ -36,7 +36,7 @@ type Result = { kind: 'read'; read: ReadArrival } | { kind: 'retry'; reason: str
 
 type FilingWorker = LeasedWorker<Item, Result>
 
-export function filingWorker(world: World, recent: RecentSources): FilingWorker {
+export function filingWorker(world: World, arrivals: Arrivals): FilingWorker {
   const reader = new ArrivalReader(world)
   const large = new ByteBudget(LARGE_BYTES_MAX)
   return new LeasedWorker<Item, Result>(world, {
@@ -45,10 +45,10 @@ export function filingWorker(world: World, recent: RecentSources): FilingWorker 
     wakeOn: 'arrivals',
     pollSeconds: 1,
     leaseMs: 30_000,
-    limits: LIMITS,
+    limits: { ...LIMITS, whileCallersWait: { claimMax: 64, everyMs: 200, doWait: () => arrivals.isBusy } },
     transactions: 'durable',
     claim: (tx, claim) => claimArrivals(tx, claim),
-    prepare: items => withSources(world, recent, items),
+    prepare: items => withSources(world, arrivals.recent, items),
     keyOf: item => ({ key: item.account_id, accountId: item.account_id }),
     attempt: async (item, signal) => {
       if (item.source) return reader.read(item, item.source, RETRY_DELAYS_MS.length)

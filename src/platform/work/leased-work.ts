@@ -47,7 +47,12 @@ export interface WorkLimits {
   inFlight: ShareLimits
   perKey: KeyLimits
   /** Claimed at a time, and how often, while callers wait for an answer from this process. Whatever is in flight. */
-  whileCallersWait?: { claimMax: number; everyMs: number }
+  whileCallersWait?: {
+    claimMax: number
+    everyMs: number
+    /** Which callers those are; by default all that the load shedder knows of. */
+    doWait?: () => boolean
+  }
 }
 
 export interface LeasedWork<Item extends object, Result> {

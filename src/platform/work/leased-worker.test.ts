@@ -30,13 +30,13 @@ const LIMITS: WorkLimits = {
 }
 
 /** The whole of a new worker, but for its table and its act. */
-const scheduledJobs = (act: (job: Job) => Promise<void>): LeasedWork<Job, Result> => ({
+const scheduledJobs = (act: (job: Job) => Promise<void>, limits = LIMITS): LeasedWork<Job, Result> => ({
   name: 'scheduled-jobs',
   metric: 'scheduled_jobs',
   wakeOn: 'attempts',
   pollSeconds: 1,
   leaseMs: 30_000,
-  limits: LIMITS,
+  limits,
   transactions: 'durable',
   claim: (tx, { leaseToken, leaseUntil, limit, asked }) =>
     tx.many<Job>(sql`
@@ -79,7 +79,7 @@ interface Site {
   world: World
   add(host: string, count: number): Promise<void>
   rows(): Promise<{ id: number; status: string; attempts: number; is_leased: boolean }[]>
-  worker(act: (job: Job) => Promise<void>, change?: Partial<World>): LeasedWorker<Job, Result>
+  worker(act: (job: Job) => Promise<void>, change?: Partial<World>, limits?: WorkLimits): LeasedWorker<Job, Result>
 }
 
 async function aSite(): Promise<Site> {
@@ -103,8 +103,8 @@ async function aSite(): Promise<Site> {
     },
     rows: () =>
       world.db.many(sql`select id, status, attempts, lease_token is not null as is_leased from jobs order by id`),
-    worker: (act, change = {}) =>
-      new LeasedWorker({ ...world, metrics: createMetrics(), ...change }, scheduledJobs(act)),
+    worker: (act, change = {}, limits = LIMITS) =>
+      new LeasedWorker({ ...world, metrics: createMetrics(), ...change }, scheduledJobs(act, limits)),
   }
 }
 
@@ -285,6 +285,22 @@ test('while callers wait, few are claimed at a time', async () => {
   mustYield = false
   assert.equal(await jobs.takeNext(), 7)
   await jobs.idle(5_000)
+})
+
+test('a worker that holds back for callers looks again when its time has come', async () => {
+  const { add, worker, world } = await aSite()
+  for (let n = 0; n < 10; n++) await add(`host${n}`, 1)
+  let nudged = 0
+  const wakeups = Object.assign(Object.create(world.wakeups), { nudge: () => nudged++ }) as World['wakeups']
+  const limits = { ...LIMITS, whileCallersWait: { claimMax: 3, everyMs: 300, doWait: () => true } }
+  const jobs = worker(hangs, { wakeups }, limits)
+  assert.equal(await jobs.takeNext(), 3)
+  assert.equal(await jobs.takeNext(), 0)
+  assert.equal(await jobs.takeNext(), 0)
+  assert.equal(nudged, 0)
+  await eventually('it wakes itself', async () => nudged > 0)
+  assert.equal(nudged, 1)
+  await jobs.drain(10)
 })
 
 test('work on the same queue yields to bulk work until that has ended, also when it fails', async () => {

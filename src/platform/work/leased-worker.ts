@@ -135,7 +135,7 @@ export class LeasedWorker<Item extends object, Result> {
   #claimLimit(): number {
     const { inFlight, whileCallersWait } = this.#work.limits
     const free = Math.max(0, inFlight.all - this.#inFlight.size)
-    if (!whileCallersWait || !this.#world.load.callersWait) return free
+    if (!whileCallersWait || !(whileCallersWait.doWait?.() ?? this.#world.load.callersWait)) return free
     const earlyMs = this.#claimedAt + whileCallersWait.everyMs - performance.now()
     if (earlyMs <= 0) return Math.min(free, whileCallersWait.claimMax)
     this.#wakeIn(earlyMs)
