@@ -32,22 +32,27 @@ export async function pause(tx: Tx, wanted: NewPause): Promise<Suspension & { cr
     createdBy: nameOf(tx.by),
   })
   const { accountId, tenantId, source } = wanted
-  const { id, scope, queue_action, reason } = suspension
+  const { id, queue_action, reason } = suspension
+  const scope = shownScope(suspension)
   tx.record({
     type: 'suspended',
     accountId,
     tenantId,
-    data: { suspension_id: id, scope, queue_action, reason, source },
+    data: { suspension_id: id, ...scope, queue_action, reason, source },
   })
   tx.audit({
     action: tx.by.action ?? 'suspension.create',
     accountId,
     tenantId,
     target: { type: 'suspension', id },
-    after: { scope, queue_action, reason, source },
+    after: { ...scope, queue_action, reason, source },
   })
   return { ...suspension, created: true }
 }
+
+/** As events and audit entries show it. */
+export const shownScope = ({ scope, only_tenant }: Suspension): { scope: string; only_tenant?: true } =>
+  only_tenant ? { scope, only_tenant } : { scope }
 
 /** As `created_by` and `resumed_by` show it. */
 export const nameOf = ({ type, id, name }: Actor): string => (type === 'api_key' ? `api_key:${id}` : name)

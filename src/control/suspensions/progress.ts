@@ -40,7 +40,8 @@ export const isBeingParked = async (tx: Tx, { id, accountId }: { id: string; acc
         select from queue q where q.account_id = ${accountId} and q.status in ('queued', 'deferred', 'sending'))
       or s.created_at > ${new Date(tx.now.getTime() - CLAIMED_MS_MAX)} and exists (
         select from queue q where q.account_id = ${accountId} and q.status = 'sending'
-          and (s.tenant_id is null or q.tenant_id = s.tenant_id)))`)) !== null
+          and (s.tenant_id is null or q.tenant_id = s.tenant_id
+            or not s.only_tenant and s.scope_type in ('domain', 'sender'))))`)) !== null
 
 /** Answers whether the pause is still active; it stays so until the transaction ends, for a resume waits. */
 export const lockWhileActive = async (

@@ -72,7 +72,7 @@ export const insertSuspension = async (tx: Tx, wanted: NewSuspension): Promise<S
       returning ${columns}`),
   )
 
-/** The active pause of this scope, or of the share of its one tenant: the operator's own, or the other. */
+/** The active pause that stops all that is wanted, of the same scope: the operator's own, or the other. */
 export const findActive = async (
   db: Db,
   {
@@ -80,14 +80,15 @@ export const findActive = async (
     tenantId,
     scopeType,
     scopeValue,
-  }: Pick<NewSuspension, 'accountId' | 'tenantId' | 'scopeType' | 'scopeValue'>,
+    onlyTenant = false,
+  }: Pick<NewSuspension, 'accountId' | 'tenantId' | 'scopeType' | 'scopeValue'> & { onlyTenant?: boolean | undefined },
   isOperators: boolean,
 ): Promise<Suspension | null> => {
   const row = await db.maybe<Row>(sql`
     select ${columns} from suspensions
     where account_id = ${accountId} and scope_type = ${scopeType} and scope_value = ${scopeValue}
       and (source = 'operator') = ${isOperators} and status = 'active'
-      and (not only_tenant or tenant_id = ${tenantId})
+      and (not only_tenant or (${onlyTenant} and tenant_id = ${tenantId}))
     order by only_tenant limit 1`)
   return row && toSuspension(row)
 }

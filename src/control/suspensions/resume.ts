@@ -9,7 +9,7 @@ import { lockAccountExclusively } from './locks.ts'
 import type { ResumeOrder, Suspension } from './contract.ts'
 import { countKept } from './overlap-queries.ts'
 import { coverOf, covers, mayOverlap } from './overlap.ts'
-import { nameOf } from './pause.ts'
+import { nameOf, shownScope } from './pause.ts'
 import { isBeingParked } from './progress.ts'
 import {
   listActiveOfAccounts,
@@ -126,13 +126,15 @@ async function countAffected(tx: Tx, plan: Plan, early: Early | null): Promise<n
 }
 
 function noteResumed(tx: Tx, accountId: string, resumed: Resumed): void {
-  const { id, scope, tenant_id: tenantId, resume_action: action, resume_note: note, affected_deliveries } = resumed
-  tx.record({ type: 'resumed', accountId, tenantId, data: { suspension_id: id, scope, action, affected_deliveries } })
+  const { id, tenant_id: tenantId, resume_action: action, resume_note: note, affected_deliveries } = resumed
+  const scope = shownScope(resumed)
+  const data = { suspension_id: id, ...scope, action, affected_deliveries }
+  tx.record({ type: 'resumed', accountId, tenantId, data })
   tx.audit({
     accountId,
     tenantId,
     target: { type: 'suspension', id },
-    before: { status: 'active', scope },
-    after: { status: 'resumed', scope, action, note, affected_deliveries },
+    before: { status: 'active', ...scope },
+    after: { status: 'resumed', ...scope, action, note, affected_deliveries },
   })
 }

@@ -135,8 +135,9 @@ export function lowerCase(text: string): string {
 
 export const scopeName = (pause: PauseScope): string => `${pause.scope_type}:${pause.scope_value}`
 
-/** Broadest first: the order in which a hold names its scope. */
-export const breadthOf = (pause: PauseScope): number => SCOPE_TYPES.indexOf(pause.scope_type as ScopeType)
+/** Broadest first: the order in which a hold names its scope. One tenant's share of a scope comes behind the whole. */
+export const breadthOf = ({ scope_type, only_tenant }: PauseScope): number =>
+  SCOPE_TYPES.indexOf(scope_type as ScopeType) * 2 + (only_tenant ? 1 : 0)
 
 /** The kind of a pause and the value that it compares; null for a rule that nobody knows. */
 export function kindOf({

@@ -48,4 +48,11 @@ test('what could not be looked up is asked again', async () => {
   assert.equal((await check(ANN)).result, 'temperror')
   zone['acme.example TXT'] = ['v=spf1 ip4:192.0.2.1 -all']
   assert.equal((await check(ANN)).result, 'pass')
+
+  const ofNames: typeof zone = { 'acme.example TXT': ['v=spf1 ptr -all'], '1.2.0.192.in-addr.arpa PTR': 'fails' }
+  const checkNames = aChecker(ofNames)
+  assert.equal((await checkNames(ANN)).result, 'fail', 'the library says so')
+  ofNames['1.2.0.192.in-addr.arpa PTR'] = ['mx.acme.example']
+  ofNames['mx.acme.example A'] = ['192.0.2.1']
+  assert.equal((await checkNames(ANN)).result, 'pass')
 })

@@ -29,15 +29,17 @@ export async function checkSpf(envelope: Envelope, options: Options): Promise<Sp
   const domain = mailFrom === '' ? helo : mailFrom.slice(mailFrom.lastIndexOf('@') + 1)
   const known = recent.find(ip, domain, now)
   if (known) return known
-  let hasMacros = false
+  let mayDiffer = false
   const watched: Resolve = async (name, type) => {
     const reply = await options.resolve(name, type)
-    if (type === 'TXT' && reply.kind === 'found') hasMacros ||= reply.values.some(isWithMacros)
+    // The library takes some look-ups that fail for answers that match nothing.
+    if (reply.kind === 'failed') mayDiffer = true
+    if (type === 'TXT' && reply.kind === 'found') mayDiffer ||= reply.values.some(isWithMacros)
     return reply
   }
   const outcome = await evaluate(envelope, { ...options, resolve: watched })
   const isOfDomain = outcome.domain?.toLowerCase() === domain.toLowerCase()
-  if (isOfDomain && !hasMacros && outcome.result !== 'temperror') recent.keep(ip, domain, now, outcome)
+  if (isOfDomain && !mayDiffer && outcome.result !== 'temperror') recent.keep(ip, domain, now, outcome)
   return outcome
 }
 

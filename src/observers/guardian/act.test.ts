@@ -210,6 +210,27 @@ test('a domain that tenants share is paused for the one whose mail was bad, and 
   assert.equal(await statusOf(bad!.id), 'held')
 })
 
+test('a person who pauses a domain of one tenant stops all of it, beside the pause of that tenant', async () => {
+  const { account, tenantId, pass, pauses, saveRule, count } = await aWatchedAccount({ sandbox: true })
+  await account.api.post(`/v1/tenants/${tenantId}/domains`, { name: 'own.example' })
+  await saveRule({ ...SUSPEND, scope_type: 'domain' })
+  await count({ blocks: 6 }, { scopeType: 'domain', scopeValue: 'own.example' })
+  await pass()
+  const scope = { scope_type: 'domain', scope_value: 'own.example' }
+  const made = await account.api.post('/v1/suspensions', scope)
+  assert.deepEqual([made.status, made.body.only_tenant], [201, false])
+  assert.equal((await account.api.post('/v1/suspensions', scope)).status, 200)
+  assert.deepEqual(
+    (await pauses()).map(pause => pause.only_tenant),
+    [true, false],
+  )
+  // The broader of the two holds the mail.
+  const message = { tenant_id: tenantId, from: 'a@own.example', to: ['x@example.net'], subject: 's', text: 't' }
+  await account.api.post('/v1/messages', message)
+  const { body } = await account.api.get(`/v1/suspensions/${made.body.id}`)
+  assert.equal(body.held_count, 1)
+})
+
 test('a scope that is paused already is not paused again, and the alert is not repeated', async () => {
   const watched = await aWatchedAccount()
   const { pass, pauses, fired, saveRule, count, advance } = watched

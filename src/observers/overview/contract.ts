@@ -14,6 +14,8 @@ const ActiveSuspension = component(
   Type.Object({
     id: Uuid(),
     scope: Type.String({ description: '`type:value`' }),
+    tenant_id: Nullable(Uuid({ description: 'The tenant that the scope lies in; null when it may span tenants' })),
+    only_tenant: Type.Boolean({ description: 'Of the scope, only the mail of that tenant' }),
     reason: Nullable(Type.String()),
     queue_action: Type.Enum(['hold', 'reject']),
     created_at: DateTime(),

@@ -78,7 +78,15 @@ test('an account sees totals, every tenant with its health, the queue, alerts an
   const [newest] = body.active_suspensions
   assert.deepEqual(
     { ...newest, id: '', created_at: '' },
-    { id: '', scope: 'rule:tag:second', reason: 'Testing', queue_action: 'hold', created_at: '' },
+    {
+      id: '',
+      scope: 'rule:tag:second',
+      tenant_id: null,
+      only_tenant: false,
+      reason: 'Testing',
+      queue_action: 'hold',
+      created_at: '',
+    },
   )
   assert.equal(body.active_suspensions[1].scope, 'rule:tag:first')
 })

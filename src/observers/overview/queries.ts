@@ -23,7 +23,8 @@ export async function listActiveSuspensions(
   reach: Reach,
 ): Promise<{ suspensions: ActiveSuspension[]; count: number }> {
   const rows = await db.many<SuspensionRow>(sql`
-    select id, scope_type || ':' || scope_value as scope, reason, queue_action, created_at, count(*) over () as total
+    select id, scope_type || ':' || scope_value as scope, tenant_id, only_tenant, reason, queue_action, created_at,
+      count(*) over () as total
     from suspensions where ${within(reach)} and status = 'active'
     order by id desc limit ${SUSPENSIONS_MAX}`)
   return {

@@ -7,6 +7,7 @@ import {
   updateParked,
   type Unfinished,
 } from '../../control/suspensions/progress.ts'
+import { tenantOf } from '../../control/suspensions/overlap.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { Mutex } from '../../platform/fairness/mutex.ts'
@@ -64,10 +65,8 @@ class QueueScan {
   #after: QueuePosition | null = null
   #isOver = false
 
-  constructor({ account_id: accountId, tenant_id, scope_type: type }: Unfinished) {
-    // A domain is registered by one tenant, and others of the account may have mail from it in the queue.
-    const tenantId = type === 'domain' || type === 'sender' ? null : tenant_id
-    this.#scan = { accountId, tenantId, limit: BATCH_MAX }
+  constructor(pause: Unfinished) {
+    this.#scan = { accountId: pause.account_id, tenantId: tenantOf(pause), limit: BATCH_MAX }
   }
 
   /** For a range in which something was locked by others. */
