@@ -66,8 +66,7 @@ export class Batcher<Item, Result> {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject }, this.#options.sharedBy?.(item) ?? [])
       this.#callers += 1
-      if (this.#gathering) this.#gatherOn()
-      else this.#schedule()
+      this.#schedule()
     })
   }
 
@@ -78,6 +77,7 @@ export class Batcher<Item, Result> {
 
   /** After the sockets that are readable now have been read, so that requests arriving together share a batch. */
   #schedule(): void {
+    if (this.#gathering && this.#waiting.length >= this.#options.gathers!.items) return this.#endGathering()
     if (this.#scheduled || this.#running >= this.#options.slots || this.#waiting.length === 0) return
     const { gathers } = this.#options
     if (gathers && this.isBusy && this.#waiting.length < gathers.items) {
@@ -86,10 +86,6 @@ export class Batcher<Item, Result> {
       return
     }
     this.#startSoon()
-  }
-
-  #gatherOn(): void {
-    if (this.#waiting.length >= this.#options.gathers!.items) this.#endGathering()
   }
 
   #endGathering(): void {

@@ -24,7 +24,7 @@ export class PauseIndex<P extends PauseScope> {
       const byValue = this.#byKind.get(found.kind) ?? new Map<string, Indexed<P>>()
       this.#byKind.set(found.kind, byValue)
       const rank = breadthOf(pause) * pauses.length + position
-      const key = keyOf(found.value, pause.only_tenant ? pause.tenant_id : null)
+      const key = keyOf(found.value, found.onlyTenant)
       if (!byValue.has(key)) byValue.set(key, { pause, rank })
     })
   }

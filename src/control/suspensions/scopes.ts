@@ -139,18 +139,24 @@ export const scopeName = (pause: PauseScope): string => `${pause.scope_type}:${p
 export const breadthOf = ({ scope_type, only_tenant }: PauseScope): number =>
   SCOPE_TYPES.indexOf(scope_type as ScopeType) * 2 + (only_tenant ? 1 : 0)
 
-/** The kind of a pause and the value that it compares; null for a rule that nobody knows. */
-export function kindOf({
-  scope_type: type,
-  scope_value: value,
-}: PauseScope): { kind: ScopeKind; value: string } | null {
+interface FoundKind {
+  kind: ScopeKind
+  /** As it is compared. */
+  value: string
+  /** The tenant whose mail alone it stops; null for that of all. */
+  onlyTenant: string | null
+}
+
+/** What a pause compares; null for a rule that nobody knows. */
+export function kindOf({ scope_type: type, scope_value: value, only_tenant, tenant_id }: PauseScope): FoundKind | null {
   const kind = SCOPE_KINDS.find(each => each.type === type && value.startsWith(each.prefix))
-  return kind ? { kind, value: kind.compared(value.slice(kind.prefix.length)) } : null
+  if (!kind) return null
+  return { kind, value: kind.compared(value.slice(kind.prefix.length)), onlyTenant: only_tenant ? tenant_id : null }
 }
 
 export function applies(pause: PauseScope, facts: PauseFacts): boolean {
   const found = kindOf(pause)
-  if (found === null || (pause.only_tenant && pause.tenant_id !== facts.tenantId)) return false
+  if (found === null || (found.onlyTenant !== null && found.onlyTenant !== facts.tenantId)) return false
   return found.kind.facts(facts).includes(found.value)
 }
 
@@ -164,10 +170,7 @@ export function matchesAny(pauses: readonly PauseScope[]): Sql {
 /** One condition per kind of scope, by the table that it is about. */
 export function conditionsOf(pauses: readonly PauseScope[]): { ofRow: Sql[]; ofMessage: Sql[] } {
   const byKind = Map.groupBy(
-    pauses.flatMap(pause => {
-      const found = kindOf(pause)
-      return found ? { ...found, tenantId: pause.only_tenant ? pause.tenant_id : null } : []
-    }),
+    pauses.flatMap(pause => kindOf(pause) ?? []),
     found => found.kind,
   )
   const conditionsOn = (table: ScopeKind['table']): Sql[] =>
@@ -175,9 +178,9 @@ export function conditionsOf(pauses: readonly PauseScope[]): { ofRow: Sql[]; ofM
   return { ofRow: conditionsOn('queue'), ofMessage: conditionsOn('messages') }
 }
 
-function conditionsOfKind(kind: ScopeKind, found: readonly { value: string; tenantId: string | null }[]): Sql[] {
-  const whole = found.filter(({ tenantId }) => tenantId === null).map(({ value }) => value)
-  const pairs = found.flatMap(({ value, tenantId }) => (tenantId === null ? [] : `${tenantId} ${value}`))
+function conditionsOfKind(kind: ScopeKind, found: readonly FoundKind[]): Sql[] {
+  const whole = found.flatMap(({ value, onlyTenant }) => (onlyTenant === null ? value : []))
+  const pairs = found.flatMap(({ value, onlyTenant }) => (onlyTenant === null ? [] : `${onlyTenant} ${value}`))
   const conditions = whole.length > 0 ? [kind.condition(whole)] : []
   if (pairs.length > 0) conditions.push(sql`m.tenant_id::text || ' ' || ${kind.shared!} = any(${pairs}::text[])`)
   return conditions

@@ -67,7 +67,7 @@ export function filingWorker(world: World, arrivals: Arrivals): FilingWorker {
     record,
     contended,
     recordSlots: 1,
-    // A transaction costs as much as ten mails: measured, mails in twos and threes took 1.3 times the work.
+    // Measured under load, server and database: 4.6 ms of CPU for each mail without it, 4.1 with it.
     recordGathers: { items: 48, ms: 80 },
     recorded: async ended => {
       const hasFiles = ended.some(({ result }) => result.kind === 'read' && result.read.hasFiles)
