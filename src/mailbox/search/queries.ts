@@ -120,17 +120,28 @@ const best = (limit: number): Sql => sql`
 
 async function readInOrder(
   db: Reads,
-  { inboxId, words, scope, limit }: Asked,
+  { words, scope, limit }: Asked,
   { required, readMax }: { required: string; readMax: number },
 ): Promise<{ ids: string[]; read: number; found: number }> {
   const [row] = await db.many<{ ids: string[]; read: number; found: number }>(sql`
-    with shown as materialized (
-      select m.id from inbox_messages m where m.inbox_id = ${inboxId} and ${isInScope(scope.folderIds, scope)}
-      order by m.id desc limit ${readMax}
-    ), ranked as materialized (${ranked(words, sql`w.words @@ ${required}::tsquery`)})
+    with shown as materialized (${newest(scope.folderIds, scope, readMax)}),
+    ranked as materialized (${ranked(words, sql`w.words @@ ${required}::tsquery`)})
     select ${best(limit)}, (select count(*)::int from shown) as read, (select count(*)::int from ranked) as found`)
   return row!
 }
+
+/**
+ * The newest of each folder along its index, then the newest of those. Asked for the messages of all these folders by age, the
+ * planner takes an inbox of a hundred thousand for one of ten thousand and reads and sorts it whole.
+ */
+const newest = (folderIds: readonly string[], { conditions }: Scope, limit: number): Sql => sql`
+  select newest.id, newest.is_blocked from unnest(${bareArray(folderIds)}::uuid[]) as folder (id)
+  cross join lateral (
+    select m.id, m.is_blocked from inbox_messages m
+    where ${all([sql`m.folder_id = folder.id`, ...conditions])}
+    order by m.id desc limit ${limit}
+  ) newest
+  order by newest.id desc limit ${limit}`
 
 async function findByIndex(
   db: Reads,
@@ -156,41 +167,36 @@ async function countHidden(
   { scope }: Asked,
   required: string,
 ): Promise<Pick<Matches, 'hidden' | 'blocked'>> {
-  if (scope.hiddenIds.length === 0) return { hidden: 0, blocked: 0 }
+  if (scope.hiddenIds.length === 0) return NONE_HIDDEN
   const [row] = await db.many<Pick<Matches, 'hidden' | 'blocked'>>(sql`
-    with hidden as materialized (
-      select m.id, m.is_blocked from inbox_messages m where ${isInScope(scope.hiddenIds, scope)}
-      order by m.id desc limit ${HIDDEN_MAX}
-    )
+    with hidden as materialized (${newest(scope.hiddenIds, scope, HIDDEN_MAX)})
     select count(*)::int as hidden, (count(*) filter (where hidden.is_blocked))::int as blocked
     from hidden join message_words w on w.message_id = hidden.id
     where w.words @@ ${required}::tsquery`)
   return row!
 }
 
-/** Without a word that must occur nothing can be ranked. */
-async function listNewest(db: Reads, { inboxId, words, scope, limit }: Asked): Promise<Matches> {
-  const excluded = words.excluded ?? ''
-  const isLeft =
-    words.excluded === null ? sql`true` : sql`not exists (select 1 from excluded e where e.message_id = m.id)`
+const NONE_HIDDEN = { hidden: 0, blocked: 0 }
+
+/** Without a word that must occur nothing can be ranked: the newest that have none of the words that must not occur. */
+async function listNewest(db: Reads, { words, scope, limit }: Asked): Promise<Matches> {
   const [row] = await db.many<Matches>(sql`
-    with excluded as materialized (
-      select message_id from message_words where inbox_id = ${inboxId} and words @@ ${excluded}::tsquery
-    )
     select array(
-        select m.id from inbox_messages m
-        where m.inbox_id = ${inboxId} and ${isInScope(scope.folderIds, scope)} and ${isLeft}
-        order by m.id desc limit ${limit}) as ids,
+        select shown.id from (${newest(scope.folderIds, scope, words.excluded === null ? limit : READ_MAX)}) shown
+        where ${isLeft(words)} order by shown.id desc limit ${limit}) as ids,
       h.hidden, h.blocked
-    from (${
-      scope.hiddenIds.length === 0
-        ? sql`select 0 as hidden, 0 as blocked`
-        : sql`
-      select count(*)::int as hidden, (count(*) filter (where m.is_blocked))::int as blocked
-      from inbox_messages m where ${isInScope(scope.hiddenIds, scope)} and ${isLeft}`
-    }) h`)
+    from (
+      select count(*)::int as hidden, (count(*) filter (where shown.is_blocked))::int as blocked
+      from (${newest(scope.hiddenIds, scope, HIDDEN_MAX)}) shown where ${isLeft(words)}
+    ) h`)
   return row!
 }
+
+/** Row by row, and no join: the words of most messages are not asked for. */
+const isLeft = ({ excluded }: TsQuery): Sql =>
+  excluded === null
+    ? sql`true`
+    : sql`not coalesce((select w.words @@ ${excluded}::tsquery from message_words w where w.message_id = shown.id), false)`
 
 const isInScope = (folderIds: readonly string[], { conditions }: Scope): Sql =>
   all([sql`m.folder_id = any(${bareArray(folderIds)}::uuid[])`, ...conditions])
