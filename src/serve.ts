@@ -12,6 +12,7 @@ import { DatabaseWait } from './platform/db/wait.ts'
 import { startEmbeddedPostgres } from './platform/embedded-postgres/embedded-postgres.ts'
 import { createLog, type Log } from './platform/log.ts'
 import { Secrets } from './platform/secrets.ts'
+import { boundGarbage } from './platform/threads/heap.ts'
 import { welcome } from './welcome.ts'
 
 /** SIGTERM drains within 30 s; what hangs longer is cut. */
@@ -21,6 +22,7 @@ const STOP_MS_MAX = 29_000
 const CALL_OFF_MS_MAX = 10_000
 
 export async function serve(config: Config): Promise<number> {
+  boundGarbage()
   const log = createLog(config.LOG_LEVEL)
   const end = awaitEnd(log)
   const wait = new DatabaseWait(log, end.signal)

@@ -4,7 +4,7 @@
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { parentPort, type Transferable } from 'node:worker_threads'
-import { collectGarbage } from './collect-garbage.ts'
+import { collectGarbage } from './heap.ts'
 import { cpuMsOf } from './cpu-time.ts'
 
 export interface ThreadOrder {
