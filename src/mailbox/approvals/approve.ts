@@ -51,6 +51,7 @@ async function send(
     kind: 'approval',
     lockKey: approval.inbox_id,
     keeper: mailboxKeeper,
+    cost: 1,
     approvalId: approval.id,
     envelope,
     decidedBy: { type: by.type, id: by.id, name: by.name },

@@ -13,7 +13,7 @@ import { aMailbox, someBytes, type TestMailbox } from '../search/mailbox.fixture
 import { dispositionOf } from './download.ts'
 import { aPdf, aWordFile } from './files.fixture.ts'
 import { rangeOf } from './range.ts'
-import { reopenTexts } from './reopen.ts'
+import { reopenTexts, shareQueues } from './reopen.ts'
 import { textWorker, type OnFindings } from './text-worker.ts'
 
 async function download(account: TestAccount, id: string, headers: Record<string, string> = {}) {
@@ -310,4 +310,37 @@ test('an account with many attachments does not stand before another', async () 
   ).file({ attachments: [{ filename: 'a.txt', content: Buffer.from('alone') }] })
   assert.equal(await round(), 2)
   assert.equal((await stateOf(other, lone.attachmentIds[0]!)).text_state, 'done')
+})
+
+test('a mail that two accounts got waits in the shorter of their queues', async () => {
+  const { box, account, mailbox, round } = await aWorker()
+  for (let n = 0; n < 8; n++)
+    await mailbox.file({ attachments: [{ filename: 'a.txt', content: Buffer.from(`mail ${n}`) }] })
+  const shared = await mailbox.file({ attachments: [{ filename: 'a.txt', content: Buffer.from('shared') }] })
+  const other = await anAccount({ box })
+  await (await aMailbox(other)).file({ sourceId: shared.sourceId })
+  const share = (accountId: string): Promise<void> =>
+    box.app.world.db.transact(system('test'), tx => shareQueues(tx, [{ sourceId: shared.sourceId, accountId }]))
+  await share(other.id)
+  // It does not go back to the longer one.
+  await share(account.id)
+  assert.equal(await round(), 2)
+  assert.equal((await stateOf(other, shared.attachmentIds[0]!)).text_state, 'done')
+})
+
+test('all copies of a mail have their words before an inbox is locked for its findings', async () => {
+  const { account, mailbox, worker, hook } = await aWorker()
+  const copies = await Promise.all(Array.from({ length: 12 }, () => aMailbox(account)))
+  const attachments = [{ filename: 'a.txt', content: Buffer.from(`${ORDER} zeppelin`) }]
+  const { sourceId } = await mailbox.file({ attachments })
+  for (const copy of copies) await copy.file({ sourceId })
+  const isTold = Promise.withResolvers<null>()
+  hook.onFindings = () => isTold.promise
+  assert.equal(await worker.takeNext(), 1)
+  await eventually('all copies are found', async () => {
+    const counts = await Promise.all([mailbox, ...copies].map(each => found(account, each, 'zeppelin')))
+    return counts.every(count => count === 1) || null
+  })
+  isTold.resolve(null)
+  await worker.idle(10_000)
 })

@@ -150,6 +150,12 @@ const isOurs = (sources: readonly Leased<ClaimedSource>[]): Sql => sql`
 export const extendLeases = (tx: Tx, sources: readonly Leased<ClaimedSource>[], until: Date): Promise<number> =>
   tx.run(sql`update source_attachments set due_at = ${until} where ${isOurs(sources)}`)
 
+/** Until the transaction ends, nobody takes it over. */
+export const lockLease = async (tx: Tx, source: Leased<ClaimedSource>): Promise<boolean> => {
+  const held = await tx.many(sql`select 1 from source_attachments where ${isOurs([source])} order by id for share`)
+  return held.length === source.attachments.length
+}
+
 /** As if they had not been claimed. */
 export const releaseLeases = (tx: Tx, sources: readonly Leased<ClaimedSource>[]): Promise<number> =>
   tx.run(sql`
@@ -201,6 +207,25 @@ export async function updateToPending(tx: Tx, sourceIds: readonly string[]): Pro
     update source_attachments set text_state = 'pending', due_at = ${tx.now}, attempts = 0
     where source_id = any(${bareArray(sourceIds)}::uuid[]) and text_state = 'done'`)
 }
+
+/** Queues are compared as far as this. */
+const QUEUE_COUNTED_MAX = 100
+
+export const updateToShorterQueue = (
+  tx: Tx,
+  filed: readonly { sourceId: string; accountId: string }[],
+): Promise<number> =>
+  tx.run(prepared`
+    update source_attachments a set account_id = f.account_id
+    from unnest(${bareArray(filed.map(({ sourceId }) => sourceId))}::uuid[],
+      ${bareArray(filed.map(({ accountId }) => accountId))}::uuid[]) as f (source_id, account_id)
+    where a.source_id = f.source_id and a.account_id <> f.account_id and a.text_state = 'pending' and a.lease_token is null
+      and (${waiting(sql`a.account_id`)}) > (${waiting(sql`f.account_id`)})`)
+
+const waiting = (accountId: Sql): Sql => sql`
+  select count(*) from (
+    select 1 from source_attachments w where w.account_id = ${accountId} and w.text_state = 'pending'
+    limit ${QUEUE_COUNTED_MAX}) counted`
 
 export interface AttachmentHead {
   id: string

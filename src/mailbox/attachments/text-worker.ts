@@ -1,5 +1,6 @@
 // Reading the text of attachments, as leased work: a mail at a time, its attachments one after the other, and then the words
 // of its messages anew.
+import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { Ended, Leased } from '../../platform/work/leased-work.ts'
 import { LeasedWorker } from '../../platform/work/leased-worker.ts'
@@ -7,11 +8,12 @@ import { retryDelayMs } from '../../platform/work/retry-delay.ts'
 import { ThreadFailure } from '../../platform/threads/thread-pool.ts'
 import type { World } from '../../platform/world.ts'
 import { listInboxesOfSource } from '../messages/insert.ts'
-import { replaceWords } from '../search/insert-words.ts'
+import { MESSAGES_AT_ONCE, replaceMissingWords, replaceWords } from '../search/insert-words.ts'
 import type { Finding } from '../shield/finding.ts'
 import {
   claimSources,
   extendLeases,
+  lockLease,
   lockSource,
   postpone,
   releaseLeases,
@@ -38,7 +40,13 @@ const PER_ACCOUNT = 1
 const ATTEMPTS_MAX = 3
 const RETRY_DELAYS_MS = [5_000, 30_000]
 
-type Outcome = ReadSource | { kind: 'retry'; delayMs: number; isTried: boolean }
+type Outcome = (ReadSource & Written) | { kind: 'retry'; delayMs: number; isTried: boolean }
+
+interface Written {
+  /** The messages that have the words already. */
+  written: ReadonlySet<string>
+}
+
 type EndedSource = Ended<ClaimedSource, Outcome>
 
 export const textWorker = (world: World, onFindings: OnFindings): LeasedWorker<ClaimedSource, Outcome> => {
@@ -56,7 +64,10 @@ export const textWorker = (world: World, onFindings: OnFindings): LeasedWorker<C
     transactions: 'durable',
     claim: (tx, claim) => claimSources(tx, claim),
     keyOf: ({ account_id: accountId }) => ({ key: accountId, accountId }),
-    attempt: async source => (source.attempts > ATTEMPTS_MAX ? givenUp(source) : reader.read(source)),
+    attempt: async source => {
+      const read = source.attempts > ATTEMPTS_MAX ? givenUp(source) : await reader.read(source)
+      return { ...read, written: await writeWords(world, source, read) }
+    },
     failed: (source, error) => {
       world.log.warn({ err: error, source_id: source.source_id }, 'attachments could not be read')
       const isTried = !(error instanceof ThreadFailure && /^(busy|closed)$/.test(error.reason))
@@ -76,6 +87,28 @@ const givenUp = ({ attachments }: ClaimedSource): ReadSource => ({
   findings: [],
 })
 
+/**
+ * Before the result is recorded, a few messages to a transaction: recording locks the inboxes of all accounts that got this
+ * mail, and they would be locked for as long as their words take.
+ */
+async function writeWords(
+  { db }: World,
+  source: Leased<ClaimedSource>,
+  { words }: ReadSource,
+): Promise<ReadonlySet<string>> {
+  const written = new Set<string>()
+  if (words === null) return written
+  let after: string | null = null
+  do {
+    const ids: string[] = await db.transact(system('attachment-texts'), async tx =>
+      (await lockLease(tx, source)) ? replaceWords(tx, { sourceId: source.source_id, words, after }) : [],
+    )
+    for (const id of ids) written.add(id)
+    after = ids.length === MESSAGES_AT_ONCE ? ids.at(-1)! : null
+  } while (after !== null)
+  return written
+}
+
 /** In the order of their ids, which is that of filing, so that two that lock the same ones do so in turn. */
 async function record(tx: Tx, ended: readonly EndedSource[], onFindings: OnFindings): Promise<EndedSource[]> {
   const ours: EndedSource[] = []
@@ -92,7 +125,7 @@ async function recordOne(tx: Tx, { item, result }: EndedSource, onFindings: OnFi
     else await postpone(tx, item, new Date(tx.now.getTime() + result.delayMs))
     return true
   }
-  const { results, words, findings } = result
+  const { results, words, findings, written } = result
   const { source_id: sourceId } = item
   const ours = await Promise.all(results.map(each => updateText(tx, item.leaseToken, each)))
   // One lease is for all of them, so that all of them are lost with it.
@@ -102,7 +135,7 @@ async function recordOne(tx: Tx, { item, result }: EndedSource, onFindings: OnFi
   if (told) await onFindings(tx, { sourceId, findings })
   if (words !== null) {
     await lockSource(tx, sourceId)
-    await replaceWords(tx, { sourceId, words })
+    if (!(await replaceMissingWords(tx, { sourceId, words, written }))) await reopenTexts(tx, [sourceId])
   }
   if (told) await reopenForLater(tx, { sourceId, told })
   return true

@@ -127,6 +127,7 @@ async function prepare(world: World, composing: Composing, { order, inbox }: Pre
     kind: 'mail',
     lockKey: inbox.id,
     keeper: mailboxKeeper,
+    cost: mail.inspected.words.length / WORDS_PER_RECIPIENT,
     mail,
     inspectedFor: inspectedFor(policy),
     requestedBy: { type: by.type, id: caller.keyId, name: caller.name },
@@ -196,6 +197,8 @@ async function submissionOf(
 }
 
 const SMALL_RECIPIENTS_MAX = 200
+/** In characters: so many words take the database as long as one recipient does. */
+const WORDS_PER_RECIPIENT = 400
 
 const sizeOf = (
   {

@@ -41,6 +41,7 @@ export async function fileMails(tx: Tx, filed: readonly Filed[]): Promise<void> 
       messageId: mail.id,
       inboxId: inbox.id,
       words: mail.inspected.words,
+      mail,
     })),
   )
   addToFolders(

@@ -14,7 +14,7 @@ const READING: ThreadWork = {
   queueMax: 64,
   timeoutMs: 10_000,
 }
-const SHORT_CHARS_MAX = 64 * 1024
+const SHORT_CHARS_MAX = 16 * 1024
 
 export interface Inspected extends OutgoingText {
   /** Why something could not be looked at; what is not looked at is not let through either. */

@@ -6,7 +6,7 @@ import { mailboxText } from '../../mail/address/mailbox-text.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Leased } from '../../platform/work/leased-work.ts'
-import { reopenTexts } from '../attachments/reopen.ts'
+import { reopenTexts, shareQueues } from '../attachments/reopen.ts'
 import { addToFolders, findSystemFolders, type SystemFolders } from '../folders/counts.ts'
 import { isOwnAddress } from '../inboxes/addresses.ts'
 import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
@@ -130,7 +130,7 @@ export async function fileMails(tx: Tx, filings: readonly Filing[]): Promise<voi
   )
   insertWords(
     tx,
-    filings.map(({ id, inbox, read }) => ({ messageId: id, inboxId: inbox.id, words: read.words })),
+    filings.map(({ id, inbox, read }) => ({ messageId: id, inboxId: inbox.id, words: read.words, mail: read })),
   )
   addToFolders(
     tx,
@@ -142,7 +142,12 @@ export async function fileMails(tx: Tx, filings: readonly Filing[]): Promise<voi
     })),
   )
   // Texts that were read for another account stand already; the words of these messages are still without them.
-  await reopenTexts(tx, [...new Set(filings.filter(hasFiles).map(({ arrival }) => arrival.source_id))])
+  const withFiles = filings.filter(hasFiles)
+  await reopenTexts(tx, [...new Set(withFiles.map(({ arrival }) => arrival.source_id))])
+  await shareQueues(
+    tx,
+    withFiles.map(({ arrival, inbox }) => ({ sourceId: arrival.source_id, accountId: inbox.account_id })),
+  )
   filings.forEach((filing, at) => recordFiled(tx, filing, joined[at]!.threadId))
 }
 

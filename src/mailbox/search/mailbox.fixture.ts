@@ -95,7 +95,7 @@ export async function aMailbox(
         attachmentNames: attachments.map(({ filename }) => filename),
         attachmentTexts: attachments.flatMap(({ text: known }) => known ?? []),
       })
-      insertWords(tx, [{ messageId: id, inboxId, words }])
+      insertWords(tx, [{ messageId: id, inboxId, words, mail }])
       await tx.run(sql`update folders set total = total + 1 where id = ${folderId}`)
     })
     box.app.world.wakeups.hint('attachments')

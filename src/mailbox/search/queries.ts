@@ -24,17 +24,19 @@ export const upsertWords = (tx: Tx, rows: readonly MessageWords[]): void =>
     on conflict (message_id) do update set words = excluded.words`)
 
 /** Locked, so that they are there when their words are written. */
-export const listMessagesOfSource = (tx: Tx, sourceId: string): Promise<{ id: string; inbox_id: string }[]> =>
-  tx.many(prepared`
-    select id, inbox_id from inbox_messages where source_id = ${sourceId} order by id for key share`)
-
-/** The same for all of them. */
-export const upsertSameWords = (
+export const listMessagesOfSource = (
   tx: Tx,
-  messages: readonly { id: string; inbox_id: string }[],
-  words: string,
-): Promise<number> =>
-  tx.run(prepared`
+  sourceId: string,
+  { after, limit }: { after: string | null; limit: number | null },
+): Promise<{ id: string; inbox_id: string }[]> =>
+  tx.many(prepared`
+    select id, inbox_id from inbox_messages
+    where source_id = ${sourceId} and (${after}::uuid is null or id > ${after}::uuid)
+    order by id limit ${limit} for key share`)
+
+/** The same for all of them. Travels with the commit. */
+export const upsertSameWords = (tx: Tx, messages: readonly { id: string; inbox_id: string }[], words: string): void =>
+  tx.send(prepared`
     insert into message_words (message_id, inbox_id, words)
     select message_id, inbox_id, ${words}::tsvector
     from unnest(${bareArray(messages.map(({ id }) => id))}::uuid[],

@@ -84,5 +84,9 @@ export const unavailable = (cause: unknown): Refusal =>
 /** What a transaction throws while the database is away; anything else is the statement's own fault. */
 export const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'unavailable'
 
+/** The statement took too long. Where others are answered, that is its own doing: it asks for too much at once. */
+export const isTimedOut = (error: unknown): boolean =>
+  isUnavailable(error) && ((error as Refusal).cause as DatabaseError | undefined)?.code === '57014'
+
 /** Unavailable because this process has closed its connections: the same call never succeeds again. */
 export const isClosed = (error: unknown): boolean => isUnavailable(error) && isShutPool((error as Refusal).cause)

@@ -92,6 +92,8 @@ export interface LeasedWork<Item extends object, Result> {
   recordSlots?: number
   /** For records that cost much: while results come in numbers, a transaction waits for more of them. */
   recordGathers?: Gathering
+  /** Which part of a transaction a record takes: for those of which one may cost as much as hundreds. */
+  recordWeight?(ended: Ended<Item, Result>): number
   /** After the commit, with what was recorded. */
   recorded?(ended: readonly Ended<Item, Result>[]): Promise<void>
   /** Whether a result, once recorded, makes another claim worth while; by default it does. */

@@ -205,6 +205,37 @@ test('a result is kept while the database is away, and recorded when it is back'
   assert.equal(tries, 1)
 })
 
+test('a result whose record takes too long keeps those of others from nothing', async () => {
+  const { world, add, rows, worker } = await aSite()
+  await world.db.transact(system('test'), tx =>
+    tx.run(sql`
+      create function take_too_long() returns trigger language plpgsql as $$
+        begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$;
+      create trigger slow before update on jobs for each row when (new.host = 'slow' and new.status = 'done')
+        execute function take_too_long()`),
+  )
+  await add('a', 2)
+  await add('slow', 1)
+  await add('b', 2)
+  const mayEnd = Promise.withResolvers<void>()
+  let begun = 0
+  const jobs = worker(async () => {
+    begun += 1
+    await mayEnd.promise
+  })
+  await workUntil('all are tried', jobs, () => begun === 5)
+  // Their results come together.
+  mayEnd.resolve()
+  await eventually(
+    'the others are recorded',
+    async () => (await rows()).filter(each => each.status === 'done').length === 4,
+  )
+  assert.deepEqual(
+    (await rows()).map(({ status }) => status),
+    ['done', 'done', 'pending', 'done', 'done'],
+  )
+})
+
 test('when the process ends, what was not begun is free, and a result that cannot be recorded is given up and logged', async () => {
   const { box, world, add, rows, worker } = await aSite()
   await add('a', 6)

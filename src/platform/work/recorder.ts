@@ -11,6 +11,10 @@ interface RecorderOptions<Entry, Answer> {
   /** How many batches may be under way at once. */
   slots: number
   gathers?: Gathering | undefined
+  /** Which part of a transaction an entry takes; a heavier one than a whole has one for itself. */
+  weightOf?: ((entry: Entry) => number) | undefined
+  /** Whose share of a transaction an entry takes. Without it: first come, first served. */
+  sharedBy?: (entry: Entry) => readonly string[]
   /**
    * Stores a batch in a transaction of its own; answers in the same order. `isRepeated`: an earlier try failed because the
    * database was away, and may have been committed without our hearing of it.
@@ -26,12 +30,22 @@ export class Recorder<Entry, Answer> {
   readonly #givingUp = new AbortController()
   #results = 0
 
-  constructor({ slots, gathers, store, isResult = () => true }: RecorderOptions<Entry, Answer>) {
+  constructor({
+    slots,
+    gathers,
+    weightOf = () => 0,
+    sharedBy = () => [],
+    store,
+    isResult = () => true,
+  }: RecorderOptions<Entry, Answer>) {
     this.#isResult = isResult
     this.#batcher = new Batcher<Entry, Answer>({
       itemsMax: BATCH_MAX,
       slots,
       gathers,
+      weightMax: 1,
+      weightOf,
+      sharedBy,
       run: entries => {
         let tries = 0
         return retryWhileUnavailable(() => store(entries, { isRepeated: tries++ > 0 }), this.#givingUp.signal)

@@ -2,7 +2,7 @@
 // those of other accounts from nothing, and one that would have to wait for a lock waits by itself.
 import { Contended } from '../contended.ts'
 import type { Tx } from '../db/database.ts'
-import { isUnavailable } from '../db/errors.ts'
+import { isOwnFailure, separately } from '../db/separately.ts'
 import type { World } from '../world.ts'
 import type { Ended, LeasedWork } from './leased-work.ts'
 import { Recorder } from './recorder.ts'
@@ -39,6 +39,8 @@ export class ResultRecorder<Item extends object, Result> {
     this.#recorder = new Recorder({
       slots: work.recordSlots ?? 2,
       gathers: work.recordGathers,
+      weightOf: work.recordWeight,
+      sharedBy: ({ item }) => [work.keyOf(item).accountId],
       store: ended => store(ended, work.contended === undefined),
     })
     this.#contended = new Contended({
@@ -74,15 +76,19 @@ export class ResultRecorder<Item extends object, Result> {
       const contended = await this.#recordTogether(ended, mayWait)
       return ended.map(each => (contended.has(each) ? 'contended' : null))
     } catch (error) {
-      if (isUnavailable(error)) throw error
+      if (!isOwnFailure(error)) throw error
       if (ended.length === 1) return [error as Error]
       this.#world.log.error(
         { err: error, worker: this.#work.name, results: ended.length },
         'results are recorded one by one',
       )
-      const answers: Answer[] = []
-      for (const each of ended) answers.push((await this.#recordAll([each], mayWait))[0]!)
-      return answers
+      const { results, stoppedBy } = await separately(ended, async each => {
+        const contended = await this.#recordTogether([each], mayWait)
+        return contended.size > 0 ? ('contended' as const) : null
+      })
+      // All are tried again; those that are on record are no longer under our lease.
+      if (stoppedBy) throw stoppedBy
+      return results
     }
   }
 

@@ -10,7 +10,7 @@ import { Batcher } from '../../platform/batcher.ts'
 import { Contended } from '../../platform/contended.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { isUnavailable } from '../../platform/db/errors.ts'
+import { isOwnFailure, separately } from '../../platform/db/separately.ts'
 import type { World } from '../../platform/world.ts'
 import type { SendResponse } from './send-schema.ts'
 import { CompanionsOfBatch } from './companions.ts'
@@ -32,6 +32,7 @@ const LARGE_BATCH_RECIPIENTS_MAX = 2_000
 /** Larger messages are stored apart from the small ones, whose senders would wait for their bytes and recipients. */
 const SMALL_BYTES_MAX = 256 * 1024
 const SMALL_RECIPIENTS_MAX = 20
+const SMALL_COMPANION_COST_MAX = 100
 
 /** Another transaction has locked its account or the counters of its tenant; nothing is decided. */
 const CONTENDED = Symbol('contended')
@@ -74,8 +75,7 @@ export class Gate {
 
   /** Answers when every recipient is durably stored; throws the refusal otherwise. */
   async submit(submission: Submission): Promise<SendResponse> {
-    const isSmall = submission.source.length <= SMALL_BYTES_MAX && submission.recipients.length <= SMALL_RECIPIENTS_MAX
-    let result = await (isSmall ? this.#small : this.#large).submit(submission)
+    let result = await (isSmall(submission) ? this.#small : this.#large).submit(submission)
     if (result === CONTENDED) result = await this.#contended.submit(submission)
     assert(result !== CONTENDED, 'only a batch of small messages does not wait for locks')
     if (result instanceof Error) throw result
@@ -90,20 +90,10 @@ export class Gate {
     try {
       return await this.#accept(submissions, kind)
     } catch (error) {
-      if (isUnavailable(error) || submissions.length === 1) throw error
+      if (!isOwnFailure(error) || submissions.length === 1) throw error
       this.#world.log.error({ err: error, submissions: submissions.length }, 'a batch is accepted one by one')
-      const results: Result[] = []
-      for (const submission of submissions) results.push(await this.#acceptAlone(submission, kind))
-      return results
-    }
-  }
-
-  async #acceptAlone(submission: Submission, kind: BatchKind): Promise<Result> {
-    try {
-      const [result] = await this.#accept([submission], kind)
-      return result!
-    } catch (error) {
-      return error as Error
+      const { results, stoppedBy } = await separately(submissions, async each => (await this.#accept([each], kind))[0]!)
+      return submissions.map((_, at) => results[at] ?? stoppedBy!)
     }
   }
 
@@ -175,11 +165,16 @@ export class Gate {
   }
 }
 
+const isSmall = ({ source, recipients, companion }: Submission): boolean =>
+  source.length <= SMALL_BYTES_MAX &&
+  recipients.length <= SMALL_RECIPIENTS_MAX &&
+  (companion?.cost ?? 0) <= SMALL_COMPANION_COST_MAX
+
 /** The share of a batch that a submission takes. */
 const weightWithin =
   (recipientsMax: number) =>
-  ({ source, recipients }: Submission): number =>
-    source.length / BATCH_BYTES_MAX + recipients.length / recipientsMax
+  ({ source, recipients, companion }: Submission): number =>
+    source.length / BATCH_BYTES_MAX + (recipients.length + (companion?.cost ?? 0)) / recipientsMax
 
 const hasLimits = (tenant: queries.TenantRow): boolean =>
   tenant.quota_daily !== null ||

@@ -10,7 +10,7 @@ import { longestTurn } from '../../../test/support/main-thread.ts'
 import { Gate } from './gate.ts'
 import { prepareSubmission } from './prepare.ts'
 import { messageRoutes } from './routes.ts'
-import type { Submission } from './submission.ts'
+import type { CompanionKeeper, Submission } from './submission.ts'
 
 const RECIPIENTS_MAX = 10_000
 
@@ -166,6 +166,34 @@ test('a submission that cannot be stored fails alone', async () => {
   )
   const rows = await sound.box.app.world.db.many(sql`select id from messages where account_id = ${sound.id}`)
   assert.equal(rows.length, 2)
+})
+
+test('rows of other doors weigh in a batch by what they cost, and costly ones are stored apart', async () => {
+  const [costly, small] = await Promise.all([aSandbox(), aSandbox()])
+  const gate = new Gate(costly.box.app.world)
+  const batches: number[] = []
+  const keeper: CompanionKeeper = {
+    lock: async (_tx, companions) => {
+      batches.push(companions.length)
+      return { isLocked: () => true, admit: () => ({ kind: 'send' }), store: async () => {} }
+    },
+  }
+  const answered: string[] = []
+  const submit = async (name: string, submission: Submission): Promise<void> => {
+    await gate.submit(submission)
+    answered.push(name)
+  }
+  const submitting = (cost: number, count: number): Promise<void>[] =>
+    Array.from({ length: count }, (_, n) =>
+      submit('costly', { ...aSubmission(costly, n), companion: { lockKey: String(n), keeper, cost } }),
+    )
+
+  await Promise.all(submitting(90, 20))
+  assert.deepEqual(batches, [5, 5, 5, 5])
+
+  answered.length = 0
+  await Promise.all([...submitting(1_000, 6), submit('small', aSubmission(small, 1))])
+  assert.ok(answered.indexOf('small') < 5, answered.join(', '))
 })
 
 function aSubmission(account: TestAccount, number: number): Submission {

@@ -50,6 +50,8 @@ export interface Companion {
   /** What its rows belong to. Keys are locked in their order, so that no two batches wait for each other. */
   lockKey: string
   keeper: CompanionKeeper
+  /** What its rows cost the database, in recipients. */
+  cost: number
   /** What its door answers, set by `store`: kept with the idempotency key, because the rows may be deleted before it ends. */
   result?: object | null
 }
