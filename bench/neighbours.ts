@@ -24,6 +24,7 @@ export async function benchNeighbours(): Promise<void> {
     SMTP_PORT: String(smtpPort),
     MX_PORT: String(mxPort),
     SMTP_ROUTES: `*=127.0.0.1:${sink.port}`,
+    MX_RATE_PER_MINUTE: '100000',
   })
   const victim = await aSender(server, 'victim')
   const hostile = await aSender(server, 'hostile')
@@ -46,6 +47,7 @@ export async function benchNeighbours(): Promise<void> {
     from: hostile.from,
     login: login.body,
     returnPath: sink.returnPaths[0]!,
+    inboxes: await inboxesOf(server, hostile, 100),
     foreignPrefix: victim.bearer.split('_')[1]!,
   }
   for (let n = 0; n < 200; n++) await send(server, victim)
@@ -64,6 +66,7 @@ const wantedAttacks = (): string[] => {
 interface Sender {
   bearer: string
   tenantId: string
+  domainId: string
   from: string
   withoutRecipientLimit(): Promise<void>
 }
@@ -74,10 +77,11 @@ async function aSender(server: BenchServer, name: string): Promise<Sender> {
   const bearer: string = account.body.api_key.secret
   const tenant = await apiFetch(server, '/v1/tenants', { external_id: name, name }, bearer)
   const domain = `${name}.sluice.test`
-  await apiFetch(server, `/v1/tenants/${tenant.body.id}/domains`, { name: domain }, bearer)
+  const { body } = await apiFetch(server, `/v1/tenants/${tenant.body.id}/domains`, { name: domain }, bearer)
   return {
     bearer,
     tenantId: tenant.body.id,
+    domainId: body.id,
     from: `hello@${domain}`,
     withoutRecipientLimit: async () => {
       await fetch(`${server.url}/v1/tenants/${tenant.body.id}`, {
@@ -99,6 +103,16 @@ async function aTenantOf(
   const domain = `${fields.name}.sluice.test`
   await apiFetch(server, `/v1/tenants/${body.id}/domains`, { name: domain }, bearer)
   return { tenant_id: body.id, from: `hello@${domain}` }
+}
+
+async function inboxesOf(server: BenchServer, { bearer, tenantId, domainId }: Sender, count: number) {
+  await apiFetch(server, `/v1/domains/${domainId}/inbound`, { enabled: true }, bearer)
+  const inboxes: Target['inboxes'] = []
+  for (let n = 0; n < count; n++) {
+    const wanted = { domain_id: domainId, local_part: `in-${n}` }
+    inboxes.push((await apiFetch(server, `/v1/tenants/${tenantId}/inboxes`, wanted, bearer)).body)
+  }
+  return inboxes
 }
 
 /** As many as an account may have, none of which stops anything. */

@@ -3,6 +3,7 @@
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { MAILBOX_ATTACKS } from './mailbox-attacks.ts'
 import { rawSmtp, type RawSmtp } from './smtp-raw.ts'
 
 export interface Target {
@@ -20,6 +21,8 @@ export interface Target {
   login: { username: string; password: string }
   /** A return path that the attacker was sent. */
   returnPath: string
+  /** Of the attacker's own. */
+  inboxes: { id: string; address: string }[]
   /** The public prefix of somebody else's key. */
   foreignPrefix: string
 }
@@ -169,7 +172,7 @@ async function guessSecret({ url, foreignPrefix }: Target): Promise<void> {
   await reply.arrayBuffer()
 }
 
-interface Plan {
+export interface Plan {
   act: Act
   /** How many at once. */
   atOnce: number
@@ -258,6 +261,7 @@ export const ATTACKS: Record<string, Plan> = {
   'bounces of 100 reports to 100 recipients, 4 at once': { atOnce: 4, act: bounceMuch },
   'lists of 500, 100 at once': { atOnce: 100, act: listMuch },
   'wrong secrets under a known prefix, 32 at once': { atOnce: 32, act: guessSecret },
+  ...MAILBOX_ATTACKS,
 }
 
 if (!isMainThread && parentPort) {
