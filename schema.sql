@@ -704,6 +704,17 @@ create table mail_sources (
   constraint mail_sources_pkey PRIMARY KEY (id)
 );
 
+-- Accounts whose sent mail has more recipients than a round of the tail of deliveries looks at, or that have a locked inbox.
+-- Their events after `cursor`, up to where the tail has come, are followed in slices, account by account. Without a foreign
+-- key: its check would make the tail, which works for all accounts, wait for the lock of one.
+create table mailbox_backlogs (
+  account_id uuid not null,
+  cursor bigint not null,
+  -- When it last had a slice, or was put here. The longest ago is next.
+  served_at timestamp with time zone not null,
+  constraint mailbox_backlogs_pkey PRIMARY KEY (account_id)
+);
+
 -- The source as it is sent, but for the signature. A table of its own, because it is kept for a shorter time.
 create table message_bodies (
   message_id uuid not null,

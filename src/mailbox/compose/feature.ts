@@ -5,17 +5,29 @@ import type { World } from '../../platform/world.ts'
 import { inBatches } from '../../platform/work/in-batches.ts'
 import type { Composing } from './composing.ts'
 import { deleteOldSendCounts } from './count-queries.ts'
-import { deliveriesOfMailboxes } from './follow-deliveries.ts'
 import { composeRoutes } from './routes.ts'
+import { StatusBacklog } from './statuses/backlog.ts'
+import { followDeliveries } from './statuses/follow-deliveries.ts'
 
 /** A cap looks at the current hour alone. */
 const COUNTS_KEPT_MS = 2 * 3_600_000
 const COUNTS_AT_ONCE = 1_000
 
-export const feature = (world: World, { composing }: { composing: Composing }): Feature => ({
+export const feature = (
+  world: World,
+  { composing }: { composing: Composing },
+  backlog = new StatusBacklog(),
+): Feature => ({
   routes: composeRoutes(world, composing),
   loops: [
-    deliveriesOfMailboxes,
+    followDeliveries(),
+    {
+      kind: 'due',
+      name: 'mailbox-backlogs',
+      wakeOn: 'backlogs',
+      pollSeconds: 1,
+      run: (_world, signal) => backlog.takeSlice(world, signal),
+    },
     {
       kind: 'periodic',
       name: 'send-counts',

@@ -120,7 +120,7 @@ export async function firstResult(
 
 /** Recipients of an approved mail. Those whose delivery has ended were queued. */
 async function countsOf(db: World['db'], messageId: string): Promise<Pick<Composed, 'queued' | 'held' | 'suppressed'>> {
-  const { held = 0, suppressed = 0, ...others } = (await countDeliveriesAnywhere(db, [messageId])).get(messageId) ?? {}
+  const { held = 0, suppressed = 0, ...others } = await countDeliveriesAnywhere(db, messageId)
   // Held ones are among those that are open.
   const queued = Object.values(others).reduce((sum, count) => sum + count, -held)
   return { queued, held, suppressed }

@@ -1,50 +1,14 @@
-// What the tail of deliveries reads.
-import type { Db, Tx } from '../../platform/db/database.ts'
-import { bareArray, prepared } from '../../platform/db/sql.ts'
-import type { DeliveryCounts } from './status.ts'
+// How the deliveries of one submission stand, for the answer to a repeated request.
+import type { Db } from '../../platform/db/database.ts'
+import { prepared } from '../../platform/db/sql.ts'
 
-export interface DeliveryEvent {
-  type: string
-  message_id: string
-  recipient: string | null
-  data: Record<string, unknown>
-  inbox_message_id: string
-  inbox_id: string
-  account_id: string
-  tenant_id: string
-  thread_id: string
-  approval_id: string | null
-  status: string
-}
-
-/** Events of these ids that are about mail of an inbox, in their order. */
-export const listDeliveryEventsAnywhere = (
-  tx: Tx,
-  { after, upTo, types }: { after: number; upTo: number; types: readonly string[] },
-): Promise<DeliveryEvent[]> =>
-  tx.many<DeliveryEvent>(prepared`
-    select e.type, e.message_id, e.recipient, e.data, m.id as inbox_message_id, m.inbox_id, m.account_id, m.tenant_id,
-      m.thread_id, m.approval_id, m.status
-    from events e join inbox_messages m on m.message_id = e.message_id
-    where e.id > ${after} and e.id <= ${upTo} and e.inbox_id is null and e.type = any(${types}::text[])
-    order by e.id`)
-
-/** How the deliveries of each submission stand. */
-export const countDeliveriesAnywhere = async (
-  db: Db,
-  messageIds: readonly string[],
-): Promise<ReadonlyMap<string, DeliveryCounts>> => {
-  const rows = await db.many<{ message_id: string; status: string; count: number }>(prepared`
-    select message_id, status, count(*)::int as count from deliveries
-    where message_id = any(${bareArray(messageIds)}::uuid[]) group by message_id, status
+/** Recipients by the status of their deliveries; `open` ones are queued, deferred, in flight or held. */
+export async function countDeliveriesAnywhere(db: Db, messageId: string): Promise<Readonly<Record<string, number>>> {
+  const rows = await db.many<{ status: string; count: number }>(prepared`
+    select status, count(*) as count from deliveries where message_id = ${messageId} group by status
     union all
-    select message_id, 'held', count(*)::int from queue
-    where message_id = any(${bareArray(messageIds)}::uuid[]) and status = 'held' group by message_id`)
-  const counts = new Map<string, Record<string, number>>()
-  for (const { message_id, status, count } of rows) {
-    const own = counts.get(message_id) ?? {}
-    own[status] = count
-    counts.set(message_id, own)
-  }
-  return counts
+    select 'held', count(*) from (
+      select account_id, tenant_id, message_id from deliveries where message_id = ${messageId} limit 1
+    ) d join queue q using (account_id, tenant_id, message_id) where q.status = 'held'`)
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }

@@ -2,7 +2,7 @@
 // has locked this one.
 import type { Tx } from '../../platform/db/database.ts'
 import { addressesOf } from './addresses.ts'
-import { listFreeInboxesForUpdate, listInboxesForUpdate, type LockedRow } from './queries.ts'
+import { listBusyInboxes, listFreeInboxesForUpdate, listInboxesForUpdate, type LockedRow } from './queries.ts'
 import { policyOf, type Policy } from './policy.ts'
 
 export interface LockedInbox {
@@ -25,6 +25,12 @@ export async function lockInboxes(tx: Tx, ids: readonly string[]): Promise<Locke
 /** Without those that another transaction has locked. */
 export async function lockFreeInboxes(tx: Tx, ids: readonly string[]): Promise<LockedInbox[]> {
   return (await listFreeInboxesForUpdate(tx, ids)).map(lockedOf)
+}
+
+/** Locks those that are free, deleted ones too; answers those that another transaction has locked, and waits for none. */
+export async function lockUnlessBusy(tx: Tx, ids: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  if (ids.size === 0) return ids
+  return new Set((await listBusyInboxes(tx, [...ids])).map(({ id }) => id))
 }
 
 const lockedOf = ({ connection, ...row }: LockedRow): LockedInbox => ({

@@ -114,6 +114,14 @@ export const listFreeInboxesForUpdate = (tx: Tx, ids: readonly string[]): Promis
     where id = any(${bareArray(ids)}::uuid[]) and deleted_at is null
     order by id for no key update skip locked`)
 
+/** Locks the rows that are free; answers the others. */
+export const listBusyInboxes = (tx: Tx, ids: readonly string[]): Promise<{ id: string }[]> =>
+  tx.many<{ id: string }>(prepared`
+    with free as materialized (
+      select id from inboxes where id = any(${bareArray(ids)}::uuid[]) order by id for no key update skip locked
+    )
+    select id from inboxes where id = any(${bareArray(ids)}::uuid[]) and id not in (select id from free)`)
+
 export const listInboxes = (
   db: Pick<Db, 'many'>,
   reach: Reach,

@@ -60,28 +60,52 @@ const statusIs = (status: WebhookAttempt['status']): Sql =>
     ? sql`status = 'delivered'`
     : sql`status = ${status} and status in ('pending', 'failed', 'dead')`
 
+/** The newest event that the webhook has an attempt for, 0 where it has none. */
+export const findNewestAttempt = async (db: Db, webhookId: string): Promise<number> => {
+  const { event_id } = await db.one<{ event_id: number }>(sql`
+    select coalesce(max(event_id), 0) as event_id from webhook_attempts where webhook_id = ${webhookId}`)
+  return event_id
+}
+
+interface Requeued {
+  /** The last event that was looked at; null where nothing is left. */
+  last: number | null
+  requeued: number
+}
+
 /**
- * Queues some of what failed or died again, all tries before it; answers how many. What is being tried at this moment
- * is under way already.
+ * Queues the next of what failed or died again, all tries before it. What is being tried at this moment is under way
+ * already. A bounded number is looked at, not a bounded number queued: a million may be older than the time given. The two
+ * statuses are read apart, because the index has each in the order of its events.
  */
 export const requeueAttempts = (
   tx: Tx,
   webhookId: string,
-  { since, limit }: { since: Date | null; limit: number },
-): Promise<number> =>
-  tx.run(sql`
-    with troubled as (
-      select event_id from webhook_attempts
-      where ${all([
-        sql`webhook_id = ${webhookId} and status in ('failed', 'dead')`,
-        sql`(lease_token is null or due_at <= ${tx.now})`,
-        since !== null && sql`created_at >= ${since}`,
-      ])}
-      order by event_id limit ${limit} for update
+  { since, after, upTo, limit }: { since: Date | null; after: number; upTo: number; limit: number },
+): Promise<Requeued> => {
+  const troubled = (status: Sql): Sql => sql`
+    select event_id from webhook_attempts
+    where webhook_id = ${webhookId} and status = ${status} and event_id > ${after} and event_id <= ${upTo}
+    order by event_id limit ${limit}`
+  const isWanted = all([
+    sql`a.status in ('failed', 'dead') and (a.lease_token is null or a.due_at <= ${tx.now})`,
+    since !== null && sql`a.created_at >= ${since}`,
+  ])
+  return tx.one<Requeued>(sql`
+    with next as materialized (
+      select event_id from ((${troubled(sql`'failed'`)}) union all (${troubled(sql`'dead'`)})) troubled
+      order by event_id limit ${limit}
+    ), wanted as materialized (
+      select a.event_id from next join webhook_attempts a on a.webhook_id = ${webhookId} and a.event_id = next.event_id
+      where ${isWanted} order by a.event_id for update of a
+    ), requeued as (
+      update webhook_attempts a
+      set status = 'pending', round_tries = 0, due_at = ${tx.now}, lease_token = null, updated_at = ${tx.now}
+      from wanted where a.webhook_id = ${webhookId} and a.event_id = wanted.event_id returning 1
     )
-    update webhook_attempts a
-    set status = 'pending', round_tries = 0, due_at = ${tx.now}, lease_token = null, updated_at = ${tx.now}
-    from troubled where a.webhook_id = ${webhookId} and a.event_id = troubled.event_id`)
+    select case when (select count(*) from next) = ${limit} then (select max(event_id) from next) end as last,
+      (select count(*) from requeued) as requeued`)
+}
 
 export interface DecidedKey {
   /** As PostgreSQL writes it: a `Date` has no microseconds. */

@@ -8,7 +8,7 @@ import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { advanceTail, readTailOnce } from '../../platform/work/tail.ts'
 import { aReceiver } from '../../platform/net/receiver.fixture.ts'
-import { BacklogReader, fanOut, RowLimit } from './fan-out.ts'
+import { BacklogReader, fanOut } from './fan-out.ts'
 
 const environment = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }
 const by = system('test')
@@ -188,22 +188,6 @@ test('webhooks that cannot want an event count neither for the tail nor for a sl
 
   // Eleven want each: as many events as fit into 4,000 rows.
   assert.deepEqual(await attemptsOf(box, busy), { attempts: 363 * 11, events: 363 })
-})
-
-test('a limit of rows shrinks by what is slow or fails, to a hundred at the least, and grows again without work', async () => {
-  const limit = new RowLimit()
-  const fails = () => limit.learn(() => Promise.reject(new Error('too much')))
-  for (const max of [1_000, 250, 100, 100]) {
-    await assert.rejects(fails())
-    assert.equal(limit.max, max)
-  }
-
-  limit.recover()
-  assert.equal(limit.max, 200)
-  await limit.learn(async () => {})
-  assert.equal(limit.max, 400)
-  for (let n = 0; n < 10; n++) limit.recover()
-  assert.equal(limit.max, 4_000)
 })
 
 test('accounts leave the backlog once they are small enough, although a round had failed before', async () => {

@@ -4,6 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
+import { RowLimit } from '../../platform/db/row-limit.ts'
 import type { Tail } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
 import {
@@ -24,12 +25,11 @@ export const FAN_OUT = 'webhook-fan-out'
 
 /** Looked through in a round. That costs a few milliseconds; what costs more is the rows that are written. */
 const EVENTS_MAX = 5_000
-/** Attempts written in one transaction: about a tenth of a second on a busy machine. */
-const ROWS_MAX = 4_000
-/** So few are written in time by any database that works at all. */
-const ROWS_MIN = 100
-/** A transaction that takes longer is followed by a smaller one. */
-const ROUND_MS_GOOD = 300
+/**
+ * Attempts written in one transaction. The most take about a tenth of a second on a busy machine; the fewest are written in
+ * time by any database that works at all.
+ */
+const ROWS = { min: 100, max: 4_000 }
 /** Nobody feels it in a push, and at 2,000 events a second it saves most of the rounds. */
 const REST_MS = 25
 /** Where nobody has a webhook: the first event of the first one may come this much later. */
@@ -41,7 +41,7 @@ export function fanOut(): Tail {
   let hasWebhooks = false
   let hasNews = false
   let hasBacklog = false
-  const rows = new RowLimit()
+  const rows = new RowLimit(ROWS)
   return {
     kind: 'tail',
     name: FAN_OUT,
@@ -87,7 +87,7 @@ const by = system(FAN_OUT)
 
 /** Takes the account in the backlog that has waited longest; answers 0 when there is none with anything to do. */
 export class BacklogReader {
-  readonly #rows = new RowLimit()
+  readonly #rows = new RowLimit(ROWS)
 
   async takeSlice(world: World, signal: AbortSignal): Promise<number> {
     const began = performance.now()
@@ -111,32 +111,4 @@ async function fanOutSlice(tx: Tx, rowsMax: number): Promise<true | null> {
   }
   await updateBacklog(tx, accountId, cursor)
   return true
-}
-
-/** How many rows a transaction may write: fewer when the last one was slow, and much fewer when it failed. */
-export class RowLimit {
-  #max = ROWS_MAX
-
-  get max(): number {
-    return this.#max
-  }
-
-  async learn<T>(write: (rowsMax: number) => Promise<T>): Promise<T> {
-    const before = this.#max
-    const began = performance.now()
-    // Unless it ends in time: one that was too much must be smaller when it is tried again.
-    this.#set(before / 4)
-    const result = await write(before)
-    this.#set(performance.now() - began < ROUND_MS_GOOD ? before * 2 : before / 2)
-    return result
-  }
-
-  /** Nothing fitted, so nothing can be learned: with a limit that stays everything would go into the backlog for ever. */
-  recover(): void {
-    this.#set(this.#max * 2)
-  }
-
-  #set(rows: number): void {
-    this.#max = Math.max(ROWS_MIN, Math.min(ROWS_MAX, Math.floor(rows)))
-  }
 }

@@ -1,0 +1,72 @@
+// Follows the journal: mail in a mailbox says what became of its deliveries, and its streams tell. The tail does it at once
+// for accounts with little to look at. An account with more, or with a locked inbox, is put into the backlog, where it gets
+// slices in turn with others like it.
+import type { Tx } from '../../../platform/db/database.ts'
+import type { Tail } from '../../../platform/work/worker.ts'
+import { lockUnlessBusy } from '../../inboxes/lock.ts'
+import { moveStatuses } from './move-statuses.ts'
+import {
+  countRecipients,
+  deleteSettledBacklogs,
+  hasBacklogs,
+  insertBacklogs,
+  listDeliveryEventsAnywhere,
+  type DeliveryEvent,
+} from './queries.ts'
+
+/** The name of the tail, and so of its cursor. */
+export const FOLLOW_DELIVERIES = 'mailbox-deliveries'
+
+/**
+ * Of all messages that a round moves together: in the worst case it looks at the delivery of each. Five messages with as many
+ * as a message can have, and ten times the events of a round.
+ */
+const RECIPIENTS_MAX = 50_000
+
+export function followDeliveries(): Tail {
+  let hasBacklog = false
+  return {
+    kind: 'tail',
+    name: FOLLOW_DELIVERIES,
+    batchMax: 5_000,
+    read: async (_world, tx, range) => {
+      deleteSettledBacklogs(tx, range.after)
+      const [events, isAnyBehind] = await Promise.all([listDeliveryEventsAnywhere(tx, range), hasBacklogs(tx)])
+      const { direct, behind } = await shareOut(tx, events)
+      if (behind.length > 0) await insertBacklogs(tx, behind, range.after)
+      await moveStatuses(tx, direct)
+      hasBacklog = isAnyBehind || behind.length > 0
+    },
+    committed: world => {
+      if (hasBacklog) world.wakeups.hint('backlogs')
+    },
+  }
+}
+
+/** The accounts with the fewest recipients first, as many as fit, without those that have an inbox which is locked. */
+async function shareOut(
+  tx: Tx,
+  events: readonly DeliveryEvent[],
+): Promise<{ direct: readonly DeliveryEvent[]; behind: string[] }> {
+  if (events.length === 0) return { direct: [], behind: [] }
+  const behind = new Set<string>()
+  let recipients = 0
+  for (const [accountId, own] of (await recipientsByAccount(tx, events)).toSorted(([, a], [, b]) => a - b)) {
+    if (recipients + own > RECIPIENTS_MAX) behind.add(accountId)
+    else recipients += own
+  }
+  const fitting = events.filter(({ account_id }) => !behind.has(account_id))
+  const busy = await lockUnlessBusy(tx, new Set(fitting.map(({ inbox_id }) => inbox_id)))
+  for (const { account_id, inbox_id } of fitting) if (busy.has(inbox_id)) behind.add(account_id)
+  return { direct: fitting.filter(({ account_id }) => !behind.has(account_id)), behind: [...behind] }
+}
+
+async function recipientsByAccount(tx: Tx, events: readonly DeliveryEvent[]): Promise<[string, number][]> {
+  const accounts = new Map(events.map(({ message_id, account_id }) => [message_id, account_id]))
+  const totals = new Map<string, number>()
+  for (const { message_id, recipients } of await countRecipients(tx, [...accounts.keys()])) {
+    const accountId = accounts.get(message_id)!
+    totals.set(accountId, (totals.get(accountId) ?? 0) + recipients)
+  }
+  return [...totals]
+}
