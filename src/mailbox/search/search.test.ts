@@ -5,6 +5,7 @@ import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { newId } from '../../platform/ids.ts'
+import { insertWords } from './insert-words.ts'
 import { aMailbox, type TestMailbox } from './mailbox.fixture.ts'
 
 const DAY_MS = 86_400_000
@@ -283,4 +284,21 @@ test('only the newest matches are ranked, and a long list of them stays in order
   }
   assert.deepEqual(await subjects('again'), ['mail 0', 'mail 1', 'mail 2', 'mail 3', 'mail 4'])
   assert.deepEqual(await subjects('again', { limit: '2' }), ['mail 0', 'mail 1'])
+})
+
+test('a mail of very many words is found by all of them, and in many inboxes at once by the first of them', async () => {
+  const { account, mailbox, subjects } = await aSite()
+  const count = 19_000
+  const words = Array.from({ length: count }, (_, n) => `${'w'.repeat(40)}${n}:${Math.min(n + 1, 16_000)}C`).join(' ')
+  const ids: string[] = []
+  for (const subject of ['one', 'two', 'three', 'four']) ids.push((await mailbox.file({ subject })).id)
+  const filed = (mail: object, messageId: string) => ({ messageId, inboxId: mailbox.inboxId, words, mail })
+  const [first, ...copies] = ids as [string, ...string[]]
+  const [alone, shared] = [{}, {}]
+  await account.box.app.world.db.transact(system('test'), async tx =>
+    insertWords(tx, [filed(alone, first), ...copies.map(id => filed(shared, id))]),
+  )
+  const word = (n: number): string => `${'w'.repeat(40)}${n}`
+  assert.deepEqual((await subjects(word(7_777))).toSorted(), ['four', 'one', 'three', 'two'])
+  assert.deepEqual(await subjects(word(count - 1)), ['one'])
 })
