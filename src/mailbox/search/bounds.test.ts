@@ -17,6 +17,7 @@ const daysAgo = (days: number): Date => new Date(Date.now() - days * DAY_MS)
 
 interface PlanNode {
   'Relation Name'?: string
+  'Index Name'?: string
   'Actual Rows': number
   'Actual Loops': number
   'Rows Removed by Filter'?: number
@@ -172,4 +173,18 @@ test('many folders cost no more than one: the newest of all of them are merged',
   assert.equal(ids.length, 0)
   const read = sum(scans.map(({ rows }) => rows))
   assert.ok(read <= 2 * BOUNDS.scanMax + 50, `read ${read} rows`)
+})
+
+test('what is counted in trash is looked up message by message, and never in the words of other inboxes', async () => {
+  const { look, mailbox, copy, run } = await aSite()
+  const trashed = await mailbox.file({ subject: 's', text: 'common', folder: 'trash', receivedAt: daysAgo(15) })
+  await copy(trashed, idsFrom(daysAgo(10), 2_500))
+  await run(sql`analyze message_words, inbox_messages`)
+  const { hidden, scans } = await look('common')
+  assert.equal(hidden, 2_000)
+  const words = scans.filter(({ node }) => node['Relation Name'] === 'message_words')
+  assert.deepEqual(
+    words.filter(({ node }) => node['Index Name'] !== 'message_words_pkey'),
+    [],
+  )
 })

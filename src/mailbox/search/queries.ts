@@ -184,6 +184,7 @@ async function findByIndex(
   return row!.ids
 }
 
+/** Message by message: for a join with the words the planner may read those of every inbox. */
 async function countHidden(
   db: Reads,
   { scope }: Asked,
@@ -191,10 +192,10 @@ async function countHidden(
 ): Promise<Pick<Matches, 'hidden' | 'blocked'>> {
   if (scope.hiddenIds.length === 0) return NONE_HIDDEN
   const [row] = await db.many<Pick<Matches, 'hidden' | 'blocked'>>(sql`
-    with hidden as materialized (${hiddenOf(scope, bounds)})
     select count(*)::int as hidden, (count(*) filter (where hidden.is_blocked))::int as blocked
-    from hidden join message_words w on w.message_id = hidden.id
-    where w.words @@ ${required}::tsquery`)
+    from (${hiddenOf(scope, bounds)}) hidden cross join lateral (
+      select 1 from message_words w where w.message_id = hidden.id and w.words @@ ${required}::tsquery offset 0
+    ) w`)
   return row!
 }
 
