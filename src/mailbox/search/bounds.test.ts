@@ -12,10 +12,11 @@ import { scopeOf, type SearchedFolder } from './scope.ts'
 import { tsQueryOf } from './tsquery.ts'
 
 const DAY_MS = 86_400_000
-const BOUNDS = { scanMax: 500 }
+const BOUNDS = { scanMax: 500, matchesMax: 1_000 }
 const daysAgo = (days: number): Date => new Date(Date.now() - days * DAY_MS)
 
 interface PlanNode {
+  'Node Type': string
   'Relation Name'?: string
   'Index Name'?: string
   'Actual Rows': number
@@ -173,6 +174,23 @@ test('many folders cost no more than one: the newest of all of them are merged',
   assert.equal(ids.length, 0)
   const read = sum(scans.map(({ rows }) => rows))
   assert.ok(read <= 2 * BOUNDS.scanMax + 50, `read ${read} rows`)
+})
+
+test('a word that is in most of the old messages and in few of the newest is found, the newest first', async () => {
+  const { look, mailbox, copy, run } = await aSite()
+  const old = await mailbox.file({ subject: 'old', text: 'common oldie', receivedAt: daysAgo(15) })
+  await copy(old, idsFrom(daysAgo(10), COPIES))
+  const recent = await mailbox.file({ subject: 'recent', text: 'common', receivedAt: daysAgo(5) })
+  await copy(recent, idsFrom(daysAgo(4), 450))
+  const last = await mailbox.file({ subject: 'last', text: 'oldie', receivedAt: daysAgo(1) })
+  await run(sql`analyze message_words`)
+  const { ids, scans } = await look('oldie')
+  assert.deepEqual([ids.length, ids[0], ids.toSorted().toReversed()], [50, last.id, ids])
+  const taken = scans.filter(({ node }) => node['Node Type'] === 'Bitmap Heap Scan')
+  assert.deepEqual(
+    taken.map(({ node, rows }) => [node['Relation Name'], rows]),
+    [['message_words', BOUNDS.matchesMax]],
+  )
 })
 
 test('what is counted in trash is looked up message by message, and never in the words of other inboxes', async () => {

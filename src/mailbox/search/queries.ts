@@ -89,8 +89,10 @@ const HIDDEN_MAX = 2_000
 interface Bounds {
   /** Rows that one statement looks at for operators that no index answers. */
   scanMax: number
+  /** Matches that are taken from the index, which has them in no order. */
+  matchesMax: number
 }
-const BOUNDS: Bounds = { scanMax: 20_000 }
+const BOUNDS: Bounds = { scanMax: 20_000, matchesMax: 100_000 }
 
 /**
  * A common word is in so many messages that the index would lead to most pages of the table: there the newest messages are
@@ -162,26 +164,44 @@ async function readInOrder(
   return row!.ids
 }
 
-async function findByIndex(
+/**
+ * Words that are rare in the newest messages may be in most of the old ones. Where the index has more than `matchesMax`,
+ * the newest match need not be among those that were taken from it: the newest messages are read, and theirs come first.
+ */
+async function findByIndex(db: Reads, asked: Asked, reading: Reading): Promise<string[]> {
+  const loose = asked.words.loose
+  // The index would lead to all messages of the inbox.
+  if (loose === null) return readInOrder(db, asked, reading)
+  const { ids, matches } = await readIndex(db, asked, { ...reading, loose })
+  if (matches < reading.bounds.matchesMax) return ids
+  return [...new Set([...(await readInOrder(db, asked, reading)), ...ids])].slice(0, asked.limit)
+}
+
+/**
+ * The limit stands outside the materialized query: that is planned as if all its rows were read, and so by the index, but
+ * is run no further than the limit. With the limit inside, the planner may read the words of all inboxes to reach it.
+ */
+async function readIndex(
   db: Reads,
   { words, scope, limit }: Asked,
-  { required }: Pick<Reading, 'required'>,
-): Promise<string[]> {
-  const loose = words.loose ?? required
+  { required, loose, bounds: { matchesMax } }: Reading & { loose: string },
+): Promise<{ ids: string[]; matches: number }> {
   const isExact = loose === required
-  const [row] = await db.many<{ ids: string[] }>(sql`
+  const [row] = await db.many<{ ids: string[]; matches: number }>(sql`
     with matched as materialized (
       select message_id as id from message_words where inbox_id = ${scope.inboxId} and words @@ ${loose}::tsquery
+    ), taken as materialized (
+      select id from matched limit ${matchesMax}
     ), shown as materialized (
       select newest.id, true as is_asked from (
-        select m.id from matched m where ${all(scope.bounds)} order by m.id desc
+        select m.id from taken m where ${all(scope.bounds)} order by m.id desc
       ) newest
       cross join lateral (${rowOf(sql`newest.id`)}) m
       where ${isIn(scope.folderIds)} and ${isAsked(scope)}
       order by newest.id desc limit ${isExact ? RANKED_MAX : PHRASES_MAX}
     ), ranked as materialized (${ranked(words, isExact ? sql`true` : sql`w.words @@ ${required}::tsquery`)})
-    select ${best(limit)}`)
-  return row!.ids
+    select ${best(limit)}, (select count(*)::int from taken) as matches`)
+  return row!
 }
 
 /** Message by message: for a join with the words the planner may read those of every inbox. */
