@@ -641,6 +641,8 @@ CREATE INDEX inbox_messages_by_thread ON public.inbox_messages USING btree (thre
 -- Mail that is not to be trusted: a new mail must not repeat it unseen.
 CREATE INDEX inbox_messages_tainted ON public.inbox_messages USING btree (inbox_id, id DESC) WHERE is_tainted;
 CREATE INDEX inbox_messages_unread ON public.inbox_messages USING btree (folder_id, id DESC) WHERE (NOT is_read);
+-- For has:attachment in a search: the newest of a folder that have attachments, however few or old they are.
+CREATE INDEX inbox_messages_with_attachments ON public.inbox_messages USING btree (folder_id, id DESC) WHERE has_attachments;
 
 -- How many mails left an inbox in an hour of the UTC clock. Written under the lock of the inbox.
 create table inbox_send_counts (

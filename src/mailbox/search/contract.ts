@@ -6,7 +6,8 @@ import { MessageSummary } from '../messages/find.ts'
 
 /** Longer ones are no search that a person types. */
 const QUERY_CHARS_MAX = 1_000
-const FOLDER_CHARS_MAX = 64
+/** As in lists: more than a name may have, because it may be written in more characters than it is kept in. */
+const FOLDER_CHARS_MAX = 256
 
 export const FoundMessage = component(
   'FoundMessage',

@@ -3,7 +3,8 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
-import type { Scope, SearchedFolder } from './scope.ts'
+import { isIn, isIndexed, newest, newestAsked, rowOf } from './newest-queries.ts'
+import { isAsked, type Scope, type SearchedFolder } from './scope.ts'
 import type { TsQuery } from './tsquery.ts'
 
 export interface MessageWords {
@@ -62,7 +63,6 @@ const isReachable = (reach: Reach): Sql =>
   ])
 
 interface Asked {
-  inboxId: string
   words: TsQuery
   scope: Scope
   limit: number
@@ -88,108 +88,159 @@ const PHRASES_MAX = 20_000
 /** Of the folders that are left out, the newest so many are looked at to say how many would have matched. */
 const HIDDEN_MAX = 2_000
 
+interface Bounds {
+  /** Rows that one statement looks at for operators that no index answers. */
+  scanMax: number
+  /** Matches that are taken from the index, which has them in no order. */
+  matchesMax: number
+}
+const BOUNDS: Bounds = { scanMax: 20_000, matchesMax: 100_000 }
+
 /**
  * A common word is in so many messages that the index would lead to most pages of the table: there the newest messages are
  * read in their order. A rare word is found by the index.
  */
-export async function findMatches(db: Reads, asked: Asked): Promise<Matches> {
+export async function findMatches(db: Reads, asked: Asked, bounds: Bounds = BOUNDS): Promise<Matches> {
   const { required } = asked.words
-  if (required === null) return listNewest(db, asked)
-  const hidden = await countHidden(db, asked, required)
-  const sample = await readInOrder(db, asked, { required, readMax: SAMPLE })
+  if (required === null) return listNewest(db, asked, bounds)
+  const hidden = await countHidden(db, asked, { required, bounds })
+  const sample = await readSample(db, asked, { required, bounds })
   if (sample.read < SAMPLE) return { ids: sample.ids, ...hidden }
-  const { ids } =
-    sample.found >= SAMPLE_COMMON
-      ? await readInOrder(db, asked, { required, readMax: READ_MAX })
-      : await findByIndex(db, asked, required)
+  const isCommon = sample.found >= SAMPLE_COMMON
+  const ids = await (isCommon ? readInOrder : findByIndex)(db, asked, { required, bounds })
   return { ids, ...hidden }
 }
 
 type Reads = Pick<Db, 'many'>
 
+interface Reading {
+  required: string
+  bounds: Bounds
+}
+
 /** By where the words stand (subject before addresses before text), in steps: within a step the newest come first. */
 const rankOf = ({ ranking }: TsQuery): Sql => sql`round(ts_rank(w.words, ${ranking ?? ''}::tsquery)::numeric, 1)`
 
 const ranked = (words: TsQuery, condition: Sql): Sql => sql`
-  select w.message_id, w.rank from (select id from shown order by id desc) shown cross join lateral (
+  select w.message_id, w.rank, shown.is_asked from (select id, is_asked from shown order by id desc) shown
+  cross join lateral (
     select w.message_id, ${rankOf(words)} as rank from message_words w
     where w.message_id = shown.id and ${condition} offset 0
   ) w
   order by shown.id desc limit ${RANKED_MAX}`
 
 const best = (limit: number): Sql => sql`
-  array(select message_id from ranked order by rank desc, message_id desc limit ${limit}) as ids`
+  array(select message_id from ranked where is_asked order by rank desc, message_id desc limit ${limit}) as ids`
 
-async function readInOrder(
+/**
+ * Words are counted before the operators that no index answers are applied: how many messages the index of words would
+ * lead to does not depend on those.
+ */
+async function readSample(
   db: Reads,
   { words, scope, limit }: Asked,
-  { required, readMax }: { required: string; readMax: number },
+  { required, bounds: { scanMax } }: Reading,
 ): Promise<{ ids: string[]; read: number; found: number }> {
+  const sampled = newest({ folderIds: scope.folderIds, scope, scanMax, limit: SAMPLE })
+  const shown = isIndexed(scope)
+    ? sql`select sampled.id, true as is_asked from (${sampled}) sampled`
+    : sql`select sampled.id, ${isAsked(scope)} as is_asked
+        from (${sampled}) sampled cross join lateral (${rowOf(sql`sampled.id`)}) m`
   const [row] = await db.many<{ ids: string[]; read: number; found: number }>(sql`
-    with shown as materialized (${newest(scope.folderIds, scope, readMax)}),
+    with shown as materialized (${shown}),
     ranked as materialized (${ranked(words, sql`w.words @@ ${required}::tsquery`)})
     select ${best(limit)}, (select count(*)::int from shown) as read, (select count(*)::int from ranked) as found`)
   return row!
 }
 
-/**
- * The newest of each folder along its index, then the newest of those. Asked for the messages of all these folders by age, the
- * planner takes an inbox of a hundred thousand for one of ten thousand and reads and sorts it whole.
- */
-const newest = (folderIds: readonly string[], { conditions }: Scope, limit: number): Sql => sql`
-  select newest.id, newest.is_blocked from unnest(${bareArray(folderIds)}::uuid[]) as folder (id)
-  cross join lateral (
-    select m.id, m.is_blocked from inbox_messages m
-    where ${all([sql`m.folder_id = folder.id`, ...conditions])}
-    order by m.id desc limit ${limit}
-  ) newest
-  order by newest.id desc limit ${limit}`
-
-async function findByIndex(
+async function readInOrder(
   db: Reads,
-  { inboxId, words, scope, limit }: Asked,
-  required: string,
-): Promise<{ ids: string[] }> {
-  const loose = words.loose ?? required
-  const isExact = loose === required
+  { words, scope, limit }: Asked,
+  { required, bounds: { scanMax } }: Reading,
+): Promise<string[]> {
+  const read = newestAsked({ folderIds: scope.folderIds, scope, scanMax, limit: READ_MAX })
   const [row] = await db.many<{ ids: string[] }>(sql`
-    with matched as materialized (
-      select message_id from message_words where inbox_id = ${inboxId} and words @@ ${loose}::tsquery
-    ), shown as materialized (
-      select m.id from matched join inbox_messages m on m.id = matched.message_id
-      where ${isInScope(scope.folderIds, scope)}
-      order by m.id desc limit ${isExact ? RANKED_MAX : PHRASES_MAX}
-    ), ranked as materialized (${ranked(words, isExact ? sql`true` : sql`w.words @@ ${required}::tsquery`)})
+    with shown as materialized (select read.id, true as is_asked from (${read}) read),
+    ranked as materialized (${ranked(words, sql`w.words @@ ${required}::tsquery`)})
     select ${best(limit)}`)
+  return row!.ids
+}
+
+/**
+ * Words that are rare in the newest messages may be in most of the old ones. Where the index has more than `matchesMax`,
+ * the newest match need not be among those that were taken from it: the newest messages are read, and theirs come first.
+ */
+async function findByIndex(db: Reads, asked: Asked, reading: Reading): Promise<string[]> {
+  const loose = asked.words.loose
+  // The index would lead to all messages of the inbox.
+  if (loose === null) return readInOrder(db, asked, reading)
+  const { ids, matches } = await readIndex(db, asked, { ...reading, loose })
+  if (matches < reading.bounds.matchesMax) return ids
+  return [...new Set([...(await readInOrder(db, asked, reading)), ...ids])].slice(0, asked.limit)
+}
+
+/**
+ * The limit stands outside the materialized query: that is planned as if all its rows were read, and so by the index, but
+ * is run no further than the limit. With the limit inside, the planner may read the words of all inboxes to reach it.
+ */
+async function readIndex(
+  db: Reads,
+  { words, scope, limit }: Asked,
+  { required, loose, bounds: { matchesMax } }: Reading & { loose: string },
+): Promise<{ ids: string[]; matches: number }> {
+  const isExact = loose === required
+  const [row] = await db.many<{ ids: string[]; matches: number }>(sql`
+    with matched as materialized (
+      select message_id as id from message_words where inbox_id = ${scope.inboxId} and words @@ ${loose}::tsquery
+    ), taken as materialized (
+      select id from matched limit ${matchesMax}
+    ), shown as materialized (
+      select newest.id, true as is_asked from (
+        select m.id from taken m where ${all(scope.bounds)} order by m.id desc
+      ) newest
+      cross join lateral (${rowOf(sql`newest.id`)}) m
+      where ${isIn(scope.folderIds)} and ${isAsked(scope)}
+      order by newest.id desc limit ${isExact ? RANKED_MAX : PHRASES_MAX}
+    ), ranked as materialized (${ranked(words, isExact ? sql`true` : sql`w.words @@ ${required}::tsquery`)})
+    select ${best(limit)}, (select count(*)::int from taken) as matches`)
   return row!
 }
 
+/** Message by message: for a join with the words the planner may read those of every inbox. */
 async function countHidden(
   db: Reads,
   { scope }: Asked,
-  required: string,
+  { required, bounds }: Reading,
 ): Promise<Pick<Matches, 'hidden' | 'blocked'>> {
   if (scope.hiddenIds.length === 0) return NONE_HIDDEN
   const [row] = await db.many<Pick<Matches, 'hidden' | 'blocked'>>(sql`
-    with hidden as materialized (${newest(scope.hiddenIds, scope, HIDDEN_MAX)})
     select count(*)::int as hidden, (count(*) filter (where hidden.is_blocked))::int as blocked
-    from hidden join message_words w on w.message_id = hidden.id
-    where w.words @@ ${required}::tsquery`)
+    from (${hiddenOf(scope, bounds)}) hidden cross join lateral (
+      select 1 from message_words w where w.message_id = hidden.id and w.words @@ ${required}::tsquery offset 0
+    ) w`)
   return row!
 }
 
 const NONE_HIDDEN = { hidden: 0, blocked: 0 }
 
+const hiddenOf = (scope: Scope, { scanMax }: Bounds): Sql => sql`
+  select hidden.id, m.is_blocked
+  from (${newest({ folderIds: scope.hiddenIds, scope, scanMax, limit: HIDDEN_MAX })}) hidden
+  cross join lateral (${rowOf(sql`hidden.id`)}) m
+  where ${isAsked(scope)}`
+
 /** Without a word that must occur nothing can be ranked: the newest that have none of the words that must not occur. */
-async function listNewest(db: Reads, { words, scope, limit }: Asked): Promise<Matches> {
+async function listNewest(db: Reads, { words, scope, limit }: Asked, bounds: Bounds): Promise<Matches> {
+  const { scanMax } = bounds
+  const readMax = words.excluded === null ? limit : READ_MAX
   const [row] = await db.many<Matches>(sql`
     select array(
-        select shown.id from (${newest(scope.folderIds, scope, words.excluded === null ? limit : READ_MAX)}) shown
+        select shown.id from (${newestAsked({ folderIds: scope.folderIds, scope, scanMax, limit: readMax })}) shown
         where ${isLeft(words)} order by shown.id desc limit ${limit}) as ids,
       h.hidden, h.blocked
     from (
       select count(*)::int as hidden, (count(*) filter (where shown.is_blocked))::int as blocked
-      from (${newest(scope.hiddenIds, scope, HIDDEN_MAX)}) shown where ${isLeft(words)}
+      from (${hiddenOf(scope, bounds)}) shown where ${isLeft(words)}
     ) h`)
   return row!
 }
@@ -199,6 +250,3 @@ const isLeft = ({ excluded }: TsQuery): Sql =>
   excluded === null
     ? sql`true`
     : sql`not coalesce((select w.words @@ ${excluded}::tsquery from message_words w where w.message_id = shown.id), false)`
-
-const isInScope = (folderIds: readonly string[], { conditions }: Scope): Sql =>
-  all([sql`m.folder_id = any(${bareArray(folderIds)}::uuid[])`, ...conditions])

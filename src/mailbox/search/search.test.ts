@@ -117,6 +117,8 @@ test('the folder is everything but trash, all, or one; what was left out is coun
   assert.deepEqual(await subjects('budget', { folder: 'all' }), ['mine', 'trash', 'trash', 'spam', 'inbox'])
   assert.deepEqual((await search('budget', { folder: 'all' })).body.hidden.trash, 0)
   assert.deepEqual(await subjects('budget', { folder: 'MINE' }), ['mine'])
+  await mailbox.file({ subject: 'long', text: 'budget', folder: 'é'.repeat(64) })
+  assert.deepEqual(await subjects('budget', { folder: 'e\u0301'.repeat(64) }), ['long'], 'written in two characters')
   assert.deepEqual(await subjects('budget in:spam', { folder: 'mine' }), [])
   const unknown = await search('budget', { folder: 'nowhere' })
   assert.deepEqual([unknown.status, unknown.body.error.message], [400, 'folder names no folder of this inbox.'])

@@ -39,7 +39,7 @@ export class Search {
     const { groups } = query
     const scope = scopeOf(groups, { inboxId, folder: folder ?? null, folders })
     const words = tsQueryOf(groups)
-    const { ids, hidden, blocked } = await findMatches(this.#db.lists, { inboxId, words, scope, limit })
+    const { ids, hidden, blocked } = await findMatches(this.#db.lists, { words, scope, limit })
     const messages = await this.#show(ids, { sought: soughtIn(query), owner: reach.accountId })
     return { messages, hidden: { spam: 0, trash: hidden, blocked } }
   }
