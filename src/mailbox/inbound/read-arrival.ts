@@ -4,7 +4,7 @@ import { authenticate, type Authentication } from '../../mail/authentication/aut
 import { mailboxText } from '../../mail/address/mailbox-text.ts'
 import { ofAuthor } from '../../mail/authentication/of-author.ts'
 import { RecentSpf } from '../../mail/authentication/recent-spf.ts'
-import type { Resolve } from '../../mail/authentication/resolve.ts'
+import type { Resolve, Resolvers } from '../../mail/authentication/resolve.ts'
 import { authenticationResults } from '../../mail/authentication/results-field.ts'
 import { readFields, displayValue, valueOf } from '../../mail/mime/headers.ts'
 import { parseMailboxes } from '../../mail/mime/mailbox-list.ts'
@@ -82,7 +82,7 @@ export class ArrivalReader {
     const { config, clock, dns } = this.#world
     const envelope = { ip: arrival.client_ip, helo: arrival.helo, mailFrom: arrival.mail_from }
     return authenticate(content.subarray(headBytes), envelope, {
-      resolve: withZone(this.#zone, mailDns(dns, dns.isSilent ? { timeoutMs: SILENT_TIMEOUT_MS } : {})),
+      resolvers: withZone(this.#zone, mailDns(dns, dns.isSilent ? { timeoutMs: SILENT_TIMEOUT_MS } : {})),
       hostname: config.MX_HOST,
       now: clock.now(),
       recentSpf: this.#recentSpf,
@@ -149,7 +149,13 @@ const attachmentRows = ({ received_at }: Read, { attachments }: ReadMessage['mai
   }))
 
 /** What the installation publishes itself is known without asking. */
-const withZone =
+const withZone = (zone: OwnZone, { spf, keys, dmarc }: Resolvers): Resolvers => ({
+  spf: zoneFirst(zone, spf),
+  keys: zoneFirst(zone, keys),
+  dmarc: zoneFirst(zone, dmarc),
+})
+
+const zoneFirst =
   (zone: OwnZone, resolve: Resolve): Resolve =>
   async (name, type) => {
     const texts = type === 'TXT' ? await zone.texts(name) : null

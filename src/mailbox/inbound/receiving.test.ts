@@ -259,6 +259,30 @@ test('where no resolver answers, mail is filed within seconds, as what nobody co
   assert.equal(auth.spf.result, 'temperror')
 })
 
+test('a sender whose SPF record takes more look-ups than a mail may is blocked at once where the policy asks for proof', async t => {
+  const own = await anAddress()
+  const policy = { shield_mode: 'enforce', block_unauthenticated: true }
+  assert.equal((await own.account.api.patch(`/v1/inboxes/${own.inboxId}`, { policy })).status, 200)
+  const [bank, evil] = [`${unique('bank')}.example`, `${unique('evil')}.example`]
+  dns.txt(`_dmarc.${bank}`, 'v=DMARC1; p=reject')
+  publishCostlySpf(evil)
+  const subject = unique('transfer')
+  await deliver(t, own.address, mail({ From: `ceo@${bank}`, Subject: subject }), `x@${evil}`)
+  const { folder, auth } = await filedAs(own, subject)
+  assert.deepEqual([folder, auth.spf.result, auth.dmarc.result], ['spam', 'permerror', 'fail'])
+})
+
+/** Ten names of ten hosts each: within the ten look-ups of RFC 7208, and a hundred questions. */
+function publishCostlySpf(domain: string): void {
+  const numbers = Array.from({ length: 10 }, (_, n) => n)
+  dns.txt(domain, `v=spf1 ${numbers.map(n => `mx:${n}.${domain}`).join(' ')} -all`)
+  for (const n of numbers) {
+    const hosts = numbers.map(host => `h${host}.${n}.${domain}`)
+    dns.mx(`${n}.${domain}`, ...hosts)
+    for (const host of hosts) dns.addresses(host, '198.51.100.1')
+  }
+}
+
 test('strangers who write to the same tag of an inbox have no participant in common', async t => {
   const { account, inboxId, address } = await anAddress()
   const tagged = address.replace('@', '+shop@')
@@ -550,11 +574,15 @@ test('a domain that looks like one the inbox has written to is a look-alike, and
   assert.deepEqual(await seen('ann@mail.northwind.example'), [])
 })
 
+interface Shown extends Pick<Filed, 'id' | 'subject' | 'folder' | 'auth'> {
+  shield: { blocked: boolean }
+}
+
 /** Filed under this subject, in whatever folder. */
 async function filedAs({ account, inboxId }: Address, subject: string) {
   return eventually('it is filed', async () => {
     const { body } = await account.api.get(`/v1/inboxes/${inboxId}/messages?folder=all`)
-    const messages: { id: string; subject: string; folder: string; shield: { blocked: boolean } }[] = body.messages
+    const messages: Shown[] = body.messages
     return messages.find(message => message.subject === subject)
   })
 }
