@@ -206,6 +206,23 @@ test('replies join by reference, also when they come before what they answer', a
   await assertMailboxCounts(db)
 })
 
+test('mail that is blocked makes no two conversations one, whatever it names', async t => {
+  const own = await anAddress()
+  const policy = { block_senders: ['evil.example'] }
+  assert.equal((await own.account.api.patch(`/v1/inboxes/${own.inboxId}`, { policy })).status, 200)
+  const ids = [unique('one'), unique('two')].map(name => `<${name}@example.com>`)
+  for (const id of ids) await deliver(t, own.address, mail({ 'Message-ID': id, Subject: unique('talk') }))
+  const talks = (await untilFiled(own.inboxId, 2)).map(each => each.thread_id)
+  assert.equal(new Set(talks).size, 2)
+  await deliver(t, own.address, mail({ From: 'eve@evil.example', References: ids.join(' ') }))
+  const filed = await untilFiled(own.inboxId, 3)
+  assert.deepEqual(
+    filed.slice(0, 2).map(each => each.thread_id),
+    talks,
+  )
+  assert.deepEqual([filed[2]!.folder, talks.includes(filed[2]!.thread_id)], ['spam', true])
+})
+
 test('the same subject and a common participant join; a reference to a message of another inbox joins nothing', async t => {
   const [one, two] = [await anAddress(), await anAddress()]
   const subject = unique('Invoice')
