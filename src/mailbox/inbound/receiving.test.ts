@@ -6,12 +6,13 @@ import { system } from '../../platform/db/actor.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
 import { TestClient } from '../../smtp/server/client.fixture.ts'
 import { aDnsServer } from '../../platform/net/dns.fixture.ts'
+import { Dns } from '../../platform/net/dns.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { assertMailboxCounts } from '../../../test/support/mailbox.ts'
 import { lockInboxes } from '../inboxes/lock.ts'
 import { fileArrivals } from './file.ts'
-import { claimArrivals, insertArrivals, listSources } from './queries.ts'
+import { claimArrivals, insertArrivals, listSources, type Arrival } from './queries.ts'
 import { ArrivalReader } from './read-arrival.ts'
 
 const dns = await aDnsServer()
@@ -351,6 +352,79 @@ test('mail that took three workers with it is filed without being read', async t
   assert.equal(filed!.subject, 'Poison')
   assert.equal(filed!.is_tainted, true)
 })
+
+test('mail that cannot be read at any attempt is filed after the last one, with its first lines and a note', async t => {
+  const { account, inboxId, address } = await anAddress()
+  const box = await theBox()
+  const { db } = box.app.world
+  const run = (statement: Sql): Promise<unknown> => db.transact(system('test'), tx => tx.run(statement))
+  await run(sql`create or replace function no_attachment() returns trigger language plpgsql as
+    $$ begin raise exception 'not this one'; end $$`)
+  await run(
+    sql`create trigger no_attachment before insert on source_attachments for each row execute function no_attachment()`,
+  )
+  t.after(() => run(sql`drop trigger no_attachment on source_attachments`))
+  // A large one: its attachments are stored while it is read.
+  const file = [
+    '--b',
+    'Content-Disposition: attachment; filename=a.bin',
+    '',
+    ...Array(4_000).fill('x'.repeat(78)),
+    '--b--',
+  ]
+  await deliver(t, address, mail({ Subject: 'Unreadable', ...WITH_FILE }, file))
+  const attempts = async (): Promise<number> =>
+    (
+      await db.maybe<{ attempts: number }>(sql`
+      select attempts from arrivals where ${inboxId} = any(inbox_ids) and lease_token is null`)
+    )?.attempts ?? 0
+  for (const n of [1, 2]) {
+    await eventually(`attempt ${n} has failed`, async () => (await attempts()) === n)
+    assert.equal((await messagesIn(inboxId)).length, 0)
+    box.clock.advance(61_000)
+  }
+  const [filed] = await untilFiled(inboxId)
+  assert.deepEqual([filed!.subject, filed!.is_tainted, filed!.auth.spf.result], ['Unreadable', true, 'none'])
+  const { body } = await account.api.get(`/v1/inbox-messages/${filed!.id}`)
+  assert.deepEqual(body.notes, ['Reading the message failed again and again.'])
+  assert.ok(box.logLines.some(line => line.includes('filed without being read')))
+  await assertMailboxCounts(db)
+})
+
+test('mail whose sender cannot be checked at any attempt proves nothing, and leaves nothing open', async () => {
+  const { account, inboxId } = await anAddress()
+  const { world } = (await theBox()).app
+  const reader = new ArrivalReader({ ...world, dns: new BrokenDns({ servers: [dns.address] }) })
+  const source = { content: Buffer.from(`${mail({ Subject: 'Unchecked' }).join('\r\n')}\r\n`), headBytes: 0 }
+  const arrival = (attempts: number): Arrival => ({
+    id: randomUUID(),
+    account_id: account.id,
+    source_id: randomUUID(),
+    size: source.content.length,
+    inbox_ids: [inboxId],
+    mail_from: 'ann@example.com',
+    client_ip: '192.0.2.1',
+    helo: 'mx.example.com',
+    submitted_id: null,
+    received_at: new Date(),
+    was_due_at: new Date(),
+    attempts,
+    crashes: 0,
+  })
+  await assert.rejects(reader.read(arrival(2), source, 2), /out of order/)
+  const reading = await reader.read(arrival(3), source, 2)
+  assert.ok(reading.kind === 'read')
+  const { auth, mail: shown, texts } = reading.read
+  assert.deepEqual([auth.spf.result, auth.dkim.result, auth.dmarc.result], ['permerror', 'permerror', 'permerror'])
+  assert.deepEqual([shown.subject, texts?.notes], ['Unchecked', ['Reading the message failed again and again.']])
+})
+
+/** Not a failure that DNS knows: a fault of the program. */
+class BrokenDns extends Dns {
+  override get isSilent(): boolean {
+    throw new Error('out of order')
+  }
+}
 
 test('a mail from a sandbox account to an inbox of this installation is delivered to it, signed and inspected', async () => {
   const { account, inboxId, address } = await anAddress()
