@@ -2,7 +2,7 @@
 // message signature by our own DKIM. The result is recorded; it does not stand in for DMARC, because anybody can seal.
 import type { RawMail } from './header-fields.ts'
 import { arcLibrary } from './library.ts'
-import { libraryResolver, type Resolve } from './resolve.ts'
+import { libraryResolver, observed, type Resolve } from './resolve.ts'
 import { verifyArcMessageSignature } from './verify-dkim.ts'
 
 export type ArcResult = 'pass' | 'fail' | 'none' | 'temperror'
@@ -18,11 +18,9 @@ export async function checkArc(mail: RawMail, resolve: Resolve, now: Date): Prom
   const bytes = fields.reduce((sum, { raw }) => sum + raw.length, 0)
   if (bytes > BYTES_MAX || fields.length > SETS_MAX * ARC_FIELDS.length) return 'fail'
   let hasFailedLookup = false
-  const watched: Resolve = async (name, type) => {
-    const reply = await resolve(name, type)
+  const watched = observed(resolve, reply => {
     if (reply.kind === 'failed') hasFailedLookup = true
-    return reply
-  }
+  })
   const { arc, getARChain } = await arcLibrary()
   const parsed = fields.map(({ name, raw }) => ({ key: name, line: Buffer.from(raw, 'latin1') }))
   try {

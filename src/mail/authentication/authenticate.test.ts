@@ -9,7 +9,7 @@ import {
   anRsaSigner,
   NOW,
   signed,
-  zoneResolver,
+  zoneResolvers,
   type Signer,
 } from './authentication.fixture.ts'
 import { RecentSpf } from './recent-spf.ts'
@@ -19,7 +19,7 @@ before(async () => {
   signer = await anRsaSigner()
 })
 
-type Zone = Parameters<typeof zoneResolver>[0]
+type Zone = Parameters<typeof zoneResolvers>[0]
 
 const zone = (changes: Zone = {}): Zone => ({
   's1._domainkey.acme.example TXT': [signer.record],
@@ -33,7 +33,7 @@ const STRANGER = { ...ENVELOPE, ip: '203.0.113.9' }
 
 function check(source: Buffer, records: Zone = zone(), envelope = ENVELOPE): Promise<Authentication> {
   return authenticate(source, envelope, {
-    resolve: zoneResolver(records).resolve,
+    resolvers: zoneResolvers(records),
     hostname: 'mx.sluice.example',
     now: NOW,
     recentSpf: new RecentSpf(),

@@ -4,7 +4,7 @@ import { checkArc, type ArcResult } from './arc.ts'
 import { checkDmarc, type Dmarc } from './dmarc.ts'
 import { readRawMail, type RawMail } from './header-fields.ts'
 import type { RecentSpf } from './recent-spf.ts'
-import type { Resolve } from './resolve.ts'
+import type { Resolvers } from './resolve.ts'
 import { checkSpf, type SpfResult } from './spf.ts'
 import { verifyDkim, type DkimResult } from './verify-dkim.ts'
 
@@ -28,7 +28,7 @@ export interface Authentication {
 }
 
 interface Options {
-  resolve: Resolve
+  resolvers: Resolvers
   /** Ours, for the macros of SPF. */
   hostname: string
   now: Date
@@ -37,15 +37,16 @@ interface Options {
 
 /** The source must not change until then. A large body is hashed in slices, so that others are not kept waiting. */
 export async function authenticate(source: Buffer, envelope: Envelope, options: Options): Promise<Authentication> {
+  const { resolvers } = options
   const mail = readRawMail(source)
   const [spf, proofs] = await Promise.all([
-    checkSpf(envelope, { ...options, recent: options.recentSpf }),
+    checkSpf(envelope, { ...options, resolve: resolvers.spf, recent: options.recentSpf }),
     mail && checkContent(mail, options),
   ])
   if (!mail || !proofs) return unreadable(spf)
   const { signatures, arc } = proofs
   const fromFields = mail.byName.get('from') ?? []
-  const { aligns, ...dmarc } = await checkDmarc(fromFields, { spf, signatures }, options.resolve)
+  const { aligns, ...dmarc } = await checkDmarc(fromFields, { spf, signatures }, resolvers.dmarc)
   return {
     spf: { ...spf, aligned: spf.result === 'pass' && aligns.spf },
     dkim: {
@@ -57,9 +58,9 @@ export async function authenticate(source: Buffer, envelope: Envelope, options: 
   }
 }
 
-async function checkContent(mail: RawMail, { resolve, now }: Options) {
-  const signatures = await verifyDkim(mail, resolve, now)
-  return { signatures, arc: await checkArc(mail, resolve, now) }
+async function checkContent(mail: RawMail, { resolvers: { keys }, now }: Options) {
+  const [signatures, arc] = await Promise.all([verifyDkim(mail, keys, now), checkArc(mail, keys, now)])
+  return { signatures, arc }
 }
 
 const BEST_FIRST: readonly DkimResult[] = ['pass', 'temperror', 'fail', 'policy', 'permerror', 'neutral']

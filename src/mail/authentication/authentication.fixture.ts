@@ -1,7 +1,7 @@
 // Signed mails and the DNS they are checked against, for tests and measurements.
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { dkimRecord, generateDkimKey, signDkim } from '../dkim/sign.ts'
-import type { DnsReply, RecordType, Resolve } from './resolve.ts'
+import type { DnsReply, RecordType, Resolve, Resolvers } from './resolve.ts'
 
 type Zone = Record<string, readonly string[] | readonly { host: string; priority: number }[] | 'fails' | 'empty'>
 
@@ -16,6 +16,12 @@ export function zoneResolver(zone: Zone): { resolve: Resolve; questions: string[
     return { kind: 'found', values }
   }
   return { resolve, questions }
+}
+
+/** Every check asks the same table, without limits. */
+export function zoneResolvers(zone: Zone): Resolvers {
+  const { resolve } = zoneResolver(zone)
+  return { spf: resolve, keys: resolve, dmarc: resolve }
 }
 
 export interface Signer {

@@ -1,12 +1,12 @@
 // DMARC (RFC 9989) by mailauth: policy and organisational domain by the tree of names, strict and relaxed alignment. What
 // decides is whether the author's domain is proven; a proof that could not be looked up now is a temporary error, and never
-// a failure.
+// a failure. One that the limits of a mail leave out is none: the sender chose how many there are.
 import { organisationOf } from '../address/organisation.ts'
 import { parseMailboxes } from '../mime/mailbox-list.ts'
 import { headerText } from '../mime/charset.ts'
 import { fieldValue, type RawField } from './header-fields.ts'
 import { dmarcLibrary } from './library.ts'
-import { libraryResolver, type Resolve } from './resolve.ts'
+import { libraryResolver, observed, type Resolve } from './resolve.ts'
 import type { SpfResult } from './spf.ts'
 import type { VerifiedSignature } from './verify-dkim.ts'
 
@@ -32,12 +32,16 @@ export async function checkDmarc(fromFields: readonly RawField[], proofs: Proofs
   const { spf, signatures } = proofs
   if (fromFields.reduce((sum, { raw }) => sum + raw.length, 0) > FROM_CHARS_MAX) return UNPROVEN
   const authors = fromFields.flatMap(authorsOf)
+  let hasFailedLookup = false
+  const watched = observed(resolve, reply => {
+    if (reply.kind === 'failed') hasFailedLookup = true
+  })
   const { response, dkimAligned } = await evaluateDmarc({
     headerFrom: authors,
     fromFields: fromFields.length,
     spfDomains: spf.result === 'pass' && spf.domain ? [spf.domain] : [],
     dkimDomains: signatures.filter(({ result }) => result === 'pass').map(({ domain }) => ({ domain })),
-    resolver: libraryResolver(resolve),
+    resolver: libraryResolver(watched),
     strict: true,
   })
   // No author or several: nobody can vouch for them, and readers show different ones (RFC 9989 §5.3.1).
@@ -45,7 +49,7 @@ export async function checkDmarc(fromFields: readonly RawField[], proofs: Proofs
   const domain = authorDomain(response.status.header?.['from'], authors)
   const isSameOrganisation = (other: string | null): boolean =>
     domain !== null && other !== null && organisationOf(other) === organisationOf(domain)
-  const { result, policy } = outcomeOf(response)
+  const { result, policy } = outcomeOf(response, hasFailedLookup)
   const aligns = {
     spf: result === 'none' ? isSameOrganisation(spf.domain) : Boolean(response.alignment?.spf?.result),
     dkim: (other: string) => (result === 'none' ? isSameOrganisation(other) : (dkimAligned?.has(other) ?? false)),
@@ -66,15 +70,17 @@ const UNPROVEN: Dmarc = {
 /** One author with a long name takes a tenth of it. */
 const FROM_CHARS_MAX = 10_000
 
-function outcomeOf({
-  status,
-  policy,
-}: {
+interface Response {
   status: { result: string }
   policy?: string
-}): Pick<Dmarc, 'result' | 'policy'> {
-  const result = RESULTS.find(each => each === status.result) ?? 'permerror'
-  return { result, policy: POLICIES.find(each => each === policy) ?? null }
+}
+
+/** The library takes a limit, ours or its own, for a failure of DNS. */
+function outcomeOf(response: Response, hasFailedLookup: boolean): Pick<Dmarc, 'result' | 'policy'> {
+  const result = RESULTS.find(each => each === response.status.result) ?? 'permerror'
+  const policy = POLICIES.find(each => each === response.policy) ?? null
+  if (result === 'temperror' && !hasFailedLookup) return { result: policy ? 'fail' : 'permerror', policy }
+  return { result, policy }
 }
 
 const RESULTS: readonly DmarcResult[] = ['pass', 'fail', 'none', 'temperror']

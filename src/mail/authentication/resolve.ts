@@ -1,5 +1,5 @@
-// How authentication asks DNS: by a function that its caller gives, which keeps the limits of look-ups and time. An answer is
-// found, or surely none, or not to be had now; only the third is a temporary error.
+// How authentication asks DNS: by functions that its caller gives, which keep the limits of look-ups and time. An answer is
+// found, or surely none, or not to be had now, or beyond the limits; only the third is a temporary error.
 
 export type RecordType = 'TXT' | 'A' | 'AAAA' | 'MX' | 'PTR' | 'CNAME'
 
@@ -12,8 +12,27 @@ export type DnsReply =
   | { kind: 'found'; values: readonly (string | MxValue)[] }
   | { kind: 'none'; isNxdomain: boolean }
   | { kind: 'failed'; code: string; reason: string }
+  /** The sender's own records have used up what the mail may ask. To ask again later would not help. */
+  | { kind: 'limited'; reason: string }
 
 export type Resolve = (name: string, type: RecordType) => DnsReply | Promise<DnsReply>
+
+/** Each check asks within limits of its own: a sender who uses up those of one check takes nothing from the others. */
+export interface Resolvers {
+  spf: Resolve
+  /** Keys of DKIM and ARC. */
+  keys: Resolve
+  dmarc: Resolve
+}
+
+/** The same answers, each told of as it comes. */
+export const observed =
+  (resolve: Resolve, see: (reply: DnsReply, type: RecordType) => void): Resolve =>
+  async (name, type) => {
+    const reply = await resolve(name, type)
+    see(reply, type)
+    return reply
+  }
 
 /** The texts of a name. Several strings of one record are one text. */
 export async function resolveTexts(resolve: Resolve, name: string): Promise<DnsReply & { values?: readonly string[] }> {
@@ -25,8 +44,18 @@ export function libraryResolver(resolve: Resolve): (name: string, type: string) 
   return async (name, type) => {
     const reply = await resolve(name, type as RecordType)
     if (reply.kind === 'found') return reply.values.map(value => libraryForm(value, type)) as never
-    const code = reply.kind === 'failed' ? `E${reply.code}` : reply.isNxdomain ? 'ENOTFOUND' : 'ENODATA'
-    throw Object.assign(new Error(reply.kind === 'failed' ? reply.reason : 'no such record'), { code })
+    throw Object.assign(new Error('reason' in reply ? reply.reason : 'no such record'), { code: libraryCode(reply) })
+  }
+}
+
+function libraryCode(reply: Exclude<DnsReply, { kind: 'found' }>): string {
+  switch (reply.kind) {
+    case 'none':
+      return reply.isNxdomain ? 'ENOTFOUND' : 'ENODATA'
+    case 'failed':
+      return `E${reply.code}`
+    case 'limited':
+      return 'ELIMIT'
   }
 }
 

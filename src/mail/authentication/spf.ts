@@ -1,8 +1,9 @@
-// SPF (RFC 7208) by mailauth, in its strict mode: at most ten look-ups and two that find nothing.
+// SPF (RFC 7208) by mailauth, in its strict mode: at most ten look-ups and two that find nothing. A record that takes more
+// questions or time than a mail may is a permanent error: it was its publisher's choice.
 import type { Envelope } from './authenticate.ts'
 import { spfLibrary } from './library.ts'
 import type { RecentSpf } from './recent-spf.ts'
-import { libraryResolver, type Resolve } from './resolve.ts'
+import { libraryResolver, observed, type Resolve } from './resolve.ts'
 
 export type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'temperror' | 'permerror'
 
@@ -30,14 +31,17 @@ export async function checkSpf(envelope: Envelope, options: Options): Promise<Sp
   const known = recent.find(ip, domain, now)
   if (known) return known
   let mayDiffer = false
-  const watched: Resolve = async (name, type) => {
-    const reply = await options.resolve(name, type)
+  let isLimited = false
+  const resolve = observed(options.resolve, (reply, type) => {
     // The library takes some look-ups that fail for answers that match nothing.
-    if (reply.kind === 'failed') mayDiffer = true
+    if (reply.kind === 'failed' || reply.kind === 'limited') mayDiffer = true
+    if (reply.kind === 'limited') isLimited = true
     if (type === 'TXT' && reply.kind === 'found') mayDiffer ||= reply.values.some(isWithMacros)
-    return reply
-  }
-  const outcome = await evaluate(envelope, { ...options, resolve: watched })
+  })
+  const evaluated = await evaluate(envelope, { ...options, resolve })
+  // RFC 7208 §4.6.4 calls too long a time a temporary error. Then a sender could keep DMARC open by slow name servers.
+  const outcome: SpfOutcome =
+    isLimited && evaluated.result === 'temperror' ? { ...evaluated, result: 'permerror' } : evaluated
   const isOfDomain = outcome.domain?.toLowerCase() === domain.toLowerCase()
   if (isOfDomain && !mayDiffer && outcome.result !== 'temperror') recent.keep(ip, domain, now, outcome)
   return outcome

@@ -20,13 +20,14 @@ export interface VerifiedSignature {
 /** Mailing lists and providers add one each; ten is what a long way collects, and more only costs. */
 const SIGNATURES_MAX = 10
 
-/** The signatures in the order of the header, at most ten. */
+/**
+ * The signatures in the order of the header, at most ten. Their keys are asked for at the same time, so that slow name servers
+ * of one domain take no time from the others.
+ */
 export async function verifyDkim(mail: RawMail, resolve: Resolve, now: Date): Promise<VerifiedSignature[]> {
   const fields = (mail.byName.get('dkim-signature') ?? []).slice(0, SIGNATURES_MAX)
   const hashes: BodyHashes = new Map()
-  const verified: VerifiedSignature[] = []
-  for (const field of fields) verified.push(await verifyField({ mail, field, resolve, now, hashes, kind: 'signature' }))
-  return verified
+  return Promise.all(fields.map(field => verifyField({ mail, field, resolve, now, hashes, kind: 'signature' })))
 }
 
 /** The newest ARC-Message-Signature, which has the form of a DKIM signature (RFC 8617 §4.1.2). */
@@ -43,7 +44,7 @@ interface Verification {
 }
 
 /** By form and length, so that several signatures hash the body once. */
-type BodyHashes = Map<string, BodyHash>
+type BodyHashes = Map<string, Promise<BodyHash>>
 
 interface BodyHash {
   hash: string
@@ -63,7 +64,7 @@ async function verifyField({ mail, field, resolve, now, hashes, kind }: Verifica
   if (reply.kind === 'failed') return answer('temperror')
   const key = reply.kind === 'found' ? readKey(reply.values[0]! as string) : null
   if (key?.kind === 'weak') return answer('policy')
-  // No key, a revoked one, or one of another kind: asking again later would not help.
+  // No key, a revoked one, one of another kind, or one beyond the limits: asking again later would not help.
   if (key?.kind !== 'key' || key.type !== signature.algorithm) return answer('permerror')
   const { identityDomain } = signature
   if (identityDomain !== null && identityDomain !== domain && !key.isForSubdomains) return answer('permerror')
@@ -88,7 +89,7 @@ async function hashBody(mail: RawMail, signature: DkimSignature, hashes: BodyHas
   const known = hashes.get(key)
   if (known) return known
   if (bodyLength !== null && hashes.size >= HASHES_MAX) return null
-  const hashed = await bodyHash(mail, signature)
+  const hashed = bodyHash(mail, signature)
   hashes.set(key, hashed)
   return hashed
 }

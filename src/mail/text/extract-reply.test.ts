@@ -256,6 +256,17 @@ test('what an author indents is no quote', () => {
   assert.equal(fromHtml('<p>The poem:</p><blockquote>Roses are red</blockquote>'), 'The poem: Roses are red')
 })
 
+test('a reply that goes on beyond the lines that are searched for marks is never cut there', () => {
+  const attribution = 'On Tue, Mar 3, 2026 at 9:14 AM Ann Field <ann@example.com> wrote:'
+  const log = Array.from({ length: 12_000 }, (_, n) => `entry ${n}`)
+  const quoted = log.map(line => `> ${line}`)
+  assert.equal(fromText(attribution, '> Where is the log?', '', 'Here:', ...log), ['Here:', ...log].join('\n'))
+  assert.equal(fromText(attribution, ...quoted, '', 'Thanks, that works.'), 'Thanks, that works.')
+  const answers = [...quoted, 'Yes.', '> Friday?', 'Better on Monday.']
+  assert.equal(fromText('Hi Ann,', attribution, ...answers), ['Hi Ann,', ...answers].join('\n'))
+  assert.equal(fromText('Thanks, that works.', '', attribution, ...quoted), 'Thanks, that works.')
+})
+
 test('a hundred thousand lines of any kind take one pass', () => {
   const lines = [
     'On Tue, Mar 3, 2026 at 9:14 AM Ann Field <ann@example.com> wrote:',
@@ -270,6 +281,7 @@ test('a hundred thousand lines of any kind take one pass', () => {
     const cpuMs = cpuStopwatch()
     extractFromText(`${line}\n`.repeat(100_000))
     extractFromText(`${line}\n> quoted\n`.repeat(50_000) + 'end')
+    extractFromText(`${line}\n`.repeat(10_000) + '\n'.repeat(90_000) + 'text\n> quoted\nend')
     const ms = cpuMs()
     assert(ms < 3_000, `${line.slice(0, 20)} took ${ms} ms`)
   }

@@ -24,7 +24,7 @@ interface Extracted {
   hasHistory: boolean
 }
 
-const LINES_MAX = 10_000 // of a longer mail the rest is taken to be text
+const LINES_MAX = 10_000 // searched for marks; of a longer mail the rest is taken to be text and quotes
 const LINE_CHARS_MAX = 500 // no client writes a longer mark
 
 type Kind = 'text' | 'empty' | 'quote' | 'attribution' | 'history' | 'signature'
@@ -73,19 +73,18 @@ export function extractFromHtml(lines: readonly TextLine[]): Extracted {
 const kindOfUnquoted = (line: string): Kind => (line.trim() === '' ? 'empty' : 'text')
 
 function extract(all: Line[]): Extracted {
-  const lines = all.slice(0, LINES_MAX)
+  const searched = all.slice(0, LINES_MAX)
   const rest = all.slice(LINES_MAX)
-  if (rest.length === 0) dropListFooter(lines)
-  markAttributions(lines)
-  markHistory(lines)
+  if (rest.length === 0) dropListFooter(searched)
+  markAttributions(searched)
+  markHistory(searched)
+  const lines = searched.concat(rest)
   const kept = withoutHistory(lines)
-  const hasHistory = kept.length < lines.length
-  const own = withoutSignature(rest.length > 0 && !hasHistory ? [...kept, ...rest] : kept)
   return {
-    text: trimmed(own)
+    text: trimmed(withoutSignature(kept))
       .map(({ text }) => text)
       .join('\n'),
-    hasHistory,
+    hasHistory: kept.length < lines.length,
   }
 }
 
@@ -179,7 +178,8 @@ function isHeader(lines: readonly Line[], at: number): boolean {
 
 /** The lines that the author wrote, with quotes that are answered one by one. */
 function withoutHistory(lines: readonly Line[]): Line[] {
-  const cut = lines.findIndex((_, at) => isCut(lines, at))
+  const below = lines.some(({ kind }) => kind === 'attribution') ? linesBelow(lines) : []
+  const cut = lines.findIndex((line, at) => isCut(line, below[at]))
   const above = cut === -1 ? lines : lines.slice(0, cut)
   const hasText = above.some(({ kind }) => kind === 'text')
   if (cut !== -1 && !hasText) return belowOpening(lines)
@@ -190,28 +190,36 @@ function withoutHistory(lines: readonly Line[]): Line[] {
  * Where history begins that goes on to the end: at a message's header or a parting line; at an attribution whose quote is
  * followed by no text of the author's; at one whose message is not marked as a quote, if nothing else it could be.
  */
-function isCut(lines: readonly Line[], at: number): boolean {
-  const { kind, isCertain } = lines[at]!
+function isCut({ kind, isCertain }: Line, below: Below | undefined): boolean {
   if (kind === 'history') return true
   if (kind !== 'attribution') return false
-  let next = at + 1
-  while (next < lines.length && (lines[next]!.kind === 'empty' || lines[next]!.kind === 'attribution')) next++
-  const following = lines[next]
-  if (!following) return true
-  if (following.kind !== 'quote') return following.kind === 'history' || (isCertain && !answersBelow(lines, next))
-  return !answersBelow(lines, next)
+  if (!below?.next) return true
+  if (below.next !== 'quote') return below.next === 'history' || (isCertain && !below.isAnswered)
+  return !below.isAnswered
 }
 
-/** Whether the author goes on behind quoted lines. */
-function answersBelow(lines: readonly Line[], from: number): boolean {
-  let hasQuote = false
-  for (let at = from; at < lines.length; at++) {
+interface Below {
+  /** The next line that is neither empty nor an attribution. */
+  next: Kind | null
+  /** Whether the author goes on behind quoted lines. */
+  isAnswered: boolean
+}
+
+/** What stands below each line. From the end, so that it takes one pass, however many lines ask for it. */
+function linesBelow(lines: readonly Line[]): Below[] {
+  const below = Array.from<Below>({ length: lines.length })
+  let next: Kind | null = null
+  let isAnswered = false
+  let hasText = false
+  for (let at = lines.length - 1; at >= 0; at--) {
+    below[at] = { next, isAnswered }
     const { kind, text } = lines[at]!
-    if (kind === 'quote') hasQuote = true
-    else if (kind === 'history' || isSignatureLine(text)) return false
-    else if (kind === 'text' && hasQuote && !isFooter(text)) return true
+    if (kind !== 'empty' && kind !== 'attribution') next = kind
+    if (kind === 'quote') isAnswered = hasText
+    else if (kind === 'history' || isSignatureLine(text)) isAnswered = hasText = false
+    else if (kind === 'text' && !isFooter(text)) hasText = true
   }
-  return false
+  return below
 }
 
 /** Lines that hold no words, or those of a phone. */

@@ -170,13 +170,14 @@ function folderOf({ inbox, shield, target }: Filing, folders: FoldersByInbox): {
   return { id: folders.get(inbox.id)![key], key }
 }
 
-const joiningOf = ({ read: { mail }, inbox, arrival }: Filing) => ({
+const joiningOf = ({ read: { mail }, inbox, arrival, shield }: Filing) => ({
   inboxId: inbox.id,
   rfcId: mail.messageId,
   references: [...mail.references, ...(mail.inReplyTo === null ? [] : [mail.inReplyTo])],
   subject: mail.subject,
   participants: participantsOf(mail, inbox),
   at: arrival.received_at,
+  isBlocked: shield.blocked,
 })
 
 function participantsOf({ from, to, cc }: ReadArrival['mail'], inbox: LockedInbox): string[] {

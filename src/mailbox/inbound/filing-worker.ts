@@ -15,8 +15,8 @@ import { ArrivalReader, SMALL_BYTES } from './read-arrival.ts'
 import type { RecentSources, Source } from './recent-sources.ts'
 
 /**
- * While DNS does not answer, which it is not asked again for 30 s, or the threads have no time. After the last one the mail is
- * filed as far as it was understood.
+ * While DNS does not answer, which it is not asked again for 30 s, or the threads have no time, or reading throws. After the
+ * last one the mail is filed as far as it was understood.
  */
 const RETRY_DELAYS_MS = [35_000, 60_000]
 

@@ -1,33 +1,56 @@
-// What one mail may ask of DNS. A sender chooses the names that authentication looks up, so a mail has a number of questions
-// and a time for all of them; beyond either, an answer counts as not to be had now.
-import type { DnsReply, RecordType, Resolve } from '../../mail/authentication/resolve.ts'
+// What one mail may ask of DNS. A sender chooses the names that authentication looks up, so each check has a number of
+// questions and a time for all of them. The look-ups of DMARC are about the author, whom the sender may have made up: they
+// have limits of their own, which the sender's records cannot use up.
+import type { DnsReply, RecordType, Resolve, Resolvers } from '../../mail/authentication/resolve.ts'
 import type { Dns } from '../../platform/net/dns.ts'
 
-/** SPF may ask for ten hosts with ten addresses each, DMARC for eight names per domain; an honest mail needs ten at most. */
-const QUESTIONS_MAX = 60
-const TIMEOUT_MS = 15_000
+/** SPF may ask for ten hosts with ten addresses each, signatures and seals for 31 keys. An honest mail needs ten in all. */
+const SENDER_LIMITS: Limits = { questionsMax: 60, timeoutMs: 15_000 }
+/** Eight names from the author's domain up, whether it exists, and as many names again of proofs below it (RFC 9989 §4.10). */
+const AUTHOR_LIMITS: Limits = { questionsMax: 20, timeoutMs: 10_000 }
 
 interface Limits {
-  questionsMax?: number
-  timeoutMs?: number
+  questionsMax: number
+  timeoutMs: number
 }
 
-/** For one mail: its limits begin now. Answers of earlier mails are used while they are fresh, and count. */
-export function mailDns(dns: Dns, { questionsMax = QUESTIONS_MAX, timeoutMs = TIMEOUT_MS }: Limits = {}): Resolve {
-  const until = performance.now() + timeoutMs
+/** For one mail. Answers of earlier mails are used while they are fresh, and count. */
+export function mailDns(dns: Dns, limits: Partial<Limits> = {}): Resolvers {
+  // A question has a time of its own, which is shorter. So it was several slow answers that took so long, and they are of
+  // names that the sender has chosen, unless it is the resolver that answers nobody.
+  const tooLate = (): DnsReply => (dns.isSilent ? LATE : LIMITED)
+  const ofSender = (): Resolve => within({ ...SENDER_LIMITS, ...limits }, { dns, tooLate })
+  // The author's own name servers are slow: that may pass.
+  return {
+    spf: ofSender(),
+    keys: ofSender(),
+    dmarc: within({ ...AUTHOR_LIMITS, ...limits }, { dns, tooLate: () => LATE }),
+  }
+}
+
+const LIMITED: DnsReply = { kind: 'limited', reason: 'the mail needs too many look-ups, or too long for them' }
+const LATE: DnsReply = { kind: 'failed', code: 'TIMEOUT', reason: 'look-ups for the mail took too long' }
+
+interface Asked {
+  dns: Dns
+  /** What a question is answered once the time is over. */
+  tooLate: () => DnsReply
+}
+
+/** The time begins with the first question. */
+function within({ questionsMax, timeoutMs }: Limits, { dns, tooLate }: Asked): Resolve {
+  let until: number | null = null
   let questions = 0
   return (name, type) => {
     questions++
     if (questions > questionsMax) return LIMITED
+    until ??= performance.now() + timeoutMs
     const answer = ask(dns, name, type)
     if (!(answer instanceof Promise)) return answer
     const left = until - performance.now()
-    return left > 0 ? within(answer, left) : LATE
+    return left > 0 ? orLate(answer, left, tooLate) : tooLate()
   }
 }
-
-const LIMITED: DnsReply = { kind: 'failed', code: 'LIMIT', reason: 'the mail needs too many look-ups' }
-const LATE: DnsReply = { kind: 'failed', code: 'TIMEOUT', reason: 'look-ups for the mail took too long' }
 
 function ask({ cached }: Dns, name: string, type: RecordType): DnsReply | Promise<DnsReply> {
   switch (type) {
@@ -46,9 +69,9 @@ function ask({ cached }: Dns, name: string, type: RecordType): DnsReply | Promis
   }
 }
 
-async function within(answer: Promise<DnsReply>, milliseconds: number): Promise<DnsReply> {
+async function orLate(answer: Promise<DnsReply>, milliseconds: number, tooLate: () => DnsReply): Promise<DnsReply> {
   const { promise: late, resolve } = Promise.withResolvers<DnsReply>()
-  const timer = setTimeout(() => resolve(LATE), milliseconds)
+  const timer = setTimeout(() => resolve(tooLate()), milliseconds)
   try {
     return await Promise.race([answer, late])
   } finally {

@@ -4,12 +4,13 @@ import { authenticate, type Authentication } from '../../mail/authentication/aut
 import { mailboxText } from '../../mail/address/mailbox-text.ts'
 import { ofAuthor } from '../../mail/authentication/of-author.ts'
 import { RecentSpf } from '../../mail/authentication/recent-spf.ts'
-import type { Resolve } from '../../mail/authentication/resolve.ts'
+import type { Resolve, Resolvers } from '../../mail/authentication/resolve.ts'
 import { authenticationResults } from '../../mail/authentication/results-field.ts'
 import { readFields, displayValue, valueOf } from '../../mail/mime/headers.ts'
 import { parseMailboxes } from '../../mail/mime/mailbox-list.ts'
 import type { Refused, RefusedReason } from '../../mail/mime/parsed-mail.ts'
 import { system } from '../../platform/db/actor.ts'
+import { isUnavailable } from '../../platform/db/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
 import { insertAttachments, type AttachmentRow } from '../attachments/store.ts'
@@ -52,6 +53,33 @@ export class ArrivalReader {
 
   /** With so many retries at most, of which it says when one is worth while. */
   async read(arrival: Arrival, source: Source, retriesMax: number): Promise<Reading> {
+    return this.#orFirstLines({ arrival, source, retriesMax }, () => this.#read(arrival, source, retriesMax))
+  }
+
+  /** The source is fetched in parts, and what was read is stored right away: filing it then costs as little as a small one. */
+  async readLarge(arrival: Arrival, retriesMax: number): Promise<Reading> {
+    const source = await fetchSource(this.#world, arrival)
+    return this.#orFirstLines({ arrival, source, retriesMax }, async () => {
+      const reading = await this.#read(arrival, source, retriesMax)
+      if (reading.kind !== 'read' || reading.read.texts === null) return reading
+      await this.#store(reading.read.texts)
+      return { kind: 'read', read: { ...reading.read, texts: null } }
+    })
+  }
+
+  /** A fault of ours that the last attempt meets again is there to stay: the mail is filed without being read. */
+  async #orFirstLines({ arrival, source, retriesMax }: Attempt, attempt: () => Promise<Reading>): Promise<Reading> {
+    try {
+      return await attempt()
+    } catch (err) {
+      if (arrival.attempts <= retriesMax || isUnavailable(err)) throw err
+      this.#world.log.error({ err, arrival: arrival.id }, 'a mail that came in is filed without being read')
+      const auth = await this.#authenticate(arrival, source).catch(unchecked)
+      return this.#readingOf(arrival, { auth, message: unread('crashed'), source })
+    }
+  }
+
+  async #read(arrival: Arrival, source: Source, retriesMax: number): Promise<Reading> {
     // What comes from here is not asked about twice: DNS may know nothing of a sandbox.
     const isLast = arrival.attempts > retriesMax || arrival.submitted_id !== null
     const [auth, message] = await Promise.all([
@@ -65,24 +93,19 @@ export class ArrivalReader {
     if (!isLast && message.kind === 'refused' && isOurs(message.reason) && arrival.crashes < CRASHES_MAX) {
       return { kind: 'retry', reason: message.reason }
     }
-    const results = (proven: Authentication): string => authenticationResults(this.#world.config.MX_HOST, proven)
-    return { kind: 'read', read: readOf(arrival, { auth, results, message, source }) }
+    return this.#readingOf(arrival, { auth, message, source })
   }
 
-  /** The source is fetched in parts, and what was read is stored right away: filing it then costs as little as a small one. */
-  async readLarge(arrival: Arrival, retriesMax: number): Promise<Reading> {
-    const source = await fetchSource(this.#world, arrival)
-    const reading = await this.read(arrival, source, retriesMax)
-    if (reading.kind !== 'read' || reading.read.texts === null) return reading
-    await this.#store(reading.read.texts)
-    return { kind: 'read', read: { ...reading.read, texts: null } }
+  #readingOf(arrival: Arrival, understood: Omit<Understood, 'results'>): Reading {
+    const results = (proven: Authentication): string => authenticationResults(this.#world.config.MX_HOST, proven)
+    return { kind: 'read', read: readOf(arrival, { ...understood, results }) }
   }
 
   async #authenticate(arrival: Arrival, { content, headBytes }: Source): Promise<Authentication> {
     const { config, clock, dns } = this.#world
     const envelope = { ip: arrival.client_ip, helo: arrival.helo, mailFrom: arrival.mail_from }
     return authenticate(content.subarray(headBytes), envelope, {
-      resolve: withZone(this.#zone, mailDns(dns, dns.isSilent ? { timeoutMs: SILENT_TIMEOUT_MS } : {})),
+      resolvers: withZone(this.#zone, mailDns(dns, dns.isSilent ? { timeoutMs: SILENT_TIMEOUT_MS } : {})),
       hostname: config.MX_HOST,
       now: clock.now(),
       recentSpf: this.#recentSpf,
@@ -96,6 +119,26 @@ export class ArrivalReader {
       await this.#world.db.transact(by, tx => insertAttachments(tx, texts, slice))
     }
     await this.#world.db.transact(by, tx => storeTexts(tx, [{ ...texts, attachments: [] }]))
+  }
+}
+
+interface Attempt {
+  arrival: Arrival
+  source: Source
+  retriesMax: number
+}
+
+/**
+ * Of a mail whose authentication throws. No failure of DNS, which may pass: with `temperror` a sender who finds such a fault
+ * would get past `block_unauthenticated`.
+ */
+function unchecked(error: unknown): Authentication {
+  if (isUnavailable(error)) throw error
+  return {
+    spf: { result: 'permerror', domain: null, aligned: false },
+    dkim: { result: 'permerror', signatures: [] },
+    dmarc: { result: 'permerror', policy: null, domain: null },
+    arc: { result: 'fail' },
   }
 }
 
@@ -149,7 +192,13 @@ const attachmentRows = ({ received_at }: Read, { attachments }: ReadMessage['mai
   }))
 
 /** What the installation publishes itself is known without asking. */
-const withZone =
+const withZone = (zone: OwnZone, { spf, keys, dmarc }: Resolvers): Resolvers => ({
+  spf: zoneFirst(zone, spf),
+  keys: zoneFirst(zone, keys),
+  dmarc: zoneFirst(zone, dmarc),
+})
+
+const zoneFirst =
   (zone: OwnZone, resolve: Resolve): Resolve =>
   async (name, type) => {
     const texts = type === 'TXT' ? await zone.texts(name) : null

@@ -6,12 +6,13 @@ import { system } from '../../platform/db/actor.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
 import { TestClient } from '../../smtp/server/client.fixture.ts'
 import { aDnsServer } from '../../platform/net/dns.fixture.ts'
+import { Dns } from '../../platform/net/dns.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { assertMailboxCounts } from '../../../test/support/mailbox.ts'
 import { lockInboxes } from '../inboxes/lock.ts'
 import { fileArrivals } from './file.ts'
-import { claimArrivals, insertArrivals, listSources } from './queries.ts'
+import { claimArrivals, insertArrivals, listSources, type Arrival } from './queries.ts'
 import { ArrivalReader } from './read-arrival.ts'
 
 const dns = await aDnsServer()
@@ -206,6 +207,23 @@ test('replies join by reference, also when they come before what they answer', a
   await assertMailboxCounts(db)
 })
 
+test('mail that is blocked makes no two conversations one, whatever it names', async t => {
+  const own = await anAddress()
+  const policy = { block_senders: ['evil.example'] }
+  assert.equal((await own.account.api.patch(`/v1/inboxes/${own.inboxId}`, { policy })).status, 200)
+  const ids = [unique('one'), unique('two')].map(name => `<${name}@example.com>`)
+  for (const id of ids) await deliver(t, own.address, mail({ 'Message-ID': id, Subject: unique('talk') }))
+  const talks = (await untilFiled(own.inboxId, 2)).map(each => each.thread_id)
+  assert.equal(new Set(talks).size, 2)
+  await deliver(t, own.address, mail({ From: 'eve@evil.example', References: ids.join(' ') }))
+  const filed = await untilFiled(own.inboxId, 3)
+  assert.deepEqual(
+    filed.slice(0, 2).map(each => each.thread_id),
+    talks,
+  )
+  assert.deepEqual([filed[2]!.folder, talks.includes(filed[2]!.thread_id)], ['spam', true])
+})
+
 test('the same subject and a common participant join; a reference to a message of another inbox joins nothing', async t => {
   const [one, two] = [await anAddress(), await anAddress()]
   const subject = unique('Invoice')
@@ -259,6 +277,30 @@ test('where no resolver answers, mail is filed within seconds, as what nobody co
   assert.equal(auth.spf.result, 'temperror')
 })
 
+test('a sender whose SPF record takes more look-ups than a mail may is blocked at once where the policy asks for proof', async t => {
+  const own = await anAddress()
+  const policy = { shield_mode: 'enforce', block_unauthenticated: true }
+  assert.equal((await own.account.api.patch(`/v1/inboxes/${own.inboxId}`, { policy })).status, 200)
+  const [bank, evil] = [`${unique('bank')}.example`, `${unique('evil')}.example`]
+  dns.txt(`_dmarc.${bank}`, 'v=DMARC1; p=reject')
+  publishCostlySpf(evil)
+  const subject = unique('transfer')
+  await deliver(t, own.address, mail({ From: `ceo@${bank}`, Subject: subject }), `x@${evil}`)
+  const { folder, auth } = await filedAs(own, subject)
+  assert.deepEqual([folder, auth.spf.result, auth.dmarc.result], ['spam', 'permerror', 'fail'])
+})
+
+/** Ten names of ten hosts each: within the ten look-ups of RFC 7208, and a hundred questions. */
+function publishCostlySpf(domain: string): void {
+  const numbers = Array.from({ length: 10 }, (_, n) => n)
+  dns.txt(domain, `v=spf1 ${numbers.map(n => `mx:${n}.${domain}`).join(' ')} -all`)
+  for (const n of numbers) {
+    const hosts = numbers.map(host => `h${host}.${n}.${domain}`)
+    dns.mx(`${n}.${domain}`, ...hosts)
+    for (const host of hosts) dns.addresses(host, '198.51.100.1')
+  }
+}
+
 test('strangers who write to the same tag of an inbox have no participant in common', async t => {
   const { account, inboxId, address } = await anAddress()
   const tagged = address.replace('@', '+shop@')
@@ -310,6 +352,79 @@ test('mail that took three workers with it is filed without being read', async t
   assert.equal(filed!.subject, 'Poison')
   assert.equal(filed!.is_tainted, true)
 })
+
+test('mail that cannot be read at any attempt is filed after the last one, with its first lines and a note', async t => {
+  const { account, inboxId, address } = await anAddress()
+  const box = await theBox()
+  const { db } = box.app.world
+  const run = (statement: Sql): Promise<unknown> => db.transact(system('test'), tx => tx.run(statement))
+  await run(sql`create or replace function no_attachment() returns trigger language plpgsql as
+    $$ begin raise exception 'not this one'; end $$`)
+  await run(
+    sql`create trigger no_attachment before insert on source_attachments for each row execute function no_attachment()`,
+  )
+  t.after(() => run(sql`drop trigger no_attachment on source_attachments`))
+  // A large one: its attachments are stored while it is read.
+  const file = [
+    '--b',
+    'Content-Disposition: attachment; filename=a.bin',
+    '',
+    ...Array(4_000).fill('x'.repeat(78)),
+    '--b--',
+  ]
+  await deliver(t, address, mail({ Subject: 'Unreadable', ...WITH_FILE }, file))
+  const attempts = async (): Promise<number> =>
+    (
+      await db.maybe<{ attempts: number }>(sql`
+      select attempts from arrivals where ${inboxId} = any(inbox_ids) and lease_token is null`)
+    )?.attempts ?? 0
+  for (const n of [1, 2]) {
+    await eventually(`attempt ${n} has failed`, async () => (await attempts()) === n)
+    assert.equal((await messagesIn(inboxId)).length, 0)
+    box.clock.advance(61_000)
+  }
+  const [filed] = await untilFiled(inboxId)
+  assert.deepEqual([filed!.subject, filed!.is_tainted, filed!.auth.spf.result], ['Unreadable', true, 'none'])
+  const { body } = await account.api.get(`/v1/inbox-messages/${filed!.id}`)
+  assert.deepEqual(body.notes, ['Reading the message failed again and again.'])
+  assert.ok(box.logLines.some(line => line.includes('filed without being read')))
+  await assertMailboxCounts(db)
+})
+
+test('mail whose sender cannot be checked at any attempt proves nothing, and leaves nothing open', async () => {
+  const { account, inboxId } = await anAddress()
+  const { world } = (await theBox()).app
+  const reader = new ArrivalReader({ ...world, dns: new BrokenDns({ servers: [dns.address] }) })
+  const source = { content: Buffer.from(`${mail({ Subject: 'Unchecked' }).join('\r\n')}\r\n`), headBytes: 0 }
+  const arrival = (attempts: number): Arrival => ({
+    id: randomUUID(),
+    account_id: account.id,
+    source_id: randomUUID(),
+    size: source.content.length,
+    inbox_ids: [inboxId],
+    mail_from: 'ann@example.com',
+    client_ip: '192.0.2.1',
+    helo: 'mx.example.com',
+    submitted_id: null,
+    received_at: new Date(),
+    was_due_at: new Date(),
+    attempts,
+    crashes: 0,
+  })
+  await assert.rejects(reader.read(arrival(2), source, 2), /out of order/)
+  const reading = await reader.read(arrival(3), source, 2)
+  assert.ok(reading.kind === 'read')
+  const { auth, mail: shown, texts } = reading.read
+  assert.deepEqual([auth.spf.result, auth.dkim.result, auth.dmarc.result], ['permerror', 'permerror', 'permerror'])
+  assert.deepEqual([shown.subject, texts?.notes], ['Unchecked', ['Reading the message failed again and again.']])
+})
+
+/** Not a failure that DNS knows: a fault of the program. */
+class BrokenDns extends Dns {
+  override get isSilent(): boolean {
+    throw new Error('out of order')
+  }
+}
 
 test('a mail from a sandbox account to an inbox of this installation is delivered to it, signed and inspected', async () => {
   const { account, inboxId, address } = await anAddress()
@@ -550,11 +665,15 @@ test('a domain that looks like one the inbox has written to is a look-alike, and
   assert.deepEqual(await seen('ann@mail.northwind.example'), [])
 })
 
+interface Shown extends Pick<Filed, 'id' | 'subject' | 'folder' | 'auth'> {
+  shield: { blocked: boolean }
+}
+
 /** Filed under this subject, in whatever folder. */
 async function filedAs({ account, inboxId }: Address, subject: string) {
   return eventually('it is filed', async () => {
     const { body } = await account.api.get(`/v1/inboxes/${inboxId}/messages?folder=all`)
-    const messages: { id: string; subject: string; folder: string; shield: { blocked: boolean } }[] = body.messages
+    const messages: Shown[] = body.messages
     return messages.find(message => message.subject === subject)
   })
 }

@@ -15,15 +15,30 @@ export const listReferenced = async (
   if (pairs.length === 0) return []
   // One look into the index for each: with statistics of an hour ago a join might read both tables whole.
   return db.many<Referenced>(prepared`
-    select asked.inbox_id, asked.rfc_id, r.thread_id, r.message_count
+    select asked.inbox_id, asked.rfc_id, r.thread_id
     from (select distinct inbox_id, rfc_id from unnest(${bareArray(pairs.map(pair => pair.inboxId))}::uuid[],
       ${bareArray(pairs.map(pair => pair.rfcId))}::text[]) as pair (inbox_id, rfc_id)) asked
     cross join lateral (
-      select r.thread_id, (select t.message_count from threads t where t.id = r.thread_id) as message_count
-      from thread_references r where r.inbox_id = asked.inbox_id and r.rfc_id = decode(asked.rfc_id, 'hex')
+      select r.thread_id from thread_references r where r.inbox_id = asked.inbox_id and r.rfc_id = decode(asked.rfc_id, 'hex')
       limit 1
     ) r`)
 }
+
+/** What moves with a thread: its messages, trashed ones too, the ids that lead to it, and threads that were merged into it. */
+export interface ThreadRows {
+  id: string
+  messages: number
+  others: number
+}
+
+/** Of each kind no more are counted than that. A thread that is not stored yet has none. */
+export const countThreadRows = (db: Db, threadIds: readonly string[], countMax: number): Promise<ThreadRows[]> =>
+  db.many<ThreadRows>(prepared`
+    select asked.id,
+      (select count(*) from (select from inbox_messages where thread_id = asked.id limit ${countMax}) m) as messages,
+      (select count(*) from (select from thread_references where thread_id = asked.id limit ${countMax}) r)
+      + (select count(*) from (select from threads where merged_into = asked.id limit ${countMax}) t) as others
+    from unnest(${threadIds}::uuid[]) as asked (id)`)
 
 export interface AlikeThread {
   id: string
@@ -68,13 +83,16 @@ const REASONS_MAX = 20
 const firstReasons = (reasons: Sql): Sql =>
   sql`jsonb_path_query_array(${reasons}, ${`$[0 to ${REASONS_MAX - 1}]`}::jsonpath)`
 
-/** What was in one thread is in the other from now on; the id of the first still leads there. */
+/**
+ * What was in one thread is in the other from now on; the id of the first still leads there. The statements are issued at once,
+ * and run in this order.
+ */
 export async function mergeThreads(tx: Tx, merges: readonly { from: string; into: string }[]): Promise<void> {
-  for (const { from, into } of merges) {
-    await updateThreadOfMessages(tx, { from, into })
-    await tx.run(sql`update thread_references set thread_id = ${into} where thread_id = ${from}`)
-    await tx.run(sql`update threads set merged_into = ${into} where merged_into = ${from}`)
-    await tx.run(sql`
+  const moves = merges.flatMap(({ from, into }) => [
+    updateThreadOfMessages(tx, { from, into }),
+    tx.run(sql`update thread_references set thread_id = ${into} where thread_id = ${from}`),
+    tx.run(sql`update threads set merged_into = ${into} where merged_into = ${from}`),
+    tx.run(sql`
       update threads t set message_count = t.message_count + f.message_count, unread_count = t.unread_count + f.unread_count,
         visible_count = t.visible_count + f.visible_count, is_tainted = t.is_tainted or f.is_tainted,
         taint_reasons = ${firstReasons(sql`t.taint_reasons || f.taint_reasons`)},
@@ -82,12 +100,13 @@ export async function mergeThreads(tx: Tx, merges: readonly { from: string; into
         participants = (select array(select distinct unnest(t.participants || f.participants) limit ${PARTICIPANTS_MAX})),
         labels = (select array(select label from unnest(t.labels || f.labels) with ordinality as l (label, ordinal)
           group by label order by min(ordinal) limit ${LABELS_MAX}))
-      from threads f where f.id = ${from} and t.id = ${into}`)
-    await tx.run(sql`
+      from threads f where f.id = ${from} and t.id = ${into}`),
+    tx.run(sql`
       update threads set merged_into = ${into}, message_count = 0, unread_count = 0, visible_count = 0, is_tainted = false,
         taint_reasons = '[]'
-      where id = ${from}`)
-  }
+      where id = ${from}`),
+  ])
+  await Promise.all(moves)
 }
 
 /** A thread that begins, and what filing adds to one, begun or not. */

@@ -1,10 +1,18 @@
 // Finds the thread that each mail belongs to, or begins one: by the messages that it names or is named by, else by its
-// subject and who takes part. A reply that comes before its parent begins a thread; the parent joins the two.
-// The caller has locked the inboxes.
+// subject and who takes part. A reply that comes before its parent begins a thread; the parent merges the two. A sender
+// chooses what a mail names, so one mail merges few threads, and moves few rows. The caller has locked the inboxes.
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../platform/db/database.ts'
 import { newId, timeOfId } from '../../platform/ids.ts'
-import { insertReferences, listAlike, listReferenced, mergeThreads, type AlikeThread } from './join-queries.ts'
+import {
+  countThreadRows,
+  insertReferences,
+  listAlike,
+  listReferenced,
+  mergeThreads,
+  type AlikeThread,
+  type ThreadRows,
+} from './join-queries.ts'
 import { ALIKE_MS, subjectKey } from './subject-key.ts'
 
 /** A mail that is about to be filed in one inbox. */
@@ -12,7 +20,7 @@ export interface Joining {
   inboxId: string
   /** Its own Message-ID; null where it has none. */
   rfcId: string | null
-  /** Those of its References and In-Reply-To. */
+  /** Those of its References and In-Reply-To, the nearest last. */
   references: readonly string[]
   subject: string
   /** Lower case, without the inbox's own address. */
@@ -20,6 +28,8 @@ export interface Joining {
   at: Date
   /** The thread that a reply continues where its references lead nowhere. */
   continues?: string | null
+  /** By the shield: it joins a thread, and merges none, because nobody could part them again. */
+  isBlocked?: boolean
 }
 
 export interface Joined {
@@ -49,16 +59,16 @@ export async function joinThreads(tx: Tx, mails: readonly Joining[]): Promise<Jo
     (mail, at) => mail.references.length > 0 && keys[at]!.every(key => known.of(mail.inboxId, key) === null),
   )
   if (lost.length > 0) alike.add(await alikeThreads(tx, lost, subjects))
-  const joined = mails.map((mail, at): Joined => {
+  const joined: { threadId: string; subjectKey: string }[] = []
+  for (const [at, mail] of mails.entries()) {
     const key = subjects.get(mail)!
     const ids = keys[at]!
-    const found = known.join(mail.inboxId, ids) ?? mail.continues ?? alike.find(mail, key)
+    const found = (await threadNamed(tx, known, mail, ids)) ?? mail.continues ?? alike.find(mail, key)
     const threadId = found === null ? known.begin(mail.at) : known.resolve(found)
     known.put(mail.inboxId, ids, threadId)
     alike.put(mail, key, threadId)
-    return { threadId, isNew: false, subjectKey: key }
-  })
-  await mergeThreads(tx, known.merges)
+    joined.push({ threadId, subjectKey: key })
+  }
   insertReferences(tx, known.added)
   // One that an earlier mail of this call began may have been merged by a later one.
   return joined.map(({ threadId, subjectKey: key }) => {
@@ -67,18 +77,37 @@ export async function joinThreads(tx: Tx, mails: readonly Joining[]): Promise<Jo
   })
 }
 
+/** Its own, then what it answers, then the nearest before that. */
 const idsOf = ({ rfcId, references }: Joining): string[] => [
-  ...new Set([...(rfcId === null ? [] : [rfcId]), ...references]),
+  ...new Set([...(rfcId === null ? [] : [rfcId]), ...references.toReversed()]),
 ]
 
 /** Ids may be as long as their sender likes; a part of the hash is enough to tell them apart. */
 const hashOf = (rfcId: string): string => createHash('sha256').update(rfcId).digest('hex').slice(0, 32)
 
+/** A parent that comes late merges two; a few more are named where several were lost on the way. */
+const MERGES_MAX = 3
+/** For all threads that one mail merges: those of 1,000 messages with their ids. Others wait while they are moved. */
+const MOVED_ROWS_MAX = 2_000
+
+/** The one thread that these ids belong to from now on; null where none is known. Beyond the bounds the mail only joins. */
+async function threadNamed(tx: Tx, known: KnownThreads, mail: Joining, ids: readonly string[]): Promise<string | null> {
+  const named = known.named(mail.inboxId, ids)
+  if (named.length < 2 || mail.isBlocked) return named[0] ?? null
+  const nearest = named.slice(0, MERGES_MAX + 1)
+  const counted = new Map((await countThreadRows(tx, nearest, MOVED_ROWS_MAX + 1)).map(rows => [rows.id, rows]))
+  const { into, moved } = known.merge(nearest.map(id => counted.get(id)!))
+  await mergeThreads(
+    tx,
+    moved.map(from => ({ from, into })),
+  )
+  return into
+}
+
 export interface Referenced {
   inbox_id: string
   rfc_id: string
   thread_id: string
-  message_count: number
 }
 
 export interface Reference {
@@ -87,24 +116,15 @@ export interface Reference {
   threadId: string
 }
 
-/** A larger thread is never moved into another one: somebody who knows its ids could make each mail cost that much. */
-const MERGED_MESSAGES_MAX = 1_000
-
 /** Which thread a Message-ID leads to, with what this call adds. */
 class KnownThreads {
-  /** Of threads that are stored already. */
-  readonly merges: { from: string; into: string }[] = []
   readonly #added: Reference[] = []
   readonly #begun = new Set<string>()
   readonly #byId = new Map<string, string>()
   readonly #mergedInto = new Map<string, string>()
-  readonly #sizes = new Map<string, number>()
 
   constructor(rows: readonly Referenced[]) {
-    for (const row of rows) {
-      this.#byId.set(`${row.inbox_id} ${row.rfc_id}`, row.thread_id)
-      this.#sizes.set(row.thread_id, row.message_count)
-    }
+    for (const row of rows) this.#byId.set(`${row.inbox_id} ${row.rfc_id}`, row.thread_id)
   }
 
   get added(): Reference[] {
@@ -131,22 +151,26 @@ class KnownThreads {
     return into === undefined ? threadId : this.resolve(into)
   }
 
-  /** The one thread that these ids belong to from now on; null where none is known. */
-  join(inboxId: string, ids: readonly string[]): string | null {
-    const found = [...new Set(ids.map(id => this.of(inboxId, id)).filter(id => id !== null))]
-    if (found.length === 0) return null
-    const [into, ...others] = found.toSorted((a, b) => this.#order(a, b))
-    for (const from of others) {
-      if (this.#sizeOf(from) > MERGED_MESSAGES_MAX) continue
-      if (!this.#begun.has(from)) this.merges.push({ from, into: into! })
-      this.#mergedInto.set(from, into!)
-      this.#sizes.set(into!, this.#sizeOf(into!) + this.#sizeOf(from))
+  /** In the order of the ids that lead to them. */
+  named(inboxId: string, ids: readonly string[]): string[] {
+    return [...new Set(ids.map(id => this.of(inboxId, id)).filter(id => id !== null))]
+  }
+
+  /** Into the largest, the others in their order as far as the rows go. Answers those to move that are stored. */
+  merge(threads: readonly ThreadRows[]): { into: string; moved: string[] } {
+    const [{ id: into }] = threads.toSorted((a, b) => this.#order(a, b)) as [ThreadRows]
+    const moved: string[] = []
+    let left = MOVED_ROWS_MAX
+    for (const { id: from, messages, others } of threads) {
+      if (from === into || messages + others > left) continue
+      left -= messages + others
+      this.#mergedInto.set(from, into)
+      if (!this.#begun.has(from)) moved.push(from)
     }
-    return into!
+    return { into, moved }
   }
 
   put(inboxId: string, ids: readonly string[], threadId: string): void {
-    this.#sizes.set(threadId, this.#sizeOf(threadId) + 1)
     for (const rfcId of ids) {
       if (this.#byId.has(`${inboxId} ${rfcId}`)) continue
       this.#byId.set(`${inboxId} ${rfcId}`, threadId)
@@ -154,14 +178,10 @@ class KnownThreads {
     }
   }
 
-  /** A stored one stays before one that is not; then the largest, so that the fewest rows change; then the oldest. */
-  #order(a: string, b: string): number {
-    const isBegun = Number(this.#begun.has(a)) - Number(this.#begun.has(b))
-    return isBegun || this.#sizeOf(b) - this.#sizeOf(a) || (a < b ? -1 : 1)
-  }
-
-  #sizeOf(threadId: string): number {
-    return this.#sizes.get(threadId) ?? 0
+  /** A stored one stays before one that is not; then the largest; then the oldest. */
+  #order(a: ThreadRows, b: ThreadRows): number {
+    const isBegun = Number(this.#begun.has(a.id)) - Number(this.#begun.has(b.id))
+    return isBegun || b.messages - a.messages || (a.id < b.id ? -1 : 1)
   }
 }
 
