@@ -41,7 +41,7 @@ export class MimeReader {
     const copy = new Uint8Array(source)
     const input: MimeOrder = { source: copy, wanted }
     try {
-      const job = { input, owner, transfer: [copy.buffer] }
+      const job = { input, owner, bytes: source.length, transfer: [copy.buffer] }
       const answer = await this.#threads.run<MimeOrder, MimeAnswer<Wanted>>(this.#work, job)
       for (const each of attachmentsOf(answer)) each.content = asBuffer(each.content)
       return answer
