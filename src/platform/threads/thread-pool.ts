@@ -17,7 +17,7 @@ interface ThreadPoolOptions {
 export interface ThreadWork {
   /** The module that does it: it exports `work`, a `Work`. */
   module: URL
-  /** Jobs of one owner that wait for a thread; beyond it they fail as `busy`, which is worth another try. */
+  /** Jobs of one owner, or one part of it, that wait for a thread; beyond it they fail as `busy`, worth another try. */
   queueMax: number
   /** Of a core's time: threads give way to the main thread, and a busy machine must not make a message too slow to read. */
   timeoutMs: number
@@ -32,6 +32,8 @@ interface ThreadJob<In> {
   input: In
   /** Whose share it takes. */
   owner: string
+  /** Whose part of the share, where the owner stands for many: each has its own queue, and they are served round robin. */
+  part?: string | undefined
   /** How much there is to read, where that bounds the time that reading takes. Without it the job is long. */
   bytes?: number | undefined
   transfer?: readonly Transferable[]
@@ -102,17 +104,17 @@ export class ThreadPool {
   }
 
   /** Rejects with a `ThreadFailure`. */
-  run<In, Out>(work: ThreadWork, { input, owner, bytes = Infinity, transfer = [] }: ThreadJob<In>): Promise<Out> {
+  run<In, Out>(work: ThreadWork, job: ThreadJob<In>): Promise<Out> {
     if (this.#isClosed) return Promise.reject(new ThreadFailure('closed'))
-    const path = [owner, work.module.href]
+    const { input, owner, part, bytes = Infinity, transfer = [] } = job
+    const path = [owner, ...(part === undefined ? [] : [part]), work.module.href]
     const waiting = this.#short.lengthOf(path) + this.#long.lengthOf(path)
     if (waiting >= work.queueMax) return Promise.reject(new ThreadFailure('busy'))
     return new Promise<Out>((resolve, reject) => {
       const order = { module: work.module.href, input }
       const isShort = bytes <= SHORT_BYTES_MAX
-      const job = { owner, isShort, work, order, transfer, resolve: resolve as Waiting['resolve'], reject }
       const queue = isShort ? this.#short : this.#long
-      queue.push(job, path)
+      queue.push({ owner, isShort, work, order, transfer, resolve: resolve as Waiting['resolve'], reject }, path)
       this.#dispatch()
     })
   }
