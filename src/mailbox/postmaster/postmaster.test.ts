@@ -6,6 +6,11 @@ import { aDnsServer } from '../../platform/net/dns.fixture.ts'
 import { TestClient } from '../../smtp/server/client.fixture.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, anInboundDomain, eventually, unique } from '../../../test/support/factories.ts'
+import { longestTurn } from '../../../test/support/main-thread.ts'
+import { operatorAccounts } from '../../operator-account.ts'
+import { Gate } from '../../sending/messages/gate.ts'
+import { Arrivals } from '../inbound/arrivals.ts'
+import { Postmaster } from './take.ts'
 import { aSink } from '../../../test/support/sink.ts'
 
 const dns = await aDnsServer()
@@ -128,4 +133,52 @@ test('with an address it is forwarded whole, once, and what comes back is kept',
   await eventually('it is kept', () => keptOf(box, back))
   assert.equal(await keptOf(box, subject), undefined)
   assert.equal(sink.received.length, 1)
+})
+
+async function aForwarding(t: TestContext) {
+  const sink = await aSink()
+  t.after(() => sink.close())
+  const environment = {
+    DNS_SERVERS: dns.address,
+    POSTMASTER_ADDRESS: 'people@example.net',
+    SMTP_ROUTES: `*=127.0.0.1:${sink.port}`,
+  }
+  return { box: await aBox({ environment }), sink }
+}
+
+const ofSize = (subject: string, bytes: number): string[] => [
+  ...mailOf(subject),
+  ...Array<string>(Math.ceil(bytes / 78)).fill('x'.repeat(76)),
+]
+
+test('a mail of 24 MB is forwarded in slices of the main thread', async t => {
+  const { box, sink } = await aForwarding(t)
+  const { world } = box.app
+  const arrivals = new Arrivals(world)
+  const postmaster = new Postmaster(world, { gate: new Gate(world), arrivals, operator: operatorAccounts(world) })
+  const take = (content: Buffer): Promise<void> => {
+    const envelope = { mailFrom: 'ann@example.com', clientIp: '192.0.2.1', helo: 'x', to: ['postmaster'] }
+    return postmaster.take({ content, headBytes: 0, ...envelope })
+  }
+  const lines = ofSize(unique('large'), 24_000_000)
+  await take(Buffer.from(mailOf(unique('first')).join('\r\n')))
+  // As a file in base64, and as it is.
+  for (const last of ['é', 'x']) {
+    const content = Buffer.from([...lines, last].join('\r\n'))
+
+    const longestMs = await longestTurn(() => take(content))
+
+    assert.ok(longestMs < 60, `the main thread was held for ${longestMs.toFixed(0)} ms`)
+  }
+  await eventually('all are forwarded', async () => sink.received.length === 3)
+})
+
+test('what is too large to forward is kept, and the address is told of it', async t => {
+  const { box, sink } = await aForwarding(t)
+  const subject = unique('too-large')
+  assert.match(await deliver(t, box, 'postmaster', ofSize(subject, 27_000_000)), /^250/)
+  await eventually('it is kept', () => keptOf(box, subject))
+  const told = await eventually('the address is told', async () => sink.received[0])
+  assert.match(told.source, new RegExp(`^Subject: Mail to postmaster: ${subject}`, 'm'))
+  assert.match(told.source, /too large to be forwarded/)
 })
