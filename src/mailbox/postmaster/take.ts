@@ -124,8 +124,9 @@ export class Postmaster {
       accountId,
       tenantId,
       apiKeyId: null,
-      // A sender that missed our 250 comes again.
+      // A sender that missed our 250 comes again, perhaps from another of its hosts: what it sent is all that must be the same.
       idempotencyKey: `postmaster-${yield* digestOf(content.subarray(headBytes))}`,
+      sameAs: {},
       now: this.#world.clock.now(),
       by: this.#by,
       publicUrl: '',
