@@ -160,7 +160,7 @@ async function readingOf(reader: MimeReader, file: string): Promise<Reading> {
   const raw = (await readFile(join(CORPORA, file))).toString('latin1')
   const source = file.endsWith('.txt') ? `${HEADER}\n${raw}` : raw.replace(/^From [^\n]*\n/, '')
   const wire = Buffer.from(source.replaceAll(/\r?\n/g, '\r\n'), 'latin1')
-  const read = await reader.readReport(prependLines(wire, 'Return-Path: <>\r\n'))
+  const read = await reader.readReport(prependLines(wire, 'Return-Path: <>\r\n'), { ip: '192.0.2.1', isToRole: false })
   return read.kind === 'report' ? read.toReturnPath : { kind: 'nothing' }
 }
 

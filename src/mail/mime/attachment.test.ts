@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { runAtOnce } from '../../platform/slices.ts'
 import { type Attachment, attachmentPart, safeContentType } from './attachment.ts'
 
 const headerOf = (over: Partial<Attachment>): string =>
-  attachmentPart({
-    filename: null,
-    contentType: null,
-    contentId: null,
-    inline: false,
-    content: Buffer.of(1),
-    ...over,
-  })[0] as string
+  runAtOnce(
+    attachmentPart({
+      filename: null,
+      contentType: null,
+      contentId: null,
+      inline: false,
+      content: Buffer.of(1),
+      ...over,
+    }),
+  )[0] as string
 
 test('a content type keeps its safe parameters and loses the rest', () => {
   assert.equal(safeContentType('image/PNG'), 'image/png')
@@ -49,8 +52,13 @@ test('a long file name is cut into numbered sections', () => {
 
 test('a message in 7bit is attached as a message, any other as a file', () => {
   const attached = (content: string) => headerOf({ contentType: 'message/rfc822', content: Buffer.from(content) })
-  assert.match(attached('Subject: x\r\n\r\nhi\r\n'), /message\/rfc822\r\nContent-Transfer-Encoding: 7bit/)
-  for (const unclean of ['Subject: x\n\nhi', 'Subject: ü\r\n\r\n', `Subject: ${'x'.repeat(999)}\r\n\r\n`]) {
+  const large = `Subject: x\r\n\r\n${`${'x'.repeat(998)}\r\n`.repeat(3_000)}`
+  for (const clean of ['', 'Subject: x\r\n\r\nhi\r\n', large, `${large}hi`]) {
+    assert.match(attached(clean), /message\/rfc822\r\nContent-Transfer-Encoding: 7bit/)
+  }
+  const small = ['Subject: x\n\nhi', 'Subject: ü\r\n\r\n', `Subject: ${'x'.repeat(999)}\r\n\r\n`]
+  const endings = ['a\nb', 'ü', 'x'.repeat(999), 'x'.repeat(2_000_000)]
+  for (const unclean of [...small, ...endings.map(end => large + end)]) {
     assert.match(attached(unclean), /application\/octet-stream\r\nContent-Transfer-Encoding: base64/)
   }
 })

@@ -81,8 +81,14 @@ function* bodyPart({ text, html, attachments }: OutgoingMessage): Generator<void
   const alternative = multipart('alternative', readable, `=_a${boundary}`)
   // RFC 2387 §3.1: the type of the first part is named in the heading.
   const heading = `related; type="${readable.length > 1 ? 'multipart/alternative' : 'text/html'}"`
-  const page = multipart(heading, [...alternative, ...related.map(attachmentPart)], `=_r${boundary}`)
-  return multipart('mixed', [...page, ...mixed.map(attachmentPart)], `=_m${boundary}`)[0]!
+  const page = multipart(heading, [...alternative, ...(yield* attachmentParts(related))], `=_r${boundary}`)
+  return multipart('mixed', [...page, ...(yield* attachmentParts(mixed))], `=_m${boundary}`)[0]!
+}
+
+function* attachmentParts(attachments: readonly Attachment[]): Generator<void, Piece[][]> {
+  const parts: Piece[][] = []
+  for (const attachment of attachments) parts.push(yield* attachmentPart(attachment))
+  return parts
 }
 
 function* textPart(subtype: 'plain' | 'html', text: string): Generator<void, Piece[]> {

@@ -1,8 +1,11 @@
 // Callers' schemas and models' answers, in a thread.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import Type from 'typebox'
+import { LargeBodies, schemaText } from '../../platform/http/large-bodies.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { ThreadPool } from '../../platform/threads/thread-pool.ts'
+import { MimeReader } from '../inbound/mime-reader.ts'
 import { SchemaChecker } from './schema.ts'
 
 const threads = new ThreadPool()
@@ -118,6 +121,29 @@ test('a schema that doubles its work at each step is refused before a model is a
   const schema = { ...refTo('s0'), $defs: { ...Object.fromEntries(steps), s40: { type: 'string' } } }
   const hasty = new SchemaChecker(threads, { timeoutMs: 1_000 })
   await assert.rejects(hasty.check(schema, 'account'), /takes too long/)
+})
+
+test('while patterns keep every thread busy, a body and a mail of another account are read', async t => {
+  const busy = new ThreadPool()
+  t.after(() => busy.close())
+  const checker = new SchemaChecker(busy, { timeoutMs: 20_000 })
+  const schema = JSON.stringify({ type: 'string', pattern: '^(a+)+$' })
+  const answer = JSON.stringify(`${'a'.repeat(40)}b`)
+  let refused = 0
+  const slow = ['one', 'one', 'two', 'two'].map(owner =>
+    checker.validate(schema, answer, owner).catch(() => void (refused += 1)),
+  )
+  const text = 'x'.repeat(300_000)
+  const body = Buffer.from(JSON.stringify({ text }))
+  const options = { schema: schemaText(Type.Object({ text: Type.String() })), textRefusal: undefined, owner: 'three' }
+
+  assert.deepEqual((await new LargeBodies(busy).check(body, options)).value, { text })
+  const mail = await new MimeReader(busy).readMessage(Buffer.from('Subject: Hello\r\n\r\nHello\r\n'), 'four')
+  assert.equal(mail.kind, 'message')
+
+  assert.equal(refused, 0, 'they still run')
+  await busy.close()
+  await Promise.all(slow)
 })
 
 const refTo = (name: string) => ({ $ref: `#/$defs/${name}` })

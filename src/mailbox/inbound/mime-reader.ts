@@ -3,6 +3,7 @@
 import { MIME_LIMITS } from '../../mail/mime/parse.ts'
 import type { Refused, RefusedReason } from '../../mail/mime/parsed-mail.ts'
 import type { ReadReport } from '../../mail/reports/read-report.ts'
+import { siteOf } from '../../platform/net/cidr.ts'
 import { asBuffer, ThreadFailure, type ThreadPool, type ThreadWork } from '../../platform/threads/thread-pool.ts'
 import type { MimeAnswer, MimeOrder, ReadMessage } from './mime-thread.ts'
 
@@ -10,6 +11,19 @@ const PARSING: ThreadWork = {
   module: new URL('./mime-thread.ts', import.meta.url),
   queueMax: 64,
   timeoutMs: 5_000,
+}
+
+/** Who brought a report. */
+interface ReportSender {
+  ip: string
+  /** It came to an address that every mail host has, and not to a return path alone. */
+  isToRole: boolean
+}
+
+/** Whose threads it takes. */
+interface Share {
+  owner: string
+  part?: string
 }
 
 export class MimeReader {
@@ -23,25 +37,28 @@ export class MimeReader {
 
   /** The message as a mailbox keeps it, or why it was refused. The source must not change until then. */
   readMessage(source: Buffer, accountId: string): Promise<ReadMessage | Refused> {
-    return this.#run(source, 'message', accountId)
+    return this.#run(source, 'message', { owner: accountId })
   }
 
-  /** What the message says about deliveries, or why it was refused. The source must not change until then. */
-  readReport(source: Buffer): Promise<ReadReport | Refused> {
-    return this.#run(source, 'report')
+  /**
+   * What the message says about deliveries, or why it was refused. The source must not change until then. Anybody may write to
+   * the addresses that every mail host has, so that mail has a share apart from reports to return paths, which we handed out.
+   */
+  readReport(source: Buffer, { ip, isToRole }: ReportSender): Promise<ReadReport | Refused> {
+    return this.#run(source, 'report', { owner: isToRole ? 'role-mail' : 'reports', part: siteOf(ip) })
   }
 
   async #run<Wanted extends MimeOrder['wanted']>(
     source: Buffer,
     wanted: Wanted,
-    owner = 'inbound',
+    share: Share,
   ): Promise<MimeAnswer<Wanted>> {
     if (source.length > MIME_LIMITS.sourceBytesMax) return refused('too_large')
     // The thread gets a copy of its own: the source may be a slice of memory that others use.
     const copy = new Uint8Array(source)
     const input: MimeOrder = { source: copy, wanted }
     try {
-      const job = { input, owner, transfer: [copy.buffer] }
+      const job = { input, ...share, bytes: source.length, transfer: [copy.buffer] }
       const answer = await this.#threads.run<MimeOrder, MimeAnswer<Wanted>>(this.#work, job)
       for (const each of attachmentsOf(answer)) each.content = asBuffer(each.content)
       return answer

@@ -183,7 +183,8 @@ export class MxServer {
       return TAKEN
     }
     // RFC 5321 §4.4: this is the final delivery. Bounces without a part for machines are known by it.
-    const read = await this.#reader.readReport(prependLines(source, `Return-Path: <${from}>\r\n`))
+    const whole = prependLines(source, `Return-Path: <${from}>\r\n`)
+    const read = await this.#reader.readReport(whole, { ip: client.ip, isToRole: roles.length > 0 })
     const about = { session: client.id, ip: client.ip, from }
     if (read.kind === 'refused') {
       const reply = this.#unreadable(read.reason, about)

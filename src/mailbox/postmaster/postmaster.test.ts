@@ -6,13 +6,24 @@ import { aDnsServer } from '../../platform/net/dns.fixture.ts'
 import { TestClient } from '../../smtp/server/client.fixture.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, anInboundDomain, eventually, unique } from '../../../test/support/factories.ts'
+import { longestTurn } from '../../../test/support/main-thread.ts'
+import { operatorAccounts } from '../../operator-account.ts'
+import { Gate } from '../../sending/messages/gate.ts'
+import { Arrivals } from '../inbound/arrivals.ts'
+import { Postmaster } from './take.ts'
 import { aSink } from '../../../test/support/sink.ts'
 
 const dns = await aDnsServer()
 after(() => dns.close())
 
-async function deliver(t: TestContext, { app }: Box, to: string, lines: readonly string[]): Promise<string> {
-  const client = await TestClient.open(t, app.ports.mx!)
+async function deliver(
+  t: TestContext,
+  { app }: Box,
+  to: string,
+  lines: readonly string[],
+  ip?: string,
+): Promise<string> {
+  const client = await TestClient.open(t, app.ports.mx!, ip)
   await client.hello()
   await client.say('MAIL FROM:<ann@example.com>')
   const reply = await client.say(`RCPT TO:<${to}>`)
@@ -112,8 +123,9 @@ test('with an address it is forwarded whole, once, and what comes back is kept',
     },
   })
   const subject = unique('noise')
-  // The second is a sender that missed our answer.
-  for (let n = 0; n < 2; n++) assert.match(await deliver(t, box, 'abuse@mx.sluice.test', mailOf(subject)), /^250/)
+  // The second is a sender that missed our answer, and comes again from another of its hosts.
+  for (const ip of ['127.0.0.1', '127.0.0.2'])
+    assert.match(await deliver(t, box, 'abuse@mx.sluice.test', mailOf(subject), ip), /^250/)
   const received = await eventually('it is forwarded', async () => sink.received[0])
   assert.deepEqual(received.recipients, ['people@example.net'])
   assert.match(received.source, new RegExp(`^Subject: Mail to abuse@mx.sluice.test: ${subject}`, 'm'))
@@ -128,4 +140,52 @@ test('with an address it is forwarded whole, once, and what comes back is kept',
   await eventually('it is kept', () => keptOf(box, back))
   assert.equal(await keptOf(box, subject), undefined)
   assert.equal(sink.received.length, 1)
+})
+
+async function aForwarding(t: TestContext) {
+  const sink = await aSink()
+  t.after(() => sink.close())
+  const environment = {
+    DNS_SERVERS: dns.address,
+    POSTMASTER_ADDRESS: 'people@example.net',
+    SMTP_ROUTES: `*=127.0.0.1:${sink.port}`,
+  }
+  return { box: await aBox({ environment }), sink }
+}
+
+const ofSize = (subject: string, bytes: number): string[] => [
+  ...mailOf(subject),
+  ...Array<string>(Math.ceil(bytes / 78)).fill('x'.repeat(76)),
+]
+
+test('a mail of 24 MB is forwarded in slices of the main thread', async t => {
+  const { box, sink } = await aForwarding(t)
+  const { world } = box.app
+  const arrivals = new Arrivals(world)
+  const postmaster = new Postmaster(world, { gate: new Gate(world), arrivals, operator: operatorAccounts(world) })
+  const take = (content: Buffer): Promise<void> => {
+    const envelope = { mailFrom: 'ann@example.com', clientIp: '192.0.2.1', helo: 'x', to: ['postmaster'] }
+    return postmaster.take({ content, headBytes: 0, ...envelope })
+  }
+  const lines = ofSize(unique('large'), 24_000_000)
+  await take(Buffer.from(mailOf(unique('first')).join('\r\n')))
+  // As a file in base64, and as it is.
+  for (const last of ['é', 'x']) {
+    const content = Buffer.from([...lines, last].join('\r\n'))
+
+    const longestMs = await longestTurn(() => take(content))
+
+    assert.ok(longestMs < 60, `the main thread was held for ${longestMs.toFixed(0)} ms`)
+  }
+  await eventually('all are forwarded', async () => sink.received.length === 3)
+})
+
+test('what is too large to forward is kept, and the address is told of it', async t => {
+  const { box, sink } = await aForwarding(t)
+  const subject = unique('too-large')
+  assert.match(await deliver(t, box, 'postmaster', ofSize(subject, 27_000_000)), /^250/)
+  await eventually('it is kept', () => keptOf(box, subject))
+  const told = await eventually('the address is told', async () => sink.received[0])
+  assert.match(told.source, new RegExp(`^Subject: Mail to postmaster: ${subject}`, 'm'))
+  assert.match(told.source, /too large to be forwarded/)
 })

@@ -1,13 +1,19 @@
 // Mail to postmaster@ and abuse@ that no inbox takes and that is no report of ours: forwarded to the operator's address, or
-// kept in an inbox of the operator's own. Either is durable before the sender is told so.
+// kept in an inbox of the operator's own. Either is durable before the sender is told so. What is too large to forward is kept,
+// and the operator's address is told of it.
 import { createHash } from 'node:crypto'
 import { lockAccountForCap } from '../../identity/accounts/cap.ts'
 import { displayValue, readHeader, valueOf } from '../../mail/mime/headers.ts'
 import { system } from '../../platform/db/actor.ts'
-import { runAtOnce } from '../../platform/slices.ts'
+import { Semaphore } from '../../platform/fairness/semaphore.ts'
+import { siteOf } from '../../platform/net/cidr.ts'
+import { refuse } from '../../platform/refusal.ts'
+import { runAtOnce, Slices } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../../sending/messages/gate.ts'
+import { ATTACHMENT_BYTES_MAX } from '../../sending/messages/limits.ts'
 import { prepareSubmission } from '../../sending/messages/prepare.ts'
+import type { Submission } from '../../sending/messages/submission.ts'
 import { createInboxIn } from '../inboxes/create.ts'
 import { findInboxAt } from '../inboxes/find.ts'
 import type { Arrivals } from '../inbound/arrivals.ts'
@@ -42,11 +48,17 @@ interface Parts {
 /** What was forwarded and came back to one of these addresses is kept: it would go round for ever. */
 const MARK = 'X-Sluice-Postmaster'
 const SUBJECT_CHARS_MAX = 200
+/** Preparing a larger one takes more than a millisecond or two of the main thread. */
+const SMALL_BYTES_MAX = 256 * 1024
+/** Each costs several times its size between its preparation and its commit. Owners are the networks that send them. */
+const LARGE_AT_ONCE = { permits: 2, perOwner: 1, waitMsMax: 100_000 }
 
 export class Postmaster {
   readonly #world: World
   readonly #parts: Parts
   readonly #by = { ...system('postmaster'), action: 'message.send' }
+  readonly #slices = new Slices()
+  readonly #largeAtOnce = new Semaphore(LARGE_AT_ONCE)
 
   constructor(world: World, parts: Parts) {
     this.#world = world
@@ -79,34 +91,47 @@ export class Postmaster {
     return `postmaster@${this.#parts.operator.domain}`
   }
 
-  /** False: the address has bounced, and nothing goes there any more. */
-  async #forward({ content, headBytes, mailFrom, clientIp, to }: RoleMail, address: string): Promise<boolean> {
+  /** False: it is to be kept. It is too large to forward, or the address has bounced and nothing goes there any more. */
+  async #forward(mail: RoleMail, address: string): Promise<boolean> {
+    const site = siteOf(mail.clientIp)
+    const isLarge = mail.content.length > SMALL_BYTES_MAX
     const { account_id: accountId, tenant_id: tenantId } = await this.#parts.operator.sender('live')
+    const work = this.#submissionOf(mail, { address, accountId, tenantId })
+    const submit = async (): Promise<boolean> => {
+      const submission = isLarge ? await this.#slices.run(work, [site]) : runAtOnce(work)
+      return (await this.#parts.gate.submit(submission)).suppressed === 0
+    }
+    const isSent = isLarge ? await this.#largeAtOnce.run(site, tooManyWait, submit) : await submit()
+    return isSent && !isTooLarge(mail)
+  }
+
+  *#submissionOf(mail: RoleMail, { address, accountId, tenantId }: Forwarding): Generator<void, Submission> {
+    const { content, headBytes, mailFrom, clientIp, to } = mail
     const subject = displayValue(valueOf(readHeader(content), 'subject') ?? '').slice(0, SUBJECT_CHARS_MAX)
+    const where = isTooLarge(mail)
+      ? 'It is too large to be forwarded, and kept: GET /admin/v1/postmaster lists it.'
+      : 'The message is attached as it was received.'
     const body = {
       from: `Sluice <${this.#address}>`,
       to: [address],
       subject: `Mail to ${to.join(', ')}: ${subject.toWellFormed()}`.slice(0, SUBJECT_CHARS_MAX),
-      text: `This came to ${to.join(', ')} from <${mailFrom}> at ${clientIp}. The message is attached as it was received.\n`,
+      text: `This came to ${to.join(', ')} from <${mailFrom}> at ${clientIp}. ${where}\n`,
       headers: { [MARK]: 'forwarded', 'Auto-Submitted': 'auto-generated' },
     }
     const file = { filename: 'message.eml', contentType: 'message/rfc822', contentId: null, inline: false, content }
-    // A sender that missed our 250 comes again.
-    const idempotencyKey = `postmaster-${createHash('sha256').update(content.subarray(headBytes)).digest('hex').slice(0, 40)}`
-    const submission = runAtOnce(
-      prepareSubmission({
-        body,
-        accountId,
-        tenantId,
-        apiKeyId: null,
-        idempotencyKey,
-        now: this.#world.clock.now(),
-        by: this.#by,
-        publicUrl: '',
-        files: [file],
-      }),
-    )
-    return (await this.#parts.gate.submit(submission)).suppressed === 0
+    return yield* prepareSubmission({
+      body,
+      accountId,
+      tenantId,
+      apiKeyId: null,
+      // A sender that missed our 250 comes again, perhaps from another of its hosts: what it sent is all that must be the same.
+      idempotencyKey: `postmaster-${yield* digestOf(content.subarray(headBytes))}`,
+      sameAs: {},
+      now: this.#world.clock.now(),
+      by: this.#by,
+      publicUrl: '',
+      files: isTooLarge(mail) ? [] : [file],
+    })
   }
 
   async #provideInbox(): Promise<string> {
@@ -123,4 +148,26 @@ export class Postmaster {
       return (await createInboxIn(tx, wanted)).id
     })
   }
+}
+
+interface Forwarding {
+  address: string
+  accountId: string
+  tenantId: string
+}
+
+const isTooLarge = ({ content }: RoleMail): boolean => content.length > ATTACHMENT_BYTES_MAX
+
+const tooManyWait = () => refuse('unavailable', 'Too much large mail waits to be forwarded. Try again later.')
+
+/** About a millisecond. */
+const DIGEST_SLICE_BYTES = 1024 * 1024
+
+function* digestOf(bytes: Buffer): Generator<void, string> {
+  const hash = createHash('sha256')
+  for (let start = 0; start < bytes.length; start += DIGEST_SLICE_BYTES) {
+    if (start > 0) yield
+    hash.update(bytes.subarray(start, start + DIGEST_SLICE_BYTES))
+  }
+  return hash.digest('hex').slice(0, 40)
 }

@@ -28,6 +28,7 @@ export class LargeBodies {
       const answer = await this.#threads.run<LargeBody, LargeBodyAnswer>(PARSING, {
         input: { bytes, schema, textRefusal },
         owner,
+        bytes: bytes.length,
         transfer: [bytes.buffer as ArrayBuffer],
       })
       if ('checked' in answer) return answer.checked

@@ -1,13 +1,14 @@
 // The worker threads of the process, for work that must not contain the main thread. Each job has limits of time and memory, a
 // thread that exceeds them is replaced, and accounts are served round robin. One pool for every kind of work: a thread
-// costs tens of megabytes, and hardly ever are all kinds busy. Threads start when first needed; an idle pool does not keep
-// the process alive.
+// costs tens of megabytes, and hardly ever are all kinds busy. One more thread is kept for short work, so that it never waits
+// for long work of others. Threads start when first needed; an idle pool does not keep the process alive.
 import { Worker, type Transferable } from 'node:worker_threads'
 import { RoundRobin } from '../fairness/round-robin.ts'
 import { cpuMsOf } from './cpu-time.ts'
 import type { ThreadNews, ThreadOrder } from './thread-start.ts'
 
 interface ThreadPoolOptions {
+  /** For work of any length, besides the one for short work. */
   threads?: number
   heapMbMax?: number
 }
@@ -16,7 +17,7 @@ interface ThreadPoolOptions {
 export interface ThreadWork {
   /** The module that does it: it exports `work`, a `Work`. */
   module: URL
-  /** Jobs of one owner that wait for a thread; beyond it they fail as `busy`, which is worth another try. */
+  /** Jobs of one owner, or one part of it, that wait for a thread; beyond it they fail as `busy`, worth another try. */
   queueMax: number
   /** Of a core's time: threads give way to the main thread, and a busy machine must not make a message too slow to read. */
   timeoutMs: number
@@ -31,6 +32,10 @@ interface ThreadJob<In> {
   input: In
   /** Whose share it takes. */
   owner: string
+  /** Whose part of the share, where the owner stands for many: each has its own queue, and they are served round robin. */
+  part?: string | undefined
+  /** How much there is to read, where that bounds the time that reading takes. Without it the job is long. */
+  bytes?: number | undefined
   transfer?: readonly Transferable[]
 }
 
@@ -48,6 +53,7 @@ export class ThreadFailure extends Error {
 
 interface Waiting {
   owner: string
+  isShort: boolean
   work: ThreadWork
   order: ThreadOrder
   transfer: readonly Transferable[]
@@ -57,6 +63,8 @@ interface Waiting {
 
 interface Thread {
   worker: Worker
+  /** It does short work only. */
+  isForShort: boolean
   isReady: boolean
   /** Modules that it has loaded, or is loading. */
   loaded: Set<string>
@@ -70,6 +78,8 @@ interface Thread {
 
 /** One account has at most two of them. */
 const THREADS = 3
+/** Mail of this size, made to be slow, takes half a second of a core; JSON and what is submitted take less. */
+const SHORT_BYTES_MAX = 512 * 1024
 /** The text of a body of 40 MB, what is parsed from it and the copy that is posted back. Sources live outside the heap. */
 const HEAP_MB_MAX = 320
 /** Starting takes a tenth of a second; a machine under load may need seconds. */
@@ -83,7 +93,9 @@ export class ThreadPool {
   readonly #threadsMax: number
   readonly #heapMbMax: number
   readonly #threads = new Set<Thread>()
-  readonly #waiting = new RoundRobin<Waiting>()
+  readonly #short = new RoundRobin<Waiting>()
+  readonly #long = new RoundRobin<Waiting>()
+  #wasShort = false
   #isClosed = false
 
   constructor({ threads = THREADS, heapMbMax = HEAP_MB_MAX }: ThreadPoolOptions = {}) {
@@ -92,13 +104,17 @@ export class ThreadPool {
   }
 
   /** Rejects with a `ThreadFailure`. */
-  run<In, Out>(work: ThreadWork, { input, owner, transfer = [] }: ThreadJob<In>): Promise<Out> {
+  run<In, Out>(work: ThreadWork, job: ThreadJob<In>): Promise<Out> {
     if (this.#isClosed) return Promise.reject(new ThreadFailure('closed'))
-    const path = [owner, work.module.href]
-    if (this.#waiting.lengthOf(path) >= work.queueMax) return Promise.reject(new ThreadFailure('busy'))
+    const { input, owner, part, bytes = Infinity, transfer = [] } = job
+    const path = [owner, ...(part === undefined ? [] : [part]), work.module.href]
+    const waiting = this.#short.lengthOf(path) + this.#long.lengthOf(path)
+    if (waiting >= work.queueMax) return Promise.reject(new ThreadFailure('busy'))
     return new Promise<Out>((resolve, reject) => {
       const order = { module: work.module.href, input }
-      this.#waiting.push({ owner, work, order, transfer, resolve: resolve as Waiting['resolve'], reject }, path)
+      const isShort = bytes <= SHORT_BYTES_MAX
+      const queue = isShort ? this.#short : this.#long
+      queue.push({ owner, isShort, work, order, transfer, resolve: resolve as Waiting['resolve'], reject }, path)
       this.#dispatch()
     })
   }
@@ -106,28 +122,42 @@ export class ThreadPool {
   /** Stops every thread. Jobs that wait or run fail as `closed`. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (let job = this.#waiting.take(); job; job = this.#waiting.take()) job.reject(new ThreadFailure('closed'))
+    for (const queue of [this.#short, this.#long])
+      for (let job = queue.take(); job; job = queue.take()) job.reject(new ThreadFailure('closed'))
     await Promise.all([...this.#threads].map(thread => this.#replace(thread, 'closed')))
   }
 
   #dispatch(): void {
-    for (const thread of this.#threads) {
-      if (!thread.isReady || thread.job) continue
-      const busy = this.#busyOwners()
-      const job = this.#waiting.take(undefined, owner => !busy.has(owner))
-      if (!job) break
-      this.#start(thread, job)
+    const idle = [...this.#threads].filter(thread => thread.isReady && !thread.job)
+    // The thread for short work comes last: it is there for when the others are busy.
+    for (const thread of idle.toSorted((a, b) => Number(a.isForShort) - Number(b.isForShort))) {
+      const job = this.#take(thread)
+      if (job) this.#start(thread, job)
     }
-    const starting = [...this.#threads].filter(thread => !thread.isReady).length
-    if (this.#waiting.length > starting && this.#threads.size < this.#threadsMax && !this.#isClosed) this.#spawn()
+    if (this.#isClosed) return
+    const forAny = [...this.#threads].filter(thread => !thread.isForShort)
+    const starting = forAny.filter(thread => !thread.isReady).length
+    if (forAny.length < this.#threadsMax) {
+      if (this.#short.length + this.#long.length > starting) this.#spawn({ isForShort: false })
+    } else if (this.#short.length > 0 && forAny.length === this.#threads.size) {
+      // Behind a short job one need not wait long.
+      if (forAny.every(({ job }) => job && !job.isShort)) this.#spawn({ isForShort: true })
+    }
   }
 
-  /** Owners that have as many threads as one may have: the last one is for somebody else. */
-  #busyOwners(): ReadonlySet<string> {
-    const counts = new Map<string, number>()
-    for (const { job } of this.#threads) if (job) counts.set(job.owner, (counts.get(job.owner) ?? 0) + 1)
+  /**
+   * The next job for the thread, removed from its queue. An owner has all but one of the threads for work of any length, and
+   * that for short work only while it has no other. Short and long work are taken in turn: neither keeps the other waiting.
+   */
+  #take({ isForShort }: Thread): Waiting | undefined {
+    const running = new Map<string, number>()
+    for (const { job } of this.#threads) if (job) running.set(job.owner, (running.get(job.owner) ?? 0) + 1)
+    if (isForShort) return this.#short.take(undefined, owner => !running.has(owner))
     const ownMax = Math.max(1, this.#threadsMax - 1)
-    return new Set([...counts].filter(([, count]) => count >= ownMax).map(([owner]) => owner))
+    const mayServe = (owner: string): boolean => (running.get(owner) ?? 0) < ownMax
+    this.#wasShort = !this.#wasShort
+    const [first, second] = this.#wasShort ? [this.#short, this.#long] : [this.#long, this.#short]
+    return first.take(undefined, mayServe) ?? second.take(undefined, mayServe)
   }
 
   #start(thread: Thread, job: Waiting): void {
@@ -173,7 +203,7 @@ export class ThreadPool {
       await this.#replace(thread, 'out_of_memory')
   }
 
-  #spawn(): void {
+  #spawn({ isForShort }: Pick<Thread, 'isForShort'>): void {
     const worker = new Worker(new URL('./thread-start.ts', import.meta.url), {
       // A thread needs no secrets from the environment, and none of our flags.
       env: {},
@@ -181,7 +211,8 @@ export class ThreadPool {
       resourceLimits: { maxOldGenerationSizeMb: this.#heapMbMax, maxYoungGenerationSizeMb: 16 },
     })
     const timer = setTimeout(() => void this.#replace(thread, 'crashed'), STARTUP_MS_MAX)
-    const thread: Thread = { worker, isReady: false, loaded: new Set(), job: null, cpuMs: 0, timer, watch: null }
+    const idle = { isReady: false, loaded: new Set<string>(), job: null, cpuMs: 0, timer, watch: null }
+    const thread: Thread = { worker, isForShort, ...idle }
     this.#threads.add(thread)
     worker.on('message', (news: ThreadNews) => this.#hear(thread, news))
     worker.on('error', (error: NodeJS.ErrnoException) => {
@@ -206,7 +237,7 @@ export class ThreadPool {
     if (!this.#threads.delete(thread)) return
     clearTimers(thread)
     // A thread that never came up takes one job with it, so that a broken start cannot be tried for ever.
-    const job = thread.job ?? (thread.isReady ? null : this.#waiting.take())
+    const job = thread.job ?? (thread.isReady ? null : this.#take(thread))
     job?.reject(new ThreadFailure(reason, cause))
     this.#dispatch()
     await thread.worker.terminate()

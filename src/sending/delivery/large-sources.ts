@@ -26,6 +26,7 @@ export class LargeSources {
     const finished = await this.#threads.run<UnfinishedSource, FinishedSource>(FINISHING, {
       input: { source, signing },
       owner,
+      bytes: source.length,
       transfer: [source.buffer as ArrayBuffer],
     })
     const { hasBareLineBreak, content } = finished
