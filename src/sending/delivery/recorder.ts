@@ -27,6 +27,12 @@ interface Result {
   verdict: Verdict
 }
 
+/**
+ * Under load, or each transaction would have ten. Measured with the database: 4.2 ms of CPU for a message without it, 4.0 with
+ * it. A crash meanwhile sends again what is not on record.
+ */
+const GATHERS = { items: 48, ms: 40 }
+
 export class OutcomeRecorder {
   readonly #world: World
   readonly #holder: Holder
@@ -46,6 +52,7 @@ export class OutcomeRecorder {
     const recorder = () =>
       new Recorder<Result, unknown>({
         slots: 1,
+        gathers: GATHERS,
         store: async (results, { isRepeated }) => {
           // Had an earlier try been committed without our hearing of it, its rows are no longer under our lease.
           const failures = await this.#store(results, { mustRetake: isRepeated })
