@@ -41,6 +41,11 @@ interface Asked {
 function within({ questionsMax, timeoutMs }: Limits, { dns, tooLate }: Asked): Resolve {
   let until: number | null = null
   let questions = 0
+  // A timer may fire a moment early. Once the time is over, it stays so.
+  const endNow = (): DnsReply => {
+    until = 0
+    return tooLate()
+  }
   return (name, type) => {
     questions++
     if (questions > questionsMax) return LIMITED
@@ -48,7 +53,7 @@ function within({ questionsMax, timeoutMs }: Limits, { dns, tooLate }: Asked): R
     const answer = ask(dns, name, type)
     if (!(answer instanceof Promise)) return answer
     const left = until - performance.now()
-    return left > 0 ? orLate(answer, left, tooLate) : tooLate()
+    return left > 0 ? orLate(answer, left, endNow) : tooLate()
   }
 }
 
