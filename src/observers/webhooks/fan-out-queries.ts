@@ -133,35 +133,3 @@ const updateDueTimesOfFanned = ({ now }: Tx): Sql => sql`
   update webhook_lanes l set due_at = least(l.due_at, ${now})
   from (select distinct webhook_id from fanned) f
   where l.webhook_id = f.webhook_id`
-
-/** Only the tail puts accounts here and takes them away, under the lock of its cursor. */
-export const insertBacklogs = (tx: Tx, accountIds: readonly string[], after: number): Promise<number> =>
-  tx.run(prepared`
-    insert into webhook_backlogs (account_id, cursor, served_at)
-    select account_id, ${after}, ${tx.now} from unnest(${accountIds}::uuid[]) as account_id`)
-
-/** Of accounts that have caught up with the tail. One that is having a slice now stays: its cursor may be moving. */
-export const deleteSettledBacklogs = (tx: Tx, after: number): Promise<number> =>
-  tx.run(prepared`
-    delete from webhook_backlogs where account_id in (
-      select account_id from webhook_backlogs where cursor >= ${after} for update skip locked)`)
-
-interface Backlog {
-  account_id: string
-  cursor: number
-  up_to: number
-}
-
-/**
- * The account that has waited longest, locked. While the row stands the tail leaves the account's events alone, so they
- * are the slices' up to where the tail has come.
- */
-export const claimBacklog = (tx: Tx, tail: string): Promise<Backlog | null> =>
-  tx.maybe<Backlog>(prepared`
-    select b.account_id, b.cursor, t.cursor as up_to
-    from webhook_backlogs b join tails t on t.name = ${tail} and t.cursor > b.cursor
-    order by b.served_at, b.account_id limit 1 for update of b skip locked`)
-
-export const updateBacklog = (tx: Tx, accountId: string, cursor: number): Promise<number> =>
-  tx.run(prepared`
-    update webhook_backlogs set cursor = ${cursor}, served_at = ${tx.now} where account_id = ${accountId}`)

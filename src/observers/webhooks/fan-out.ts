@@ -5,18 +5,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { RowLimit } from '../../platform/db/row-limit.ts'
+import { sql } from '../../platform/db/sql.ts'
+import { Backlogs } from '../../platform/work/backlogs.ts'
 import type { Tail } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
 import {
-  claimBacklog,
-  deleteSettledBacklogs,
   findFanOutState,
   hasListeners,
   insertAttempts,
-  insertBacklogs,
   insertSliceOfAttempts,
   listWork,
-  updateBacklog,
   type AccountWork,
 } from './fan-out-queries.ts'
 
@@ -37,6 +35,8 @@ const IDLE_REST_MS = 250
 /** Between two slices, at the most; it is as long as the slice took, so that others have half of the database at least. */
 const SLICE_REST_MS_MAX = 250
 
+const backlogs = new Backlogs(sql`webhook_backlogs`, FAN_OUT)
+
 export function fanOut(): Tail {
   let hasWebhooks = false
   let hasNews = false
@@ -53,9 +53,9 @@ export function fanOut(): Tail {
       hasWebhooks = state.has_webhooks
       hasNews = hasBacklog = false
       if (!hasWebhooks) return
-      if (state.has_backlogs) await deleteSettledBacklogs(tx, range.after)
+      if (state.has_backlogs) await backlogs.deleteSettled(tx, range.after)
       const { direct, behind } = shareOut(await listWork(tx, range), rows.max)
-      if (behind.length > 0) await insertBacklogs(tx, behind, range.after)
+      if (behind.length > 0) await backlogs.insert(tx, behind, range.after)
       if (direct.length > 0) hasNews = (await rows.learn(() => insertAttempts(tx, range, direct))) > 0
       else rows.recover()
       hasBacklog = behind.length > 0 || state.has_backlogs
@@ -101,7 +101,7 @@ export class BacklogReader {
 }
 
 async function fanOutSlice(tx: Tx, rowsMax: number): Promise<true | null> {
-  const backlog = await claimBacklog(tx, FAN_OUT)
+  const backlog = await backlogs.claim(tx)
   if (!backlog) return null
   const { account_id: accountId, cursor: after, up_to: upTo } = backlog
   let cursor = upTo
@@ -109,6 +109,6 @@ async function fanOutSlice(tx: Tx, rowsMax: number): Promise<true | null> {
     const { last, is_full: isFull } = await insertSliceOfAttempts(tx, accountId, { after, upTo, rowsMax })
     if (isFull) cursor = last!
   }
-  await updateBacklog(tx, accountId, cursor)
+  await backlogs.update(tx, accountId, cursor)
   return true
 }

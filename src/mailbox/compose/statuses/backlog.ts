@@ -5,9 +5,9 @@ import type { Tx } from '../../../platform/db/database.ts'
 import { RowLimit } from '../../../platform/db/row-limit.ts'
 import type { World } from '../../../platform/world.ts'
 import { lockUnlessBusy } from '../../inboxes/lock.ts'
-import { FOLLOW_DELIVERIES } from './follow-deliveries.ts'
+import { backlogs, FOLLOW_DELIVERIES } from './follow-deliveries.ts'
 import { moveStatuses } from './move-statuses.ts'
-import { claimBacklog, findSliceEnd, listDeliveryEvents, updateBacklog } from './queries.ts'
+import { findSliceEnd, listDeliveryEvents } from './queries.ts'
 
 /**
  * Events of one slice. What they cost is learned, because it depends on how soon a delivery is found that decides. Of the
@@ -37,7 +37,7 @@ export class StatusBacklog {
 
 /** Comes as far as the first event whose inbox is locked: the events of an account keep their order. */
 async function followSlice(tx: Tx, eventsMax: number): Promise<{ isLocked: boolean } | null> {
-  const backlog = await claimBacklog(tx, FOLLOW_DELIVERIES)
+  const backlog = await backlogs.claim(tx)
   if (!backlog) return null
   const { account_id: accountId, cursor: after } = backlog
   const upTo = (await findSliceEnd(tx, accountId, { after, upTo: backlog.up_to, eventsMax })) ?? backlog.up_to
@@ -45,6 +45,6 @@ async function followSlice(tx: Tx, eventsMax: number): Promise<{ isLocked: boole
   const busy = await lockUnlessBusy(tx, new Set(events.map(({ inbox_id }) => inbox_id)))
   const locked = events.findIndex(({ inbox_id }) => busy.has(inbox_id))
   await moveStatuses(tx, locked === -1 ? events : events.slice(0, locked))
-  await updateBacklog(tx, accountId, locked === -1 ? upTo : events[locked]!.id - 1)
+  await backlogs.update(tx, accountId, locked === -1 ? upTo : events[locked]!.id - 1)
   return { isLocked: locked !== -1 }
 }

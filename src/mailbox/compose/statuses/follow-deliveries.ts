@@ -2,20 +2,17 @@
 // for accounts with little to look at. An account with more, or with a locked inbox, is put into the backlog, where it gets
 // slices in turn with others like it.
 import type { Tx } from '../../../platform/db/database.ts'
+import { sql } from '../../../platform/db/sql.ts'
+import { Backlogs } from '../../../platform/work/backlogs.ts'
 import type { Tail } from '../../../platform/work/worker.ts'
 import { lockUnlessBusy } from '../../inboxes/lock.ts'
 import { moveStatuses } from './move-statuses.ts'
-import {
-  countRecipients,
-  deleteSettledBacklogs,
-  hasBacklogs,
-  insertBacklogs,
-  listDeliveryEventsAnywhere,
-  type DeliveryEvent,
-} from './queries.ts'
+import { countRecipients, hasBacklogs, listDeliveryEventsAnywhere, type DeliveryEvent } from './queries.ts'
 
 /** The name of the tail, and so of its cursor. */
 export const FOLLOW_DELIVERIES = 'mailbox-deliveries'
+
+export const backlogs = new Backlogs(sql`mailbox_backlogs`, FOLLOW_DELIVERIES)
 
 /**
  * Of all messages that a round moves together: in the worst case it looks at the delivery of each. Five messages with as many
@@ -34,10 +31,13 @@ export function followDeliveries(): Tail {
     batchMax: 5_000,
     restMs: () => REST_MS,
     read: async (_world, tx, range) => {
-      deleteSettledBacklogs(tx, range.after)
-      const [events, isAnyBehind] = await Promise.all([listDeliveryEventsAnywhere(tx, range), hasBacklogs(tx)])
+      const [, events, isAnyBehind] = await Promise.all([
+        backlogs.deleteSettled(tx, range.after),
+        listDeliveryEventsAnywhere(tx, range),
+        hasBacklogs(tx),
+      ])
       const { direct, behind } = await shareOut(tx, events)
-      if (behind.length > 0) await insertBacklogs(tx, behind, range.after)
+      if (behind.length > 0) await backlogs.insert(tx, behind, range.after)
       await moveStatuses(tx, direct)
       hasBacklog = isAnyBehind || behind.length > 0
     },

@@ -95,37 +95,5 @@ const ended = (rareStatus: Sql): Sql => sql`(select d.status from deliveries d
 const delivered = sql`(select d.status from deliveries d
   where d.message_id = s.message_id and d.status = 'delivered' order by d.n limit 1)`
 
-/** Only the tail puts accounts here and takes them away, under the lock of its cursor. */
-export const insertBacklogs = (tx: Tx, accountIds: readonly string[], after: number): Promise<number> =>
-  tx.run(prepared`
-    insert into mailbox_backlogs (account_id, cursor, served_at)
-    select account_id, ${after}, ${tx.now} from unnest(${bareArray(accountIds)}::uuid[]) as account_id`)
-
-/** Of accounts that have caught up with the tail. One that is having a slice now stays: its cursor may be moving. */
-export const deleteSettledBacklogs = (tx: Tx, after: number): void =>
-  tx.send(prepared`
-    delete from mailbox_backlogs where account_id in (
-      select account_id from mailbox_backlogs where cursor >= ${after} for update skip locked)`)
-
 export const hasBacklogs = async (tx: Tx): Promise<boolean> =>
   (await tx.maybe(prepared`select from mailbox_backlogs limit 1`)) !== null
-
-interface Backlog {
-  account_id: string
-  cursor: number
-  up_to: number
-}
-
-/**
- * The account that has waited longest, locked. While the row stands the tail leaves the account's events alone, so they
- * are the slices' up to where the tail has come.
- */
-export const claimBacklog = (tx: Tx, tail: string): Promise<Backlog | null> =>
-  tx.maybe<Backlog>(prepared`
-    select b.account_id, b.cursor, t.cursor as up_to
-    from mailbox_backlogs b join tails t on t.name = ${tail} and t.cursor > b.cursor
-    order by b.served_at, b.account_id limit 1 for update of b skip locked`)
-
-export const updateBacklog = (tx: Tx, accountId: string, cursor: number): Promise<number> =>
-  tx.run(prepared`
-    update mailbox_backlogs set cursor = ${cursor}, served_at = ${tx.now} where account_id = ${accountId}`)
