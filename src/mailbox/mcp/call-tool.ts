@@ -26,7 +26,10 @@ export async function callTool(
 ): Promise<object> {
   const { name, arguments: given = {} } = params
   const called = toolsFor(caller, tools).find(each => each.name === name)
-  if (!called) throw new RpcError(RPC.invalidParams, `Unknown tool: ${String(name).slice(0, 100)}`)
+  if (!called) {
+    const shown = typeof name === 'string' ? name.slice(0, 100) : `(no name: ${typeof name})`
+    throw new RpcError(RPC.invalidParams, `Unknown tool: ${shown}`)
+  }
   if (!isObject(given)) throw new RpcError(RPC.invalidParams, 'params.arguments must be an object.')
   try {
     const input = readInput(caller, called, given)

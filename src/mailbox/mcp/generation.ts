@@ -40,7 +40,8 @@ export function isStateless({ method, params, headers }: McpRequest): boolean {
 export const negotiated = (asked: unknown): string =>
   BY_HANDSHAKE.find(version => version === asked) ?? BY_HANDSHAKE[0]!
 
-export const supportedVersions = [STATELESS]
+/** All that are spoken: a client that knows none but older ones begins with a handshake. */
+export const supportedVersions = [STATELESS, ...BY_HANDSHAKE]
 
 /** Values that a header cannot carry come in Base64. */
 function decoded(header: string | undefined): string | undefined {

@@ -12,6 +12,7 @@ import { sql } from '../../platform/db/sql.ts'
 
 const READING = ['list_inboxes', 'list_messages', 'search_messages', 'get_message']
 const SENDING = ['send_message', 'reply_message']
+const VERSIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26']
 const VERSION = 'io.modelcontextprotocol/protocolVersion'
 
 let account: TestAccount
@@ -80,7 +81,7 @@ test('an SDK client connects, lists the tools and calls one, whose result fits i
 
 test('the stateless generation discovers, lists with a lifetime, and checks its headers', async () => {
   const found = (await stateless(account.api, 'server/discover')).body.result
-  assert.deepEqual(found.supportedVersions, ['2026-07-28'])
+  assert.deepEqual(found.supportedVersions, VERSIONS)
   assert.deepEqual(
     [found.resultType, found.serverInfo.name, found.capabilities.tools.listChanged],
     ['complete', 'sluice', false],
@@ -115,7 +116,7 @@ test('the stateless generation discovers, lists with a lifetime, and checks its 
   assert.equal((await stateless(account.api, 'tools/call', { name: 'list_inboxes' }, encoded)).status, 200)
   const unknown = await rpc(account.api, 'tools/list', { _meta: { [VERSION]: '2099-01-01' } })
   assert.deepEqual([unknown.status, unknown.body.error.code], [400, -32022])
-  assert.deepEqual(unknown.body.error.data, { supported: ['2026-07-28'], requested: '2099-01-01' })
+  assert.deepEqual(unknown.body.error.data, { supported: VERSIONS, requested: '2099-01-01' })
   const header = await rpc(account.api, 'tools/list', {}, { 'mcp-protocol-version': 'nonsense' })
   assert.deepEqual([header.status, header.body.error.code], [400, -32022])
 })
@@ -145,6 +146,8 @@ test('what is no request of JSON-RPC is answered by its errors, never by 500', a
     [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'rm' } }, 200, -32602],
     [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: '__proto__' } }, 200, -32602],
     [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: { a: 1 } } }, 200, -32602],
+    [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: { toString: 1 } } }, 200, -32602],
+    [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: ['list_inboxes'] } }, 200, -32602],
     [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_inboxes', arguments: [] } }, 200, -32602],
     [{ jsonrpc: '2.0', id: 1, method: 'ping', params: { x: 'x'.repeat(1024 * 1024) } }, 413, -32600],
   ]
@@ -349,7 +352,8 @@ test('attachments are references and the text that was found in them', async () 
       sql`update source_attachments set text = ${'m'.repeat(9_000)}, text_state = 'done' where id = ${attachmentIds[0]}`,
     ),
   )
-  const { structuredContent } = await call(account.api, 'get_message', { message_id: id })
+  const { structuredContent, content } = await call(account.api, 'get_message', { message_id: id })
+  assert.match(content[0].text, new RegExp(`The text of attachment ${attachmentIds[0]} is cut\\.$`))
   assert.deepEqual(structuredContent.attachments, [
     { id: attachmentIds[0], filename: 'minutes.txt', content_type: 'text/plain', size: 5 },
   ])

@@ -10,6 +10,8 @@ import { listAttachmentTexts, listBlocked } from './queries.ts'
 import { fitted } from './result-size.ts'
 import { showAll, wordsOf } from './show-all.ts'
 import {
+  ADDRESSES_MAX,
+  ATTACHMENTS_MAX,
   linesOf,
   MARKS,
   show,
@@ -134,7 +136,7 @@ interface AttachmentText {
 }
 
 async function attachmentTexts(world: World, attachments: readonly AttachmentInfo[]): Promise<AttachmentText[]> {
-  const infos = new Map(attachments.slice(0, 20).map(info => [info.id, info]))
+  const infos = new Map(attachments.slice(0, ATTACHMENTS_MAX).map(info => [info.id, info]))
   if (infos.size === 0) return []
   const rows = await listAttachmentTexts(world.db, { ids: [...infos.keys()], charsMax: ATTACHMENT_TEXT_CHARS_MAX })
   return rows.map(({ id, text, is_whole }) => ({ info: infos.get(id)!, text, isWhole: is_whole }))
@@ -179,10 +181,32 @@ function showWhole(message: Awaited<ReturnType<typeof readMessage>>, { isBlocked
     ...(isBlocked ? [] : ['', text]),
     ...files.map((file, n) => `\nattachment ${file.filename ?? file.id}:\n${clipped(texts[n]!.text, perFile)}`),
   ].join('\n')
-  const rest = isCut
-    ? [`Cut after ${chars} of ${message.text.length} characters: GET /v1/inbox-messages/${message.id} has all.`]
-    : []
-  return { text: [NOTICE, fenced(boundary, body), ...rest].join('\n'), structured }
+  const notes = leftOut(message, { isBlocked, isCut, chars, files })
+  return { text: [NOTICE, fenced(boundary, body), ...notes].join('\n'), structured }
+}
+
+interface LeftOut {
+  isBlocked: boolean
+  isCut: boolean
+  chars: number
+  files: readonly { id: string; truncated: boolean }[]
+}
+
+/** Where to go on reading; outside the fence, because these are our words. */
+function leftOut(
+  { id, text, attachments, to, cc }: Awaited<ReturnType<typeof readMessage>>,
+  { isBlocked, isCut, chars, files }: LeftOut,
+): string[] {
+  const whole = `GET /v1/inbox-messages/${id} has all.`
+  const addresses = Math.max(to.length, cc.length)
+  return [
+    ...(isCut ? [`Cut after ${chars} of ${text.length} characters: ${whole}`] : []),
+    ...files.flatMap(file => (file.truncated ? [`The text of attachment ${file.id} is cut.`] : [])),
+    ...(!isBlocked && attachments.length > ATTACHMENTS_MAX
+      ? [`${ATTACHMENTS_MAX} of ${attachments.length} attachments are shown: ${whole}`]
+      : []),
+    ...(addresses > ADDRESSES_MAX ? [`The first ${ADDRESSES_MAX} addresses of each field are shown: ${whole}`] : []),
+  ]
 }
 
 const goingOn = (cursor: string | null): string[] =>

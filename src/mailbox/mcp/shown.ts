@@ -5,8 +5,8 @@ import { DateTime, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import type { AttachmentInfo, MessageSummary } from '../messages/message-schema.ts'
 import { asField, fenced, UNTRUSTED_FIELDS } from './untrusted.ts'
 
-const ADDRESSES_MAX = 20
-const ATTACHMENTS_MAX = 20
+export const ADDRESSES_MAX = 20
+export const ATTACHMENTS_MAX = 20
 
 const attachmentFields = {
   id: Uuid({ description: 'Bytes: GET /v1/inbox-attachments/{id}' }),
