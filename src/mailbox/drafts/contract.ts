@@ -61,7 +61,7 @@ const DraftUpdate = component(
       Type.Array(DraftFile, {
         maxItems: 1000,
         'x-too-many': 'invalid_message',
-        description: 'All that it has from now on: those named by their id, and new ones. Left out they stay',
+        description: 'All that it has from now on: those named by their id, and new ones. Left out, none',
       }),
     ),
   }),
@@ -144,7 +144,7 @@ export const updateDraftEndpoint = endpoint({
   method: 'PATCH',
   path: '/v1/drafts/{id}',
   summary:
-    'Write a draft anew: what is left out is cleared, the schedule included, but neither attachments nor what it forwards',
+    'Write a draft anew: what is left out is cleared, attachments and schedule included, but not what it forwards',
   access: writes,
   noun: 'draft',
   body: DraftUpdate,

@@ -46,7 +46,7 @@ test('a draft is written, listed, read, written anew and deleted', async () => {
   const { body: changed } = await api.patch(`/v1/drafts/${draft.id}`, { subject: 'Two' })
   assert.equal(changed.draft.subject, 'Two')
   assert.deepEqual([changed.draft.to, changed.draft.text], [[], null])
-  assert.deepEqual(changed.draft.attachments, draft.attachments)
+  assert.deepEqual(changed.draft.attachments, [])
   assert.deepEqual((await api.delete(`/v1/drafts/${draft.id}`)).body, { deleted: true })
   assert.equal((await api.get(`/v1/drafts/${draft.id}`)).status, 404)
 })

@@ -15,9 +15,7 @@ interface WantedFiles {
   added: readonly NewFile[]
 }
 
-/** Null: all stay as they are. */
-export function wantedFiles({ attachments }: DraftUpdate): WantedFiles | null {
-  if (attachments === undefined) return null
+export function wantedFiles({ attachments = [] }: DraftUpdate): WantedFiles {
   const added: NewFile[] = []
   const order = attachments.map(({ id, content, filename, content_id, ...rest }, index) => {
     if (content === undefined) {

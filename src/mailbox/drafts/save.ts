@@ -76,12 +76,12 @@ export async function updateDraft(world: World, updating: Writing<DraftUpdate> &
   const { by, caller, body, id } = updating
   await requireDraft(world.db, caller.reach, id)
   const files = wantedFiles(body)
-  const checked = checkBody({ ...body, attachments: [...(files?.added ?? [])] }, world.clock.now())
+  const checked = checkBody({ ...body, attachments: [...files.added] }, world.clock.now())
   return world.db.transact(by, async tx => {
     const before = await requireIdleDraft(tx, caller.reach, id)
     const content = await contentOf(tx, { inboxId: before.inbox_id, forwardedId: before.forwarded_id }, checked)
     await updateDraftContent(tx, id, content, requesterOf(caller))
-    if (files) await replaceFiles(tx, before, { order: files.order, added: checked.attachments })
+    await replaceFiles(tx, before, { order: files.order, added: checked.attachments })
     const draft = await requireDraft(tx, caller.reach, id)
     recordDraft(tx, draft, 'draft.updated')
     if (draft.scheduled_at) recordDraft(tx, draft, 'draft.scheduled')
