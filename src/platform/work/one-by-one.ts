@@ -1,5 +1,5 @@
 // Work for many, each in turn: what fails for one keeps nobody else from theirs.
-import { isUnavailable } from '../db/errors.ts'
+import { isOwnFailure } from '../db/separately.ts'
 
 /** The first failure is thrown after the last turn. Without a database there are no more turns. */
 export async function oneByOne<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -8,7 +8,7 @@ export async function oneByOne<T>(items: readonly T[], work: (item: T) => Promis
     try {
       await work(item)
     } catch (error) {
-      if (isUnavailable(error)) throw error
+      if (!isOwnFailure(error)) throw error
       failure ??= { error }
     }
   }

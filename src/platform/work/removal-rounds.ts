@@ -1,6 +1,6 @@
 // Rounds of removal: a batch of each thing that waits, a share for each account. One that fails is left out until everything
 // else was tried, so that it stops no other; then it is tried again.
-import { isUnavailable } from '../db/errors.ts'
+import { isOwnFailure } from '../db/separately.ts'
 import type { World } from '../world.ts'
 
 interface Waiting {
@@ -33,7 +33,7 @@ export function removalRounds<T extends Waiting>({ name, list, remove }: Rounds<
         removed += await remove(world, each)
       } catch (error) {
         // None of the others could be removed either.
-        if (isUnavailable(error)) throw error
+        if (!isOwnFailure(error)) throw error
         world.log.error({ err: error, id: each.id }, `${name}: one could not be removed`)
         failed.add(each.id)
         failures += 1

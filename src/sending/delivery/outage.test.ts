@@ -88,6 +88,35 @@ test('a refusal that came while the database was away is recorded, with its supp
   assert.equal((await site.account.api.get('/v1/suppressions')).body.entries.length, 1)
 })
 
+test('an outcome whose record takes too long keeps those of other accounts from nothing, and is not forgotten', async () => {
+  const site = await aSite()
+  const { box, sink } = site
+  const other = await anAccount({ box })
+  await other.api.post(`/v1/tenants/${other.tenant.id}/domains`, { name: 'other.sluice.test' })
+  const { db } = box.app.world
+  await db.transact(system('test'), tx =>
+    tx.run(sql`
+      create function take_too_long() returns trigger language plpgsql as $$
+        begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$;
+      create trigger slow before delete on queue for each row when (old.recipient_domain = 'slow.example')
+        execute function take_too_long()`),
+  )
+  const slow = await send(site, ['a@slow.example', 'b@slow.example'])
+  const quick = { ...site, account: other }
+  const sent = await other.api.post('/v1/messages', {
+    tenant_id: other.tenant.id,
+    from: 'a@other.sluice.test',
+    to: ['a@quick.example'],
+    text: 'x',
+  })
+  await becomes(quick, sent.body.message_id, { delivered: 1 })
+  await eventually('all have it', async () => sink.received.length === 3)
+  assert.notEqual((await site.account.api.get(`/v1/messages/${slow}`)).body.counts.delivered, 2)
+  await db.transact(system('test'), tx => tx.run(sql`drop trigger slow on queue`))
+  await becomes(site, slow, { delivered: 2 })
+  assert.equal(sink.received.length, 3, 'nothing is sent again')
+})
+
 test('a claim that a crash of the database has undone is taken back by the process that is sending', async () => {
   const site = await aSite()
   const { proxy, sink } = site

@@ -4,7 +4,7 @@ import { suppress } from '../../control/feedback/suppress.ts'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { Recorder } from '../../platform/work/recorder.ts'
+import { AccountRecorder } from '../../platform/work/account-recorder.ts'
 import type { World } from '../../platform/world.ts'
 import { leaseOf } from './in-flight.ts'
 import type { Holder } from './holder.ts'
@@ -37,11 +37,11 @@ export class OutcomeRecorder {
   readonly #world: World
   readonly #holder: Holder
   /** Each is answered with what went wrong with it, or null. */
-  readonly #finals: Recorder<Result, unknown>
+  readonly #finals: AccountRecorder<Result, unknown>
   /** Apart: what goes back to the queue waits for the lock of its account. */
-  readonly #deferred: Recorder<Result, unknown>
-  readonly #deferrals: Recorder<Deferral, void>
-  readonly #releases: Recorder<Lease, void>
+  readonly #deferred: AccountRecorder<Result, unknown>
+  readonly #deferrals: AccountRecorder<Deferral, void>
+  readonly #releases: AccountRecorder<Lease, void>
 
   constructor(world: World, holder: Holder) {
     this.#world = world
@@ -50,8 +50,8 @@ export class OutcomeRecorder {
       'outcome',
     ])
     const recorder = () =>
-      new Recorder<Result, unknown>({
-        slots: 1,
+      new AccountRecorder<Result, unknown>({
+        accountOf: ({ delivery }) => delivery.account_id,
         gathers: GATHERS,
         store: async (results, { isRepeated }) => {
           // Had an earlier try been committed without our hearing of it, its rows are no longer under our lease.
@@ -65,9 +65,9 @@ export class OutcomeRecorder {
       })
     this.#finals = recorder()
     this.#deferred = recorder()
-    const returning = <Row>(write: (tx: Tx, rows: readonly Row[]) => Promise<Returned[]>) =>
-      new Recorder<Row, void>({
-        slots: 1,
+    const returning = <Row extends Lease>(write: (tx: Tx, rows: readonly Row[]) => Promise<Returned[]>) =>
+      new AccountRecorder<Row, void>({
+        accountOf: ({ account_id }) => account_id,
         store: async rows => {
           await holder.proven
           const held = await world.db.transactLightly(system('delivery'), async tx =>
