@@ -240,7 +240,6 @@ create table arrivals (
 CREATE INDEX arrivals_by_account ON public.arrivals USING btree (account_id, due_at);
 -- A source that an arrival names is not removed.
 CREATE INDEX arrivals_by_source ON public.arrivals USING btree (source_id);
-CREATE INDEX arrivals_due ON public.arrivals USING btree (due_at);
 
 -- The audit log: entries, the hash chain that seals them, and signed heads of the chain. Entry ids have no gaps.
 create table audit_entries (
@@ -305,7 +304,7 @@ create table connect_states (
 CREATE INDEX connect_states_by_inbox ON public.connect_states USING btree (inbox_id, expires_at);
 CREATE INDEX connect_states_expiring ON public.connect_states USING btree (expires_at);
 
--- One row for each connected inbox. Synchronising it is leased work: whoever holds the lease has the one IMAP session.
+-- One row for each connected inbox. Synchronising it is leased work: the process that has leased it has the one IMAP session.
 create table connections (
   inbox_id uuid not null,
   account_id uuid not null,
@@ -497,11 +496,11 @@ create table events (
   inbox_id uuid,
   constraint events_pkey PRIMARY KEY (id)
 ) partition by RANGE (id);
--- The account's log leaves them out: reading it must not walk past a million of them.
+-- The account's log leaves them out: reading it must not read past a million of them.
 CREATE INDEX events_by_account ON ONLY public.events USING btree (account_id, id) WHERE (inbox_id IS NULL);
 CREATE INDEX events_by_inbox ON ONLY public.events USING btree (inbox_id, id) WHERE (inbox_id IS NOT NULL);
 CREATE INDEX events_by_message ON ONLY public.events USING btree (message_id, id) WHERE (message_id IS NOT NULL);
--- The common types are found through events_by_account at once; looking for a rare one must not walk past them all.
+-- The common types are found through events_by_account at once; looking for a rare one must not read past them all.
 CREATE INDEX events_by_rare_type ON ONLY public.events USING btree (account_id, type, id) WHERE (type <> ALL (ARRAY['accepted'::text, 'delivered'::text]));
 -- What happened to the recipient of a message is found through the message: an index over every recipient halved the rate
 -- of appends (15,000/s with it, 36,000/s without, in one hour on two cores).
@@ -981,7 +980,7 @@ create table queue (
   -- A lease belongs to what is being sent: who changes a row by its lease need not ask for its status.
   constraint queue_lease_check CHECK (((status = 'sending'::text) = (lease_token IS NOT NULL))),
   constraint queue_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'deferred'::text, 'held'::text]))),
-  -- The queue is found by the way it is walked: account, tenant, message, recipient. One index less to write, three times in
+  -- The queue is found by the way it is read: account, tenant, message, recipient. One index less to write, three times in
   -- the life of every recipient: moving a long queue costs a fifth less.
   constraint queue_pkey PRIMARY KEY (account_id, tenant_id, message_id, n)
 );
@@ -1007,8 +1006,6 @@ create table remote_folders (
   next_uid bigint not null,
   -- History is fetched from the newest down: everything from this UID on is here. 1: all of it.
   fetched_from bigint not null,
-  -- CONDSTORE, where the server has it.
-  highest_modseq numeric,
   -- Which of the folders that every inbox has it is mirrored in; null: one of its own.
   role text,
   -- False: nothing is fetched from it. Messages that left every other folder are looked for in it (all mail).
@@ -1157,8 +1154,8 @@ create table source_texts (
   constraint source_texts_pkey PRIMARY KEY (source_id)
 );
 
--- The places of a key, numbered: a row whose lease has not lapsed is an open stream. A process that dies gives
--- its places back when their leases lapse. Renewed every few seconds, so pages keep room for the new version of a row.
+-- The slots of a key, numbered: a row whose lease has not lapsed is an open stream. A process that dies gives
+-- its slots back when their leases lapse. Renewed every few seconds, so pages keep room for the new version of a row.
 create table stream_places (
   key_id uuid not null,
   n smallint not null,
@@ -1392,7 +1389,7 @@ create table webhook_attempts (
   -- Lists are read along this key too: events and attempts have one order.
   constraint webhook_attempts_pkey PRIMARY KEY (webhook_id, event_id)
 );
--- Listing what waits and what went wrong, and replaying it, without walking past all that was delivered.
+-- Listing what waits and what went wrong, and replaying it, without reading past all that was delivered.
 CREATE INDEX webhook_attempts_by_status ON public.webhook_attempts USING btree (webhook_id, status, event_id) WHERE (status = ANY (ARRAY['pending'::text, 'failed'::text, 'dead'::text]));
 -- Retention: grows at its right edge only.
 CREATE INDEX webhook_attempts_decided ON public.webhook_attempts USING btree (status, updated_at) WHERE (status = ANY (ARRAY['delivered'::text, 'dead'::text]));

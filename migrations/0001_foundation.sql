@@ -109,7 +109,7 @@ create index events_by_message on events (message_id, id) where message_id is no
 -- What happened to the recipient of a message is found through the message: an index over every recipient halved the rate
 -- of appends (15,000/s with it, 36,000/s without, in one hour on two cores).
 create index events_by_recipient on events (account_id, recipient, id) where recipient is not null and message_id is null;
--- The common types are found through events_by_account at once; looking for a rare one must not walk past them all.
+-- The common types are found through events_by_account at once; looking for a rare one must not read past them all.
 create index events_by_rare_type on events (account_id, type, id) where type not in ('accepted', 'delivered');
 
 -- Attaching takes a weaker lock than "create table … partition of": writers go on.

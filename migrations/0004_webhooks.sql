@@ -57,7 +57,7 @@ create table webhook_attempts (
 );
 -- Claims: one endpoint's due work in order, whatever lies in its history and in front of others.
 create index webhook_attempts_due on webhook_attempts (webhook_id, due_at, event_id) where status in ('pending', 'failed');
--- Listing what waits and what went wrong, and replaying it, without walking past all that was delivered.
+-- Listing what waits and what went wrong, and replaying it, without reading past all that was delivered.
 create index webhook_attempts_by_status on webhook_attempts (webhook_id, status, event_id)
   where status in ('pending', 'failed', 'dead');
 -- Retention: grows at its right edge only.

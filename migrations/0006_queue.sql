@@ -1,4 +1,4 @@
--- The queue is found by the way it is walked: account, tenant, message, recipient. One index less to write, three times in
+-- The queue is found by the way it is read: account, tenant, message, recipient. One index less to write, three times in
 -- the life of every recipient: moving a long queue costs a fifth less.
 alter table queue drop constraint queue_pkey;
 drop index queue_by_account;

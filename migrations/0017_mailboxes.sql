@@ -238,7 +238,7 @@ create unlogged table arrival_rates (
 alter table events add column inbox_id uuid;
 create index events_by_inbox on events (inbox_id, id) where inbox_id is not null;
 create index events_of_inboxes on events (account_id, id) where inbox_id is not null;
--- The account's log leaves them out: reading it must not walk past a million of them.
+-- The account's log leaves them out: reading it must not read past a million of them.
 drop index events_by_account;
 create index events_by_account on events (account_id, id) where inbox_id is null;
 drop index events_by_tenant;

@@ -1,7 +1,7 @@
 -- Streams of inboxes.
 
--- The places of a key, numbered: a row whose lease has not lapsed is an open stream. A process that dies gives
--- its places back when their leases lapse. Renewed every few seconds, so pages keep room for the new version of a row.
+-- The slots of a key, numbered: a row whose lease has not lapsed is an open stream. A process that dies gives
+-- its slots back when their leases lapse. Renewed every few seconds, so pages keep room for the new version of a row.
 create table stream_places (
   key_id uuid not null,
   n smallint not null,

@@ -1,6 +1,6 @@
 -- Inboxes that mirror a mailbox at Google or Microsoft.
 
--- One row for each connected inbox. Synchronising it is leased work: whoever holds the lease has the one IMAP session.
+-- One row for each connected inbox. Synchronising it is leased work: the process that has leased it has the one IMAP session.
 create table connections (
   inbox_id uuid primary key references inboxes (id) on delete cascade,
   account_id uuid not null,

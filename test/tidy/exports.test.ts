@@ -23,12 +23,14 @@ test('what is exported is used by more than tests: by another source file, or in
   const imported = new Set(sourceFiles().flatMap(({ path, text }) => importsOf(path, text)))
   const unused = files.flatMap(file =>
     exportsOf(file)
-      .filter(name => file.text.match(new RegExp(`\\b${name}\\b`, 'g'))!.length === 1)
+      .filter(name => withoutComments(file.text).match(new RegExp(`\\b${name}\\b`, 'g'))!.length === 1)
       .map(name => `${file.path}: ${name}`)
       .filter(name => !imported.has(name)),
   )
   assert.deepEqual(unused, [])
 })
+
+const withoutComments = (text: string): string => text.replaceAll(/\/\*[^]*?\*\/|(?<![:'"`\\])\/\/.*$/gm, '')
 
 /** As `path: name`. */
 function importsOf(path: string, text: string): string[] {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { coverOf, covers, mayOverlap } from './overlap.ts'
-import { applies, breadthOf, type PauseFacts, type PauseScope } from './scopes.ts'
+import { applies } from './applies.fixture.ts'
+import { breadthOf, type PauseFacts, type PauseScope } from './scopes.ts'
 import { PauseIndex } from './pause-index.ts'
 
 const TENANTS = ['t1', 't2']

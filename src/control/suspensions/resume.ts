@@ -1,5 +1,5 @@
 // Ending a pause. What it holds is released, reassigned or cancelled behind the answer; how many are released or cancelled
-// is certain at once, for nobody can add to a pause while the account's lock is held, nor after.
+// is certain at once, for nobody can add to a pause while the account is locked, nor after.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'

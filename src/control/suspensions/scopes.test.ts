@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { theBox } from '../../../test/support/box.ts'
 import { PauseIndex } from './pause-index.ts'
-import { applies, matchesAny, type PauseFacts, type PauseScope } from './scopes.ts'
+import { applies } from './applies.fixture.ts'
+import { matchesAny, type PauseFacts, type PauseScope } from './scopes.ts'
 import { sql } from '../../platform/db/sql.ts'
 
 const id = (n: number): string => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`

@@ -154,12 +154,6 @@ export function kindOf({ scope_type: type, scope_value: value, only_tenant, tena
   return { kind, value: kind.compared(value.slice(kind.prefix.length)), onlyTenant: only_tenant ? tenant_id : null }
 }
 
-export function applies(pause: PauseScope, facts: PauseFacts): boolean {
-  const found = kindOf(pause)
-  if (found === null || (found.onlyTenant !== null && found.onlyTenant !== facts.tenantId)) return false
-  return found.kind.facts(facts).includes(found.value)
-}
-
 /** For rows of the queue as `q`: whether one of the pauses applies. The message is looked up once at the most. */
 export function matchesAny(pauses: readonly PauseScope[]): Sql {
   const { ofRow, ofMessage } = conditionsOf(pauses)

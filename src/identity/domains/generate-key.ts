@@ -3,7 +3,7 @@ import { generateDkimKey, type DkimKey } from '../../mail/dkim/sign.ts'
 import { Semaphore } from '../../platform/fairness/semaphore.ts'
 import { refuse } from '../../platform/refusal.ts'
 
-/** Two threads of the four that Node has for such work stay free for signing, files and names. */
+/** Two threads of the four that Node has for such work stay free for files and names. */
 const KEYS_AT_ONCE = { permits: 2, perOwner: 1, waitMsMax: 20_000 }
 
 /** For the account, or for the installation itself where it is null. */

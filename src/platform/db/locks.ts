@@ -1,5 +1,8 @@
 // Every advisory lock of the installation, in one place so that no two uses share a number. "SLCE" in the high half.
 
+/** The first part of two-part keys; the second is an account. Around pauses (`control/suspensions/locks.ts`). */
+export const PAUSE_LOCKS = 0x5041
+
 const lock = (number: number): string => (0x534c4345n * 0x1_0000_0000n + BigInt(number)).toString()
 
 export const locks = {

@@ -1,4 +1,4 @@
-// The worker threads of the process, for work that must not contain the main thread. Each job has limits of time and memory, a
+// The worker threads of the process, for work that must not occupy the main thread. Each job has limits of time and memory, a
 // thread that exceeds them is replaced, and accounts are served round robin. One pool for every kind of work: a thread
 // costs tens of megabytes, and hardly ever are all kinds busy. One more thread is kept for short work, so that it never waits
 // for long work of others. Threads start when first needed; an idle pool does not keep the process alive.

@@ -162,7 +162,7 @@ export class Courier {
     const deferMs = message.is_sandbox ? null : this.#deferMs(message, deliveries)
     if (deferMs !== null) return this.#defer(deliveries, leaseToken, deferMs)
     const attempted = await this.#attemptWithMemory(job, signal)
-    if (attempted.kind === 'no_room') return this.#defer(deliveries, leaseToken, attempted.retryDelayMs)
+    if (attempted.kind === 'full') return this.#defer(deliveries, leaseToken, attempted.retryDelayMs)
     const ends = attempted.result
     const refused = deliveries.filter((_, index) => ends[index]!.outcome.kind === 'waited_too_long')
     destinations.countServed(destination, deliveries.length - refused.length)

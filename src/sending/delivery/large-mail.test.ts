@@ -102,7 +102,7 @@ test('a few of an account wait for memory, the others are told when to come back
   const attempts = Array.from({ length: 100 }, () =>
     large.attempt(aLargeMessage({ has_unsubscribe: true }), { recipients: 1, signal }, async () => {}),
   )
-  const delays = (await Promise.all(attempts.slice(20))).map(each => (each.kind === 'no_room' ? each.retryDelayMs : 0))
+  const delays = (await Promise.all(attempts.slice(20))).map(each => (each.kind === 'full' ? each.retryDelayMs : 0))
   assert.ok(delays.every(delay => delay >= 5_000))
   assert.ok(delays.at(-1)! > delays[0]!, 'one after the other')
   end()

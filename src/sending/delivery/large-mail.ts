@@ -11,7 +11,7 @@ const WAITING_MAX = 200
 /** Of one account; one transaction with more recipients may wait alone. */
 const WAITING_PER_ACCOUNT_MAX = 20
 
-export type Attempted<T> = { kind: 'attempted'; result: T } | { kind: 'no_room'; retryDelayMs: number }
+export type Attempted<T> = { kind: 'attempted'; result: T } | { kind: 'full'; retryDelayMs: number }
 
 export class LargeMail {
   readonly #sources: Sources
@@ -37,7 +37,7 @@ export class LargeMail {
       const reservation = this.#sources.tryReserve(message) ?? (await this.#wait(message, recipients, signal))
       if (!reservation) {
         this.#accounts.markSlow(account)
-        return { kind: 'no_room', retryDelayMs: this.#accounts.deferRefusedMs(account, recipients) }
+        return { kind: 'full', retryDelayMs: this.#accounts.deferRefusedMs(account, recipients) }
       }
       try {
         return { kind: 'attempted', result: await send() }

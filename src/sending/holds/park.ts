@@ -1,4 +1,4 @@
-// Parking: what waited in the queue when a pause came is marked held, in batches behind the answer. The gate stops the
+// Parking: what waited in the queue when a pause came is marked held, in batches behind the answer. The pause check stops the
 // mail from the first moment on; parking makes the queue say so. A scan that a kill ends is begun again.
 import {
   countHolds,
@@ -16,7 +16,7 @@ import { findRangeEnd, isAnyWaiting, parkRange, type QueuePosition, type KeyRang
 import { recordEvents } from './events.ts'
 import { TimeSlices } from './time-slices.ts'
 
-/** One batch holds the journal's lock while its events are appended: small enough that nobody notices the wait. */
+/** One batch has the journal's lock while its events are appended: small enough that nobody notices the wait. */
 const BATCH_MAX = 2_000
 
 const slices = new TimeSlices<Unfinished, QueueScan>()

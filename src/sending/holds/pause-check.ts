@@ -2,7 +2,7 @@
 // then, in a second statement with a new snapshot, reads the pauses. Attempts that may begin do so before it ends: a pause
 // takes the same lock exclusively, so when it has answered, whatever it did not stop has begun. One transaction serves
 // all attempts that wait, except those of an account that is being paused or resumed: they wait for it by themselves.
-import { setImmediate as sockets } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { activePauses, PausesByAccount } from '../../control/suspensions/active.ts'
 import { lockAccountsShared, tryLockAccountsShared } from '../../control/suspensions/locks.ts'
 import type { PauseFacts } from '../../control/suspensions/scopes.ts'
@@ -46,7 +46,7 @@ export class PauseCheck {
   }
 
   /**
-   * Whether no pause stops this attempt. It must begin at once, without waiting for anything else: the gate stays open
+   * Whether no pause stops this attempt. It must begin at once, without waiting for anything else: the check holds
    * until the sockets have been read.
    */
   mayBegin(waiting: Waiting): Promise<boolean> {
@@ -70,7 +70,7 @@ export class PauseCheck {
         const index = pauses.of(accountId)
         answer(!facts.some(each => index?.broadest(each)))
       }
-      await sockets()
+      await yieldToEventLoop()
       return locked
     })
     return asking.map(({ accountId }) => (contended.has(accountId) ? 'contended' : 'answered'))

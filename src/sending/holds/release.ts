@@ -35,7 +35,7 @@ import { recordEvents } from './events.ts'
 import { TimeSlices } from './time-slices.ts'
 import { requeue, stoppedBy } from './requeue.ts'
 
-/** One batch holds the journal's lock while its events are appended: small enough that nobody notices the wait. */
+/** One batch has the journal's lock while its events are appended: small enough that nobody notices the wait. */
 const BATCH_MAX = 2_000
 /** Moving has no events. Of the rows that one statement looks at, some or none are moved. */
 const MOVE_BATCH_MAX = 5_000

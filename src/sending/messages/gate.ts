@@ -99,12 +99,12 @@ export class Gate {
 
   async #accept(submissions: Submission[], kind: BatchKind): Promise<Result[]> {
     const decisions = await this.#world.db.transact(system('gate'), async tx => {
-      const { isContended: isAway, ...lookedUp } = await this.#lookUp(tx, submissions, kind)
+      const { isContended: isLocked, ...lookedUp } = await this.#lookUp(tx, submissions, kind)
       // Behind the counters, which are locked before mailboxes everywhere. A batch of small messages waits for none of
       // them.
       const companions = await CompanionsOfBatch.lock(tx, submissions, kind !== 'small')
       const known = { ...lookedUp, companions }
-      const isContended = (each: Submission): boolean => isAway(each) || !companions.isLocked(each)
+      const isContended = (each: Submission): boolean => isLocked(each) || !companions.isLocked(each)
       const decided = new Map<Submission, Decision>()
       for (const submission of submissions) {
         if (isContended(submission)) continue

@@ -76,11 +76,11 @@ export class Pool {
     this.#unblock()
     if (!connection.isUsable) return
     if (this.#isClosed || connection.uses >= usesMax) return connection.quit(timeouts.quitMs)
-    if (!connection.needsReset) return this.#park(hop, connection)
+    if (!connection.needsReset) return this.#keepIdle(hop, connection)
     connection.needsReset = false
     connection.write('RSET\r\n', 1)
     connection.read('mail', timeouts.commandMs).then(
-      reply => (reply.code < 300 ? this.#park(hop, connection) : connection.quit(timeouts.quitMs)),
+      reply => (reply.code < 300 ? this.#keepIdle(hop, connection) : connection.quit(timeouts.quitMs)),
       () => {}, // it has ended, and the pool of its hop hears of it
     )
   }
@@ -185,7 +185,7 @@ export class Pool {
     throw failure
   }
 
-  #park(hop: Hop, connection: Connection): void {
+  #keepIdle(hop: Hop, connection: Connection): void {
     if (this.#isClosed) return connection.quit(this.#options.timeouts.quitMs)
     const hopPool = this.#hopPoolOf(hop)
     connection.isKept = true
