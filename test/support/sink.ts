@@ -57,6 +57,8 @@ export async function aSink(): Promise<TestSink> {
 }
 
 function serve(socket: Socket, sink: TestSink): void {
+  /** What was looked through for the end of a message, and is none of it. */
+  let searched: string[] = []
   let buffer = ''
   let mail: ReceivedMail | null = null
   let isData = false
@@ -67,13 +69,23 @@ function serve(socket: Socket, sink: TestSink): void {
     buffer += String(chunk)
     for (;;) {
       const end = isData ? buffer.indexOf('\r\n.\r\n') : buffer.indexOf('\r\n')
-      if (end < 0) return
-      const text = buffer.slice(0, end)
+      if (end < 0) {
+        if (isData) setAside()
+        return
+      }
+      const text = searched.join('') + buffer.slice(0, end)
+      searched = []
       buffer = buffer.slice(end + (isData ? 5 : 2))
       if (isData) takeContent(text)
       else takeCommand(text)
     }
   })
+
+  /** All but what may be the beginning of the end: a large message is looked through once. */
+  function setAside(): void {
+    searched.push(buffer.slice(0, -4))
+    buffer = buffer.slice(-4)
+  }
 
   function takeContent(text: string): void {
     isData = false
