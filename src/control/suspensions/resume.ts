@@ -114,7 +114,7 @@ const isPartial = ({ from, others }: Plan): boolean => others.length > 0 && !oth
 async function countEarly(tx: Tx, plan: Plan): Promise<Early | null> {
   if (!isPartial(plan)) return null
   const { held, fingerprint } = await sumHeld(tx, plan.sources)
-  return { fingerprint, kept: await countKept(tx, { ...plan, held }) }
+  return { fingerprint, kept: await countKept(tx, { ...plan, accountId: plan.from.account_id, held }) }
 }
 
 /** All that it holds, but for what others keep. Counted again where mail came or went while it was counted. */
@@ -122,7 +122,7 @@ async function countAffected(tx: Tx, plan: Plan, early: Early | null): Promise<n
   const { held, fingerprint } = await sumHeld(tx, plan.sources)
   if (!isPartial(plan)) return plan.others.length === 0 ? held : 0
   if (early?.fingerprint === fingerprint) return held - early.kept
-  return held - (await countKept(tx, { ...plan, held }))
+  return held - (await countKept(tx, { ...plan, accountId: plan.from.account_id, held }))
 }
 
 function noteResumed(tx: Tx, accountId: string, resumed: Resumed): void {
