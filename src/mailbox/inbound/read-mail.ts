@@ -88,7 +88,7 @@ function readBody(mail: ParsedMail, notes: string[]): Body {
   const hasPlain = (mail.text ?? '').trim() !== ''
   const reports = mail.attachments
     .filter(isReportPart)
-    .map(({ content }) => content.toString('utf8', 0, REPORT_BYTES_MAX))
+    .map(({ content }) => content.toString('utf8', 0, REPORT_BYTES_MAX).replaceAll(/\r\n?/g, '\n'))
   const shown = linesToText(seen.lines)
   const words = hasPlain ? mail.text! : shown
   const text = cut(storableText([words, ...reports].join('\n').trimEnd()), TEXT_CHARS_MAX, 'text', notes)
