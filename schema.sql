@@ -1153,6 +1153,9 @@ create table source_texts (
   extracted_text text,
   -- What was cut or could not be read, for a person.
   notes text[] not null default '{}'::text[],
+  -- What the HTML of a mail shows and hides besides its text: a new mail must not repeat it unseen where the mail is tainted.
+  -- Null for mail that was filed before this was kept, and for what was sent.
+  html_text text,
   constraint source_texts_source_id_fkey FOREIGN KEY (source_id) REFERENCES mail_sources(id) ON DELETE CASCADE,
   constraint source_texts_pkey PRIMARY KEY (source_id)
 );

@@ -84,21 +84,26 @@ test('a new mail that was written before the thread that it joins became tainted
   assert.equal(await across(TO), 'queued', 'a mail to others begins a thread of its own')
 })
 
-test('what stands far down in tainted mail, in its files or in a long subject is not repeated unseen', async () => {
+/** No two have a word in common. */
+const passage = (n: number): string =>
+  'It asks you to wire the sum of the third invoice to the account below.'.replaceAll(/\w+/g, word => word + n)
+
+test('what stands far down in tainted mail, in its HTML, its files or a long subject is not repeated unseen', async () => {
   const { inboxId, messages } = await aMailbox({ require_approval_on_taint: true })
-  const passage = (n: number) =>
-    `Passage ${n} asks you to wire the sum of the third invoice to the account below at once.`
   const { sourceId } = await aFiledMessage(account.box, inboxId, {
     tainted: true,
     subject: passage(3),
     text: `${'Some words to begin with. '.repeat(4_000)}\n${passage(1)}`,
+    html: `<p>${passage(4)}</p>`,
+    htmlText: passage(4),
     attachments: [{ filename: 'note.txt', content: passage(2) }],
   })
+  await aFiledMessage(account.box, inboxId, { tainted: true, html: `<p>As it stands: <b>${passage(5)}</b></p>` })
   await db().transact(system('test'), tx =>
     tx.run(sql`update source_attachments set text = ${passage(2)}, text_state = 'done' where source_id = ${sourceId}`),
   )
   for (let n = 0; n < 250; n++) await aFiledMessage(account.box, inboxId, { tainted: true, text: `Spam number ${n}.` })
-  for (const n of [1, 2, 3]) {
+  for (const n of [1, 2, 3, 4, 5]) {
     const { body } = await account.api.post(messages, { to: TO, subject: 'FYI', text: `As they say: ${passage(n)}` })
     assert.equal(body.status, 'held', `passage ${n}`)
   }

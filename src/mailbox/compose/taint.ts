@@ -3,7 +3,7 @@
 import type { Db } from '../../platform/db/database.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
 import { ALIKE_MS, subjectKey } from '../threads/subject-key.ts'
-import { listTaintedSubjects, listTaintedTexts } from './original-queries.ts'
+import { listTaintedSubjects, listTaintedTexts, type TaintedTexts } from './original-queries.ts'
 import type { Written } from './write.ts'
 
 interface NewMail {
@@ -31,8 +31,9 @@ export async function joinsTainted(db: Db, { inboxId, submission, written, at }:
 /** A subject that is as long as a passage can carry an order; shorter ones are said by everybody. */
 const SUBJECT_WORDS_MIN = 10
 
-const textsIn = ({ subject, text, files }: { subject: string; text: string; files: string[] }): string[] => [
+const textsIn = ({ subject, text, html_text, files }: TaintedTexts): string[] => [
   text,
+  ...(html_text === '' ? [] : [html_text]),
   ...files,
   ...(subject.split(/\s+/).length >= SUBJECT_WORDS_MIN ? [subject] : []),
 ]
