@@ -468,10 +468,14 @@ create table drafts (
   attempts smallint not null default 0,
   lease_token uuid,
   last_error text,
+  -- The thread that a draft continues is gone, and was tainted: the draft waits for a person as it would have before.
+  is_tainted boolean not null default false,
   constraint drafts_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
   constraint drafts_pkey PRIMARY KEY (id)
 );
 CREATE INDEX drafts_by_inbox ON public.drafts USING btree (inbox_id, id DESC);
+-- Drafts that continue a thread which goes with its last message.
+CREATE INDEX drafts_by_thread ON public.drafts USING btree (thread_id) WHERE (thread_id IS NOT NULL);
 CREATE INDEX drafts_due ON public.drafts USING btree (due_at) WHERE (due_at IS NOT NULL);
 
 -- Up to which id events of an inbox were deleted for their age. A stream that is resumed from an older id cannot tell what

@@ -44,6 +44,8 @@ export interface ComposeOrder {
   originalId?: string
   /** Of a reply whose original was deleted: it goes as a new mail in this thread, where that still has a message. */
   threadId?: string | null
+  /** What it continues is gone, and was tainted. */
+  wasTainted?: boolean
   body: ComposeRequest
   /** Besides those of the body, already decoded: those of a draft. */
   files?: readonly Attachment[]
@@ -222,7 +224,7 @@ interface Inspecting extends Preparing {
 }
 
 async function inspected(world: World, inspecting: Inspecting): Promise<ComposedMail> {
-  const { submission, written, files, original, thread, policy, inbox } = inspecting
+  const { submission, written, files, original, thread, policy, inbox, order } = inspecting
   const now = world.clock.now()
   const tainted =
     policy.require_approval_on_taint && !original?.isTainted
@@ -254,6 +256,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
     files,
     original,
     thread,
+    continuesTainted: original?.isTainted ?? thread?.isTainted ?? order.wasTainted ?? false,
     shield: observed(policy, found),
   }
 }
