@@ -644,6 +644,8 @@ CREATE INDEX inbox_messages_by_submission ON public.inbox_messages USING btree (
 CREATE INDEX inbox_messages_by_thread ON public.inbox_messages USING btree (thread_id, id);
 -- Mail that is not to be trusted: a new mail must not repeat it unseen.
 CREATE INDEX inbox_messages_tainted ON public.inbox_messages USING btree (inbox_id, id DESC) WHERE is_tainted;
+-- A key that reads several inboxes may repeat in one what it read in another.
+CREATE INDEX inbox_messages_tainted_by_tenant ON public.inbox_messages USING btree (tenant_id, id DESC) WHERE is_tainted;
 CREATE INDEX inbox_messages_unread ON public.inbox_messages USING btree (folder_id, id DESC) WHERE (NOT is_read);
 -- For has:attachment in a search: the newest of a folder that have attachments, however few or old they are.
 CREATE INDEX inbox_messages_with_attachments ON public.inbox_messages USING btree (folder_id, id DESC) WHERE has_attachments;

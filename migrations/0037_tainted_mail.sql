@@ -6,3 +6,6 @@ alter table source_texts add column html_text text;
 alter table drafts add column is_tainted boolean not null default false;
 -- Drafts that continue a thread which goes with its last message.
 create index drafts_by_thread on drafts (thread_id) where thread_id is not null;
+
+-- A key that reads several inboxes may repeat in one what it read in another.
+create index inbox_messages_tainted_by_tenant on inbox_messages (tenant_id, id desc) where is_tainted;

@@ -228,7 +228,14 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
   const now = world.clock.now()
   const tainted =
     policy.require_approval_on_taint && !original?.isTainted
-      ? await taintedTextsFor(world.db, { inboxId: inbox.id, submission, written, at: now })
+      ? await taintedTextsFor(world.db, {
+          inboxId: inbox.id,
+          tenantId: inbox.tenant_id,
+          reach: order.caller.reach,
+          submission,
+          written,
+          at: now,
+        })
       : { isJoining: false, texts: [] }
   const found = await inspect(world, {
     subject: written.subject,

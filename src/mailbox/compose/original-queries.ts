@@ -1,6 +1,6 @@
 // What is read of a message that is answered or forwarded. Its id was found within the caller's reach.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { prepared, sql } from '../../platform/db/sql.ts'
+import { prepared } from '../../platform/db/sql.ts'
 
 /** Of these, also where one has become part of another. */
 export const listTaintedThreads = (tx: Tx, ids: readonly string[]): Promise<{ id: string }[]> =>
@@ -48,49 +48,6 @@ export const findAttachment = (db: Db, id: string): Promise<StoredFile | null> =
 export const findSourceContent = (db: Db, sourceId: string, bytesMax: number): Promise<{ content: Buffer }> =>
   db.one(prepared`
     select substring(content from 1 for ${bytesMax}::int) as content from mail_sources where id = ${sourceId}`)
-
-/** Mails, characters of one text, files of one mail, and bytes in all: more would take a thread too long. */
-const QUOTABLE = { mails: 1_000, textChars: 200_000, files: 20, allBytes: 4_000_000 }
-
-/** Of mail that was filed before the text of its HTML was kept, the HTML as it stands: its words are between the tags. */
-const htmlText = sql`coalesce(t.html_text, t.html, '')`
-
-export interface TaintedTexts {
-  subject: string
-  text: string
-  /** What the HTML shows and hides besides. */
-  html_text: string
-  files: string[]
-}
-
-/**
- * What tainted mail of an inbox says, the newest first: a new mail may not repeat it unseen. What is too much is told by the
- * bytes that a row says its text has, because counting characters reads all of it: two megabytes for each mail of a flood.
- */
-export const listTaintedTexts = (db: Db, inboxId: string): Promise<TaintedTexts[]> =>
-  db.many<TaintedTexts>(prepared`
-    select quotable.subject, left(t.text, ${QUOTABLE.textChars}) as text,
-      left(${htmlText}, ${QUOTABLE.textChars}) as html_text, array(
-        select left(a.text, ${QUOTABLE.textChars}) from source_attachments a
-        where a.source_id = quotable.source_id and a.text is not null order by a.n limit ${QUOTABLE.files}
-      ) as files
-    from (
-      select m.id, m.source_id, m.subject,
-        coalesce(sum(least(octet_length(t.text), ${QUOTABLE.textChars})
-          + least(octet_length(${htmlText}), ${QUOTABLE.textChars}) + f.bytes) over newer, 0) as newer_bytes
-      from (select id, source_id, subject from inbox_messages
-        where inbox_id = ${inboxId} and is_tainted and direction = 'in' and source_id is not null
-        order by id desc limit ${QUOTABLE.mails}) m
-      join source_texts t on t.source_id = m.source_id
-      cross join lateral (
-        select coalesce(sum(least(octet_length(file.text), ${QUOTABLE.textChars})), 0) as bytes
-        from (select a.text from source_attachments a
-          where a.source_id = m.source_id and a.text is not null order by a.n limit ${QUOTABLE.files}) file
-      ) f
-      window newer as (order by m.id desc rows between unbounded preceding and 1 preceding)
-    ) quotable
-    join source_texts t on t.source_id = quotable.source_id
-    where quotable.newer_bytes < ${QUOTABLE.allBytes} order by quotable.id desc`)
 
 /** Threads that a new mail with this subject may join. */
 export const listTaintedSubjects = (

@@ -6,7 +6,7 @@ import { sql, type Sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { aFiledMessage } from '../../../test/support/mailbox.ts'
 import { lockInboxes } from '../inboxes/lock.ts'
-import { listTaintedTexts } from './original-queries.ts'
+import { listTaintedTexts } from '../tainted/queries.ts'
 
 let account: TestAccount
 before(async () => {
@@ -109,6 +109,25 @@ test('what stands far down in tainted mail, in its HTML, its files or a long sub
   }
   const { body } = await account.api.post(messages, { to: TO, subject: 'Lunch', text: 'Shall we have lunch at noon?' })
   assert.equal(body.status, 'queued')
+})
+
+test('a key that reads other inboxes of the tenant repeats nothing of tainted mail in them unseen', async () => {
+  const { inboxId, messages } = await aMailbox({ require_approval_on_taint: true })
+  const { inboxId: otherId } = await aMailbox({})
+  await aFiledMessage(account.box, otherId, {
+    tainted: true,
+    text: passage(6),
+    from: `${passage(7)} <ann@example.com>`,
+  })
+  const confined = await account.withKey({ scopes: ['send', 'read'], inbox_id: inboxId })
+  const mail = (n: number) => ({ to: TO, subject: 'FYI', text: `As they say: ${passage(n)}` })
+  for (const n of [6, 7]) assert.equal((await account.api.post(messages, mail(n))).body.status, 'held', `passage ${n}`)
+  assert.equal((await confined.post(messages, mail(6))).body.approval_id, null, 'it cannot have read the other')
+  const send_at = new Date(account.box.clock.now().getTime() + 60_000).toISOString()
+  assert.equal((await account.api.post(messages, { ...mail(6), send_at })).body.status, 'scheduled')
+  account.box.clock.advance(61_000)
+  const pending = sql`select count(*)::int as count from approvals where inbox_id = ${inboxId}`
+  await eventually('the draft waits', async () => (await db().one<{ count: number }>(pending)).count === 3)
 })
 
 test('a flood of long tainted mail costs a new mail no more than the part that is compared', async t => {

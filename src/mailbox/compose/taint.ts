@@ -2,8 +2,9 @@
 // passed on, or answered under another name, without somebody having seen it.
 import type { Db } from '../../platform/db/database.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
+import { listComparedTexts, type Reader } from '../tainted/texts.ts'
 import { ALIKE_MS, subjectKey } from '../threads/subject-key.ts'
-import { listTaintedSubjects, listTaintedTexts, type TaintedTexts } from './original-queries.ts'
+import { listTaintedSubjects } from './original-queries.ts'
 import type { Written } from './write.ts'
 
 interface NewMail {
@@ -13,9 +14,12 @@ interface NewMail {
   at: Date
 }
 
-export async function taintedTextsFor(db: Db, mail: NewMail): Promise<{ isJoining: boolean; texts: string[] }> {
-  const [texts, isJoining] = await Promise.all([listTaintedTexts(db, mail.inboxId), joinsTainted(db, mail)])
-  return { isJoining, texts: texts.flatMap(textsIn) }
+export async function taintedTextsFor(
+  db: Db,
+  mail: NewMail & Reader,
+): Promise<{ isJoining: boolean; texts: string[] }> {
+  const [texts, isJoining] = await Promise.all([listComparedTexts(db, mail), joinsTainted(db, mail)])
+  return { isJoining, texts }
 }
 
 /** Whether a new mail would be filed in a tainted thread, by its subject and whom it goes to. */
@@ -27,13 +31,3 @@ export async function joinsTainted(db: Db, { inboxId, submission, written, at }:
   const recipients = new Set(submission.recipients.map(({ address }) => address.toLowerCase()))
   return threads.some(({ participants }) => participants.some(address => recipients.has(address)))
 }
-
-/** A subject that is as long as a passage can carry an order; shorter ones are said by everybody. */
-const SUBJECT_WORDS_MIN = 10
-
-const textsIn = ({ subject, text, html_text, files }: TaintedTexts): string[] => [
-  text,
-  ...(html_text === '' ? [] : [html_text]),
-  ...files,
-  ...(subject.split(/\s+/).length >= SUBJECT_WORDS_MIN ? [subject] : []),
-]
