@@ -1053,6 +1053,29 @@ CREATE INDEX remote_messages_lost ON public.remote_messages USING btree (inbox_i
 -- Few rows: those to be removed at the provider, and those not found again.
 CREATE INDEX remote_messages_removed ON public.remote_messages USING btree (inbox_id) WHERE (message_id IS NULL);
 
+-- Tainted mail that was deleted: what repeats it is still held for some days. Of its words only hashes of passages are kept.
+-- At most so many of an inbox, and gone with the inbox.
+create table removed_taints (
+  message_id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  inbox_id uuid not null,
+  thread_id uuid not null,
+  removed_at timestamp with time zone not null,
+  -- Where its texts are until its passages are hashed, which its source waits for. Null from then on, and so are these.
+  source_id uuid,
+  subject text,
+  from_text text,
+  passages bytea,
+  constraint removed_taints_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
+  constraint removed_taints_pkey PRIMARY KEY (message_id)
+);
+CREATE INDEX removed_taints_by_age ON public.removed_taints USING btree (removed_at);
+CREATE INDEX removed_taints_by_inbox ON public.removed_taints USING btree (inbox_id, removed_at DESC);
+CREATE INDEX removed_taints_by_source ON public.removed_taints USING btree (source_id) WHERE (source_id IS NOT NULL);
+CREATE INDEX removed_taints_by_tenant ON public.removed_taints USING btree (tenant_id, removed_at DESC);
+CREATE INDEX removed_taints_unhashed ON public.removed_taints USING btree (tenant_id, message_id DESC) WHERE (source_id IS NOT NULL);
+
 -- Accounts whose rules changed: at the next pass their quiet scopes are looked at as well.
 create table rule_changes (
   account_id uuid not null,

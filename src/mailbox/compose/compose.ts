@@ -25,7 +25,7 @@ import { listStandingThreads } from './original-queries.ts'
 import { filesOf, requireOriginal, textsOf, type Original } from './original.ts'
 import { inspectedFor, observed, recipientRefusal } from './policy-reasons.ts'
 import { SMALL_BYTES_MAX, type Composing } from './composing.ts'
-import { taintedTextsFor } from './taint.ts'
+import { taintedFor } from './taint.ts'
 import { checkBlocked, write, type Kind, type Written } from './write.ts'
 
 /** On whose behalf: a key that calls, or that asked for a draft to be sent later. */
@@ -228,7 +228,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
   const now = world.clock.now()
   const tainted =
     policy.require_approval_on_taint && !original?.isTainted
-      ? await taintedTextsFor(world.db, {
+      ? await taintedFor(world.db, {
           inboxId: inbox.id,
           tenantId: inbox.tenant_id,
           reach: order.caller.reach,
@@ -236,7 +236,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
           written,
           at: now,
         })
-      : { isJoining: false, texts: [] }
+      : { isJoining: false, texts: [], packed: [] }
   const found = await inspect(world, {
     subject: written.subject,
     text: written.text,
@@ -244,7 +244,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
     ownText: written.text === null ? null : written.ownText,
     wantsFindings: policy.dlp !== 'off',
     names: [...written.to, ...written.cc, ...written.bcc].flatMap(each => parseAddress(each)?.name ?? []),
-    tainted: tainted.texts,
+    tainted: { texts: tainted.texts, packed: tainted.packed },
     files,
     found: {
       addresses: { from: [submission.fromHeader], to: listed([...written.to, ...written.cc]) },

@@ -2,7 +2,8 @@
 // passed on, or answered under another name, without somebody having seen it.
 import type { Db } from '../../platform/db/database.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
-import { listComparedTexts, type Reader } from '../tainted/texts.ts'
+import type { Tainted } from '../tainted/quotes.ts'
+import { findTainted, type Reader } from '../tainted/find.ts'
 import { ALIKE_MS, subjectKey } from '../threads/subject-key.ts'
 import { listTaintedSubjects } from './original-queries.ts'
 import type { Written } from './write.ts'
@@ -14,12 +15,9 @@ interface NewMail {
   at: Date
 }
 
-export async function taintedTextsFor(
-  db: Db,
-  mail: NewMail & Reader,
-): Promise<{ isJoining: boolean; texts: string[] }> {
-  const [texts, isJoining] = await Promise.all([listComparedTexts(db, mail), joinsTainted(db, mail)])
-  return { isJoining, texts }
+export async function taintedFor(db: Db, mail: NewMail & Reader): Promise<Tainted & { isJoining: boolean }> {
+  const [tainted, isJoining] = await Promise.all([findTainted(db, mail), joinsTainted(db, mail)])
+  return { ...tainted, isJoining }
 }
 
 /** Whether a new mail would be filed in a tainted thread, by its subject and whom it goes to. */

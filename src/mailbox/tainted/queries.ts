@@ -48,7 +48,7 @@ const htmlText = sql`coalesce(t.html_text, t.html, '')`
  * What is too much is told by the bytes that a row says its text has, because counting characters reads all of it: two
  * megabytes for each mail of a flood.
  */
-const listTexts = (db: Db, { mails, bytesMax }: { mails: Sql; bytesMax: number }): Promise<TaintedTexts[]> =>
+export const listTexts = (db: Db, { mails, bytesMax }: { mails: Sql; bytesMax: number }): Promise<TaintedTexts[]> =>
   db.many<TaintedTexts>(prepared`
     select quotable.subject, quotable.from_text, left(t.text, ${QUOTABLE.textChars}) as text,
       left(${htmlText}, ${QUOTABLE.textChars}) as html_text, array(
