@@ -8,8 +8,11 @@ export const listTaintedThreads = (tx: Tx, ids: readonly string[]): Promise<{ id
     select t.id from threads t left join threads whole on whole.id = t.merged_into
     where t.id = any(${ids}::uuid[]) and (t.is_tainted or whole.is_tainted)`)
 
-export const findThreadTaint = (db: Db, threadId: string): Promise<{ is_tainted: boolean }> =>
-  db.one(prepared`select is_tainted from threads where id = ${threadId}`)
+/** Null: it went with its last message. It may have become part of another one since its id was read. */
+export const findThreadTaint = (db: Db, threadId: string): Promise<{ is_tainted: boolean } | null> =>
+  db.maybe(prepared`
+    select whole.is_tainted from threads t join threads whole on whole.id = coalesce(t.merged_into, t.id)
+    where t.id = ${threadId}`)
 
 interface StandingThread {
   /** The one that was asked for may have become part of this one. */
@@ -45,8 +48,8 @@ export const findAttachment = (db: Db, id: string): Promise<StoredFile | null> =
   db.maybe<StoredFile>(prepared`
     select filename, content_type, content_id, is_inline, content from source_attachments where id = ${id}`)
 
-export const findSourceContent = (db: Db, sourceId: string, bytesMax: number): Promise<{ content: Buffer }> =>
-  db.one(prepared`
+export const findSourceContent = (db: Db, sourceId: string, bytesMax: number): Promise<{ content: Buffer } | null> =>
+  db.maybe(prepared`
     select substring(content from 1 for ${bytesMax}::int) as content from mail_sources where id = ${sourceId}`)
 
 /** Threads that a new mail with this subject may join. */
