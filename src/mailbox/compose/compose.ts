@@ -16,6 +16,7 @@ import type { Submission } from '../../sending/messages/submission.ts'
 import { addressesOf } from '../inboxes/addresses.ts'
 import type { FindInbox } from '../inboxes/look-up.ts'
 import { policyOf, type Policy } from '../inboxes/policy.ts'
+import type { Tainted } from '../tainted/quotes.ts'
 import type { Composed, ComposeRequest } from './compose-schema.ts'
 import { firstResult, sameAs } from './first-result.ts'
 import { inspect } from './inspect.ts'
@@ -214,6 +215,8 @@ const sizeOf = (
   attachments.reduce((sum, { content }) => sum + content.length, subject.length + text.length + html.length) +
   files.reduce((sum, { content }) => sum + content.length, 0)
 
+const NOTHING_TAINTED: Tainted = { texts: [], packed: [] }
+
 interface Inspecting extends Preparing {
   submission: Submission
   written: Written
@@ -236,7 +239,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
           written,
           at: now,
         })
-      : { isJoining: false, texts: [], packed: [] }
+      : NOTHING_TAINTED
   const found = await inspect(world, {
     subject: written.subject,
     text: written.text,
@@ -244,7 +247,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
     ownText: written.text === null ? null : written.ownText,
     wantsFindings: policy.dlp !== 'off',
     names: [...written.to, ...written.cc, ...written.bcc].flatMap(each => parseAddress(each)?.name ?? []),
-    tainted: { texts: tainted.texts, packed: tainted.packed },
+    tainted: tainted ?? NOTHING_TAINTED,
     files,
     found: {
       addresses: { from: [submission.fromHeader], to: listed([...written.to, ...written.cc]) },
@@ -252,7 +255,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
     },
     owner: inbox.account_id,
   })
-  const repeatsTainted = found.repeatsTainted || tainted.isJoining
+  const repeatsTainted = found.repeatsTainted || tainted === null
   return {
     id: newId(now),
     sourceId: newId(now),

@@ -15,9 +15,10 @@ interface NewMail {
   at: Date
 }
 
-export async function taintedFor(db: Db, mail: NewMail & Reader): Promise<Tainted & { isJoining: boolean }> {
+/** Null: it must wait, whatever it says. It joins a tainted thread, or there is more than it can be compared with. */
+export async function taintedFor(db: Db, mail: NewMail & Reader): Promise<Tainted | null> {
   const [tainted, isJoining] = await Promise.all([findTainted(db, mail), joinsTainted(db, mail)])
-  return { ...tainted, isJoining }
+  return isJoining ? null : tainted
 }
 
 /** Whether a new mail would be filed in a tainted thread, by its subject and whom it goes to. */

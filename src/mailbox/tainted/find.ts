@@ -1,7 +1,7 @@
 // What a new mail is compared with: all that its sender could have read in tainted mail, within bounds.
 import type { Db } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
-import { listTaintedTexts, listTaintedTextsBeside, type TaintedTexts } from './queries.ts'
+import { hasTaintedBefore, listTaintedTexts, listTaintedTextsBeside, type TaintedTexts } from './queries.ts'
 import type { Tainted } from './quotes.ts'
 import { listRemovedPassages, listRemovedTexts } from './removed-queries.ts'
 
@@ -11,9 +11,14 @@ export interface Reader {
   tenantId: string
   /** A key that is not confined to the inbox may have read others of the tenant as well. */
   reach: Pick<Reach, 'inboxId'>
+  at: Date
 }
 
-export async function findTainted(db: Db, { inboxId, tenantId, reach }: Reader): Promise<Tainted> {
+/** Of mail that came in so long everything is compared, or the new mail waits for a person: a flood must hide nothing. */
+const CERTAIN_MS = 30 * 24 * 3_600_000
+
+/** Null: there is more in the inbox than is compared. */
+export async function findTainted(db: Db, { inboxId, tenantId, reach, at }: Reader): Promise<Tainted | null> {
   const isWhole = reach.inboxId === null
   const searched = { inboxId, tenantId, isWhole }
   // One after the other, as mail goes: what is deleted or hashed meanwhile is seen twice, and never not at all.
@@ -21,9 +26,19 @@ export async function findTainted(db: Db, { inboxId, tenantId, reach }: Reader):
     listTaintedTexts(db, inboxId),
     isWhole ? listTaintedTextsBeside(db, searched) : [],
   ])
+  if (await isCut(db, { inboxId, own, since: new Date(at.getTime() - CERTAIN_MS) })) return null
   const removed = await listRemovedTexts(db, searched)
   const passages = await listRemovedPassages(db, searched)
   return { texts: [...own, ...others, ...removed].flatMap(textsIn), packed: passages.map(row => row.passages) }
+}
+
+async function isCut(
+  db: Db,
+  { inboxId, own, since }: { inboxId: string; own: readonly TaintedTexts[]; since: Date },
+): Promise<boolean> {
+  if (own.some(mail => mail.has_more && mail.received_at >= since)) return true
+  const last = own.at(-1)
+  return last !== undefined && (await hasTaintedBefore(db, { inboxId, id: last.id, since }))
 }
 
 /** A subject or a name that is as long as a passage can carry an order; shorter ones are said by everybody. */

@@ -3,21 +3,25 @@ import type { Db } from '../../platform/db/database.ts'
 import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
 
 export interface TaintedTexts {
+  id: string
+  received_at: Date
   subject: string
   from_text: string
   text: string
   /** What the HTML shows and hides besides. */
   html_text: string
   files: string[]
+  /** It has more files than these. */
+  has_more: boolean
 }
 
-/** Characters of one text, and files of one mail. */
-const QUOTABLE = { textChars: 200_000, files: 20 }
-/** More would take a thread too long: it compares some 20 MB in a second. */
-const OWN = { mails: 1_000, bytes: 4_000_000 }
+/** Of one mail; each of its texts has two million characters at the most. */
+const FILES = { count: 100, bytes: 2_000_000 }
+/** More would take a thread too long: it compares some 20 MB in a second. The last one may go beyond it. */
+const OWN = { mails: 2_000, bytes: 4_000_000 }
 const OTHERS = { mails: 1_000, bytes: 2_000_000 }
 
-const columns = sql`id, inbox_id, source_id, subject, from_text`
+const columns = sql`id, inbox_id, source_id, subject, from_text, received_at`
 const isTainted = sql`is_tainted and direction = 'in' and source_id is not null`
 
 /** Of the inbox that a mail is sent from. */
@@ -27,6 +31,17 @@ export const listTaintedTexts = (db: Db, inboxId: string): Promise<TaintedTexts[
       where inbox_id = ${inboxId} and ${isTainted} order by id desc limit ${OWN.mails}`,
     bytesMax: OWN.bytes,
   })
+
+/** Whether such mail is behind the last one that was listed. */
+export const hasTaintedBefore = async (
+  db: Db,
+  { inboxId, id, since }: { inboxId: string; id: string; since: Date },
+): Promise<boolean> => {
+  const next = await db.maybe<{ received_at: Date }>(prepared`
+    select received_at from inbox_messages
+    where inbox_id = ${inboxId} and ${isTainted} and id < ${id} order by id desc limit 1`)
+  return next !== null && next.received_at >= since
+}
 
 /** Of the other inboxes of its tenant: the newest of all together, so that their number costs nothing. */
 export const listTaintedTextsBeside = (
@@ -44,29 +59,36 @@ export const listTaintedTextsBeside = (
 /** Of mail that was filed before the text of its HTML was kept, the HTML as it stands: its words are between the tags. */
 const htmlText = sql`coalesce(t.html_text, t.html, '')`
 
+/** With how many bytes stand before each of them. */
+const filesOf = (sourceId: Sql): Sql => sql`
+  select a.text, a.n, coalesce(sum(octet_length(a.text)) over earlier, 0) as earlier_bytes,
+    row_number() over (order by a.n) as ordinal
+  from source_attachments a where a.source_id = ${sourceId} and a.text is not null
+  window earlier as (order by a.n rows between unbounded preceding and 1 preceding)`
+
+const isRead = sql`file.earlier_bytes < ${FILES.bytes} and file.ordinal <= ${FILES.count}`
+
 /**
  * What is too much is told by the bytes that a row says its text has, because counting characters reads all of it: two
  * megabytes for each mail of a flood.
  */
 export const listTexts = (db: Db, { mails, bytesMax }: { mails: Sql; bytesMax: number }): Promise<TaintedTexts[]> =>
   db.many<TaintedTexts>(prepared`
-    select quotable.subject, quotable.from_text, left(t.text, ${QUOTABLE.textChars}) as text,
-      left(${htmlText}, ${QUOTABLE.textChars}) as html_text, array(
-        select left(a.text, ${QUOTABLE.textChars}) from source_attachments a
-        where a.source_id = quotable.source_id and a.text is not null order by a.n limit ${QUOTABLE.files}
+    select quotable.id, quotable.received_at, quotable.subject, quotable.from_text, coalesce(t.text, '') as text,
+      ${htmlText} as html_text, quotable.has_more, array(
+        select file.text from (${filesOf(sql`quotable.source_id`)}) file where ${isRead} order by file.n
       ) as files
     from (
-      select m.id, m.source_id, m.subject, m.from_text,
-        coalesce(sum(least(octet_length(t.text), ${QUOTABLE.textChars})
-          + least(octet_length(${htmlText}), ${QUOTABLE.textChars}) + f.bytes) over newer, 0) as newer_bytes
+      select m.id, m.received_at, m.source_id, m.subject, m.from_text, f.has_more,
+        coalesce(sum(coalesce(octet_length(t.text), 0) + octet_length(${htmlText}) + f.bytes) over newer, 0) as newer_bytes
       from (${mails}) m
-      join source_texts t on t.source_id = m.source_id
+      left join source_texts t on t.source_id = m.source_id
       cross join lateral (
-        select coalesce(sum(least(octet_length(file.text), ${QUOTABLE.textChars})), 0) as bytes
-        from (select a.text from source_attachments a
-          where a.source_id = m.source_id and a.text is not null order by a.n limit ${QUOTABLE.files}) file
+        select coalesce(sum(octet_length(file.text)) filter (where ${isRead}), 0) as bytes,
+          coalesce(bool_or(not (${isRead})), false) as has_more
+        from (${filesOf(sql`m.source_id`)}) file
       ) f
       window newer as (order by m.id desc rows between unbounded preceding and 1 preceding)
     ) quotable
-    join source_texts t on t.source_id = quotable.source_id
+    left join source_texts t on t.source_id = quotable.source_id
     where quotable.newer_bytes < ${bytesMax} order by quotable.id desc`)

@@ -6,7 +6,7 @@ const PASSAGE_WEIGHT = 20
 /** A mail that is shorter counts where all of it is repeated, from four words on: less is said by everybody. */
 const WHOLE_WEIGHT_MIN = 8
 const [WORD_WEIGHT, CHARACTER_WEIGHT] = [2, 1]
-/** Of one text. */
+/** Of a mail that is about to leave. */
 const WORDS_MAX = 200_000
 
 /** Texts, and what `packPassages` kept of others. */
@@ -19,7 +19,7 @@ export const hasAny = ({ texts, packed }: Tainted): boolean => texts.length + pa
 
 /** What is too long to be compared counts as repeating: a passage may stand behind any number of words. */
 export function repeatsAny(text: string, { texts, packed }: Tainted): boolean {
-  const words = wordsOf(text)
+  const words = wordsOf(text, WORDS_MAX)
   if (words.isCut) return texts.length + packed.length > 0
   const passages = new Set(passagesOf(words))
   const repeats = ({ kind, hashes }: Kept): boolean =>
@@ -102,10 +102,10 @@ const UNSPACED = String.raw`\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao
 const WORD = new RegExp(String.raw`[${UNSPACED}]|[[\p{L}\p{N}]--[${UNSPACED}]]+`, 'gv')
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v')
 
-function wordsOf(text: string): Words {
+function wordsOf(text: string, wordsMax = Infinity): Words {
   const words: Words = { hashes: [], weights: [], weight: 0, isCut: false }
   for (const [word] of plain(text).matchAll(WORD)) {
-    if (words.hashes.length === WORDS_MAX) return { ...words, isCut: true }
+    if (words.hashes.length === wordsMax) return { ...words, isCut: true }
     let hash = 5381
     for (let at = 0; at < word.length; at++) hash = (Math.imul(hash, 33) ^ word.charCodeAt(at)) | 0
     const weight = word.charCodeAt(0) > 127 && IS_UNSPACED.test(word) ? CHARACTER_WEIGHT : WORD_WEIGHT

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { listTexts, type TaintedTexts } from './queries.ts'
 
-/** Of an inbox: mails, and bytes of their passages, four for each. */
+/** Of an inbox: mails, and bytes of their passages, four for each. The last one may go beyond it. */
 const KEPT = { mails: 1_000, bytes: 4_000_000 }
 /** Of mail whose passages are not hashed yet, which takes moments. */
 const UNHASHED = { mails: 200, bytes: 2_000_000 }
@@ -29,7 +29,7 @@ export const listUnhashedAnywhere = (db: Db, limit: number): Promise<UnhashedMai
     select message_id, account_id, inbox_id from removed_taints where source_id is not null
     order by source_id limit ${limit}`)
 
-const asMail = sql`message_id as id, inbox_id, source_id, subject, from_text`
+const asMail = sql`message_id as id, inbox_id, source_id, subject, from_text, removed_at as received_at`
 
 /** Of one mail all that a new one is compared with. */
 export const listTextsOfRemoved = (db: Db, messageId: string): Promise<TaintedTexts[]> =>
@@ -50,12 +50,12 @@ export async function deleteSurplusRemoved(tx: Tx, inboxId: string): Promise<voi
   await tx.run(prepared`
     delete from removed_taints where message_id in (
       select message_id from (
-        select message_id, row_number() over newest as ordinal,
-          sum(octet_length(passages)) over newest as bytes
+        select message_id, row_number() over (order by removed_at desc, message_id desc) as ordinal,
+          sum(octet_length(passages)) over newer as newer_bytes
         from removed_taints where inbox_id = ${inboxId}
-        window newest as (order by removed_at desc, message_id desc)
+        window newer as (order by removed_at desc, message_id desc rows between unbounded preceding and 1 preceding)
       ) kept
-      where ordinal > ${KEPT.mails} or bytes > ${KEPT.bytes})`)
+      where ordinal > ${KEPT.mails} or newer_bytes > ${KEPT.bytes})`)
 }
 
 export const deleteRemovedBefore = (tx: Tx, before: Date, limit: number): Promise<number> =>
@@ -84,7 +84,7 @@ interface Searched {
 export const listRemovedTexts = (db: Db, { inboxId, tenantId, isWhole }: Searched): Promise<TaintedTexts[]> =>
   listTexts(db, {
     mails: sql`select ${asMail} from (
-        select message_id, inbox_id, source_id, subject, from_text from removed_taints
+        select message_id, inbox_id, source_id, subject, from_text, removed_at from removed_taints
         where tenant_id = ${tenantId} and source_id is not null order by message_id desc limit ${UNHASHED.mails}
       ) newest where inbox_id = ${inboxId} or ${isWhole}`,
     bytesMax: UNHASHED.bytes,
@@ -97,8 +97,7 @@ export const listRemovedPassages = (
 ): Promise<{ passages: Buffer }[]> =>
   db.many(prepared`
     select passages from (
-      select passages, sum(octet_length(passages)) over (order by is_other, removed_at desc, message_id) as bytes
-      from (
+      select passages, coalesce(sum(octet_length(passages)) over newer, 0) as newer_bytes from (
         (select message_id, removed_at, passages, false as is_other from removed_taints
           where inbox_id = ${inboxId} and source_id is null order by removed_at desc limit ${KEPT.mails})
         union all
@@ -106,5 +105,6 @@ export const listRemovedPassages = (
           where ${isWhole} and tenant_id = ${tenantId} and inbox_id <> ${inboxId} and source_id is null
           order by removed_at desc limit ${KEPT.mails})
       ) kept
+      window newer as (order by is_other, removed_at desc, message_id rows between unbounded preceding and 1 preceding)
     ) counted
-    where bytes <= ${KEPT.bytes}`)
+    where newer_bytes <= ${KEPT.bytes}`)
