@@ -45,23 +45,29 @@ export async function updateRemovedPassages(tx: Tx, messageId: string, passages:
     where message_id = ${messageId}`)
 }
 
-/** The newest stay, hashed or not. The inbox is locked, or the surplus is removed with the next one. */
+/**
+ * The newest stay, hashed or not. Rows that another transaction holds are left to the next call: this one may run beside a
+ * deletion in the same inbox.
+ */
 export async function deleteSurplusRemoved(tx: Tx, inboxId: string): Promise<void> {
   await tx.run(prepared`
     delete from removed_taints where message_id in (
-      select message_id from (
-        select message_id, row_number() over (order by removed_at desc, message_id desc) as ordinal,
-          sum(octet_length(passages)) over newer as newer_bytes
-        from removed_taints where inbox_id = ${inboxId}
-        window newer as (order by removed_at desc, message_id desc rows between unbounded preceding and 1 preceding)
-      ) kept
-      where ordinal > ${KEPT.mails} or newer_bytes > ${KEPT.bytes})`)
+      select message_id from removed_taints where message_id in (
+        select message_id from (
+          select message_id, row_number() over (order by removed_at desc, message_id desc) as ordinal,
+            sum(octet_length(passages)) over newer as newer_bytes
+          from removed_taints where inbox_id = ${inboxId}
+          window newer as (order by removed_at desc, message_id desc rows between unbounded preceding and 1 preceding)
+        ) kept
+        where ordinal > ${KEPT.mails} or newer_bytes > ${KEPT.bytes}
+      ) for update skip locked)`)
 }
 
 export const deleteRemovedBefore = (tx: Tx, before: Date, limit: number): Promise<number> =>
   tx.run(prepared`
     delete from removed_taints where message_id in (
-      select message_id from removed_taints where removed_at < ${before} order by removed_at limit ${limit})`)
+      select message_id from removed_taints where removed_at < ${before}
+      order by removed_at limit ${limit} for update skip locked)`)
 
 /** Of a thread, and of those that became part of it. */
 export async function deleteRemovedOfThread(

@@ -1,9 +1,11 @@
 // Deleting tainted mail frees nothing that repeats it, and keeps nothing that could be read.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { aFiledMessage } from '../../../test/support/mailbox.ts'
+import { deleteSurplusRemoved } from './removed-queries.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -83,4 +85,24 @@ test('a person who clears the thread, or deletes the inbox, clears what was dele
   assert.equal((await account.api.delete(`/v1/inboxes/${inboxId}`)).status, 204)
   const left = () => db().maybe(sql`select 1 from removed_taints where inbox_id = ${inboxId} limit 1`)
   await eventually('it is forgotten', async () => (await left()) === null)
+})
+
+test('of deleted mail the newest thousand of an inbox are kept, and a million passages', async () => {
+  const { inboxId } = await aMailbox()
+  const fill = async (count: number, bytes: number): Promise<number> => {
+    await db().transact(system('test'), async tx => {
+      await tx.run(sql`
+        insert into removed_taints (message_id, account_id, tenant_id, inbox_id, thread_id, removed_at, passages)
+        select gen_random_uuid(), account_id, tenant_id, id, id, ${tx.now}::timestamptz - make_interval(secs => n),
+          decode(repeat('00', ${bytes}), 'hex')
+        from inboxes, generate_series(1, ${count}) as n where id = ${inboxId}`)
+      await deleteSurplusRemoved(tx, inboxId)
+    })
+    const { count: left } = await db().one<{ count: number }>(
+      sql`select count(*)::int as count from removed_taints where inbox_id = ${inboxId}`,
+    )
+    return left
+  }
+  assert.equal(await fill(1_100, 4), 1_000)
+  assert.ok((await fill(10, 1_000_000)) <= 15)
 })
