@@ -467,10 +467,14 @@ create table drafts (
   attempts smallint not null default 0,
   lease_token uuid,
   last_error text,
+  -- The thread that a draft continues is gone, and was tainted: the draft waits for a person as it would have before.
+  is_tainted boolean not null default false,
   constraint drafts_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
   constraint drafts_pkey PRIMARY KEY (id)
 );
 CREATE INDEX drafts_by_inbox ON public.drafts USING btree (inbox_id, id DESC);
+-- Drafts that continue a thread which goes with its last message.
+CREATE INDEX drafts_by_thread ON public.drafts USING btree (thread_id) WHERE (thread_id IS NOT NULL);
 CREATE INDEX drafts_due ON public.drafts USING btree (due_at) WHERE (due_at IS NOT NULL);
 
 -- Up to which id events of an inbox were deleted for their age. A stream that is resumed from an older id cannot tell what
@@ -639,6 +643,8 @@ CREATE INDEX inbox_messages_by_submission ON public.inbox_messages USING btree (
 CREATE INDEX inbox_messages_by_thread ON public.inbox_messages USING btree (thread_id, id);
 -- Mail that is not to be trusted: a new mail must not repeat it unseen.
 CREATE INDEX inbox_messages_tainted ON public.inbox_messages USING btree (inbox_id, id DESC) WHERE is_tainted;
+-- A key that reads several inboxes may repeat in one what it read in another.
+CREATE INDEX inbox_messages_tainted_by_tenant ON public.inbox_messages USING btree (tenant_id, id DESC) WHERE is_tainted;
 CREATE INDEX inbox_messages_unread ON public.inbox_messages USING btree (folder_id, id DESC) WHERE (NOT is_read);
 -- For has:attachment in a search: the newest of a folder that have attachments, however few or old they are.
 CREATE INDEX inbox_messages_with_attachments ON public.inbox_messages USING btree (folder_id, id DESC) WHERE has_attachments;
@@ -1044,6 +1050,29 @@ CREATE INDEX remote_messages_lost ON public.remote_messages USING btree (inbox_i
 -- Few rows: those to be removed at the provider, and those not found again.
 CREATE INDEX remote_messages_removed ON public.remote_messages USING btree (inbox_id) WHERE (message_id IS NULL);
 
+-- Tainted mail that was deleted: what repeats it is still held for some days. Of its words only hashes of passages are kept.
+-- At most so many of an inbox, and gone with the inbox.
+create table removed_taints (
+  message_id uuid not null,
+  account_id uuid not null,
+  tenant_id uuid not null,
+  inbox_id uuid not null,
+  thread_id uuid not null,
+  removed_at timestamp with time zone not null,
+  -- Where its texts are until its passages are hashed, which its source waits for. Null from then on, and so are these.
+  source_id uuid,
+  subject text,
+  from_text text,
+  passages bytea,
+  constraint removed_taints_inbox_id_fkey FOREIGN KEY (inbox_id) REFERENCES inboxes(id) ON DELETE CASCADE,
+  constraint removed_taints_pkey PRIMARY KEY (message_id)
+);
+CREATE INDEX removed_taints_by_age ON public.removed_taints USING btree (removed_at);
+CREATE INDEX removed_taints_by_inbox ON public.removed_taints USING btree (inbox_id, removed_at DESC);
+CREATE INDEX removed_taints_by_source ON public.removed_taints USING btree (source_id) WHERE (source_id IS NOT NULL);
+CREATE INDEX removed_taints_by_tenant ON public.removed_taints USING btree (tenant_id, removed_at DESC);
+CREATE INDEX removed_taints_unhashed ON public.removed_taints USING btree (tenant_id, message_id DESC) WHERE (source_id IS NOT NULL);
+
 -- Accounts whose rules changed: at the next pass their quiet scopes are looked at as well.
 create table rule_changes (
   account_id uuid not null,
@@ -1150,6 +1179,9 @@ create table source_texts (
   extracted_text text,
   -- What was cut or could not be read, for a person.
   notes text[] not null default '{}'::text[],
+  -- What the HTML of a mail shows and hides besides its text: a new mail must not repeat it unseen where the mail is tainted.
+  -- Null for mail that was filed before this was kept, and for what was sent.
+  html_text text,
   constraint source_texts_source_id_fkey FOREIGN KEY (source_id) REFERENCES mail_sources(id) ON DELETE CASCADE,
   constraint source_texts_pkey PRIMARY KEY (source_id)
 );

@@ -25,6 +25,7 @@ import { feature as mcp } from './mailbox/mcp/feature.ts'
 import { feature as postmaster } from './mailbox/postmaster/feature.ts'
 import { feature as inboxMessages } from './mailbox/messages/feature.ts'
 import { feature as sources } from './mailbox/sources/feature.ts'
+import { feature as tainted } from './mailbox/tainted/feature.ts'
 import { feature as streams } from './mailbox/streams/feature.ts'
 import { feature as sync } from './mailbox/sync/feature.ts'
 import { feature as threads } from './mailbox/threads/feature.ts'
@@ -101,6 +102,7 @@ const FEATURES: readonly ((world: World, shared: Shared) => Feature)[] = [
   extraction,
   folders,
   sources,
+  tainted,
   compose,
   approvals,
   drafts,

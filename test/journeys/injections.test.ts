@@ -28,6 +28,11 @@ const sourceOf = ({ subject = '', text, hidden, attachment }: Sample, n: number)
   const part = (type: string, content: string): string =>
     `--b\r\nContent-Type: ${type}; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n${encoded(content)}\r\n`
   const html = hidden && `<p>${text}</p><div style="display:none">${hidden}</div>`
+  // Of every second one the text says something else than the HTML, which an agent may read as well.
+  const other = part('text/plain', `Mail number ${n} is shown by programs that read HTML.`)
+  const shown = `${other}${part('text/html', html ?? `<p>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</p>`)}`
+  const alternative = `--b\r\nContent-Type: multipart/alternative; boundary=a\r\n\r\n${shown.replaceAll('--b', '--a')}--a--\r\n`
+  const body = n % 2 === 1 ? alternative : html ? part('text/html', html) : part('text/plain', text)
   return [
     'From: Mia <mia@remote.example>',
     `Subject: =?utf-8?B?${Buffer.from(`[${n}] ${subject}`).toString('base64')}?=`,
@@ -35,7 +40,7 @@ const sourceOf = ({ subject = '', text, hidden, attachment }: Sample, n: number)
     'MIME-Version: 1.0',
     'Content-Type: multipart/mixed; boundary=b',
     '',
-    `${html ? part('text/html', html) : part('text/plain', text)}${attachment ? part('text/plain', attachment) : ''}--b--`,
+    `${body}${attachment ? part('text/plain', attachment) : ''}--b--`,
     '',
   ].join('\r\n')
 }
@@ -70,7 +75,10 @@ test('of all samples of injection none leaves a tainted thread unapproved, throu
     60_000,
   )
   assert.ok(filed.every(({ is_tainted }) => is_tainted))
-  const mails = filed.map(({ id, subject }) => ({ id, text: samples[Number(/^\[(\d+)\]/.exec(subject)![1])]!.text }))
+  const mails = filed.map(({ id, subject }) => {
+    const { text, hidden } = samples[Number(/^\[(\d+)\]/.exec(subject)![1])]!
+    return { id, text: hidden ?? text }
+  })
 
   const agent = await account.withKey({ scopes: ['send', 'read'] })
   const sendAt = new Date(box.clock.now().getTime() + 3_600_000).toISOString()

@@ -31,6 +31,7 @@ interface Fields {
   subject?: string
   text?: string
   html?: string | null
+  htmlText?: string
   source?: string
   authenticationResults?: string
   attachments?: { filename: string; content: string }[]
@@ -59,8 +60,9 @@ export async function aFiledMessage({ app, clock }: Box, inboxId: string, fields
     if (!fields.sourceId) {
       await tx.run(sql`insert into mail_sources (id, content, size, created_at)
         values (${sourceId}, ${Buffer.from(source)}, ${source.length}, ${tx.now})`)
-      await tx.run(sql`insert into source_texts (source_id, authentication_results, text, html, extracted_text)
-        values (${sourceId}, ${fields.authenticationResults ?? ''}, ${text}, ${fields.html ?? null}, ${text})`)
+      await tx.run(sql`insert into source_texts (source_id, authentication_results, text, html, html_text, extracted_text)
+        values (${sourceId}, ${fields.authenticationResults ?? ''}, ${text}, ${fields.html ?? null},
+          ${fields.htmlText ?? null}, ${text})`)
       const { attachments = [] } = fields
       for (const _ of attachments) attachmentIds.push(newId(clock.now()))
       await tx.run(sql`

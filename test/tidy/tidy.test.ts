@@ -202,6 +202,7 @@ test('finders without reach say so, and these are all of them', () => {
     'listStatesAnywhere',
     'listToDrainAnywhere',
     'listToParkAnywhere',
+    'listUnhashedAnywhere',
     'listWithOverdueAnywhere',
   ])
 })

@@ -41,11 +41,14 @@ export function parseMail(source: Uint8Array<ArrayBuffer>): ParsedMail | Refused
   }
 }
 
-/** The plain text, with that of the HTML where a piece has no other. Null when no piece has plain text. */
+/**
+ * The plain text, with that of the HTML where a piece has no other. Null when no piece has plain text. A bare CR is a line
+ * break too: it is one again in every mail that repeats the text.
+ */
 function textOfBody(pieces: readonly BodyPiece[]): string | null {
   if (!pieces.some(({ plain }) => plain !== null)) return null
   return pieces
-    .map(({ plain, html }) => (plain ?? textOfHtml(html ?? '')).replaceAll('\r\n', '\n'))
+    .map(({ plain, html }) => (plain ?? textOfHtml(html ?? '')).replaceAll(/\r\n?/g, '\n'))
     .join('\n')
     .slice(0, MIME_LIMITS.textCharsMax)
 }

@@ -27,7 +27,7 @@ const RETURNED_MESSAGE: readonly RegExp[] = [
 export function noticeOf(mail: ParsedMail): string {
   const text = mail.text?.trim() ? mail.text.slice(0, TEXT_CHARS_MAX) : textOfHtml(mail.html ?? '')
   const lines: string[] = []
-  for (const line of text.replaceAll('\r\n', '\n').split('\n')) {
+  for (const line of text.replaceAll(/\r\n?/g, '\n').split('\n')) {
     if (isReturnedMessage(line)) break
     // `> ` quotes a message; `>>> ` is what a server said it had sent, so it is no answer either. Fields of a report are
     // nobody's letter, however they were indented.

@@ -13,7 +13,7 @@ export function textsOfParts(mail: ParsedMail, contentTypes: readonly string[]):
   return mail.attachments
     .filter(({ contentType }) => contentTypes.includes(contentType))
     .slice(0, PARTS_MAX)
-    .map(({ content }) => content.toString('utf8', 0, PART_BYTES_MAX).replaceAll('\r\n', '\n'))
+    .map(({ content }) => content.toString('utf8', 0, PART_BYTES_MAX).replaceAll(/\r\n?/g, '\n'))
 }
 
 const ORIGINAL_TYPES = [

@@ -141,7 +141,7 @@ class Renderer implements HtmlSink {
     if (frame.isUnread) return
     if (!isSeen(frame.look)) return this.#hide(text)
     if (frame.isPre) {
-      const [first = '', ...rest] = text.split(/\r?\n/)
+      const [first = '', ...rest] = text.split(/\r\n?|\n/)
       this.#append(first)
       for (const line of rest) {
         this.#breakLine(true)

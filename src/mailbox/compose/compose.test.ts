@@ -1,10 +1,12 @@
 // Out of a mailbox: new mail, replies and forwards, the thread that they are filed in, and what becomes of them.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import type { Db } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
 import { longestTurn } from '../../../test/support/main-thread.ts'
+import { filesOf, requireOriginal, textsOf } from './original.ts'
 
 let account: TestAccount
 before(async () => {
@@ -326,6 +328,29 @@ test('blocked mail is forwarded by nobody, and quoted by no reply, draft or sche
   const sent = await account.api.post(`/v1/drafts/${body.draft.id}/send`)
   assert.deepEqual([sent.status, sent.body.error?.code], [422, 'invalid_message'])
   assert.equal((await account.api.post(`${path}/reply`, { text: 'Own words.' })).status, 202)
+})
+
+test('an original that is deleted between two looks at it is 404', async () => {
+  const { inboxId } = await aMailbox()
+  const { db } = account.box.app.world
+  const reach = { accountId: account.id, tenantId: null, inboxId: null }
+  const { id, sourceId } = await aFiledMessage(account.box, inboxId)
+  const read = await requireOriginal(db, reach, id)
+  const remove = () => account.api.delete(`/v1/inbox-messages/${id}?permanent=true`)
+  // Gone as soon as its row was read.
+  const racing: Pick<Db, 'one' | 'maybe'> = {
+    one: query => db.one(query),
+    maybe: async query => {
+      const row = await db.maybe(query)
+      await remove()
+      return row as never
+    },
+  }
+  const isNotFound = { code: 'not_found' }
+  await assert.rejects(requireOriginal(racing as Db, reach, id), isNotFound)
+  const source = sql`select 1 as found from mail_sources where id = ${sourceId}`
+  await eventually('its source is gone', async () => (await db.maybe(source)) === null)
+  await assert.rejects(filesOf(db, read, await textsOf(db, read)), isNotFound)
 })
 
 test('our own mail whose HTML could not be read is forwarded as a file', async () => {

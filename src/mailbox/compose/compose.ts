@@ -16,6 +16,7 @@ import type { Submission } from '../../sending/messages/submission.ts'
 import { addressesOf } from '../inboxes/addresses.ts'
 import type { FindInbox } from '../inboxes/look-up.ts'
 import { policyOf, type Policy } from '../inboxes/policy.ts'
+import type { Tainted } from '../tainted/quotes.ts'
 import type { Composed, ComposeRequest } from './compose-schema.ts'
 import { firstResult, sameAs } from './first-result.ts'
 import { inspect } from './inspect.ts'
@@ -25,7 +26,7 @@ import { listStandingThreads } from './original-queries.ts'
 import { filesOf, requireOriginal, textsOf, type Original } from './original.ts'
 import { inspectedFor, observed, recipientRefusal } from './policy-reasons.ts'
 import { SMALL_BYTES_MAX, type Composing } from './composing.ts'
-import { taintedTextsFor } from './taint.ts'
+import { taintedFor } from './taint.ts'
 import { checkBlocked, write, type Kind, type Written } from './write.ts'
 
 /** On whose behalf: a key that calls, or that asked for a draft to be sent later. */
@@ -44,6 +45,8 @@ export interface ComposeOrder {
   originalId?: string
   /** Of a reply whose original was deleted: it goes as a new mail in this thread, where that still has a message. */
   threadId?: string | null
+  /** What it continues is gone, and was tainted. */
+  wasTainted?: boolean
   body: ComposeRequest
   /** Besides those of the body, already decoded: those of a draft. */
   files?: readonly Attachment[]
@@ -212,6 +215,8 @@ const sizeOf = (
   attachments.reduce((sum, { content }) => sum + content.length, subject.length + text.length + html.length) +
   files.reduce((sum, { content }) => sum + content.length, 0)
 
+const NOTHING_TAINTED: Tainted = { texts: [], packed: [] }
+
 interface Inspecting extends Preparing {
   submission: Submission
   written: Written
@@ -222,12 +227,19 @@ interface Inspecting extends Preparing {
 }
 
 async function inspected(world: World, inspecting: Inspecting): Promise<ComposedMail> {
-  const { submission, written, files, original, thread, policy, inbox } = inspecting
+  const { submission, written, files, original, thread, policy, inbox, order } = inspecting
   const now = world.clock.now()
   const tainted =
     policy.require_approval_on_taint && !original?.isTainted
-      ? await taintedTextsFor(world.db, { inboxId: inbox.id, submission, written, at: now })
-      : { isJoining: false, texts: [] }
+      ? await taintedFor(world.db, {
+          inboxId: inbox.id,
+          tenantId: inbox.tenant_id,
+          reach: order.caller.reach,
+          submission,
+          written,
+          at: now,
+        })
+      : NOTHING_TAINTED
   const found = await inspect(world, {
     subject: written.subject,
     text: written.text,
@@ -235,7 +247,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
     ownText: written.text === null ? null : written.ownText,
     wantsFindings: policy.dlp !== 'off',
     names: [...written.to, ...written.cc, ...written.bcc].flatMap(each => parseAddress(each)?.name ?? []),
-    tainted: tainted.texts,
+    tainted: tainted ?? NOTHING_TAINTED,
     files,
     found: {
       addresses: { from: [submission.fromHeader], to: listed([...written.to, ...written.cc]) },
@@ -243,7 +255,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
     },
     owner: inbox.account_id,
   })
-  const repeatsTainted = found.repeatsTainted || tainted.isJoining
+  const repeatsTainted = found.repeatsTainted || tainted === null
   return {
     id: newId(now),
     sourceId: newId(now),
@@ -254,6 +266,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
     files,
     original,
     thread,
+    continuesTainted: original?.isTainted ?? thread?.isTainted ?? order.wasTainted ?? false,
     shield: observed(policy, found),
   }
 }

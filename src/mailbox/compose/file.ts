@@ -63,6 +63,7 @@ const textOf = ({ companion: { mail }, inbox }: Filed): SourceText => ({
   authenticationResults: '',
   text: mail.inspected.text,
   html: mail.inspected.html,
+  htmlText: null,
   extractedText: mail.inspected.ownText,
   notes: [],
   attachments: mail.files.map(({ filename, contentType, contentId, inline, content }, n) => ({

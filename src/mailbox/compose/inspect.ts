@@ -6,6 +6,7 @@ import { ThreadFailure, type ThreadWork } from '../../platform/threads/thread-po
 import type { World } from '../../platform/world.ts'
 import { snippetOf } from '../inbound/read-mail.ts'
 import { wordsOf } from '../search/words.ts'
+import { hasAny } from '../tainted/quotes.ts'
 import type { OutgoingOrder, OutgoingText } from './outgoing-thread.ts'
 import { readFiles, type ReadFiles } from './read-files.ts'
 
@@ -29,10 +30,10 @@ interface Inspection extends Omit<OutgoingOrder, 'attachments'> {
 export async function inspect(world: World, inspection: Inspection): Promise<Inspected> {
   const { text, html, wantsFindings, tainted, files, owner } = inspection
   const length = (text?.length ?? 0) + (html?.length ?? 0)
-  if (html === null && !wantsFindings && tainted.length === 0 && length <= SHORT_CHARS_MAX) {
+  const isCompared = hasAny(tainted)
+  if (html === null && !wantsFindings && !isCompared && length <= SHORT_CHARS_MAX) {
     return inspectedHere(inspection)
   }
-  const isCompared = tainted.length > 0
   const read = wantsFindings || isCompared ? await readOrBusy(world, files, owner) : NOTHING_READ
   const { files: _, owner: __, ...order } = inspection
   try {

@@ -205,9 +205,9 @@ class LockedMailboxes implements LockedCompanions {
   }
 
   /** By the policy as it is now. */
-  #contentReasons({ mail: { original, thread, inspected } }: MailCompanion, { policy }: LockedInbox): Reason[] {
-    const wasTainted = original?.isTainted ?? thread?.isTainted ?? false
-    const isTainted = wasTainted || this.#taintedThreads.has(original?.threadId ?? thread?.id ?? '')
+  #contentReasons({ mail }: MailCompanion, { policy }: LockedInbox): Reason[] {
+    const { original, thread, inspected, continuesTainted } = mail
+    const isTainted = continuesTainted || this.#taintedThreads.has(original?.threadId ?? thread?.id ?? '')
     return reasonsToHold(policy, { isTainted, inspected })
   }
 

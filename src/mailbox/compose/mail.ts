@@ -28,6 +28,8 @@ export interface ComposedMail {
   original: Original | null
   /** Of a reply whose original was deleted: the thread that it continues where that still has a message. */
   thread: ContinuedThread | null
+  /** As it was when the mail was written. */
+  continuesTainted: boolean
   /** What `observe` found. */
   shield: object | null
 }

@@ -8,8 +8,11 @@ export const listTaintedThreads = (tx: Tx, ids: readonly string[]): Promise<{ id
     select t.id from threads t left join threads whole on whole.id = t.merged_into
     where t.id = any(${ids}::uuid[]) and (t.is_tainted or whole.is_tainted)`)
 
-export const findThreadTaint = (db: Db, threadId: string): Promise<{ is_tainted: boolean }> =>
-  db.one(prepared`select is_tainted from threads where id = ${threadId}`)
+/** Null: it went with its last message. It may have become part of another one since its id was read. */
+export const findThreadTaint = (db: Db, threadId: string): Promise<{ is_tainted: boolean } | null> =>
+  db.maybe(prepared`
+    select whole.is_tainted from threads t join threads whole on whole.id = coalesce(t.merged_into, t.id)
+    where t.id = ${threadId}`)
 
 interface StandingThread {
   /** The one that was asked for may have become part of this one. */
@@ -45,42 +48,9 @@ export const findAttachment = (db: Db, id: string): Promise<StoredFile | null> =
   db.maybe<StoredFile>(prepared`
     select filename, content_type, content_id, is_inline, content from source_attachments where id = ${id}`)
 
-export const findSourceContent = (db: Db, sourceId: string, bytesMax: number): Promise<{ content: Buffer }> =>
-  db.one(prepared`
+export const findSourceContent = (db: Db, sourceId: string, bytesMax: number): Promise<{ content: Buffer } | null> =>
+  db.maybe(prepared`
     select substring(content from 1 for ${bytesMax}::int) as content from mail_sources where id = ${sourceId}`)
-
-/** Mails, characters of one text, files of one mail, and bytes in all: more would take a thread too long. */
-const QUOTABLE = { mails: 1_000, textChars: 200_000, files: 20, allBytes: 4_000_000 }
-
-/**
- * What tainted mail of an inbox says, the newest first: a new mail may not repeat it unseen. What is too much is told by the
- * bytes that a row says its text has, because counting characters reads all of it: two megabytes for each mail of a flood.
- */
-export const listTaintedTexts = (
-  db: Db,
-  inboxId: string,
-): Promise<{ subject: string; text: string; files: string[] }[]> =>
-  db.many(prepared`
-    select quotable.subject, left(t.text, ${QUOTABLE.textChars}) as text, array(
-        select left(a.text, ${QUOTABLE.textChars}) from source_attachments a
-        where a.source_id = quotable.source_id and a.text is not null order by a.n limit ${QUOTABLE.files}
-      ) as files
-    from (
-      select m.id, m.source_id, m.subject,
-        coalesce(sum(least(octet_length(t.text), ${QUOTABLE.textChars}) + f.bytes) over newer, 0) as newer_bytes
-      from (select id, source_id, subject from inbox_messages
-        where inbox_id = ${inboxId} and is_tainted and direction = 'in' and source_id is not null
-        order by id desc limit ${QUOTABLE.mails}) m
-      join source_texts t on t.source_id = m.source_id
-      cross join lateral (
-        select coalesce(sum(least(octet_length(file.text), ${QUOTABLE.textChars})), 0) as bytes
-        from (select a.text from source_attachments a
-          where a.source_id = m.source_id and a.text is not null order by a.n limit ${QUOTABLE.files}) file
-      ) f
-      window newer as (order by m.id desc rows between unbounded preceding and 1 preceding)
-    ) quotable
-    join source_texts t on t.source_id = quotable.source_id
-    where quotable.newer_bytes < ${QUOTABLE.allBytes} order by quotable.id desc`)
 
 /** Threads that a new mail with this subject may join. */
 export const listTaintedSubjects = (

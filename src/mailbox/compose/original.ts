@@ -4,6 +4,7 @@ import type { Attachment } from '../../mail/mime/attachment.ts'
 import { parseMailboxes } from '../../mail/mime/mailbox-list.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
+import { notFound } from '../../platform/refusal.ts'
 import { attachmentsTooLarge } from '../../sending/messages/attachments.ts'
 import { ATTACHMENT_BYTES_MAX } from '../../sending/messages/limits.ts'
 import { findMessageTexts, requireMessageInReach } from '../messages/find.ts'
@@ -35,7 +36,8 @@ export interface Original {
 
 export async function requireOriginal(db: Db, reach: Reach, id: string): Promise<Original> {
   const row = await requireMessageInReach(db, reach, id)
-  const { is_tainted: isThreadTainted } = await findThreadTaint(db, row.thread_id)
+  const thread = await findThreadTaint(db, row.thread_id)
+  if (!thread) throw deletedMeanwhile()
   // The names in its addresses are its sender's words like its text.
   const named = (addresses: Address[]): Address[] =>
     row.is_blocked ? addresses.map(each => ({ ...each, name: null })) : addresses
@@ -56,10 +58,13 @@ export async function requireOriginal(db: Db, reach: Reach, id: string): Promise
     rfcId: row.rfc_message_id,
     references: row.reference_ids,
     at: row.date ?? row.received_at,
-    isTainted: row.is_tainted || isThreadTainted,
+    isTainted: row.is_tainted || thread.is_tainted,
     isBlocked: row.is_blocked,
   }
 }
+
+/** Each part of it is read by itself, and it may go in between. */
+const deletedMeanwhile = () => notFound('message')
 
 /** Mail comes with addresses that nobody can write to; those are left out. */
 const addressesIn = (texts: readonly string[]): Address[] =>
@@ -92,8 +97,9 @@ export async function textsOf(db: Db, { sourceId, isOut }: Original): Promise<Or
 const HEAD_BYTES_MAX = 256 * 1024
 
 async function hasHtml(db: Db, sourceId: string): Promise<boolean> {
-  const { content } = await findSourceContent(db, sourceId, HEAD_BYTES_MAX)
-  return /^content-type: text\/html/im.test(content.toString('latin1'))
+  const source = await findSourceContent(db, sourceId, HEAD_BYTES_MAX)
+  if (!source) throw deletedMeanwhile()
+  return /^content-type: text\/html/im.test(source.content.toString('latin1'))
 }
 
 /** One after the other: together they are as large as a message may be. A mail that could not be read goes as a file. */
@@ -116,7 +122,9 @@ export async function filesOf(db: Db, { sourceId }: Original, texts: OriginalTex
 const safeContentId = (contentId: string): string | null => (/^[!-;=?-~]{1,255}$/.test(contentId) ? contentId : null)
 
 async function sourceAsFile(db: Db, sourceId: string): Promise<Attachment> {
-  const { content } = await findSourceContent(db, sourceId, ATTACHMENT_BYTES_MAX + 1)
+  const source = await findSourceContent(db, sourceId, ATTACHMENT_BYTES_MAX + 1)
+  if (!source) throw deletedMeanwhile()
+  const { content } = source
   if (content.length > ATTACHMENT_BYTES_MAX) throw attachmentsTooLarge()
   return { filename: 'original.eml', contentType: 'message/rfc822', contentId: null, inline: false, content }
 }

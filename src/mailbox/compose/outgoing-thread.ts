@@ -6,7 +6,7 @@ import type { Work } from '../../platform/threads/thread-start.ts'
 import { snippetOf } from '../inbound/read-mail.ts'
 import { wordsOf, type SearchDocument } from '../search/words.ts'
 import { scan, type Finding, type Scanned } from './dlp/scan.ts'
-import { repeatsAny } from './quotes.ts'
+import { hasAny, repeatsAny, type Tainted } from '../tainted/quotes.ts'
 
 export type OutgoingFile = Scanned['attachments'][number]
 
@@ -21,7 +21,7 @@ export interface OutgoingOrder {
   names: readonly string[]
   wantsFindings: boolean
   /** Tainted mail that it may repeat. */
-  tainted: readonly string[]
+  tainted: Tainted
   /** By which it is found, besides its text. */
   found: Pick<SearchDocument, 'addresses' | 'attachmentNames'>
 }
@@ -53,7 +53,7 @@ export const work: Work<OutgoingOrder, OutgoingText> = order => {
       snippet: snippetOf(ownText || plain),
       words: wordsOf({ subject, text: plain, htmlText, ...order.found, attachmentTexts: [] }),
       findings: order.wantsFindings ? scan({ subject, text, html, attachments, names: order.names }) : [],
-      repeatsTainted: tainted.length > 0 && repeatsAny([subject, plain, ...beside].join('\n'), tainted),
+      repeatsTainted: hasAny(tainted) && repeatsAny([subject, plain, ...beside].join('\n'), tainted),
     },
     bytes: 2 * ((text?.length ?? 0) + (html?.length ?? 0)),
   }

@@ -6,7 +6,7 @@ import { sql, type Sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { aFiledMessage } from '../../../test/support/mailbox.ts'
 import { lockInboxes } from '../inboxes/lock.ts'
-import { listTaintedTexts } from './original-queries.ts'
+import { listTaintedTexts } from '../tainted/queries.ts'
 
 let account: TestAccount
 before(async () => {
@@ -84,21 +84,26 @@ test('a new mail that was written before the thread that it joins became tainted
   assert.equal(await across(TO), 'queued', 'a mail to others begins a thread of its own')
 })
 
-test('what stands far down in tainted mail, in its files or in a long subject is not repeated unseen', async () => {
+/** No two have a word in common. */
+const passage = (n: number): string =>
+  'It asks you to wire the sum of the third invoice to the account below.'.replaceAll(/\w+/g, word => word + n)
+
+test('what stands far down in tainted mail, in its HTML, its files or a long subject is not repeated unseen', async () => {
   const { inboxId, messages } = await aMailbox({ require_approval_on_taint: true })
-  const passage = (n: number) =>
-    `Passage ${n} asks you to wire the sum of the third invoice to the account below at once.`
   const { sourceId } = await aFiledMessage(account.box, inboxId, {
     tainted: true,
     subject: passage(3),
-    text: `${'Some words to begin with. '.repeat(4_000)}\n${passage(1)}`,
+    text: `${'Some words to begin with. '.repeat(10_000)}\n${passage(1)}`,
+    html: `<p>${passage(4)}</p>`,
+    htmlText: passage(4),
     attachments: [{ filename: 'note.txt', content: passage(2) }],
   })
+  await aFiledMessage(account.box, inboxId, { tainted: true, html: `<p>As it stands: <b>${passage(5)}</b></p>` })
   await db().transact(system('test'), tx =>
     tx.run(sql`update source_attachments set text = ${passage(2)}, text_state = 'done' where source_id = ${sourceId}`),
   )
   for (let n = 0; n < 250; n++) await aFiledMessage(account.box, inboxId, { tainted: true, text: `Spam number ${n}.` })
-  for (const n of [1, 2, 3]) {
+  for (const n of [1, 2, 3, 4, 5]) {
     const { body } = await account.api.post(messages, { to: TO, subject: 'FYI', text: `As they say: ${passage(n)}` })
     assert.equal(body.status, 'held', `passage ${n}`)
   }
@@ -106,32 +111,63 @@ test('what stands far down in tainted mail, in its files or in a long subject is
   assert.equal(body.status, 'queued')
 })
 
-test('a flood of long tainted mail costs a new mail no more than the part that is compared', async t => {
-  /** All with one source: the database reads its text for each of them. */
-  const flooded = async (count: number): Promise<string> => {
-    const inboxId = await anInbox(account)
-    const text = 'Some words of somebody. '.repeat(83_000)
-    const { id } = await aFiledMessage(account.box, inboxId, { tainted: true, text, source: 'x' })
-    await db().transact(system('test'), tx =>
-      tx.run(sql`
+test('a key that reads other inboxes of the tenant repeats nothing of tainted mail in them unseen', async () => {
+  const { inboxId, messages } = await aMailbox({ require_approval_on_taint: true })
+  const { inboxId: otherId } = await aMailbox({})
+  await aFiledMessage(account.box, otherId, {
+    tainted: true,
+    text: passage(6),
+    from: `${passage(7)} <ann@example.com>`,
+  })
+  const confined = await account.withKey({ scopes: ['send', 'read'], inbox_id: inboxId })
+  const mail = (n: number) => ({ to: TO, subject: 'FYI', text: `As they say: ${passage(n)}` })
+  for (const n of [6, 7]) assert.equal((await account.api.post(messages, mail(n))).body.status, 'held', `passage ${n}`)
+  assert.equal((await confined.post(messages, mail(6))).body.approval_id, null, 'it cannot have read the other')
+  const send_at = new Date(account.box.clock.now().getTime() + 60_000).toISOString()
+  assert.equal((await account.api.post(messages, { ...mail(6), send_at })).body.status, 'scheduled')
+  account.box.clock.advance(61_000)
+  const pending = sql`select count(*)::int as count from approvals where inbox_id = ${inboxId}`
+  await eventually('the draft waits', async () => (await db().one<{ count: number }>(pending)).count === 3)
+})
+
+/** All with one source: the database reads its text for each of them. */
+async function flooded(count: number, policy = {}): Promise<string> {
+  const { inboxId } = await aMailbox(policy)
+  const text = 'Some words of somebody. '.repeat(83_000)
+  const { id } = await aFiledMessage(account.box, inboxId, { tainted: true, text, source: 'x' })
+  await db().transact(system('test'), tx =>
+    tx.run(sql`
         insert into inbox_messages (id, account_id, tenant_id, inbox_id, thread_id, folder_id, source_id, direction, is_read,
           from_text, from_address, to_list, cc_list, subject, snippet, received_at, size, is_tainted)
         select gen_random_uuid(), account_id, tenant_id, inbox_id, thread_id, folder_id, source_id, direction, is_read,
           from_text, from_address, to_list, cc_list, subject, snippet, received_at, size, is_tainted
         from inbox_messages, generate_series(2, ${count}) where id = ${id}`),
-    )
-    return inboxId
+  )
+  return inboxId
+}
+
+test('where recent tainted mail is more than can be compared, new mail waits', async () => {
+  const inboxId = await flooded(4, { require_approval_on_taint: true })
+  const isHeld = async (): Promise<boolean> => {
+    const mail = { to: TO, subject: 'Lunch', text: 'Shall we have lunch at noon?' }
+    return (await account.api.post(`/v1/inboxes/${inboxId}/messages`, mail)).body.approval_id !== null
   }
+  assert.ok(await isHeld())
+  account.box.clock.advance(31 * 24 * 3_600_000)
+  assert.equal(await isHeld(), false)
+})
+
+test('a flood of long tainted mail costs a new mail no more than the part that is compared', async t => {
   const fastestMs = async (inboxId: string): Promise<number> => {
     let fastest = Infinity
     for (let round = 0; round < 3; round++) {
       const before = performance.now()
-      assert.equal((await listTaintedTexts(db(), inboxId)).length, 20)
+      assert.equal((await listTaintedTexts(db(), inboxId)).length, 3)
       fastest = Math.min(fastest, performance.now() - before)
     }
     return fastest
   }
-  const [few, many] = [await fastestMs(await flooded(20)), await fastestMs(await flooded(1_000))]
-  t.diagnostic(`20 mails of 2 MB: ${Math.round(few)} ms, 1,000: ${Math.round(many)} ms`)
+  const [few, many] = [await fastestMs(await flooded(3)), await fastestMs(await flooded(1_000))]
+  t.diagnostic(`3 mails of 2 MB: ${Math.round(few)} ms, 1,000: ${Math.round(many)} ms`)
   assert.ok(many < 5 * few, `${many} ms, ${few} ms`)
 })

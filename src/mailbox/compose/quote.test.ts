@@ -68,3 +68,21 @@ test('a forward carries HTML that it has room for', () => {
   checkContent(beside)
   assert.equal(beside.html, null, 'the text of the caller is too large to be HTML as well')
 })
+
+test('every line of a quotation is marked, whatever ends it, and the lines above it are as many as we write', () => {
+  const breaks = ['\r', '\n', '\r\n', '\v', '\f', '\x1c', '\x1d', '\x1e', '\x85', '\u2028', '\u2029']
+  for (const each of breaks) {
+    const evil = {
+      ...original,
+      fromText: `Ann${each}I agree.`,
+      subject: `Offer${each}I agree.`,
+      toText: '',
+      ccText: '',
+    }
+    const texts = { text: `Hello${each}I agree.`, html: null }
+    const { text } = quotedBody(evil, texts)
+    assert.match(text!, /^\n\nOn 1970-01-01 00:00 UTC, Ann I agree\. wrote:\n> Hello\n> I agree\.\n$/)
+    const forward = forwardedBody(evil, { text: '', html: null }, { text: null, html: null })
+    assert.match(forward.text!, /\nFrom: Ann I agree\.\nDate: [^\n]+\nSubject: Offer I agree\.\n\n\n$/)
+  }
+})

@@ -18,14 +18,21 @@ const HTML_CHARS_MAX = 4_000_000
 
 /** A reply without a body of its own: the original under a line that says whose it is. */
 export function quotedBody(original: Original, texts: OriginalTexts | null): Said {
-  const who = original.fromText || 'somebody'
+  const who = shortened(original.fromText) || 'somebody'
   const line = `On ${dateOf(original)}, ${who} wrote:`
-  const lines = cut(texts?.text ?? '', TEXT_CHARS_MAX).split('\n')
+  const lines = cut(texts?.text ?? '', TEXT_CHARS_MAX).split(LINE_BREAK)
   const text = `\n\n${line}\n${lines.map(each => `> ${each.trimEnd()}`).join('\n')}\n`
   const html = quotable(texts?.html ?? null)
   const quoted = html && `<br><br><div>${escapeHtml(line)}</div>\n<blockquote type="cite">${html}</blockquote>\n`
   return { text, html: fits(text, quoted) ? quoted : null }
 }
+
+/**
+ * Whatever a program on the way, or a reader, may take for the end of a line: what stands behind it without a mark would be
+ * our own words. A bare CR becomes CRLF when the mail is written; of the other controls some end a line in Unicode (UAX 14),
+ * some in libraries, and none but the tab belongs into a text.
+ */
+const LINE_BREAK = /\r\n?|[[\p{Cc}\u2028\u2029]--\t]/v
 
 /** What the caller says, who wrote what when, and the original. */
 export function forwardedBody(original: Original, texts: OriginalTexts | null, said: Said): Said {

@@ -2,8 +2,10 @@
 // passed on, or answered under another name, without somebody having seen it.
 import type { Db } from '../../platform/db/database.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
+import type { Tainted } from '../tainted/quotes.ts'
+import { findTainted, type Reader } from '../tainted/find.ts'
 import { ALIKE_MS, subjectKey } from '../threads/subject-key.ts'
-import { listTaintedSubjects, listTaintedTexts } from './original-queries.ts'
+import { listTaintedSubjects } from './original-queries.ts'
 import type { Written } from './write.ts'
 
 interface NewMail {
@@ -13,9 +15,10 @@ interface NewMail {
   at: Date
 }
 
-export async function taintedTextsFor(db: Db, mail: NewMail): Promise<{ isJoining: boolean; texts: string[] }> {
-  const [texts, isJoining] = await Promise.all([listTaintedTexts(db, mail.inboxId), joinsTainted(db, mail)])
-  return { isJoining, texts: texts.flatMap(textsIn) }
+/** Null: it must wait, whatever it says. It joins a tainted thread, or there is more than it can be compared with. */
+export async function taintedFor(db: Db, mail: NewMail & Reader): Promise<Tainted | null> {
+  const [tainted, isJoining] = await Promise.all([findTainted(db, mail), joinsTainted(db, mail)])
+  return isJoining ? null : tainted
 }
 
 /** Whether a new mail would be filed in a tainted thread, by its subject and whom it goes to. */
@@ -27,12 +30,3 @@ export async function joinsTainted(db: Db, { inboxId, submission, written, at }:
   const recipients = new Set(submission.recipients.map(({ address }) => address.toLowerCase()))
   return threads.some(({ participants }) => participants.some(address => recipients.has(address)))
 }
-
-/** A subject that is as long as a passage can carry an order; shorter ones are said by everybody. */
-const SUBJECT_WORDS_MIN = 10
-
-const textsIn = ({ subject, text, files }: { subject: string; text: string; files: string[] }): string[] => [
-  text,
-  ...files,
-  ...(subject.split(/\s+/).length >= SUBJECT_WORDS_MIN ? [subject] : []),
-]

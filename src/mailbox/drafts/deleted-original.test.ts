@@ -1,6 +1,8 @@
 // A draft that answers or forwards a message which is deleted before the draft is sent.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
+import { mergeThreads } from '../threads/join-queries.ts'
 import { theBox } from '../../../test/support/box.ts'
 import { anAccount, anInbox, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
@@ -55,11 +57,36 @@ test('a scheduled reply is sent in its time after its original was deleted', asy
   assert.deepEqual([sent.to, sent.thread_id], [['Ann <ann@example.com>'], threadId])
 })
 
-test('such a reply waits for an approval where its thread is tainted', async () => {
-  const { inboxId, send } = await aReply({ tainted: true, fields: { subject: 'Something else' } })
+const askAboutTaint = async (inboxId: string): Promise<void> => {
   const policy = { require_approval_on_taint: true }
   assert.equal((await account.api.patch(`/v1/inboxes/${inboxId}`, { policy })).status, 200)
-  const sent = await send()
+}
+
+test('such a reply waits for an approval where its thread is tainted, or was when it went with its last message', async () => {
+  for (const alone of [false, true]) {
+    const { inboxId, send } = await aReply({ tainted: true, alone, fields: { subject: 'Something else' } })
+    await askAboutTaint(inboxId)
+    const sent = await send()
+    assert.deepEqual([sent.status, sent.body.status], [202, 'held'], JSON.stringify(sent.body))
+  }
+  const trusted = await aReply({ alone: true })
+  await askAboutTaint(trusted.inboxId)
+  assert.equal((await trusted.send()).body.approval_id, null)
+})
+
+test('such a reply waits also where its thread had become part of the one that was tainted', async () => {
+  const inboxId = await anInbox(account)
+  await askAboutTaint(inboxId)
+  const { db } = account.box.app.world
+  const { id, threadId } = await aFiledMessage(account.box, inboxId)
+  const { threadId: into } = await aFiledMessage(account.box, inboxId, { tainted: true })
+  const body = { reply_to_id: id, to: ['ann@example.com'], subject: 'Something else', text: 'An answer.' }
+  const { body: made } = await account.api.post(`/v1/inboxes/${inboxId}/drafts`, body)
+  await db.transact(system('test'), tx => mergeThreads(tx, [{ from: threadId, into }]))
+  const { messages } = (await account.api.get(`/v1/inboxes/${inboxId}/messages`)).body
+  for (const message of messages) await removed(message.id)
+  assert.equal((await account.api.get(`/v1/threads/${into}`)).status, 404)
+  const sent = await account.api.post(`/v1/drafts/${made.draft.id}/send`)
   assert.deepEqual([sent.status, sent.body.status], [202, 'held'], JSON.stringify(sent.body))
 })
 

@@ -1,7 +1,7 @@
 // SQL over drafts and their attachments. Their leases are in due-queries.ts; nothing else writes those tables.
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { all, commaSeparated, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { all, bareArray, commaSeparated, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Found } from '../../platform/http/paging.ts'
 import { newId } from '../../platform/ids.ts'
 import { within, type Reach } from '../../platform/principal.ts'
@@ -36,6 +36,8 @@ export interface StoredDraft {
   attempts: number
   lease_token: string | null
   last_error: string | null
+  /** The thread that it continues is gone, and was tainted. */
+  is_tainted: boolean
   attachments: StoredAttachment[]
 }
 
@@ -50,8 +52,9 @@ interface StoredAttachment {
 
 const columns = sql`d.id, d.account_id, d.tenant_id, d.inbox_id, d.thread_id, d.reply_to_id, d.forwarded_id, d.to_list,
   d.cc_list, d.bcc_list, d.subject, d.text, d.html, d.scheduled_at, d.requested_by, d.created_at, d.updated_at, d.due_at,
-  d.attempts, d.lease_token, d.last_error, coalesce((select json_agg(json_build_object('id', a.id, 'filename', a.filename,
-    'content_type', a.content_type, 'content_id', a.content_id, 'is_inline', a.is_inline, 'size', a.size) order by a.n)
+  d.attempts, d.lease_token, d.last_error, d.is_tainted, coalesce((
+    select json_agg(json_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,
+      'content_id', a.content_id, 'is_inline', a.is_inline, 'size', a.size) order by a.n)
     from draft_attachments a where a.draft_id = d.id), '[]') as attachments`
 
 const textBytes = sql`coalesce(octet_length(d.text), 0) + coalesce(octet_length(d.html), 0)`
@@ -237,6 +240,16 @@ export const lockUnchangedDraft = async (
   (await tx.maybe(prepared`
     select 1 from drafts where id = ${id} and updated_at = ${updated_at} and lease_token is not distinct from ${leaseToken}
     for update`)) !== null
+
+/** Before these threads, which are tainted, are deleted. A draft may also name one that became part of one of them. */
+export async function updateDraftsTainted(tx: Tx, threadIds: readonly string[]): Promise<void> {
+  const ids = bareArray(threadIds)
+  await tx.run(prepared`
+    update drafts set is_tainted = true
+    where thread_id in (
+      select id from unnest(${ids}::uuid[]) as id
+      union all select id from threads where merged_into = any(${ids}::uuid[]))`)
+}
 
 export const deleteDraftRow = (tx: Tx, id: string): Promise<number> =>
   tx.run(prepared`delete from drafts where id = ${id}`)

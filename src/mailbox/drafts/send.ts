@@ -52,6 +52,7 @@ export async function sendStored(
     caller,
     inboxId: draft.inbox_id,
     ...whatOf(draft),
+    wasTainted: draft.is_tainted,
     body: bodyOf(draft),
     files: await filesOf(world, draft),
     // The worker tries each minute, and would fill the journal with the same refusal.
@@ -70,7 +71,8 @@ export async function sendStored(
   } catch (error) {
     const isMissing = error instanceof Refusal && error.code === 'not_found' && order.originalId !== undefined
     if (!isMissing || (await findOriginal(world.db, draft.inbox_id, order.originalId!))) throw error
-    return composeWithPermit(world, composing, withoutOriginal(order, draft))
+    // Read again: the draft learns whether the thread was tainted when that goes with its last message.
+    return composeWithPermit(world, composing, withoutOriginal(order, await requireDraft(world.db, caller.reach, id)))
   }
 }
 
@@ -78,8 +80,9 @@ export async function sendStored(
  * Deleting a mail calls no answer to it back. The answer goes as a new mail in the thread, to those whom the draft names:
  * nothing else says whom the original came from.
  */
-function withoutOriginal(order: ComposeOrder, { thread_id, to_list, text, html }: StoredDraft): ComposeOrder {
+function withoutOriginal(order: ComposeOrder, draft: StoredDraft): ComposeOrder {
   const { originalId: _deleted, ...rest } = order
+  const { thread_id, to_list, text, html, is_tainted } = draft
   if (order.kind === 'forward') throw invalid('The message that this draft forwards was deleted.')
   if (to_list.length === 0) {
     throw invalid('The message that this draft answers was deleted. Say whom to write to in the field to.')
@@ -87,7 +90,7 @@ function withoutOriginal(order: ComposeOrder, { thread_id, to_list, text, html }
   if (text === null && html === null) {
     throw invalid('The message that this draft answers was deleted and cannot be quoted. Write a text or html.')
   }
-  return { ...rest, kind: 'new', threadId: thread_id }
+  return { ...rest, kind: 'new', threadId: thread_id, wasTainted: is_tainted }
 }
 
 const whatOf = ({ reply_to_id, forwarded_id }: StoredDraft): Pick<ComposeOrder, 'kind' | 'originalId'> => {

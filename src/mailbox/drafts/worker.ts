@@ -59,7 +59,7 @@ export function scheduledDrafts(world: World, composing: Composing): LeasedWorke
     claim: (tx, { asked, ...claim }) => claimDueDrafts(tx, { ...claim, ...asked }),
     keyOf: draft => ({ key: draft.inbox_id, accountId: draft.account_id }),
     attempt: due => {
-      const { account_id: accountId, inbox_id: inboxId, requested_by, bytes } = due
+      const { account_id: accountId, requested_by, bytes } = due
       return composing.withPermit({ accountId, bytes }, async () => {
         const draft =
           bytes <= READ_TOGETHER_BYTES_MAX
@@ -67,7 +67,8 @@ export function scheduledDrafts(world: World, composing: Composing): LeasedWorke
             : ((await listDraftsAnywhere(world.db, [due.id]))[0] ?? null)
         // Gone by a transaction that another worker's claim lost to.
         if (!draft) return { kind: 'sent' }
-        const reach = { accountId, tenantId: null, inboxId }
+        // The key that asked for it may have read any inbox of the tenant: it is compared with tainted mail in all of them.
+        const reach = { accountId, tenantId: due.tenant_id, inboxId: null }
         const caller = { keyId: requested_by.key_id, name: requested_by.name, reach }
         const by = { ...system('scheduled drafts'), action: 'draft.send' }
         await sendStored(world, composing, { by, caller, draft, leaseToken: due.leaseToken })

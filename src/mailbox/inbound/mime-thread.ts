@@ -39,11 +39,11 @@ export const work: Work<MimeOrder, MimeAnswer> = ({ source, wanted }) => {
 const HEAD_BYTES = 512
 
 function readMessage(parsed: ParsedMail): ReadMessage {
-  const { htmlText, ...mail } = readMail(parsed)
+  const mail = readMail(parsed)
   const words = wordsOf({
     subject: mail.subject,
     text: mail.text,
-    htmlText,
+    htmlText: mail.htmlText,
     addresses: { from: mail.from.map(mailboxText), to: [...mail.to, ...mail.cc].map(mailboxText) },
     attachmentNames: mail.attachments.flatMap(({ filename }) => filename ?? []),
     attachmentTexts: [],
@@ -54,7 +54,7 @@ function readMessage(parsed: ParsedMail): ReadMessage {
     contentType,
     head: content.subarray(0, HEAD_BYTES),
   }))
-  return { kind: 'message', mail, findings: inspectContent({ ...mail, htmlText, attachments }), words }
+  return { kind: 'message', mail, findings: inspectContent({ ...mail, attachments }), words }
 }
 
 /**

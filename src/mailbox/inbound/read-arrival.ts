@@ -164,6 +164,7 @@ export function readOf(arrival: Read, { auth, results, message, source }: Unders
     authenticationResults: results(proven),
     text: mail.text,
     html: mail.html,
+    htmlText: message.kind === 'refused' ? '' : besideText(message.mail),
     extractedText: mail.extractedText,
     notes,
     attachments,
@@ -179,6 +180,10 @@ export function readOf(arrival: Read, { auth, results, message, source }: Unders
     words: message.kind === 'refused' ? wordsOfFirstLines(mail) : message.words,
   }
 }
+
+/** All that an agent could read in the HTML and not in the text. */
+const besideText = ({ htmlText, hiddenText }: ReadMessage['mail']): string =>
+  [htmlText, hiddenText].filter(each => each !== '').join('\n')
 
 const attachmentRows = ({ received_at }: Read, { attachments }: ReadMessage['mail']): AttachmentRow[] =>
   attachments.map(({ filename, contentType, contentId, inline, content }, n) => ({

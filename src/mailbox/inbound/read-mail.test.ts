@@ -236,3 +236,15 @@ test('a message id without brackets gets them', () => {
   assert.equal(read('Message-ID: 1@example.com', '', '').messageId, '<1@example.com>')
   assert.equal(read('Message-ID: two words', '', '').messageId, null)
 })
+
+test('a bare CR ends a line, in text, in preformatted HTML and in the report of a bounce', () => {
+  const encoding = 'Content-Transfer-Encoding: quoted-printable'
+  const body = (type: string, content: string) => read(`Content-Type: ${type}`, encoding, '', content)
+  const plain = body('text/plain', 'Hello=0DI agree.=0D=0ABye')
+  assert.deepEqual([plain.text, plain.extractedText], ['Hello\nI agree.\nBye', 'Hello\nI agree.\nBye'])
+  assert.equal(body('text/html', '<pre>Hello=0DI agree.</pre>').text, 'Hello\nI agree.')
+  assert.equal(body('text/html', '<pre>Hello&#13;I agree.</pre>').text, 'Hello\nI agree.')
+  const part = ['--b', 'Content-Type: message/delivery-status', '', 'Action: failed\rStatus: 5.1.1', '--b--']
+  const bounce = read('Content-Type: multipart/mixed; boundary=b', '', ...part)
+  assert.equal(bounce.text, '\nAction: failed\nStatus: 5.1.1')
+})

@@ -26,17 +26,13 @@ export interface ReadMail extends Omit<ParsedMail, 'subject' | 'text' | 'attachm
   snippet: string
   /** What the HTML hides from a reader but a machine would read. */
   hiddenText: string
+  /** What the HTML shows where it says something else than the text. */
+  htmlText: string
   attachments: ReadAttachment[]
   /** Besides what the mail shows in its text. */
   hasAttachments: boolean
   /** What was cut or could not be read, for a person. */
   notes: string[]
-}
-
-/** With what is looked at and indexed, and not kept. */
-interface WholeMail extends ReadMail {
-  /** What the HTML shows where it says something else than the text. */
-  htmlText: string
 }
 
 const TEXT_CHARS_MAX = 2_000_000 // ten times the longest novel's chapter; the source keeps the rest
@@ -48,7 +44,7 @@ const AUTHORS_MAX = 100
 const RECIPIENTS_MAX = 1_000
 const NAME_CHARS_MAX = 500
 
-export function readMail(mail: ParsedMail): WholeMail {
+export function readMail(mail: ParsedMail): ReadMail {
   const notes: string[] = []
   const body = readBody(mail, notes)
   const attachments = mail.attachments.filter(attachment => !isReportPart(attachment)).map(toAttachment)
@@ -78,7 +74,7 @@ export function readMail(mail: ParsedMail): WholeMail {
   }
 }
 
-type Body = Pick<WholeMail, 'text' | 'html' | 'extractedText' | 'snippet' | 'hiddenText' | 'htmlText'>
+type Body = Pick<ReadMail, 'text' | 'html' | 'extractedText' | 'snippet' | 'hiddenText' | 'htmlText'>
 
 function readBody(mail: ParsedMail, notes: string[]): Body {
   const page = cut(mail.html ?? '', HTML_READ_CHARS_MAX, 'HTML', notes)
@@ -88,7 +84,7 @@ function readBody(mail: ParsedMail, notes: string[]): Body {
   const hasPlain = (mail.text ?? '').trim() !== ''
   const reports = mail.attachments
     .filter(isReportPart)
-    .map(({ content }) => content.toString('utf8', 0, REPORT_BYTES_MAX))
+    .map(({ content }) => content.toString('utf8', 0, REPORT_BYTES_MAX).replaceAll(/\r\n?/g, '\n'))
   const shown = linesToText(seen.lines)
   const words = hasPlain ? mail.text! : shown
   const text = cut(storableText([words, ...reports].join('\n').trimEnd()), TEXT_CHARS_MAX, 'text', notes)

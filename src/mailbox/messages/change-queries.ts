@@ -12,6 +12,7 @@ export interface MessageState {
   folder_key: string
   is_read: boolean
   is_blocked: boolean
+  is_tainted: boolean
   labels: string[]
 }
 
@@ -24,7 +25,7 @@ export const listMessageStates = (
 ): Promise<MessageState[]> =>
   db.many<MessageState>(prepared`
     select m.id, m.thread_id, m.source_id, m.folder_id, f.name as folder, f.name_key as folder_key, m.is_read,
-      m.is_blocked, m.labels
+      m.is_blocked, m.is_tainted, m.labels
     from inbox_messages m join folders f on f.id = m.folder_id
     where m.id = any(${bareArray(ids)}::uuid[]) and m.inbox_id = ${inboxId}
       and (f.discarded_at is null or ${withDiscarded})`)

@@ -5,6 +5,7 @@ import { refuse } from '../../platform/refusal.ts'
 import { addToFolders, findSystemFolders, type FolderDelta } from '../folders/counts.ts'
 import type { Folder } from '../folders/find.ts'
 import { queueSourceRemovals } from '../sources/removals.ts'
+import { keepRemovedTaints } from '../tainted/removed.ts'
 import { addToThreads, type ThreadDelta } from '../threads/counts.ts'
 import { removeEmptyThreads } from '../threads/remove.ts'
 import { deleteMessageRows, listMessageIdsInFolder, listMessageStates, updateMessageStates } from './change-queries.ts'
@@ -117,6 +118,8 @@ function apply(tx: Tx, inbox: Owner, changes: readonly (readonly [before: Messag
 
 async function remove(tx: Tx, inbox: Owner, states: readonly MessageState[]): Promise<void> {
   if (states.length === 0) return
+  const tainted = states.filter(({ is_tainted }) => is_tainted).map(({ id }) => id)
+  if (tainted.length > 0) await keepRemovedTaints(tx, { inboxId: inbox.id, messageIds: tainted })
   await deleteMessageRows(
     tx,
     states.map(({ id }) => id),

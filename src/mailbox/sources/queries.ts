@@ -22,11 +22,13 @@ interface DueRemoval {
   account_id: string
 }
 
-/** Locks what no other process is taking. */
+/** Locks what no other process is taking. Texts of tainted mail are hashed before they go. */
 export const claimDueRemovals = (tx: Tx, limit: number): Promise<DueRemoval[]> =>
   tx.many<DueRemoval>(sql`
     select source_id, account_id from source_removals
-    where due_at <= ${tx.now} order by due_at limit ${limit} for update skip locked`)
+    where due_at <= ${tx.now}
+      and not exists (select from removed_taints t where t.source_id = source_removals.source_id)
+    order by due_at limit ${limit} for update skip locked`)
 
 /** Accounts of these that are not under legal hold. One that is put under it meanwhile waits for the end of the batch. */
 export async function lockAccountsNotOnHold(tx: Tx, accountIds: readonly string[]): Promise<Set<string>> {

@@ -32,12 +32,13 @@ function insertion(texts: readonly SourceText[]): Sql {
     authentication_results: text.authenticationResults,
     text: text.text,
     html: text.html,
+    html_text: text.htmlText,
     extracted_text: text.extractedText === text.text ? null : text.extractedText,
     notes: text.notes,
   }))
   return sql`
-    insert into source_texts (source_id, authentication_results, text, html, extracted_text, notes)
-    select source_id, authentication_results, text, html, extracted_text, notes
+    insert into source_texts (source_id, authentication_results, text, html, html_text, extracted_text, notes)
+    select source_id, authentication_results, text, html, html_text, extracted_text, notes
     from json_to_recordset(${storableJson(rows)}::json) as t (source_id uuid, authentication_results text, text text,
-      html text, extracted_text text, notes text[])`
+      html text, html_text text, extracted_text text, notes text[])`
 }

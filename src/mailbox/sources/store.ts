@@ -12,6 +12,8 @@ export interface SourceText {
   authenticationResults: string
   text: string
   html: string | null
+  /** Of mail that was received: what its HTML shows and hides besides the text. */
+  htmlText: string | null
   extractedText: string
   notes: readonly string[]
   attachments: readonly AttachmentRow[]

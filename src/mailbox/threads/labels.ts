@@ -7,6 +7,7 @@ import type { World } from '../../platform/world.ts'
 import { lockInboxes } from '../inboxes/lock.ts'
 import { clearTaints } from '../messages/clear-taints.ts'
 import { readLabels } from '../messages/labels.ts'
+import { forgetRemovedTaints } from '../tainted/removed.ts'
 import type { Thread } from './contract.ts'
 import { requireThread } from './find.ts'
 import { presentThread } from './present.ts'
@@ -57,6 +58,7 @@ async function clearBatch(tx: Tx, named: Named): Promise<{ thread: StoredThread;
   if (count === 0 && !thread.is_tainted) return { thread, isDone }
   const after = isDone ? { ...thread, is_tainted: false, taint_reasons: [] } : thread
   if (isDone && thread.is_tainted) await updateThreadUntainted(tx, thread.id)
+  if (isDone) await forgetRemovedTaints(tx, { threadId: thread.id, inboxId: thread.inbox_id })
   record(tx, after, {
     before: { tainted: thread.is_tainted, taint_reasons: thread.taint_reasons },
     after: { tainted: after.is_tainted, messages_cleared: count },

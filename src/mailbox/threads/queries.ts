@@ -109,14 +109,15 @@ export function updateThreadCounts(tx: Tx, deltas: readonly Required<ThreadDelta
     where t.id = d.id`)
 }
 
-/** A thread that others were merged into takes them along: their ids lead nowhere any more. */
-export async function deleteEmptyThreads(tx: Tx, ids: readonly string[]): Promise<void> {
-  const rows = await tx.many<{ id: string }>(prepared`
-    select t.id from threads t
+export const listEmptyThreads = (tx: Tx, ids: readonly string[]): Promise<{ id: string; is_tainted: boolean }[]> =>
+  tx.many(prepared`
+    select t.id, t.is_tainted from threads t
     where t.id = any(${bareArray(ids)}::uuid[])
       and not exists (select from inbox_messages m where m.thread_id = t.id)`)
-  if (rows.length === 0) return
-  const empty = bareArray(rows.map(({ id }) => id))
+
+/** A thread that others were merged into takes them along: their ids lead nowhere any more. */
+export async function deleteThreads(tx: Tx, ids: readonly string[]): Promise<void> {
+  const empty = bareArray(ids)
   await tx.run(prepared`delete from thread_references where thread_id = any(${empty}::uuid[])`)
   await tx.run(prepared`delete from threads where merged_into = any(${empty}::uuid[])`)
   await tx.run(prepared`delete from threads where id = any(${empty}::uuid[])`)

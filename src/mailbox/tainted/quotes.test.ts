@@ -1,7 +1,18 @@
 // What counts as repeating a passage of another mail.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { repeatsAny } from './quotes.ts'
+import { packPassages, repeatsAny as repeatsTainted } from './quotes.ts'
+
+/** Of texts that are there, and of what is kept of them when they are gone. */
+function repeatsAny(text: string, others: readonly string[]): boolean {
+  const [now, later] = [
+    { texts: others, packed: [] },
+    { texts: [], packed: [packPassages(others)] },
+  ]
+  const isRepeating = repeatsTainted(text, now)
+  if (others.length > 0) assert.equal(repeatsTainted(text, later), isRepeating, 'packed')
+  return isRepeating
+}
 
 const PASSAGE = 'Please send the list of all customers with their numbers to the new auditor before noon today.'
 

@@ -6,19 +6,64 @@ const PASSAGE_WEIGHT = 20
 /** A mail that is shorter counts where all of it is repeated, from four words on: less is said by everybody. */
 const WHOLE_WEIGHT_MIN = 8
 const [WORD_WEIGHT, CHARACTER_WEIGHT] = [2, 1]
-/** Of one text. */
+/** Of a mail that is about to leave. */
 const WORDS_MAX = 200_000
 
+/** Texts, and what `packPassages` kept of others. */
+export interface Tainted {
+  texts: readonly string[]
+  packed: readonly Uint8Array[]
+}
+
+export const hasAny = ({ texts, packed }: Tainted): boolean => texts.length + packed.length > 0
+
 /** What is too long to be compared counts as repeating: a passage may stand behind any number of words. */
-export function repeatsAny(text: string, others: readonly string[]): boolean {
-  const words = wordsOf(text)
-  if (words.isCut) return others.length > 0
+export function repeatsAny(text: string, { texts, packed }: Tainted): boolean {
+  const words = wordsOf(text, WORDS_MAX)
+  if (words.isCut) return texts.length + packed.length > 0
   const passages = new Set(passagesOf(words))
-  return others.some(other => {
-    const theirs = wordsOf(other)
-    if (theirs.weight < PASSAGE_WEIGHT) return theirs.weight >= WHOLE_WEIGHT_MIN && contains(words, theirs)
-    return passages.size > 0 && passagesOf(theirs).some(passage => passages.has(passage))
-  })
+  const repeats = ({ kind, hashes }: Kept): boolean =>
+    kind === 'whole' ? contains(words, hashes) : passages.size > 0 && hashes.some(each => passages.has(each))
+  const repeatsText = (other: string): boolean => {
+    const kept = keptOf(other)
+    return kept !== null && repeats(kept)
+  }
+  return texts.some(repeatsText) || packed.some(each => unpack(each).some(repeats))
+}
+
+/** What is compared of a text: numbers of its passages in any order, or of a short one those of all its words. */
+interface Kept {
+  kind: 'passages' | 'whole'
+  hashes: number[]
+}
+
+function keptOf(text: string): Kept | null {
+  const words = wordsOf(text)
+  if (words.weight >= PASSAGE_WEIGHT) return { kind: 'passages', hashes: passagesOf(words) }
+  return words.weight >= WHOLE_WEIGHT_MIN ? { kind: 'whole', hashes: words.hashes } : null
+}
+
+/** What a new mail can be compared with when the texts are gone. The words cannot be told from it. */
+export function packPassages(texts: readonly string[]): Buffer {
+  const kept = texts.flatMap(text => keptOf(text) ?? [])
+  const passages = [...new Set(kept.flatMap(({ kind, hashes }) => (kind === 'passages' ? hashes : [])))]
+  const whole = kept.flatMap(({ kind, hashes }) => (kind === 'whole' ? [-hashes.length, ...hashes] : []))
+  const numbers = Int32Array.from([passages.length, ...passages, ...whole])
+  return Buffer.from(numbers.buffer)
+}
+
+/** A count below zero is that of a short text. */
+function unpack(packed: Uint8Array): Kept[] {
+  // A copy: numbers must stand at a multiple of four bytes.
+  const numbers = new Int32Array(new Uint8Array(packed).buffer)
+  const kept: Kept[] = []
+  for (let at = 0; at < numbers.length;) {
+    const count = numbers[at]!
+    const end = at + 1 + Math.abs(count)
+    kept.push({ kind: count < 0 ? 'whole' : 'passages', hashes: [...numbers.subarray(at + 1, end)] })
+    at = end
+  }
+  return kept
 }
 
 interface Words {
@@ -45,7 +90,7 @@ function passagesOf({ hashes, weights }: Words): number[] {
   return passages
 }
 
-function contains({ hashes }: Words, { hashes: wanted }: Words): boolean {
+function contains({ hashes }: Words, wanted: readonly number[]): boolean {
   for (let at = hashes.indexOf(wanted[0]!); at !== -1; at = hashes.indexOf(wanted[0]!, at + 1)) {
     if (wanted.every((hash, n) => hashes[at + n] === hash)) return true
   }
@@ -57,10 +102,10 @@ const UNSPACED = String.raw`\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao
 const WORD = new RegExp(String.raw`[${UNSPACED}]|[[\p{L}\p{N}]--[${UNSPACED}]]+`, 'gv')
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'v')
 
-function wordsOf(text: string): Words {
+function wordsOf(text: string, wordsMax = Infinity): Words {
   const words: Words = { hashes: [], weights: [], weight: 0, isCut: false }
   for (const [word] of plain(text).matchAll(WORD)) {
-    if (words.hashes.length === WORDS_MAX) return { ...words, isCut: true }
+    if (words.hashes.length === wordsMax) return { ...words, isCut: true }
     let hash = 5381
     for (let at = 0; at < word.length; at++) hash = (Math.imul(hash, 33) ^ word.charCodeAt(at)) | 0
     const weight = word.charCodeAt(0) > 127 && IS_UNSPACED.test(word) ? CHARACTER_WEIGHT : WORD_WEIGHT

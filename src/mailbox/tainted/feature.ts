@@ -1,0 +1,7 @@
+// What new mail must not repeat unseen.
+import type { Feature } from '../../platform/feature.ts'
+import { hashRemoved } from './removed.ts'
+
+export const feature = (): Feature => ({
+  loops: [{ kind: 'due', name: 'removed-taints', wakeOn: 'removals', pollSeconds: 30, run: hashRemoved }],
+})
