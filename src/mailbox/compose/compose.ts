@@ -25,6 +25,7 @@ import { listStandingThreads } from './original-queries.ts'
 import { filesOf, requireOriginal, textsOf, type Original } from './original.ts'
 import { inspectedFor, observed, recipientRefusal } from './policy-reasons.ts'
 import { SMALL_BYTES_MAX, type Composing } from './composing.ts'
+import type { FileReader } from './read-files.ts'
 import { taintedTextsFor } from './taint.ts'
 import { checkBlocked, write, type Kind, type Written } from './write.ts'
 
@@ -113,7 +114,7 @@ async function prepare(world: World, composing: Composing, { order, inbox }: Pre
   const { submission, attachments } = await submissionOf(world, composing, { order, inbox, written, files })
   const refusal = recipientRefusal(policy, submission.recipients)
   if (refusal) throw refusal
-  const mail = await inspected(world, {
+  const mail = await inspected(world, composing.files, {
     submission,
     written,
     files: attachments,
@@ -221,14 +222,14 @@ interface Inspecting extends Preparing {
   policy: Policy
 }
 
-async function inspected(world: World, inspecting: Inspecting): Promise<ComposedMail> {
+async function inspected(world: World, reader: FileReader, inspecting: Inspecting): Promise<ComposedMail> {
   const { submission, written, files, original, thread, policy, inbox } = inspecting
   const now = world.clock.now()
   const tainted =
     policy.require_approval_on_taint && !original?.isTainted
       ? await taintedTextsFor(world.db, { inboxId: inbox.id, submission, written, at: now })
       : { isJoining: false, texts: [] }
-  const found = await inspect(world, {
+  const found = await inspect(world, reader, {
     subject: written.subject,
     text: written.text,
     html: written.html,

@@ -9,6 +9,7 @@ import type { Gate } from '../../sending/messages/gate.ts'
 import { inboxLookUp, type FindInbox } from '../inboxes/look-up.ts'
 import type { ComposeOrder } from './compose.ts'
 import type { Composed } from './compose-schema.ts'
+import { FileReader } from './read-files.ts'
 
 /** Makes a scheduled draft of what would otherwise be sent now. */
 export type Schedule = (order: ComposeOrder & { caller: KeyPrincipal }) => Promise<Composed>
@@ -20,6 +21,7 @@ export interface Composing {
   requireInbox: FindInbox
   schedule: Schedule
   withPermit: WithPermit
+  files: FileReader
 }
 
 /**
@@ -48,4 +50,5 @@ export const composingWith = (world: World, given: Pick<Composing, 'gate' | 'pub
   slices: new Slices(),
   requireInbox: inboxLookUp(world),
   withPermit: permits(),
+  files: new FileReader(world),
 })

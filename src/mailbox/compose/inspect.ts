@@ -7,7 +7,7 @@ import type { World } from '../../platform/world.ts'
 import { snippetOf } from '../inbound/read-mail.ts'
 import { wordsOf } from '../search/words.ts'
 import type { OutgoingOrder, OutgoingText } from './outgoing-thread.ts'
-import { readFiles, type ReadFiles } from './read-files.ts'
+import type { FileReader, ReadFiles } from './read-files.ts'
 
 const READING: ThreadWork = {
   module: new URL('./outgoing-thread.ts', import.meta.url),
@@ -26,18 +26,23 @@ interface Inspection extends Omit<OutgoingOrder, 'attachments'> {
   owner: string
 }
 
-export async function inspect(world: World, inspection: Inspection): Promise<Inspected> {
+export async function inspect(
+  { threads }: Pick<World, 'threads'>,
+  reader: FileReader,
+  inspection: Inspection,
+): Promise<Inspected> {
   const { text, html, wantsFindings, tainted, files, owner } = inspection
   const length = (text?.length ?? 0) + (html?.length ?? 0)
   if (html === null && !wantsFindings && tainted.length === 0 && length <= SHORT_CHARS_MAX) {
     return inspectedHere(inspection)
   }
   const isCompared = tainted.length > 0
-  const read = wantsFindings || isCompared ? await readOrBusy(world, files, owner) : NOTHING_READ
+  const read = wantsFindings || isCompared ? await readOrBusy(reader, files, owner) : NOTHING_READ
   const { files: _, owner: __, ...order } = inspection
   try {
     const input: OutgoingOrder = { ...order, attachments: read.attachments }
-    const output = await world.threads.run<OutgoingOrder, OutgoingText>(READING, { input, owner })
+    const job = { input, owner, bytes: charsOf(input) }
+    const output = await threads.run<OutgoingOrder, OutgoingText>(READING, job)
     return {
       ...output,
       repeatsTainted: output.repeatsTainted || (isCompared && read.uninspected !== null),
@@ -55,11 +60,17 @@ export async function inspect(world: World, inspection: Inspection): Promise<Ins
   }
 }
 
+const charsOf = ({ subject, text, html, attachments, tainted }: OutgoingOrder): number =>
+  [subject, text, html, ...attachments.map(file => file.text), ...tainted].reduce(
+    (sum, each) => sum + (each?.length ?? 0),
+    0,
+  )
+
 const NOTHING_READ: ReadFiles = { attachments: [], uninspected: null, unread: null }
 
-async function readOrBusy(world: World, files: readonly Attachment[], owner: string): Promise<ReadFiles> {
+async function readOrBusy(reader: FileReader, files: readonly Attachment[], owner: string): Promise<ReadFiles> {
   try {
-    return await readFiles(world, files, owner)
+    return await reader.read(files, owner)
   } catch (failure) {
     throw failure instanceof ThreadFailure ? busy(failure) : failure
   }

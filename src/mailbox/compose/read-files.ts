@@ -1,9 +1,12 @@
 // The texts of files that are about to leave, and what of them nobody could read: what is not looked at is not let through.
 import { isUtf8 } from 'node:buffer'
 import type { Attachment } from '../../mail/mime/attachment.ts'
+import { Semaphore } from '../../platform/fairness/semaphore.ts'
+import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { NO_TEXT, type AttachmentText } from '../attachments/attachment-text.ts'
-import { TextReader } from '../attachments/text-reader.ts'
+import type { AttachedFile } from '../attachments/formats/format.ts'
+import { isSlow, TextReader } from '../attachments/text-reader.ts'
 import type { OutgoingFile } from './outgoing-thread.ts'
 
 /** Each is read for itself. */
@@ -17,26 +20,54 @@ export interface ReadFiles {
   unread: string | null
 }
 
-/** One after the other. Rejects when there is no thread to read them. */
-export async function readFiles(world: World, files: readonly Attachment[], owner: string): Promise<ReadFiles> {
-  const reader = new TextReader(world.threads)
-  const attachments: OutgoingFile[] = []
-  const isMore = files.length > FILES_READ_MAX
-  let uninspected = isMore ? `Only the first ${FILES_READ_MAX} attachments were read.` : null
-  let unread: string | null = null
-  for (const [index, file] of files.slice(0, FILES_READ_MAX).entries()) {
-    const { filename, contentId, content } = file
-    const contentType = file.contentType ?? 'application/octet-stream'
-    // A copy, because what is read is given away.
-    const read = await reader.textOf({ filename, contentType, content: Buffer.from(content) }, owner)
-    const text = read.kind === 'text' ? read.text : textOfAny(content)
-    // Its name is the caller's or a stranger's: the number says which it is.
-    if (read.kind === 'text' && read.isCut) uninspected ??= `Attachment ${index + 1} was read in part.`
-    if (text === null && !isWithoutText(content, read)) unread ??= `Attachment ${index + 1} could not be read.`
-    attachments.push({ name: filename, text, labels: [contentType, contentId ?? ''] })
+/**
+ * Of all composing. One less than there are threads, as for attachments of mail that came: slow files must not keep mail and
+ * requests from being read. Quick ones are short work, which has a thread of its own; as many as may wait for one.
+ */
+const SLOW_AT_ONCE = { permits: 2, perOwner: 1, waitMsMax: 100_000 }
+const QUICK_AT_ONCE = { permits: 64, perOwner: 4, waitMsMax: 100_000 }
+
+export class FileReader {
+  readonly #texts: TextReader
+  readonly #slow = new Semaphore(SLOW_AT_ONCE)
+  readonly #quick = new Semaphore(QUICK_AT_ONCE)
+
+  constructor({ threads }: Pick<World, 'threads'>) {
+    this.#texts = new TextReader(threads)
   }
-  return { attachments, uninspected, unread }
+
+  /** One after the other. Rejects when there is no thread to read them. */
+  async read(files: readonly Attachment[], owner: string): Promise<ReadFiles> {
+    const attachments: OutgoingFile[] = []
+    const isMore = files.length > FILES_READ_MAX
+    let uninspected = isMore ? `Only the first ${FILES_READ_MAX} attachments were read.` : null
+    let unread: string | null = null
+    for (const [index, file] of files.slice(0, FILES_READ_MAX).entries()) {
+      const { filename, contentId, content } = file
+      const contentType = file.contentType ?? 'application/octet-stream'
+      const read = await this.#textOf({ filename, contentType, content }, owner)
+      const text = read.kind === 'text' ? read.text : textOfAny(content)
+      // Its name is the caller's or a stranger's: the number says which it is.
+      if (read.kind === 'text' && read.isCut) uninspected ??= `Attachment ${index + 1} was read in part.`
+      if (text === null && !isWithoutText(content, read)) unread ??= `Attachment ${index + 1} could not be read.`
+      attachments.push({ name: filename, text, labels: [contentType, contentId ?? ''] })
+    }
+    return { attachments, uninspected, unread }
+  }
+
+  #textOf(file: AttachedFile, owner: string): Promise<AttachmentText> {
+    const permits = isSlow(file) ? this.#slow : this.#quick
+    // A copy, because what is read is given away.
+    return permits.run(owner, tooManyWait, () =>
+      this.#texts.textOf({ ...file, content: Buffer.from(file.content) }, owner),
+    )
+  }
 }
+
+const tooManyWait = () =>
+  refuse('unavailable', 'Too many attachments of this account wait to be read. Try again shortly.', {
+    retryAfterSeconds: 10,
+  })
 
 /** A key or a list may come under any name: what is text is read as text. */
 const TEXT_BYTES_MAX = 1_000_000
