@@ -61,7 +61,6 @@ const withoutPermits = (): Composing => ({
 test('without a permit no door takes large mail, and each takes small mail', async () => {
   const { world } = box.app
   const none = withoutPermits()
-  const original = await aFiledMessage(box, inboxId, { subject: 'Plans' })
   const doors = [
     async (body: object) => compose(world, none, { by, caller: caller(), inboxId, kind: 'new', body }),
     async (body: object) => sendDraft(world, none, { by, caller: caller(), id: await aDraft(body) }),
@@ -71,9 +70,38 @@ test('without a permit no door takes large mail, and each takes small mail', asy
     await assert.rejects(door(LARGE), /No permit/)
     await door(SMALL)
   }
-  const forward = await aDraft({ to: TO, forwarded_id: original.id })
-  await assert.rejects(sendDraft(world, none, { by, caller: caller(), id: forward }), /No permit/)
-  assert.ok(await isThere(forward))
+})
+
+test('what is quoted or forwarded needs a permit where it is large, and none where it is small', async () => {
+  const { world } = box.app
+  const none = withoutPermits()
+  const lines = '\n'.repeat(SMALL_BYTES_MAX + 1)
+  const content = 'x'.repeat(SMALL_BYTES_MAX + 1)
+  const small = await aFiledMessage(box, inboxId, { attachments: [{ filename: 'a.txt', content: 'x' }] })
+  const large = {
+    text: await aFiledMessage(box, inboxId, { text: lines }),
+    html: await aFiledMessage(box, inboxId, { html: `<p>${content}</p>` }),
+    file: await aFiledMessage(box, inboxId, { attachments: [{ filename: 'a.txt', content }] }),
+  }
+  const sent = (body: object) => async (originalId: string, kind: 'reply' | 'forward') =>
+    compose(world, none, { by, caller: caller(), inboxId, kind, originalId, body: { to: TO, ...body } })
+  const drafted = (body: object) => async (originalId: string, kind: 'reply' | 'forward') => {
+    const about = kind === 'reply' ? { reply_to_id: originalId } : { forwarded_id: originalId }
+    const id = await aDraft({ to: TO, ...about, ...body })
+    const sending = sendDraft(world, none, { by, caller: caller(), id })
+    await sending.catch(async () => assert.ok(await isThere(id)))
+    return sending
+  }
+  for (const door of [sent, drafted]) {
+    for (const kind of ['reply', 'forward'] as const) {
+      await door({})(small.id, kind)
+      await assert.rejects(door({})(large.text.id, kind), /No permit/)
+      await assert.rejects(door({})(large.html.id, kind), /No permit/)
+    }
+    await assert.rejects(door({})(large.file.id, 'forward'), /No permit/)
+    await door({})(large.file.id, 'reply')
+    await door({ text: 'It quotes nothing.' })(large.text.id, 'reply')
+  }
 })
 
 test('the worker of scheduled drafts tries a large one again when it got no permit', async () => {

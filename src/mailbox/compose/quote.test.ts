@@ -2,8 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkContent } from '../../sending/messages/prepare.ts'
+import { bestOfThree, longestTurn } from '../../../test/support/main-thread.ts'
+import { runAtOnce, Slices } from '../../platform/slices.ts'
 import type { Original } from './original.ts'
-import { forwardedBody, quotedBody } from './quote.ts'
+import * as quoting from './quote.ts'
+
+const quotedBody = (...given: Parameters<typeof quoting.quotedBody>) => runAtOnce(quoting.quotedBody(...given))
+const forwardedBody = (...given: Parameters<typeof quoting.forwardedBody>) => runAtOnce(quoting.forwardedBody(...given))
 
 const WIDE = '漢'
 const MEGA = 1_000_000
@@ -67,4 +72,23 @@ test('a forward carries HTML that it has room for', () => {
   const beside = forwardedBody(original, { text: 'plain', html: '<p>plain</p>' }, { text: escaped, html: null })
   checkContent(beside)
   assert.equal(beside.html, null, 'the text of the caller is too large to be HTML as well')
+})
+
+test('a long text is quoted line by line, wherever it is cut into slices', () => {
+  const text = Array.from({ length: 20_000 }, (_, n) => `line ${n}${' '.repeat(n % 3)}`).join('\n')
+  const lines = text.split('\n').map(line => `> ${line.trimEnd()}`)
+  assert.ok(quotedBody(original, { text, html: null }).text!.endsWith(`wrote:\n${lines.join('\n')}\n`))
+  for (const end of ['', '\n']) assert.ok(quotedBody(original, { text: end, html: null }).text!.endsWith('\n> \n'))
+})
+
+test('quoting and escaping as much as a mail may say never keeps the main thread for long', async () => {
+  const lines = { text: '\n'.repeat(MEGA), html: 'x'.repeat(4 * MEGA) }
+  const escaped = { text: '<'.repeat(MEGA), html: null }
+  const said = { text: null, html: '<p>For you</p>' }
+  const ms = await bestOfThree(30, () => {
+    const slices = new Slices()
+    const works = [quoting.quotedBody(original, lines), quoting.forwardedBody(original, escaped, said)]
+    return longestTurn(() => Promise.all(works.map(work => slices.run(work, ['a']))))
+  })
+  assert.ok(ms < 30, `${ms} ms`)
 })
