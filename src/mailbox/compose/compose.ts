@@ -58,8 +58,9 @@ type Inbox = Awaited<ReturnType<FindInbox>>
 
 export async function compose(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
   const bytes = sizeOf(order.body) + (await originalBytes(world, order))
-  const { accountId } = order.caller.reach
-  return composing.withPermit({ accountId, bytes }, () => composeWithPermit(world, composing, order))
+  const { inboxId, caller } = order
+  const mail = { accountId: caller.reach.accountId, bytes, inboxId }
+  return composing.withPermit(mail, () => composeWithPermit(world, composing, order))
 }
 
 /** Told before anything is read: what is quoted or forwarded may be as large as mail may be. */

@@ -69,3 +69,18 @@ test('files of mail that leaves take one thread of an account and two of all', a
   await Promise.all([read('a'), read('b'), read('c'), read('a')])
   assert.equal(most, 2)
 })
+
+test('files that there is no time for are not read, and the mail is one that was not inspected in full', async t => {
+  const threads = new ThreadPool({ threads: 1 })
+  t.after(() => threads.close())
+  const files = [aFile('a.pdf', aPdf(['one'])), aFile('b.pdf', aPdf(['two']))]
+  const read = await new FileReader({ threads }, { readingMsMax: 0 }).read(files, 'a')
+  assert.deepEqual(
+    read.attachments.map(({ name, text }) => [name, text]),
+    [
+      ['a.pdf', 'one'],
+      ['b.pdf', null],
+    ],
+  )
+  assert.match(read.uninspected ?? '', /first 1 attachments/)
+})

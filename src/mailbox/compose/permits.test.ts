@@ -143,3 +143,25 @@ test('more large mail of an account than it has permits goes one after the other
   ])
   assert.equal(most, 2)
 })
+
+test('slow mail that is inspected keeps no other account from sending, inspected or not', async () => {
+  const owners = await Promise.all([1, 2, 3].map(() => anAccount({ box })))
+  const [a, b, c] = await Promise.all(
+    owners.map(async owner => {
+      const [plain, strict] = [await anInbox(owner), await anInbox(owner)]
+      await owner.api.patch(`/v1/inboxes/${strict}`, { policy: { dlp: 'enforce' } })
+      return { accountId: owner.id, plain, strict }
+    }),
+  )
+  const { promise: end, resolve: release } = Promise.withResolvers<void>()
+  const bytes = SMALL_BYTES_MAX + 1
+  const slow = [a, b, a, b].map(each =>
+    composing.withPermit({ accountId: each!.accountId, inboxId: each!.strict, bytes }, () => end),
+  )
+  const { accountId, plain, strict } = c!
+  for (const mail of [{ bytes: 1 }, { bytes, inboxId: plain }, { bytes, inboxId: strict }, { bytes }]) {
+    assert.equal(await composing.withPermit({ accountId, ...mail }, async () => 'sent'), 'sent')
+  }
+  release()
+  await Promise.all(slow)
+})

@@ -1,8 +1,7 @@
 // The texts of files that are about to leave, and what of them nobody could read: what is not looked at is not let through.
 import { isUtf8 } from 'node:buffer'
 import type { Attachment } from '../../mail/mime/attachment.ts'
-import { Semaphore } from '../../platform/fairness/semaphore.ts'
-import { refuse } from '../../platform/refusal.ts'
+import { atOnce } from '../../platform/fairness/at-once.ts'
 import type { World } from '../../platform/world.ts'
 import { NO_TEXT, type AttachmentText } from '../attachments/attachment-text.ts'
 import type { AttachedFile } from '../attachments/formats/format.ts'
@@ -24,16 +23,22 @@ export interface ReadFiles {
  * Of all composing. One less than there are threads, as for attachments of mail that came: slow files must not keep mail and
  * requests from being read. Quick ones are short work, which has a thread of its own; as many as may wait for one.
  */
-const SLOW_AT_ONCE = { permits: 2, perOwner: 1, waitMsMax: 100_000 }
-const QUICK_AT_ONCE = { permits: 64, perOwner: 4, waitMsMax: 100_000 }
+const SLOW_AT_ONCE = { permits: 2, perOwner: 1 }
+const QUICK_AT_ONCE = { permits: 64, perOwner: 4 }
+/** Of one mail, without the time that it waits for others: its permit is one that others wait for. At least a file is read. */
+const READING_MS_MAX = 15_000
+
+const TOO_MANY = 'Too many attachments of this account wait to be read.'
 
 export class FileReader {
   readonly #texts: TextReader
-  readonly #slow = new Semaphore(SLOW_AT_ONCE)
-  readonly #quick = new Semaphore(QUICK_AT_ONCE)
+  readonly #slow = atOnce({ ...SLOW_AT_ONCE, refusal: TOO_MANY })
+  readonly #quick = atOnce({ ...QUICK_AT_ONCE, refusal: TOO_MANY })
+  readonly #msMax: number
 
-  constructor({ threads }: Pick<World, 'threads'>) {
+  constructor({ threads }: Pick<World, 'threads'>, { readingMsMax = READING_MS_MAX } = {}) {
     this.#texts = new TextReader(threads)
+    this.#msMax = readingMsMax
   }
 
   /** One after the other. Rejects when there is no thread to read them. */
@@ -42,32 +47,37 @@ export class FileReader {
     const isMore = files.length > FILES_READ_MAX
     let uninspected = isMore ? `Only the first ${FILES_READ_MAX} attachments were read.` : null
     let unread: string | null = null
+    let usedMs = 0
     for (const [index, file] of files.slice(0, FILES_READ_MAX).entries()) {
       const { filename, contentId, content } = file
       const contentType = file.contentType ?? 'application/octet-stream'
-      const read = await this.#textOf({ filename, contentType, content }, owner)
+      const labels = [contentType, contentId ?? '']
+      if (usedMs > this.#msMax) {
+        uninspected ??= `Only the first ${index} attachments were read in the time that it may take.`
+        attachments.push({ name: filename, text: null, labels })
+        continue
+      }
+      const { read, ms } = await this.#textOf({ filename, contentType, content }, owner)
+      usedMs += ms
       const text = read.kind === 'text' ? read.text : textOfAny(content)
       // Its name is the caller's or a stranger's: the number says which it is.
       if (read.kind === 'text' && read.isCut) uninspected ??= `Attachment ${index + 1} was read in part.`
       if (text === null && !isWithoutText(content, read)) unread ??= `Attachment ${index + 1} could not be read.`
-      attachments.push({ name: filename, text, labels: [contentType, contentId ?? ''] })
+      attachments.push({ name: filename, text, labels })
     }
     return { attachments, uninspected, unread }
   }
 
-  #textOf(file: AttachedFile, owner: string): Promise<AttachmentText> {
-    const permits = isSlow(file) ? this.#slow : this.#quick
-    // A copy, because what is read is given away.
-    return permits.run(owner, tooManyWait, () =>
-      this.#texts.textOf({ ...file, content: Buffer.from(file.content) }, owner),
-    )
+  #textOf(file: AttachedFile, owner: string): Promise<{ read: AttachmentText; ms: number }> {
+    const withPermit = isSlow(file) ? this.#slow : this.#quick
+    return withPermit(owner, async () => {
+      const began = performance.now()
+      // A copy, because what is read is given away.
+      const read = await this.#texts.textOf({ ...file, content: Buffer.from(file.content) }, owner)
+      return { read, ms: performance.now() - began }
+    })
   }
 }
-
-const tooManyWait = () =>
-  refuse('unavailable', 'Too many attachments of this account wait to be read. Try again shortly.', {
-    retryAfterSeconds: 10,
-  })
 
 /** A key or a list may come under any name: what is text is read as text. */
 const TEXT_BYTES_MAX = 1_000_000

@@ -124,11 +124,17 @@ export async function requireDraft(db: Db, reach: Reach, id: string): Promise<St
   return draft
 }
 
-export async function requireDraftBytes(db: Db, reach: Reach, id: string): Promise<number> {
-  const draft = await db.maybe<{ bytes: number }>(prepared`
-    select ${sentBytes} as bytes from drafts d where d.id = ${id} and ${reachable(reach)}`)
+interface DraftSize {
+  inbox_id: string
+  /** Of the mail that it becomes. */
+  bytes: number
+}
+
+export async function requireDraftSize(db: Db, reach: Reach, id: string): Promise<DraftSize> {
+  const draft = await db.maybe<DraftSize>(prepared`
+    select d.inbox_id, ${sentBytes} as bytes from drafts d where d.id = ${id} and ${reachable(reach)}`)
   if (!draft) throw notFound('draft')
-  return draft.bytes
+  return draft
 }
 
 /** Finds and locks: nobody else changes, claims or sends it until the transaction ends. */

@@ -60,7 +60,7 @@ export function scheduledDrafts(world: World, composing: Composing): LeasedWorke
     keyOf: draft => ({ key: draft.inbox_id, accountId: draft.account_id }),
     attempt: due => {
       const { account_id: accountId, inbox_id: inboxId, requested_by, bytes } = due
-      return composing.withPermit({ accountId, bytes }, async () => {
+      return composing.withPermit({ accountId, bytes, inboxId }, async () => {
         const draft =
           bytes <= READ_TOGETHER_BYTES_MAX
             ? await findSmall(due.id)
