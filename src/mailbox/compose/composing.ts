@@ -33,7 +33,7 @@ interface OutgoingSize {
 }
 
 /**
- * Acts at once with small mail, and with large mail when there is a permit, 503 when none comes in time. What is stored is read only then. Never within another one: an
+ * Acts when there is a permit, 503 when none comes in time. What is stored is read only then. Never within another one: an
  * account that has all of its permits would wait for itself.
  */
 type WithPermit = <T>(mail: OutgoingSize, act: () => Promise<T>) => Promise<T>
@@ -43,12 +43,14 @@ export const SMALL_BYTES_MAX = 256 * 1024
 
 function permits(requireInbox: FindInbox): WithPermit {
   const refusal = 'Too much mail of this account waits to be accepted.'
+  // As many as the threads and the gate need to be busy. The others wait with nothing but their request in memory.
+  const small = atOnce({ permits: 512, perOwner: 64, refusal })
   // Each costs several times its size between its preparation and its commit.
   const large = atOnce({ permits: 4, perOwner: 2, refusal })
   // Detectors and slow files take seconds: mail without them does not wait for it.
   const inspected = atOnce({ permits: 3, perOwner: 1, refusal })
   return async ({ accountId, bytes, inboxId }, act) => {
-    if (bytes <= SMALL_BYTES_MAX) return act()
+    if (bytes <= SMALL_BYTES_MAX) return small(accountId, act)
     const inbox = inboxId && (await requireInbox({ accountId, tenantId: null, inboxId: null }, inboxId))
     const { findings, taint } = inspectedFor(policyOf(inbox ? inbox.policy : {}))
     return (findings || taint ? inspected : large)(accountId, act)

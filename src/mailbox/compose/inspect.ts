@@ -11,7 +11,8 @@ import type { FileReader, ReadFiles } from './read-files.ts'
 
 const READING: ThreadWork = {
   module: new URL('./outgoing-thread.ts', import.meta.url),
-  queueMax: 64,
+  // More than composing lets in of an account, so that none of it is refused here.
+  queueMax: 100,
   timeoutMs: 10_000,
 }
 const SHORT_CHARS_MAX = 16 * 1024

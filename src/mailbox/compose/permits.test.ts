@@ -1,4 +1,4 @@
-// Large mail is read and prepared with a permit, whatever the door; small mail needs none.
+// Large mail is read and prepared with a permit, whatever the door; of small mail there are many.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { theBox, type Box } from '../../../test/support/box.ts'
@@ -104,7 +104,7 @@ test('what is quoted or forwarded needs a permit where it is large, and none whe
   }
 })
 
-test('the worker of scheduled drafts tries a large one again when it got no permit', async () => {
+test('the worker of scheduled drafts tries a large one again within seconds when it got no permit', async () => {
   const world = { ...box.app.world, metrics: createMetrics() }
   const send_at = new Date(box.clock.now().getTime() + 60_000).toISOString()
   const [large, small] = [await aDraft({ ...LARGE, send_at }), await aDraft({ ...SMALL, send_at })]
@@ -117,7 +117,7 @@ test('the worker of scheduled drafts tries a large one again when it got no perm
   await attemptDue(withoutPermits())
   assert.equal(await isThere(small), false)
   assert.equal((await account.api.get(`/v1/drafts/${large}`)).body.draft.scheduled_at, send_at)
-  box.clock.advance(61_000)
+  box.clock.advance(2_001)
   await attemptDue(composing)
   assert.equal(await isThere(large), false)
 })
@@ -142,6 +142,15 @@ test('more large mail of an account than it has permits goes one after the other
     ...Array.from({ length: 3 }, () => compose(world, counted, order)),
   ])
   assert.equal(most, 2)
+})
+
+test('a hundred composed mails of an account at once are all accepted', async () => {
+  const body = { to: TO, html: `<p>${'Hello <b>there</b>. '.repeat(20)}</p>` }
+  const sent = await Promise.all(
+    Array.from({ length: 100 }, () => account.api.post(`/v1/inboxes/${inboxId}/messages`, body)),
+  )
+  const statuses = new Set(sent.map(({ status }) => status))
+  assert.deepEqual([...statuses], [202])
 })
 
 test('slow mail that is inspected keeps no other account from sending, inspected or not', async () => {
