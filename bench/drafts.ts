@@ -14,15 +14,23 @@ const LEAD_MS = 5_000
 const SECONDS_MAX = 60
 const SECRET_KEY = 'bench-secret-key-0123456789-0123456789'
 
+const TEXT = `${'abcdefghi '.repeat(7)}\n`.repeat(20)
+/** HTML is sanitised in a thread before it leaves. */
+const BODIES = { text: { text: TEXT }, HTML: { html: `<p>${TEXT}</p>` } }
+
 export async function benchDrafts(): Promise<void> {
-  heading(`drafts: ${count(DRAFTS)} due in the same second, two server processes`)
+  for (const [kind, body] of Object.entries(BODIES)) await measure(kind, body)
+}
+
+async function measure(kind: string, body: object): Promise<void> {
+  heading(`drafts: ${count(DRAFTS)} of ${kind} due in the same second, two server processes`)
   const server = await startServer({ SECRET_KEY, LOG_LEVEL: 'error' })
   const client = await databaseClient(server)
   const { host, user, password, database } = client
   const login = `${encodeURIComponent(user!)}:${encodeURIComponent(String(password))}`
   const url = `postgres://${login}@/${database}?host=${encodeURIComponent(host)}`
   const second = await startServer({ SECRET_KEY, LOG_LEVEL: 'error', DATABASE_URL: url })
-  const dueAt = await schedule(server, client)
+  const dueAt = await schedule(server, client, body)
   const cpuOf = () => cpuMilliseconds(server) + cpuMilliseconds({ ...server, pid: second.pid }, { isAlone: true })
   const before = cpuOf()
   const left = 'select count(*)::int as count from drafts where scheduled_at is not null'
@@ -54,7 +62,7 @@ export async function benchDrafts(): Promise<void> {
 }
 
 /** One is made by the API; the others are copies of it, with recipients of their own. */
-async function schedule(server: BenchServer, client: pg.Client): Promise<Date> {
+async function schedule(server: BenchServer, client: pg.Client, content: object): Promise<Date> {
   const { body: created } = await apiFetch(server, '/admin/v1/accounts', { name: 'Drafts', sandbox: true })
   const bearer: string = created.api_key.secret
   const post = async (path: string, fields: object) => {
@@ -70,15 +78,14 @@ async function schedule(server: BenchServer, client: pg.Client): Promise<Date> {
     const inbox = await post(`/v1/tenants/${tenant.id}/inboxes`, { domain_id: domain.id, local_part: `box${n}` })
     inboxIds.push(inbox.id)
   }
-  const text = `${'abcdefghi '.repeat(7)}\n`.repeat(20)
-  const model = { to: ['model@example.com'], subject: 'Due', text, send_at: new Date(Date.now() + 3_600_000) }
+  const model = { to: ['model@example.com'], subject: 'Due', ...content, send_at: new Date(Date.now() + 3_600_000) }
   const { draft } = await post(`/v1/inboxes/${inboxIds[0]}/drafts`, model)
   const dueAt = new Date(Date.now() + LEAD_MS)
   await client.query(
-    `insert into drafts (id, account_id, tenant_id, inbox_id, to_list, subject, text, scheduled_at, due_at, requested_by,
+    `insert into drafts (id, account_id, tenant_id, inbox_id, to_list, subject, text, html, scheduled_at, due_at, requested_by,
        created_at, updated_at)
      select gen_random_uuid(), account_id, tenant_id, ($2::uuid[])[1 + n % $3], array['due-' || n || '@example.com'],
-       subject || ' ' || n, text, $4::timestamptz, $4::timestamptz, requested_by, created_at, updated_at
+       subject || ' ' || n, text, html, $4::timestamptz, $4::timestamptz, requested_by, created_at, updated_at
      from drafts, generate_series(1, $5::int) as n where id = $1`,
     [draft.id, inboxIds, INBOXES, dueAt, DRAFTS],
   )

@@ -61,9 +61,9 @@ async function messagesOf(
   { accountId, source, held }: Pick<Counting, 'accountId' | 'held'> & { source: string },
 ): Promise<Sql | null> {
   if (held < MANY_ROWS) return null
+  const ids = sql`select message_id from queue where suspension_id = ${source} and status = 'held' order by message_id`
   const { first, last } = await tx.one<{ first: string | null; last: string | null }>(sql`
-    select (select message_id from queue where suspension_id = ${source} and status = 'held' order by message_id limit 1) as first,
-      (select message_id from queue where suspension_id = ${source} and status = 'held' order by message_id desc limit 1) as last`)
+    select (${ids} limit 1) as first, (${ids} desc limit 1) as last`)
   if (first === null || last === null) return null
   const between = sql`from messages where account_id = ${accountId} and id >= ${first} and id <= ${last}`
   const messagesMax = held * MESSAGES_PER_ROW_MAX

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import * as fc from 'fast-check'
-import { runAtOnce } from '../../platform/slices.ts'
+import { bestOfThree, longestTurn } from '../../../test/support/main-thread.ts'
+import { runAtOnce, Slices } from '../../platform/slices.ts'
 import { base64Size, encodeText, hasLongLine, writeBase64 } from './body-encoding.ts'
 
 test('base64 is that of the platform, in lines of 76', () => {
@@ -58,6 +59,20 @@ test('every kind of line break becomes CRLF', () => {
   const encoded = runAtOnce(encodeText('a\nb\rc\r\nd\n\re'))
   assert(encoded.encoding === '7bit')
   assert.equal(encoded.content.toString(), 'a\r\nb\r\nc\r\nd\r\n\r\ne')
+})
+
+test('a line break stays one wherever a long text is cut into slices', () => {
+  for (const lineBreak of ['\r\n', '\n', '\r', 'x\r\n', 'xy\r\n']) {
+    const encoded = runAtOnce(encodeText(lineBreak.repeat(100_000)))
+    assert(encoded.encoding === '7bit')
+    assert.equal(encoded.content.toString(), lineBreak.replace(/\r?\n|\r/, '\r\n').repeat(100_000))
+  }
+})
+
+test('ten million line breaks never keep the main thread for long', async () => {
+  const text = '\n'.repeat(10_000_000)
+  const ms = await bestOfThree(150, () => longestTurn(() => new Slices().run(encodeText(text), ['a'])))
+  assert.ok(ms < 150, `${ms} ms`)
 })
 
 test('a line of 998 bytes passes and one of 999 does not, wherever it stands', () => {

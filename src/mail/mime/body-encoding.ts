@@ -19,7 +19,7 @@ const SLICE_BYTES = 256 * BASE64_LINE_BYTES * 10
 
 /** A text body ready to be written. Every line break, also a bare CR or LF, becomes CRLF. Yields between slices. */
 export function* encodeText(text: string): Generator<void, EncodedText> {
-  const lines = withCrlf(text)
+  const lines = yield* withCrlf(text)
   const bytes = Buffer.from(lines, 'utf8')
   // RFC 2045 §2.7: 7bit allows any ASCII but NUL, in lines of at most 998. These tests run natively; the usual message
   // is never looked at byte by byte.
@@ -99,9 +99,26 @@ function writeBase64Line(content: Buffer, start: number, end: number, target: Bu
   return offset
 }
 
-function withCrlf(text: string): string {
-  if (text.includes('\r')) return text.replace(/\r\n?|\n/g, '\r\n')
-  return text.includes('\n') ? text.replaceAll('\n', '\r\n') : text
+/** A millisecond or two, if all of it is line breaks. */
+const LINES_SLICE_CHARS = 32 * 1024
+
+function* withCrlf(text: string): Generator<void, string> {
+  const parts: string[] = []
+  for (let start = 0; start < text.length;) {
+    if (start > 0) yield
+    const next = start + LINES_SLICE_CHARS
+    // Not between the two characters of one line break.
+    const end = text[next - 1] === '\r' && text[next] === '\n' ? next + 1 : next
+    parts.push(sliceWithCrlf(text.slice(start, end)))
+    start = end
+  }
+  return parts.join('')
+}
+
+/** Split and joined, which takes a third of the time that replacing takes where there are very many. */
+function sliceWithCrlf(text: string): string {
+  const lines = text.includes('\r') ? text.split('\r\n').join('\n').split('\r').join('\n') : text
+  return lines.split('\n').join('\r\n')
 }
 
 interface Quoting {

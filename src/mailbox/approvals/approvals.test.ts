@@ -7,6 +7,7 @@ import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../
 import { aFiledMessage, assertMailboxCounts } from '../../../test/support/mailbox.ts'
 import type { Api } from '../../../test/support/client.ts'
 import { findCorrespondents } from '../shield/correspondents.ts'
+import { lockInboxes } from '../inboxes/lock.ts'
 import { expireApprovals } from './reject.ts'
 
 const BY = { type: 'system', id: null, name: 'test', ip: null, requestId: null, action: null } as const
@@ -386,6 +387,21 @@ test('nobody decides for seven days: rejected, with the reason', async () => {
   assert.equal(approval.reasons.at(-1).kind, 'expired')
   assert.equal(await statusOf(id), 'rejected')
   assert.equal(await submissionsOf(id), 0)
+})
+
+test('expiry waits for no locked inbox, and comes back to it', async () => {
+  const [locked, other] = [await aHeldMail(), await aHeldMail()]
+  const { app, clock } = account.box
+  clock.advance(7 * 86_400_000 + 1_000)
+  const approvalStatus = async (id: string) => (await account.api.get(`/v1/approvals/${id}`)).body.status
+  await db().transact({ ...BY }, async tx => {
+    await lockInboxes(tx, [locked.inboxId])
+    await expireApprovals(app.world)
+    assert.equal(await approvalStatus(locked.approvalId), 'pending')
+    assert.equal(await approvalStatus(other.approvalId), 'rejected')
+  })
+  await expireApprovals(app.world)
+  assert.equal(await approvalStatus(locked.approvalId), 'rejected')
 })
 
 test('one that expires while it is approved is approved or rejected, never both, and leaves once or not at all', async () => {

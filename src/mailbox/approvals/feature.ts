@@ -17,9 +17,7 @@ export const feature = (
       kind: 'periodic',
       name: 'approvals-expiry',
       seconds: 60,
-      run: async (_world, signal) => {
-        while (!signal.aborted && (await expireApprovals(world)) > 0);
-      },
+      run: (_world, signal) => expireApprovals(world, signal),
     },
   ],
 })

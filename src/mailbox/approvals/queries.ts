@@ -212,14 +212,21 @@ export const updateSent = (tx: Tx, ids: readonly string[]): Promise<number> =>
   tx.run(prepared`
     update approvals set status = 'sent' where id = any(${bareArray(ids)}::uuid[]) and status = 'approved'`)
 
+interface Expired {
+  id: string
+  inbox_id: string
+  account_id: string
+  tenant_id: string
+}
+
 export const listExpiredAnywhere = (
   db: Db,
-  now: Date,
-  limit: number,
-): Promise<{ id: string; inbox_id: string; account_id: string; tenant_id: string }[]> =>
-  db.many(prepared`
+  { now, exceptInboxes, limit }: { now: Date; exceptInboxes: readonly string[]; limit: number },
+): Promise<Expired[]> =>
+  db.many<Expired>(prepared`
     select id, inbox_id, account_id, tenant_id from approvals
-    where status = 'pending' and expires_at <= ${now} order by expires_at limit ${limit}`)
+    where status = 'pending' and expires_at <= ${now} and not (inbox_id = any(${bareArray(exceptInboxes)}::uuid[]))
+    order by expires_at limit ${limit}`)
 
 /** Whether mail to this address reaches a mailbox that an inbox of the account mirrors, its grant ended or not. */
 export const isConnectedMailbox = async (db: Db, accountId: string, address: string): Promise<boolean> =>

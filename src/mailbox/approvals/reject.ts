@@ -5,7 +5,7 @@ import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Reason } from '../compose/policy-reasons.ts'
 import { updateStatuses } from '../messages/insert.ts'
-import { lockInboxes } from '../inboxes/lock.ts'
+import { lockInboxes, lockUnlessBusy } from '../inboxes/lock.ts'
 import { alreadyDecided } from './companion.ts'
 import type { Approval } from './contract.ts'
 import { presentApproval } from './present.ts'
@@ -15,7 +15,8 @@ export function reject(world: World, by: Actor, { reach, id }: { reach: Reach; i
   return world.db.transact(by, async tx => {
     const { inbox_id, account_id, tenant_id } = await requireApproval(tx, reach, id)
     const whom = { type: by.type, id: by.id, name: by.name }
-    const rejected = await rejectIn(tx, [{ id, inbox_id, account_id, tenant_id }], { by: whom, reason: null })
+    await lockInboxes(tx, [inbox_id])
+    const rejected = await rejectLocked(tx, [{ id, inbox_id, account_id, tenant_id }], { by: whom, reason: null })
     const approval = await requireApproval(tx, reach, id)
     if (rejected === 0) throw alreadyDecided(approval.status)
     return presentApproval(approval)
@@ -29,13 +30,12 @@ interface Pending {
   tenant_id: string
 }
 
-/** Answers how many were pending until now. */
-async function rejectIn(
+/** Their inboxes are locked. Answers how many were pending until now. */
+async function rejectLocked(
   tx: Tx,
   pending: readonly Pending[],
   { by, reason }: { by: Requester; reason: Reason | null },
 ): Promise<number> {
-  await lockInboxes(tx, [...new Set(pending.map(({ inbox_id }) => inbox_id))].toSorted())
   const rejected = await updateRejected(
     tx,
     pending.map(({ id }) => id),
@@ -62,15 +62,27 @@ async function rejectIn(
 }
 
 const EXPIRED_AT_ONCE = 100
+const EXPIRED: Reason = { kind: 'expired', detail: 'Nobody decided within seven days.' }
 
-/** Answers how many it looked at. */
-export async function expireApprovals(world: World): Promise<number> {
-  const actor = system('approvals')
-  return world.db.transact(actor, async tx => {
-    const due = await listExpiredAnywhere(tx, tx.now, EXPIRED_AT_ONCE)
-    if (due.length === 0) return 0
-    const reason: Reason = { kind: 'expired', detail: 'Nobody decided within seven days.' }
-    await rejectIn(tx, due, { by: { type: 'system', id: null, name: 'expiry' }, reason })
-    return due.length
-  })
+/** All that are due, but for those of inboxes that another transaction has locked: they are left to the next round. */
+export async function expireApprovals(world: World, signal?: AbortSignal): Promise<void> {
+  const busy = new Set<string>()
+  while (!signal?.aborted) {
+    const now = world.clock.now()
+    const due = await listExpiredAnywhere(world.db, { now, exceptInboxes: [...busy], limit: EXPIRED_AT_ONCE })
+    if (due.length === 0) return
+    for (const pending of Map.groupBy(due, ({ account_id }) => account_id).values()) {
+      for (const inboxId of await expireOf(world, pending)) busy.add(inboxId)
+    }
+  }
 }
+
+/** Of one account, so that no other one's inboxes stay locked meanwhile. Answers the inboxes that are locked elsewhere. */
+const expireOf = (world: World, pending: readonly Pending[]): Promise<ReadonlySet<string>> =>
+  world.db.transact(system('approvals'), async tx => {
+    const busy = await lockUnlessBusy(tx, new Set(pending.map(({ inbox_id }) => inbox_id)))
+    const free = pending.filter(({ inbox_id }) => !busy.has(inbox_id))
+    if (free.length > 0)
+      await rejectLocked(tx, free, { by: { type: 'system', id: null, name: 'expiry' }, reason: EXPIRED })
+    return busy
+  })

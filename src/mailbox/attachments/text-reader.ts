@@ -1,7 +1,7 @@
 // Reads the text of attached files in threads, so that a hostile file costs a thread and never the service.
-import { ThreadFailure, type ThreadPool, type ThreadWork } from '../../platform/threads/thread-pool.ts'
+import { SHORT_BYTES_MAX, ThreadFailure, type ThreadPool, type ThreadWork } from '../../platform/threads/thread-pool.ts'
 import type { AttachmentText } from './attachment-text.ts'
-import { charsetOf, formatOf, type AttachedFile } from './formats/format.ts'
+import { charsetOf, formatOf, type AttachedFile, type Format } from './formats/format.ts'
 import type { PdfOrder } from './pdf-thread.ts'
 import type { TextOrder } from './text-thread.ts'
 
@@ -36,13 +36,23 @@ export class TextReader {
         return await this.#threads.run<PdfOrder, AttachmentText>(work, { input, owner, transfer })
       }
       const input: TextOrder = { format, charset: charsetOf(file.contentType), content }
-      return await this.#threads.run<TextOrder, AttachmentText>(work, { input, owner, transfer })
+      const bytes = IS_PACKED[format] ? undefined : content.byteLength
+      return await this.#threads.run<TextOrder, AttachmentText>(work, { input, owner, bytes, transfer })
     } catch (failure) {
       const reason = failure instanceof ThreadFailure ? REASONS[failure.reason] : undefined
       if (reason) return { kind: 'none', reason }
       throw failure
     }
   }
+}
+
+/** What is packed may take any time, however small it is. */
+const IS_PACKED: Record<Format, boolean> = { pdf: true, office: true, html: false, calendar: false, plain: false }
+
+/** Whether reading it may take seconds of a thread. */
+export function isSlow(file: AttachedFile): boolean {
+  const format = formatOf(file)
+  return typeof format === 'string' && (IS_PACKED[format] || file.content.length > SHORT_BYTES_MAX)
 }
 
 const REASONS: Partial<Record<ThreadFailure['reason'], string>> = {

@@ -212,6 +212,19 @@ test('addresses of a stranger that are hard to tell apart cost an answer next to
   assert.ok(ms < 150, `${ms} ms`)
 })
 
+test('long texts are stored as short ones are', async () => {
+  const { messages } = await aMailbox()
+  for (const length of [10, 20_000]) {
+    const [text, html] = ['"a\\\n'.repeat(length), `<p>${'é'.repeat(length)}</p>`]
+    const { status, body } = await account.api.post(messages, { to: ['bob@example.com'], text, html })
+    assert.equal(status, 202, JSON.stringify(body))
+    const message = await messageOf(body.id)
+    assert.equal(message.text, text)
+    assert.equal(message.extracted_text, text)
+    assert.ok(message.html.includes('é'.repeat(length)))
+  }
+})
+
 test('a reply goes to at most 20 people that a stranger chose, and to all to at most 100', async () => {
   const { inboxId } = await aMailbox()
   const people = (count: number, name = 'u') => Array.from({ length: count }, (_, n) => `${name}${n}@example.com`)

@@ -22,10 +22,11 @@ import { firstResult, sameAs } from './first-result.ts'
 import { inspect } from './inspect.ts'
 import { inboxPaused, mailboxKeeper, PolicyChanged, type Alongside, type MailCompanion } from './keeper.ts'
 import { listed, type ComposedMail, type ContinuedThread } from './mail.ts'
-import { listStandingThreads } from './original-queries.ts'
+import { findOriginalBytes, listStandingThreads } from './original-queries.ts'
 import { filesOf, requireOriginal, textsOf, type Original } from './original.ts'
 import { inspectedFor, observed, recipientRefusal } from './policy-reasons.ts'
 import { SMALL_BYTES_MAX, type Composing } from './composing.ts'
+import type { FileReader } from './read-files.ts'
 import { taintedFor } from './taint.ts'
 import { checkBlocked, write, type Kind, type Written } from './write.ts'
 
@@ -58,11 +59,18 @@ export interface ComposeOrder {
 
 type Inbox = Awaited<ReturnType<FindInbox>>
 
-export function compose(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
-  // What is forwarded is as large as mail may be.
-  const bytes = order.kind === 'forward' ? Infinity : sizeOf(order.body)
-  const { accountId } = order.caller.reach
-  return composing.withPermit({ accountId, bytes }, () => composeWithPermit(world, composing, order))
+export async function compose(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
+  const bytes = sizeOf(order.body) + (await originalBytes(world, order))
+  const { inboxId, caller } = order
+  const mail = { accountId: caller.reach.accountId, bytes, inboxId }
+  return composing.withPermit(mail, () => composeWithPermit(world, composing, order))
+}
+
+/** Told before anything is read: what is quoted or forwarded may be as large as mail may be. */
+async function originalBytes({ db }: World, order: ComposeOrder): Promise<number> {
+  const { kind, originalId } = order
+  if (originalId === undefined || !needsTexts(order)) return 0
+  return findOriginalBytes(db, { id: originalId, isForwarded: kind === 'forward' })
 }
 
 /** For callers that took the permit before they read what they send. */
@@ -112,11 +120,15 @@ async function prepare(world: World, composing: Composing, { order, inbox }: Pre
   const forwarded = kind === 'forward' && original ? await filesOf(world.db, original, texts) : []
   const files = [...(order.files ?? []), ...forwarded]
   const thread = order.threadId ? await findContinued(world, order.threadId) : null
-  const written = write({ kind, body, ownAddresses: addressesOf(inbox), original, thread, texts })
+  const writing = write({ kind, body, ownAddresses: addressesOf(inbox), original, thread, texts })
+  const isShort = texts === null || texts.text.length + sizeOf(body) <= QUOTED_AT_ONCE_CHARS_MAX
+  const written = isShort
+    ? runAtOnce(writing)
+    : await composing.slices.run(writing, [inbox.account_id, inbox.tenant_id])
   const { submission, attachments } = await submissionOf(world, composing, { order, inbox, written, files })
   const refusal = recipientRefusal(policy, submission.recipients)
   if (refusal) throw refusal
-  const mail = await inspected(world, {
+  const mail = await inspected(world, composing.files, {
     submission,
     written,
     files: attachments,
@@ -200,6 +212,8 @@ async function submissionOf(
 }
 
 const SMALL_RECIPIENTS_MAX = 200
+/** Quoting so much takes a millisecond or two of the main thread. */
+const QUOTED_AT_ONCE_CHARS_MAX = 32 * 1024
 /** In characters: so many words take the database as long as one recipient does. */
 const WORDS_PER_RECIPIENT = 400
 
@@ -226,7 +240,7 @@ interface Inspecting extends Preparing {
   policy: Policy
 }
 
-async function inspected(world: World, inspecting: Inspecting): Promise<ComposedMail> {
+async function inspected(world: World, reader: FileReader, inspecting: Inspecting): Promise<ComposedMail> {
   const { submission, written, files, original, thread, policy, inbox, order } = inspecting
   const now = world.clock.now()
   const tainted =
@@ -240,7 +254,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
           at: now,
         })
       : NOTHING_TAINTED
-  const found = await inspect(world, {
+  const found = await inspect(world, reader, {
     subject: written.subject,
     text: written.text,
     html: written.html,

@@ -8,11 +8,12 @@ import { snippetOf } from '../inbound/read-mail.ts'
 import { wordsOf } from '../search/words.ts'
 import { hasAny } from '../tainted/quotes.ts'
 import type { OutgoingOrder, OutgoingText } from './outgoing-thread.ts'
-import { readFiles, type ReadFiles } from './read-files.ts'
+import type { FileReader, ReadFiles } from './read-files.ts'
 
 const READING: ThreadWork = {
   module: new URL('./outgoing-thread.ts', import.meta.url),
-  queueMax: 64,
+  // More than composing lets in of an account, so that none of it is refused here.
+  queueMax: 100,
   timeoutMs: 10_000,
 }
 const SHORT_CHARS_MAX = 16 * 1024
@@ -27,18 +28,23 @@ interface Inspection extends Omit<OutgoingOrder, 'attachments'> {
   owner: string
 }
 
-export async function inspect(world: World, inspection: Inspection): Promise<Inspected> {
+export async function inspect(
+  { threads }: Pick<World, 'threads'>,
+  reader: FileReader,
+  inspection: Inspection,
+): Promise<Inspected> {
   const { text, html, wantsFindings, tainted, files, owner } = inspection
   const length = (text?.length ?? 0) + (html?.length ?? 0)
   const isCompared = hasAny(tainted)
   if (html === null && !wantsFindings && !isCompared && length <= SHORT_CHARS_MAX) {
     return inspectedHere(inspection)
   }
-  const read = wantsFindings || isCompared ? await readOrBusy(world, files, owner) : NOTHING_READ
+  const read = wantsFindings || isCompared ? await readOrBusy(reader, files, owner) : NOTHING_READ
   const { files: _, owner: __, ...order } = inspection
   try {
     const input: OutgoingOrder = { ...order, attachments: read.attachments }
-    const output = await world.threads.run<OutgoingOrder, OutgoingText>(READING, { input, owner })
+    const job = { input, owner, bytes: charsOf(input) }
+    const output = await threads.run<OutgoingOrder, OutgoingText>(READING, job)
     return {
       ...output,
       repeatsTainted: output.repeatsTainted || (isCompared && read.uninspected !== null),
@@ -56,11 +62,17 @@ export async function inspect(world: World, inspection: Inspection): Promise<Ins
   }
 }
 
+const charsOf = ({ subject, text, html, attachments, tainted: { texts, packed } }: OutgoingOrder): number =>
+  [subject, text, html, ...attachments.map(file => file.text), ...texts, ...packed].reduce(
+    (sum, each) => sum + (each?.length ?? 0),
+    0,
+  )
+
 const NOTHING_READ: ReadFiles = { attachments: [], uninspected: null, unread: null }
 
-async function readOrBusy(world: World, files: readonly Attachment[], owner: string): Promise<ReadFiles> {
+async function readOrBusy(reader: FileReader, files: readonly Attachment[], owner: string): Promise<ReadFiles> {
   try {
-    return await readFiles(world, files, owner)
+    return await reader.read(files, owner)
   } catch (failure) {
     throw failure instanceof ThreadFailure ? busy(failure) : failure
   }

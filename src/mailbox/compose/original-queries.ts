@@ -1,6 +1,6 @@
 // What is read of a message that is answered or forwarded. Its id was found within the caller's reach.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { prepared } from '../../platform/db/sql.ts'
+import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
 
 /** Of these, also where one has become part of another. */
 export const listTaintedThreads = (tx: Tx, ids: readonly string[]): Promise<{ id: string }[]> =>
@@ -28,6 +28,32 @@ export const listStandingThreads = (db: Pick<Db, 'many'>, ids: readonly string[]
     select whole.id, t.id as asked_id, whole.subject, whole.is_tainted
     from threads t join threads whole on whole.id = coalesce(t.merged_into, t.id)
     where t.id = any(${ids}::uuid[])`)
+
+/** What a file costs besides its content. */
+const FILE_BYTES = 1_000
+
+/**
+ * What is quoted of a message, told without reading it: its texts. A mail without them goes as a file where it is forwarded.
+ */
+export const quotedBytes = (messageId: Sql): Sql => sql`(
+  select case when coalesce(octet_length(t.text), 0) = 0 and t.html is null then coalesce(s.size, 0)
+    else octet_length(t.text) + coalesce(octet_length(t.html), 0) end
+  from inbox_messages m left join mail_sources s on s.id = m.source_id left join source_texts t on t.source_id = m.source_id
+  where m.id = ${messageId})`
+
+/** The same of what is forwarded: texts and files. */
+export const forwardedBytes = (messageId: Sql): Sql => sql`(${quotedBytes(messageId)} + (
+  select coalesce(sum(a.size + ${FILE_BYTES}::int), 0)::int
+  from inbox_messages m join source_attachments a on a.source_id = m.source_id where m.id = ${messageId}))`
+
+/** Zero where there is no such message. */
+export const findOriginalBytes = async (
+  db: Db,
+  { id, isForwarded }: { id: string; isForwarded: boolean },
+): Promise<number> => {
+  const bytes = isForwarded ? forwardedBytes(sql`${id}::uuid`) : quotedBytes(sql`${id}::uuid`)
+  return (await db.one<{ bytes: number }>(sql`select coalesce(${bytes}, 0) as bytes`)).bytes
+}
 
 /** More than a mail may have. */
 const ATTACHMENTS_MAX = 2_000

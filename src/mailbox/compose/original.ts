@@ -10,6 +10,9 @@ import { ATTACHMENT_BYTES_MAX } from '../../sending/messages/limits.ts'
 import { findMessageTexts, requireMessageInReach } from '../messages/find.ts'
 import { findAttachment, findSourceContent, findThreadTaint, listAttachmentSizes } from './original-queries.ts'
 
+/** For the size of a draft that becomes a reply or a forward. */
+export { forwardedBytes, quotedBytes } from './original-queries.ts'
+
 export interface Original {
   id: string
   inboxId: string

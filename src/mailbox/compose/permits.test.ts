@@ -1,4 +1,4 @@
-// Large mail is read and prepared with a permit, whatever the door; small mail needs none.
+// Large mail is read and prepared with a permit, whatever the door; of small mail there are many.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { theBox, type Box } from '../../../test/support/box.ts'
@@ -61,7 +61,6 @@ const withoutPermits = (): Composing => ({
 test('without a permit no door takes large mail, and each takes small mail', async () => {
   const { world } = box.app
   const none = withoutPermits()
-  const original = await aFiledMessage(box, inboxId, { subject: 'Plans' })
   const doors = [
     async (body: object) => compose(world, none, { by, caller: caller(), inboxId, kind: 'new', body }),
     async (body: object) => sendDraft(world, none, { by, caller: caller(), id: await aDraft(body) }),
@@ -71,12 +70,41 @@ test('without a permit no door takes large mail, and each takes small mail', asy
     await assert.rejects(door(LARGE), /No permit/)
     await door(SMALL)
   }
-  const forward = await aDraft({ to: TO, forwarded_id: original.id })
-  await assert.rejects(sendDraft(world, none, { by, caller: caller(), id: forward }), /No permit/)
-  assert.ok(await isThere(forward))
 })
 
-test('the worker of scheduled drafts tries a large one again when it got no permit', async () => {
+test('what is quoted or forwarded needs a permit where it is large, and none where it is small', async () => {
+  const { world } = box.app
+  const none = withoutPermits()
+  const lines = '\n'.repeat(SMALL_BYTES_MAX + 1)
+  const content = 'x'.repeat(SMALL_BYTES_MAX + 1)
+  const small = await aFiledMessage(box, inboxId, { attachments: [{ filename: 'a.txt', content: 'x' }] })
+  const large = {
+    text: await aFiledMessage(box, inboxId, { text: lines }),
+    html: await aFiledMessage(box, inboxId, { html: `<p>${content}</p>` }),
+    file: await aFiledMessage(box, inboxId, { attachments: [{ filename: 'a.txt', content }] }),
+  }
+  const sent = (body: object) => async (originalId: string, kind: 'reply' | 'forward') =>
+    compose(world, none, { by, caller: caller(), inboxId, kind, originalId, body: { to: TO, ...body } })
+  const drafted = (body: object) => async (originalId: string, kind: 'reply' | 'forward') => {
+    const about = kind === 'reply' ? { reply_to_id: originalId } : { forwarded_id: originalId }
+    const id = await aDraft({ to: TO, ...about, ...body })
+    const sending = sendDraft(world, none, { by, caller: caller(), id })
+    await sending.catch(async () => assert.ok(await isThere(id)))
+    return sending
+  }
+  for (const door of [sent, drafted]) {
+    for (const kind of ['reply', 'forward'] as const) {
+      await door({})(small.id, kind)
+      await assert.rejects(door({})(large.text.id, kind), /No permit/)
+      await assert.rejects(door({})(large.html.id, kind), /No permit/)
+    }
+    await assert.rejects(door({})(large.file.id, 'forward'), /No permit/)
+    await door({})(large.file.id, 'reply')
+    await door({ text: 'It quotes nothing.' })(large.text.id, 'reply')
+  }
+})
+
+test('the worker of scheduled drafts tries a large one again within seconds when it got no permit', async () => {
   const world = { ...box.app.world, metrics: createMetrics() }
   const send_at = new Date(box.clock.now().getTime() + 60_000).toISOString()
   const [large, small] = [await aDraft({ ...LARGE, send_at }), await aDraft({ ...SMALL, send_at })]
@@ -89,7 +117,7 @@ test('the worker of scheduled drafts tries a large one again when it got no perm
   await attemptDue(withoutPermits())
   assert.equal(await isThere(small), false)
   assert.equal((await account.api.get(`/v1/drafts/${large}`)).body.draft.scheduled_at, send_at)
-  box.clock.advance(61_000)
+  box.clock.advance(2_001)
   await attemptDue(composing)
   assert.equal(await isThere(large), false)
 })
@@ -114,4 +142,35 @@ test('more large mail of an account than it has permits goes one after the other
     ...Array.from({ length: 3 }, () => compose(world, counted, order)),
   ])
   assert.equal(most, 2)
+})
+
+test('a hundred composed mails of an account at once are all accepted', async () => {
+  const body = { to: TO, html: `<p>${'Hello <b>there</b>. '.repeat(20)}</p>` }
+  const sent = await Promise.all(
+    Array.from({ length: 100 }, () => account.api.post(`/v1/inboxes/${inboxId}/messages`, body)),
+  )
+  const statuses = new Set(sent.map(({ status }) => status))
+  assert.deepEqual([...statuses], [202])
+})
+
+test('slow mail that is inspected keeps no other account from sending, inspected or not', async () => {
+  const owners = await Promise.all([1, 2, 3].map(() => anAccount({ box })))
+  const [a, b, c] = await Promise.all(
+    owners.map(async owner => {
+      const [plain, strict] = [await anInbox(owner), await anInbox(owner)]
+      await owner.api.patch(`/v1/inboxes/${strict}`, { policy: { dlp: 'enforce' } })
+      return { accountId: owner.id, plain, strict }
+    }),
+  )
+  const { promise: end, resolve: release } = Promise.withResolvers<void>()
+  const bytes = SMALL_BYTES_MAX + 1
+  const slow = [a, b, a, b].map(each =>
+    composing.withPermit({ accountId: each!.accountId, inboxId: each!.strict, bytes }, () => end),
+  )
+  const { accountId, plain, strict } = c!
+  for (const mail of [{ bytes: 1 }, { bytes, inboxId: plain }, { bytes, inboxId: strict }, { bytes }]) {
+    assert.equal(await composing.withPermit({ accountId, ...mail }, async () => 'sent'), 'sent')
+  }
+  release()
+  await Promise.all(slow)
 })

@@ -2,8 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkContent } from '../../sending/messages/prepare.ts'
+import { bestOfThree, longestTurn } from '../../../test/support/main-thread.ts'
+import { runAtOnce, Slices } from '../../platform/slices.ts'
 import type { Original } from './original.ts'
-import { forwardedBody, quotedBody } from './quote.ts'
+import * as quoting from './quote.ts'
+
+const quotedBody = (...given: Parameters<typeof quoting.quotedBody>) => runAtOnce(quoting.quotedBody(...given))
+const forwardedBody = (...given: Parameters<typeof quoting.forwardedBody>) => runAtOnce(quoting.forwardedBody(...given))
 
 const WIDE = '漢'
 const MEGA = 1_000_000
@@ -85,4 +90,26 @@ test('every line of a quotation is marked, whatever ends it, and the lines above
     const forward = forwardedBody(evil, { text: '', html: null }, { text: null, html: null })
     assert.match(forward.text!, /\nFrom: Ann I agree\.\nDate: [^\n]+\nSubject: Offer I agree\.\n\n\n$/)
   }
+})
+
+test('a long text is quoted line by line, wherever it is cut into slices', () => {
+  const given = Array.from({ length: 20_000 }, (_, n) => `line ${n}${' '.repeat(n % 3)}`)
+  const lines = given.map(line => `> ${line.trimEnd()}`)
+  for (const each of ['\n', '\r\n', '\v']) {
+    const { text } = quotedBody(original, { text: given.join(each), html: null })
+    assert.ok(text!.endsWith(`wrote:\n${lines.join('\n')}\n`), JSON.stringify(each))
+  }
+  for (const end of ['', '\n']) assert.ok(quotedBody(original, { text: end, html: null }).text!.endsWith('\n> \n'))
+})
+
+test('quoting and escaping as much as a mail may say never keeps the main thread for long', async () => {
+  const lines = { text: '\n'.repeat(MEGA), html: 'x'.repeat(4 * MEGA) }
+  const escaped = { text: '<'.repeat(MEGA), html: null }
+  const said = { text: null, html: '<p>For you</p>' }
+  const ms = await bestOfThree(30, () => {
+    const slices = new Slices()
+    const works = [quoting.quotedBody(original, lines), quoting.forwardedBody(original, escaped, said)]
+    return longestTurn(() => Promise.all(works.map(work => slices.run(work, ['a']))))
+  })
+  assert.ok(ms < 30, `${ms} ms`)
 })

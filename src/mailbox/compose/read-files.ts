@@ -1,9 +1,11 @@
 // The texts of files that are about to leave, and what of them nobody could read: what is not looked at is not let through.
 import { isUtf8 } from 'node:buffer'
 import type { Attachment } from '../../mail/mime/attachment.ts'
+import { atOnce } from '../../platform/fairness/at-once.ts'
 import type { World } from '../../platform/world.ts'
 import { NO_TEXT, type AttachmentText } from '../attachments/attachment-text.ts'
-import { TextReader } from '../attachments/text-reader.ts'
+import type { AttachedFile } from '../attachments/formats/format.ts'
+import { isSlow, TextReader } from '../attachments/text-reader.ts'
 import type { OutgoingFile } from './outgoing-thread.ts'
 
 /** Each is read for itself. */
@@ -17,25 +19,64 @@ export interface ReadFiles {
   unread: string | null
 }
 
-/** One after the other. Rejects when there is no thread to read them. */
-export async function readFiles(world: World, files: readonly Attachment[], owner: string): Promise<ReadFiles> {
-  const reader = new TextReader(world.threads)
-  const attachments: OutgoingFile[] = []
-  const isMore = files.length > FILES_READ_MAX
-  let uninspected = isMore ? `Only the first ${FILES_READ_MAX} attachments were read.` : null
-  let unread: string | null = null
-  for (const [index, file] of files.slice(0, FILES_READ_MAX).entries()) {
-    const { filename, contentId, content } = file
-    const contentType = file.contentType ?? 'application/octet-stream'
-    // A copy, because what is read is given away.
-    const read = await reader.textOf({ filename, contentType, content: Buffer.from(content) }, owner)
-    const text = read.kind === 'text' ? read.text : textOfAny(content)
-    // Its name is the caller's or a stranger's: the number says which it is.
-    if (read.kind === 'text' && read.isCut) uninspected ??= `Attachment ${index + 1} was read in part.`
-    if (text === null && !isWithoutText(content, read)) unread ??= `Attachment ${index + 1} could not be read.`
-    attachments.push({ name: filename, text, labels: [contentType, contentId ?? ''] })
+/**
+ * Of all composing. One less than there are threads, as for attachments of mail that came: slow files must not keep mail and
+ * requests from being read. Quick ones are short work, which has a thread of its own; as many as may wait for one.
+ */
+const SLOW_AT_ONCE = { permits: 2, perOwner: 1 }
+const QUICK_AT_ONCE = { permits: 64, perOwner: 4 }
+/** Of one mail, without the time that it waits for others: its permit is one that others wait for. At least a file is read. */
+const READING_MS_MAX = 15_000
+
+const TOO_MANY = 'Too many attachments of this account wait to be read.'
+
+export class FileReader {
+  readonly #texts: TextReader
+  readonly #slow = atOnce({ ...SLOW_AT_ONCE, refusal: TOO_MANY })
+  readonly #quick = atOnce({ ...QUICK_AT_ONCE, refusal: TOO_MANY })
+  readonly #msMax: number
+
+  constructor({ threads }: Pick<World, 'threads'>, { readingMsMax = READING_MS_MAX } = {}) {
+    this.#texts = new TextReader(threads)
+    this.#msMax = readingMsMax
   }
-  return { attachments, uninspected, unread }
+
+  /** One after the other. Rejects when there is no thread to read them. */
+  async read(files: readonly Attachment[], owner: string): Promise<ReadFiles> {
+    const attachments: OutgoingFile[] = []
+    const isMore = files.length > FILES_READ_MAX
+    let uninspected = isMore ? `Only the first ${FILES_READ_MAX} attachments were read.` : null
+    let unread: string | null = null
+    let usedMs = 0
+    for (const [index, file] of files.slice(0, FILES_READ_MAX).entries()) {
+      const { filename, contentId, content } = file
+      const contentType = file.contentType ?? 'application/octet-stream'
+      const labels = [contentType, contentId ?? '']
+      if (usedMs > this.#msMax) {
+        uninspected ??= `Only the first ${index} attachments were read in the time that it may take.`
+        attachments.push({ name: filename, text: null, labels })
+        continue
+      }
+      const { read, ms } = await this.#textOf({ filename, contentType, content }, owner)
+      usedMs += ms
+      const text = read.kind === 'text' ? read.text : textOfAny(content)
+      // Its name is the caller's or a stranger's: the number says which it is.
+      if (read.kind === 'text' && read.isCut) uninspected ??= `Attachment ${index + 1} was read in part.`
+      if (text === null && !isWithoutText(content, read)) unread ??= `Attachment ${index + 1} could not be read.`
+      attachments.push({ name: filename, text, labels })
+    }
+    return { attachments, uninspected, unread }
+  }
+
+  #textOf(file: AttachedFile, owner: string): Promise<{ read: AttachmentText; ms: number }> {
+    const withPermit = isSlow(file) ? this.#slow : this.#quick
+    return withPermit(owner, async () => {
+      const began = performance.now()
+      // A copy, because what is read is given away.
+      const read = await this.#texts.textOf({ ...file, content: Buffer.from(file.content) }, owner)
+      return { read, ms: performance.now() - began }
+    })
+  }
 }
 
 /** A key or a list may come under any name: what is text is read as text. */

@@ -1,4 +1,4 @@
-// What a new mail, a reply or a forward says and to whom, before it becomes a submission.
+// What a new mail, a reply or a forward says and to whom, before it becomes a submission. A generator, as quoting is one.
 import { formatAddress, parseAddress, type Address } from '../../mail/address/address.ts'
 import { subjectMark } from '../../mail/text/subject-marks.ts'
 import { refuse } from '../../platform/refusal.ts'
@@ -34,7 +34,7 @@ interface Writing {
   texts: OriginalTexts | null
 }
 
-export function write({ kind, body, ownAddresses, original, thread, texts }: Writing): Written {
+export function* write({ kind, body, ownAddresses, original, thread, texts }: Writing): Generator<void, Written> {
   const { text = null, html = null } = body
   const given = { cc: body.cc ?? [], bcc: body.bcc ?? [], ownText: text ?? '' }
   if (kind === 'new' || !original) {
@@ -45,10 +45,10 @@ export function write({ kind, body, ownAddresses, original, thread, texts }: Wri
   const headers = referringTo(original, kind)
   if (kind === 'forward') {
     const subject = body.subject ?? marked(original.subject, 'forward')
-    return { ...given, to: body.to ?? [], subject, ...forwardedBody(original, texts, { text, html }), headers }
+    return { ...given, to: body.to ?? [], subject, ...(yield* forwardedBody(original, texts, { text, html })), headers }
   }
   const subject = body.subject ?? marked(original.subject, 'reply')
-  const said = text === null && html === null ? quotedBody(original, texts) : { text, html }
+  const said = text === null && html === null ? yield* quotedBody(original, texts) : { text, html }
   return { ...given, ...repliedTo(original, body, ownAddresses), subject, ...said, headers }
 }
 

@@ -6,7 +6,7 @@ import type { Found } from '../../platform/http/paging.ts'
 import { newId } from '../../platform/ids.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
-import { ATTACHMENT_BYTES_MAX } from '../../sending/messages/limits.ts'
+import { forwardedBytes, quotedBytes } from '../compose/original.ts'
 
 /** Who asked for a scheduled send, as it is kept until then. */
 interface Requester {
@@ -68,13 +68,16 @@ const shownBytes = sql`(${textBytes} + octet_length(d.to_list::text) + octet_len
 
 /**
  * Of the mail that a draft becomes, told without reading it. Lists of addresses are stored compressed: ordinary ones to a half
- * or a third, one that repeats itself to an eightieth. A forward is as large as mail may be: its original is looked at when
- * it is sent.
+ * or a third, one that repeats itself to an eightieth. A forward has what it forwards, and a reply without a text of its own
+ * what it quotes.
  */
 export const sentBytes = sql`(${textBytes}
   + 16 * (pg_column_size(d.to_list) + pg_column_size(d.cc_list) + pg_column_size(d.bcc_list))
   + (select coalesce(sum(a.size + ${nameBytes}), 0)::int from draft_attachments a where a.draft_id = d.id)
-  + case when d.forwarded_id is null then 0 else ${ATTACHMENT_BYTES_MAX}::int end)`
+  + case when d.forwarded_id is not null then coalesce(${forwardedBytes(sql`d.forwarded_id`)}, 0)
+      when d.reply_to_id is not null and d.text is null and d.html is null
+        then coalesce(${quotedBytes(sql`d.reply_to_id`)}, 0)
+      else 0 end)`
 
 /** A draft of an inbox that was deleted is gone with it. */
 const reachable = (reach: Reach) =>
@@ -124,11 +127,17 @@ export async function requireDraft(db: Db, reach: Reach, id: string): Promise<St
   return draft
 }
 
-export async function requireDraftBytes(db: Db, reach: Reach, id: string): Promise<number> {
-  const draft = await db.maybe<{ bytes: number }>(prepared`
-    select ${sentBytes} as bytes from drafts d where d.id = ${id} and ${reachable(reach)}`)
+interface DraftSize {
+  inbox_id: string
+  /** Of the mail that it becomes. */
+  bytes: number
+}
+
+export async function requireDraftSize(db: Db, reach: Reach, id: string): Promise<DraftSize> {
+  const draft = await db.maybe<DraftSize>(prepared`
+    select d.inbox_id, ${sentBytes} as bytes from drafts d where d.id = ${id} and ${reachable(reach)}`)
   if (!draft) throw notFound('draft')
-  return draft.bytes
+  return draft
 }
 
 /** Finds and locks: nobody else changes, claims or sends it until the transaction ends. */

@@ -1,6 +1,6 @@
 // A mail that is composed with `send_at` becomes a scheduled draft. Whom a reply goes to is settled now; what it quotes or
 // forwards is read when it is sent, and so is whether the thread can be trusted.
-import { Slices } from '../../platform/slices.ts'
+import { runAtOnce, Slices } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
 import { bodyHash, findFirstAnswer, keepFirstAnswer, type KeyedRequest } from '../../sending/messages/idempotency.ts'
 import type { ComposeOrder } from '../compose/compose.ts'
@@ -74,12 +74,8 @@ const withoutReplyAll = ({ reply_all: _all, ...body }: ComposeRequest): DraftBod
 type OriginalMail = Awaited<ReturnType<typeof requireOriginal>>
 
 function repliedTo(body: ComposeRequest, ownAddresses: readonly string[], original: OriginalMail): DraftBody {
-  const { to, cc, bcc, subject } = write({
-    kind: 'reply',
-    body: { ...body, text: '' },
-    ownAddresses,
-    original,
-    texts: null,
-  })
+  const reply = { kind: 'reply' as const, body: { ...body, text: '' }, ownAddresses, original, texts: null }
+  // It quotes nothing, and so is short.
+  const { to, cc, bcc, subject } = runAtOnce(write(reply))
   return { to: [...to], cc: [...cc], bcc: [...bcc], subject }
 }

@@ -14,7 +14,7 @@ import {
   listDraftContents,
   lockUnchangedDraft,
   requireDraft,
-  requireDraftBytes,
+  requireDraftSize,
   type StoredDraft,
 } from './queries.ts'
 import { recordDraft } from './save.ts'
@@ -24,8 +24,8 @@ export async function sendDraft(
   composing: Composing,
   { by, caller, id }: { by: Actor; caller: Requester; id: string },
 ): Promise<Composed> {
-  const bytes = await requireDraftBytes(world.db, caller.reach, id)
-  return composing.withPermit({ accountId: caller.reach.accountId, bytes }, async () => {
+  const { bytes, inbox_id: inboxId } = await requireDraftSize(world.db, caller.reach, id)
+  return composing.withPermit({ accountId: caller.reach.accountId, bytes, inboxId }, async () => {
     const draft = await requireDraft(world.db, caller.reach, id)
     if (draft.lease_token !== null) throw beingSent()
     return sendStored(world, composing, { by, caller, draft, leaseToken: null })

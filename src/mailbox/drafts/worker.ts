@@ -21,8 +21,10 @@ import { listDraftsAnywhere, type StoredDraft } from './queries.ts'
 import { recordDraft } from './save.ts'
 import { sendStored } from './send.ts'
 
-/** The inbox is paused, a limit is reached, its policy is being changed or the database was away. */
+/** The inbox is paused, a limit is reached or its policy is being changed. */
 const RETRY_MS = 60_000
+/** Too much waited before it, or the database was away: neither is its own doing, and it is late already. */
+const UNAVAILABLE_RETRY_MS = 2_000
 /** Faults of our own: after so many tries a person must look. */
 const TRIES_MAX = 10
 
@@ -39,7 +41,7 @@ const WAITING: ReadonlySet<string> = new Set([
   'unavailable',
 ])
 
-type Result = { kind: 'sent' } | { kind: 'waiting' | 'refused' | 'failed'; error: string }
+type Result = { kind: 'sent' } | { kind: 'waiting' | 'unavailable' | 'refused' | 'failed'; error: string }
 
 const LIMITS = {
   inFlight: { all: 256, new: 256, slow: 64 },
@@ -59,8 +61,8 @@ export function scheduledDrafts(world: World, composing: Composing): LeasedWorke
     claim: (tx, { asked, ...claim }) => claimDueDrafts(tx, { ...claim, ...asked }),
     keyOf: draft => ({ key: draft.inbox_id, accountId: draft.account_id }),
     attempt: due => {
-      const { account_id: accountId, requested_by, bytes } = due
-      return composing.withPermit({ accountId, bytes }, async () => {
+      const { account_id: accountId, inbox_id: inboxId, requested_by, bytes } = due
+      return composing.withPermit({ accountId, bytes, inboxId }, async () => {
         const draft =
           bytes <= READ_TOGETHER_BYTES_MAX
             ? await findSmall(due.id)
@@ -101,20 +103,21 @@ function resultOf(world: World, due: DueDraft, error: unknown): Result {
     const isPassing = WAITING.has(error.code) || error.cause instanceof PolicyChanged
     return { kind: isPassing ? 'waiting' : 'refused', error: error.message }
   }
-  if (isUnavailable(error)) return { kind: 'waiting', error: 'The service was not available.' }
+  if (isUnavailable(error)) return { kind: 'unavailable', error: 'The service was not available.' }
   world.log.error({ err: error, draft_id: due.id }, 'a scheduled draft could not be sent')
   return { kind: 'failed', error: 'Sending failed for a reason of ours.' }
 }
 
 /** What was sent is gone already, by the transaction that accepted it. */
 async function record(tx: Tx, ended: readonly Ended<DueDraft, Result>[]): Promise<readonly Ended<DueDraft, Result>[]> {
-  const later = new Date(tx.now.getTime() + RETRY_MS)
+  const after = (milliseconds: number): Date => new Date(tx.now.getTime() + milliseconds)
   const unsent = ended.flatMap(({ item, result }) => {
     if (result.kind === 'sent') return []
     const isOver = result.kind === 'refused' || (result.kind === 'failed' && item.attempts >= TRIES_MAX)
     const scheduledAt = isOver ? null : item.scheduled_at
-    const dueAt = isOver ? null : later
-    return [{ ...item, scheduledAt, dueAt, error: result.error.slice(0, 500), hasWaited: result.kind === 'waiting' }]
+    const dueAt = isOver ? null : after(result.kind === 'unavailable' ? UNAVAILABLE_RETRY_MS : RETRY_MS)
+    const hasWaited = result.kind === 'waiting' || result.kind === 'unavailable'
+    return [{ ...item, scheduledAt, dueAt, error: result.error.slice(0, 500), hasWaited }]
   })
   if (unsent.length === 0) return ended
   const updated = new Set((await updateUnsentDrafts(tx, unsent)).map(({ id }) => id))

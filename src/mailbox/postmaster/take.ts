@@ -5,9 +5,8 @@ import { createHash } from 'node:crypto'
 import { lockAccountForCap } from '../../identity/accounts/cap.ts'
 import { displayValue, readHeader, valueOf } from '../../mail/mime/headers.ts'
 import { system } from '../../platform/db/actor.ts'
-import { Semaphore } from '../../platform/fairness/semaphore.ts'
+import { atOnce } from '../../platform/fairness/at-once.ts'
 import { siteOf } from '../../platform/net/cidr.ts'
-import { refuse } from '../../platform/refusal.ts'
 import { runAtOnce, Slices } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../../sending/messages/gate.ts'
@@ -51,14 +50,14 @@ const SUBJECT_CHARS_MAX = 200
 /** Preparing a larger one takes more than a millisecond or two of the main thread. */
 const SMALL_BYTES_MAX = 256 * 1024
 /** Each costs several times its size between its preparation and its commit. Owners are the networks that send them. */
-const LARGE_AT_ONCE = { permits: 2, perOwner: 1, waitMsMax: 100_000 }
+const LARGE_AT_ONCE = { permits: 2, perOwner: 1, refusal: 'Too much large mail waits to be forwarded.' }
 
 export class Postmaster {
   readonly #world: World
   readonly #parts: Parts
   readonly #by = { ...system('postmaster'), action: 'message.send' }
   readonly #slices = new Slices()
-  readonly #largeAtOnce = new Semaphore(LARGE_AT_ONCE)
+  readonly #largeAtOnce = atOnce(LARGE_AT_ONCE)
 
   constructor(world: World, parts: Parts) {
     this.#world = world
@@ -101,7 +100,7 @@ export class Postmaster {
       const submission = isLarge ? await this.#slices.run(work, [site]) : runAtOnce(work)
       return (await this.#parts.gate.submit(submission)).suppressed === 0
     }
-    const isSent = isLarge ? await this.#largeAtOnce.run(site, tooManyWait, submit) : await submit()
+    const isSent = isLarge ? await this.#largeAtOnce(site, submit) : await submit()
     return isSent && !isTooLarge(mail)
   }
 
@@ -157,8 +156,6 @@ interface Forwarding {
 }
 
 const isTooLarge = ({ content }: RoleMail): boolean => content.length > ATTACHMENT_BYTES_MAX
-
-const tooManyWait = () => refuse('unavailable', 'Too much large mail waits to be forwarded. Try again later.')
 
 /** About a millisecond. */
 const DIGEST_SLICE_BYTES = 1024 * 1024

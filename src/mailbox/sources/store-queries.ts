@@ -1,7 +1,7 @@
 // The SQL that stores sources of mail.
 import type { Tx } from '../../platform/db/database.ts'
 import { commaSeparated, prepared, sql, type Sql } from '../../platform/db/sql.ts'
-import { storableJson } from '../storable.ts'
+import { storableJson, storableText } from '../storable.ts'
 import type { SourceText } from './store.ts'
 
 interface SourceRow {
@@ -20,25 +20,60 @@ export const insertSources = (tx: Tx, sources: readonly SourceRow[]): void => {
 }
 
 /** Answers those that were not stored before. */
-export const insertSourceTexts = (tx: Tx, texts: readonly SourceText[]): Promise<{ source_id: string }[]> =>
-  tx.many<{ source_id: string }>(prepared`${insertion(texts)} on conflict do nothing returning source_id`)
+export async function insertSourceTexts(tx: Tx, texts: readonly SourceText[]): Promise<{ source_id: string }[]> {
+  const inserted = insertions(texts).map(each =>
+    tx.many<{ source_id: string }>(prepared`${each} on conflict do nothing returning source_id`),
+  )
+  return (await Promise.all(inserted)).flat()
+}
 
 /** Travels with the commit. */
-export const sendSourceTexts = (tx: Tx, texts: readonly SourceText[]): void => tx.send(prepared`${insertion(texts)}`)
-
-function insertion(texts: readonly SourceText[]): Sql {
-  const rows = texts.map(text => ({
-    source_id: text.sourceId,
-    authentication_results: text.authenticationResults,
-    text: text.text,
-    html: text.html,
-    html_text: text.htmlText,
-    extracted_text: text.extractedText === text.text ? null : text.extractedText,
-    notes: text.notes,
-  }))
-  return sql`
-    insert into source_texts (source_id, authentication_results, text, html, html_text, extracted_text, notes)
-    select source_id, authentication_results, text, html, html_text, extracted_text, notes
-    from json_to_recordset(${storableJson(rows)}::json) as t (source_id uuid, authentication_results text, text text,
-      html text, html_text text, extracted_text text, notes text[])`
+export function sendSourceTexts(tx: Tx, texts: readonly SourceText[]): void {
+  for (const each of insertions(texts)) tx.send(prepared`${each}`)
 }
+
+/** As JSON it would be escaped here and parsed there: of a million lines that takes a tenth of a second of the main thread. */
+const LONG_CHARS_MIN = 64 * 1024
+
+/** Short ones together, each long one in values of its own. */
+function insertions(texts: readonly SourceText[]): Sql[] {
+  const rows = texts.map(rowOf)
+  const long = rows.filter(isLong)
+  const short = rows.filter(row => !isLong(row))
+  return [...(short.length > 0 ? [insertionOfMany(short)] : []), ...long.map(insertionOfOne)]
+}
+
+const rowOf = (text: SourceText) => ({
+  source_id: text.sourceId,
+  authentication_results: text.authenticationResults,
+  text: text.text,
+  html: text.html,
+  html_text: text.htmlText,
+  extracted_text: text.extractedText === text.text ? null : text.extractedText,
+  notes: text.notes,
+})
+
+type Row = ReturnType<typeof rowOf>
+
+const isLong = ({ text, html, html_text: shown, extracted_text: extracted }: Row): boolean =>
+  text.length + (html?.length ?? 0) + (shown?.length ?? 0) + (extracted?.length ?? 0) >= LONG_CHARS_MIN
+
+const insertionOfMany = (rows: readonly Row[]): Sql => sql`
+  insert into source_texts (source_id, authentication_results, text, html, html_text, extracted_text, notes)
+  select source_id, authentication_results, text, html, html_text, extracted_text, notes
+  from json_to_recordset(${storableJson(rows)}::json) as t (source_id uuid, authentication_results text, text text,
+    html text, html_text text, extracted_text text, notes text[])`
+
+const insertionOfOne = ({
+  source_id,
+  authentication_results,
+  text,
+  html,
+  html_text,
+  extracted_text,
+  notes,
+}: Row): Sql => sql`
+  insert into source_texts (source_id, authentication_results, text, html, html_text, extracted_text, notes)
+  values (${source_id}, ${storableText(authentication_results)}, ${storableText(text)}, ${html && storableText(html)},
+    ${html_text && storableText(html_text)},
+    ${extracted_text && storableText(extracted_text)}, ${notes.map(storableText)}::text[])`

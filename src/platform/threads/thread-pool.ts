@@ -79,7 +79,7 @@ interface Thread {
 /** One account has at most two of them. */
 const THREADS = 3
 /** Mail of this size, made to be slow, takes half a second of a core; JSON and what is submitted take less. */
-const SHORT_BYTES_MAX = 512 * 1024
+export const SHORT_BYTES_MAX = 512 * 1024
 /** The text of a body of 40 MB, what is parsed from it and the copy that is posted back. Sources live outside the heap. */
 const HEAP_MB_MAX = 320
 /** Starting takes a tenth of a second; a machine under load may need seconds. */

@@ -6,7 +6,7 @@ import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { normaliseAddress } from '../../mail/address/address.ts'
-import { Semaphore } from '../../platform/fairness/semaphore.ts'
+import { atOnce, type AtOnce } from '../../platform/fairness/at-once.ts'
 import { runAtOnce, Slices } from '../../platform/slices.ts'
 import { getMessageEndpoint, listMessagesEndpoint, sendEndpoint } from './contract.ts'
 import type { SendRequest } from './send-schema.ts'
@@ -24,12 +24,16 @@ const SMALL_TEXT_CHARS_MAX = 256 * 1024
  * Large messages between their preparation and their commit: each costs several times its size there, and those that wait
  * cost what was sent. More would not be accepted sooner, for the gate takes them one batch after the other.
  */
-const LARGE_AT_ONCE = { permits: 6, perOwner: 2, waitMsMax: 100_000 }
+const LARGE_AT_ONCE = {
+  permits: 6,
+  perOwner: 2,
+  refusal: 'Too many large messages of this account wait to be accepted.',
+}
 /** So few are parsed in the time that asking for the tenant's limit takes. */
 const RECIPIENTS_UNASKED_MAX = 100
 
 export const messageRoutes = (world: World, gate: Gate, publicUrl: () => string): Route[] => {
-  const sending = { gate, publicUrl, slices: new Slices(), largeAtOnce: new Semaphore(LARGE_AT_ONCE) }
+  const sending = { gate, publicUrl, slices: new Slices(), largeAtOnce: atOnce(LARGE_AT_ONCE) }
   return [sendRoute(world, sending), ...readRoutes(world)]
 }
 
@@ -37,7 +41,7 @@ interface Sending {
   gate: Gate
   publicUrl: () => string
   slices: Slices
-  largeAtOnce: Semaphore
+  largeAtOnce: AtOnce
 }
 
 const sendRoute = (world: World, { gate, publicUrl, slices, largeAtOnce }: Sending): Route =>
@@ -52,12 +56,7 @@ const sendRoute = (world: World, { gate, publicUrl, slices, largeAtOnce }: Sendi
       return isSmall(body) ? runAtOnce(work) : slices.run(work, [accountId, tenantId])
     }
     const submit = async () => gate.submit(await afterTenant(world, { reach: caller.reach, tenantId }, prepare))
-    return reply(202, isSmall(body) ? await submit() : await largeAtOnce.run(accountId, tooManyWait, submit))
-  })
-
-const tooManyWait = () =>
-  refuse('unavailable', 'Too many large messages of this account wait to be accepted. Try again shortly.', {
-    retryAfterSeconds: 10,
+    return reply(202, isSmall(body) ? await submit() : await largeAtOnce(accountId, submit))
   })
 
 /**

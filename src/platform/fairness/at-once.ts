@@ -1,0 +1,24 @@
+// Acts of which so many may go on at once, and so many of one owner. The others wait for their turn, round robin of owners;
+// who waits for too long is refused.
+import { refuse } from '../refusal.ts'
+import { Semaphore } from './semaphore.ts'
+
+interface Bounds {
+  permits: number
+  perOwner: number
+  /** What is said to who has waited for too long. */
+  refusal: string
+  waitMsMax?: number
+}
+
+/** Never one within another of the same: an owner that has all of its permits would wait for itself. */
+export type AtOnce = <T>(owner: string, act: () => Promise<T>) => Promise<T>
+
+/** Callers over HTTP commonly give up after two minutes. */
+const WAIT_MS_MAX = 100_000
+
+export function atOnce({ permits, perOwner, refusal, waitMsMax = WAIT_MS_MAX }: Bounds): AtOnce {
+  const semaphore = new Semaphore({ permits, perOwner, waitMsMax })
+  const tooMany = () => refuse('unavailable', `${refusal} Try again shortly.`, { retryAfterSeconds: 10 })
+  return (owner, act) => semaphore.run(owner, tooMany, act)
+}
