@@ -208,6 +208,8 @@ test('a hostile body of a megabyte takes no more than a multiple of prose', t =>
     'open comments': '<!--',
     ampersands: '&#',
     entities: '&#49;',
+    'names of entities': '&bopf;&nonsense;&Nonsense',
+    'open entities': '&nonsense4',
     'zero width': '\u200b',
     'prefixes of tokens': 'sk-AKIA',
     'a prefix in itself': 'sk-',

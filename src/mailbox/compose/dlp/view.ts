@@ -13,7 +13,7 @@ export interface View extends Codes {
 
 /** Most of what is given has nothing in it that is read otherwise than it stands. */
 const isPlain = (given: string): boolean =>
-  Buffer.byteLength(given) === given.length && (!given.includes('&') || !/&[#a-z]/.test(given))
+  Buffer.byteLength(given) === given.length && (!given.includes('&') || !/&[#a-z]/i.test(given))
 
 export function viewOf(given: string): View {
   if (isPlain(given)) return { ...codesOf(given), positionOf: index => index }
