@@ -61,6 +61,9 @@ test('a place in HTML is that of its source', () => {
   const html = '<p>Number <b>4111</b>&nbsp;<i>1111</i> 1111 &#49;111.</p>'
   const [finding] = scanned({ html })
   assert.equal(html.slice(finding!.start!, finding!.end!), '4111</b>&nbsp;<i>1111</i> 1111 &#49;111')
+  const hiding = `${'<p>Hello, you there.</p>'.repeat(90)}<p>It is 4111<s hidden>x</s>1111<s hidden>y</s>11111111</p>`
+  const [other] = scanned({ html: hiding })
+  assert.equal(hiding.slice(other!.start!, other!.end!), '4111<s hidden>x</s>1111<s hidden>y</s>11111111')
 })
 
 test('what stands in text and HTML is found once in each, whatever its number', () => {
@@ -145,10 +148,11 @@ const PROSE =
   'Thank you for the meeting on Tuesday. We will send the revised offer by 24 November, with the changes to section 3.2 and ' +
   'the new dates. Please tell me whether the team can join at 10:30, and whether 14,500 EUR still holds. Kind regards\n'
 
-const NEWSLETTER =
+/** Its links are all different, as in mail that counts who opens them. */
+const newsletter = (n: number): string =>
   '<tr><td style="padding:10px 20px;font-family:Arial,Helvetica,sans-serif;font-size:14px;color:#333" class="cell wide">' +
   '<p style="margin:0 0 12px 0">Thank you for the <b>meeting</b>.&nbsp;We send the <a href="https://news.example.com/c?' +
-  'u=3f2a9c1d&amp;e=a1b2c3d4e5" target="_blank">offer</a> by 24&nbsp;November, see section 3.2.</p></td></tr>\n'
+  `u=${((n + 1) * 7_919_771).toString(16)}&amp;e=a1b2c3d4e5" target="_blank">offer</a> by 24&nbsp;November, see section 3.2.</p></td></tr>\n`
 const GERMAN =
   '<p>Grüße aus München – das Angebot für 14.500 € gilt bis „Freitag“, siehe § 3.2&nbsp;und Abschnitt&nbsp;4.</p>\n'
 const MEGABYTE = 1_000_000
@@ -163,7 +167,8 @@ test('a body of a megabyte takes a thread some tens of milliseconds, whatever it
   const bodies: Record<string, Partial<Scanned>> = {
     text: { text: megabyteOf(PROSE) },
     HTML: { html: megabyteOf(`<p>${PROSE}</p>`) },
-    newsletter: { html: megabyteOf(NEWSLETTER) },
+    newsletter: { html: figures(newsletter) },
+    'newsletter that hides': { html: figures(n => `<p style="display:none">${n}</p>${newsletter(n)}`) },
     German: { html: megabyteOf(GERMAN) },
     figures: {
       text: figures(n => `${n % 97},${(n * 7919) % 99_991}.${n % 89},${(n * 104_729) % 999_983},${n % 13}\n`),
@@ -206,6 +211,9 @@ test('a hostile body of a megabyte takes no more than a multiple of prose', t =>
     brackets: '<',
     'open tags': '<style>',
     'open comments': '<!--',
+    'hidden elements': '4<s hidden>',
+    'elements that hide a digit': '4<s hidden>1</s>',
+    'digits in elements': '<b>4</b>',
     ampersands: '&#',
     entities: '&#49;',
     'names of entities': '&bopf;&nonsense;&Nonsense',

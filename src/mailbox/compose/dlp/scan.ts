@@ -7,7 +7,8 @@ import { numbersIn } from './numbers.ts'
 import { secretsIn } from './secrets.ts'
 import { spelledIn } from './spelled.ts'
 import { TOKEN_CHARS_MIN, tokensWithin } from './tokens.ts'
-import { viewOf, viewsOfHtml, type View } from './view.ts'
+import { viewsOfHtml } from './html-view.ts'
+import { viewOf, type View } from './view.ts'
 
 export interface Scanned {
   subject: string
@@ -43,9 +44,7 @@ export function scan({ subject, text, html, attachments, names = [] }: Scanned):
   findings.read('subject', subject)
   if (text !== null) findings.read('text', text)
   if (html !== null) {
-    const { shown, unseen } = viewsOfHtml(html)
-    findings.readView('html', shown)
-    findings.readView('html', unseen)
+    for (const view of viewsOfHtml(html)) findings.readView('html', view)
   }
   for (const name of names) findings.read('recipients', name)
   for (const { name, text: content, labels = [] } of attachments) {

@@ -1,10 +1,14 @@
-// Tags of HTML as far as detectors care: where one ends, whether a reader sees a break there, and what it hides.
+// Tags of HTML as far as detectors care: where one ends, and whether a reader sees a break there. What scripts and styles hold
+// is part of their tag.
 import { isLetterAt, type Codes } from './characters.ts'
 
-interface Tag {
+export interface Tag {
   end: number
   /** A reader sees a break. */
   isBreaking: boolean
+  isClosing: boolean
+  /** By which two tags of one element are told; 0 of a comment. */
+  name: number
 }
 
 /** Names of up to ten letters and digits as one number each: as fast as comparing codes, and exact. */
@@ -17,7 +21,7 @@ for (const [n, character] of '0123456789abcdefghijklmnopqrstuvwxyz'.split('').en
   values[character.toUpperCase().charCodeAt(0)] = n + 1
 }
 
-const keyOf = (name: string): number => {
+export const keyOf = (name: string): number => {
   let key = 0
   for (const character of name) key = key * BASE + values[character.charCodeAt(0)]!
   return key
@@ -43,20 +47,36 @@ export function tagAt(given: Codes, opening: number, unclosed: Set<string>): Tag
   const { codes, text } = given
   const mark = codes[opening + 1]
   if (mark === EXCLAMATION && text.startsWith('<!--', opening)) {
-    return { end: endOfComment(text, opening + 4), isBreaking: false }
+    return commentTo(endOfComment(text, opening + 4))
   }
   const start = opening + (mark === SLASH ? 2 : 1)
   if (!isLetterAt(given, start)) {
     // Browsers take what else begins so for a comment up to the next bracket.
     const isComment = mark === EXCLAMATION || mark === QUESTION || (mark === SLASH && start < codes.length)
-    return isComment ? { end: endOf(text, '>', start), isBreaking: false } : null
+    return isComment ? commentTo(endOf(text, '>', start)) : null
   }
   const nameEnd = endOfName(codes, start)
   const end = endOfTag(given, nameEnd, unclosed)
-  const effect = nameEnd - start > NAME_CHARS_MAX ? undefined : effects.get(keyAt(codes, start, nameEnd))
-  if (effect === undefined || effect === BREAKS || mark === SLASH) return { end, isBreaking: effect === BREAKS }
-  return { end: endOfHidden(text, { name: effect, end }, unclosed), isBreaking: false }
+  const name = keyAt(codes, start, Math.min(nameEnd, start + NAME_CHARS_MAX))
+  const effect = nameEnd - start > NAME_CHARS_MAX ? undefined : effects.get(name)
+  const isClosing = mark === SLASH
+  const isRaw = effect !== undefined && effect !== BREAKS && !isClosing
+  return {
+    end: isRaw ? endOfHidden(text, { name: effect, end }, unclosed) : end,
+    isBreaking: effect === BREAKS,
+    isClosing,
+    name: isRaw ? 0 : name,
+  }
 }
+
+const commentTo = (end: number): Tag => ({ end, isBreaking: false, isClosing: true, name: 0 })
+
+/** Elements that may be left open: the next of its name ends it, and a paragraph ends where a line does. */
+const LEFT_OPEN: ReadonlySet<number> = new Set(['li', 'td', 'th', 'dd', 'dt', 'option'].map(keyOf))
+const PARAGRAPH = keyOf('p')
+
+export const endsBefore = (name: number, next: Tag): boolean =>
+  !next.isClosing && (name === PARAGRAPH ? next.isBreaking : next.name === name && LEFT_OPEN.has(name))
 
 /** `<!-->` and `<!--->` are whole, and `--!>` ends one too. */
 const END_OF_COMMENT = /--!?>/g
