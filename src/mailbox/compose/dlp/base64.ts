@@ -36,7 +36,7 @@ function addLines(given: Codes, start: number, end: number, decoding: Decoding):
   }
 }
 
-const EQUALS = 61
+const [EQUALS, CARET] = [61, 94]
 
 /** Lines of it, as mail programs write it, are one. Equals signs end it: what follows them is another value. */
 function endOfEncoded(given: Codes, endOfLine: number): number {
@@ -98,7 +98,7 @@ class Decoding {
     }
     if (length - before < DECODED_BYTES_MIN || missing > 0) return false
     if (all > 127 && !isUtf8(bytes.subarray(before, length))) return false
-    bytes[length++] = 0
+    bytes[length++] = CARET
     this.#length = length
     return true
   }

@@ -12,7 +12,10 @@ export interface View extends Codes {
 
 /** Most of what is given has nothing in it that is read otherwise than it stands. */
 const isPlain = (given: string): boolean =>
-  Buffer.byteLength(given) === given.length && (!given.includes('&') || !/&[#a-z]/i.test(given))
+  Buffer.byteLength(given) === given.length &&
+  // oxlint-disable-next-line no-control-regex -- nobody sees them
+  !/[\0-\x08\x0e-\x1f\x7f]/.test(given) &&
+  (!given.includes('&') || !/&[#a-z]/i.test(given))
 
 export function viewOf(given: string): View {
   if (isPlain(given)) return { ...codesOf(given), positionOf: index => index }
