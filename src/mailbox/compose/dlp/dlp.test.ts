@@ -227,6 +227,9 @@ test('a hostile body of a megabyte takes no more than a multiple of prose', t =>
     'beginnings of keys': 'BEGIN PRIVATE KEY ',
     'words that say secret': 'secret token: ',
     base64: Buffer.from('A card of nobody').toString('base64').replaceAll('=', ''),
+    'groups of letters': 'aB3d ',
+    'groups of figures': '34 ',
+    'zeros in base64': 'AAAAAAAAAAAA ',
     'base64 in words': `${Buffer.from('see 1234567 abcd').toString('base64')} `,
   }
   const prose = fastestMs(() => scanned({ html: megabyteOf(PROSE) }), 6)

@@ -1,6 +1,7 @@
 // Data-loss prevention: what a mail that is about to leave gives away. Every part of it is read as a person or a machine
 // could read it: as it stands, with entities decoded and tags left out, and what base64 in it stands for.
-import { decodedIn, ENCODED_CHARS_MIN } from './base64.ts'
+import { decodedIn } from './encoded/base64.ts'
+import { ENCODED_CHARS_MIN } from './encoded/decoding.ts'
 import { longWords, type Codes } from './characters.ts'
 import type { Detector, Match } from './match.ts'
 import { numbersIn } from './numbers.ts'

@@ -10,16 +10,9 @@ export interface View extends Codes {
   positionOf(index: number): number
 }
 
-/** Most of what is given has nothing in it that is read otherwise than it stands. */
-const isPlain = (given: string): boolean =>
-  Buffer.byteLength(given) === given.length &&
-  // oxlint-disable-next-line no-control-regex -- nobody sees them
-  !/[\0-\x08\x0e-\x1f\x7f]/.test(given) &&
-  (!given.includes('&') || !/&[#a-z]/i.test(given))
-
 export function viewOf(given: string): View {
-  if (isPlain(given)) return { ...codesOf(given), positionOf: index => index }
   const read = codesOf(given)
+  if (isPlain(read)) return { ...read, positionOf: index => index }
   const folded = (marks: Marks | null): Writing => {
     const writing = new Writing(read.codes.length, marks)
     fold(read, { from: 0, to: given.length, isHtml: false }, writing)
@@ -29,6 +22,15 @@ export function viewOf(given: string): View {
 }
 
 const [AMPERSAND, LESS] = [38, 60]
+
+/** Most of what is given has nothing in it that is read otherwise than it stands. */
+function isPlain(read: Codes): boolean {
+  const { codes } = read
+  for (let at = endOfPlain(codes, 0, codes.length); at < codes.length; at = endOfPlain(codes, at + 1, codes.length)) {
+    if (codes[at] !== LESS && (codes[at] !== AMPERSAND || codePointOfEntity(read, at))) return false
+  }
+  return true
+}
 
 /** Below, the call costs more than the loop. */
 const COPIED_ONE_BY_ONE_MAX = 48
