@@ -1,7 +1,8 @@
 // Data-loss prevention: what a mail that is about to leave gives away. Every part of it is read as a person or a machine
-// could read it: as it stands, with entities decoded and tags left out, and what base64 in it stands for.
+// could read it: as it stands, with entities decoded and tags left out, and what is encoded in it.
 import { decodedIn } from './encoded/base64.ts'
 import { ENCODED_CHARS_MIN } from './encoded/decoding.ts'
+import { unescapedIn } from './encoded/escapes.ts'
 import { longWords, type Codes } from './characters.ts'
 import type { Detector, Match } from './match.ts'
 import { numbersIn } from './numbers.ts'
@@ -34,7 +35,7 @@ export interface Finding {
   end: number | null
 }
 
-/** What is decoded may hold base64 again. */
+/** What is decoded may be encoded again. */
 const DECODED_DEPTH_MAX = 2
 
 /** More say nothing new to the person who decides. */
@@ -72,7 +73,7 @@ class Findings {
     }
   }
 
-  /** Answers what base64 in it stands for. */
+  /** Answers what is encoded in it. */
   #readCodes(where: string, codes: Codes, view: View | null): string {
     const words = longWords(codes, WORD_CHARS_MIN)
     for (const matches of [numbersIn(codes), secretsIn(codes, words), spelledTokensIn(codes)]) {
@@ -81,7 +82,7 @@ class Findings {
         if (this.list.length === FINDINGS_MAX) return ''
       }
     }
-    return decodedIn(codes, words)
+    return [decodedIn(codes, words), unescapedIn(codes)].filter(Boolean).join('^')
   }
 
   /** What stands in a mail several times, or in its text and its HTML, is one finding for each part. */
