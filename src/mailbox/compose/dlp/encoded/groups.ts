@@ -34,10 +34,10 @@ const isBlank = (code: number): boolean => code === 32 || code === 10
 /** Small letters alone, but for the first: hardly any group is without a capital or a digit, and most words are. */
 function isWordAround(codes: Uint16Array, within: number): boolean {
   let at = within
-  while (isSmall(codes[at])) at++
+  while (at < within + GROUP_MAX && isSmall(codes[at])) at++
   if (at < codes.length && codes[at]! > 32 && codes[at] !== 46 && codes[at] !== 44) return false
   at = within
-  while (isSmall(codes[at])) at--
+  while (at > within - GROUP_MAX && isSmall(codes[at])) at--
   return at !== within && (at < 1 || codes[at]! <= 32 || codes[at - 1]! <= 32)
 }
 
