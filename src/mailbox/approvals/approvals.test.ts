@@ -96,6 +96,8 @@ test('findings in subject, HTML, names and text of attachments hold as well', as
     ['html', { html: '<p>4111<b></b>1111&nbsp;1111<i>1111</i></p>' }],
     ['attachment_name', { attachments: [file('4111111111111111.bin', '\0\u0001')] }],
     ['attachment:list.csv', { attachments: [file('list.csv', 'name,number\nAnn,4111-1111-1111-1111')] }],
+    ['recipients', { to: [`${['svc', 'live', 'a9Kd83jZpQ7mVx2LrT5wYb1N'].join('_')}@example.com`] }],
+    ['recipients', { bcc: ['card.4111-1111-1111-1111@example.com'] }],
     ['recipients', { to: ['"Card 4111 1111 1111 1111" <bob@example.com>'] }],
     ['attachment_type', { attachments: [{ ...file('a.txt', 'x'), content_id: '4111-1111-1111-1111' }] }],
     ['attachment:wide', { attachments: [file16('wide', '\ufeffcard 4111 1111 1111 1111')] }],

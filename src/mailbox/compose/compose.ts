@@ -221,6 +221,13 @@ interface Inspecting extends Preparing {
   policy: Policy
 }
 
+/** Names and addresses: both are the caller's words, and a local part has room for a key. */
+const recipientTexts = ({ to, cc, bcc }: Written): string[] =>
+  [...to, ...cc, ...bcc].flatMap(each => {
+    const { name, address } = parseAddress(each) ?? { name: null, address: each }
+    return name === null ? [address] : [name, address]
+  })
+
 async function inspected(world: World, inspecting: Inspecting): Promise<ComposedMail> {
   const { submission, written, files, original, thread, policy, inbox } = inspecting
   const now = world.clock.now()
@@ -234,7 +241,7 @@ async function inspected(world: World, inspecting: Inspecting): Promise<Composed
     html: written.html,
     ownText: written.text === null ? null : written.ownText,
     wantsFindings: policy.dlp !== 'off',
-    names: [...written.to, ...written.cc, ...written.bcc].flatMap(each => parseAddress(each)?.name ?? []),
+    recipients: recipientTexts(written),
     tainted: tainted.texts,
     files,
     found: {

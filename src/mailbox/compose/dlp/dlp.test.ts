@@ -17,8 +17,8 @@ const samples = readFileSync(new URL('../../../../test/fixtures/dlp/samples.json
   .split('\n')
   .map(line => JSON.parse(line) as Sample)
 
-const scanned = ({ subject = '', text = null, html = null, attachments = [], names = [] }: Partial<Scanned>) =>
-  scan({ subject, text, html, attachments, names })
+const scanned = ({ subject = '', text = null, html = null, attachments = [], recipients = [] }: Partial<Scanned>) =>
+  scan({ subject, text, html, attachments, recipients })
 
 const inText = (text: string) => scanned({ text })
 
@@ -203,6 +203,9 @@ test('a hostile body of a megabyte takes no more than a multiple of prose', t =>
     'cards in columns': '4111      1111      1111      1111      x ',
     'cards with words': 'card 4 1-1 1-1 1-1 1-1 1-1 1-1 1-1 1 ',
     blanks: ' ',
+    'one word': 'a',
+    'one word of capitals': 'aB',
+    quotes: '>',
     'accounts with wide blanks': `MT12${' '.repeat(200)}`,
     cards: '4111 1111 1111 1111, ',
     'social security numbers': '123-45-6789 ',

@@ -18,8 +18,8 @@ export interface Scanned {
   html: string | null
   /** With what else the caller says of a file: its type and its content id. */
   attachments: readonly { name: string | null; text: string | null; labels?: readonly string[] }[]
-  /** Display names of recipients. */
-  names?: readonly string[]
+  /** Their names and addresses. */
+  recipients?: readonly string[]
 }
 
 export interface Finding {
@@ -41,14 +41,14 @@ const DECODED_DEPTH_MAX = 2
 /** More say nothing new to the person who decides. */
 const FINDINGS_MAX = 50
 
-export function scan({ subject, text, html, attachments, names = [] }: Scanned): Finding[] {
+export function scan({ subject, text, html, attachments, recipients = [] }: Scanned): Finding[] {
   const findings = new Findings()
   findings.read('subject', subject)
   if (text !== null) findings.read('text', text)
   if (html !== null) {
     for (const view of viewsOfHtml(html)) findings.readView('html', view)
   }
-  for (const name of names) findings.read('recipients', name)
+  for (const recipient of recipients) findings.read('recipients', recipient)
   for (const { name, text: content, labels = [] } of attachments) {
     for (const label of labels) findings.read('attachment_type', label)
     if (name !== null) findings.read('attachment_name', name)
