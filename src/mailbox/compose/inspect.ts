@@ -37,7 +37,8 @@ export async function inspect(world: World, inspection: Inspection): Promise<Ins
   const { files: _, owner: __, ...order } = inspection
   try {
     const input: OutgoingOrder = { ...order, attachments: read.attachments }
-    const output = await world.threads.run<OutgoingOrder, OutgoingText>(READING, { input, owner })
+    const transfer = read.attachments.flatMap(({ bytes }) => bytes?.buffer ?? [])
+    const output = await world.threads.run<OutgoingOrder, OutgoingText>(READING, { input, owner, transfer })
     return {
       ...output,
       repeatsTainted: output.repeatsTainted || (isCompared && read.uninspected !== null),

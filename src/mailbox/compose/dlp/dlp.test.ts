@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createCipheriv } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { scan, type Scanned } from './scan.ts'
@@ -142,6 +143,26 @@ test('base64 is found behind an equals sign, and before a line that does not bel
   const encoded = Buffer.from('the card 4111111111111111').toString('base64').replaceAll('=', '')
   for (const text of [`https://example.com/?data=${encoded}`, `${encoded}\nRegards`, `${encoded}\n${encoded}\n`])
     assert.equal(inText(text)[0]?.detector, 'payment_card', text)
+})
+
+test('text within a picture is found, and pictures themselves are none', t => {
+  const inFile = (content: Buffer) =>
+    scanned({ attachments: [{ name: 'a.jpg', text: null, bytes: new Uint8Array(content) }] })
+  const head = Buffer.from('ffd8ffe000104a46494600', 'hex')
+  const card = 'card 4111 1111 1111 1111'
+  for (const text of [
+    Buffer.from(card),
+    Buffer.from(card, 'utf16le'),
+    Buffer.from(Buffer.from(card).toString('base64')),
+  ])
+    assert.equal(inFile(Buffer.concat([head, text, head]))[0]?.detector, 'payment_card')
+  assert.equal(inFile(Buffer.from(`BM1234\0\0\0\0the ${card}`))[0]?.detector, 'payment_card')
+  const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16)).update(Buffer.alloc(MEGABYTE))
+  const picture = Buffer.concat([head, noise])
+  t.diagnostic(`1 MB, picture: ${fastestMs(() => inFile(picture), 3).toFixed(1)} ms of CPU`)
+  assert.deepEqual(inFile(picture), [])
+  const dark = noise.map(byte => 44 + (byte & 15))
+  assert.deepEqual(inFile(Buffer.concat([Buffer.from('BM1234\0\0\0\0'), dark])), [], 'pixels that are digits')
 })
 
 const PROSE =

@@ -3,6 +3,7 @@
 import { decodedIn } from './encoded/base64.ts'
 import { ENCODED_CHARS_MIN } from './encoded/decoding.ts'
 import { unescapedIn } from './encoded/escapes.ts'
+import { printableIn } from './encoded/printable.ts'
 import { longWords, type Codes } from './characters.ts'
 import type { Detector, Match } from './match.ts'
 import { numbersIn } from './numbers.ts'
@@ -16,10 +17,20 @@ export interface Scanned {
   subject: string
   text: string | null
   html: string | null
-  /** With what else the caller says of a file: its type and its content id. */
-  attachments: readonly { name: string | null; text: string | null; labels?: readonly string[] }[]
+  attachments: readonly ScannedFile[]
   /** Their names and addresses. */
   recipients?: readonly string[]
+}
+
+interface ScannedFile {
+  name: string | null
+  text: string | null
+  /** What the text was taken from, where that is text too. */
+  source?: string | null
+  /** Of a picture, a sound or a font. */
+  bytes?: Uint8Array<ArrayBuffer> | null
+  /** What else the caller says of it: its type and its content id. */
+  labels?: readonly string[]
 }
 
 export interface Finding {
@@ -30,7 +41,7 @@ export interface Finding {
   where: string
   /** The beginning and the end of what was found; the middle is left out. */
   excerpt: string
-  /** Where it stands in that part, in UTF-16 units; null where it was found in something encoded. */
+  /** Where it stands in that part, in UTF-16 units; null where it is encoded there, or not in the text of a file. */
   start: number | null
   end: number | null
 }
@@ -49,13 +60,21 @@ export function scan({ subject, text, html, attachments, recipients = [] }: Scan
     for (const view of viewsOfHtml(html)) findings.readView('html', view)
   }
   for (const recipient of recipients) findings.read('recipients', recipient)
-  for (const { name, text: content, labels = [] } of attachments) {
+  for (const { name, text: content, source, bytes, labels = [] } of attachments) {
     for (const label of labels) findings.read('attachment_type', label)
     if (name !== null) findings.read('attachment_name', name)
     if (content !== null) findings.read(`attachment:${name ?? ''}`, content)
+    if (source && saysMore(source, content)) findings.readSource(`attachment:${name ?? ''}`, source)
+    if (bytes) findings.readSource(`attachment:${name ?? ''}`, printableIn(bytes))
   }
   return findings.list
 }
+
+/** Blanks and line ends alone are no more. */
+const saysMore = (source: string, text: string | null): boolean =>
+  text === null || withoutBlanks(source) !== withoutBlanks(text)
+
+const withoutBlanks = (text: string): string => text.replaceAll(/\s+/g, '')
 
 class Findings {
   readonly list: Finding[] = []
@@ -65,9 +84,18 @@ class Findings {
     this.readView(where, viewOf(given))
   }
 
+  /** In something that nobody is shown: places in it say nothing. */
+  readSource(where: string, source: string): void {
+    for (const view of viewsOfHtml(source)) this.#readAll(where, view, null)
+  }
+
   readView(where: string, view: View): void {
+    this.#readAll(where, view, view)
+  }
+
+  #readAll(where: string, codes: Codes, view: View | null): void {
     if (this.list.length === FINDINGS_MAX) return
-    let decoded = this.#readCodes(where, view, view)
+    let decoded = this.#readCodes(where, codes, view)
     for (let depth = 0; depth < DECODED_DEPTH_MAX && decoded !== ''; depth++) {
       decoded = this.#readCodes(where, viewOf(decoded), null)
     }
