@@ -156,6 +156,8 @@ test('text within a picture is found, and pictures themselves are none', t => {
     Buffer.from(Buffer.from(card).toString('base64')),
   ])
     assert.equal(inFile(Buffer.concat([head, text, head]))[0]?.detector, 'payment_card')
+  const film = Buffer.concat([Buffer.from('\0\0\0\u0018ftypmp42\u0001'), Buffer.from(card, 'utf16le')])
+  assert.equal(inFile(film)[0]?.detector, 'payment_card')
   assert.equal(inFile(Buffer.from(`BM1234\0\0\0\0the ${card}`))[0]?.detector, 'payment_card')
   const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16)).update(Buffer.alloc(MEGABYTE))
   const picture = Buffer.concat([head, noise])

@@ -20,7 +20,7 @@ export function printableIn(bytes: Uint8Array): string {
     if (at - start >= RUN_CHARS_MIN) runs.add(file.toString('latin1', start, Math.min(at, start + CHARS_MAX)))
   }
   // Characters of two bytes: each has a zero behind it or before it.
-  for (let at = file.indexOf(0); at > 0; at = file.indexOf(0, at + 1)) {
+  for (let at = file.indexOf(0, 1); at !== -1; at = file.indexOf(0, at + 1)) {
     const start = at - 1
     let end = start
     while (end + 1 < file.length && printable[file[end]!] === 1 && file[end + 1] === 0) end += 2
