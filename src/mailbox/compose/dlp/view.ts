@@ -25,12 +25,22 @@ const [AMPERSAND, LESS] = [38, 60]
 
 /** Most of what is given has nothing in it that is read otherwise than it stands. */
 function isPlain(read: Codes): boolean {
-  const { codes } = read
-  for (let at = endOfPlain(codes, 0, codes.length); at < codes.length; at = endOfPlain(codes, at + 1, codes.length)) {
-    if (codes[at] !== LESS && (codes[at] !== AMPERSAND || codePointOfEntity(read, at))) return false
+  const { codes, text } = read
+  if (Buffer.byteLength(text) !== text.length) return false
+  // Without a branch: every character of every text is looked at.
+  let all = 0
+  for (let at = 0; at < codes.length; at++) all |= kinds[codes[at]!]!
+  if ((all & UNSEEN) !== 0) return false
+  for (let at = (all & ENTITY) === 0 ? -1 : text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
+    if (codePointOfEntity(read, at)) return false
   }
   return true
 }
+
+const [UNSEEN, ENTITY] = [1, 2]
+/** Of ASCII: control characters that nobody sees, and what may begin an entity. */
+const kinds = new Uint8Array(128).fill(UNSEEN, 0, 9).fill(UNSEEN, 14, 32).fill(UNSEEN, 127)
+kinds[AMPERSAND] = ENTITY
 
 /** Below, the call costs more than the loop. */
 const COPIED_ONE_BY_ONE_MAX = 48

@@ -20,7 +20,7 @@ export function groupsIn(given: Codes): number[][] {
     const end = endOfBase64(given, within)
     const size = end - start
     if (size < GROUP_MIN || size > GROUP_MAX) probe = Math.max(probe, end)
-    else if (isBesideEqual(given, start, end)) {
+    else if (!isFigure(codes, start, end) && isBesideEqual(given, start, end)) {
       const starts = groupsAround(given, start, end)
       if ((starts.length - 1) * size >= CHARS_MIN) groups.push(starts)
       probe = Math.max(probe, starts.at(-1)!)
@@ -42,6 +42,17 @@ function isWordAround(codes: Uint16Array, within: number): boolean {
 }
 
 const isSmall = (code: number | undefined): boolean => code !== undefined && ((code - 97) & 0xffff) <= 25
+
+/** Digits alone are no base64 of a text, and hexadecimal digits of one are pairs that begin with 2 to 7. */
+function isFigure(codes: Uint16Array, start: number, end: number): boolean {
+  let isPairs = (end - start) % 2 === 0
+  for (let at = start; at < end; at++) {
+    const digit = codes[at]! - 48
+    if (digit < 0 || digit > 9) return false
+    if ((at - start) % 2 === 0 && (digit < 2 || digit > 7)) isPairs = false
+  }
+  return !isPairs
+}
 
 function isBesideEqual(given: Codes, start: number, end: number): boolean {
   const next = behindGap(given, end)
