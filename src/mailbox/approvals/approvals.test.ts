@@ -92,14 +92,22 @@ test('findings in subject, HTML, names and text of attachments hold as well', as
     filename,
     content: Buffer.from(content, 'utf16le').toString('base64'),
   })
+  const media = (filename: string, content: string) => ({
+    filename,
+    content: Buffer.from(content, 'latin1').toString('base64'),
+  })
   const parts: [string, object][] = [
     ['subject', { subject: 'card 4111111111111111' }],
     ['html', { html: '<p>4111<b></b>1111&nbsp;1111<i>1111</i></p>' }],
     ['attachment_name', { attachments: [file('4111111111111111.bin', '\0\u0001')] }],
     ['attachment:list.csv', { attachments: [file('list.csv', 'name,number\nAnn,4111-1111-1111-1111')] }],
+    ['recipients', { to: [`${['svc', 'live', 'a9Kd83jZpQ7mVx2LrT5wYb1N'].join('_')}@example.com`] }],
+    ['recipients', { bcc: ['card.4111-1111-1111-1111@example.com'] }],
     ['recipients', { to: ['"Card 4111 1111 1111 1111" <bob@example.com>'] }],
     ['attachment_type', { attachments: [{ ...file('a.txt', 'x'), content_id: '4111-1111-1111-1111' }] }],
     ['attachment:wide', { attachments: [file16('wide', '\ufeffcard 4111 1111 1111 1111')] }],
+    ['attachment:page.html', { attachments: [file('page.html', '<p title="4111 1111 1111 1111">Hello</p>')] }],
+    ['attachment:a.jpg', { attachments: [media('a.jpg', '\u00ff\u00d8\u00ff\u0001card 4111 1111 1111 1111\u0001')] }],
     ['attachment:id_key', { attachments: [file('id_key', 'card 4111 1111 1111 1111')] }],
   ]
   for (const [where, part] of parts) {
@@ -125,6 +133,7 @@ test('with dlp enforce a file that nobody can read holds the mail; pictures, sou
     ['a.gz', gzipSync('4111111111111111'), /^Attachment 1 could not be read/],
     ['a.7z', bytes('7z\u00bc\u00af'), /^Attachment 1 could not be read/],
     ['a.rar', bytes('Rar!'), /^Attachment 1 could not be read/],
+    ['a.jpg', bytes('\u00ff\u00d8\u00ff\u00e0 and PK\u0005\u0006'), /^Attachment 1 could not be read/],
     ['a.png', bytes('anything'), /^Attachment 1 could not be read/],
     ['long.txt', Buffer.from('a'.repeat(1_000_001)), /^Attachment 1 was read in part/],
   ]

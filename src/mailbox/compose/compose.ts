@@ -240,6 +240,13 @@ interface Inspecting extends Preparing {
   policy: Policy
 }
 
+/** Names and addresses: both are the caller's words, and a local part has room for a key. */
+const recipientTexts = ({ to, cc, bcc }: Written): string[] =>
+  [...to, ...cc, ...bcc].flatMap(each => {
+    const { name, address } = parseAddress(each) ?? { name: null, address: each }
+    return name === null ? [address] : [name, address]
+  })
+
 async function inspected(world: World, reader: FileReader, inspecting: Inspecting): Promise<ComposedMail> {
   const { submission, written, files, original, thread, policy, inbox, order } = inspecting
   const now = world.clock.now()
@@ -260,7 +267,7 @@ async function inspected(world: World, reader: FileReader, inspecting: Inspectin
     html: written.html,
     ownText: written.text === null ? null : written.ownText,
     wantsFindings: policy.dlp !== 'off',
-    names: [...written.to, ...written.cc, ...written.bcc].flatMap(each => parseAddress(each)?.name ?? []),
+    recipients: recipientTexts(written),
     tainted: tainted ?? NOTHING_TAINTED,
     files,
     found: {

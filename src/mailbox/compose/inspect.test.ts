@@ -20,7 +20,7 @@ const MAIL = {
   html: '<p>Hello</p>',
   ownText: 'Hello',
   wantsFindings: true,
-  names: [],
+  recipients: [],
   tainted: { texts: [], packed: [] },
   found: { addresses: { from: [], to: [] }, attachmentNames: [] },
 }

@@ -43,7 +43,8 @@ export async function inspect(
   const { files: _, owner: __, ...order } = inspection
   try {
     const input: OutgoingOrder = { ...order, attachments: read.attachments }
-    const job = { input, owner, bytes: charsOf(input) }
+    const transfer = read.attachments.flatMap(({ bytes }) => bytes?.buffer ?? [])
+    const job = { input, owner, transfer, bytes: weightOf(input) }
     const output = await threads.run<OutgoingOrder, OutgoingText>(READING, job)
     return {
       ...output,
@@ -62,11 +63,10 @@ export async function inspect(
   }
 }
 
-const charsOf = ({ subject, text, html, attachments, tainted: { texts, packed } }: OutgoingOrder): number =>
-  [subject, text, html, ...attachments.map(file => file.text), ...texts, ...packed].reduce(
-    (sum, each) => sum + (each?.length ?? 0),
-    0,
-  )
+const weightOf = ({ subject, text, html, attachments, tainted: { texts, packed } }: OutgoingOrder): number => {
+  const ofFiles = attachments.flatMap(file => [file.text, file.source, file.bytes])
+  return [subject, text, html, ...ofFiles, ...texts, ...packed].reduce((sum, each) => sum + (each?.length ?? 0), 0)
+}
 
 const NOTHING_READ: ReadFiles = { attachments: [], uninspected: null, unread: null }
 

@@ -17,8 +17,8 @@ export interface OutgoingOrder {
   /** What the caller wrote; null: in the HTML alone. */
   ownText: string | null
   attachments: readonly OutgoingFile[]
-  /** Display names of its recipients. */
-  names: readonly string[]
+  /** Their names and addresses. */
+  recipients: readonly string[]
   wantsFindings: boolean
   /** Tainted mail that it may repeat. */
   tainted: Tainted
@@ -39,7 +39,7 @@ export interface OutgoingText {
 }
 
 export const work: Work<OutgoingOrder, OutgoingText> = order => {
-  const { subject, text, html, attachments, tainted } = order
+  const { subject, text, html, attachments, recipients, tainted } = order
   const shown = html === null ? '' : linesToText(readHtml(html).lines)
   const plain = text ?? shown
   const htmlText = text === null ? '' : shownBeside(text, shown)
@@ -52,7 +52,7 @@ export const work: Work<OutgoingOrder, OutgoingText> = order => {
       ownText,
       snippet: snippetOf(ownText || plain),
       words: wordsOf({ subject, text: plain, htmlText, ...order.found, attachmentTexts: [] }),
-      findings: order.wantsFindings ? scan({ subject, text, html, attachments, names: order.names }) : [],
+      findings: order.wantsFindings ? scan({ subject, text, html, attachments, recipients }) : [],
       repeatsTainted: hasAny(tainted) && repeatsAny([subject, plain, ...beside].join('\n'), tainted),
     },
     bytes: 2 * ((text?.length ?? 0) + (html?.length ?? 0)),

@@ -54,16 +54,20 @@ export class FileReader {
       const labels = [contentType, contentId ?? '']
       if (usedMs > this.#msMax) {
         uninspected ??= `Only the first ${index} attachments were read in the time that it may take.`
-        attachments.push({ name: filename, text: null, labels })
+        attachments.push({ name: filename, text: null, source: null, bytes: null, labels })
         continue
       }
       const { read, ms } = await this.#textOf({ filename, contentType, content }, owner)
       usedMs += ms
-      const text = read.kind === 'text' ? read.text : textOfAny(content)
+      const raw = textOfAny(content)
+      const text = read.kind === 'text' ? read.text : raw
+      const isWithout = text === null && isWithoutText(content, read)
       // Its name is the caller's or a stranger's: the number says which it is.
       if (read.kind === 'text' && read.isCut) uninspected ??= `Attachment ${index + 1} was read in part.`
-      if (text === null && !isWithoutText(content, read)) unread ??= `Attachment ${index + 1} could not be read.`
-      attachments.push({ name: filename, text, labels })
+      if (text === null && !isWithout) unread ??= `Attachment ${index + 1} could not be read.`
+      // Of a page or a calendar the text is what a reader sees, and the file may say more.
+      const source = raw === text ? null : raw
+      attachments.push({ name: filename, text, source, bytes: isWithout ? new Uint8Array(content) : null, labels })
     }
     return { attachments, uninspected, unread }
   }
@@ -92,8 +96,12 @@ function textOfAny(content: Buffer): string | null {
 /** A scanned PDF is a picture. An Office file without text is an archive that may hold other files. */
 const isWithoutText = (content: Buffer, read: AttachmentText): boolean =>
   content.length === 0 ||
-  (read.kind === 'none' && read.reason === NO_TEXT && content.subarray(0, 1_024).includes('%PDF-')) ||
-  MEDIA.test(content.subarray(0, 16).toString('latin1'))
+  (!endsAsArchive(content) &&
+    ((read.kind === 'none' && read.reason === NO_TEXT && content.subarray(0, 1_024).includes('%PDF-')) ||
+      MEDIA.test(content.subarray(0, 16).toString('latin1'))))
+
+/** The directory of a zip file stands at its end, with a comment of 64 KiB at the most behind it: any file may come before. */
+const endsAsArchive = (content: Buffer): boolean => content.subarray(-66_000).includes('PK\u0005\u0006')
 
 /** Images, audio, video and fonts, by their first bytes. */
 const MEDIA = new RegExp(

@@ -7,7 +7,7 @@ import { digitsOf, surroundings } from './digits.ts'
 import { FIGURE_MARKS, WIDE, type Row } from './rows.ts'
 import { isInTable } from './tables.ts'
 
-const CARD_WORDS = /(?<![a-z_])(?:card|visa|mastercard|amex|credit|debit|karte|carte|tarjeta|pan|cvc|cvv|exp)/gi
+const CARD_WORDS = /(?<![a-z])(?:card|visa|mastercard|amex|credit|debit|karte|carte|tarjeta|pan|cvc|cvv|exp)/gi
 
 interface Brand {
   name: string
@@ -212,7 +212,8 @@ export class Cards {
     const [start, end] = [row.starts[first]!, row.ends[last]!]
     const around = surroundings(codes, start, end)
     if (around === 'name' || (around === 'letters' && length > GLUED_DIGITS_MAX)) return null
-    return { detector: 'payment_card', label: brand.name, value: digitsOf(digits, length), start, end }
+    const card: Match = { detector: 'payment_card', label: brand.name, value: digitsOf(digits, length), start, end }
+    return around === 'joined' && !this.#isNamed(card) ? null : card
   }
 }
 

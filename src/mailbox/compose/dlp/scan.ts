@@ -1,22 +1,36 @@
 // Data-loss prevention: what a mail that is about to leave gives away. Every part of it is read as a person or a machine
-// could read it: as it stands, with entities decoded and tags left out, and what base64 in it stands for.
-import { decodedIn, ENCODED_CHARS_MIN } from './base64.ts'
+// could read it: as it stands, with entities decoded and tags left out, and what is encoded in it.
+import { decodedIn } from './encoded/base64.ts'
+import { ENCODED_CHARS_MIN } from './encoded/decoding.ts'
+import { unescapedIn } from './encoded/escapes.ts'
+import { printableIn } from './encoded/printable.ts'
 import { longWords, type Codes } from './characters.ts'
 import type { Detector, Match } from './match.ts'
 import { numbersIn } from './numbers.ts'
 import { secretsIn } from './secrets.ts'
 import { spelledIn } from './spelled.ts'
 import { TOKEN_CHARS_MIN, tokensWithin } from './tokens.ts'
-import { viewOf, viewsOfHtml, type View } from './view.ts'
+import { viewsOfHtml } from './html-view.ts'
+import { viewOf, type View } from './view.ts'
 
 export interface Scanned {
   subject: string
   text: string | null
   html: string | null
-  /** With what else the caller says of a file: its type and its content id. */
-  attachments: readonly { name: string | null; text: string | null; labels?: readonly string[] }[]
-  /** Display names of recipients. */
-  names?: readonly string[]
+  attachments: readonly ScannedFile[]
+  /** Their names and addresses. */
+  recipients?: readonly string[]
+}
+
+interface ScannedFile {
+  name: string | null
+  text: string | null
+  /** What the text was taken from, where that is text too. */
+  source?: string | null
+  /** Of a picture, a sound or a font. */
+  bytes?: Uint8Array<ArrayBuffer> | null
+  /** What else the caller says of it: its type and its content id. */
+  labels?: readonly string[]
 }
 
 export interface Finding {
@@ -27,34 +41,40 @@ export interface Finding {
   where: string
   /** The beginning and the end of what was found; the middle is left out. */
   excerpt: string
-  /** Where it stands in that part, in UTF-16 units; null where it was found in something encoded. */
+  /** Where it stands in that part, in UTF-16 units; null where it is encoded there, or not in the text of a file. */
   start: number | null
   end: number | null
 }
 
-/** What is decoded may hold base64 again. */
+/** What is decoded may be encoded again. */
 const DECODED_DEPTH_MAX = 2
 
 /** More say nothing new to the person who decides. */
 const FINDINGS_MAX = 50
 
-export function scan({ subject, text, html, attachments, names = [] }: Scanned): Finding[] {
+export function scan({ subject, text, html, attachments, recipients = [] }: Scanned): Finding[] {
   const findings = new Findings()
   findings.read('subject', subject)
   if (text !== null) findings.read('text', text)
   if (html !== null) {
-    const { shown, unseen } = viewsOfHtml(html)
-    findings.readView('html', shown)
-    findings.readView('html', unseen)
+    for (const view of viewsOfHtml(html)) findings.readView('html', view)
   }
-  for (const name of names) findings.read('recipients', name)
-  for (const { name, text: content, labels = [] } of attachments) {
+  for (const recipient of recipients) findings.read('recipients', recipient)
+  for (const { name, text: content, source, bytes, labels = [] } of attachments) {
     for (const label of labels) findings.read('attachment_type', label)
     if (name !== null) findings.read('attachment_name', name)
     if (content !== null) findings.read(`attachment:${name ?? ''}`, content)
+    if (source && saysMore(source, content)) findings.readSource(`attachment:${name ?? ''}`, source)
+    if (bytes) findings.readSource(`attachment:${name ?? ''}`, printableIn(bytes))
   }
   return findings.list
 }
+
+/** Blanks and line ends alone are no more. */
+const saysMore = (source: string, text: string | null): boolean =>
+  text === null || withoutBlanks(source) !== withoutBlanks(text)
+
+const withoutBlanks = (text: string): string => text.replaceAll(/\s+/g, '')
 
 class Findings {
   readonly list: Finding[] = []
@@ -64,15 +84,24 @@ class Findings {
     this.readView(where, viewOf(given))
   }
 
+  /** In something that nobody is shown: places in it say nothing. */
+  readSource(where: string, source: string): void {
+    for (const view of viewsOfHtml(source)) this.#readAll(where, view, null)
+  }
+
   readView(where: string, view: View): void {
+    this.#readAll(where, view, view)
+  }
+
+  #readAll(where: string, codes: Codes, view: View | null): void {
     if (this.list.length === FINDINGS_MAX) return
-    let decoded = this.#readCodes(where, view, view)
+    let decoded = this.#readCodes(where, codes, view)
     for (let depth = 0; depth < DECODED_DEPTH_MAX && decoded !== ''; depth++) {
       decoded = this.#readCodes(where, viewOf(decoded), null)
     }
   }
 
-  /** Answers what base64 in it stands for. */
+  /** Answers what is encoded in it. */
   #readCodes(where: string, codes: Codes, view: View | null): string {
     const words = longWords(codes, WORD_CHARS_MIN)
     for (const matches of [numbersIn(codes), secretsIn(codes, words), spelledTokensIn(codes)]) {
@@ -81,7 +110,7 @@ class Findings {
         if (this.list.length === FINDINGS_MAX) return ''
       }
     }
-    return decodedIn(codes, words)
+    return [decodedIn(codes, words), unescapedIn(codes)].filter(Boolean).join('^')
   }
 
   /** What stands in a mail several times, or in its text and its HTML, is one finding for each part. */

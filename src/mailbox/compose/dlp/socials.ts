@@ -6,7 +6,7 @@ import type { Match } from './match.ts'
 import { Nearby } from './nearby.ts'
 import { BLANK, DASH, WIDE, type Row } from './rows.ts'
 
-const SOCIAL_WORDS = /(?<![a-z_])(?:ssn|social[\s-]{0,3}security|soc[.\s]{0,2}sec|tax(?:payer)?[\s-]{0,3}id|itin)/gi
+const SOCIAL_WORDS = /(?<![a-z])(?:ssn|social[\s-]{0,3}security|soc[.\s]{0,2}sec|tax(?:payer)?[\s-]{0,3}id|itin)/gi
 
 const DIGITS = 9
 /** Digits of its area, group and serial. */

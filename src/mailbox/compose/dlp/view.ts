@@ -1,23 +1,18 @@
 // A text as detectors read it: digits and letters of other scripts and styles as ASCII, without what nobody sees, entities
-// decoded, tags of HTML left out. One pass over the codes of what is given; each character knows where it stood, so that
+// decoded. One pass over the codes of what is given; each character knows where it stood, so that
 // findings can be shown in place.
 import { codesOf, textOf, type Codes } from './characters.ts'
 import { codePointOfEntity } from './entities.ts'
 import { endOfPlain, folding, isFolded, readingOf } from './folding.ts'
-import { tagAt } from './tags.ts'
 
 export interface View extends Codes {
   /** Where a character of it stood in what was given. */
   positionOf(index: number): number
 }
 
-/** Most of what is given has nothing in it that is read otherwise than it stands. */
-const isPlain = (given: string): boolean =>
-  Buffer.byteLength(given) === given.length && (!given.includes('&') || !/&[#a-z]/.test(given))
-
 export function viewOf(given: string): View {
-  if (isPlain(given)) return { ...codesOf(given), positionOf: index => index }
   const read = codesOf(given)
+  if (isPlain(read)) return { ...read, positionOf: index => index }
   const folded = (marks: Marks | null): Writing => {
     const writing = new Writing(read.codes.length, marks)
     fold(read, { from: 0, to: given.length, isHtml: false }, writing)
@@ -26,50 +21,32 @@ export function viewOf(given: string): View {
   return folded(null).view(marks => void folded(marks))
 }
 
-/** What a reader is shown, and what leaves with the mail besides: attributes, comments, scripts and styles. */
-export function viewsOfHtml(given: string): { shown: View; unseen: View } {
-  const read = codesOf(given)
-  const { shown, unseen } = writeHtml(read, { shown: null, unseen: null })
-  return {
-    shown: shown.view(marks => void writeHtml(read, { shown: marks, unseen: null })),
-    unseen: unseen.view(marks => void writeHtml(read, { shown: null, unseen: marks })),
+const [AMPERSAND, LESS] = [38, 60]
+
+/** Most of what is given has nothing in it that is read otherwise than it stands. */
+function isPlain(read: Codes): boolean {
+  const { codes, text } = read
+  if (Buffer.byteLength(text) !== text.length) return false
+  // Without a branch: every character of every text is looked at.
+  let all = 0
+  for (let at = 0; at < codes.length; at++) all |= kinds[codes[at]!]!
+  if ((all & UNSEEN) !== 0) return false
+  for (let at = (all & ENTITY) === 0 ? -1 : text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1)) {
+    if (codePointOfEntity(read, at)) return false
   }
+  return true
 }
 
-function writeHtml(read: Codes, marks: { shown: Marks | null; unseen: Marks | null }) {
-  const { length } = read.codes
-  const shown = new Writing(length, marks.shown)
-  // A tag is written besides with a line of its own, and is longer than that.
-  const unseen = new Writing(length + Math.ceil(length / BARE_TAG_CHARS_MAX), marks.unseen)
-  const unclosed = new Set<string>()
-  for (let at = 0; at < length;) {
-    at = fold(read, { from: at, to: length, isHtml: true }, shown)
-    if (at === length) break
-    const tag = tagAt(read, at, unclosed)
-    if (tag === null) {
-      shown.put(LESS, at)
-      at += 1
-      continue
-    }
-    if (tag.isBreaking) shown.put(NEW_LINE, at)
-    // Names of tags alone say nothing.
-    if (tag.end - at > BARE_TAG_CHARS_MAX) {
-      fold(read, { from: at, to: tag.end, isHtml: false }, unseen)
-      unseen.put(NEW_LINE, at)
-    }
-    at = tag.end
-  }
-  return { shown, unseen }
-}
-
-const BARE_TAG_CHARS_MAX = 14
-const [NEW_LINE, AMPERSAND, LESS] = [10, 38, 60]
+const [UNSEEN, ENTITY] = [1, 2]
+/** Of ASCII: control characters that nobody sees, and what may begin an entity. */
+const kinds = new Uint8Array(128).fill(UNSEEN, 0, 9).fill(UNSEEN, 14, 32).fill(UNSEEN, 127)
+kinds[AMPERSAND] = ENTITY
 
 /** Below, the call costs more than the loop. */
 const COPIED_ONE_BY_ONE_MAX = 48
 
 /** For each run of characters that stood together where it stood. */
-class Marks {
+export class Marks {
   /** Place of a character less its index: the same for all that stood together. */
   #shift = 0
   readonly #starts: number[] = [0]
@@ -96,7 +73,7 @@ class Marks {
 }
 
 /** Characters that were written. */
-class Writing {
+export class Writing {
   readonly #codes: Uint16Array
   readonly #marks: Marks | null
   #length = 0
@@ -127,6 +104,11 @@ class Writing {
     this.#codes[this.#length++] = code
   }
 
+  /** The last one that was written. */
+  get last(): number {
+    return this.#length === 0 ? 0 : this.#codes[this.#length - 1]!
+  }
+
   /** Positions are asked for where something was found, and then only is everything written again to know them. */
   view(writeAgain: (marks: Marks) => void): View {
     let known: Marks | null = null
@@ -140,7 +122,11 @@ class Writing {
 }
 
 /** Writes what the characters are read as; answers where it ended: at a `<` of HTML, or behind the last. */
-function fold(read: Codes, { from, to, isHtml }: { from: number; to: number; isHtml: boolean }, writing: Writing) {
+export function fold(
+  read: Codes,
+  { from, to, isHtml }: { from: number; to: number; isHtml: boolean },
+  writing: Writing,
+) {
   const { codes } = read
   let at = from
   while (at < to) {
