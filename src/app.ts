@@ -58,6 +58,7 @@ import { createHttpServer } from './platform/http/server.ts'
 import { journalLoops } from './platform/journal/partitions.ts'
 import { Dns } from './platform/net/dns.ts'
 import { GuardedHttp } from './platform/net/guarded-http.ts'
+import { Slices } from './platform/slices.ts'
 import { LoadShedder } from './platform/work/load-shedder.ts'
 import { Supervisor } from './platform/work/supervisor.ts'
 import { tailLag } from './platform/work/tail-lag.ts'
@@ -253,7 +254,7 @@ function buildWorld({
   const dns = new Dns({ servers: config.DNS_SERVERS, clock })
   const http = new GuardedHttp({ dns, allowed: config.WEBHOOK_ALLOW_CIDRS })
   const [threads, load] = [options.threads ?? new ThreadPool(), new LoadShedder()]
-  return { config, clock, secrets, db, wakeups, log, metrics, threads, load, dns, http }
+  return { config, clock, secrets, db, wakeups, log, metrics, threads, load, dns, http, slices: new Slices() }
 }
 
 /** The SMTP ports of this process. Their certificate is read, or made, when they open. */

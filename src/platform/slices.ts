@@ -1,6 +1,6 @@
-// Long work on the main thread, in slices: a generator yields where others may go on. One slice runs per turn of
-// the event loop, whatever number of callers have one ready, and accounts are served round robin; so nobody waits for more
-// than a slice or two of others.
+// Long work on the main thread, in slices: a generator yields where others may go on. One slice runs per turn of the event
+// loop, whatever number of callers have one ready, and accounts are served round robin; so nobody waits for more than a slice
+// or two of others. There is one for all work, in the World.
 import { RoundRobin } from './fairness/round-robin.ts'
 
 interface Waiting {

@@ -1,4 +1,4 @@
-// The World: what the recipes may touch besides their arguments. Eleven fields, built once in app.ts.
+// The World: what the recipes may touch besides their arguments. Twelve fields, built once in app.ts.
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Database } from './db/database.ts'
@@ -7,6 +7,7 @@ import type { Metrics } from './metrics.ts'
 import type { Dns } from './net/dns.ts'
 import type { GuardedHttp } from './net/guarded-http.ts'
 import type { Secrets } from './secrets.ts'
+import type { Slices } from './slices.ts'
 import type { ThreadPool } from './threads/thread-pool.ts'
 import type { Wakeups } from './db/wakeups.ts'
 import type { LoadShedder } from './work/load-shedder.ts'
@@ -24,4 +25,6 @@ export interface World {
   /** For addresses that customers choose. */
   http: GuardedHttp
   load: LoadShedder
+  /** For work on the main thread that takes more than a moment. */
+  slices: Slices
 }

@@ -1,7 +1,7 @@
 // What a month is going to cost: one line for the account, one for each tenant that has a rate card.
 import type { Db } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
-import { Slices } from '../../platform/slices.ts'
+import type { Slices } from '../../platform/slices.ts'
 import { listAccountPlans } from '../assignments/effective.ts'
 import { listPlansById } from '../plans/find.ts'
 import type { Plan } from '../plans/plan.ts'
@@ -10,7 +10,6 @@ import type { ChargeLine } from './contract.ts'
 import type { Month } from './month.ts'
 import type { UsedCard } from './queries.ts'
 
-const slices = new Slices()
 /** Lines that are priced without a break: about a millisecond with as many tiers as a plan may have. */
 const SLICE_LINES = 100
 
@@ -19,12 +18,13 @@ interface Asked {
   cards: readonly UsedCard[]
   /** What all tenants sent, where the line of the account is wanted: it comes first. */
   accountRecipients: bigint | null
+  slices: Slices
 }
 
 export async function previewLines(
   db: Pick<Db, 'many'>,
   { accountId }: Reach,
-  { month, cards, accountRecipients }: Asked,
+  { month, cards, accountRecipients, slices }: Asked,
 ): Promise<ChargeLine[]> {
   const [own] = accountRecipients === null ? [] : await listAccountPlans(db, [accountId], month.last)
   const planIds = new Set(cards.map(card => card.plan_id))

@@ -47,7 +47,7 @@ export const chargeRoutes = (world: World): Route[] => [
     )
     const withAccount = caller.level === 'account' && query.cursor === undefined
     const accountRecipients = withAccount ? all : null
-    const lines = await previewLines(db, caller.reach, { month, cards: rows, accountRecipients })
+    const lines = await previewLines(db, caller.reach, { month, cards: rows, accountRecipients, slices: world.slices })
     return reply(200, { month: month.month, preview: true as const, lines, next_cursor })
   }),
   route(contract.exportEndpoint, async ({ caller, query }) => {

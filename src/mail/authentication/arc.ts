@@ -2,8 +2,8 @@
 // message signature by our own DKIM. The result is recorded; it does not stand in for DMARC, because anybody can seal.
 import type { RawMail } from './header-fields.ts'
 import { arcLibrary } from './library.ts'
-import { libraryResolver, observed, type Resolve } from './resolve.ts'
-import { verifyArcMessageSignature } from './verify-dkim.ts'
+import { libraryResolver, observed } from './resolve.ts'
+import { verifyArcMessageSignature, type Checking } from './verify-dkim.ts'
 
 export type ArcResult = 'pass' | 'fail' | 'none' | 'temperror'
 
@@ -12,13 +12,13 @@ const ARC_FIELDS = ['arc-seal', 'arc-message-signature', 'arc-authentication-res
 const BYTES_MAX = 65_536
 const SETS_MAX = 20
 
-export async function checkArc(mail: RawMail, resolve: Resolve, now: Date): Promise<ArcResult> {
+export async function checkArc(mail: RawMail, checking: Checking): Promise<ArcResult> {
   const fields = ARC_FIELDS.flatMap(name => mail.byName.get(name) ?? [])
   if (fields.length === 0) return 'none'
   const bytes = fields.reduce((sum, { raw }) => sum + raw.length, 0)
   if (bytes > BYTES_MAX || fields.length > SETS_MAX * ARC_FIELDS.length) return 'fail'
   let hasFailedLookup = false
-  const watched = observed(resolve, reply => {
+  const watched = observed(checking.resolve, reply => {
     if (reply.kind === 'failed') hasFailedLookup = true
   })
   const { arc, getARChain } = await arcLibrary()
@@ -29,7 +29,7 @@ export async function checkArc(mail: RawMail, resolve: Resolve, now: Date): Prom
     const lastEntry = chain.at(-1)!
     const newest = fields.find(({ name, raw }) => name === 'arc-message-signature' && instanceOf(raw) === lastEntry.i)
     if (!newest) return 'fail'
-    const { result: ofMessage } = await verifyArcMessageSignature(mail, newest, watched, now)
+    const { result: ofMessage } = await verifyArcMessageSignature(mail, newest, { ...checking, resolve: watched })
     if (ofMessage !== 'pass') return hasFailedLookup ? 'temperror' : 'fail'
     Object.assign(lastEntry, { messageSignature: { status: { result: ofMessage } } })
     const { status } = await arc({ chain, lastEntry }, { resolver: libraryResolver(watched), strict: true })

@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { authenticate, type Authentication } from './authenticate.ts'
 import {
+  atOnce,
   aMail,
   anEd25519Signer,
   anRsaSigner,
@@ -37,6 +38,7 @@ function check(source: Buffer, records: Zone = zone(), envelope = ENVELOPE): Pro
     hostname: 'mx.sluice.example',
     now: NOW,
     recentSpf: new RecentSpf(),
+    inSlices: atOnce,
   })
 }
 

@@ -6,7 +6,7 @@ import { readRawMail, type RawMail } from './header-fields.ts'
 import type { RecentSpf } from './recent-spf.ts'
 import type { Resolvers } from './resolve.ts'
 import { checkSpf, type SpfResult } from './spf.ts'
-import { verifyDkim, type DkimResult } from './verify-dkim.ts'
+import { verifyDkim, type DkimResult, type InSlices } from './verify-dkim.ts'
 
 /** What the client said, and where it came from. `mailFrom` is empty for the null path. */
 export interface Envelope {
@@ -33,6 +33,7 @@ interface Options {
   hostname: string
   now: Date
   recentSpf: RecentSpf
+  inSlices: InSlices
 }
 
 /** The source must not change until then. A large body is hashed in slices, so that others are not kept waiting. */
@@ -58,8 +59,9 @@ export async function authenticate(source: Buffer, envelope: Envelope, options: 
   }
 }
 
-async function checkContent(mail: RawMail, { resolvers: { keys }, now }: Options) {
-  const [signatures, arc] = await Promise.all([verifyDkim(mail, keys, now), checkArc(mail, keys, now)])
+async function checkContent(mail: RawMail, { resolvers: { keys }, now, inSlices }: Options) {
+  const checking = { resolve: keys, now, inSlices }
+  const [signatures, arc] = await Promise.all([verifyDkim(mail, checking), checkArc(mail, checking)])
   return { signatures, arc }
 }
 

@@ -2,6 +2,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { dkimRecord, generateDkimKey, signDkim } from '../dkim/sign.ts'
 import type { DnsReply, RecordType, Resolve, Resolvers } from './resolve.ts'
+import { runAtOnce } from '../../platform/slices.ts'
 
 type Zone = Record<string, readonly string[] | readonly { host: string; priority: number }[] | 'fails' | 'empty'>
 
@@ -57,3 +58,6 @@ export async function signed(
   const field = await signDkim({ source, domain, selector, key, now: NOW })
   return Buffer.concat([Buffer.from(field, 'latin1'), source])
 }
+
+/** Long work without others in between. */
+export const atOnce = async <T>(work: Generator<void, T>): Promise<T> => runAtOnce(work)

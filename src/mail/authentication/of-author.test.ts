@@ -4,7 +4,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { parseMail } from '../mime/parse.ts'
 import { authenticate, type Authentication } from './authenticate.ts'
-import { NOW, zoneResolvers } from './authentication.fixture.ts'
+import { atOnce, NOW, zoneResolvers } from './authentication.fixture.ts'
 import { ofAuthor } from './of-author.ts'
 import { RecentSpf } from './recent-spf.ts'
 
@@ -18,7 +18,7 @@ const ENVELOPE = { ip: '192.0.2.1', helo: 'mx.evil.example', mailFrom: 'm@evil.e
 async function look(header: string): Promise<{ auth: Authentication; shown: string[] }> {
   const source = Buffer.from(`${header}\r\nSubject: x\r\n\r\nHello\r\n`, 'latin1')
   const resolvers = zoneResolvers(ZONE)
-  const options = { resolvers, hostname: 'mx.sluice.example', now: NOW, recentSpf: new RecentSpf() }
+  const options = { resolvers, hostname: 'mx.sluice.example', now: NOW, recentSpf: new RecentSpf(), inSlices: atOnce }
   const auth = await authenticate(source, ENVELOPE, options)
   const parsed = parseMail(new Uint8Array(source))
   assert(parsed.kind === 'mail')

@@ -122,9 +122,7 @@ async function prepare(world: World, composing: Composing, { order, inbox }: Pre
   const thread = order.threadId ? await findContinued(world, order.threadId) : null
   const writing = write({ kind, body, ownAddresses: addressesOf(inbox), original, thread, texts })
   const isShort = texts === null || texts.text.length + sizeOf(body) <= QUOTED_AT_ONCE_CHARS_MAX
-  const written = isShort
-    ? runAtOnce(writing)
-    : await composing.slices.run(writing, [inbox.account_id, inbox.tenant_id])
+  const written = isShort ? runAtOnce(writing) : await world.slices.run(writing, [inbox.account_id, inbox.tenant_id])
   const { submission, attachments } = await submissionOf(world, composing, { order, inbox, written, files })
   const refusal = recipientRefusal(policy, submission.recipients)
   if (refusal) throw refusal
@@ -174,7 +172,7 @@ interface Sendable extends Preparing {
 
 async function submissionOf(
   world: World,
-  { publicUrl, slices }: Composing,
+  { publicUrl }: Composing,
   { order, inbox, written, files }: Sendable,
 ): Promise<{ submission: Submission; attachments: readonly Attachment[] }> {
   const { caller, body, by } = order
@@ -206,7 +204,7 @@ async function submissionOf(
   })
   const isSmall =
     sizeOf(request, files) <= SMALL_BYTES_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX
-  const submission = isSmall ? runAtOnce(work) : await slices.run(work, [inbox.account_id, inbox.tenant_id])
+  const submission = isSmall ? runAtOnce(work) : await world.slices.run(work, [inbox.account_id, inbox.tenant_id])
   const { refusedBefore = null } = order
   return { submission: { ...submission, relayInboxId: inbox.connection && inbox.id, refusedBefore }, attachments }
 }

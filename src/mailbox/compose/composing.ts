@@ -2,7 +2,6 @@
 // mail is sent with.
 import { atOnce } from '../../platform/fairness/at-once.ts'
 import type { KeyPrincipal } from '../../platform/principal.ts'
-import { Slices } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../../sending/messages/gate.ts'
 import { inboxLookUp, type FindInbox } from '../inboxes/look-up.ts'
@@ -18,7 +17,6 @@ export type Schedule = (order: ComposeOrder & { caller: KeyPrincipal }) => Promi
 export interface Composing {
   gate: Gate
   publicUrl: () => string
-  slices: Slices
   requireInbox: FindInbox
   schedule: Schedule
   withPermit: WithPermit
@@ -60,5 +58,5 @@ function permits(requireInbox: FindInbox): WithPermit {
 export function composingWith(world: World, given: Pick<Composing, 'gate' | 'publicUrl' | 'schedule'>): Composing {
   const requireInbox = inboxLookUp(world)
   const withPermit = permits(requireInbox)
-  return { ...given, slices: new Slices(), requireInbox, withPermit, files: new FileReader(world) }
+  return { ...given, requireInbox, withPermit, files: new FileReader(world) }
 }

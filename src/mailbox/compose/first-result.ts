@@ -57,7 +57,7 @@ async function findFirstResult(
   if (key === undefined) return null
   const narrowed = await narrowedReach(world, composing, reach, request)
   if (!narrowed) return null
-  const hash = await composing.slices.run(bodyHash(sameAs(request)), [reach.accountId])
+  const hash = await world.slices.run(bodyHash(sameAs(request)), [reach.accountId])
   const answer = await findAnswerWithin(world.db, narrowed, { key, bodyHash: hash, now: world.clock.now() })
   if (!answer) return null
   const first = 'scheduled_at' in answer ? repeated(answer) : await firstResult(world, reach, answer as SendResponse)

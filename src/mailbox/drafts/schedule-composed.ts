@@ -1,6 +1,6 @@
 // A mail that is composed with `send_at` becomes a scheduled draft. Whom a reply goes to is settled now; what it quotes or
 // forwards is read when it is sent, and so is whether the thread can be trusted.
-import { runAtOnce, Slices } from '../../platform/slices.ts'
+import { runAtOnce, type Slices } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
 import { bodyHash, findFirstAnswer, keepFirstAnswer, type KeyedRequest } from '../../sending/messages/idempotency.ts'
 import type { ComposeOrder } from '../compose/compose.ts'
@@ -16,11 +16,10 @@ import type { Draft, DraftBody } from './contract.ts'
 import { storeDraft } from './save.ts'
 
 export const scheduleComposed = (world: World): Schedule => {
-  const slices = new Slices()
   return async order => {
     const { by, caller, inboxId, kind, originalId, body } = order
     const inbox = await requireInboxInReach(world.db, caller.reach, inboxId)
-    const request = await keyedRequest(slices, order, inbox)
+    const request = await keyedRequest(world.slices, order, inbox)
     // Before the time is checked: a repetition may come when the mail was sent already.
     const earlier = request && (await findFirstAnswer(world.db, request, world.clock.now()))
     if (earlier) return repeated(earlier)

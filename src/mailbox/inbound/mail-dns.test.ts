@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { authenticate, type Authentication } from '../../mail/authentication/authenticate.ts'
-import { aMail, anRsaSigner, NOW, signed } from '../../mail/authentication/authentication.fixture.ts'
+import { atOnce, aMail, anRsaSigner, NOW, signed } from '../../mail/authentication/authentication.fixture.ts'
 import { RecentSpf } from '../../mail/authentication/recent-spf.ts'
 import type { Resolvers } from '../../mail/authentication/resolve.ts'
 import { aDnsServer, type FakeDns } from '../../platform/net/dns.fixture.ts'
@@ -82,6 +82,7 @@ async function receive(source: Buffer, resolvers: Resolvers, envelope = STRANGER
     hostname: 'mx.sluice.example',
     now: NOW,
     recentSpf: new RecentSpf(),
+    inSlices: atOnce,
   })
   const { blocked } = judge({
     findings: [],

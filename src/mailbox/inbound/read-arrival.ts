@@ -102,13 +102,14 @@ export class ArrivalReader {
   }
 
   async #authenticate(arrival: Arrival, { content, headBytes }: Source): Promise<Authentication> {
-    const { config, clock, dns } = this.#world
+    const { config, clock, dns, slices } = this.#world
     const envelope = { ip: arrival.client_ip, helo: arrival.helo, mailFrom: arrival.mail_from }
     return authenticate(content.subarray(headBytes), envelope, {
       resolvers: withZone(this.#zone, mailDns(dns, dns.isSilent ? { timeoutMs: SILENT_TIMEOUT_MS } : {})),
       hostname: config.MX_HOST,
       now: clock.now(),
       recentSpf: this.#recentSpf,
+      inSlices: work => slices.run(work, [arrival.account_id]),
     })
   }
 

@@ -7,7 +7,7 @@ import { displayValue, readHeader, valueOf } from '../../mail/mime/headers.ts'
 import { system } from '../../platform/db/actor.ts'
 import { atOnce } from '../../platform/fairness/at-once.ts'
 import { siteOf } from '../../platform/net/cidr.ts'
-import { runAtOnce, Slices } from '../../platform/slices.ts'
+import { runAtOnce } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../../sending/messages/gate.ts'
 import { ATTACHMENT_BYTES_MAX } from '../../sending/messages/limits.ts'
@@ -56,7 +56,6 @@ export class Postmaster {
   readonly #world: World
   readonly #parts: Parts
   readonly #by = { ...system('postmaster'), action: 'message.send' }
-  readonly #slices = new Slices()
   readonly #largeAtOnce = atOnce(LARGE_AT_ONCE)
 
   constructor(world: World, parts: Parts) {
@@ -97,7 +96,7 @@ export class Postmaster {
     const { account_id: accountId, tenant_id: tenantId } = await this.#parts.operator.sender('live')
     const work = this.#submissionOf(mail, { address, accountId, tenantId })
     const submit = async (): Promise<boolean> => {
-      const submission = isLarge ? await this.#slices.run(work, [site]) : runAtOnce(work)
+      const submission = isLarge ? await this.#world.slices.run(work, [site]) : runAtOnce(work)
       return (await this.#parts.gate.submit(submission)).suppressed === 0
     }
     const isSent = isLarge ? await this.#largeAtOnce(site, submit) : await submit()

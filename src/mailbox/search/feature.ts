@@ -6,7 +6,7 @@ import { searchEndpoint } from './contract.ts'
 import { Search } from './search.ts'
 
 export const feature = (world: World): Feature => {
-  const search = new Search(world.db)
+  const search = new Search(world)
   return {
     routes: [
       route(searchEndpoint, async ({ caller, params, query }) =>

@@ -2,7 +2,7 @@
 import type { Database } from '../../platform/db/database.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
 import type { Reach } from '../../platform/principal.ts'
-import { Slices } from '../../platform/slices.ts'
+import type { World } from '../../platform/world.ts'
 import { listMessageRows, withAttachments, type MessageRow } from '../messages/find.ts'
 import type { FoundMessage } from './contract.ts'
 import { highlight, marked, soughtIn, type Sought } from './highlight.ts'
@@ -26,11 +26,11 @@ interface Found {
 
 export class Search {
   readonly #db: Database
-  /** Marking words in the texts of a long page takes tens of milliseconds. */
-  readonly #slices = new Slices()
+  readonly #slices: World['slices']
 
-  constructor(db: Database) {
+  constructor({ db, slices }: Pick<World, 'db' | 'slices'>) {
     this.#db = db
+    this.#slices = slices
   }
 
   async find(reach: Reach, { inboxId, q, folder, limit = LIMIT_DEFAULT }: SearchRequest): Promise<Found> {

@@ -4,7 +4,6 @@ import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
-import { Slices } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
 import type { RuleTest } from './contract.ts'
 import { replayCounted, type Replay } from './replay-firings.ts'
@@ -17,8 +16,6 @@ import { BASELINE_MS } from './sums-queries.ts'
 const PERIOD_MS_MAX = 31 * 86_400_000
 /** A tenant that was active in every minute of 31 days has 44,640; looking at them takes 0.1 s, in slices. */
 const ROWS_MAX = 50_000
-
-const slices = new Slices()
 
 export async function replayRule(world: World, reach: Reach, wanted: RuleTest): Promise<Replay> {
   const [from, to] = [new Date(wanted.from), new Date(wanted.to)]
@@ -37,7 +34,7 @@ export async function replayRule(world: World, reach: Reach, wanted: RuleTest): 
     to,
     limit: ROWS_MAX + 1,
   })
-  return slices.run(replayCounted(rule, counted, from), [reach.accountId])
+  return world.slices.run(replayCounted(rule, counted, from), [reach.accountId])
 }
 
 /** As the roll-ups name it; what cannot be one is found nowhere. */

@@ -7,7 +7,7 @@ import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { normaliseAddress } from '../../mail/address/address.ts'
 import { atOnce, type AtOnce } from '../../platform/fairness/at-once.ts'
-import { runAtOnce, Slices } from '../../platform/slices.ts'
+import { runAtOnce } from '../../platform/slices.ts'
 import { getMessageEndpoint, listMessagesEndpoint, sendEndpoint } from './contract.ts'
 import type { SendRequest } from './send-schema.ts'
 import type { Gate } from './gate.ts'
@@ -33,18 +33,17 @@ const LARGE_AT_ONCE = {
 const RECIPIENTS_UNASKED_MAX = 100
 
 export const messageRoutes = (world: World, gate: Gate, publicUrl: () => string): Route[] => {
-  const sending = { gate, publicUrl, slices: new Slices(), largeAtOnce: atOnce(LARGE_AT_ONCE) }
+  const sending = { gate, publicUrl, largeAtOnce: atOnce(LARGE_AT_ONCE) }
   return [sendRoute(world, sending), ...readRoutes(world)]
 }
 
 interface Sending {
   gate: Gate
   publicUrl: () => string
-  slices: Slices
   largeAtOnce: AtOnce
 }
 
-const sendRoute = (world: World, { gate, publicUrl, slices, largeAtOnce }: Sending): Route =>
+const sendRoute = (world: World, { gate, publicUrl, largeAtOnce }: Sending): Route =>
   route(sendEndpoint, async ({ by, caller, body, headers }) => {
     const tenantId = tenantOf(caller, body.tenant_id)
     const { accountId } = caller.reach
@@ -53,7 +52,7 @@ const sendRoute = (world: World, { gate, publicUrl, slices, largeAtOnce }: Sendi
       const recipientsMax = await recipientsMaxFor(world, { reach: caller.reach, tenantId }, body)
       const order = { body, accountId, tenantId, apiKeyId: caller.keyId, idempotencyKey, recipientsMax, by }
       const work = prepareSubmission({ ...order, now: world.clock.now(), publicUrl: publicUrl() })
-      return isSmall(body) ? runAtOnce(work) : slices.run(work, [accountId, tenantId])
+      return isSmall(body) ? runAtOnce(work) : world.slices.run(work, [accountId, tenantId])
     }
     const submit = async () => gate.submit(await afterTenant(world, { reach: caller.reach, tenantId }, prepare))
     return reply(202, isSmall(body) ? await submit() : await largeAtOnce(accountId, submit))
