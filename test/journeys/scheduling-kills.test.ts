@@ -25,7 +25,6 @@ before(async () => {
   const aServer = (n: number) =>
     aServerProcess({
       PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       DATABASE_URL: databaseUrl,
       DATABASE_POOL: '8',
       DATA_DIR: join(folder, `server-${n}`),

@@ -21,6 +21,9 @@ after(async () => {
   for (const each of undo.toReversed()) await each()
 })
 
+/** Of the environment: nothing that would configure it. */
+const KEPT = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+
 interface Running {
   child: ChildProcess
   url: string
@@ -32,7 +35,7 @@ async function start(environment: Record<string, string>, command = 'serve'): Pr
   const port = await freePort()
   let output = ''
   const child = spawn(process.execPath, [MAIN, command], {
-    env: { PATH: process.env['PATH'], PORT: String(port), SMTP_PORT: '0', MX_PORT: '0', ...environment },
+    env: { ...KEPT, PORT: String(port), SMTP_PORT: '0', MX_PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += String(chunk)))

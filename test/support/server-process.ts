@@ -25,7 +25,7 @@ export async function aServerProcess(environment: NodeJS.ProcessEnv): Promise<Se
   const { port } = listener.address() as AddressInfo
   listener.close()
   const url = `http://127.0.0.1:${port}`
-  const env = { ...environment, PORT: String(port) }
+  const env = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...environment, PORT: String(port) }
   let child: ChildProcess | null = null
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (!child || child.exitCode !== null || child.signalCode !== null) return

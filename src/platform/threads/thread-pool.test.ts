@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
+import { eventually } from '../../../test/support/eventually.ts'
 import { ThreadPool, type ThreadFailure, type ThreadWork } from './thread-pool.ts'
 
 const WORK = `
 export function work({ sleepMs = 0, spinMs = 0, gate }) {
-  if (gate) Atomics.wait(gate, 0, 0, 20_000)
+  if (gate) {
+    Atomics.add(gate, 1, 1)
+    Atomics.wait(gate, 0, 0, 20_000)
+  }
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sleepMs)
   const used = () => { const { user, system } = process.threadCpuUsage(); return (user + system) / 1000 }
   const end = used() + spinMs
@@ -32,7 +36,7 @@ test('a job has its time of a core, and six times that by the clock', async t =>
 
 /** Jobs that run until they are released. */
 function slowJobs(t: TestContext, threads: ThreadPool) {
-  const gate = new Int32Array(new SharedArrayBuffer(4))
+  const gate = new Int32Array(new SharedArrayBuffer(8))
   const slow: ThreadWork = { ...HASTY, timeoutMs: 60_000 }
   const release = (): void => {
     Atomics.store(gate, 0, 1)
@@ -44,6 +48,7 @@ function slowJobs(t: TestContext, threads: ThreadPool) {
   })
   return {
     release,
+    begun: () => Atomics.load(gate, 1),
     begin: (owner: string, bytes?: number) => threads.run<object, string>(slow, { input: { gate }, owner, bytes }),
     quick: (owner: string, bytes?: number) => threads.run<object, string>(slow, { input: {}, owner, bytes }),
   }
@@ -53,8 +58,9 @@ const isSettled = (job: Promise<unknown>): Promise<boolean> =>
   Promise.race([job.then(() => true), new Promise<boolean>(resolve => setImmediate(resolve, false))])
 
 test('short work of an owner with nothing running does not wait for slow jobs of others', async t => {
-  const { begin, quick, release } = slowJobs(t, new ThreadPool({ threads: 3 }))
+  const { begin, begun, quick, release } = slowJobs(t, new ThreadPool({ threads: 3 }))
   const slow = [begin('a'), begin('a'), begin('b'), begin('b'), begin('c')]
+  await eventually('all threads for long work are busy', async () => begun() === 3)
 
   assert.equal(await quick('d', 300_000), 'done')
   assert.equal(await quick('e', 300_000), 'done')

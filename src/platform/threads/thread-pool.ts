@@ -2,6 +2,8 @@
 // thread that exceeds them is replaced, and accounts are served round robin. One pool for every kind of work: a thread
 // costs tens of megabytes, and hardly ever are all kinds busy. One more thread is kept for short work, so that it never waits
 // for long work of others. Threads start when first needed; an idle pool does not keep the process alive.
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
 import { Worker, type Transferable } from 'node:worker_threads'
 import { RoundRobin } from '../fairness/round-robin.ts'
 import { cpuMsOf } from './cpu-time.ts'
@@ -88,6 +90,13 @@ const STARTUP_MS_MAX = 30_000
 const CLOCK_FACTOR = 6
 /** A thread fills some ten megabytes in this time. */
 const BUFFERS_CHECK_MS = 50
+
+/**
+ * Without it every thread strips the types of its modules and compiles them again: its first job took 550 ms of CPU and 50 MB,
+ * with it 180 ms and 32 MB. The folder has one for each version of Node.
+ */
+const compiled = getCompileCacheDir()
+const COMPILE_CACHE = compiled === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compiled) }
 
 export class ThreadPool {
   readonly #threadsMax: number
@@ -206,7 +215,7 @@ export class ThreadPool {
   #spawn({ isForShort }: Pick<Thread, 'isForShort'>): void {
     const worker = new Worker(new URL('./thread-start.ts', import.meta.url), {
       // A thread needs no secrets from the environment, and none of our flags.
-      env: {},
+      env: COMPILE_CACHE,
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: this.#heapMbMax, maxYoungGenerationSizeMb: 16 },
     })
