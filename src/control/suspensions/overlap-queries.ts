@@ -6,8 +6,10 @@ import { conditionsOf, type PauseScope } from './scopes.ts'
 /** More than these are counted in pages, so that no statement runs into its time limit. */
 const PAGE_ROWS = 300_000
 
-/** Where this many are held, and no more than so many messages of the account lie between their first and their last… */
+/** Where this many are held, their messages are read together, unless they lie far apart among others of the account. */
 const MANY_ROWS = 5_000
+/** How many rows are looked at to tell that, at the beginning and at the end. */
+const SAMPLE_ROWS = 1_000
 const MESSAGES_PER_ROW_MAX = 4
 
 interface Counting {
@@ -21,10 +23,13 @@ interface Counting {
 
 /** How much of it one of the others matches. One scan where it can be: a resume waits for it. */
 export async function countKept(tx: Tx, { accountId, sources, others, held }: Counting): Promise<number> {
-  const { ofRow, ofMessage } = conditionsOf(others)
+  const conditions = conditionsOf(others)
   let kept = 0
   for (const source of sources) {
-    const messages = ofMessage.length === 0 ? null : await messagesOf(tx, { accountId, source, held })
+    const range =
+      held >= MANY_ROWS && conditions.ofMessage.length > 0 ? await findRange(tx, { accountId, source }) : null
+    // The planner knows nothing of rows that have only just been marked, and would look up each message by itself.
+    if (range) await tx.run(sql`set local enable_nestloop = off`)
     let after: string | null = null
     do {
       const end: string | null = held > PAGE_ROWS ? await findPageEnd(tx, source, after) : null
@@ -33,45 +38,53 @@ export async function countKept(tx: Tx, { accountId, sources, others, held }: Co
         after !== null && sql`q.message_id > ${after}`,
         end !== null && sql`q.message_id <= ${end}`,
       ])
-      // By message: each is looked up once, whatever number of its recipients are held.
-      const { count } = await tx.one<{ count: number }>(
-        ofMessage.length === 0
-          ? sql`select count(*) as count from queue q where ${page} and ${any(ofRow)}`
-          : sql`
-            select coalesce(sum(case when ${any(ofMessage)} then held.rows else held.matched end), 0)::bigint as count
-            from (
-              select q.message_id, count(*) as rows, count(*) filter (where ${any([...ofRow, sql`false`])}) as matched
-              from queue q where ${page} group by q.message_id
-            ) held join ${messages ?? sql`messages`} m on m.id = held.message_id`,
-      )
+      const counting = range ? countedTogether(page, conditions, range) : countedByMessage(page, conditions)
+      const { count } = await tx.one<{ count: number }>(counting)
       kept += count
       after = end
     } while (after !== null)
-    if (messages) await tx.run(sql`set local enable_nestloop = on`)
+    if (range) await tx.run(sql`set local enable_nestloop = on`)
   }
   return kept
 }
 
-/**
- * …then those messages are read in one go, in their order. Looking up each by itself takes four times as long, and is what the
- * planner would do: it knows nothing of rows that have only just been marked. Null: each is looked up.
- */
-async function messagesOf(
-  tx: Tx,
-  { accountId, source, held }: Pick<Counting, 'accountId' | 'held'> & { source: string },
-): Promise<Sql | null> {
-  if (held < MANY_ROWS) return null
+type Conditions = ReturnType<typeof conditionsOf>
+
+/** Each message is looked up once, whatever number of its recipients are held. */
+const countedByMessage = (page: Sql, { ofRow, ofMessage }: Conditions): Sql =>
+  ofMessage.length === 0
+    ? sql`select count(*) as count from queue q where ${page} and ${any(ofRow)}`
+    : sql`
+      select coalesce(sum(case when ${any(ofMessage)} then held.rows else held.matched end), 0)::bigint as count
+      from (
+        select q.message_id, count(*) as rows, count(*) filter (where ${any([...ofRow, sql`false`])}) as matched
+        from queue q where ${page} group by q.message_id
+      ) held join messages m on m.id = held.message_id`
+
+/** The messages of the range are read once, in the order in which they lie. */
+const countedTogether = (page: Sql, { ofRow, ofMessage }: Conditions, range: Sql): Sql =>
+  sql`select count(*) as count from queue q where ${page} and ${any([
+    ...ofRow,
+    sql`q.message_id in (select m.id from messages m where ${range} and ${any(ofMessage)})`,
+  ])}`
+
+/** From the first held message to the last; null where many others of the account lie between them. */
+async function findRange(tx: Tx, { accountId, source }: { accountId: string; source: string }): Promise<Sql | null> {
   const ids = sql`select message_id from queue where suspension_id = ${source} and status = 'held' order by message_id`
-  const { first, last } = await tx.one<{ first: string | null; last: string | null }>(sql`
-    select (${ids} limit 1) as first, (${ids} desc limit 1) as last`)
-  if (first === null || last === null) return null
-  const between = sql`from messages where account_id = ${accountId} and id >= ${first} and id <= ${last}`
-  const messagesMax = held * MESSAGES_PER_ROW_MAX
-  const { count } = await tx.one<{ count: number }>(sql`
-    select count(*) as count from (select ${between} limit ${messagesMax + 1}) found`)
-  if (count > messagesMax) return null
-  await tx.run(sql`set local enable_nestloop = off`)
-  return sql`(select * ${between} offset 0)`
+  const found = await tx.one<Record<'first' | 'second' | 'third' | 'last', string | null>>(sql`
+    select (${ids} limit 1) as first, (${ids} offset ${SAMPLE_ROWS} limit 1) as second,
+      (${ids} desc offset ${SAMPLE_ROWS} limit 1) as third, (${ids} desc limit 1) as last`)
+  const { first, second, third, last } = found
+  if (first === null || second === null || third === null || last === null) return null
+  const between = (from: string, to: string): Sql => sql`m.account_id = ${accountId} and m.id between ${from} and ${to}`
+  const messagesMax = SAMPLE_ROWS * MESSAGES_PER_ROW_MAX
+  for (const sample of [between(first, second), between(third, last)]) {
+    const { count } = await tx.one<{ count: number }>(
+      sql`select count(*) as count from (select from messages m where ${sample} limit ${messagesMax + 1}) found`,
+    )
+    if (count > messagesMax) return null
+  }
+  return between(first, last)
 }
 
 /** Null when what follows is less than a page. */

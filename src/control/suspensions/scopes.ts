@@ -55,6 +55,8 @@ const oneOf =
 
 const same = (value: string): string => value
 
+const FEW_TAGS = 16
+
 export const SCOPE_KINDS: readonly ScopeKind[] = [
   {
     type: 'account',
@@ -113,9 +115,11 @@ export const SCOPE_KINDS: readonly ScopeKind[] = [
     prefix: 'tag:',
     table: 'messages',
     facts: ({ tags }) => tags,
-    // Not `?|`, which would look for each of the values among the tags.
+    // `?|` looks for each of the values among the tags: four times as fast for a few, and slow for a thousand.
     condition: values =>
-      sql`exists (select from jsonb_array_elements_text(m.tags) as tag where tag = any(${values}::text[]))`,
+      values.length <= FEW_TAGS
+        ? sql`m.tags ?| ${values}::text[]`
+        : sql`exists (select from jsonb_array_elements_text(m.tags) as tag where tag = any(${values}::text[]))`,
     compared: same,
   },
   {
