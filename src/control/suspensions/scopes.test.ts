@@ -59,13 +59,18 @@ const facts: fc.Arbitrary<PauseFacts> = fc
   })
   .map(each => ({ ...each, senderDomain: each.sender.split('@')[1]! }))
 
+/** More than a few of them are compared in another way. */
+const TAGS_OF_NOBODY = Array.from({ length: 20 }, (_, n) => scopeOf(['rule', `tag:of-nobody-${n}`]))
+
 test('it finds the recipients that some pause applies to', async () => {
   const { app } = await theBox()
   await fc.assert(
     fc.asyncProperty(
       fc.array(scope, { maxLength: 5 }),
       fc.array(facts, { minLength: 1, maxLength: 20 }),
-      async (pauses, all) => {
+      fc.boolean(),
+      async (few, all, hasManyTags) => {
+        const pauses = hasManyTags ? [...few, ...TAGS_OF_NOBODY] : few
         const rows = all.map((each, n) => ({ message_id: id(n), ...each }))
         // Named as the tables are, in whose place they stand.
         const found = await app.world.db.many<{ message_id: string }>(sql`
