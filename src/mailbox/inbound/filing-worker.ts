@@ -28,6 +28,14 @@ const LIMITS = {
 /** Of large mail in memory at once: the source, and what was read in it. */
 const LARGE_BYTES_MAX = 128 * 1024 * 1024
 
+/**
+ * Of small mail that is not quite small: text, HTML and words of it may take several times its size, and wait for their
+ * transaction. Mail below this size is bounded by its number.
+ */
+const MEDIUM_BYTES_MIN = 32 * 1024
+const MEDIUM_BYTES_MAX = 64 * 1024 * 1024
+const TIMES_ITS_SIZE = 6
+
 interface Item extends Arrival {
   /** Of a small mail. */
   source?: Source
@@ -40,6 +48,7 @@ type FilingWorker = LeasedWorker<Item, Result>
 export function filingWorker(world: World, arrivals: Arrivals): FilingWorker {
   const reader = new ArrivalReader(world)
   const large = new ByteBudget(LARGE_BYTES_MAX)
+  const medium = new ByteBudget(MEDIUM_BYTES_MAX)
   return new LeasedWorker<Item, Result>(world, {
     name: 'filing',
     metric: 'arrivals',
@@ -51,6 +60,10 @@ export function filingWorker(world: World, arrivals: Arrivals): FilingWorker {
     claim: (tx, claim) => claimArrivals(tx, claim),
     prepare: items => withSources(world, arrivals.recent, items),
     keyOf: item => ({ key: item.account_id, accountId: item.account_id }),
+    reserve: async ({ size, account_id }, signal) =>
+      size < MEDIUM_BYTES_MIN || size > SMALL_BYTES
+        ? () => {}
+        : await medium.acquire(size * TIMES_ITS_SIZE, account_id, signal),
     attempt: async (item, signal) => {
       if (item.source) return reader.read(item, item.source, RETRY_DELAYS_MS.length)
       const release = await large.acquire(item.size * 3, item.account_id, signal)

@@ -71,6 +71,8 @@ export interface LeasedWork<Item extends object, Result> {
   /** Fetches what attempts need; answers the items that are still wanted. Asked again, now and then, of those that wait. */
   prepare?(items: readonly Leased<Item>[]): Promise<readonly Leased<Item>[]>
   keyOf(item: Item): KeyOf
+  /** Memory of an attempt and of its result; what it answers gives it back when the result is on record. */
+  reserve?(item: Leased<Item>, signal: AbortSignal): Promise<() => void>
   attempt(item: Leased<Item>, signal: AbortSignal): Promise<Result>
   /** What an error of the attempt comes to. Without it the error is logged, and the lease lapses. */
   failed?(item: Leased<Item>, error: unknown): Result

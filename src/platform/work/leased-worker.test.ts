@@ -205,6 +205,33 @@ test('a result is kept while the database is away, and recorded when it is back'
   assert.equal(tries, 1)
 })
 
+test('memory that is reserved for an attempt is given back when its result is on record, and when it failed', async () => {
+  const { world, add, rows } = await aSite()
+  await add('a', 3)
+  let [reserved, most] = [0, 0]
+  const work = scheduledJobs(async job => {
+    if (job.id === 2) throw new Error('no')
+  })
+  const jobs = new LeasedWorker<Job, Result>(
+    { ...world, metrics: createMetrics() },
+    {
+      ...work,
+      reserve: async () => {
+        most = Math.max(most, ++reserved)
+        return () => void reserved--
+      },
+      record: async (tx, ended) => {
+        assert.ok(reserved >= ended.length, 'not before it is on record')
+        return work.record(tx, ended)
+      },
+    },
+  )
+  const doneCount = async () => (await rows()).filter(each => each.status === 'done').length
+  await workUntil('two are done', jobs, async () => (await doneCount()) === 2)
+  assert.ok(most > 0)
+  await eventually('all is given back', async () => reserved === 0)
+})
+
 test('a result whose record takes too long keeps those of others from nothing', async () => {
   const { world, add, rows, worker } = await aSite()
   await world.db.transact(system('test'), tx =>

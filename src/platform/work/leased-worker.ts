@@ -218,7 +218,8 @@ export class LeasedWorker<Item extends object, Result> {
 
   async #run(queue: KeyQueue<Leased<Item>>, item: Leased<Item>): Promise<void> {
     const wasLow = queue.isLow
-    const { result, pace } = await this.#attempt(item)
+    const memory = { giveBack: () => {} }
+    const { result, pace } = await this.#attempt(item, memory)
     void this.#release(queue.end(item, pace))
     this.#pump(queue)
     // Before the result is on record: a quick key would run dry meanwhile. With one at a time there is nothing to claim yet.
@@ -230,6 +231,7 @@ export class LeasedWorker<Item extends object, Result> {
       // The lease gives it back. It may be done twice: better than never.
       this.#world.log.error({ err, worker: this.#work.name, key: queue.key }, 'a result could not be recorded')
     } finally {
+      memory.giveBack()
       this.#inFlight.delete(item)
       if (this.#queues.size > KEYS_KEPT_MAX && queue.size === 0) this.#queues.delete(queue.key)
       const wakes = result !== null && (this.#work.wakesAfter?.(result.value) ?? true)
@@ -238,10 +240,17 @@ export class LeasedWorker<Item extends object, Result> {
   }
 
   /** Null: the attempt says nothing that could be recorded. */
-  async #attempt(item: Leased<Item>): Promise<{ result: { value: Result } | null; pace: Pace }> {
+  async #attempt(
+    item: Leased<Item>,
+    memory: { giveBack: () => void },
+  ): Promise<{ result: { value: Result } | null; pace: Pace }> {
     const work = this.#work
-    const began = performance.now()
+    let began = performance.now()
     try {
+      if (work.reserve) {
+        memory.giveBack = await work.reserve(item, this.#stopping.signal)
+        began = performance.now()
+      }
       const value = await work.attempt(item, this.#stopping.signal)
       const isQuick = performance.now() - began <= work.limits.perKey.quickMs
       return { result: { value }, pace: work.paceOf?.(value) ?? (isQuick ? 'quick' : 'slow') }
