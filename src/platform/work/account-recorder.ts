@@ -2,6 +2,7 @@
 // locks the rows of one keeps nobody else's results waiting.
 import { Contended } from '../contended.ts'
 import { isTimedOut } from '../db/errors.ts'
+import { separately } from '../db/separately.ts'
 import type { Gathering } from '../batcher.ts'
 import { Recorder } from './recorder.ts'
 
@@ -17,8 +18,6 @@ const SLOW = Symbol('slow')
 
 /** Of one account, to a transaction of its own. */
 const SLOW_MAX = 100
-/** After so many accounts that take too long, one after the other, the rest are not tried here. */
-const TIMEOUTS_MAX = 2
 
 export class AccountRecorder<Entry, Answer> {
   readonly #options: AccountRecorderOptions<Entry, Answer>
@@ -69,18 +68,14 @@ export class AccountRecorder<Entry, Answer> {
   async #storeByAccount(entries: readonly Entry[]): Promise<(Answer | typeof SLOW)[]> {
     const byAccount = Map.groupBy(entries, this.#options.accountOf)
     if (byAccount.size === 1) return entries.map(() => SLOW)
+    const groups = [...byAccount.values()]
+    const { results, stoppedBy } = await separately(groups, own => this.#options.store(own, { isRepeated: true }))
+    const failure = [...results, stoppedBy].find(each => each instanceof Error && !isTimedOut(each))
+    if (failure) throw failure as Error
     const answers = new Map<Entry, Answer>()
-    let timeouts = 0
-    for (const own of byAccount.values()) {
-      try {
-        const stored = await this.#options.store(own, { isRepeated: true })
-        for (const [at, entry] of own.entries()) answers.set(entry, stored[at]!)
-        timeouts = 0
-      } catch (error) {
-        if (!isTimedOut(error)) throw error
-        timeouts += 1
-        if (timeouts === TIMEOUTS_MAX) break
-      }
+    for (const [n, stored] of results.entries()) {
+      if (stored instanceof Error) continue
+      for (const [at, entry] of groups[n]!.entries()) answers.set(entry, stored[at]!)
     }
     return entries.map(entry => (answers.has(entry) ? answers.get(entry)! : SLOW))
   }

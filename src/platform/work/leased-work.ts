@@ -72,7 +72,7 @@ export interface LeasedWork<Item extends object, Result> {
   prepare?(items: readonly Leased<Item>[]): Promise<readonly Leased<Item>[]>
   keyOf(item: Item): KeyOf
   /** Memory of an attempt and of its result; what it answers gives it back when the result is on record. */
-  reserve?(item: Leased<Item>, signal: AbortSignal): Promise<() => void>
+  reserve?: (item: Leased<Item>, signal: AbortSignal) => Promise<() => void>
   attempt(item: Leased<Item>, signal: AbortSignal): Promise<Result>
   /** What an error of the attempt comes to. Without it the error is logged, and the lease lapses. */
   failed?(item: Leased<Item>, error: unknown): Result

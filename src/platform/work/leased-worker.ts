@@ -218,8 +218,10 @@ export class LeasedWorker<Item extends object, Result> {
 
   async #run(queue: KeyQueue<Leased<Item>>, item: Leased<Item>): Promise<void> {
     const wasLow = queue.isLow
-    const memory = { giveBack: () => {} }
-    const { result, pace } = await this.#attempt(item, memory)
+    const giveBack = this.#work.reserve ? await this.#reserve(item, this.#work.reserve) : () => {}
+    // Not tried: the process ends.
+    if (!giveBack) return this.#release([item])
+    const { result, pace } = await this.#attempt(item)
     void this.#release(queue.end(item, pace))
     this.#pump(queue)
     // Before the result is on record: a quick key would run dry meanwhile. With one at a time there is nothing to claim yet.
@@ -231,7 +233,7 @@ export class LeasedWorker<Item extends object, Result> {
       // The lease gives it back. It may be done twice: better than never.
       this.#world.log.error({ err, worker: this.#work.name, key: queue.key }, 'a result could not be recorded')
     } finally {
-      memory.giveBack()
+      giveBack()
       this.#inFlight.delete(item)
       if (this.#queues.size > KEYS_KEPT_MAX && queue.size === 0) this.#queues.delete(queue.key)
       const wakes = result !== null && (this.#work.wakesAfter?.(result.value) ?? true)
@@ -239,18 +241,24 @@ export class LeasedWorker<Item extends object, Result> {
     }
   }
 
-  /** Null: the attempt says nothing that could be recorded. */
-  async #attempt(
+  /** Null: the process ended while it waited. */
+  async #reserve(
     item: Leased<Item>,
-    memory: { giveBack: () => void },
-  ): Promise<{ result: { value: Result } | null; pace: Pace }> {
-    const work = this.#work
-    let began = performance.now()
+    reserve: NonNullable<LeasedWork<Item, Result>['reserve']>,
+  ): Promise<(() => void) | null> {
     try {
-      if (work.reserve) {
-        memory.giveBack = await work.reserve(item, this.#stopping.signal)
-        began = performance.now()
-      }
+      return await reserve(item, this.#stopping.signal)
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return null
+      throw error
+    }
+  }
+
+  /** Null: the attempt says nothing that could be recorded. */
+  async #attempt(item: Leased<Item>): Promise<{ result: { value: Result } | null; pace: Pace }> {
+    const work = this.#work
+    const began = performance.now()
+    try {
       const value = await work.attempt(item, this.#stopping.signal)
       const isQuick = performance.now() - began <= work.limits.perKey.quickMs
       return { result: { value }, pace: work.paceOf?.(value) ?? (isQuick ? 'quick' : 'slow') }
