@@ -1,6 +1,8 @@
-// One push: a POST to an address chosen by a stranger. Every address its name resolves to is judged, and the peer that
-// was really reached; no redirect is followed; the answer is read a little; one deadline holds for all of it.
+// One request to an address chosen by a stranger: a push, or a text that is fetched. Every address its name resolves to is
+// judged, and the peer that was really reached; no redirect is followed; the answer is read a little; one deadline holds for
+// all of it.
 import { isIP, type LookupFunction } from 'node:net'
+import type { PeerCertificate } from 'node:tls'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 import { mayConnect } from './address-guard.ts'
 import type { CidrList } from './cidr.ts'
@@ -19,8 +21,12 @@ export interface GuardedHttpOptions {
   /** Private networks that may be reached all the same. */
   allowed: CidrList
   timeoutMs?: number
-  /** Authorities trusted beside the usual ones; for tests. */
-  trusted?: string[]
+  /** Authorities trusted instead of the usual ones. */
+  trusted?: readonly string[]
+  /** Asked of every certificate, where its names must be more than those of HTTPS. */
+  checkServerIdentity?: (host: string, certificate: PeerCertificate) => Error | undefined
+  /** A connection for each request: none is kept. */
+  isKeptAlive?: boolean
 }
 
 interface Push {
@@ -39,19 +45,26 @@ export interface PushResult {
   latencyMs: number
 }
 
+interface Request {
+  method: 'GET' | 'POST'
+  url: URL
+  headers: Record<string, string>
+  body: string | null
+}
+
 export class GuardedHttp {
   readonly #agent: Agent
   readonly #timeoutMs: number
 
-  constructor({ dns, allowed, timeoutMs = TIMEOUT_MS, trusted }: GuardedHttpOptions) {
+  constructor({ timeoutMs = TIMEOUT_MS, isKeptAlive = true, ...options }: GuardedHttpOptions) {
     this.#timeoutMs = timeoutMs
     this.#agent = new Agent({
-      connect: guardedConnector({ dns, allowed, timeoutMs, ...(trusted && { trusted }) }),
+      connect: guardedConnector({ ...options, timeoutMs }),
       allowH2: false,
       // Webhooks with one host share its connections. How many there may be is decided per webhook, before we get here:
       // a limit here would let one that hangs keep the others waiting.
       connections: null,
-      pipelining: 1,
+      pipelining: isKeptAlive ? 1 : 0,
       clientTtl: CONNECTION_MS_MAX,
     })
   }
@@ -59,25 +72,30 @@ export class GuardedHttp {
   /** Never rejects: whatever happens is a result. */
   push({ url, headers, body }: Push): Promise<PushResult> {
     const { promise, resolve } = Promise.withResolvers<PushResult>()
-    const exchange = new Exchange(this.#timeoutMs, resolve)
+    this.#send({ method: 'POST', url, headers, body }, new Exchange(this.#timeoutMs, resolve))
+    return promise
+  }
+
+  /** The text that stands there, where it is answered with 200, as plain text, and is short. Rejects otherwise. */
+  async fetchText(url: URL): Promise<string> {
+    const { promise, resolve } = Promise.withResolvers<PushResult>()
+    const exchange = new Fetching(this.#timeoutMs, resolve)
+    this.#send({ method: 'GET', url, headers: { accept: 'text/plain' }, body: null }, exchange)
+    const { error, responseStatus } = await promise
+    if (error !== null) throw new Error(error)
+    if (responseStatus !== 200) throw new Error(`Answered ${responseStatus}.`)
+    return exchange.text
+  }
+
+  #send({ method, url, headers, body }: Request, exchange: Exchange): void {
+    const { origin, pathname, search } = url
     try {
-      this.#agent.dispatch(
-        {
-          origin: url.origin,
-          path: url.pathname + url.search,
-          method: 'POST',
-          headers,
-          body,
-          // One deadline, ours, holds for everything.
-          headersTimeout: 0,
-          bodyTimeout: 0,
-        },
-        exchange,
-      )
+      // One deadline, ours, holds for everything.
+      const timeouts = { headersTimeout: 0, bodyTimeout: 0 }
+      this.#agent.dispatch({ origin, path: pathname + search, method, headers, body, ...timeouts }, exchange)
     } catch (error) {
       exchange.settle(describe(error))
     }
-    return promise
   }
 
   /** Cuts what is under way. */
@@ -99,7 +117,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(timeoutMs: number, resolve: (result: PushResult) => void) {
     this.#resolve = resolve
-    this.#timer = setTimeout(() => this.#cut(`No complete answer within ${timeoutMs / 1000} seconds.`), timeoutMs)
+    this.#timer = setTimeout(() => this.cut(`No complete answer within ${timeoutMs / 1000} seconds.`), timeoutMs)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -108,7 +126,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
-    if (status === 101) return this.#cut(SWITCHED)
+    if (status === 101) return this.cut(SWITCHED)
     // 1xx comes before the answer.
     if (status >= 200) this.#status = status
   }
@@ -117,7 +135,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#bytes += chunk.length
     if (this.#bytes <= ANSWER_BYTES_MAX) return
     this.#isComplete = true
-    this.#cut(this.#judgement())
+    this.cut(this.#judgement())
   }
 
   onResponseEnd(): void {
@@ -138,7 +156,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#resolve({ responseStatus: this.#status, isComplete: this.#isComplete, error, latencyMs })
   }
 
-  #cut(error: string | null): void {
+  protected cut(error: string | null): void {
     this.settle(error)
     this.#controller?.abort(CUT)
   }
@@ -150,6 +168,33 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
+/** One whose answer is wanted, and wanted whole. */
+class Fetching extends Exchange {
+  readonly #chunks: Buffer[] = []
+  #length = 0
+
+  get text(): string {
+    return Buffer.concat(this.#chunks).toString('utf8')
+  }
+
+  override onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined> = {},
+  ): void {
+    super.onResponseStart(controller, status)
+    const type = String(headers['content-type']).split(';')[0]!.trim().toLowerCase()
+    if (status === 200 && type !== 'text/plain') this.cut('Answered with no plain text.')
+  }
+
+  override onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#length += chunk.length
+    if (this.#length > ANSWER_BYTES_MAX) this.cut('Answered with too much.')
+    else super.onResponseData(controller, chunk)
+  }
+}
+
 const CUT = new Error('the exchange is over')
 
 class Unreachable extends Error {}
@@ -157,13 +202,13 @@ class Unreachable extends Error {}
 const SWITCHED = 'The endpoint switched protocols.'
 const FORBIDDEN = 'The URL leads to a private or loopback address, which is not called.'
 
-type Guard = Required<Pick<GuardedHttpOptions, 'dns' | 'allowed' | 'timeoutMs'>> & Pick<GuardedHttpOptions, 'trusted'>
+type Guard = Omit<GuardedHttpOptions, 'timeoutMs' | 'isKeptAlive'> & { timeoutMs: number }
 
 /**
  * Judges before, because a literal address is never looked up; while looking up; and afterwards, who really is at the
  * other end.
  */
-function guardedConnector({ dns, allowed, timeoutMs, trusted }: Guard): buildConnector.connector {
+function guardedConnector({ dns, allowed, timeoutMs, trusted, checkServerIdentity }: Guard): buildConnector.connector {
   const lookup: LookupFunction = (hostname, options, callback) => {
     const found = (location: Location): void => {
       if (location.kind !== 'found') return callback(new Unreachable(objectionTo(location)), [])
@@ -179,7 +224,8 @@ function guardedConnector({ dns, allowed, timeoutMs, trusted }: Guard): buildCon
     timeout: timeoutMs,
     lookup,
     autoSelectFamily: true,
-    ...(trusted && { ca: trusted }),
+    ...(trusted && { ca: [...trusted] }),
+    ...(checkServerIdentity && { checkServerIdentity }),
   })
   return (options, callback) => {
     const host = options.hostname.replace(/^\[|\]$/g, '')

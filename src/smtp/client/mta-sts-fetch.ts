@@ -1,71 +1,30 @@
-// Fetches the MTA-STS policy of a domain (RFC 8461 §3.3). This is a request to an address chosen by a stranger: only
-// public addresses, only 200, no redirect, a verified certificate, a small body, one deadline.
+// Fetches the MTA-STS policy of a domain (RFC 8461 §3.3): a request to an address chosen by a stranger, whose certificate must
+// name the host as mail wants it.
 import { X509Certificate } from 'node:crypto'
-import { request } from 'node:https'
 import { checkServerIdentity, rootCertificates, type PeerCertificate } from 'node:tls'
-import type { DnsAnswer } from '../../platform/net/dns.ts'
+import type { CidrList } from '../../platform/net/cidr.ts'
+import type { Dns } from '../../platform/net/dns.ts'
+import { GuardedHttp } from '../../platform/net/guarded-http.ts'
 
 interface PolicyFetch {
-  addressesOf: (name: string) => DnsAnswer<string> | Promise<DnsAnswer<string>>
-  mayConnect: (address: string) => boolean
+  dns: Dns
+  allowed: CidrList
   port: number
   timeoutMs: number
+  /** Beside the usual authorities. */
   trusted: readonly string[]
 }
 
-const POLICY_BYTES_MAX = 65_536 // RFC 8461 §3.3 suggests 64 KiB
-
-/** The text of the policy. Rejects when there is none to be had. */
-export async function fetchPolicyText(domain: string, options: PolicyFetch): Promise<string> {
-  const host = `mta-sts.${domain}`
-  const answer = await options.addressesOf(host)
-  if (answer.kind !== 'found') throw new Error(`${host} has no address`)
-  const address = answer.values.find(candidate => options.mayConnect(candidate))
-  if (!address) throw new Error(`${host} has no public address`)
-  return await get(host, address, options)
-}
-
-function get(host: string, address: string, { mayConnect, port, timeoutMs, trusted }: PolicyFetch): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const outgoing = request({
-    host: address,
-    port,
-    servername: host,
-    path: '/.well-known/mta-sts.txt',
-    headers: { host, accept: 'text/plain' },
-    // A connection of its own: one from a pool might have been verified for something else.
-    agent: false,
-    checkServerIdentity: (name, certificate) =>
-      checkServerIdentity(name, certificate) ?? checkSubjectNames(name, certificate),
-    ...(trusted.length > 0 ? { ca: [...rootCertificates, ...trusted] } : {}),
+/** Answers the text of a domain's policy. Rejects when there is none to be had. */
+export function policyFetcher({ port, trusted, ...options }: PolicyFetch): (domain: string) => Promise<string> {
+  const http = new GuardedHttp({
+    ...options,
+    ...(trusted.length > 0 && { trusted: [...rootCertificates, ...trusted] }),
+    checkServerIdentity: (host, certificate) =>
+      checkServerIdentity(host, certificate) ?? checkSubjectNames(host, certificate),
+    isKeptAlive: false,
   })
-  const fail = (what: string): void => {
-    reject(new Error(`${host} ${what}`))
-    outgoing.destroy()
-  }
-  const timer = setTimeout(() => fail('did not answer in time'), timeoutMs)
-  outgoing.on('error', reject)
-  outgoing.on('socket', socket => {
-    socket.on('connect', () => {
-      if (!mayConnect(socket.remoteAddress ?? '')) fail('is at a forbidden address')
-    })
-  })
-  outgoing.on('response', response => {
-    response.on('error', reject)
-    const type = response.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-    if (response.statusCode !== 200) return fail(`answered ${response.statusCode}`)
-    if (type !== 'text/plain') return fail('answered with no plain text')
-    const chunks: Buffer[] = []
-    let bytes = 0
-    response.on('data', (chunk: Buffer) => {
-      chunks.push(chunk)
-      bytes += chunk.length
-      if (bytes > POLICY_BYTES_MAX) fail('answered with too much')
-    })
-    response.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
-  })
-  outgoing.end()
-  return promise.finally(() => clearTimeout(timer))
+  return domain => http.fetchText(new URL(`https://mta-sts.${domain}:${port}/.well-known/mta-sts.txt`))
 }
 
 /** Only DNS names in subjectAltName count, and a wildcard only for one whole label (RFC 8461 §3.3). */

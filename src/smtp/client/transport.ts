@@ -8,7 +8,7 @@ import type { CidrList } from '../../platform/net/cidr.ts'
 import type { Dns } from '../../platform/net/dns.ts'
 import { mayConnect } from '../../platform/net/address-guard.ts'
 import type { Connection } from './connection.ts'
-import { fetchPolicyText } from './mta-sts-fetch.ts'
+import { policyFetcher } from './mta-sts-fetch.ts'
 import { StsPolicies } from './mta-sts.ts'
 import { inOrder, NextHops, type Hop } from './next-hops.ts'
 import { openSession, type SessionSettings } from './open-session.ts'
@@ -86,14 +86,13 @@ export class Transport {
     this.#allowPrivate = options.allowPrivate
     this.#penalties = new Penalties(clock)
     this.#dns = dns
-    const fetching = {
-      addressesOf: (name: string) => dns.cached.addresses(name),
-      mayConnect: (address: string) => mayConnect(address, options.allowPrivate),
+    const fetchText = policyFetcher({
+      dns,
+      allowed: options.allowPrivate,
       port: options.mtaStsPort ?? 443,
       timeoutMs: timeouts.policyMs,
       trusted,
-    }
-    const fetchText = (domain: string): Promise<string> => fetchPolicyText(domain, fetching)
+    })
     const sts = new StsPolicies({ clock, txt: name => dns.cached.txt(name), fetchText })
     this.#nextHops = new NextHops({ routes, mxPort: options.mxPort ?? 25, clock, dns, sts })
     this.#tlsPolicies = new TlsPolicies({ clock, dns })
