@@ -72,6 +72,16 @@ test('a page of drafts ends early by their recipients and by the names of their 
   }
 })
 
+test('a draft that is sent back as it was shown stays as it is, also scheduled; without send_at it is a plain one', async () => {
+  const draft = await create({ to: ['u@example.com'], text: 'x', send_at: '2999-01-02T03:04:05.000Z' })
+  const { body: same } = await account.api.patch(`/v1/drafts/${draft.id}`, draft)
+  assert.deepEqual({ ...same.draft, updated_at: null }, { ...draft, updated_at: null })
+  assert.equal(same.draft.scheduled_at, '2999-01-02T03:04:05.000Z')
+  const { send_at: _, ...content } = draft
+  const { body: plain } = await account.api.patch(`/v1/drafts/${draft.id}`, content)
+  assert.deepEqual([plain.draft.send_at, plain.draft.scheduled_at], [null, null])
+})
+
 test('of the attachments of a draft those that an edit names stay, in its order; the others are removed', async () => {
   const { api } = account
   const base64 = (text: string) => Buffer.from(text).toString('base64')

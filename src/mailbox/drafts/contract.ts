@@ -92,6 +92,7 @@ export const Draft = component(
         inline: Type.Boolean(),
       }),
     ),
+    send_at: Nullable(DateTime({ description: 'As scheduled_at: a draft that is sent back stays scheduled' })),
     scheduled_at: Nullable(DateTime()),
     last_error: Nullable(Type.String({ description: 'Why the last try to send it did not' })),
     created_at: DateTime(),

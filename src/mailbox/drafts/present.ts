@@ -22,6 +22,7 @@ export const presentDraft = (draft: StoredDraft): Draft => ({
     content_id,
     inline: is_inline,
   })),
+  send_at: draft.scheduled_at?.toISOString() ?? null,
   scheduled_at: draft.scheduled_at?.toISOString() ?? null,
   last_error: draft.last_error,
   created_at: draft.created_at.toISOString(),
