@@ -2,7 +2,7 @@
 import type { Codes, Word } from './characters.ts'
 import type { Match } from './match.ts'
 import { tokensIn } from './tokens.ts'
-import { isDense, isRandom } from './random.ts'
+import { isDense, isRandom, isVaried } from './random.ts'
 
 /** The words are the long ones of the text. */
 export function* secretsIn(given: Codes, words: readonly Word[]): Generator<Match> {
@@ -57,9 +57,13 @@ function* assignedIn(text: string): Generator<Match> {
   ] as const) {
     for (const found of text.matchAll(form)) {
       const value = found[1]!.replace(/[.=]+$/, '')
-      if (!isDense(value) || !isRandom(value)) continue
+      if (!isCloudSecret(value) && (!isDense(value) || !isRandom(value))) continue
       const end = found.index + found[0].length
       yield { detector: 'api_token', label, value, start: end - found[1]!.length, end }
     }
   }
 }
+
+/** A secret access key of Amazon's has no prefix, but a length. The one of its manual says that it is an example. */
+const isCloudSecret = (value: string): boolean =>
+  /^[A-Za-z0-9+/]{40}$/.test(value) && [/[A-Z]/, /[a-z]/, /\d/].every(some => some.test(value)) && isVaried(value)
