@@ -1,6 +1,7 @@
 // Private keys, and tokens of clouds and APIs by the form that their issuers gave them so that they can be found.
 import type { Codes, Word } from './characters.ts'
 import type { Match } from './match.ts'
+import { splitTokensIn } from './split-tokens.ts'
 import { tokensIn } from './tokens.ts'
 import { isDense, isRandom, isVaried } from './random.ts'
 
@@ -8,43 +9,58 @@ import { isDense, isRandom, isVaried } from './random.ts'
 export function* secretsIn(given: Codes, words: readonly Word[]): Generator<Match> {
   yield* privateKeysIn(given.text)
   yield* tokensIn(given, words)
+  yield* splitTokensIn(given)
   yield* assignedIn(given.text)
 }
 
-/** The heading and some of what it heads: a text that only names the heading gives nothing away. */
+/** In small letters only behind dashes: sentences begin with private keys, too. */
 const KEY_HEADING = new RegExp(
   [
     String.raw`BEGIN[ \t]{0,3}([A-Z0-9 ]{0,24}?)[ \t]{0,3}PRIVATE[ \t]{0,3}KEY(?:[ \t]{0,3}BLOCK)?`,
+    String.raw`--[ \t]{0,3}[Bb][Ee][Gg][Ii][Nn][ \t]{0,3}([A-Za-z0-9 ]{0,24}?)[ \t]{0,3}[Pp]rivate[ \t]{0,3}[Kk]ey`,
     String.raw`PuTTY-User-Key-File-\d`,
     String.raw`AGE-SECRET-KEY-1[A-Z0-9]{20}`,
   ].join('|'),
   'g',
 )
-const KEY_BODY_CHARS_MAX = 400
+/** Behind blanks and dashes, and before the next heading. */
+const KEY_BODY_CHARS_MAX = 4_000
 /** Base64: a run longer than nearly all words, or lines of it with white space and marks of quotation between. */
 const KEY_BODY = /[A-Za-z0-9+/]{16}|[A-Za-z0-9+/](?:[\s>|*"'\\n]{0,4}[A-Za-z0-9+/=]){39}/
+/** Of the lines that follow a heading: a block has its end, however little it holds. */
+const KEY_BLOCK = /^-{2,}\s*\n\s*[^\s-][^-]*\n[\s>|*]*-{2,}[ \t]{0,3}END[ \t]/i
 
 /** Patterns that begin with a choice are slow, and hardly any mail has these words. */
 const mayHoldKey = (text: string): boolean =>
-  text.includes('PRIVATE') || text.includes('PuTTY-User-Key') || text.includes('AGE-SECRET-KEY')
+  ['PRIVATE', 'rivate', 'PuTTY-User-Key', 'AGE-SECRET-KEY'].some(word => text.includes(word))
 
+/** The heading and some of what it heads: a text that only names the heading gives nothing away. */
 function* privateKeysIn(text: string): Generator<Match> {
   if (!mayHoldKey(text)) return
-  for (const found of text.matchAll(KEY_HEADING)) {
+  const headings = [...text.matchAll(KEY_HEADING)]
+  for (const [index, found] of headings.entries()) {
     const end = found.index + found[0].length
     const isBare = found[0].startsWith('AGE')
-    if (!isBare && !KEY_BODY.test(text.slice(end, end + KEY_BODY_CHARS_MAX).replace(/^[-\s]+/, ''))) continue
-    const kind = found[1]?.trim()
+    if (!isBare && !headsKey(text, end, headings[index + 1]?.index ?? text.length)) continue
+    const kind = (found[1] ?? found[2])?.trim()
     const label = kind ? `Private key (${kind})` : 'Private key'
     yield { detector: 'private_key', label, value: found[0], start: found.index, end }
   }
+}
+
+function headsKey(text: string, from: number, next: number): boolean {
+  let at = from
+  while (at < next && (text.charCodeAt(at) <= 32 || text[at] === '-')) at++
+  const body = text.slice(at, Math.min(next, at + KEY_BODY_CHARS_MAX))
+  return KEY_BODY.test(body) || KEY_BLOCK.test(text.slice(from, Math.min(next, from + KEY_BODY_CHARS_MAX)))
 }
 
 /** A name that says secret, then a value that nobody would type. */
 const ASSIGNED = new RegExp(
   [
     String.raw`(?:secret|token|api[\s_-]?key|access[\s_-]?key|private[\s_-]?key|client[\s_-]?secret|auth[\s_-]?key)`,
-    String.raw`["'\`]?(?:\s{1,3}(?:is|lautet|est))?\s{0,3}(?:=>|:=|[=:]|\s)\s{0,3}["'\`]?([A-Za-z0-9+/_=.-]{20,200})`,
+    String.raw`["'\`]?(?:\s{1,3}(?:is|lautet|est))?(?:\s{0,40}(?:=>|:=|[=:])\s{0,40}|\s{1,6})["'\`]?`,
+    String.raw`([A-Za-z0-9+/_=.-]{20,200})`,
   ].join(''),
   'gi',
 )

@@ -1,11 +1,11 @@
 // Where tokens stand in a text: by the prefixes of their forms, within words that are long enough to be one, and where
 // somebody wrote every character apart.
-import { isBlankAt, isLetterAt, isWordAt, type Codes, type Word } from './characters.ts'
+import { isLetterAt, isWordAt, type Codes, type Word } from './characters.ts'
 import type { Match } from './match.ts'
 import { isRandom, isVaried } from './random.ts'
 import { TOKENS, type TokenForm } from './token-forms.ts'
 
-/** No token, nor the first line of one that was wrapped, is a shorter word. */
+/** No token is a shorter word. */
 export const TOKEN_CHARS_MIN = 12
 
 export function* tokensIn(given: Codes, words: readonly Word[]): Generator<Match> {
@@ -14,7 +14,7 @@ export function* tokensIn(given: Codes, words: readonly Word[]): Generator<Match
       if (isWordAt(given, at - 1) && isLetterAt(given, at)) continue
       const form = formAt(given, at, end)!
       const value = valueAt(given.text, at, form)
-      const token = value === null ? wrappedAt(given, { start: at, end }, form) : tokenOf(value, at, form)
+      const token = value === null ? null : tokenOf(value, at, form)
       if (token) yield token
       at = token ? token.end - 1 : behindDull(value, at)
     }
@@ -84,27 +84,4 @@ function valueAt(text: string, start: number, { form }: TokenForm): string | nul
 function tokenOf(value: string, start: number, { prefix, label, isCertain = false }: TokenForm): Match | null {
   if (!isCertain && !isRandom(value.slice(prefix.length))) return null
   return { detector: 'api_token', label, value, start, end: start + value.length }
-}
-
-/** Longer than any of them that is wrapped. */
-const WRAPPED_CHARS_MAX = 400
-/** Words that follow a prefix by chance have few digits. */
-const DIGITS_MIN = 4
-
-/** Without the white space that somebody put into it. */
-function wrappedAt(given: Codes, { start, end }: Word, { form, prefix, label }: TokenForm): Match | null {
-  // Characters of no token end it; the word is made of those that tokens have.
-  if (end - start >= WRAPPED_CHARS_MAX || !isBlankAt(given, end)) return null
-  const cut = given.text.slice(start, start + WRAPPED_CHARS_MAX)
-  form.lastIndex = 0
-  const value = form.exec(cut.replaceAll(/\s+/g, ''))?.[0]
-  if (value === undefined || (value.match(/\d/g) ?? []).length < DIGITS_MIN) return null
-  if (!isRandom(value.slice(prefix.length))) return null
-  return { detector: 'api_token', label, value, start, end: endOfJoined(given, start, value.length) }
-}
-
-function endOfJoined(given: Codes, start: number, length: number): number {
-  let at = start
-  for (let seen = 0; seen < length && at < given.codes.length; at++) if (!isBlankAt(given, at)) seen++
-  return at
 }
