@@ -49,6 +49,30 @@ test('a missing body, another content type and form data answer 400 and say what
   }
 })
 
+test('an empty body is none, whatever the client calls it', async () => {
+  const { api, bearer, box, tenants } = await anAccount()
+  const path = `/v1/tenants/${tenants[0]!.id}/pause`
+  for (const headers of [
+    { 'content-type': 'application/x-www-form-urlencoded' },
+    { 'content-type': 'text/plain' },
+    {},
+  ]) {
+    const empty = new ReadableStream({ start: stream => stream.close() })
+    for (const body of ['', empty]) {
+      const request = {
+        method: 'POST',
+        headers: { ...headers, authorization: `Bearer ${bearer}` },
+        body,
+        duplex: 'half',
+      }
+      const { status } = await fetch(`${box.url}${path}`, request as RequestInit)
+      assert.ok(status === 200 || status === 201, `${JSON.stringify(headers)}: ${status}`)
+    }
+  }
+  const named = await api.request('POST', '/v1/tenants', { body: '', headers: { 'content-type': 'text/plain' } })
+  assert.match(named.body.error.message, /JSON body is required/)
+})
+
 test('ten megabytes of nesting is refused, and shallow nesting below the limit is not', async () => {
   const { api, bearer, box } = await anAccount()
   const deep = (depth: number) => `{"name":"x","external_id":"x","extra":${'['.repeat(depth)}${']'.repeat(depth)}}`
