@@ -5,7 +5,7 @@ import type { Db } from '../../platform/db/database.ts'
 import { Semaphore } from '../../platform/fairness/semaphore.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
-import { findContentPart, requireAttachment, type AttachmentHead } from './queries.ts'
+import { findBytes, requireAttachment, type AttachmentHead } from './download-queries.ts'
 import { rangeOf, type Range, type RangeHeaders } from './range.ts'
 
 const SLICE_BYTES = 512 * 1024
@@ -47,13 +47,13 @@ export class Downloads {
     }
   }
 
-  #stream({ id }: AttachmentHead, range: Range, owner: string): Readable {
+  #stream(attachment: AttachmentHead, range: Range, owner: string): Readable {
     const stalled = { timer: undefined as NodeJS.Timeout | undefined }
     const wait = (): void => {
       clearTimeout(stalled.timer)
       stalled.timer = setTimeout(() => stream.destroy(), this.#stallMs)
     }
-    const stream = Readable.from(slices(this.#db, { id, range, wait }), {
+    const stream = Readable.from(slices(this.#db, { attachment, range, wait }), {
       objectMode: false,
       highWaterMark: SLICE_BYTES,
     })
@@ -68,11 +68,11 @@ export class Downloads {
 
 async function* slices(
   db: Db,
-  { id, range, wait }: { id: string; range: Range; wait: () => void },
+  { attachment, range, wait }: { attachment: AttachmentHead; range: Range; wait: () => void },
 ): AsyncGenerator<Buffer> {
   for (let start = range.start; start < range.end; start += SLICE_BYTES) {
     wait()
-    const part = await findContentPart(db, id, { start, bytes: Math.min(SLICE_BYTES, range.end - start) })
+    const part = await findBytes(db, attachment, { start, bytes: Math.min(SLICE_BYTES, range.end - start) })
     // The length was promised: the connection ends, and the caller sees that something is missing.
     if (!part) throw new Error('an attachment was removed while it was being read')
     yield part

@@ -1,8 +1,6 @@
-// All SQL over attachments whose text is read, fenced by the lease; and their bytes for callers.
+// All SQL over attachments whose text is read, fenced by the lease.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
-import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { listDueAccounts } from '../../platform/work/due-accounts.ts'
 import type { KeyOf, KeysAsked, Leased } from '../../platform/work/leased-work.ts'
 
@@ -226,26 +224,3 @@ const waiting = (accountId: Sql): Sql => sql`
   select count(*) from (
     select 1 from source_attachments w where w.account_id = ${accountId} and w.text_state = 'pending'
     limit ${QUEUE_COUNTED_MAX}) counted`
-
-export interface AttachmentHead {
-  id: string
-  filename: string | null
-  size: number
-}
-
-/** Where a message of the caller's reach has it; an attachment in the trash is still one. */
-export async function requireAttachment(db: Db, reach: Reach, id: string): Promise<AttachmentHead> {
-  const row = await db.maybe<AttachmentHead>(prepared`
-    select a.id, a.filename, a.size from source_attachments a
-    where a.id = ${id} and exists (
-      select 1 from inbox_messages m join inboxes i on i.id = m.inbox_id join folders f on f.id = m.folder_id
-      where m.source_id = a.source_id and i.deleted_at is null and f.discarded_at is null and ${isReachable(reach)})`)
-  if (!row) throw notFound('attachment')
-  return row
-}
-
-const isReachable = (reach: Reach): Sql =>
-  all([
-    within(reach, { account: sql`m.account_id`, tenant: sql`m.tenant_id` }),
-    reach.inboxId !== null && sql`m.inbox_id = ${reach.inboxId}`,
-  ])

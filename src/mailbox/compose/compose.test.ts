@@ -1,6 +1,7 @@
 // Out of a mailbox: new mail, replies and forwards, the thread that they are filed in, and what becomes of them.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
@@ -95,6 +96,21 @@ test('a reply goes to Reply-To or From, refers to the original and stays in its 
   assert.equal(second.subject, 'Re: Question')
   assert.equal(second.references.length, 2)
   assert.ok(!second.to.some((to: string) => to.includes(address)))
+})
+
+test('a reply to mail whose Reply-To is the inbox itself goes to the author', async () => {
+  const { inboxId, address } = await aMailbox()
+  const { id } = await aFiledMessage(account.box, inboxId, { from: 'Ann <ann@example.com>' })
+  const answeredWhere = async (replyTo: string): Promise<string[]> => {
+    await account.box.app.world.db.transact(system('test'), tx =>
+      tx.run(sql`update inbox_messages set reply_to = ${replyTo} where id = ${id}`),
+    )
+    const { status, body } = await account.api.post(`/v1/inbox-messages/${id}/reply`, { text: 'x' })
+    assert.equal(status, 202, JSON.stringify(body))
+    return (await messageOf(body.id)).to
+  }
+  assert.deepEqual(await answeredWhere(`Us <${address.toUpperCase()}>`), ['Ann <ann@example.com>'])
+  assert.deepEqual(await answeredWhere(`${address}, bob@example.com`), ['bob@example.com'])
 })
 
 test('reply_all copies To and Cc once each, without the inbox in any spelling', async () => {

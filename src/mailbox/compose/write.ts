@@ -80,8 +80,7 @@ function repliedTo(
     addresses
       .filter(each => !isOwn(each) && !seen.has(each.address.toLowerCase()) && seen.add(each.address.toLowerCase()))
       .map(formatAddress)
-  const answered = original.isOut ? original.to : original.replyTo.length > 0 ? original.replyTo : original.from
-  const to = given ?? fresh(answered)
+  const to = given ?? fresh(answeredIn(original, isOwn))
   const cc = (body.cc ?? []).filter(each => !seen.has(keyOf(each)))
   for (const each of cc) seen.add(keyOf(each))
   const copied = body.reply_all ? fresh([...original.to, ...original.cc]) : []
@@ -94,6 +93,12 @@ function repliedTo(
     throw refuse('invalid_message', 'The original names nobody to reply to. Say whom to write to in the field to.')
   }
   return { to, cc: [...cc, ...copied] }
+}
+
+/** Where all answers are asked for by ourselves, as by a mailing list of ours, the author is whom they are for. */
+function answeredIn({ isOut, to, replyTo, from }: Original, isOwn: (address: Address) => boolean): readonly Address[] {
+  if (isOut) return to
+  return replyTo.every(isOwn) ? from : replyTo
 }
 
 /** What is no address is compared as it stands, and refused later. */

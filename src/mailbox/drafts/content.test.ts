@@ -103,11 +103,16 @@ test('of the attachments of a draft those that an edit names stay, in its order;
   assert.deepEqual([mixed[0], mixed[2]], [c, a])
   assert.deepEqual([mixed[1].filename, mixed[1].size, mixed.length], [null, 1, 3])
 
+  const read = (reader: typeof api, id: string) => reader.get(`/v1/inbox-attachments/${id}`)
+  assert.deepEqual([(await read(api, a.id)).status, (await read(api, b.id)).status], [200, 404])
+  const stranger = await account.withKey({ scopes: ['read'], inbox_id: await anInbox(account) })
+  assert.equal((await read(stranger, a.id)).status, 404, 'of another inbox')
+
   const elsewhere = await create({ attachments: [file('e')] })
   for (const { attachments, status, code } of [
-    { attachments: [b], status: 422, code: 'invalid_message' },
+    { attachments: [b], status: 404, code: 'not_found' },
     { attachments: [a, a], status: 422, code: 'invalid_message' },
-    { attachments: elsewhere.attachments, status: 422, code: 'invalid_message' },
+    { attachments: elsewhere.attachments, status: 404, code: 'not_found' },
     { attachments: [{ filename: 'a.txt' }], status: 400, code: 'invalid_request' },
   ]) {
     const refused = await api.patch(path, { attachments })

@@ -1,7 +1,7 @@
 // The attachments of a draft that is written anew: those that stay, named by their ids, and new ones, in the order given.
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { refuse } from '../../platform/refusal.ts'
+import { notFound, refuse } from '../../platform/refusal.ts'
 import { attachmentsTooLarge } from '../../sending/messages/attachments.ts'
 import { ATTACHMENT_BYTES_MAX } from '../../sending/messages/limits.ts'
 import type { DraftBody, DraftUpdate } from './contract.ts'
@@ -45,8 +45,10 @@ export async function replaceFiles(
   for (const [n, id] of order.entries()) {
     if (id === null) continue
     const size = sizes.get(id)
-    // Also of one that is named twice.
-    if (size === undefined) throw refuse('invalid_message', `attachments[${n}].id is no attachment of this draft.`)
+    if (size === undefined) {
+      if (kept.some(each => each.id === id)) throw refuse('invalid_message', `attachments[${n}].id is named twice.`)
+      throw notFound('attachment')
+    }
     sizes.delete(id)
     bytes += size
     kept.push({ id, n })
