@@ -32,6 +32,8 @@ export class Connection {
   isKept = false
   /** A transaction was left open: RSET before the next. */
   needsReset = false
+  /** The server has the whole message, and has not said what became of it: cut now, it may be sent twice. */
+  awaitsVerdict = false
   readonly #reader = new ReplyReader(reply => this.#receive(reply))
   readonly #replies: RawReply[] = []
   #socket: Socket

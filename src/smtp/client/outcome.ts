@@ -62,8 +62,10 @@ export interface Timeouts {
   quitMs: number
   /** The whole HTTPS request for an MTA-STS policy. */
   policyMs: number
-  /** How long `close` lets conversations finish. */
+  /** Closing waits so long for what a receiver says of a message that it has in whole. */
   closeMs: number
+  /** And so long for all others. */
+  leaveMs: number
 }
 
 // The promises of the service, where it makes them; the rest from RFC 5321 §4.5.3.2 and RFC 8461 §3.3, shortened
@@ -78,7 +80,8 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   contentMs: 600_000,
   quitMs: 2_000,
   policyMs: 15_000,
-  closeMs: 20_000,
+  closeMs: 10_000,
+  leaveMs: 1_000,
 }
 
 /** The code of a fault where a server refused the token that we logged in with (RFC 4954 §6). */

@@ -282,6 +282,25 @@ test('closing does not wait longer than it may', async t => {
   assert.equal(brief((await hanging)[0]), 'fault content')
 })
 
+test('closing cuts who has not the whole message sooner than who must only say what became of it', async t => {
+  const early = await aServer(t, { answers: { RCPT: null } })
+  const late = await aServer(t, { answers: { content: null } })
+  const timeouts = { closeMs: 1_000, leaveMs: 50 }
+  for (const { server, phase, ms } of [
+    { server: early, phase: 'RCPT', ms: [0, 800] },
+    { server: late, phase: 'content', ms: [950, 5_000] },
+  ]) {
+    const transport = aTransport(t, { ...routesTo(server), timeouts })
+    const hanging = transport.send('receiver.test', to(1))
+    await until(() => (server.sessions[0]?.counts[phase] ?? 0) > 0)
+    const began = performance.now()
+    await transport.close()
+    const took = performance.now() - began
+    assert.ok(took >= ms[0]! && took <= ms[1]!, `${phase}: ${took} ms`)
+    assert.match(brief((await hanging)[0])!, /^fault/)
+  }
+})
+
 test('a message that may not begin says nothing to anybody, and its connection serves the next', async t => {
   const server = await aServer(t)
   const transport = aTransport(t, routesTo(server))

@@ -152,7 +152,9 @@ async function sendContent(exchange: Exchange): Promise<void> {
   let isWhole = true
   if (content.length <= BLOCK_BYTES) connection.write(Buffer.concat([content, end]), 1)
   else isWhole = await sendBlocks(connection, [content, end], timeouts)
+  connection.awaitsVerdict = isWhole
   const reply = await readReply(exchange, 'content', timeouts.contentMs)
+  connection.awaitsVerdict = false
   connection.needsReset = false
   // What is left of the content would be read as commands.
   if (!isWhole) connection.destroy('answered before the message was complete')

@@ -18,6 +18,7 @@ const TIMEOUTS = {
   quitMs: 500,
   policyMs: 8_000,
   closeMs: 1_000,
+  leaveMs: 1_000,
 }
 
 export interface TestTransport extends Partial<TransportOptions> {

@@ -138,15 +138,20 @@ export class Transport {
     return this.#pool.countByHost()
   }
 
-  /** No new sends, waiting ones reject, running transactions get a while to end. */
+  /** No new sends, waiting ones reject, running transactions get a while to end: the longer where a cut may send twice. */
   async close(): Promise<void> {
+    const { closeMs, leaveMs } = this.#settings.timeouts
     const { promise: late, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(() => {
-      for (const connection of this.#sockets) connection.destroy('the transport is closed')
-      resolve()
-    }, this.#settings.timeouts.closeMs)
+    const timers = [
+      setTimeout(() => this.#cut(connection => !connection.awaitsVerdict), leaveMs),
+      setTimeout(() => resolve(this.#cut(() => true)), closeMs),
+    ]
     await Promise.race([this.#pool.close(), late])
-    clearTimeout(timer)
+    for (const timer of timers) clearTimeout(timer)
+  }
+
+  #cut(which: (connection: Connection) => boolean): void {
+    for (const connection of this.#sockets) if (which(connection)) connection.destroy('the transport is closed')
   }
 
   async #deliver(domain: string, envelope: MaybeChecked, signal: AbortSignal | undefined): Promise<SendResult[]> {
