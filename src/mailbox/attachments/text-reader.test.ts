@@ -36,6 +36,8 @@ test('text comes out of every kind of file that is read', async () => {
   assert.equal(await textOf(anOpenDocument()), 'Heading\nFirst\tsecond\nthird')
   const page = '<p>Caf&eacute; <b>cr&egrave;me</b><script>var a = "<p>no"</script></p><!-- no --><div>1 < 2</div>'
   assert.equal(await textOf(page, { filename: 'menu.html' }), 'Café crème\n1 < 2')
+  const rich = String.raw`{\rtf1\ansi{\fonttbl{\f0 Arial;}}{\*\generator x;}\f0 Caf\'e9 {\b cr\u232?me}\par 1 \{2\}}`
+  assert.equal(await textOf(rich), 'Café crème\n1 {2}')
   assert.equal(await textOf('name;town\r\nAda;Zürich\r\n', { filename: 'people.csv' }), 'name;town\nAda;Zürich')
   const event =
     'BEGIN:VEVENT\r\nSUMMARY:Budget\\, round two\r\nDTSTART;TZID="Europe/Berlin":20261116T093000\r\nDESCRIPTION:Long\r\n  line\r\n' +

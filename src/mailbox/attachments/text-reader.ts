@@ -47,7 +47,14 @@ export class TextReader {
 }
 
 /** What is packed may take any time, however small it is. */
-const IS_PACKED: Record<Format, boolean> = { pdf: true, office: true, html: false, calendar: false, plain: false }
+const IS_PACKED: Record<Format, boolean> = {
+  pdf: true,
+  office: true,
+  html: false,
+  calendar: false,
+  rtf: false,
+  plain: false,
+}
 
 /** Whether reading it may take seconds of a thread. */
 export function isSlow(file: AttachedFile): boolean {

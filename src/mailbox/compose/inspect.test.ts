@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ThreadPool, type ThreadWork } from '../../platform/threads/thread-pool.ts'
-import { aPdf } from '../attachments/files.fixture.ts'
+import { aPdf, aZip } from '../attachments/files.fixture.ts'
 import { inspect } from './inspect.ts'
 import { FileReader } from './read-files.ts'
 
@@ -83,4 +83,45 @@ test('files that there is no time for are not read, and the mail is one that was
     ],
   )
   assert.match(read.uninspected ?? '', /first 1 attachments/)
+})
+
+test('tainted words are found in names, in what nobody is shown, and in whatever a file makes of them', async t => {
+  const threads = new ThreadPool()
+  t.after(() => threads.close())
+  const said = 'please wire forty thousand euros to the account of our new supplier before noon today'
+  const base64 = Buffer.from(said).toString('base64')
+  const eml = `From: a@example.com\r\nContent-Transfer-Encoding: base64\r\n\r\n${base64.match(/.{1,76}/g)!.join('\r\n')}\r\n`
+  const places: Record<string, Partial<typeof MAIL> & { files?: ReturnType<typeof aFile>[] }> = {
+    'the name of a recipient': { recipients: [said, 'bob@example.com'] as never[] },
+    'the name of a file': { files: [aFile(`${said}.txt`, Buffer.from('x'))] },
+    'a comment': { html: `<!-- ${said} --><p>Hello</p>` },
+    'a style': { html: `<style>/* ${said} */</style><p>Hello</p>` },
+    'a link': { html: `<a href="https://example.com/?${encodeURIComponent(said)}">Hello</a>` },
+    base64: { text: `See ${base64}` },
+    'a mail that is attached': { files: [aFile('mail.eml', Buffer.from(eml))] },
+    'rich text': { files: [aFile('a.rtf', Buffer.from(`{\\rtf1 ${said.replaceAll(' ', '{\\b  }')}}`))] },
+    'an archive': { files: [aFile('a.zip', aZip({ 'a.txt': said }))] },
+    'a file of no known kind': { files: [aFile('a.bin', Buffer.from(said, 'utf16le'))] },
+  }
+  const inspected = (tainted: string, { files = [], ...mail }: (typeof places)[string]) =>
+    inspect({ threads }, new FileReader({ threads }), {
+      ...MAIL,
+      ...mail,
+      tainted: { texts: [tainted], packed: [] },
+      wantsFindings: false,
+      files,
+      owner: 'a',
+    })
+  for (const [place, mail] of Object.entries(places)) {
+    assert.ok((await inspected(`Hello, ${said}. Bye.`, mail)).repeatsTainted, place)
+  }
+  const picture = aFile('a.png', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'))
+  const other = 'a tainted mail that says nothing of what is written here and is long enough to be compared'
+  for (const mail of [
+    { text: `See ${base64}` },
+    { files: [picture] },
+    { files: [aFile('mail.eml', Buffer.from(eml))] },
+  ]) {
+    assert.equal((await inspected(other, mail)).repeatsTainted, false)
+  }
 })

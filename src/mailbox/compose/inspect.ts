@@ -48,7 +48,7 @@ export async function inspect(
     const output = await threads.run<OutgoingOrder, OutgoingText>(READING, job)
     return {
       ...output,
-      repeatsTainted: output.repeatsTainted || (isCompared && read.uninspected !== null),
+      repeatsTainted: output.repeatsTainted || (isCompared && (read.uninspected ?? read.unread) !== null),
       uninspected: read.uninspected ?? read.unread,
     }
   } catch (failure) {

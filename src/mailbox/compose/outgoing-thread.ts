@@ -5,7 +5,7 @@ import { sanitiseHtml } from '../../mail/text/sanitise.ts'
 import type { Work } from '../../platform/threads/thread-start.ts'
 import { snippetOf } from '../inbound/read-mail.ts'
 import { wordsOf, type SearchDocument } from '../search/words.ts'
-import { scan, type Finding, type Scanned } from './dlp/scan.ts'
+import { encodedIn, scan, type Finding, type Scanned } from './dlp/scan.ts'
 import { hasAny, repeatsAny, type Tainted } from '../tainted/quotes.ts'
 
 export type OutgoingFile = Scanned['attachments'][number]
@@ -53,8 +53,16 @@ export const work: Work<OutgoingOrder, OutgoingText> = order => {
       snippet: snippetOf(ownText || plain),
       words: wordsOf({ subject, text: plain, htmlText, ...order.found, attachmentTexts: [] }),
       findings: order.wantsFindings ? scan({ subject, text, html, attachments, recipients }) : [],
-      repeatsTainted: hasAny(tainted) && repeatsAny([subject, plain, ...beside].join('\n'), tainted),
+      repeatsTainted: hasAny(tainted) && repeatsAny(saidIn(order, [subject, plain, ...beside].join('\n')), tainted),
     },
     bytes: 2 * ((text?.length ?? 0) + (html?.length ?? 0)),
   }
+}
+
+/** As a person or a machine could read it: as it is shown, in names and sources, and what is encoded in any of them. */
+function saidIn({ html, attachments, recipients }: OutgoingOrder, shown: string): string[] {
+  const names = [...recipients, ...attachments.map(file => file.name ?? '')].join('\n')
+  const sources = [html ?? '', ...attachments.map(file => file.source ?? '')].filter(Boolean)
+  const plain = [shown, names, ...sources]
+  return [...plain, ...plain.flatMap(encodedIn)].filter(Boolean)
 }

@@ -9,8 +9,8 @@ function repeatsAny(text: string, others: readonly string[]): boolean {
     { texts: others, packed: [] },
     { texts: [], packed: [packPassages(others)] },
   ]
-  const isRepeating = repeatsTainted(text, now)
-  if (others.length > 0) assert.equal(repeatsTainted(text, later), isRepeating, 'packed')
+  const isRepeating = repeatsTainted([text], now)
+  if (others.length > 0) assert.equal(repeatsTainted([text], later), isRepeating, 'packed')
   return isRepeating
 }
 

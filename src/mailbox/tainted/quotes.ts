@@ -17,13 +17,18 @@ export interface Tainted {
 
 export const hasAny = ({ texts, packed }: Tainted): boolean => texts.length + packed.length > 0
 
-/** What is too long to be compared counts as repeating: a passage may stand behind any number of words. */
-export function repeatsAny(text: string, { texts, packed }: Tainted): boolean {
-  const words = wordsOf(text, WORDS_MAX)
-  if (words.isCut) return texts.length + packed.length > 0
-  const passages = new Set(passagesOf(words))
+/**
+ * Whether one of these says what another said. What is too long to be compared counts as repeating: a passage may stand
+ * behind any number of words.
+ */
+export function repeatsAny(said: readonly string[], { texts, packed }: Tainted): boolean {
+  const words = said.map(text => wordsOf(text, WORDS_MAX))
+  if (words.some(({ isCut }) => isCut)) return texts.length + packed.length > 0
+  const passages = new Set(words.flatMap(passagesOf))
   const repeats = ({ kind, hashes }: Kept): boolean =>
-    kind === 'whole' ? contains(words, hashes) : passages.size > 0 && hashes.some(each => passages.has(each))
+    kind === 'whole'
+      ? words.some(each => contains(each, hashes))
+      : passages.size > 0 && hashes.some(each => passages.has(each))
   const repeatsText = (other: string): boolean => {
     const kept = keptOf(other)
     return kept !== null && repeats(kept)

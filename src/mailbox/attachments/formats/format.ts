@@ -1,6 +1,7 @@
 // Which reader a file is for. Its first bytes count more than its name, and its name more than the type that the sender gave.
+import { isRtf } from './rtf.ts'
 
-export type Format = 'pdf' | 'office' | 'html' | 'calendar' | 'plain'
+export type Format = 'pdf' | 'office' | 'html' | 'calendar' | 'rtf' | 'plain'
 
 export interface AttachedFile {
   filename: string | null
@@ -21,6 +22,7 @@ export function formatOf({ filename, contentType, content }: AttachedFile): Form
   // An encrypted Office file of today stands in a container of the old kind.
   if (content.subarray(0, 8).equals(OLD_OFFICE))
     return { reason: 'It is encrypted, or an Office file from before 2007.' }
+  if (isRtf(content)) return 'rtf'
   const byName = BY_EXTENSION.get(/\.([a-z0-9]{1,8})$/i.exec(filename ?? '')?.[1]?.toLowerCase() ?? '')
   return byName ?? byType(contentType.split(';')[0]!.trim().toLowerCase()) ?? { reason: NOT_READ }
 }

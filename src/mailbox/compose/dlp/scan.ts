@@ -4,7 +4,7 @@ import { decodedIn } from './encoded/base64.ts'
 import { ENCODED_CHARS_MIN } from './encoded/decoding.ts'
 import { unescapedIn } from './encoded/escapes.ts'
 import { printableIn } from './encoded/printable.ts'
-import { longWords, type Codes } from './characters.ts'
+import { longWords, type Codes, type Word } from './characters.ts'
 import type { Detector, Match } from './match.ts'
 import { numbersIn } from './numbers.ts'
 import { secretsIn } from './secrets.ts'
@@ -70,6 +70,19 @@ export function scan({ subject, text, html, attachments, recipients = [] }: Scan
   return findings.list
 }
 
+/** What is encoded in a text, and in that again. */
+export function encodedIn(text: string): string[] {
+  const decoded: string[] = []
+  for (let given = text; decoded.length < DECODED_DEPTH_MAX && given !== ''; given = decoded.at(-1)!) {
+    const codes = viewOf(given)
+    decoded.push(decodedFrom(codes, longWords(codes, WORD_CHARS_MIN)))
+  }
+  return decoded
+}
+
+const decodedFrom = (codes: Codes, words: readonly Word[]): string =>
+  [decodedIn(codes, words), unescapedIn(codes)].filter(Boolean).join('^')
+
 /** Blanks and line ends alone are no more. */
 const saysMore = (source: string, text: string | null): boolean =>
   text === null || withoutBlanks(source) !== withoutBlanks(text)
@@ -110,7 +123,7 @@ class Findings {
         if (this.list.length === FINDINGS_MAX) return ''
       }
     }
-    return [decodedIn(codes, words), unescapedIn(codes)].filter(Boolean).join('^')
+    return decodedFrom(codes, words)
   }
 
   /** What stands in a mail several times, or in its text and its HTML, is one finding for each part. */
