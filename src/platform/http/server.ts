@@ -165,7 +165,7 @@ function readBodies({ threads }: World, app: FastifyInstance): void {
   })
 }
 
-/** Told at its first byte or its end; whoever asks sets it flowing. A caller who goes away has not said all. */
+/** Told at the first byte or the end; the caller sets the stream flowing. A client that goes away has not sent all of it. */
 const hasNoData = (payload: IncomingMessage): Promise<boolean> =>
   new Promise(resolve => {
     for (const event of ['data', 'close'] as const) payload.once(event, () => resolve(false))
