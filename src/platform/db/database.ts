@@ -3,7 +3,14 @@
 import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import type { Clock, Skew } from '../clock.ts'
-import { appendJournal, type AuditDraft, type EventDraft } from '../journal/append.ts'
+import {
+  appendJournal,
+  insertReserved,
+  isMany,
+  reserveIds,
+  type AuditDraft,
+  type EventDraft,
+} from '../journal/append.ts'
 import { Refusal } from '../refusal.ts'
 import type { Actor } from './actor.ts'
 import { Continuity } from './continuity.ts'
@@ -156,20 +163,23 @@ export class Database implements Db {
    * taken while we hold it; when the append fails, PostgreSQL turns the commit behind it into a rollback.
    */
   async #commit(client: pg.PoolClient, tx: Transaction): Promise<void> {
+    const { now, by, entries } = tx
+    const events = isMany(tx.events) ? await this.#insertMany(client, tx) : tx.events
     gatherWrites(client)
-    if (tx.events.length === 0 && tx.entries.length === 0) {
-      return allOrFirstFailure([...tx.sent, client.query('commit')])
-    }
-    const append = appendJournal(
-      { events: tx.events, entries: tx.entries, by: tx.by, now: tx.now },
-      this.#options.auditMac,
-    )
+    const append = appendJournal({ events, entries, by, now }, this.#options.auditMac)
+    const appending = append && [prepared`select pg_advisory_xact_lock(${locks.journal})`, append]
     await allOrFirstFailure([
       ...tx.sent,
-      client.query(this.#pool.queryOf(prepared`select pg_advisory_xact_lock(${locks.journal})`)),
-      client.query(this.#pool.queryOf(append)),
+      ...(appending ?? []).map(query => client.query(this.#pool.queryOf(query))),
       client.query('commit'),
     ])
+  }
+
+  /** So many are inserted while others go on appending. Answers what is left to append. */
+  async #insertMany(client: pg.PoolClient, { events, now }: Transaction): Promise<EventDraft[]> {
+    const { rows } = await client.query<{ first: number }>(this.#pool.queryOf(reserveIds(events)))
+    await client.query(this.#pool.queryOf(insertReserved(events, rows[0]!.first, now)))
+    return []
   }
 
   async clockSkew(): Promise<Skew> {

@@ -5,10 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'node:test'
 import { aBox, theBox } from '../../../test/support/box.ts'
 import { anAccount, eventually } from '../../../test/support/factories.ts'
-import { appendJournal } from './append.ts'
+import { appendJournal, insertReserved, reserveIds } from './append.ts'
 import { dropOldEventPartitions } from './partitions.ts'
 import { system } from '../db/actor.ts'
 import { sql } from '../db/sql.ts'
+import type { World } from '../world.ts'
 import type { Tail } from '../work/worker.ts'
 import { readTailOnce } from '../work/tail.ts'
 
@@ -89,25 +90,111 @@ test('events of a held message of thousands are appended in order, and what they
     events.map(({ type, recipient, ...event }) => ({ type, recipient, data: 'data' in event ? event.data : {} })),
   )
   const sent = JSON.stringify(
-    appendJournal({ events, entries: [], by: system('test'), now: new Date() }, () => Buffer.alloc(32)).values,
+    appendJournal({ events, entries: [], by: system('test'), now: new Date() }, () => Buffer.alloc(32))!.values,
   )
   assert.deepEqual([sent.split('scope').length, sent.split('accepted').length, sent.split('held').length], [2, 2, 2])
 })
 
 test('events that all say something else are appended as they are, however many', async () => {
   const { db } = (await theBox()).app.world
-  const accountId = randomUUID()
+  for (const count of [300, 700]) {
+    const accountId = randomUUID()
+    await db.transact(system('test'), async tx => {
+      for (let n = 0; n < count; n++) tx.record({ type: 'accepted', accountId, data: { n } })
+    })
+    const rows = await db.many<{ data: { n: number } }>(sql`
+      select data from events where account_id = ${accountId} order by id`)
+    assert.deepEqual(
+      rows.map(row => row.data.n),
+      Array.from({ length: count }, (_, n) => n),
+    )
+  }
+})
 
-  await db.transact(system('test'), async tx => {
-    for (let n = 0; n < 300; n++) tx.record({ type: 'accepted', accountId, data: { n } })
-  })
-
-  const rows = await db.many<{ data: { n: number } }>(sql`
-    select data from events where account_id = ${accountId} order by id`)
-  assert.deepEqual(
-    rows.map(row => row.data.n),
-    Array.from({ length: 300 }, (_, n) => n),
+const aTail = async (world: World): Promise<{ read(): Promise<number>; seen(): Promise<number[]> }> => {
+  await world.db.transact(system('setup'), tx =>
+    tx.run(sql`create table read_by_tail (position serial, event_id bigint)`),
   )
+  const tail: Tail = {
+    kind: 'tail',
+    name: 'test-tail',
+    batchMax: 100_000,
+    read: async (_world, tx, { after, upTo }) => {
+      await tx.run(sql`insert into read_by_tail (event_id)
+        select id from events where id > ${after} and id <= ${upTo} order by id`)
+    },
+  }
+  return {
+    read: () => readTailOnce(world, tail),
+    seen: async () =>
+      (await world.db.many<{ event_id: number }>(sql`select event_id from read_by_tail order by position`)).map(
+        row => row.event_id,
+      ),
+  }
+}
+
+test('while a transaction appends many events others commit theirs, and no reader goes past what it has reserved', async () => {
+  const { world } = (await aBox({ environment: { ROLES: 'api' } })).app
+  const { db } = world
+  const tail = await aTail(world)
+  const append = () => db.transact(system('test'), async tx => tx.record({ type: 'accepted', accountId: randomUUID() }))
+  await append()
+  await tail.read()
+  const many = Array.from({ length: 600 }, () => ({ type: 'accepted', accountId: randomUUID() }))
+  for (const isUndone of [false, true]) {
+    const before = (await tail.seen()).length
+    const { promise: isReserved, resolve: reserved } = Promise.withResolvers<void>()
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>()
+    const large = db.transact(system('test'), async tx => {
+      const { first } = await tx.one<{ first: number }>(reserveIds(many))
+      await tx.run(insertReserved(many, first, tx.now))
+      reserved()
+      await mayEnd
+      if (isUndone) throw new Error('undone')
+    })
+    await isReserved
+    await append()
+    assert.equal(await tail.read(), 0, 'what is committed lies behind what is reserved')
+    end()
+    await large.catch(() => {})
+    await tail.read()
+    assert.equal((await tail.seen()).length, before + (isUndone ? 1 : 601))
+  }
+  const { locked } = await db.one<{ locked: number }>(
+    sql`select count(*)::int as locked from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock' and granted
+      and database = (select oid from pg_database where datname = current_database())`,
+  )
+  assert.equal(locked, 0, 'the journal is not left locked')
+})
+
+test('a tail beside writers of few and of many events reads each once, in order', async () => {
+  const { world } = (await aBox({ environment: { ROLES: 'api' } })).app
+  const tail = await aTail(world)
+  let written = 0
+  let isDone = false
+  const writers = Array.from({ length: 6 }, async (_, writer) => {
+    for (let round = 0; round < 12; round++) {
+      const count = writer < 2 ? randomInt(500, 900) : randomInt(1, 5)
+      const fails = randomInt(0, 8) === 0
+      const writing = world.db.transact(system('writer'), async tx => {
+        for (let n = 0; n < count; n++) tx.record({ type: 'accepted', accountId: randomUUID() })
+        tx.audit({ action: 'test.write', accountId: null, target: { type: 'test', id: String(writer) } })
+        if (fails) tx.send(sql`select 1 / 0`)
+      })
+      if (fails) await assert.rejects(writing)
+      else {
+        await writing
+        written += count
+      }
+    }
+  })
+  const all = Promise.all(writers).finally(() => (isDone = true))
+  while (!isDone) await tail.read()
+  await all
+  await tail.read()
+  const seen = await tail.seen()
+  assert.equal(seen.length, written)
+  for (let index = 1; index < seen.length; index++) assert.ok(seen[index]! > seen[index - 1]!)
 })
 
 test('several processes reading one tail handle every event once, in order', async () => {

@@ -1,6 +1,8 @@
-// Reading the journal forward. Ids follow commit order, so "after this id" skips nothing and repeats nothing.
+// Reading the journal forward. Ids follow commit order up to the first that a transaction under way has reserved, so "after
+// this id" skips nothing and repeats nothing as far as `findIdAhead` says.
 import type { Db } from '../db/database.ts'
-import { prepared } from '../db/sql.ts'
+import { RESERVED_EVENTS } from '../db/locks.ts'
+import { prepared, sql } from '../db/sql.ts'
 
 export interface JournalEvent {
   id: number
@@ -16,6 +18,15 @@ export interface JournalEvent {
 }
 
 /**
+ * The first id of those that are reserved. Evaluated behind the snapshot of the statement that it stands in: what is no
+ * longer reserved by then has been committed, and every later statement sees it.
+ */
+const firstReserved = sql`(
+  select min((classid::bigint << 32 | objid::bigint) & 281474976710655) from pg_locks
+  where locktype = 'advisory' and objsubid = 1 and classid::bigint >> 16 = ${RESERVED_EVENTS}
+    and database = (select oid from pg_database where datname = current_database()))`
+
+/**
  * How far the next events go, at most so many ids on; null when there are none. Ids that were never committed count as well,
  * so that nothing has to be counted.
  */
@@ -23,7 +34,10 @@ export const findIdAhead = async (
   db: Db,
   { cursor, limit }: { cursor: number; limit: number },
 ): Promise<number | null> => {
-  const { id } = await db.one<{ id: number | null }>(prepared`
-    select max(id) as id from (select id from events where id > ${cursor} order by id desc limit 1) newest`)
-  return id === null ? null : Math.min(id, cursor + limit)
+  const { newest, reserved } = await db.one<{ newest: number | null; reserved: number | null }>(prepared`
+    with newest as materialized (select id from events where id > ${cursor} order by id desc limit 1)
+    select max(id) as newest, case when max(id) is not null then ${firstReserved} end as reserved from newest`)
+  if (newest === null) return null
+  const id = Math.min(newest, cursor + limit, reserved === null ? Infinity : reserved - 1)
+  return id > cursor ? id : null
 }
