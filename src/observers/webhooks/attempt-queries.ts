@@ -96,12 +96,15 @@ export const requeueAttempts = (
       select event_id from ((${troubled(sql`'failed'`)}) union all (${troubled(sql`'dead'`)})) troubled
       order by event_id limit ${limit}
     ), wanted as materialized (
-      select a.event_id from next join webhook_attempts a on a.webhook_id = ${webhookId} and a.event_id = next.event_id
-      where ${isWanted} order by a.event_id for update of a
+      -- By its id alone: statistics of another time would look each up among all that failed.
+      select a.event_id from next cross join lateral (
+        select event_id, status, lease_token, due_at, created_at from webhook_attempts
+        where webhook_id = ${webhookId} and event_id = next.event_id for update
+      ) a where ${isWanted}
     ), requeued as (
       update webhook_attempts a
       set status = 'pending', round_tries = 0, due_at = ${tx.now}, lease_token = null, updated_at = ${tx.now}
-      from wanted where a.webhook_id = ${webhookId} and a.event_id = wanted.event_id returning 1
+      where a.webhook_id = ${webhookId} and a.event_id = any(array(select event_id from wanted)) returning 1
     )
     select case when (select count(*) from next) = ${limit} then (select max(event_id) from next) end as last,
       (select count(*) from requeued) as requeued`)
