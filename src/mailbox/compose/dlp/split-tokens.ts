@@ -84,14 +84,19 @@ function nextPart(codes: Uint16Array, from: number, hasDashes: boolean): number 
 }
 
 function tokenAt(given: Codes, start: number): Match | null {
-  const { codes } = given
+  const { text, codes } = given
   const second = codes[nextPart(codes, start + 1, true)]!
+  const isDashed = text.slice(start, start + DASHED_CHARS).includes('-')
   for (const form of byBeginning.get(beginningOf(codes[start]!, second))!) {
-    const token = hasPrefixAt(codes, start, form) ? joinedAt(given, start, form) : null
+    if ((form.hasDashes && !isDashed) || !hasPrefixAt(codes, start, form)) continue
+    const token = joinedAt(given, start, form)
     if (token) return token
   }
   return null
 }
+
+/** A token that is divided by dashes has one among so many characters. */
+const DASHED_CHARS = 40
 
 function hasPrefixAt(codes: Uint16Array, start: number, { bare, hasDashes }: Split): boolean {
   for (let n = 0, at = start; n < bare.length; n++, at = nextPart(codes, at + 1, hasDashes)) {
@@ -103,15 +108,16 @@ function hasPrefixAt(codes: Uint16Array, start: number, { bare, hasDashes }: Spl
 /** With the fewest pieces that make one: what follows are the words of the text. */
 function joinedAt({ text, codes }: Codes, start: number, form: Split): Match | null {
   const pieces: string[] = []
-  let joined = ''
+  let [joined, words] = ['', 0]
   for (let at = start; joined.length < CHARS_MAX && pieces.length < PIECES_MAX;) {
     const end = endOfPiece(codes, at, form.hasDashes)
     const piece = text.slice(at, Math.min(end, at + CHARS_MAX))
     if (piece === '') return null
     joined += piece
     pieces.push(piece)
-    if (pieces.length > 3 && (joined.length < PIECE_CHARS_MIN * pieces.length || !hasFewWords(pieces.slice(1))))
-      return null
+    if (pieces.length > 3 && joined.length < PIECE_CHARS_MIN * pieces.length) return null
+    if (WORD.test(piece)) words++
+    if (pieces.length > 5 && words * 2 > pieces.length) return null
     const value = pieces.length > 1 && joined.length >= CHARS_MIN ? valueOf(joined, form) : null
     if (value !== null && isMadeUp(value, pieces, form)) {
       const behind = joined.length - (value.length - form.prefix.length + form.bare.length)
