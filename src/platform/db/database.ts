@@ -176,8 +176,11 @@ export class Database implements Db {
   }
 
   /** So many are inserted while others go on appending. Answers what is left to append. */
-  async #insertMany(client: pg.PoolClient, { events, now }: Transaction): Promise<EventDraft[]> {
-    const { rows } = await client.query<{ first: number }>(this.#pool.queryOf(reserveIds(events)))
+  async #insertMany(client: pg.PoolClient, { events, now, sent }: Transaction): Promise<EventDraft[]> {
+    const reserving = client.query<{ first: number }>(this.#pool.queryOf(reserveIds(events)))
+    // What was sent before comes first: where it failed, the rest says no more than that the transaction has.
+    await allOrFirstFailure([...sent, reserving])
+    const { rows } = await reserving
     await client.query(this.#pool.queryOf(insertReserved(events, rows[0]!.first, now)))
     return []
   }

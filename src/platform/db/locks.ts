@@ -1,8 +1,8 @@
 // Every advisory lock of the installation, in one place so that no two uses share a number. "SLCE" in the high half, or
-// "SL" in the high quarter.
+// "SR" in the high quarter.
 
 /** Of ids that a transaction has reserved in the journal: the key is this and the first of them, which has 48 bits. */
-export const RESERVED_EVENTS = 0x534c
+export const RESERVED_EVENTS = 0x5352
 export const reservedEvents = (BigInt(RESERVED_EVENTS) << 48n).toString()
 
 /** The first part of two-part keys; the second is an account. Around pauses (`control/suspensions/locks.ts`). */
