@@ -5,7 +5,7 @@ import type { Db } from '../../platform/db/database.ts'
 import { Semaphore } from '../../platform/fairness/semaphore.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
-import { findBytes, requireAttachment, type AttachmentHead } from './download-queries.ts'
+import { findBytes, requireAttachment, type AttachmentHead } from './content-queries.ts'
 import { rangeOf, type Range, type RangeHeaders } from './range.ts'
 
 const SLICE_BYTES = 512 * 1024

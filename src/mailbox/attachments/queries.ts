@@ -104,17 +104,6 @@ const leaseAttachments = (
     returning a.source_id, a.account_id, a.attempts, json_build_object('id', a.id, 'n', a.n, 'filename', a.filename,
       'content_type', a.content_type, 'size', a.size, 'has_text', a.text is not null) as attachment`)
 
-/** Some bytes of an attachment, from this one on. */
-export async function findContentPart(
-  db: Db,
-  id: string,
-  { start, bytes }: { start: number; bytes: number },
-): Promise<Buffer | null> {
-  const row = await db.maybe<{ part: Buffer }>(prepared`
-    select substring(content from ${start + 1} for ${bytes}) as part from source_attachments where id = ${id}`)
-  return row?.part ?? null
-}
-
 export interface AttachmentResult {
   id: string
   state: 'done' | 'none' | 'failed'

@@ -4,8 +4,8 @@ import type { World } from '../../platform/world.ts'
 import type { Finding } from '../shield/finding.ts'
 import type { AttachmentText } from './attachment-text.ts'
 import { formatOf } from './formats/format.ts'
+import { findBytes } from './content-queries.ts'
 import {
-  findContentPart,
   findDocument,
   listTextsOf,
   listTextsOfSource,
@@ -67,7 +67,7 @@ export class SourceReader {
     if (has_text) return null
     if (size > BYTES_MAX) return { kind: 'none', reason: 'It is larger than 25 MB.' }
     const { db } = this.#world
-    const head = await findContentPart(db, id, { start: 0, bytes: PART_BYTES })
+    const head = await findBytes(db, { id, is_of_draft: false }, { start: 0, bytes: PART_BYTES })
     if (!head) return { kind: 'none', reason: 'It is gone.' }
     // Pictures and the like are not fetched as a whole to be refused.
     const format = formatOf({ filename, contentType, content: head })
@@ -75,7 +75,7 @@ export class SourceReader {
     const content = Buffer.allocUnsafeSlow(size)
     head.copy(content)
     for (let start = head.length; start < size; start += PART_BYTES) {
-      const part = await findContentPart(db, id, { start, bytes: PART_BYTES })
+      const part = await findBytes(db, { id, is_of_draft: false }, { start, bytes: PART_BYTES })
       if (!part) return { kind: 'none', reason: 'It is gone.' }
       part.copy(content, start)
     }

@@ -25,7 +25,7 @@ export interface GuardedHttpOptions {
   trusted?: readonly string[]
   /** Asked of every certificate, where its names must be more than those of HTTPS. */
   checkServerIdentity?: (host: string, certificate: PeerCertificate) => Error | undefined
-  /** A connection for each request: none is kept. */
+  /** False: each request has a connection of its own. */
   isKeptAlive?: boolean
 }
 

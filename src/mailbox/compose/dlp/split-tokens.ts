@@ -2,7 +2,7 @@
 import { isWordAt, type Codes } from './characters.ts'
 import type { Match } from './match.ts'
 import { isRandom } from './random.ts'
-import { TOKENS, type TokenForm } from './token-forms.ts'
+import { beginningOf, indexed, TOKENS, type TokenForm } from './token-forms.ts'
 
 /** No token is shorter. */
 const CHARS_MIN = 18
@@ -42,15 +42,7 @@ const SPLIT: readonly Split[] = TOKENS.filter(
     : [byBlanks]
 })
 
-/** By the first two characters. */
-const byBeginning = new Map<number, Split[]>()
-const beginnings = new Uint8Array(128 * 128)
-const beginningOf = (first: number, second: number): number => (first << 7) | second
-for (const form of SPLIT.toSorted((a, b) => b.bare.length - a.bare.length)) {
-  const beginning = beginningOf(form.bare.charCodeAt(0), form.bare.charCodeAt(1))
-  beginnings[beginning] = 1
-  byBeginning.set(beginning, [...(byBeginning.get(beginning) ?? []), form])
-}
+const { beginnings, forms: byBeginning } = indexed(SPLIT, ({ bare }) => bare)
 const firsts = new Uint8Array(128)
 for (const { bare } of SPLIT) firsts[bare.charCodeAt(0)] = 1
 

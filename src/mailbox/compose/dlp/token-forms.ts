@@ -11,6 +11,25 @@ export interface TokenForm {
   isCertain?: boolean
 }
 
+/** By their first two characters, the longest prefix first. A pattern of all is three times slower. */
+interface PrefixIndex<Form> {
+  /** 1 where a prefix begins so. */
+  beginnings: Uint8Array
+  forms: ReadonlyMap<number, readonly Form[]>
+}
+
+export const beginningOf = (first: number, second: number): number => (first << 7) | second
+
+export function indexed<Form>(forms: readonly Form[], prefixOf: (form: Form) => string): PrefixIndex<Form> {
+  const longestFirst = forms.toSorted((a, b) => prefixOf(b).length - prefixOf(a).length)
+  const byBeginning = Map.groupBy(longestFirst, form =>
+    beginningOf(prefixOf(form).charCodeAt(0), prefixOf(form).charCodeAt(1)),
+  )
+  const beginnings = new Uint8Array(128 * 128)
+  for (const beginning of byBeginning.keys()) beginnings[beginning] = 1
+  return { beginnings, forms: byBeginning }
+}
+
 export const TOKENS: readonly TokenForm[] = [
   { label: 'API key of this service', prefix: 'svc_', form: /svc_[A-Za-z0-9]{4,24}_[A-Za-z0-9_-]{24,400}/y },
   { label: 'Webhook secret', prefix: 'whsec_', form: /whsec_[A-Za-z0-9+/_-]{24,400}={0,2}/y },

@@ -3,7 +3,7 @@
 import { isLetterAt, isWordAt, type Codes, type Word } from './characters.ts'
 import type { Match } from './match.ts'
 import { isRandom, isVaried } from './random.ts'
-import { TOKENS, type TokenForm } from './token-forms.ts'
+import { beginningOf, indexed, TOKENS, type TokenForm } from './token-forms.ts'
 
 /** No token is a shorter word. */
 export const TOKEN_CHARS_MIN = 12
@@ -43,15 +43,8 @@ const behindDull = (value: string | null, at: number): number =>
     ? at + value.length - LOOKED_AT_AGAIN_CHARS
     : at
 
-/** Where a token may begin: by its first two characters, the longest prefix first. A pattern of all is three times slower. */
-const byBeginning = new Map<number, TokenForm[]>()
-const beginnings = new Uint8Array(128 * 128)
-const beginningOf = (first: number, second: number): number => (first << 7) | second
-for (const token of TOKENS.toSorted((a, b) => b.prefix.length - a.prefix.length)) {
-  const beginning = beginningOf(token.prefix.charCodeAt(0), token.prefix.charCodeAt(1))
-  beginnings[beginning] = 1
-  byBeginning.set(beginning, [...(byBeginning.get(beginning) ?? []), token])
-}
+/** Where a token may begin. */
+const { beginnings, forms: byBeginning } = indexed(TOKENS, ({ prefix }) => prefix)
 
 /** Where the next prefix stands within the word, or its end. */
 function nextPrefix(given: Codes, from: number, end: number): number {

@@ -1,4 +1,4 @@
-// SQL over the bytes of an attachment for a caller: of a message, or of a draft.
+// SQL over the bytes of an attachment, of a message or of a draft; and who may read it.
 import type { Db } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
@@ -36,7 +36,7 @@ const isReachable = (reach: Reach, row: Sql): Sql =>
 /** Some bytes of it, from this one on. */
 export async function findBytes(
   db: Db,
-  { id, is_of_draft: isOfDraft }: AttachmentHead,
+  { id, is_of_draft: isOfDraft }: Pick<AttachmentHead, 'id' | 'is_of_draft'>,
   { start, bytes }: { start: number; bytes: number },
 ): Promise<Buffer | null> {
   const table = isOfDraft ? sql`draft_attachments` : sql`source_attachments`
