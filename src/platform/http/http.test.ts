@@ -346,23 +346,3 @@ test('a request is logged once, with its route and without its query', async () 
   assert.equal(line.status, 401)
   assert.ok(!lines[0]!.includes('private'))
 })
-
-test('a request that is under way when the server closes is answered, and its connection ends with it', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
-  const socket = connect(Number(new URL(box.url).port), '127.0.0.1').setEncoding('utf8')
-  const body = '{"name":"Late"}'
-  const head = ['POST /admin/v1/accounts HTTP/1.1', 'Host: x', `X-Admin-Token: ${ADMIN_TOKEN}`, 'Expect: 100-continue']
-  const fields = ['Content-Type: application/json', `Content-Length: ${body.length}`]
-  socket.write([...head, ...fields, '', ''].join('\r\n'))
-  await once(socket, 'data')
-  let answer = ''
-  socket.on('data', chunk => (answer += String(chunk)))
-
-  const closed = box.close()
-  socket.write(body)
-
-  await once(socket, 'close')
-  assert.match(answer, /^HTTP\/1\.1 201 /)
-  assert.match(answer, /^connection: close\r$/im)
-  await closed
-})

@@ -9,6 +9,7 @@ import type { Principal } from '../principal.ts'
 import { refuse, Refusal } from '../refusal.ts'
 import type { World } from '../world.ts'
 import { CallSignals } from './call-signals.ts'
+import { endConnectionsOnClose } from './connections.ts'
 import type { Access, Contract, Method, Route } from './contract.ts'
 import { errorReply } from './errors.ts'
 import { LargeAnswers } from './large-answers.ts'
@@ -92,7 +93,7 @@ export function createHttpServer(
     })
   const streamed = LargeAnswers.ofStreams()
   const signals = new CallSignals()
-  closeConnectionsAtTheEnd(app)
+  endConnectionsOnClose(app)
   app.addHook('preClose', async () => {
     for (const answers of [streamed, largeAnswers, pages]) answers.cutAfter(DRAIN_MS_MAX)
     signals.abortAfter(DRAIN_MS_MAX)
@@ -106,19 +107,6 @@ export function createHttpServer(
   refuseOtherMethods(world, app, routes)
   log.debug({ routes: routes.length }, 'routes mounted')
   return app
-}
-
-/** A connection that is kept open after the last answer over it would keep a server open that is closing. */
-function closeConnectionsAtTheEnd(app: FastifyInstance): void {
-  let isClosing = false
-  app.addHook('preClose', done => {
-    isClosing = true
-    done()
-  })
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (isClosing) reply.header('connection', 'close')
-    done()
-  })
 }
 
 const isStream = (request: FastifyRequest): boolean => request.routeOptions.config?.isStream === true
