@@ -2,12 +2,12 @@
 // gives each event of an inbox to the streams that are attached to it.
 import { setImmediate as yieldToEventLoop, setTimeout as delay } from 'node:timers/promises'
 import { FrameBatch } from '../../platform/http/streams/frames.ts'
-import { findIdAhead } from '../../platform/journal/read.ts'
+import { findIdAhead, findNewest } from '../../platform/journal/read.ts'
 import { runForNobody } from '../../platform/owner.ts'
 import { Nap } from '../../platform/work/nap.ts'
 import type { World } from '../../platform/world.ts'
 import { frameOf } from './present.ts'
-import { findNewest, listNew, type Range, type StoredEvent } from './queries.ts'
+import { listNew, type Range, type StoredEvent } from './queries.ts'
 
 /** A hint comes within milliseconds of an append; this finds what was appended while hints were lost. */
 const POLL_MS = 1_000

@@ -30,12 +30,6 @@ export const listBounds = (db: Db, inboxIds: readonly string[]): Promise<Bounds[
       left join event_floors floor on floor.inbox_id = asked.inbox_id
     order by n`)
 
-/** The newest event that is committed; 0 when there is none. */
-export async function findNewest(db: Db): Promise<number> {
-  const newest = await db.maybe<{ id: number }>(prepared`select id from events order by id desc limit 1`)
-  return newest?.id ?? 0
-}
-
 /** Null when the inbox has none. */
 export const findOldestEvent = (db: Db, inboxId: string): Promise<{ id: number } | null> =>
   db.maybe(prepared`select id from events where inbox_id = ${inboxId} order by id limit 1`)

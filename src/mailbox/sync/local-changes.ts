@@ -2,8 +2,8 @@
 // for all of them. A session compares everything when it begins, so it needs to hear only of what comes after.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../platform/db/database.ts'
-import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
-import { findIdAhead } from '../../platform/journal/read.ts'
+import { bareArray, sql } from '../../platform/db/sql.ts'
+import { findIdAhead, findNewest } from '../../platform/journal/read.ts'
 import type { Worker } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
 
@@ -68,11 +68,6 @@ export class LocalChanges {
     if (this.#position === after) this.#position = upTo
     return upTo - after
   }
-}
-
-async function findNewest(db: Db): Promise<number> {
-  const newest = await db.maybe<{ id: number }>(prepared`select id from events order by id desc limit 1`)
-  return newest?.id ?? 0
 }
 
 /** Without a message: its folders. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
+import { insertReserved, reserveIds } from '../../platform/journal/append.ts'
 import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
 
 interface Happening {
@@ -55,6 +56,32 @@ test('after_id catches up in ascending order, and says where to go on when nothi
   assert.equal(rest.body.events.length, 2)
   assert.deepEqual(nothing.body, { events: [], next_before_id: null, next_after_id: newest })
   assert.equal((await account.api.get('/v1/events?after_id=1&before_id=5')).status, 400)
+})
+
+test('who follows the log by after_id misses nothing that is committed later than a higher id', async () => {
+  const account = await anAccount()
+  const { db } = account.box.app.world
+  const many = Array.from({ length: 500 }, () => ({ type: 'accepted', accountId: account.id }))
+  const { promise: isWritten, resolve: written } = Promise.withResolvers<void>()
+  const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>()
+  const large = db.transact(system('test'), async tx => {
+    const { first } = await tx.one<{ first: number }>(reserveIds(many))
+    await tx.run(insertReserved(many, first, tx.now))
+    written()
+    await mayEnd
+  })
+  await isWritten
+  await happen(account, { type: 'accepted' })
+
+  const { body: early } = await account.api.get('/v1/events?after_id=0')
+  end()
+  await large
+  const { body: late } = await account.api.get(`/v1/events?after_id=${early.next_after_id}&limit=500`)
+  const { body: rest } = await account.api.get(`/v1/events?after_id=${late.next_after_id}`)
+
+  assert.deepEqual(early, { events: [], next_before_id: null, next_after_id: 0 })
+  assert.equal(late.events.length, 500)
+  assert.equal(rest.events.length, 1)
 })
 
 test('events are filtered by type, tenant, message and recipient', async () => {

@@ -1,7 +1,7 @@
 // Reading the journal for people: filtered, restricted to the caller's reach, paged on the id.
-import type { Db } from '../../platform/db/database.ts'
+import type { Db, Database } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
-import type { JournalEvent } from '../../platform/journal/read.ts'
+import { findIdAhead, type JournalEvent } from '../../platform/journal/read.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { Event } from './contract.ts'
 import { presentEvent } from './present.ts'
@@ -18,10 +18,20 @@ interface EventFilter {
 
 type Row = JournalEvent & Pick<Event, 'type'>
 
-export async function listEvents(db: Pick<Db, 'many'>, reach: Reach, filter: EventFilter): Promise<Event[]> {
+/** From the oldest on where it is asked what comes after an id. */
+export async function listEvents(
+  db: Db & Pick<Database, 'lists'>,
+  reach: Reach,
+  filter: EventFilter,
+): Promise<Event[]> {
   const { type, tenantId, messageId, recipient, beforeId, afterId, limit } = filter
-  const direction: Sql = afterId === null ? sql`desc` : sql`asc`
-  const rows = await db.many<Row>(sql`
+  const follows = afterId !== null
+  // Who goes on from the last id that is answered would never see an event below it that is committed later. The primary
+  // knows of those alone.
+  const upTo = follows ? await findIdAhead(db, { cursor: afterId, limit: Infinity }) : null
+  if (follows && upTo === null) return []
+  const reader = follows ? db : db.lists
+  const rows = await reader.many<Row>(sql`
     select id, type, account_id, tenant_id, message_id, recipient, inbox_id, created_at, data
     from events
     where ${all([
@@ -33,9 +43,9 @@ export async function listEvents(db: Pick<Db, 'many'>, reach: Reach, filter: Eve
       messageId !== null && sql`message_id = ${messageId}`,
       recipient !== null && isAbout(recipient, reach),
       beforeId !== null && sql`id < ${beforeId}`,
-      afterId !== null && sql`id > ${afterId}`,
+      follows && sql`id > ${afterId} and id <= ${upTo}`,
     ])}
-    order by id ${direction} limit ${limit}`)
+    order by id ${follows ? sql`asc` : sql`desc`} limit ${limit}`)
   return rows.map(presentEvent)
 }
 

@@ -24,7 +24,7 @@ export const eventRoutes = (world: World): Route[] => [
       afterId: query.after_id ?? null,
     }
     const { rows: events, last } = await readRows(query.limit, limit =>
-      listEvents(world.db.lists, caller.reach, { ...filter, limit }),
+      listEvents(world.db, caller.reach, { ...filter, limit }),
     )
     if (query.after_id !== undefined) {
       return reply(200, { events, next_before_id: null, next_after_id: events.at(-1)?.id ?? query.after_id })

@@ -41,3 +41,9 @@ export const findIdAhead = async (
   const id = Math.min(newest, cursor + limit, reserved === null ? Infinity : reserved - 1)
   return id > cursor ? id : null
 }
+
+/** The newest event that is committed; 0 when there is none. For readers of events of inboxes, whose ids are never reserved. */
+export async function findNewest(db: Db): Promise<number> {
+  const newest = await db.maybe<{ id: number }>(prepared`select id from events order by id desc limit 1`)
+  return newest?.id ?? 0
+}
