@@ -1,6 +1,7 @@
 // What a hostile customer or stranger does, from a thread of its own, until it is stopped. Each is one that once slowed,
 // stopped or filled the server for everybody.
 import { connect } from 'node:net'
+import { constants, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { MAILBOX_ATTACKS } from './mailbox-attacks.ts'
@@ -265,6 +266,8 @@ export const ATTACKS: Record<string, Plan> = {
 }
 
 if (!isMainThread && parentPort) {
+  // This thread alone: what an attacker computes is another machine's, and the server is to have this one.
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const { name, target } = workerData as { name: string; target: Target }
   let isStopped = false
   parentPort.once('message', () => (isStopped = true))
