@@ -46,6 +46,7 @@ function headOf({
   subject,
   reasons,
   attachments,
+  attachment_count,
   requested_by,
 }: LinkedApproval) {
   const inSubject = reasons.flatMap(({ findings = [] }) => findings.filter(({ where }) => where === 'subject'))
@@ -53,6 +54,8 @@ function headOf({
     ({ filename, content_type, size }) =>
       `${escapeHtml(filename ?? 'without a name')} (${escapeHtml(content_type)}, ${size} bytes)`,
   )
+  const unlisted = attachment_count - attachments.length
+  if (unlisted > 0) files.push(`and ${unlisted} more`)
   const rows: [string, string][] = [
     ['From', escapeHtml(from_text)],
     ['To', escapeHtml(to_list.join(', '))],
@@ -77,17 +80,45 @@ function reasonsOf({ reasons }: LinkedApproval): string {
   return `<h2>Why it waits</h2><ul>${items.join('')}</ul>`
 }
 
-function mailOf({ text, html, text_chars, html_chars, reasons }: LinkedApproval): string {
+function mailOf(approval: LinkedApproval): string {
+  const { text, html, reasons } = approval
   const inText = reasons.flatMap(({ findings = [] }) => findings.filter(({ where }) => where === 'text'))
-  const isWhole = (text ?? '').length >= text_chars && (html !== null || html_chars === 0)
+  const unshown = unshownOf(approval).map(each => `<p class="refusal">${each}</p>`)
   return `<h2>The mail</h2>
-${isWhole ? '' : '<p class="refusal">It is longer than this page shows. Read the rest over the API before you decide.</p>'}
+${unshown.join('')}
 <pre>${marked(text ?? '', inText)}</pre>
-${html === null ? '' : `<h2>As HTML, without pictures</h2>${frameOf(html)}`}`
+${html === null ? '' : `<h2>As HTML, without pictures, with hidden text shown</h2>${frameOf(html)}${addressesIn(html)}`}`
 }
 
+/** What leaves with it and is not on this page. */
+function unshownOf({ is_cut, notes, to_list, cc_list, bcc_list, recipient_count }: LinkedApproval): string[] {
+  const named = to_list.length + cc_list.length + bcc_list.length
+  return [
+    is_cut && 'It is longer than this page shows. Read the rest over the API before you decide.',
+    recipient_count > named && `It goes to ${recipient_count} recipients, and this page names ${named} of them.`,
+    ...notes.map(escapeHtml),
+  ].filter(each => each !== false)
+}
+
+/** Over the styles of the mail, none of which is important: what its reader would not see, somebody who decides is to see. */
+const SHOW_ALL = `* { display: revert !important; visibility: visible !important; opacity: 1 !important; color: #222 !important;
+  background: #fff !important; font-size: 1rem !important; line-height: 1.4 !important; text-indent: 0 !important;
+  height: auto !important; max-height: none !important; width: auto !important; max-width: 100% !important;
+  overflow: visible !important; white-space: normal !important }`
+
 const frameOf = (html: string): string =>
-  `<iframe sandbox="" title="The mail as HTML" srcdoc="${escapeHtml(html)}"></iframe>`
+  `<iframe sandbox="" title="The mail as HTML" srcdoc="${escapeHtml(`<style>${SHOW_ALL}</style>${html}`)}"></iframe>`
+
+const ADDRESSES_MAX = 200
+
+/** Of links and pictures, in which data may leave as well as in text. */
+function addressesIn(html: string): string {
+  const found = [...html.matchAll(/ (?:href|data-remote-src)="([^"]+)"/g)].map(([, address]) => `<li>${address}</li>`)
+  const all = [...new Set(found)]
+  if (all.length === 0) return ''
+  const rest = all.length > ADDRESSES_MAX ? `<li>and ${all.length - ADDRESSES_MAX} more</li>` : ''
+  return `<h2>Its links and pictures lead to</h2><ul>${all.slice(0, ADDRESSES_MAX).join('')}${rest}</ul>`
+}
 
 interface Span {
   start: number | null

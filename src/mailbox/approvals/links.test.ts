@@ -1,6 +1,7 @@
 // Approvals decided by a link: who is sent one, what its page shows, that opening it changes nothing, and that it decides once.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { insertConnection, setDue } from '../sync/sync.fixture.ts'
@@ -80,7 +81,7 @@ test('a contact is mailed a link in our own words, whose page shows the mail and
   assert.match(page.headers.get('cache-control')!, /no-store/)
   assert.ok(page.body.includes(subject))
   assert.match(page.body, /<pre>Pay with <mark>4111 1111 1111 1111<\/mark>, &#60;script&#62;alert\(1\)/)
-  assert.match(page.body, /<iframe sandbox="" [^>]*srcdoc="&#60;p&#62;card/)
+  assert.match(page.body, /<iframe sandbox="" [^>]*srcdoc="[^"]*&#60;p&#62;card/)
   assert.ok(!/<script|onclick/i.test(page.body))
   assert.match(page.body, new RegExp(`<form method="post" action="${link.split('/').at(-1)}/approve">`))
   const audit = async () => (await account.api.get('/v1/audit?limit=1')).body.entries[0].id
@@ -218,11 +219,35 @@ test('what refuses an approval over the API refuses it by link, says why, and le
   assert.equal((await press(link, 'approve')).status, 200)
 })
 
-test('a mail that is too long for the page says so', async () => {
-  const { approvalId } = await aHeldMail({ text: `${CARD} ${'long '.repeat(30_000)}` })
+test('a mail that is too long for the page says so, whatever its letters', async () => {
+  for (const text of ['long '.repeat(30_000), `${'😀'.repeat(40_000)}${'x'.repeat(90_000)}`]) {
+    const { approvalId } = await aHeldMail({ text: `${CARD} ${text}` })
+    const page = await stranger().get(await linkFor(approvalId))
+    assert.match(page.body, /longer than this page shows/)
+    assert.ok(page.body.length < 200_000)
+  }
+})
+
+test('files and recipients that the page does not name are counted', async () => {
+  const { approvalId } = await aHeldMail({ attachments: Array.from({ length: 103 }, () => ({ content: 'eA==' })) })
+  await db().transact(system('test'), tx =>
+    tx.run(sql`
+      update approvals set envelope = jsonb_set(envelope, '{recipients,1}', '{"address":"x@example.com","kind":"bcc"}')
+      where id = ${approvalId}`),
+  )
   const page = await stranger().get(await linkFor(approvalId))
-  assert.match(page.body, /longer than this page shows/)
-  assert.ok(page.body.length < 200_000)
+  assert.match(page.body, /and 3 more/)
+  assert.match(page.body, /goes to 2 recipients, and this page names 1 of them/)
+})
+
+test('what the HTML hides, and where its links and pictures lead, is on the page', async () => {
+  const html = `<p>Thanks</p><img src="https://evil.example/?d=picture"><a href="https://evil.example/?d=link&amp;x">here</a>
+    <div style="display:none;font-size:0">hidden</div>`
+  const { approvalId } = await aHeldMail({ html })
+  const { body } = await stranger().get(await linkFor(approvalId))
+  assert.match(body, /<li>https:\/\/evil\.example\/\?d=picture<\/li>/)
+  assert.match(body, /<li>https:\/\/evil\.example\/\?d=link&amp;x<\/li>/)
+  assert.match(body, /srcdoc="&#60;style&#62;\* { display: revert !important[^"]*hidden/)
 })
 
 test('without the setting nobody is mailed; switched off later, links no longer decide', async () => {

@@ -93,9 +93,15 @@ export interface LinkedApproval extends StoredApproval {
   has_links: boolean
   /** Sanitised. Null: there is none, or it is longer than a page shows. */
   html: string | null
-  text_chars: number
-  html_chars: number
+  /** The text or the HTML is longer than a page shows. */
+  is_cut: boolean
+  /** What could not be read of it. */
+  notes: string[]
+  /** The first of them, and how many there are. */
   attachments: { filename: string | null; content_type: string; size: number }[]
+  attachment_count: number
+  /** To, cc and bcc, as many as it leaves to. */
+  recipient_count: number
 }
 
 /** What the page behind a link shows: a text of a long evening, and the HTML of a newsletter. */
@@ -107,8 +113,11 @@ const LINKED_FILES_MAX = 100
 export const findLinkedApprovalAnywhere = (db: Db, id: string): Promise<LinkedApproval | null> =>
   db.maybe<LinkedApproval>(prepared`
     select ${columns(LINKED_TEXT_CHARS_MAX)}, a.content_hash, i.address as inbox_address, o.approval_links as has_links,
-      case when length(t.html) <= ${LINKED_HTML_CHARS_MAX} then t.html end as html,
-      coalesce(length(t.text), 0) as text_chars, coalesce(length(t.html), 0) as html_chars,
+      case when length(t.html) <= ${LINKED_HTML_CHARS_MAX} then t.html end as html, coalesce(t.notes, '{}') as notes,
+      coalesce(length(t.text), 0) > ${LINKED_TEXT_CHARS_MAX}
+        or coalesce(length(t.html), 0) > ${LINKED_HTML_CHARS_MAX} as is_cut,
+      jsonb_array_length(a.envelope -> 'recipients') as recipient_count,
+      (select count(*)::int from source_attachments where source_id = m.source_id) as attachment_count,
       (select coalesce(json_agg(json_build_object('filename', filename, 'content_type', content_type, 'size', size)
           order by n), '[]')
         from (select filename, content_type, size, n from source_attachments where source_id = m.source_id

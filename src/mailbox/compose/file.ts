@@ -57,6 +57,8 @@ export async function fileMails(tx: Tx, filed: readonly Filed[]): Promise<void> 
   })
 }
 
+const UNREAD_HTML = 'The HTML could not be read in the time that it may take, and is not shown.'
+
 const textOf = ({ companion: { mail }, inbox }: Filed): SourceText => ({
   sourceId: mail.sourceId,
   accountId: inbox.account_id,
@@ -65,7 +67,7 @@ const textOf = ({ companion: { mail }, inbox }: Filed): SourceText => ({
   html: mail.inspected.html,
   htmlText: null,
   extractedText: mail.inspected.ownText,
-  notes: [],
+  notes: mail.written.html !== null && mail.inspected.html === null ? [UNREAD_HTML] : [],
   attachments: mail.files.map(({ filename, contentType, contentId, inline, content }, n) => ({
     id: newId(mail.at),
     n,
