@@ -2,7 +2,7 @@
 // gives each event of an inbox to the streams that are attached to it.
 import { setImmediate as yieldToEventLoop, setTimeout as delay } from 'node:timers/promises'
 import { FrameBatch } from '../../platform/http/streams/frames.ts'
-import { findIdAhead, findNewest } from '../../platform/journal/read.ts'
+import { findNewest } from '../../platform/journal/read.ts'
 import { runForNobody } from '../../platform/owner.ts'
 import { Nap } from '../../platform/work/nap.ts'
 import type { World } from '../../platform/world.ts'
@@ -103,8 +103,8 @@ export class JournalReader {
   /** Answers by how many ids. */
   async #advance(): Promise<number> {
     const after = this.#position
-    const upTo = await findIdAhead(this.#world.db, { cursor: after, limit: IDS_MAX })
-    if (upTo === null) return 0
+    const upTo = Math.min(await findNewest(this.#world.db), after + IDS_MAX)
+    if (upTo <= after) return 0
     // From here on, within one turn: a stream that is attached later has read up to the new position by itself.
     const inboxIds = [...this.#attached.keys()]
     this.#position = upTo

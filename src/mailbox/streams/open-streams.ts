@@ -17,7 +17,7 @@ import { listBounds, type Bounds } from './queries.ts'
 import { InboxStream, missedReads, type StreamOrder, type StreamShare } from './stream.ts'
 
 /** An idle stream takes about 50 KB. */
-const STREAMS_MAX = { all: 10_000, perAccount: 5_000 }
+const STREAMS_MAX = 10_000
 /**
  * After a restart all come back at once. They wait here and not for connections to the database, which others need and
  * which are waited for no longer than a moment.
@@ -51,9 +51,9 @@ export class OpenStreams {
     )
   }
 
+  /** An account has as many as are free at the most: one has half of all, the next a quarter, and nobody has the last. */
   requireCapacity(accountId: string): void {
-    const { all, perAccount } = STREAMS_MAX
-    if (this.#open.size < all && this.#byAccount.of(accountId) < perAccount) return
+    if (this.#byAccount.of(accountId) < STREAMS_MAX - this.#open.size) return
     throw refuse('unavailable', 'Too many streams are open here. Try again later.', { retryAfterSeconds: 10 })
   }
 

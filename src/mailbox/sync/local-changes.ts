@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../platform/db/database.ts'
 import { bareArray, sql } from '../../platform/db/sql.ts'
-import { findIdAhead, findNewest } from '../../platform/journal/read.ts'
+import { findNewest } from '../../platform/journal/read.ts'
 import type { Worker } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
 
@@ -58,8 +58,8 @@ export class LocalChanges {
     const after = this.#position
     if (after === null || signal.aborted) return 0
     this.#readAt = performance.now()
-    const upTo = await findIdAhead(this.#world.db, { cursor: after, limit: IDS_MAX })
-    if (upTo === null) return 0
+    const upTo = Math.min(await findNewest(this.#world.db), after + IDS_MAX)
+    if (upTo <= after) return 0
     const changed = await listChanged(this.#world.db, { inboxIds: [...this.#takers.keys()], after, upTo })
     for (const [inboxId, own] of Map.groupBy(changed, each => each.inbox_id)) {
       const messageIds = own.flatMap(({ message_id }) => message_id ?? [])
