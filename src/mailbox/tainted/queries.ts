@@ -49,10 +49,11 @@ export const listTaintedTextsBeside = (
   { tenantId, inboxId }: { tenantId: string; inboxId: string },
 ): Promise<TaintedTexts[]> =>
   listTexts(db, {
+    // Where the sending inbox has more than it is compared with, its mail waits anyway: behind as many, the others begin.
     mails: sql`select ${columns} from (
         select ${columns} from inbox_messages
-        where tenant_id = ${tenantId} and ${isTainted} order by id desc limit ${OTHERS.mails}
-      ) newest where inbox_id <> ${inboxId}`,
+        where tenant_id = ${tenantId} and ${isTainted} order by id desc limit ${OWN.mails + OTHERS.mails}
+      ) newest where inbox_id <> ${inboxId} order by id desc limit ${OTHERS.mails}`,
     bytesMax: OTHERS.bytes,
   })
 
