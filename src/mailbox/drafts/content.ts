@@ -8,8 +8,12 @@ import { runAtOnce } from '../../platform/slices.ts'
 import { decodeAttachments } from '../../sending/messages/attachments.ts'
 import { RECIPIENTS_MAX } from '../../sending/messages/limits.ts'
 import { checkContent } from '../../sending/messages/prepare.ts'
+import { recipientRefusal } from '../compose/policy-reasons.ts'
+import type { Policy } from '../inboxes/policy.ts'
 import type { DraftBody } from './contract.ts'
 import { findOriginal, type DraftContent } from './queries.ts'
+
+type Recipients = Pick<DraftContent, 'to_list' | 'cc_list' | 'bcc_list'>
 
 export interface CheckedBody {
   body: DraftBody
@@ -47,6 +51,13 @@ export function checkRecipients({
     throw refuse('too_many_recipients', `There are more than ${RECIPIENTS_MAX} recipients.`)
   const wrong = all.find(address => !parseAddress(address))
   if (wrong !== undefined) throw refuse('invalid_message', `${JSON.stringify(wrong.slice(0, 100))} is not an address.`)
+}
+
+/** What could not leave is refused while somebody is there to hear it. The policy is asked again when it is sent. */
+export function checkAllowed(policy: Policy, { to_list, cc_list, bcc_list }: Recipients): void {
+  const recipients = [...to_list, ...cc_list, ...bcc_list].flatMap(text => parseAddress(text) ?? [])
+  const refusal = recipientRefusal(policy, recipients)
+  if (refusal) throw refusal
 }
 
 /** `forwardedId`: of the message that the draft has forwarded so far. */

@@ -191,9 +191,12 @@ export async function updateDraftContent(tx: Tx, id: string, content: DraftConte
       forwarded_id = ${content.forwarded_id}, to_list = ${content.to_list}, cc_list = ${content.cc_list},
       bcc_list = ${content.bcc_list}, subject = ${content.subject}, text = ${content.text}, html = ${content.html},
       scheduled_at = ${content.scheduled_at}, due_at = ${content.scheduled_at}, requested_by = ${by}, attempts = 0,
-      last_error = null, updated_at = ${tx.now}
+      last_error = null, lease_token = null, updated_at = ${later(tx)}
     where id = ${id}`)
 }
+
+/** By which a sender knows whether the draft is as it was read, also where two changes fall into one millisecond. */
+const later = ({ now }: Tx) => sql`greatest(${now}, updated_at + interval '1 millisecond')`
 
 /** The others are removed. `n`: their order from now on. */
 export async function keepDraftAttachments(
@@ -237,7 +240,7 @@ export const listDraftContents = (db: Db, draftId: string): Promise<(StoredAttac
 export async function updateDraftSchedule(tx: Tx, id: string, scheduledAt: Date | null, by: Requester): Promise<void> {
   await tx.run(sql`
     update drafts set scheduled_at = ${scheduledAt}, due_at = ${scheduledAt}, requested_by = ${by}, attempts = 0,
-      last_error = null, updated_at = ${tx.now}
+      last_error = null, lease_token = null, updated_at = ${later(tx)}
     where id = ${id}`)
 }
 
@@ -259,6 +262,11 @@ export async function updateDraftsTainted(tx: Tx, threadIds: readonly string[]):
       select id from unnest(${ids}::uuid[]) as id
       union all select id from threads where merged_into = any(${ids}::uuid[]))`)
 }
+
+/** With their attachments. */
+export const deleteDraftsOfInbox = (tx: Tx, inboxId: string, limit: number): Promise<number> =>
+  tx.run(sql`
+    delete from drafts where id in (select id from drafts where inbox_id = ${inboxId} order by id limit ${limit})`)
 
 export const deleteDraftRow = (tx: Tx, id: string): Promise<number> =>
   tx.run(prepared`delete from drafts where id = ${id}`)

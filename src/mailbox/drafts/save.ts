@@ -7,8 +7,9 @@ import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
-import { lockInboxes } from '../inboxes/lock.ts'
-import { checkBody, contentOf, type CheckedBody } from './content.ts'
+import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
+import { policyOf } from '../inboxes/policy.ts'
+import { checkAllowed, checkBody, contentOf, type CheckedBody } from './content.ts'
 import type { Draft, DraftBody, DraftUpdate } from './contract.ts'
 import { replaceFiles, wantedFiles } from './files.ts'
 import { presentDraft } from './present.ts'
@@ -57,6 +58,7 @@ export async function storeDraft(tx: Tx, { caller, inbox, checked, forwardedId }
     throw refuse('conflict', `The inbox has ${DRAFTS_MAX} drafts already.`)
   }
   const content = await contentOf(tx, { inboxId, forwardedId }, checked)
+  if (content.scheduled_at) checkAllowed(policyOf(inbox.policy), content)
   const id = newId(tx.now)
   const requested_by = requesterOf(caller)
   await insertDraft(tx, { id, account_id, tenant_id, inbox_id: inboxId, requested_by, ...content })
@@ -78,8 +80,9 @@ export async function updateDraft(world: World, updating: Writing<DraftUpdate> &
   const files = wantedFiles(body)
   const checked = checkBody({ ...body, attachments: [...files.added] }, world.clock.now())
   return world.db.transact(by, async tx => {
-    const before = await requireIdleDraft(tx, caller.reach, id)
-    const content = await contentOf(tx, { inboxId: before.inbox_id, forwardedId: before.forwarded_id }, checked)
+    const { draft: before, inbox } = await requireIdleDraft(tx, caller.reach, id)
+    const content = await contentOf(tx, { inboxId: inbox.id, forwardedId: before.forwarded_id }, checked)
+    if (content.scheduled_at) checkAllowed(inbox.policy, content)
     await updateDraftContent(tx, id, content, requesterOf(caller))
     await replaceFiles(tx, before, { order: files.order, added: checked.attachments })
     const draft = await requireDraft(tx, caller.reach, id)
@@ -95,7 +98,7 @@ export async function deleteDraft(world: World, by: Actor, { reach, id }: { reac
     // Before the hold is asked about: a draft of somebody else is not found, whatever the caller's own hold.
     await requireDraft(tx, reach, id)
     await requireNoLegalHold(tx, reach.accountId)
-    const draft = await requireIdleDraft(tx, reach, id)
+    const { draft } = await requireIdleDraft(tx, reach, id)
     await deleteDraftRow(tx, id)
     recordDraft(tx, draft, 'draft.deleted')
     auditDraft(tx, draft, { before: summaryOf(draft) })
@@ -106,12 +109,22 @@ export async function deleteDraft(world: World, by: Actor, { reach, id }: { reac
  * One that is being sent right now can be neither changed nor called back. Its inbox is locked first, as sending does: a
  * batch that finds the inbox locked goes on without this mail, and would wait for the row of a draft.
  */
-export async function requireIdleDraft(tx: Tx, reach: Reach, id: string): Promise<StoredDraft> {
-  await lockInboxes(tx, [(await requireDraft(tx, reach, id)).inbox_id])
+export async function requireIdleDraft(
+  tx: Tx,
+  reach: Reach,
+  id: string,
+): Promise<{ draft: StoredDraft; inbox: LockedInbox }> {
+  const [inbox] = await lockInboxes(tx, [(await requireDraft(tx, reach, id)).inbox_id])
   const draft = await requireDraftForUpdate(tx, reach, id)
-  if (draft.lease_token !== null) throw refuse('conflict', 'The draft is being sent.')
-  return draft
+  if (isBeingSent(draft, tx.now)) throw beingSent()
+  return { draft, inbox: inbox! }
 }
+
+/** A worker that died leaves a lease that has lapsed. Whatever is done to the draft takes it from that worker. */
+export const isBeingSent = ({ lease_token, due_at }: StoredDraft, now: Date): boolean =>
+  lease_token !== null && due_at !== null && due_at > now
+
+export const beingSent = () => refuse('conflict', 'The draft is being sent.')
 
 export const requesterOf = ({ keyId, name }: KeyPrincipal) => ({ key_id: keyId, name })
 
@@ -121,13 +134,19 @@ export function recordDraft(
   tx: Tx,
   draft: Pick<StoredDraft, 'id' | 'account_id' | 'tenant_id' | 'inbox_id' | 'thread_id' | 'scheduled_at'>,
   type: DraftEvent,
+  more: object = {},
 ): void {
   tx.record({
     type,
     accountId: draft.account_id,
     tenantId: draft.tenant_id,
     inboxId: draft.inbox_id,
-    data: { draft_id: draft.id, thread_id: draft.thread_id, scheduled_at: draft.scheduled_at?.toISOString() ?? null },
+    data: {
+      draft_id: draft.id,
+      thread_id: draft.thread_id,
+      scheduled_at: draft.scheduled_at?.toISOString() ?? null,
+      ...more,
+    },
   })
 }
 

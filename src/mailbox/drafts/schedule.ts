@@ -2,7 +2,7 @@
 import type { Actor } from '../../platform/db/actor.ts'
 import type { KeyPrincipal } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
-import { checkRecipients, futureTime } from './content.ts'
+import { checkAllowed, checkRecipients, futureTime } from './content.ts'
 import { requireDraft, updateDraftSchedule } from './queries.ts'
 import { auditDraft, recordDraft, requesterOf, requireIdleDraft } from './save.ts'
 
@@ -24,9 +24,10 @@ export async function scheduleDraft(
   await requireDraft(world.db, caller.reach, id)
   const time = futureTime(sendAt, world.clock.now())
   return world.db.transact(by, async tx => {
-    const draft = await requireIdleDraft(tx, caller.reach, id)
+    const { draft, inbox } = await requireIdleDraft(tx, caller.reach, id)
     const { to_list: to, cc_list: cc, bcc_list: bcc } = draft
     checkRecipients({ to, cc, bcc, isReply: draft.reply_to_id !== null })
+    checkAllowed(inbox.policy, draft)
     await updateDraftSchedule(tx, id, time, requesterOf(caller))
     recordDraft(tx, { ...draft, scheduled_at: time }, 'draft.scheduled')
     const [before, after] = [draft.scheduled_at?.toISOString() ?? null, time.toISOString()]
@@ -38,7 +39,7 @@ export async function scheduleDraft(
 /** Once it has answered, the draft is not sent: the worker that would send it leases it first. */
 export function cancelDraft(world: World, { by, caller, id }: Scheduling): Promise<Scheduled> {
   return world.db.transact(by, async tx => {
-    const draft = await requireIdleDraft(tx, caller.reach, id)
+    const { draft } = await requireIdleDraft(tx, caller.reach, id)
     if (draft.scheduled_at === null) return { id, scheduled_at: null }
     await updateDraftSchedule(tx, id, null, requesterOf(caller))
     recordDraft(tx, { ...draft, scheduled_at: null }, 'draft.updated')

@@ -8,6 +8,7 @@ import { invalid } from '../../sending/messages/prepare.ts'
 import { composeWithPermit, type ComposeOrder, type Requester } from '../compose/compose.ts'
 import type { Composed, ComposeRequest } from '../compose/compose-schema.ts'
 import type { Composing } from '../compose/composing.ts'
+import { inboxPaused } from '../compose/keeper.ts'
 import {
   deleteDraftRow,
   findOriginal,
@@ -17,7 +18,7 @@ import {
   requireDraftSize,
   type StoredDraft,
 } from './queries.ts'
-import { recordDraft } from './save.ts'
+import { beingSent, isBeingSent, recordDraft } from './save.ts'
 
 export async function sendDraft(
   world: World,
@@ -27,8 +28,8 @@ export async function sendDraft(
   const { bytes, inbox_id: inboxId } = await requireDraftSize(world.db, caller.reach, id)
   return composing.withPermit({ accountId: caller.reach.accountId, bytes, inboxId }, async () => {
     const draft = await requireDraft(world.db, caller.reach, id)
-    if (draft.lease_token !== null) throw beingSent()
-    return sendStored(world, composing, { by, caller, draft, leaseToken: null })
+    if (isBeingSent(draft, world.clock.now())) throw beingSent()
+    return sendStored(world, composing, { by, caller, draft, leaseToken: draft.lease_token })
   })
 }
 
@@ -36,7 +37,7 @@ interface Sending {
   by: Actor
   caller: Requester
   draft: StoredDraft
-  /** The worker's; null for a call. */
+  /** The worker's, or one that has lapsed; null: the draft was not leased. */
   leaseToken: string | null
 }
 
@@ -47,6 +48,9 @@ export async function sendStored(
   { by, caller, draft, leaseToken }: Sending,
 ): Promise<Composed> {
   const { id, updated_at } = draft
+  const inbox = await composing.requireInbox(caller.reach, draft.inbox_id)
+  // Before its files are read: one that is due is tried each minute for as long as the inbox is paused.
+  if (by.type === 'system' && inbox.status === 'paused') throw inboxPaused()
   const order: ComposeOrder = {
     by,
     caller,
@@ -56,7 +60,7 @@ export async function sendStored(
     body: bodyOf(draft),
     files: await filesOf(world, draft),
     // The worker tries each minute, and would fill the journal with the same refusal.
-    refusedBefore: leaseToken === null ? null : draft.last_error,
+    refusedBefore: by.type === 'system' ? draft.last_error : null,
     alongside: {
       key: id,
       check: async tx => ((await lockUnchangedDraft(tx, { id, updated_at, leaseToken })) ? null : changed()),
@@ -120,5 +124,4 @@ async function filesOf({ db }: World, { id, attachments }: StoredDraft): Promise
   }))
 }
 
-const beingSent = () => refuse('conflict', 'The draft is being sent.')
 const changed = () => refuse('conflict', 'The draft was sent, changed or deleted meanwhile.')

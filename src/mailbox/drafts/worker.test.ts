@@ -98,6 +98,41 @@ test('a draft of a disabled tenant, or of an inbox whose policy is being changed
   assert.ok(await isSent(account, id))
 })
 
+test('a lease whose worker died keeps nobody from calling the draft back, writing it anew or sending it', async () => {
+  const account = await anAccount({ box })
+  const inboxId = await anInbox(account)
+  const { api } = account
+  const calls = [
+    (id: string) => api.post(`/v1/drafts/${id}/cancel`),
+    (id: string) => api.patch(`/v1/drafts/${id}`, { to: ['v@example.com'], text: 'y' }),
+    (id: string) => api.post(`/v1/drafts/${id}/send`),
+    (id: string) => api.delete(`/v1/drafts/${id}`),
+  ]
+  for (const call of calls) {
+    const id = await aDueDraft(account, inboxId)
+    await box.app.world.db.transact(system('test'), tx =>
+      tx.run(sql`update drafts set lease_token = gen_random_uuid(), due_at = ${tx.now} where id = ${id}`),
+    )
+    assert.ok((await call(id)).status < 300)
+    await attemptDue()
+  }
+  const { body } = await api.get(`/v1/inboxes/${inboxId}/messages?folder=sent`)
+  assert.equal(body.messages.length, 1, 'the one that was sent by a call')
+})
+
+test('a draft that was refused when it was due says why in its event', async () => {
+  const account = await anAccount({ box })
+  const inboxId = await anInbox(account)
+  const id = await aDueDraft(account, inboxId)
+  await account.api.patch(`/v1/inboxes/${inboxId}`, { policy: { allow_recipients: ['elsewhere.example'] } })
+  await attemptDue()
+  const told = await box.app.world.db.one<{ data: object }>(
+    sql`select data from events where inbox_id = ${inboxId} and type = 'draft.updated'`,
+  )
+  const { last_error: error } = await draftOf(account, id)
+  assert.deepEqual(told.data, { draft_id: id, thread_id: null, scheduled_at: null, error })
+})
+
 test('a pause that rejects is one event for a draft that is tried each minute', async () => {
   const account = await anAccount({ box })
   const inboxId = await anInbox(account)

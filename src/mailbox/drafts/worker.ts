@@ -126,4 +126,6 @@ async function record(tx: Tx, ended: readonly Ended<DueDraft, Result>[]): Promis
   return ended.filter(({ item, result }) => result.kind === 'sent' || updated.has(item.id))
 }
 
-const recordUnscheduled = (tx: Tx, draft: StoredDraft): void => recordDraft(tx, draft, 'draft.updated')
+/** With the reason: a draft that somebody called back changes in the same way. */
+const recordUnscheduled = (tx: Tx, draft: StoredDraft): void =>
+  recordDraft(tx, draft, 'draft.updated', { error: draft.last_error })

@@ -200,6 +200,7 @@ test('a deleted inbox is gone at once with its keys, and then with all that it h
   const filed = await aFiledMessage(account.box, id, { attachments: [{ filename: 'a.txt', content: 'a' }] })
   await account.api.put(`/v1/inbox-messages/${filed.id}/labels`, { labels: ['x'] })
   await account.api.post(`/v1/inboxes/${id}/folders`, { name: 'Mine' })
+  for (let n = 0; n < 25; n++) await account.api.post(`/v1/inboxes/${id}/drafts`, { text: 'x' })
 
   assert.equal((await account.api.delete(`/v1/inboxes/${id}`)).status, 204)
 
@@ -218,6 +219,7 @@ test('a deleted inbox is gone at once with its keys, and then with all that it h
       select (select count(*) from inboxes where id = ${id}) + (select count(*) from inbox_messages where inbox_id = ${id})
         + (select count(*) from threads where inbox_id = ${id}) + (select count(*) from folders where inbox_id = ${id})
         + (select count(*) from message_labels where inbox_id = ${id})
+        + (select count(*) from drafts where inbox_id = ${id})
         + (select count(*) from api_keys where inbox_id = ${id})
         + (select count(*) from mail_sources where id = ${filed.sourceId})
         + (select count(*) from source_attachments where source_id = ${filed.sourceId}) as left`)

@@ -4,6 +4,7 @@ import { deleteKeysOfInbox } from '../../identity/api-keys/keys-of-inbox.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { removalRounds } from '../../platform/work/removal-rounds.ts'
+import { removeDraftsOfInbox } from '../drafts/remove.ts'
 import { removeFoldersOfInbox } from '../folders/system.ts'
 import { removeMessagesOfInbox } from '../messages/remove.ts'
 import { removeThreadsOfInbox } from '../threads/remove.ts'
@@ -27,6 +28,8 @@ async function removeBatch(tx: Tx, { id, account_id: accountId }: InboxToRemove)
   if (messages === BATCH_MAX) return messages
   const threads = await removeThreadsOfInbox(tx, id, BATCH_MAX)
   if (threads > 0) return messages + threads
+  const drafts = await removeDraftsOfInbox(tx, id)
+  if (drafts > 0) return messages + drafts
   await removeFoldersOfInbox(tx, id)
   await deleteKeysOfInbox(tx, id)
   await deleteInboxRow(tx, id)
