@@ -41,6 +41,52 @@ const eventTypes = async (inboxId: string) =>
     await db().many<{ type: string }>(sql`select type from events where inbox_id = ${inboxId} order by id limit 500`)
   ).map(({ type }) => type)
 
+/** Many more like the one that is held. */
+async function holdMore(approvalId: string, count: number): Promise<void> {
+  await db().transact(BY, async tx => {
+    await tx.run(sql`
+      with more as materialized (
+        select gen_random_uuid() as message_id, gen_random_uuid() as approval_id from generate_series(1, ${count}::int)
+      ), messages as (
+        insert into inbox_messages
+        select (jsonb_populate_record(m, jsonb_build_object('id', more.message_id))).*
+        from approvals a join inbox_messages m on m.id = a.inbox_message_id, more where a.id = ${approvalId}
+      )
+      insert into approvals
+      select (jsonb_populate_record(a, jsonb_build_object('id', more.approval_id, 'inbox_message_id', more.message_id))).*
+      from approvals a, more where a.id = ${approvalId}`)
+  })
+}
+
+test('an inbox with a thousand mails that wait keeps no more; what needs no approval leaves', async t => {
+  const { messages, approvalId, id } = await aHeldMail()
+  // No folder and no thread counts them.
+  t.after(() =>
+    db().transact(BY, tx =>
+      tx.run(sql`
+        delete from inbox_messages where id <> ${id}
+          and rfc_message_id = (select rfc_message_id from inbox_messages where id = ${id})`),
+    ),
+  )
+  await holdMore(approvalId, 998)
+  const answers = await Promise.all(
+    Array.from({ length: 3 }, () => agent.post(messages, { to: ['bob@example.com'], text: CARD })),
+  )
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [202, 409, 409])
+  assert.equal((await agent.post(messages, { to: ['bob@example.com'], text: 'Nothing.' })).body.status, 'queued')
+  assert.equal((await account.api.post(`/v1/approvals/${approvalId}/reject`)).status, 200)
+  assert.equal((await agent.post(messages, { to: ['bob@example.com'], text: CARD })).status, 202)
+})
+
+test('the audit entry of an approval names it, and the message that came of it', async () => {
+  const { approvalId, id } = await aHeldMail()
+  assert.equal((await account.api.post(`/v1/approvals/${approvalId}/approve`)).status, 200)
+  const { body: sent } = await account.api.get(`/v1/inbox-messages/${id}`)
+  const [entry] = (await account.api.get('/v1/audit?action=approval.approve&limit=1')).body.entries
+  assert.deepEqual(entry.target, { type: 'approval', id: approvalId })
+  assert.equal(entry.after.message_id, sent.message_id)
+})
+
 async function aHeldMail(policy: object = { dlp: 'enforce' }) {
   const mailbox = await aMailbox(policy)
   const held = await agent.post(mailbox.messages, { to: ['bob@example.com'], subject: unique('s'), text: CARD })

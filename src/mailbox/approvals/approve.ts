@@ -52,6 +52,7 @@ async function send(
     lockKey: approval.inbox_id,
     keeper: mailboxKeeper,
     cost: 1,
+    target: { type: 'approval', id: approval.id },
     approvalId: approval.id,
     envelope,
     decidedBy: { type: by.type, id: by.id, name: by.name },

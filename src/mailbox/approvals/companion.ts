@@ -9,7 +9,7 @@ import type { Envelope } from '../compose/mail.ts'
 import { statusOf } from '../compose/status.ts'
 import { updateSentMessage } from '../messages/insert.ts'
 import type { LockedInbox } from '../inboxes/lock.ts'
-import { listApprovalStates, updateApproved, type Requester } from './queries.ts'
+import { listApprovalStates, listPendingCounts, updateApproved, type Requester } from './queries.ts'
 
 export interface ApprovalCompanion extends Companion {
   kind: 'approval'
@@ -31,6 +31,16 @@ export async function loadApprovals(
   )
   return new Map(rows.map(row => [row.id, row]))
 }
+
+/** Of an inbox. What waits is kept whole for a week, and no quota counts it. */
+export const PENDING_MAX = 1_000
+
+export const tooManyPending = () =>
+  refuse('conflict', `${PENDING_MAX} mails of this inbox wait for an approval already. Decide some of them first.`)
+
+/** By inbox. */
+export const countPending = async (tx: Tx, inboxIds: readonly string[]): Promise<Map<string, number>> =>
+  new Map((await listPendingCounts(tx, inboxIds)).map(({ inbox_id, count }) => [inbox_id, count]))
 
 export function admitApproval(
   { approvalId, envelope }: ApprovalCompanion,

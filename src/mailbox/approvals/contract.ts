@@ -20,7 +20,9 @@ const Finding = component(
   Type.Object({
     detector: Type.Enum(['payment_card', 'iban', 'us_ssn', 'private_key', 'api_token']),
     label: Type.String({ description: 'Which of its kind' }),
-    where: Type.String({ description: 'subject, text, html, attachment_name or attachment:<name>' }),
+    where: Type.String({
+      description: 'subject, text, html, recipients, attachment_name, attachment_type or attachment:<name>',
+    }),
     excerpt: Type.String({ description: 'The beginning and the end of what was found' }),
     start: Nullable(Type.Integer({ description: 'Where it stands in that part; null where it was encoded' })),
     end: Nullable(Type.Integer()),

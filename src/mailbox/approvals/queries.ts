@@ -199,6 +199,14 @@ export const listApprovalStates = (
     from approvals a join inbox_messages m on m.id = a.inbox_message_id join folders f on f.id = m.folder_id
     where a.id = any(${bareArray(ids)}::uuid[]) and f.discarded_at is null`)
 
+export const listPendingCounts = (
+  db: Db,
+  inboxIds: readonly string[],
+): Promise<{ inbox_id: string; count: number }[]> =>
+  db.many(prepared`
+    select inbox_id, count(*)::int as count from approvals
+    where inbox_id = any(${bareArray(inboxIds)}::uuid[]) and status = 'pending' group by inbox_id`)
+
 export async function updateApproved(tx: Tx, id: string, by: Requester): Promise<void> {
   await tx.run(prepared`
     update approvals set status = 'approved', decided_by = ${by}, decided_at = ${tx.now}

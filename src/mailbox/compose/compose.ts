@@ -62,6 +62,8 @@ type Inbox = Awaited<ReturnType<FindInbox>>
 export async function compose(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
   const bytes = sizeOf(order.body) + (await originalBytes(world, order))
   const { inboxId, caller } = order
+  // Nobody waits for a permit to be told that there is no such inbox.
+  if (bytes > SMALL_BYTES_MAX) await composing.requireInbox(caller.reach, inboxId)
   const mail = { accountId: caller.reach.accountId, bytes, inboxId }
   return composing.withPermit(mail, () => composeWithPermit(world, composing, order))
 }
@@ -143,9 +145,10 @@ async function prepare(world: World, composing: Composing, { order, inbox }: Pre
     cost: mail.inspected.words.length / WORDS_PER_RECIPIENT,
     mail,
     inspectedFor: inspectedFor(policy),
-    requestedBy: { type: by.type, id: caller.keyId, name: caller.name },
+    requestedBy: { type: caller.keyId === null ? by.type : 'api_key', id: caller.keyId, name: caller.name },
     by,
     alongside: order.alongside ?? null,
+    ...(order.alongside ? { target: { type: 'draft', id: order.alongside.key } } : {}),
     result: null,
   }
 }

@@ -15,11 +15,14 @@ import { addCorrespondents, type Written } from '../shield/correspondents.ts'
 import { lockFreeInboxes, lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
 import {
   admitApproval,
+  countPending,
   loadApprovals,
+  PENDING_MAX,
   storeApproved,
   type ApprovalCompanion,
   type PendingApproval,
   alreadyDecided,
+  tooManyPending,
 } from '../approvals/companion.ts'
 import type { Composed } from './compose-schema.ts'
 import { addToSendCounts, listSendCounts } from './count-queries.ts'
@@ -89,6 +92,8 @@ class LockedMailboxes implements LockedCompanions {
   readonly #inboxes: ReadonlyMap<string, LockedInbox>
   readonly #sent = new Map<string, number>()
   readonly #newlySent = new Map<string, number>()
+  /** Approvals that each inbox waits for, where a mail of the batch may become another. */
+  #pending = new Map<string, number>()
   readonly #obstacles = new Map<AnyCompanion, Error>()
   readonly #admitted = new Set<string>()
   readonly #reasons = new Map<AnyCompanion, readonly Reason[]>()
@@ -114,6 +119,7 @@ class LockedMailboxes implements LockedCompanions {
       reachable.flatMap(each => (each.kind === 'approval' ? each : [])),
     )
     this.#taintedThreads = await this.#loadTaint(reachable)
+    await this.#loadPending(reachable)
     // Issued together: the connection is pipelined, and a batch of drafts would otherwise wait for each of them.
     await Promise.all(
       reachable.map(async companion => {
@@ -145,6 +151,17 @@ class LockedMailboxes implements LockedCompanions {
     return new Set((await listTaintedThreads(this.#tx, threadIds)).map(({ id }) => id))
   }
 
+  async #loadPending(companions: readonly AnyCompanion[]): Promise<void> {
+    const held = companions.filter(companion => {
+      const inbox = this.#inboxes.get(companion.lockKey)!
+      const isCapped = inbox.policy.max_send_per_hour !== null
+      return companion.kind === 'mail' && (isCapped || this.#contentReasons(companion, inbox).length > 0)
+    })
+    if (held.length === 0) return
+    const inboxIds = [...new Set(held.map(({ lockKey }) => lockKey))]
+    this.#pending = await countPending(this.#tx, inboxIds)
+  }
+
   /** An inbox that was waited for and is not there was deleted. */
   isLocked({ lockKey }: Companion): boolean {
     return this.#waits || this.#inboxes.has(lockKey)
@@ -160,6 +177,9 @@ class LockedMailboxes implements LockedCompanions {
     if (companion.kind === 'mail') {
       const reasons = [...this.#contentReasons(companion, inbox!), ...this.#capReason(inbox!)]
       if (reasons.length > 0) {
+        const pending = this.#pending.get(inbox!.id) ?? 0
+        if (pending >= PENDING_MAX) return { kind: 'refuse', refusal: tooManyPending() }
+        this.#pending.set(inbox!.id, pending + 1)
         this.#reasons.set(companion, reasons)
         return { kind: 'keep', id: companion.mail.id }
       }

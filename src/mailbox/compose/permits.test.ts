@@ -1,5 +1,6 @@
 // Large mail is read and prepared with a permit, whatever the door; of small mail there are many.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { theBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, type TestAccount } from '../../../test/support/factories.ts'
@@ -70,6 +71,12 @@ test('without a permit no door takes large mail, and each takes small mail', asy
     await assert.rejects(door(LARGE), /No permit/)
     await door(SMALL)
   }
+})
+
+test('an inbox out of reach is not found at once, however large the mail', async () => {
+  const elsewhere = { ...caller(), reach: { ...caller().reach, tenantId: randomUUID() } }
+  const order = { by, caller: elsewhere, inboxId, kind: 'new' as const, body: LARGE }
+  await assert.rejects(compose(box.app.world, withoutPermits(), order), { code: 'not_found' })
 })
 
 test('what is quoted or forwarded needs a permit where it is large, and none where it is small', async () => {

@@ -254,8 +254,13 @@ const auditEntry = (submission: Submission, { queued, held, suppressed }: SendRe
   by: submission.by,
   accountId: submission.accountId,
   tenantId: submission.tenantId,
-  target: { type: 'message', id: submission.messageId },
-  after: { from: submission.sender, queued, held, suppressed },
+  ...auditedOf(submission, { from: submission.sender, queued, held, suppressed }),
 })
+
+/** An approval or a draft that was sent is what somebody acted on; the message is what came of it. */
+const auditedOf = ({ companion, messageId }: Submission, after: object): Pick<AuditDraft, 'target' | 'after'> =>
+  companion?.target
+    ? { target: companion.target, after: { message_id: messageId, ...after } }
+    : { target: { type: 'message', id: messageId }, after }
 
 export const tenantDisabled = (): Refusal => refuse('tenant_disabled', 'This tenant is disabled and cannot send.')

@@ -2,6 +2,7 @@
 // mailboxes) makes one, and the one gate takes it.
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
+import type { AuditDraft } from '../../platform/journal/append.ts'
 import type { SendResponse } from './send-schema.ts'
 
 export type RecipientKind = 'to' | 'cc' | 'bcc'
@@ -52,6 +53,8 @@ export interface Companion {
   keeper: CompanionKeeper
   /** What its rows cost the database, in recipients. */
   cost: number
+  /** What the audit entry is about, where that is not the message. */
+  target?: AuditDraft['target']
   /** What its door answers, set by `store`: kept with the idempotency key, because the rows may be deleted before it ends. */
   result?: object | null
 }
