@@ -132,6 +132,25 @@ test('a key that reads other inboxes of the tenant repeats nothing of tainted ma
   await eventually('the draft waits', async () => (await db().one<{ count: number }>(pending)).count === 3)
 })
 
+test('new mail waits while a file of tainted mail is not read yet', async () => {
+  const { inboxId, messages } = await aMailbox({ require_approval_on_taint: true })
+  const { attachmentIds } = await aFiledMessage(account.box, inboxId, {
+    tainted: true,
+    attachments: [{ filename: 'a.txt', content: passage(8) }],
+  })
+  const setState = (state: string) =>
+    db().transact(system('test'), tx =>
+      tx.run(sql`
+        update source_attachments set text_state = ${state}, due_at = ${tx.now}::timestamptz + interval '1 day'
+        where id = any(${attachmentIds}::uuid[])`),
+    )
+  const mail = { to: TO, subject: 'Lunch', text: 'Shall we have lunch at noon?' }
+  await setState('pending')
+  assert.equal((await account.api.post(messages, mail)).body.status, 'held')
+  await setState('none')
+  assert.equal((await account.api.post(messages, mail)).body.status, 'queued')
+})
+
 /** All with one source: the database reads its text for each of them. */
 async function flooded(count: number, policy = {}): Promise<string> {
   const { inboxId } = await aMailbox(policy)

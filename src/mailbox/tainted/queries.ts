@@ -11,7 +11,7 @@ export interface TaintedTexts {
   /** What the HTML shows and hides besides. */
   html_text: string
   files: string[]
-  /** It has more files than these. */
+  /** It has more files than these, or some that are not read yet. */
   has_more: boolean
 }
 
@@ -86,7 +86,9 @@ export const listTexts = (db: Db, { mails, bytesMax }: { mails: Sql; bytesMax: n
       left join source_texts t on t.source_id = m.source_id
       cross join lateral (
         select coalesce(sum(octet_length(file.text)) filter (where ${isRead}), 0) as bytes,
-          coalesce(bool_or(not (${isRead})), false) as has_more
+          coalesce(bool_or(not (${isRead})), false) or exists (
+            select from source_attachments unread
+            where unread.source_id = m.source_id and unread.text_state = 'pending') as has_more
         from (${filesOf(sql`m.source_id`)}) file
       ) f
       window newer as (order by m.id desc rows between unbounded preceding and 1 preceding)
