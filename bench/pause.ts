@@ -20,6 +20,10 @@ export async function benchPause(): Promise<void> {
   await fill(client, server, { recipients: RECIPIENTS, perMessage: PER_MESSAGE })
   const post = (path: string, body: object = {}) => apiFetch(server, path, body, server.bearer)
 
+  // The first call of all compiles what it runs, and takes twice as long.
+  const first = await post('/v1/suspensions', { scope_type: 'rule', scope_value: 'tag:nobody' })
+  await post(`/v1/suspensions/${first.body.id}/resume`)
+
   const pauseBegan = performance.now()
   const paused = await post(`/v1/tenants/${server.tenantId}/pause`)
   const pauseMs = performance.now() - pauseBegan
