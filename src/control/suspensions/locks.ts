@@ -10,8 +10,8 @@ export async function lockAccountsShared(tx: Tx, accountIds: readonly string[]):
 }
 
 /**
- * Shares the locks without waiting: answers which accounts a pause or a resume has locked, or waits to lock. One that
- * waits counts, for PostgreSQL lets nobody overtake it.
+ * Shares the locks without waiting, and answers the contended accounts, whose lock it did not get: a pause or a resume
+ * has it, or waits for it. One that waits counts, for PostgreSQL lets nobody overtake it.
  */
 export async function tryLockAccountsShared(tx: Tx, accountIds: readonly string[]): Promise<Set<string>> {
   const rows = await tx.many<{ id: string; is_locked: boolean }>(prepared`

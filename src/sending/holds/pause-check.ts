@@ -62,18 +62,17 @@ export class PauseCheck {
   /** Answers those whose lock it got, before it gives the locks back. */
   async #check(asking: Asking[], lock: typeof tryLockAccountsShared): Promise<Checked[]> {
     const accounts = [...new Set(asking.map(each => each.accountId))].toSorted()
-    const contended = await this.#world.db.transactLightly(system('pause-check'), async tx => {
-      const locked = await lock(tx, accounts)
+    return this.#world.db.transactLightly(system('pause-check'), async tx => {
+      const contended = await lock(tx, accounts)
       const pauses = new PausesByAccount(await activePauses(tx, accounts))
       for (const { accountId, facts, answer } of asking) {
-        if (locked.has(accountId)) continue
+        if (contended.has(accountId)) continue
         const index = pauses.of(accountId)
         answer(!facts.some(each => index?.broadest(each)))
       }
       await yieldToEventLoop()
-      return locked
+      return asking.map(({ accountId }) => (contended.has(accountId) ? 'contended' : 'answered'))
     })
-    return asking.map(({ accountId }) => (contended.has(accountId) ? 'contended' : 'answered'))
   }
 }
 

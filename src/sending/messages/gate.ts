@@ -99,12 +99,12 @@ export class Gate {
 
   async #accept(submissions: Submission[], kind: BatchKind): Promise<Result[]> {
     const decisions = await this.#world.db.transact(system('gate'), async tx => {
-      const { isContended: isLocked, ...lookedUp } = await this.#lookUp(tx, submissions, kind)
+      const { isContended: lacksLock, ...lookedUp } = await this.#lookUp(tx, submissions, kind)
       // Behind the counters, which are locked before mailboxes everywhere. A batch of small messages waits for none of
       // them.
       const companions = await CompanionsOfBatch.lock(tx, submissions, kind !== 'small')
       const known = { ...lookedUp, companions }
-      const isContended = (each: Submission): boolean => isLocked(each) || !companions.isLocked(each)
+      const isContended = (each: Submission): boolean => lacksLock(each) || !companions.isLocked(each)
       const decided = new Map<Submission, Decision>()
       for (const submission of submissions) {
         if (isContended(submission)) continue
@@ -136,7 +136,7 @@ export class Gate {
     const freeIds = ids.filter(id => !this.#limited.has(id))
     const lockTenants = kind === 'small' ? queries.lockFreeTenants : queries.lockTenants
     // Locked until the commit: a pause that has answered knows that whatever was accepted without seeing it is in the queue.
-    const [refused, locked, free, known, suppressed] = await Promise.all([
+    const [contended, locked, free, known, suppressed] = await Promise.all([
       kind === 'small' ? tryLockAccountsShared(tx, accounts) : lockAccountsShared(tx, accounts),
       lockedIds.length > 0 ? lockTenants(tx, lockedIds) : [],
       freeIds.length > 0 ? queries.listTenants(tx, freeIds) : [],
@@ -159,7 +159,7 @@ export class Gate {
       ...known,
       tenants,
       locked: new Set(locked.map(tenant => tenant.tenant_id)),
-      isContended: ({ accountId, tenantId }) => (refused?.has(accountId) ?? false) || missing.includes(tenantId),
+      isContended: ({ accountId, tenantId }) => (contended?.has(accountId) ?? false) || missing.includes(tenantId),
       suppressed: suppressed ?? (await suppressedOf(tx, submissions.filter(isWithinLimit(tenants)))),
     }
   }
