@@ -5,7 +5,6 @@ import { feature as charges } from './billing/charges/feature.ts'
 import { feature as payments } from './billing/payments/feature.ts'
 import { feature as plans } from './billing/plans/feature.ts'
 import { feature as feedback } from './control/feedback/feature.ts'
-import { activePauses } from './control/suspensions/active.ts'
 import { feature as suspensions } from './control/suspensions/feature.ts'
 import { Authenticator } from './identity/access/authenticate.ts'
 import { feature as accounts } from './identity/accounts/feature.ts'
@@ -276,7 +275,6 @@ async function readinessChecks(world: World, state: { isStopping: boolean }): Pr
         return pending.length > 0 ? `pending: ${pending.join(', ')}` : null
       },
     },
-    { name: 'pauses', run: async () => (await activePauses(world.db, [])) && null },
     { name: 'shutdown', run: async () => (state.isStopping ? 'stopping' : null) },
   ]
 }
