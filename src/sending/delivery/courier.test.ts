@@ -8,13 +8,13 @@ import { createMetrics } from '../../platform/metrics.ts'
 import type { World } from '../../platform/world.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
-import { Courier } from './courier.ts'
+import { courierOver } from './courier.fixture.ts'
+import type { Courier } from './courier.ts'
 import { LoadShedder } from '../../platform/work/load-shedder.ts'
 import { InFlight } from './in-flight.ts'
 import type { Claimed } from '../queue/attempts.ts'
 import type { SendResult } from '../../smtp/client/outcome.ts'
 
-const NO_KEYS = { keyOf: async () => null }
 const { signal } = new AbortController()
 
 async function aSender(): Promise<{ box: Box; account: TestAccount }> {
@@ -46,13 +46,13 @@ function aCourier(
 ): { courier: Courier; sent: string[] } {
   const sent: string[] = []
   const transport = {
-    sendIfAllowed: async (_domain: string, { recipients }: { recipients: readonly string[] }) => {
+    send: async (_domain: string, { recipients }: { recipients: readonly string[] }) => {
       sent.push(...recipients)
       await when
       return recipients.map(answer)
     },
   }
-  return { courier: new Courier(world, { transport, keys: NO_KEYS }), sent }
+  return { courier: courierOver(world, transport), sent }
 }
 
 const delivered = (text: string, host = 'mx.example'): SendResult => ({

@@ -11,7 +11,7 @@ import { Holder, leaseEnd } from './holder.ts'
 import { LargeMail, type Attempted } from './large-mail.ts'
 import { PauseCheck } from '../holds/pause-check.ts'
 import { claimDue, claimSiblings, destinationOf, type Claimed } from '../queue/attempts.ts'
-import { NO_RELAY, type RelayMail } from '../relay/relay-mail.ts'
+import type { RelayMail } from '../relay/relay-mail.ts'
 import { deliverLocally, type LocalInboxes } from './local.ts'
 import { listMessagesToSend, type MessageToSend } from './queries.ts'
 import { OutcomeRecorder } from './recorder.ts'
@@ -20,19 +20,17 @@ import { returnPath, type OnEnvelope } from './return-path.ts'
 import { isTooOld } from './schedule.ts'
 import { Sources, type SigningKeys } from './sources.ts'
 import { factsOf, groupOf, transactionsOf, needsSmtputf8 } from './transactions.ts'
-import type { CheckedEnvelope, SendResult } from '../../smtp/client/outcome.ts'
+import type { Envelope, SendResult } from '../../smtp/client/outcome.ts'
 import { attemptedOn, BODY_GONE, NOT_ATTEMPTED, verdictOf } from './verdict.ts'
 
 export interface Transport {
-  sendIfAllowed(domain: string, envelope: CheckedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
+  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<SendResult[]>
 }
 
 /** After an attempt that failed on our side. */
 const FAILED_DEFER_MS = 60_000
 /** Larger bodies are fetched one at a time, right before they are sent. */
 const BODY_BYTES_IN_CLAIM = 64 * 1024
-
-const NO_INBOXES: LocalInboxes = { takes: () => false, deliver: async () => [] }
 
 /** One transaction: a recipient of a message, or several at one destination. */
 interface Job {
@@ -43,10 +41,8 @@ interface Job {
 
 interface CourierOptions {
   transport: Transport
-  /** Without it, no domain is ours. */
-  inboxes?: LocalInboxes
-  /** Without it, no mailbox is connected. */
-  relay?: Pick<RelayMail, 'deferMs' | 'send'>
+  inboxes: LocalInboxes
+  relay: Pick<RelayMail, 'deferMs' | 'send'>
   keys: SigningKeys
 }
 
@@ -62,7 +58,7 @@ export class Courier {
   readonly #recorder: OutcomeRecorder
   readonly #inFlight: InFlight
 
-  constructor(world: World, { transport, inboxes = NO_INBOXES, relay = NO_RELAY, keys }: CourierOptions) {
+  constructor(world: World, { transport, inboxes, relay, keys }: CourierOptions) {
     this.#world = world
     this.holder = new Holder(world)
     this.#inFlight = new InFlight(world.load)
@@ -243,13 +239,13 @@ export class Courier {
     return ended(await this.#converse(job, envelope, signal))
   }
 
-  #converse({ deliveries }: Job, envelope: CheckedEnvelope, signal: AbortSignal): Promise<SendResult[]> {
+  #converse({ deliveries }: Job, envelope: Envelope, signal: AbortSignal): Promise<SendResult[]> {
     return this.#inFlight.talk(deliveries, () =>
-      this.#transport.sendIfAllowed(deliveries[0]!.recipient_domain, envelope, signal),
+      this.#transport.send(deliveries[0]!.recipient_domain, envelope, signal),
     )
   }
 
-  async #sendByRelay(job: Job, envelope: CheckedEnvelope, signal: AbortSignal): Promise<End[]> {
+  async #sendByRelay(job: Job, envelope: Envelope, signal: AbortSignal): Promise<End[]> {
     const { message, deliveries } = job
     const { relay_inbox_id: inboxId, sender } = message
     const send = () => this.#relay.send({ inboxId: inboxId!, sender, envelope, signal })
@@ -257,7 +253,7 @@ export class Courier {
   }
 
   /** Those without an inbox meet what they would meet at any other domain. */
-  async #sendLocally(job: Job, envelope: CheckedEnvelope, signal: AbortSignal): Promise<End[]> {
+  async #sendLocally(job: Job, envelope: Envelope, signal: AbortSignal): Promise<End[]> {
     const { message, deliveries } = job
     const results = await deliverLocally(this.#inboxes, message.id, envelope)
     const others = deliveries.filter((_, index) => results[index]!.kind === 'no_inbox')

@@ -7,7 +7,8 @@ import { createMetrics } from '../../platform/metrics.ts'
 import type { World } from '../../platform/world.ts'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
-import { Courier, type Transport } from './courier.ts'
+import { courierOver } from './courier.fixture.ts'
+import type { Transport } from './courier.ts'
 import { LoadShedder } from '../../platform/work/load-shedder.ts'
 import { InFlight } from './in-flight.ts'
 import { LargeMail } from './large-mail.ts'
@@ -33,7 +34,7 @@ test('large mail of one account that waits for memory does not stop the mail of 
   const sent: string[] = []
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
   const transport: Transport = {
-    sendIfAllowed: async (_domain, { recipients }) => {
+    send: async (_domain, { recipients }) => {
       sent.push(...recipients)
       if (recipients[0]!.startsWith('bulk')) await answered
       const reply = { code: 250, enhanced: null, text: 'ok' }
@@ -41,7 +42,7 @@ test('large mail of one account that waits for memory does not stop the mail of 
     },
   }
   const world = { ...box.app.world, metrics: createMetrics() }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
+  const courier = courierOver(world, transport)
   await send(bulk, { to: Array.from({ length: 620 }, (_, n) => `bulk@d${n}.example`), text: 'x', unsubscribe: true })
   await world.db.transact(system('test'), async tx => {
     // Each takes all that one account may have.

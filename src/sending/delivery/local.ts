@@ -1,6 +1,6 @@
 // Mail to inboxes of this installation goes to them without a network hop. Delivery knows them by what the mailbox half
 // lends it; recipients without an inbox go the way that mail to any other domain goes.
-import type { CheckedEnvelope, Outcome, SendResult } from '../../smtp/client/outcome.ts'
+import type { Envelope, Outcome, SendResult } from '../../smtp/client/outcome.ts'
 
 export interface LocalMail {
   /** The submission that it comes from. */
@@ -25,7 +25,7 @@ type LocalResult = SendResult | { kind: 'no_inbox' }
 export async function deliverLocally(
   inboxes: LocalInboxes,
   messageId: string,
-  { mayBegin, mailFrom, recipients, source, smtputf8 }: CheckedEnvelope,
+  { mayBegin, mailFrom, recipients, source, smtputf8 }: Envelope,
 ): Promise<LocalResult[]> {
   if (!(await mayBegin())) return recipients.map(() => ({ kind: 'withheld' }))
   const answers = await inboxes.deliver({ messageId, mailFrom, recipients, source, smtputf8 })

@@ -8,7 +8,8 @@ import { createMetrics } from '../../platform/metrics.ts'
 import type { World } from '../../platform/world.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
-import { Courier, type Transport } from './courier.ts'
+import { courierOver } from './courier.fixture.ts'
+import type { Courier, Transport } from './courier.ts'
 import { Holder } from './holder.ts'
 import { claimDue } from '../queue/attempts.ts'
 import { reclaim } from './reclaim.ts'
@@ -54,14 +55,14 @@ async function aJudge(box: Box): Promise<{ holder: Holder; pass: (milliseconds: 
 function aDyingCourier(world: World, hanging: RegExp): { courier: Courier; begun: string[] } {
   const begun: string[] = []
   const transport: Transport = {
-    sendIfAllowed: async (_domain, { recipients, mayBegin }) => {
+    send: async (_domain, { recipients, mayBegin }) => {
       if (hanging.test(recipients[0]!) && (await mayBegin())) begun.push(...recipients)
       return new Promise(() => {})
     },
   }
   const keys = { keyOf: async () => null }
   return {
-    courier: new Courier({ ...world, metrics: createMetrics() }, { transport, keys }),
+    courier: courierOver({ ...world, metrics: createMetrics() }, transport, keys),
     begun,
   }
 }
@@ -147,11 +148,9 @@ test('an attempt that is recorded clears the mail of every suspicion', async () 
   const { box, world } = await aQueue(['a@one.example'])
   await world.db.transact(system('test'), tx => tx.run(sql`update queue set crashes = 2, is_suspect = true`))
   const transport: Transport = {
-    sendIfAllowed: async () => [
-      { kind: 'fault', phase: 'connect', reason: 'nobody there', host: null, isPermanent: false },
-    ],
+    send: async () => [{ kind: 'fault', phase: 'connect', reason: 'nobody there', host: null, isPermanent: false }],
   }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
+  const courier = courierOver(world, transport)
   await courier.takeNext(signal)
   await eventually('it is deferred', async () => (await rowsOf(box))[0]!.status === 'deferred')
   assert.deepEqual(await rowsOf(box), [

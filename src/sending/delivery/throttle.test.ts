@@ -10,7 +10,8 @@ import { Throttle } from '../../platform/work/throttle.ts'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount, eventually } from '../../../test/support/factories.ts'
 import { aSink } from '../../../test/support/sink.ts'
-import { Courier, type Transport } from './courier.ts'
+import { courierOver } from './courier.fixture.ts'
+import type { Transport } from './courier.ts'
 import { claimDue, type Claimed } from '../queue/attempts.ts'
 import { InFlight } from './in-flight.ts'
 
@@ -71,13 +72,13 @@ test('what is turned away waits in the queue as if it had not been tried, and is
   let isSlow = true
   const reply = { code: 250, enhanced: null, text: 'ok' }
   const transport: Transport = {
-    sendIfAllowed: async (_domain, { recipients }) =>
+    send: async (_domain, { recipients }) =>
       recipients.map(() =>
         isSlow ? { kind: 'waited_too_long' } : { kind: 'delivered', reply, host: 'mx.slow.test', tls: false },
       ),
   }
   const world = { ...box.app.world, metrics: createMetrics() }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
+  const courier = courierOver(world, transport)
   const { signal } = new AbortController()
   const delivery = async () => {
     const { body } = await account.api.get(`/v1/messages/${sent.message_id}`)
@@ -107,9 +108,9 @@ test('mail that a throttled destination never took expires by its age', async ()
     to: ['x@slow.test'],
     text: 'Hi',
   })
-  const transport: Transport = { sendIfAllowed: async () => [{ kind: 'waited_too_long' }] }
+  const transport: Transport = { send: async () => [{ kind: 'waited_too_long' }] }
   const world = { ...box.app.world, metrics: createMetrics() }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
+  const courier = courierOver(world, transport)
   const message = async () => (await account.api.get(`/v1/messages/${body.message_id}`)).body
   const round = async (status: string) => {
     await courier.takeNext(new AbortController().signal)

@@ -9,7 +9,8 @@ import { createMetrics } from '../../platform/metrics.ts'
 import type { World } from '../../platform/world.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
-import { Courier, type Transport } from './courier.ts'
+import { courierOver } from './courier.fixture.ts'
+import type { Courier, Transport } from './courier.ts'
 import { deliveryLoops } from './loops.ts'
 import type { SendResult } from '../../smtp/client/outcome.ts'
 
@@ -36,12 +37,12 @@ async function aSite(to: string[], db: (real: Database) => Database = real => re
   const sent: string[] = []
   const { promise: answered, resolve: answer } = Promise.withResolvers<(recipient: string) => SendResult>()
   const transport: Transport = {
-    sendIfAllowed: async (_domain, { recipients }) => {
+    send: async (_domain, { recipients }) => {
       sent.push(...recipients)
       return recipients.map(await answered)
     },
   }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
+  const courier = courierOver(world, transport)
   await courier.heartbeat()
   assert.equal(await courier.takeNext(signal), to.length)
   await eventually('it is being sent', async () => sent.length === to.length)

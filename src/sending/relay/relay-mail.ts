@@ -2,9 +2,9 @@
 // throttles is left alone, by all mail of that mailbox and not by that of others.
 import type { Clock } from '../../platform/clock.ts'
 import { formatReply } from '../../mail/reports/smtp-reply.ts'
-import { TOKEN_REFUSED, type CheckedEnvelope, type SendResult } from '../../smtp/client/outcome.ts'
+import { TOKEN_REFUSED, type Envelope, type SendResult } from '../../smtp/client/outcome.ts'
 import type { Relay } from '../../smtp/client/transport.ts'
-import { DISCONNECTED, type Cancelled, type Relays } from './relays.ts'
+import type { Cancelled, Relays } from './relays.ts'
 
 /** How long the mail of a mailbox waits after its provider throttled: doubled each time, until something is taken. */
 const BACKOFF_MS_MIN = 60_000
@@ -13,13 +13,13 @@ const BACKOFF_MS_MAX = 900_000
 const MAILBOXES_MAX = 10_000
 
 interface RelayTransport {
-  sendThrough(relay: Relay, envelope: CheckedEnvelope, signal?: AbortSignal): Promise<SendResult[]>
+  sendThrough(relay: Relay, envelope: Envelope, signal?: AbortSignal): Promise<SendResult[]>
 }
 
 interface RelayedMail {
   inboxId: string
   sender: string
-  envelope: CheckedEnvelope
+  envelope: Envelope
   signal: AbortSignal
 }
 
@@ -67,12 +67,6 @@ export class RelayMail {
       if (this.#backoffs.size > MAILBOXES_MAX) this.#backoffs.delete(oldest!)
     } else if (results.some(({ kind }) => kind === 'delivered')) this.#backoffs.delete(inboxId)
   }
-}
-
-/** Where no mailbox is connected. */
-export const NO_RELAY: Pick<RelayMail, 'deferMs' | 'send'> = {
-  deferMs: () => null,
-  send: async ({ envelope }) => envelope.recipients.map(() => ({ kind: 'cancelled', reason: DISCONNECTED })),
 }
 
 const unsent = ({ kind, reason }: { kind: 'closed' | 'ended'; reason: string }): SendResult | Cancelled =>

@@ -7,7 +7,7 @@ import { anAccount, eventually, type TestAccount } from '../../../test/support/f
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { createMetrics } from '../../platform/metrics.ts'
-import { Courier } from '../delivery/courier.ts'
+import { courierOver } from '../delivery/courier.fixture.ts'
 import { Holder } from '../delivery/holder.ts'
 import { reclaim } from '../delivery/reclaim.ts'
 
@@ -99,8 +99,8 @@ test('a released delivery is sent, with its crashes forgotten, once', async () =
   const [row] = await world.db.many(sql`
     select crashes, is_suspect, set_aside_id, suspension_id, held_at from queue where message_id = ${messageId}`)
   assert.deepEqual(row, { crashes: 0, is_suspect: false, set_aside_id: null, suspension_id: null, held_at: null })
-  const transport = { sendIfAllowed: () => Promise.reject(new Error('sandbox')) }
-  const courier = new Courier(world, { transport, keys: { keyOf: async () => null } })
+  const transport = { send: () => Promise.reject(new Error('sandbox')) }
+  const courier = courierOver(world, transport)
   await courier.takeNext(new AbortController().signal)
   await eventually('it is delivered', async () => (await deliveryOf(account, messageId)).status === 'delivered')
   assert.deepEqual(await eventTypes(account, messageId), [

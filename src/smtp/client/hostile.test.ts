@@ -185,7 +185,7 @@ test('a connection that was kept before its first message is replaced just the s
   const MAIL: Answer = (line, session) => (session.id === 0 ? drop(line, session) : '250 Ok')
   const server = await aServer(t, { answers: { MAIL } })
   const transport = aTransport(t, routesTo(server))
-  await transport.sendIfAllowed('receiver.test', { ...anEnvelope(), mayBegin: async () => false })
+  await transport.send('receiver.test', anEnvelope({ mayBegin: async () => false }))
   const [outcome] = await transport.send('receiver.test', anEnvelope())
 
   assert.equal(brief(outcome), 'delivered')

@@ -15,15 +15,12 @@ export interface Envelope {
   requireTls: boolean
   /** Whose share of all connections it takes; no share without one. */
   owner?: string
+  /** Asked when a connection is at hand, right before MAIL: false withholds it, and nothing is said to anybody. */
+  mayBegin: () => Promise<boolean>
 }
 
 /** Where a conversation was when it ended. */
 export type Phase = 'dns' | 'connect' | 'greeting' | 'hello' | 'tls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'content'
-
-export interface CheckedEnvelope extends Envelope {
-  /** Asked when a connection is at hand, right before MAIL: false withholds it, and nothing is said to anybody. */
-  mayBegin: () => Promise<boolean>
-}
 
 /** `mayBegin` said no. */
 interface Withheld {
@@ -31,7 +28,7 @@ interface Withheld {
 }
 
 /** It stood in line for a connection for too long: others are served, but not as fast as they are sent. */
-export interface WaitedTooLong {
+interface WaitedTooLong {
   kind: 'waited_too_long'
 }
 

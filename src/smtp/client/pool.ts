@@ -17,7 +17,6 @@ interface PoolOptions {
   lineMs: number
   timeouts: Timeouts
   clock: Clock
-  onConnections: ((host: string, count: number) => void) | undefined
 }
 
 /** After a host has refused a connection it is not offered more than it has for this long. */
@@ -264,7 +263,6 @@ export class Pool {
     const count = (this.#byHost.get(hopPool.host) ?? 0) + change
     if (count > 0) this.#byHost.set(hopPool.host, count)
     else this.#byHost.delete(hopPool.host)
-    this.#options.onConnections?.(hopPool.host, count)
   }
 
   /** From half full on, the more are open the fewer each gets: hosts that hang must leave some for one that does not. */

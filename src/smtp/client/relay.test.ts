@@ -6,7 +6,6 @@ import { test, type TestContext } from 'node:test'
 import { createServer } from 'node:tls'
 import { aCertificate, anAuthority } from './certificates.fixture.ts'
 import { aServer, type FakeServer, type Script } from './fake-smtp.fixture.ts'
-import type { CheckedEnvelope } from './outcome.ts'
 import { anEnvelope, aTransport, brief } from './transport.fixture.ts'
 import type { Relay } from './transport.ts'
 
@@ -30,12 +29,6 @@ const relayTo = (port: number, fields: Partial<Relay> = {}): Relay => ({
   ...fields,
 })
 
-const checked = (fields: Partial<CheckedEnvelope> = {}): CheckedEnvelope => ({
-  ...anEnvelope(),
-  mayBegin: async () => true,
-  ...fields,
-})
-
 /** Encrypts what reaches the server, from the first byte on. */
 async function encryptedFrontOf(t: TestContext, { port }: FakeServer, certificate = tls): Promise<number> {
   const front = createServer(certificate, socket => {
@@ -55,7 +48,7 @@ test('recipients at several domains share a transaction, behind a login with a t
   const server = await aProvider(t, { tls })
   const transport = aTransport(t, { trustedCertificates: [authority.cert] })
   const recipients = ['a@one.test', 'b@two.test', 'c@three.test']
-  const outcomes = await transport.sendThrough(relayTo(server.port), checked({ recipients }))
+  const outcomes = await transport.sendThrough(relayTo(server.port), anEnvelope({ recipients }))
   assert.deepEqual(outcomes.map(brief), Array(3).fill('delivered over TLS'))
   assert.deepEqual(
     server.messages.map(({ to }) => to),
@@ -69,7 +62,7 @@ test('a server that is encrypted from the first byte on is spoken to so', async 
   const server = await aProvider(t)
   const port = await encryptedFrontOf(t, server)
   const transport = aTransport(t, { trustedCertificates: [authority.cert] })
-  const [outcome] = await transport.sendThrough(relayTo(port, { security: 'implicit' }), checked())
+  const [outcome] = await transport.sendThrough(relayTo(port, { security: 'implicit' }), anEnvelope())
   assert.equal(brief(outcome), 'delivered over TLS')
   assert.deepEqual(server.sessions[0]!.lines.slice(0, 2), ['EHLO sender.test', LOGIN])
 })
@@ -86,7 +79,7 @@ test('a token is not sent without encryption, nor to a server with another certi
     relayTo(clear.port, { key: 'relay 4', security: 'implicit' }),
   ]
   for (const relay of relays) {
-    const [outcome] = await transport.sendThrough(relay, checked())
+    const [outcome] = await transport.sendThrough(relay, anEnvelope())
     assert.equal(brief(outcome), 'fault tls', relay.key)
   }
   for (const { lines } of [...clear.sessions, ...stranger.sessions])
@@ -97,8 +90,8 @@ test('on this machine a relay may be in clear text, unless the sender requires e
   const server = await aProvider(t)
   const transport = aTransport(t)
   const relay = relayTo(server.port, { security: 'clear' })
-  assert.equal(brief((await transport.sendThrough(relay, checked()))[0]), 'delivered')
-  assert.equal(brief((await transport.sendThrough(relay, checked({ requireTls: true })))[0]), 'fault tls')
+  assert.equal(brief((await transport.sendThrough(relay, anEnvelope()))[0]), 'delivered')
+  assert.equal(brief((await transport.sendThrough(relay, anEnvelope({ requireTls: true })))[0]), 'fault tls')
 })
 
 test('a refused token is told from a login that fails for now, and neither is final', async t => {
@@ -112,7 +105,7 @@ test('a refused token is told from a login that fails for now, and neither is fi
   ]
   for (const [answers, expected] of cases) {
     const server = await aProvider(t, { answers: answers! })
-    const [outcome] = await aTransport(t).sendThrough(relayTo(server.port, { security: 'clear' }), checked())
+    const [outcome] = await aTransport(t).sendThrough(relayTo(server.port, { security: 'clear' }), anEnvelope())
     assert.equal(brief(outcome), expected, JSON.stringify(answers))
     assert.equal(server.messages.length, 0)
   }
@@ -132,10 +125,10 @@ test('one mailbox has no more connections than its provider takes, and does not 
   const [one, other] = ['ann', 'bob'].map(name =>
     relayTo(server.port, { key: `relay ${name}`, user: `${name}@provider.test`, security: 'clear' }),
   )
-  const sends = Array.from({ length: 12 }, () => transport.sendThrough(one!, checked()))
+  const sends = Array.from({ length: 12 }, () => transport.sendThrough(one!, anEnvelope()))
   assert.ok((await Promise.all(sends)).every(([outcome]) => brief(outcome) === 'delivered'))
   assert.ok(most <= 2, `${most} connections`)
-  await transport.sendThrough(other!, checked())
+  await transport.sendThrough(other!, anEnvelope())
   const users = server.sessions.map(({ lines }) => {
     const login = lines.find(line => line.startsWith('AUTH'))!
     return /user=(\w+)/.exec(Buffer.from(login.split(' ')[2]!, 'base64').toString())![1]
@@ -146,7 +139,10 @@ test('one mailbox has no more connections than its provider takes, and does not 
 test('more than a hundred recipients take several transactions, one after the other', async t => {
   const server = await aProvider(t)
   const recipients = Array.from({ length: 250 }, (_, n) => `user${n}@d${n % 7}.test`)
-  const outcomes = await aTransport(t).sendThrough(relayTo(server.port, { security: 'clear' }), checked({ recipients }))
+  const outcomes = await aTransport(t).sendThrough(
+    relayTo(server.port, { security: 'clear' }),
+    anEnvelope({ recipients }),
+  )
   assert.equal(outcomes.length, 250)
   assert.deepEqual(
     server.messages.map(({ to }) => to.length),
@@ -157,7 +153,7 @@ test('more than a hundred recipients take several transactions, one after the ot
 
 test('a pause that comes while the login is under way withholds the mail', async t => {
   const server = await aProvider(t)
-  const envelope = checked({ mayBegin: async () => false })
+  const envelope = anEnvelope({ mayBegin: async () => false })
   const [outcome] = await aTransport(t).sendThrough(relayTo(server.port, { security: 'clear' }), envelope)
   assert.equal(brief(outcome), 'withheld')
   assert.ok(!server.sessions[0]!.lines.some(line => line.startsWith('MAIL')))

@@ -1,12 +1,13 @@
 // Many recipients in several transactions: what one of them fails at says nothing about those before it.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { inParts, type MaybeChecked } from './send-results.ts'
+import type { Envelope } from './outcome.ts'
+import { inParts } from './send-results.ts'
 import type { SendResult } from './outcome.ts'
 
 const DELIVERED = { kind: 'delivered' } as SendResult
-const envelope = (count: number): MaybeChecked =>
-  ({ recipients: Array.from({ length: count }, (_, n) => `u${n}@example.com`) }) as unknown as MaybeChecked
+const envelope = (count: number): Envelope =>
+  ({ recipients: Array.from({ length: count }, (_, n) => `u${n}@example.com`) }) as unknown as Envelope
 
 test('where the second of three parts cannot be begun, the first stays delivered and the rest is withheld', async () => {
   let parts = 0

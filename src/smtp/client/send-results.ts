@@ -1,5 +1,5 @@
 // What the results of a transaction say beyond each recipient's own.
-import type { Envelope, CheckedEnvelope, SendResult } from './outcome.ts'
+import type { Envelope, SendResult } from './outcome.ts'
 
 /** Nothing was said about the message or its recipients. */
 export const isTurnedAway = (result: SendResult): boolean =>
@@ -15,16 +15,13 @@ const TOO_MANY = /too many recipients/i
 
 export const toAll = <R extends SendResult>({ recipients }: Envelope, result: R): R[] => recipients.map(() => result)
 
-/** Without the question nothing is ever withheld. */
-export type MaybeChecked = Envelope & Partial<CheckedEnvelope>
-
 /** What every receiver must take (RFC 5321 §4.5.3.1.8); more than that goes in several transactions. */
 const RECIPIENTS_PER_TRANSACTION_MAX = 100
 
 /** One after the other. Where a part cannot be begun, what is known of those before it stays known. */
 export async function inParts(
-  envelope: MaybeChecked,
-  deliver: (part: MaybeChecked) => Promise<SendResult[]>,
+  envelope: Envelope,
+  deliver: (part: Envelope) => Promise<SendResult[]>,
 ): Promise<SendResult[]> {
   if (envelope.recipients.length <= RECIPIENTS_PER_TRANSACTION_MAX) return deliver(envelope)
   const results: SendResult[] = []

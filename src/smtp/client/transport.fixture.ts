@@ -55,6 +55,7 @@ export const anEnvelope = (fields: Partial<Envelope> = {}): Envelope => ({
   source: SOURCE,
   smtputf8: false,
   requireTls: false,
+  mayBegin: async () => true,
   ...fields,
 })
 

@@ -17,16 +17,13 @@ import {
   Failure,
   LineTimeout,
   outcomeOf,
-  type WaitedTooLong,
   type Envelope,
-  type CheckedEnvelope,
-  type Outcome,
   type SendResult,
   type Timeouts,
 } from './outcome.ts'
 import { Penalties } from './penalties.ts'
 import { Pool } from './pool.ts'
-import { inParts, isTooMany, isTurnedAway, toAll, type MaybeChecked } from './send-results.ts'
+import { inParts, isTooMany, isTurnedAway, toAll } from './send-results.ts'
 import { TlsPolicies } from './tls-policies.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 import { STALE, transact } from './transaction.ts'
@@ -46,8 +43,6 @@ export interface TransportOptions {
   /** How long mail waits for a connection at the most. */
   lineMs?: number
   timeouts?: Partial<Timeouts>
-  /** Told of every change, for metrics. */
-  onConnections?: (host: string, count: number) => void
   clock?: Clock
   /** Certificates (PEM) to trust besides the usual authorities, where a policy demands verification. */
   trustedCertificates?: readonly string[]
@@ -104,7 +99,6 @@ export class Transport {
       lineMs: options.lineMs ?? LINE_MS,
       timeouts,
       clock,
-      onConnections: options.onConnections,
     })
   }
 
@@ -112,26 +106,17 @@ export class Transport {
    * One outcome per recipient, in their order. Rejects only when the signal ends the waiting for a connection (a
    * transaction that has begun is finished), when the transport is closed, or for a mistake of ours.
    */
-  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<(Outcome | WaitedTooLong)[]> {
-    return this.#send(domain, envelope, signal) as Promise<(Outcome | WaitedTooLong)[]>
-  }
-
-  /** Sends, with a last question before each transaction begins. */
-  sendIfAllowed(domain: string, envelope: CheckedEnvelope, signal?: AbortSignal): Promise<SendResult[]> {
-    return this.#send(domain, envelope, signal)
+  send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<SendResult[]> {
+    return inParts(envelope, part => this.#deliver(domain, part, signal))
   }
 
   /** By way of a server that the sender has an account at: recipients of all domains share a transaction. */
-  sendThrough(relay: Relay, envelope: CheckedEnvelope, signal?: AbortSignal): Promise<SendResult[]> {
+  sendThrough(relay: Relay, envelope: Envelope, signal?: AbortSignal): Promise<SendResult[]> {
     const { security, user, accessToken, ...server } = relay
     const auth = { user, accessToken }
     const hop: Hop = { ...server, isStatic: true, auth, preference: 0, isImplicitTls: security === 'implicit' }
     const route = { hops: [hop], mustVerify: security !== 'clear' }
     return inParts(envelope, part => this.#deliverBy(route, part, signal))
-  }
-
-  #send(domain: string, envelope: MaybeChecked, signal: AbortSignal | undefined): Promise<SendResult[]> {
-    return inParts(envelope, part => this.#deliver(domain, part, signal))
   }
 
   connectionsByHost(): Map<string, number> {
@@ -154,7 +139,7 @@ export class Transport {
     for (const connection of this.#sockets) if (which(connection)) connection.destroy('the transport is closed')
   }
 
-  async #deliver(domain: string, envelope: MaybeChecked, signal: AbortSignal | undefined): Promise<SendResult[]> {
+  async #deliver(domain: string, envelope: Envelope, signal: AbortSignal | undefined): Promise<SendResult[]> {
     signal?.throwIfAborted()
     const route = await this.#nextHops.routeFor(domain)
     return route.kind === 'none'
@@ -162,7 +147,7 @@ export class Transport {
       : this.#deliverBy(route, envelope, signal)
   }
 
-  async #deliverBy(route: Hops, envelope: MaybeChecked, signal: AbortSignal | undefined): Promise<SendResult[]> {
+  async #deliverBy(route: Hops, envelope: Envelope, signal: AbortSignal | undefined): Promise<SendResult[]> {
     let failed: { failure: Failure; hop: Hop } | null = null
     let turnedAway: SendResult[] | null = null
     for (const hop of inOrder(route.hops, this.#penalties)) {
@@ -190,7 +175,7 @@ export class Transport {
   async #converseInParts(
     hop: Hop,
     policy: TlsPolicy,
-    envelope: MaybeChecked,
+    envelope: Envelope,
     signal: AbortSignal | undefined,
   ): Promise<SendResult[]> {
     const results = await this.#converse(hop, policy, envelope, signal)
@@ -206,14 +191,14 @@ export class Transport {
     return results
   }
 
-  async #converse(hop: Hop, policy: TlsPolicy, envelope: MaybeChecked, signal?: AbortSignal): Promise<SendResult[]> {
+  async #converse(hop: Hop, policy: TlsPolicy, envelope: Envelope, signal?: AbortSignal): Promise<SendResult[]> {
     const { owner } = envelope
     const acquire = (isFresh: boolean): Promise<Connection> =>
       this.#pool.acquire({ hop, policy, open: () => this.#open(hop, policy), signal, isFresh, owner })
     for (const isFresh of [false, true]) {
       const connection = (isFresh ? null : this.#pool.takeReady(hop, policy, owner)) ?? (await acquire(isFresh))
       // Asked again for a fresh connection: it may have taken half a minute to open.
-      if (envelope.mayBegin && !(await this.#isAllowed(hop, connection, envelope.mayBegin))) {
+      if (!(await this.#isAllowed(hop, connection, envelope.mayBegin))) {
         return envelope.recipients.map(() => ({ kind: 'withheld' }))
       }
       const outcomes = await transact(connection, envelope, this.#settings.timeouts)
