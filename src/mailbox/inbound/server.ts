@@ -4,14 +4,9 @@ import { prependLines } from '../../mail/mime/headers.ts'
 import { MimeReader } from './mime-reader.ts'
 import type { RefusedReason } from '../../mail/mime/parsed-mail.ts'
 import type { ReadReport } from '../../mail/reports/read-report.ts'
-import {
-  type Admission,
-  isLoopback,
-  type ReceivedMail,
-  type SmtpClient,
-  type SmtpLimits,
-} from '../../smtp/server/door.ts'
+import type { Admission, ReceivedMail, SmtpClient, SmtpLimits } from '../../smtp/server/door.ts'
 import { SmtpListener } from '../../smtp/server/listener.ts'
+import { isLoopback } from '../../platform/net/address-guard.ts'
 import type { TlsIdentity } from '../../platform/tls.ts'
 import type { World } from '../../platform/world.ts'
 import { replyFor } from '../../sending/submission/reply.ts'

@@ -108,10 +108,11 @@ test('what clouds tell their own machines is reached only where it is allowed by
 })
 
 test('loopback is known in every spelling', () => {
-  for (const address of ['127.0.0.1', '127.9.9.9', '::1', '0:0:0:0:0:0:0:1', '::ffff:127.0.0.1', '::ffff:7f00:1']) {
+  const mapped = ['::ffff:127.0.0.1', '::FFFF:127.9.9.9', '::ffff:7f00:1', '0:0:0:0:0:ffff:127.0.0.1']
+  for (const address of ['127.0.0.1', '127.9.9.9', '::1', '0:0:0:0:0:0:0:1', ...mapped]) {
     assert.equal(isLoopback(address), true, address)
     assert.equal(isPublic(address), false, address)
   }
-  for (const address of ['10.0.0.1', '8.8.8.8', '::2', '', 'localhost'])
+  for (const address of ['10.0.0.1', '::2', '::ffff:8.8.8.8', '64:ff9b::7f00:1', '127.evil', '', 'localhost'])
     assert.equal(isLoopback(address), false, address)
 })

@@ -1,15 +1,10 @@
 // SMTP submission (RFC 6409): customers' programs log in with an SMTP credential and submit messages, which pass the
 // same gate as those of the API. 250 means that every recipient is durably stored.
 import { parseAddressOnly, type Address } from '../../mail/address/address.ts'
-import {
-  isLoopback,
-  type Admission,
-  type ReceivedMail,
-  type SmtpClient,
-  type SmtpLimits,
-} from '../../smtp/server/door.ts'
+import type { Admission, ReceivedMail, SmtpClient, SmtpLimits } from '../../smtp/server/door.ts'
 import { SmtpListener } from '../../smtp/server/listener.ts'
 import type { LoginAttempt } from '../../smtp/server/login.ts'
+import { isLoopback } from '../../platform/net/address-guard.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import type { TlsIdentity } from '../../platform/tls.ts'
 import type { World } from '../../platform/world.ts'

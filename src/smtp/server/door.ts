@@ -96,6 +96,3 @@ export const SMTP_LIMITS: SmtpLimits = {
   stalledMs: 2_000,
   closeMs: 10_000,
 }
-
-/** Loopback, IPv4 mapped into IPv6 included. */
-export const isLoopback = (ip: string): boolean => /^(?:::ffff:)?127\.|^::1$/.test(ip)
