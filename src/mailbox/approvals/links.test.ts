@@ -269,7 +269,7 @@ test('without the setting nobody is mailed; switched off later, links no longer 
 test('links of an account are at most half of its mails of a day', async () => {
   const busy = await anAccount({ sandbox: true, box: account.box })
   await busy.api.patch('/v1/account', { approval_links: true })
-  await aContact(busy, 'busy@example.net')
+  for (const address of ['busy@example.net', 'idle@example.net']) await aContact(busy, address)
   await db().transact({ type: 'system', id: null, name: 't', ip: null, requestId: null, action: null }, tx =>
     tx.run(sql`insert into alert_mail_days (account_id, day, mails)
       values (${busy.id}, (${tx.now}::timestamptz at time zone 'UTC')::date, 49)`),
@@ -277,6 +277,11 @@ test('links of an account are at most half of its mails of a day', async () => {
   const key = await busy.withKey({ scopes: ['send', 'read'] })
   const told = await aHeldMail({}, busy, key)
   await eventually('the last mail of the share', async () => (await mailsAbout(told.approvalId)).length === 1)
+  const { last_error: reason } = await eventually('the other contact is skipped', () =>
+    db().maybe<{ last_error: string }>(sql`
+      select last_error from alert_notifications where approval_id = ${told.approvalId} and status = 'dead'`),
+  )
+  assert.equal(reason, 'After 50 mails of a day the account gets none for approvals. The API lists them.')
   const untold = await aHeldMail({}, busy, key)
   const marker = await aHeldMail()
   await linkFor(marker.approvalId)

@@ -61,7 +61,7 @@ async function tell(world: World, ways: Ways, notification: Notification, signal
   const { alert_id, contact_id, channel, attempts } = notification
   const mayTry =
     channel !== 'email' || (await retryWhileUnavailable(() => isWithinMailLimit(world, notification), signal))
-  const outcome = mayTry ? await attempt(world, ways, notification, signal) : OVER_THE_LIMIT
+  const outcome = mayTry ? await attempt(world, ways, notification, signal) : overTheLimit(notification)
   if ('error' in outcome) {
     const { error } = outcome
     world.log.warn({ alert_id, contact_id, channel, attempts, error }, 'an alert contact could not be told')
@@ -95,10 +95,14 @@ async function isWithinMailLimit({ db }: World, notification: Notification): Pro
   })
 }
 
-const OVER_THE_LIMIT: Outcome = {
+/** Mails for alerts and for approvals are counted together; those for approvals end sooner. */
+const overTheLimit = ({ approval_id: approvalId }: Notification): Outcome => ({
   kind: 'skipped',
-  error: `The account's ${MAILS_PER_DAY_MAX} alert mails of this day have been sent. The API lists what they told.`,
-}
+  error:
+    approvalId === null
+      ? `The account's ${MAILS_PER_DAY_MAX} alert mails of this day have been sent. The API lists what they told.`
+      : `After ${APPROVAL_MAILS_PER_DAY_MAX} mails of a day the account gets none for approvals. The API lists them.`,
+})
 
 /** Shown to the account: what the outside said, nothing of ours. Half a character would not be stored. */
 function reasonOf(failure: unknown): string {
