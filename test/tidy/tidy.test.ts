@@ -165,13 +165,16 @@ test('a table is written by one folder', () => {
 
 test('finders without reach say so, and these are all of them', () => {
   const named = files.flatMap(({ text }) =>
-    [...text.matchAll(/export (?:async )?(?:const|function) (\w+Anywhere)\b/g)].map(match => match[1]!),
+    [...text.matchAll(/export (?:async )?(?:const|function) (\w+Anywhere)\b|\bas (\w+Anywhere)\b/g)].map(
+      match => match[1] ?? match[2]!,
+    ),
   )
   assert.deepEqual(named.toSorted(), [
     'compactHoldsAnywhere',
     'countDeliveriesAnywhere',
     'countQueueAnywhere',
     'countWaitingAnywhere',
+    'findAccountAnywhere',
     'findClaimedDomainAnywhere',
     'findCustomerAccountIdAnywhere',
     'findLinkedApprovalAnywhere',
@@ -204,6 +207,7 @@ test('finders without reach say so, and these are all of them', () => {
     'listToParkAnywhere',
     'listUnhashedAnywhere',
     'listWithOverdueAnywhere',
+    'requireAccountAnywhere',
   ])
 })
 

@@ -38,13 +38,13 @@ export async function updateAccountRow(tx: Tx, account: Account): Promise<void> 
     where id = ${account.id}`)
 }
 
-export async function findAccount(db: Db, id: string): Promise<Account | null> {
+export async function findAccountAnywhere(db: Db, id: string): Promise<Account | null> {
   const row = await db.maybe<Row>(sql`select ${columns} from accounts where id = ${id}`)
   return row && toAccount(row)
 }
 
-export async function requireAccount(db: Db, id: string): Promise<Account> {
-  const account = await findAccount(db, id)
+export async function requireAccountAnywhere(db: Db, id: string): Promise<Account> {
+  const account = await findAccountAnywhere(db, id)
   if (!account) throw notFound('account')
   return account
 }

@@ -10,7 +10,7 @@ import {
   updateAccountEndpoint,
 } from './contract.ts'
 import { createAccount } from './create.ts'
-import { findAiTokensUsed, listAccountsAnywhere, requireAccount } from './queries.ts'
+import { findAiTokensUsed, listAccountsAnywhere, requireAccountAnywhere } from './queries.ts'
 import { updateAccount } from './update.ts'
 
 export const accountRoutes = (world: World): Route[] => [
@@ -25,7 +25,7 @@ export const accountRoutes = (world: World): Route[] => [
     reply(200, await updateAccount(world, by, params.id, body)),
   ),
   route(getAccountEndpoint, async ({ caller }) => {
-    const account = await requireAccount(world.db, caller.reach.accountId)
+    const account = await requireAccountAnywhere(world.db, caller.reach.accountId)
     if (caller.level === 'account') {
       const ai_tokens_used = await findAiTokensUsed(world.db, account.id, world.clock.now())
       return reply(200, { ...account, ai_tokens_used })
