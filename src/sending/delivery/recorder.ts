@@ -16,10 +16,9 @@ import {
   updateDeferrals,
   type Claimed,
   type Deferral,
-  type Returned,
   type Verdict,
 } from '../queue/attempts.ts'
-import type { Lease } from '../queue/keys.ts'
+import type { Lease, QueuedRow } from '../queue/keys.ts'
 
 interface Result {
   delivery: Claimed
@@ -65,7 +64,7 @@ export class OutcomeRecorder {
       })
     this.#finals = recorder()
     this.#deferred = recorder()
-    const returning = <Row extends Lease>(write: (tx: Tx, rows: readonly Row[]) => Promise<Returned[]>) =>
+    const returning = <Row extends Lease>(write: (tx: Tx, rows: readonly Row[]) => Promise<QueuedRow[]>) =>
       new AccountRecorder<Row, void>({
         accountOf: ({ account_id }) => account_id,
         store: async rows => {

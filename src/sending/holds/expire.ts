@@ -10,7 +10,8 @@ import { inBatches } from '../../platform/work/in-batches.ts'
 import { oneByOne } from '../../platform/work/one-by-one.ts'
 import type { World } from '../../platform/world.ts'
 import { recordEvents } from './events.ts'
-import { lockHeldBefore, lockSetAsideOverdue, recordUnsent } from '../queue/held.ts'
+import { lockHeldBefore, recordUnsent } from '../queue/held.ts'
+import { lockSetAsideOverdue } from '../queue/set-aside.ts'
 
 const BATCH_MAX = 1_000
 

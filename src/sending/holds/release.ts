@@ -28,9 +28,9 @@ import {
   updateMoved,
   updateReleased,
   type HeldPage,
-  type HeldPosition,
   type LockedRow,
 } from '../queue/held.ts'
+import type { DeliveryKey } from '../queue/keys.ts'
 import { recordEvents } from './events.ts'
 import { TimeSlices } from './time-slices.ts'
 import { requeue, stoppedBy } from './requeue.ts'
@@ -166,7 +166,7 @@ class HeldScan {
   /** As it was when the scan began: when its end has changed since, the scan is over. */
   readonly pause: Unfinished
   readonly #mutex = new Mutex()
-  #after: HeldPosition | null = null
+  #after: DeliveryKey | null = null
   isOver = false
 
   constructor(pause: Unfinished) {

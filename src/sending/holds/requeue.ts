@@ -7,7 +7,8 @@ import { activePauses, PausesByAccount, type ActiveSuspension } from '../../cont
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import { countHolds } from '../../control/suspensions/progress.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { factsOfMessages, updateHeld, type QueuedRow } from '../queue/held.ts'
+import { factsOfMessages, updateHeld } from '../queue/held.ts'
+import type { QueuedRow } from '../queue/keys.ts'
 import { recordEvents } from './events.ts'
 
 /** For rows that the transaction has made `queued` or `deferred`. Answers which of them are held now, and by what. */

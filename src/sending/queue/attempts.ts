@@ -2,11 +2,18 @@
 import type { Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
 import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
-import { isOurs, isSameRow, keyColumns, type DeliveryKey, type Key, type Lease } from './keys.ts'
+import {
+  isOurs,
+  isSameRow,
+  keyColumns,
+  queuedColumns,
+  type DeliveryKey,
+  type Key,
+  type Lease,
+  type QueuedRow,
+} from './keys.ts'
 
-export interface Claimed extends Key {
-  recipient: string
-  recipient_domain: string
+export interface Claimed extends QueuedRow {
   attempts: number
   accepted_at: Date
   /** Says which transaction it is, where recipients share one. */
@@ -32,7 +39,7 @@ const leased = ({ holderId, leaseToken, leaseUntil }: Claim, now: Date): Sql =>
   sql`status = 'sending', holder_id = ${holderId}, lease_token = ${leaseToken}, lease_until = ${leaseUntil},
       is_begun = false, attempts = attempts + 1, updated_at = ${now}`
 
-const claimed = sql`q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.recipient_domain, q.attempts, q.accepted_at,
+const claimed = sql`${queuedColumns}, q.attempts, q.accepted_at,
       q.is_suspect, q.relay_inbox_id`
 
 /**
@@ -148,32 +155,24 @@ const flat = ({ account_id, tenant_id, message_id, n, lease_token, envelope, ver
   envelope: envelope ?? null,
 })
 
-/** What is under our lease and returns to the queue. */
-export interface Returned extends Key {
-  recipient: string
-  recipient_domain: string
-}
-
-const returned = sql`q.account_id, q.tenant_id, q.message_id, q.n, q.recipient, q.recipient_domain`
-
 /** Gives back what a worker has leased and will not attempt. */
-export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<Returned[]> =>
-  tx.many<Returned>(prepared`
+export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<QueuedRow[]> =>
+  tx.many<QueuedRow>(prepared`
     update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}
-    returning ${returned}`)
+    returning ${queuedColumns}`)
 
 export interface Deferral extends Lease {
   due_at: Date
 }
 
 /** Gives back mail whose destination is not to be tried before the time in `due_at`. */
-export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): Promise<Returned[]> =>
-  tx.many<Returned>(prepared`
+export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): Promise<QueuedRow[]> =>
+  tx.many<QueuedRow>(prepared`
     update queue q
     set status = case when attempts > 1 then 'deferred' else 'queued' end, due_at = o.due_at, lease_token = null,
       lease_until = null, attempts = attempts - 1, updated_at = ${tx.now}
     from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, lease_token uuid, due_at timestamptz)
     where ${isOurs}
-    returning ${returned}`)
+    returning ${queuedColumns}`)

@@ -3,20 +3,13 @@ import { matchesAny, type PauseFacts, type PauseScope } from '../../control/susp
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
-import { isSameRow, type Key } from './keys.ts'
+import { isSameRow, queuedColumns, type DeliveryKey, type Key, type QueuedRow } from './keys.ts'
 
 /** What an event says of it: a million rows are told, so no more is read. */
 export interface HeldRow {
   message_id: string
   tenant_id: string
   recipient: string
-}
-
-/** Enough, with its message, to ask whether a pause matches it. */
-export interface QueuedRow extends HeldRow {
-  account_id: string
-  n: number
-  recipient_domain: string
 }
 
 /** Where in the scan over an account's queue. */
@@ -98,17 +91,12 @@ export const isAnyWaiting = async (tx: Tx, pause: PauseScope, range: KeyRange): 
 const inRange = ({ scan, end }: KeyRange): Sql =>
   sql`${rangeAfter(scan)} and ${keyOf(scan.tenantId)} <= ${valueOf(scan.tenantId, end)}`
 
-export interface HeldPosition {
-  message_id: string
-  n: number
-}
-
 /** Part of what a pause holds, in the order of its messages. */
 export interface HeldPage {
   suspensionId: string
-  after: HeldPosition | null
+  after: DeliveryKey | null
   /** Null: as far as the limit goes. */
-  end: HeldPosition | null
+  end: DeliveryKey | null
   limit: number
 }
 
@@ -131,7 +119,7 @@ export interface LockedRow extends HeldRow {
 export const listHeldByTenant = (
   db: Db,
   page: Omit<HeldPage, 'end'>,
-): Promise<(HeldPosition & { tenant_id: string; count: number })[]> =>
+): Promise<(DeliveryKey & { tenant_id: string; count: number })[]> =>
   db.many(prepared`
     with page as materialized (
       select tenant_id, message_id, n from queue where ${heldAfter(page)} order by message_id, n limit ${page.limit})
@@ -145,17 +133,15 @@ export const lockHeld = (tx: Tx, page: HeldPage): Promise<LockedRow[]> =>
 
 /** The next rows that a pause holds, locked, with all that can be asked about them. */
 export const lockHeldWhole = (tx: Tx, page: HeldPage): Promise<(LockedRow & QueuedRow)[]> =>
-  tx.many<LockedRow & QueuedRow>(
-    lockedHeld(sql`account_id, tenant_id, message_id, n, recipient, recipient_domain, ctid::text as row_id`, page),
-  )
+  tx.many<LockedRow & QueuedRow>(lockedHeld(sql`${queuedColumns}, ctid::text as row_id`, page))
 
 const lockedHeld = (columns: Sql, page: HeldPage): Sql =>
-  sql`select ${columns} from queue where ${heldIn(page)} order by message_id, n limit ${page.limit} for update skip locked`
+  sql`select ${columns} from queue q where ${heldIn(page)} order by message_id, n limit ${page.limit} for update skip locked`
 
 /** What one of the others matches of a page, without a lock. */
 export const listHeldMatching = (tx: Tx, page: HeldPage, others: readonly PauseScope[]): Promise<QueuedRow[]> =>
   tx.many<QueuedRow>(sql`
-    select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue q
+    select ${queuedColumns} from queue q
     where ${heldIn(page)} and ${matchesAny(others)} limit ${page.limit}`)
 
 export const lockHeldBefore = (
@@ -164,23 +150,14 @@ export const lockHeldBefore = (
   heldBefore: Date,
 ): Promise<QueuedRow[]> =>
   tx.many<QueuedRow>(sql`
-    select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue
+    select ${queuedColumns} from queue q
     where suspension_id = ${page.suspensionId} and status = 'held' and held_at < ${heldBefore}
     order by message_id, n limit ${page.limit} for update skip locked`)
-
-/** Set aside after too many crashes, by no pause, for longer than the account allows. */
-export const lockSetAsideOverdue = (tx: Tx, limit: number): Promise<QueuedRow[]> =>
-  tx.many<QueuedRow>(sql`
-    select q.account_id, q.tenant_id, q.message_id, q.n, q.recipient, q.recipient_domain
-    from queue q join accounts a on a.id = q.account_id
-    where q.status = 'held' and q.suspension_id is null
-      and q.held_at < ${tx.now}::timestamptz - a.hold_ttl_seconds * interval '1 second'
-    limit ${limit} for update of q skip locked`)
 
 /** What waits to leave through the provider of an inbox. Rows that a worker is taking are left out. */
 export const lockRelayed = (tx: Tx, inboxId: string, limit: number): Promise<QueuedRow[]> =>
   tx.many<QueuedRow>(sql`
-    select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue
+    select ${queuedColumns} from queue q
     where relay_inbox_id = ${inboxId} and status in ('queued', 'deferred')
     order by message_id, n limit ${limit} for update skip locked`)
 

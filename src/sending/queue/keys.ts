@@ -1,4 +1,4 @@
-// What a row of the queue is found by.
+// What a row of the queue is found by, and what of it the paths back to the queue need.
 import { sql } from '../../platform/db/sql.ts'
 
 /** Of a row in the queue. It begins as the queue is scanned, so that one index does for both. */
@@ -8,6 +8,15 @@ export interface Key {
   message_id: string
   n: number
 }
+
+/** Enough, with its message, to ask whether a pause matches it. */
+export interface QueuedRow extends Key {
+  recipient: string
+  recipient_domain: string
+}
+
+/** Of the queue as `q`. */
+export const queuedColumns = sql`q.account_id, q.tenant_id, q.message_id, q.n, q.recipient, q.recipient_domain`
 
 /** What a delivery is found by once it is out of the queue. */
 export type DeliveryKey = Pick<Key, 'message_id' | 'n'>

@@ -1,7 +1,7 @@
 // The SQL of leases: extending them, taking back what an outage undid, reclaiming what lapsed.
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared } from '../../platform/db/sql.ts'
-import { isOurs, isSameRow, keyColumns, type Key, type Lease } from './keys.ts'
+import { isOurs, isSameRow, keyColumns, queuedColumns, type Lease, type QueuedRow } from './keys.ts'
 
 export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
   tx.run(prepared`
@@ -39,9 +39,7 @@ export const updateBegun = (tx: Tx, leases: readonly Lease[], isBegun: boolean):
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}`)
 
-export interface Lapsed extends Key {
-  recipient: string
-  recipient_domain: string
+export interface Lapsed extends QueuedRow {
   crashes: number
   status: 'queued' | 'held'
 }
@@ -63,13 +61,13 @@ interface Reclaim {
 export const reclaimLapsed = (tx: Tx, { crashesMax, goneBefore, mayJudge, limit }: Reclaim): Promise<Lapsed[]> =>
   tx.many<Lapsed>(prepared`
     with lapsed as (
-      select q.account_id, q.tenant_id, q.message_id, q.n, not holds.is_accounted_for as is_suspect,
-        case when holds.is_accounted_for or not q.is_begun then q.crashes
+      select q.account_id, q.tenant_id, q.message_id, q.n, not holder.is_accounted_for as is_suspect,
+        case when holder.is_accounted_for or not q.is_begun then q.crashes
           else greatest(q.crashes + 1, 2) end as crashes
       from queue q left join holders h on h.id = q.holder_id
         cross join lateral (
-          select coalesce(h.left_at is not null or h.beat_at >= ${goneBefore}, false) as is_accounted_for) holds
-      where q.status = 'sending' and q.lease_until < ${tx.now} and (holds.is_accounted_for or ${mayJudge})
+          select coalesce(h.left_at is not null or h.beat_at >= ${goneBefore}, false) as is_accounted_for) holder
+      where q.status = 'sending' and q.lease_until < ${tx.now} and (holder.is_accounted_for or ${mayJudge})
       order by q.lease_until limit ${limit} for update of q skip locked
     )
     update queue q
@@ -78,5 +76,4 @@ export const reclaimLapsed = (tx: Tx, { crashesMax, goneBefore, mayJudge, limit 
       held_at = case when o.crashes >= ${crashesMax} then ${tx.now}::timestamptz end, lease_token = null,
       lease_until = null, updated_at = ${tx.now}
     from lapsed o where ${isSameRow}
-    returning q.message_id, q.n, q.account_id, q.tenant_id, q.recipient, q.recipient_domain,
-      q.crashes, q.status`)
+    returning ${queuedColumns}, q.crashes, q.status`)

@@ -1,8 +1,8 @@
 // The SQL of mail that was set aside: held by no pause, until somebody releases or cancels it, or it expires.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
-import { isSameRow, keyColumns, type Key } from './keys.ts'
-import type { LockedRow, QueuedRow } from './held.ts'
+import { isSameRow, keyColumns, queuedColumns, type Key, type QueuedRow } from './keys.ts'
+import type { LockedRow } from './held.ts'
 
 export const updateSetAside = (tx: Tx, rows: readonly (Key & { set_aside_id: string })[]): Promise<number> =>
   tx.run(sql`
@@ -29,8 +29,8 @@ export const lockSetAside = (
   { accountId, id }: { accountId: string; id: string },
 ): Promise<SetAsideRow | null> =>
   tx.maybe<SetAsideRow>(sql`
-    select account_id, tenant_id, message_id, n, recipient, recipient_domain, crashes, held_at, ctid::text as row_id
-    from queue where account_id = ${accountId} and set_aside_id = ${id} for update`)
+    select ${queuedColumns}, crashes, held_at, ctid::text as row_id
+    from queue q where account_id = ${accountId} and set_aside_id = ${id} for update`)
 
 /** It starts again with a clean sheet, wherever it goes. */
 export const forgetSetAside = (tx: Tx, { accountId, id }: { accountId: string; id: string }): Promise<LockedRow> =>
@@ -38,3 +38,12 @@ export const forgetSetAside = (tx: Tx, { accountId, id }: { accountId: string; i
     update queue set set_aside_id = null, crashes = 0, is_suspect = false
     where account_id = ${accountId} and set_aside_id = ${id}
     returning tenant_id, message_id, n, recipient, ctid::text as row_id`)
+
+/** Set aside after too many crashes, by no pause, for longer than the account allows. */
+export const lockSetAsideOverdue = (tx: Tx, limit: number): Promise<QueuedRow[]> =>
+  tx.many<QueuedRow>(sql`
+    select ${queuedColumns}
+    from queue q join accounts a on a.id = q.account_id
+    where q.status = 'held' and q.suspension_id is null
+      and q.held_at < ${tx.now}::timestamptz - a.hold_ttl_seconds * interval '1 second'
+    limit ${limit} for update of q skip locked`)
