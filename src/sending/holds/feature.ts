@@ -2,4 +2,4 @@
 import type { Feature } from '../../platform/feature.ts'
 import { holdLoops } from './loops.ts'
 
-export const feature = (): Feature => ({ loops: holdLoops })
+export const feature = (): Feature => ({ loops: holdLoops() })

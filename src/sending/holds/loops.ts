@@ -3,15 +3,15 @@ import { compactHoldsAnywhere } from '../../control/suspensions/progress.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Worker } from '../../platform/work/worker.ts'
 import { expireHeld } from './expire.ts'
-import { parkNext } from './park.ts'
-import { releaseNext } from './release.ts'
+import { parkInSlices } from './park.ts'
+import { releaseInSlices } from './release.ts'
 
 /** Fewer changes of a pause's count than this are quickly added up by each reader. */
 const HOLD_ROWS_MIN = 50
 
-export const holdLoops: Worker[] = [
-  { kind: 'due', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: parkNext },
-  { kind: 'due', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: releaseNext },
+export const holdLoops = (): Worker[] => [
+  { kind: 'due', name: 'parking', wakeOn: 'suspensions', pollSeconds: 5, run: parkInSlices() },
+  { kind: 'due', name: 'resuming', wakeOn: 'suspensions', pollSeconds: 5, run: releaseInSlices() },
   { kind: 'periodic', name: 'hold-expiry', seconds: 10, run: expireHeld },
   {
     kind: 'periodic',

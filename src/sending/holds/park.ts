@@ -14,27 +14,29 @@ import { Mutex } from '../../platform/fairness/mutex.ts'
 import type { World } from '../../platform/world.ts'
 import { findRangeEnd, isAnyWaiting, parkRange, type QueuePosition, type KeyRange, type Scan } from '../queue/held.ts'
 import { recordEvents } from './events.ts'
-import { TimeSlices } from './time-slices.ts'
+import { TimeSlices, type Run } from './time-slices.ts'
 
 /** One batch has the journal's lock while its events are appended: small enough that nobody notices the wait. */
 const BATCH_MAX = 2_000
 
-const slices = new TimeSlices<Unfinished, QueueScan>()
-
-export const parkNext = (world: World, signal: AbortSignal): Promise<number> =>
-  slices.next(
-    {
-      load: world.load,
-      list: () => listToParkAnywhere(world.db),
-      begin: pause => new QueueScan(pause),
-      batch: (pause, scan) => parkBatch(world, pause, scan),
-      end: async pause => {
-        await world.db.transact(system('parking'), tx => updateParked(tx, pause.id))
-        return true
+/** A worker's run: one time slice for each pause. Scans that were cut are continued by the next run. */
+export function parkInSlices(): Run {
+  const slices = new TimeSlices<Unfinished, QueueScan>()
+  return (world, signal) =>
+    slices.next(
+      {
+        load: world.load,
+        list: () => listToParkAnywhere(world.db),
+        begin: pause => new QueueScan(pause),
+        batch: (pause, scan) => parkBatch(world, pause, scan),
+        end: async pause => {
+          await world.db.transact(system('parking'), tx => updateParked(tx, pause.id))
+          return true
+        },
       },
-    },
-    signal,
-  )
+      signal,
+    )
+}
 
 /** The range is chosen before the transaction, which may be run again. */
 async function parkBatch(world: World, pause: Unfinished, scan: QueueScan): Promise<boolean> {

@@ -32,7 +32,7 @@ import {
 } from '../queue/held.ts'
 import type { DeliveryKey } from '../queue/keys.ts'
 import { recordEvents } from './events.ts'
-import { TimeSlices } from './time-slices.ts'
+import { TimeSlices, type Run } from './time-slices.ts'
 import { requeue, stoppedBy } from './requeue.ts'
 
 /** One batch has the journal's lock while its events are appended: small enough that nobody notices the wait. */
@@ -41,20 +41,25 @@ const BATCH_MAX = 2_000
 const MOVE_BATCH_MAX = 5_000
 
 const by = system('resuming')
-const slices = new TimeSlices<Unfinished, HeldScan>()
 
-/** Answers how many pauses it worked on; one that is not done, because others work on it too, is looked at again. */
-export const releaseNext = (world: World, signal: AbortSignal): Promise<number> =>
-  slices.next(
-    {
-      load: world.load,
-      list: () => listToDrainAnywhere(world.db),
-      begin: pause => new HeldScan(pause),
-      batch: (_, scan) => nextBatch(world, scan),
-      end: (_, scan) => world.db.transact(by, tx => noteEnd(tx, scan)),
-    },
-    signal,
-  )
+/**
+ * A worker's run: one time slice for each pause. It answers how many pauses it worked on; one that is not done, because
+ * others work on it too, is looked at again.
+ */
+export function releaseInSlices(): Run {
+  const slices = new TimeSlices<Unfinished, HeldScan>()
+  return (world, signal) =>
+    slices.next(
+      {
+        load: world.load,
+        list: () => listToDrainAnywhere(world.db),
+        begin: pause => new HeldScan(pause),
+        batch: (_, scan) => nextBatch(world, scan),
+        end: (_, scan) => world.db.transact(by, tx => noteEnd(tx, scan)),
+      },
+      signal,
+    )
+}
 
 /** A crash of the database may undo the last batches: they are held again then, and end the same way again. */
 async function nextBatch(world: World, scan: HeldScan): Promise<boolean> {

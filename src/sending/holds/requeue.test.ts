@@ -13,10 +13,11 @@ import { Holder } from '../delivery/holder.ts'
 import { reclaim } from '../delivery/reclaim.ts'
 import { OutcomeRecorder } from '../delivery/recorder.ts'
 import { claimDue, type Claimed } from '../queue/attempts.ts'
-import { parkNext } from './park.ts'
-import { releaseNext } from './release.ts'
+import { parkInSlices } from './park.ts'
+import { releaseInSlices } from './release.ts'
 
 const { signal } = new AbortController()
+const releaseNext = releaseInSlices()
 
 /** Without workers: the tests do what they do. */
 async function aQuietSender(): Promise<{ account: TestAccount; box: Box }> {
@@ -67,7 +68,7 @@ test('deferred, throttled, given back, lapsed: what returns while a pause matche
   const find = (id: string): Claimed => claimed.find(each => each.message_id === id)!
   const lease = (id: string) => leaseOf(find(id), leaseToken)
   const paused = await pause(account, 'tenant', account.tenant.id)
-  await parkNext(world, signal)
+  await parkInSlices()(world, signal)
   assert.equal(await heldBy(account, paused), 0)
 
   const recorder = new OutcomeRecorder(world, holder)

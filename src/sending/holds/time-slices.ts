@@ -2,6 +2,7 @@
 // and in time slices, so that a short piece of work does not wait for the end of a long one.
 import type { LoadShedder } from '../../platform/work/load-shedder.ts'
 import { oneByOne } from '../../platform/work/one-by-one.ts'
+import type { World } from '../../platform/world.ts'
 
 const BATCHES_AT_ONCE = 2
 
@@ -27,6 +28,9 @@ export interface LongWork<Job extends { id: string }, Scan> {
   /** The scan is over; answers whether that was worth it, or the job is to be looked at later. */
   end(job: Job, scan: Scan): Promise<boolean>
 }
+
+/** Of a worker that goes on with what its last run began. */
+export type Run = (world: World, signal: AbortSignal) => Promise<number>
 
 export class TimeSlices<Job extends { id: string }, Scan> {
   /** Scans that did not end within their time slice. */
