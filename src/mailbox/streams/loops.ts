@@ -1,10 +1,11 @@
 // Removes what streams leave behind: slots of processes that died, and floors of inboxes that are no more.
 import { system } from '../../platform/db/actor.ts'
-import { deleteFloorsWithoutInbox } from '../../platform/journal/forget.ts'
+import { deleteFloors } from '../../platform/journal/forget.ts'
 import type { Worker } from '../../platform/work/worker.ts'
-import { deleteLapsedSlots } from './queries.ts'
+import { deleteLapsedSlots, listInboxesGone } from './queries.ts'
 
 const HOUR_MS = 3_600_000
+const FLOORS_AT_ONCE = 1_000
 
 export const streamLoops: Worker[] = [
   {
@@ -14,7 +15,7 @@ export const streamLoops: Worker[] = [
     run: ({ db }) =>
       db.transact(system('stream-leftovers'), async tx => {
         await deleteLapsedSlots(tx, new Date(tx.now.getTime() - HOUR_MS))
-        await deleteFloorsWithoutInbox(tx)
+        await deleteFloors(tx, await listInboxesGone(tx, FLOORS_AT_ONCE))
       }),
   },
 ]

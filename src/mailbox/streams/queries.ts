@@ -116,3 +116,11 @@ export const deleteSlots = (tx: Tx, ended: readonly SlotAsked[]): Promise<number
 /** Left by processes that died. */
 export const deleteLapsedSlots = (tx: Tx, before: Date): Promise<number> =>
   tx.run(sql`delete from stream_places where lease_until < ${before}`)
+
+/** Inboxes that are no more, of whose events the journal still keeps the floor. */
+export async function listInboxesGone(tx: Tx, limit: number): Promise<string[]> {
+  const rows = await tx.many<{ inbox_id: string }>(sql`
+    select inbox_id from event_floors floor
+    where not exists (select from inboxes where inboxes.id = floor.inbox_id) limit ${limit}`)
+  return rows.map(row => row.inbox_id)
+}

@@ -1,11 +1,13 @@
 // Streams of an inbox over server-sent events and WebSocket.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { mock, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { WebSocket } from 'ws'
 import { anAccount, anInbox, eventually } from '../../../test/support/factories.ts'
+import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { followEvents, followSocket, happen, type Follower } from './streams.fixture.ts'
 
@@ -232,6 +234,20 @@ test('events that are gone for their age are told by one stream.reset, and the s
   const unknown = await followEvents({ ...asked, afterId: Number.MAX_SAFE_INTEGER })
   assert.equal((await unknown.until(1))[0]!.type, 'stream.reset')
   for (const stream of [resumed, exact, unknown]) stream.close()
+})
+
+test('the floor of an inbox that is no more is removed, that of another stays', async () => {
+  const { account, inbox } = await aFollowedInbox()
+  const { world } = account.box.app
+  const gone = randomUUID()
+  await world.db.transact(system('test'), tx =>
+    tx.run(sql`insert into event_floors (inbox_id, id) values (${gone}, 1), (${inbox}, 1)`),
+  )
+  const worker = account.box.app.loops.find(({ name }) => name === 'stream-leftovers')!
+  assert.ok(worker.kind === 'periodic')
+  await worker.run(world, new AbortController().signal)
+  const floors = await world.db.many(sql`select inbox_id from event_floors where inbox_id in (${gone}, ${inbox})`)
+  assert.deepEqual(floors, [{ inbox_id: inbox }])
 })
 
 test('the sixth stream of a key answers 429 with Retry-After, and a slot comes back when one ends', async () => {

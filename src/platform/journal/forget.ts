@@ -28,9 +28,5 @@ export async function deleteOldEvents(
   return count
 }
 
-/** Of inboxes that are no more. */
-export const deleteFloorsWithoutInbox = (tx: Tx): Promise<number> =>
-  tx.run(sql`
-    delete from event_floors where inbox_id in (
-      select inbox_id from event_floors floor
-      where not exists (select from inboxes where inboxes.id = floor.inbox_id) limit 1000)`)
+export const deleteFloors = (tx: Tx, inboxIds: readonly string[]): Promise<number> =>
+  tx.run(sql`delete from event_floors where inbox_id = any(${inboxIds}::uuid[])`)
