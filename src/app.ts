@@ -46,7 +46,7 @@ import { ClockKeeper } from './platform/db/clock-keeper.ts'
 import { Database } from './platform/db/database.ts'
 import { claimInstallation, warnOfSuperuser } from './platform/db/installation.ts'
 import { pendingMigrations, readMigrations } from './platform/db/migrate.ts'
-import type { Feature, SmtpDoor } from './platform/feature.ts'
+import type { Feature, SmtpPort } from './platform/feature.ts'
 import type { Contract } from './platform/http/contract.ts'
 import { docsRoutes } from './platform/http/docs.ts'
 import { databaseChecks, healthRoutes, type ReadinessCheck } from './platform/http/health.ts'
@@ -192,7 +192,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await untilAvailable(() => warnOfSuperuser(world.db, world.log))
       await untilAvailable(() => clockKeeper.start())
       world.wakeups.listen(databaseUrl)
-      await openDoors(world, doors, app.ports)
+      await openPorts(world, doors, app.ports)
       // Last: a caller that finds us ready finds every door open.
       if (config.ROLES.has('api')) app.url = await listen(http, config)
       if (config.ROLES.has('worker')) supervisor.start(loops)
@@ -257,7 +257,7 @@ function buildWorld({
 }
 
 /** The SMTP ports of this process. Their certificate is read, or made, when they open. */
-async function openDoors({ config, clock }: World, all: readonly SmtpDoor[], ports: App['ports']): Promise<void> {
+async function openPorts({ config, clock }: World, all: readonly SmtpPort[], ports: App['ports']): Promise<void> {
   const doors = all.filter(({ role }) => config.ROLES.has(role))
   if (doors.length === 0) return
   const tls = await loadTlsIdentity(config, clock)

@@ -7,7 +7,7 @@ export interface Feature {
   routes?: readonly Route[]
   /** Run by processes with the role `worker`. */
   loops?: readonly Worker[]
-  smtp?: SmtpDoor
+  smtp?: SmtpPort
   /** Lets requests over `world.http` end, for REQUEST_MS_MAX at the most; then those that are left are cut. */
   drain?(): Promise<void>
   /**
@@ -17,7 +17,7 @@ export interface Feature {
   close?(requestsEnd: Promise<void>): Promise<void>
 }
 
-export interface SmtpDoor {
+export interface SmtpPort {
   /** The port opens in processes with this role. */
   role: 'submission' | 'mx'
   /** Answers with the port. */

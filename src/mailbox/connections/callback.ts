@@ -9,7 +9,7 @@ import { lockInboxes } from '../inboxes/lock.ts'
 import { redirectUriOf } from './authorize.ts'
 import { revokeGrant } from './disconnect.ts'
 import { addressIn, InvalidIdToken } from './id-token.ts'
-import { exchangeCode, InvalidGrant, ProviderFault, type Tokens } from './oauth.ts'
+import { exchangeCode, InvalidGrant, OAuthFault, type Tokens } from './oauth.ts'
 import { providersOf, type Provider } from './providers.ts'
 import { deleteConnectionRow, findConnectionForUpdate, nextGeneration, takeState, upsertConnection } from './queries.ts'
 import { sealToken } from './seal.ts'
@@ -115,7 +115,7 @@ async function tokensFor(provider: Provider, exchange: Parameters<typeof exchang
     return await exchangeCode(provider, exchange)
   } catch (error) {
     if (error instanceof InvalidGrant) throw new Obstructed('invalid_code', { cause: error })
-    if (error instanceof ProviderFault) throw new Obstructed('provider_unavailable', { cause: error })
+    if (error instanceof OAuthFault) throw new Obstructed('provider_unavailable', { cause: error })
     throw error
   }
 }

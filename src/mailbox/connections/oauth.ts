@@ -30,7 +30,7 @@ export interface Tokens {
 export class InvalidGrant extends Error {}
 
 /** No usable answer, or one that is about us and not about the grant: another time it may be better. */
-export class ProviderFault extends Error {
+export class OAuthFault extends Error {
   readonly retryAfterSeconds: number | null
 
   constructor(message: string, options: { cause?: unknown; retryAfterSeconds?: number | null } = {}) {
@@ -95,12 +95,12 @@ async function askForTokens(provider: Provider, owner: string, grant: Record<str
   const { clientId: client_id, clientSecret: client_secret, tokenUrl } = provider
   const form = { ...grant, client_id, client_secret }
   const bounds = { timeoutMs: REQUEST_MS_MAX, answerBytesMax: ANSWER_BYTES_MAX }
-  const tooMany = () => new ProviderFault('too many requests to the provider are under way')
+  const tooMany = () => new OAuthFault('too many requests to the provider are under way')
   const answer = await calls.run(owner, tooMany, async () => {
     try {
       return await postForm(tokenUrl, { form, ...bounds })
     } catch (error) {
-      throw new ProviderFault('the provider could not be asked', { cause: error })
+      throw new OAuthFault('the provider could not be asked', { cause: error })
     }
   })
   const fields = fieldsOf(answer)
@@ -124,12 +124,12 @@ const GONE = new Set(['invalid_grant', 'interaction_required', 'consent_required
 function failureOf({ status, retryAfterSeconds }: FormAnswer, { error }: Record<string, unknown>): Error {
   if (status < 500 && typeof error === 'string' && GONE.has(error)) return new InvalidGrant(error)
   const code = typeof error === 'string' && /^\w{1,40}$/.test(error) ? ` ${error}` : ''
-  return new ProviderFault(`the provider answered ${status}${code}`, { retryAfterSeconds })
+  return new OAuthFault(`the provider answered ${status}${code}`, { retryAfterSeconds })
 }
 
 function tokensOf(fields: Record<string, unknown>): Tokens {
   const accessToken = tokenOf(fields['access_token'])
-  if (accessToken === null) throw new ProviderFault('the provider answered without an access token')
+  if (accessToken === null) throw new OAuthFault('the provider answered without an access token')
   const lifetime = Number(fields['expires_in'] ?? LIFETIME_SECONDS)
   return {
     accessToken,

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { system } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
-import { InvalidGrant, ProviderFault, refreshTokens, type Tokens } from './oauth.ts'
+import { InvalidGrant, OAuthFault, refreshTokens, type Tokens } from './oauth.ts'
 import { providersOf, type Provider, type Providers } from './providers.ts'
 import {
   claimRefresh,
@@ -122,7 +122,7 @@ export class AccessTokens {
         await db.transact(by, tx => reportGrantGone(tx, { inboxId, generation: row.generation, error: ENDED }))
         throw new GrantGone('the provider has ended the grant', { cause: error })
       }
-      const seconds = error instanceof ProviderFault ? error.retryAfterSeconds : null
+      const seconds = error instanceof OAuthFault ? error.retryAfterSeconds : null
       const waitMs = Math.min(RETRY_MS_MAX, Math.max(RETRY_MS, (seconds ?? 0) * 1000))
       const retryAt = new Date(clock.now().getTime() + waitMs)
       await db.transact(by, tx => updateNotRefreshed(tx, { inboxId, lease, retryAt }))

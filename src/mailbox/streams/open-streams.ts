@@ -10,7 +10,7 @@ import { refuse } from '../../platform/refusal.ts'
 import { Nap } from '../../platform/work/nap.ts'
 import type { World } from '../../platform/world.ts'
 import { listLiveInboxes } from '../inboxes/live.ts'
-import { Backlogs } from './backlogs.ts'
+import { UnreadBytes } from './unread-bytes.ts'
 import { JournalReader } from './journal-reader.ts'
 import { StreamSlots } from './slots.ts'
 import { listBounds, type Bounds } from './queries.ts'
@@ -45,7 +45,7 @@ export class OpenStreams {
     this.#world = world
     this.slots = new StreamSlots(world)
     this.bounds = new Batcher({ run: inboxIds => listBounds(world.db, inboxIds), itemsMax: OPENINGS.permits, slots: 2 })
-    this.#share = { world, reader: new JournalReader(world), backlogs: new Backlogs(), reads: missedReads() }
+    this.#share = { world, reader: new JournalReader(world), unread: new UnreadBytes(), reads: missedReads() }
     world.metrics.gauge('sluice_streams_open', 'Streams of inboxes open in this process', [], gauge =>
       gauge.set(this.#open.size),
     )

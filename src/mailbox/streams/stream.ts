@@ -7,7 +7,7 @@ import { FrameBatch, type Frame } from '../../platform/http/streams/frames.ts'
 import type { KeyPrincipal } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import type { Backlogs } from './backlogs.ts'
+import type { UnreadBytes } from './unread-bytes.ts'
 import type { JournalReader } from './journal-reader.ts'
 import type { Slot } from './slots.ts'
 import { frameOf } from './present.ts'
@@ -27,7 +27,7 @@ const READS = { permits: 4, perOwner: 2, waitMsMax: 60_000 }
 export interface StreamShare {
   world: World
   reader: JournalReader
-  backlogs: Backlogs
+  unread: UnreadBytes
   reads: Semaphore
 }
 
@@ -85,7 +85,7 @@ export class InboxStream {
       await closed
     } finally {
       clearInterval(this.#pings)
-      this.#share.backlogs.forget(this)
+      this.#share.unread.forget(this)
     }
   }
 
@@ -168,7 +168,7 @@ export class InboxStream {
 
   #send(batch: FrameBatch): void {
     this.#channel.send(batch)
-    this.#share.backlogs.note(this)
+    this.#share.unread.note(this)
   }
 }
 

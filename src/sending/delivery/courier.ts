@@ -18,7 +18,7 @@ import { OutcomeRecorder } from './recorder.ts'
 import { recordComplaintReport } from './reports.ts'
 import { returnPath, type OnEnvelope } from './return-path.ts'
 import { isTooOld } from './schedule.ts'
-import { Sources, type SigningKeys } from './sources.ts'
+import { Sources, type DomainKeys } from './sources.ts'
 import { factsOf, groupOf, transactionsOf, needsSmtputf8 } from './transactions.ts'
 import type { Envelope, SendResult } from '../../smtp/client/outcome.ts'
 import { attemptedOn, BODY_GONE, NOT_ATTEMPTED, verdictOf } from './verdict.ts'
@@ -43,7 +43,7 @@ interface CourierOptions {
   transport: Transport
   inboxes: LocalInboxes
   relay: Pick<RelayMail, 'deferMs' | 'send'>
-  keys: SigningKeys
+  keys: DomainKeys
 }
 
 export class Courier {

@@ -1,7 +1,7 @@
 // The bytes that go on the wire: the stored source, the recipient's own unsubscribe link, and the DKIM signature over
 // the final result. Large bodies are fetched right before they are sent, and few at a time.
 import assert from 'node:assert/strict'
-import type { SigningKeys as DomainKeys } from '../../identity/domains/signing-keys.ts'
+import type { SigningKeys } from '../../identity/domains/signing-keys.ts'
 import { signDkim } from '../../mail/dkim/sign.ts'
 import { Signers } from './signers.ts'
 import { prependLines } from '../../mail/mime/headers.ts'
@@ -12,7 +12,8 @@ import { personalise } from '../messages/unsubscribe-link.ts'
 import { LARGE_SOURCE_BYTES, LargeSources } from './large-sources.ts'
 import { findBodyPart, type MessageToSend } from './queries.ts'
 
-export type SigningKeys = Pick<DomainKeys, 'keyOf'>
+/** All that delivery asks of them. */
+export type DomainKeys = Pick<SigningKeys, 'keyOf'>
 
 /** Of bodies too large for a claim, in memory at once. */
 const LARGE_BYTES_MAX = 112 * 1024 * 1024
@@ -38,7 +39,7 @@ interface Shared {
 
 export class Sources {
   readonly #world: World
-  readonly #keys: SigningKeys
+  readonly #keys: DomainKeys
   readonly #signers = new Signers()
   readonly #largeSources: LargeSources
   readonly #large = new ByteBudget(LARGE_BYTES_MAX)
@@ -47,7 +48,7 @@ export class Sources {
   /** Lives as long as the message of one claim does. */
   readonly #finished = new WeakMap<MessageToSend, Promise<ReadyMessage>>()
 
-  constructor(world: World, keys: SigningKeys) {
+  constructor(world: World, keys: DomainKeys) {
     this.#world = world
     this.#keys = keys
     this.#largeSources = new LargeSources(world.threads)

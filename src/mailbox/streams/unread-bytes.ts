@@ -12,7 +12,7 @@ interface Reader {
   cut(): void
 }
 
-export class Backlogs {
+export class UnreadBytes {
   readonly #noted = new Map<Reader, number>()
   readonly #byAccount = new Tally()
 
