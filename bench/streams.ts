@@ -7,7 +7,7 @@ import { locks } from '../src/platform/db/locks.ts'
 import { databaseClient } from './latency.ts'
 import { cpuMilliseconds } from './support/cpu.ts'
 import { apiFetch } from './support/post-load.ts'
-import { count, heading, note, report } from './support/report.ts'
+import { count, heading, note, percentile, report } from './support/report.ts'
 import { residentMegabytes, startServer, type BenchServer } from './support/server.ts'
 import { followRaw, followWebSocket, type StreamClient, type StreamTarget } from './support/stream-client.ts'
 
@@ -259,6 +259,3 @@ async function until(what: string, condition: () => boolean | Promise<boolean>):
     await delay(5)
   }
 }
-
-const percentile = (values: readonly number[], part: number): number =>
-  values.toSorted((left, right) => left - right)[Math.floor(values.length * part)] ?? 0

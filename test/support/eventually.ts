@@ -3,7 +3,7 @@
 /** Waits until the condition holds; fails loudly when it does not. */
 export async function eventually<T>(
   what: string,
-  condition: () => Promise<T | null | undefined | false>,
+  condition: () => Promise<T | null | undefined | false> | T | null | undefined | false,
   timeoutMs = 30_000,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs
@@ -15,3 +15,6 @@ export async function eventually<T>(
     await new Promise(resolve => setTimeout(resolve, Math.min(100, 10 + tries * 5)))
   }
 }
+
+/** Where the condition says by itself what it is. */
+export const until = (condition: () => boolean): Promise<boolean> => eventually(condition.toString(), condition)

@@ -10,7 +10,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
 import { Pool } from 'pg'
-import { anInstallation, ask, eventually, isRunning, readOrEmpty, tryKill } from './installation.fixture.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { anInstallation, ask, isRunning, readOrEmpty, tryKill } from './installation.fixture.ts'
 
 const onlyLinux = { skip: process.platform === 'linux' ? false : 'needs /proc' }
 
@@ -20,7 +21,7 @@ test('a killed holder takes its server along, and the rows are there when it sta
   await installation.addRow(holder.url)
 
   await holder.kill()
-  await eventually(() => installation.processes().length === 0, 'the watchdog has shut the server down')
+  await eventually('the watchdog has shut the server down', () => installation.processes().length === 0)
   assert.deepEqual(readdirSync(installation.sockets), [])
 
   const next = await installation.hold()
@@ -68,9 +69,8 @@ test('a start waits until every process of the killed server has gone', onlyLinu
 
   const start = installation.hold()
   const refusal = 'pre-existing shared memory block'
-  await eventually(
-    () => readOrEmpty(join(installation.folder, 'log')).includes(refusal),
-    'PostgreSQL has refused to start',
+  await eventually('PostgreSQL has refused to start', () =>
+    readOrEmpty(join(installation.folder, 'log')).includes(refusal),
   )
   process.kill(child, 'SIGKILL')
 
@@ -82,7 +82,7 @@ test('what a killed server leaves among the sockets is removed by the next start
   const holder = await installation.hold()
 
   for (const pid of [installation.serverPid(), holder.pid]) process.kill(pid, 'SIGKILL')
-  await eventually(() => installation.processes().length === 0, 'the watchdog is done')
+  await eventually('the watchdog is done', () => installation.processes().length === 0)
   assert.equal(readdirSync(installation.sockets).length, 1)
 
   await installation.hold()
@@ -115,8 +115,8 @@ test('a server killed under its holder comes back, and the pool with it', async 
 
   process.kill(killed, 'SIGKILL')
 
-  await eventually(() => ![null, killed].includes(installation.serverPidOrNull()), 'another server has the lock')
-  await eventually(() => answers(pool), 'the pool works again')
+  await eventually('another server has the lock', () => ![null, killed].includes(installation.serverPidOrNull()))
+  await eventually('the pool works again', () => answers(pool))
   assert.equal(await installation.countRows(holder.url), 1)
   await holder.stop()
   assert.deepEqual(installation.processes(), [])
@@ -135,8 +135,8 @@ test('an adopted server killed under its holder comes back too', async t => {
 
   process.kill(killed, 'SIGKILL')
 
-  await eventually(() => ![null, killed].includes(installation.serverPidOrNull()), 'another server has the lock')
-  await eventually(() => answers(pool), 'the pool works again')
+  await eventually('another server has the lock', () => ![null, killed].includes(installation.serverPidOrNull()))
+  await eventually('the pool works again', () => answers(pool))
 })
 
 test('a server lives on when one of two holders is killed', async t => {
@@ -146,7 +146,7 @@ test('a server lives on when one of two holders is killed', async t => {
   const watchdog = installation.watchdogOf(first.pid)
 
   await first.kill()
-  await eventually(() => !isRunning(watchdog), 'the watchdog of the killed holder is done')
+  await eventually('the watchdog of the killed holder is done', () => !isRunning(watchdog))
 
   assert.equal(await ask(second.url, 'select 1'), 1)
 })
@@ -194,11 +194,11 @@ test('the watchdog is replaced when it is killed', async t => {
   const holder = await installation.hold()
   const killed = installation.watchdogOf(holder.pid)
   process.kill(killed, 'SIGKILL')
-  await eventually(() => ![null, killed].includes(installation.watchdogOrNull(holder.pid)), 'there is another watchdog')
+  await eventually('there is another watchdog', () => ![null, killed].includes(installation.watchdogOrNull(holder.pid)))
 
   await holder.kill()
 
-  await eventually(() => installation.processes().length === 0, 'the server is shut down')
+  await eventually('the server is shut down', () => installation.processes().length === 0)
 })
 
 test('Ctrl-C reaches the holder but neither the watchdog nor the server', async t => {
@@ -213,7 +213,7 @@ test('Ctrl-C reaches the holder but neither the watchdog nor the server', async 
   assert.equal(installation.serverPid(), server)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(watchdog, signal)
   await holder.kill()
-  await eventually(() => installation.processes().length === 0, 'the watchdog has shut the server down')
+  await eventually('the watchdog has shut the server down', () => installation.processes().length === 0)
 })
 
 function aChildOf(parent: number): number {
@@ -230,7 +230,7 @@ async function aStrangerWithZombie(t: TestContext, uid: number): Promise<{ stran
   t.after(() => parent.kill('SIGKILL'))
   const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string]
   const [zombie = 0, stranger = 0] = line.split(' ').map(Number)
-  await eventually(() => / Z /.test(readOrEmpty(`/proc/${zombie}/stat`)), 'the child is a zombie')
+  await eventually('the child is a zombie', () => / Z /.test(readOrEmpty(`/proc/${zombie}/stat`)))
   return { stranger, zombie }
 }
 

@@ -5,7 +5,8 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { anInstallation, ask, eventually } from './installation.fixture.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { anInstallation, ask } from './installation.fixture.ts'
 
 const NOBODY = 65534
 const onlyRoot = { skip: process.getuid?.() === 0 && process.platform === 'linux' ? false : 'needs root on Linux' }
@@ -106,7 +107,7 @@ test('a process with nothing else to do ends, and the server with it', async t =
   const holder = await installation.hold({ mode: 'leave' })
 
   assert.equal(await holder.ended, 0)
-  await eventually(() => installation.processes().length === 0, 'the server is shut down')
+  await eventually('the server is shut down', () => installation.processes().length === 0)
 })
 
 test('blanks, letters of all alphabets and great length in the path are fine', async t => {

@@ -20,8 +20,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
+import { eventually } from '../../../test/support/eventually.ts'
 
 const FIXTURE = join(import.meta.dirname, 'holder.fixture.ts')
 const WAIT_MAX_MS = 20_000
@@ -173,11 +173,11 @@ function putAside(folder: string): void {
 async function endAll(root: string): Promise<void> {
   for (const { pid, command } of processesNaming(root)) if (command.includes('holder.fixture.ts')) tryKill(pid)
   const patienceEnds = performance.now() + SHUTDOWN_MAX_MS
-  await eventually(() => {
+  await eventually('every process of the test is gone', () => {
     const found = processesNaming(root)
     if (performance.now() > patienceEnds) for (const { pid } of found) tryKill(pid)
     return found.length === 0
-  }, 'every process of the test is gone')
+  })
 }
 
 export function tryKill(pid: number): void {
@@ -215,14 +215,6 @@ export async function ask(url: string, statement: string): Promise<unknown> {
     return Object.values(rows[0] ?? {})[0]
   } finally {
     await client.end().catch(() => {})
-  }
-}
-
-export async function eventually(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + WAIT_MAX_MS
-  while (!(await condition())) {
-    if (performance.now() > deadline) assert.fail(`waited too long until ${what}`)
-    await sleep(20)
   }
 }
 

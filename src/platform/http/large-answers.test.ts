@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
+import { until } from '../../../test/support/eventually.ts'
 import fastify from 'fastify'
 import { theBox } from '../../../test/support/box.ts'
 import { createMetrics } from '../metrics.ts'
@@ -57,13 +58,6 @@ async function anUnreadRequest(t: TestContext, port: number, owner = 'someone'):
   socket.pause()
   socket.write(`GET / HTTP/1.1\r\nHost: x\r\nAuthorization: ${owner}\r\nConnection: close\r\n\r\n`)
   return socket
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; !condition(); tries++) {
-    assert.ok(tries < 1_000, 'it happened in time')
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
 }
 
 test('two answers of an owner are made at once; the next waits until one was read', async t => {

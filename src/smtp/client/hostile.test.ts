@@ -6,7 +6,8 @@ import { createServer, type AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { aServer, type Answer, type Session } from './fake-smtp.fixture.ts'
 import type { Phase, Timeouts } from './transport.ts'
-import { anEnvelope, aTransport, brief, routesTo, until } from './transport.fixture.ts'
+import { until } from '../../../test/support/eventually.ts'
+import { anEnvelope, aTransport, brief, routesTo } from './transport.fixture.ts'
 
 const PHASES: [verb: string, phase: Phase, timeout: keyof Timeouts][] = [
   ['connect', 'greeting', 'greetingMs'],

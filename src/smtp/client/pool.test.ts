@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { aServer, type Answer, type FakeServer, type Session } from './fake-smtp.fixture.ts'
 import type { TransportOptions } from './transport.ts'
-import { anEnvelope, aTransport, brief, routesTo, until } from './transport.fixture.ts'
+import { until } from '../../../test/support/eventually.ts'
+import { anEnvelope, aTransport, brief, routesTo } from './transport.fixture.ts'
 
 /** A server that answers the content only when told to. */
 function stalled(): { content: Answer; waiting: Session[]; release: () => void } {

@@ -7,7 +7,8 @@ import { aCertificate, type Certified } from './certificates.fixture.ts'
 import { aZone } from './fake-dns.fixture.ts'
 import { aServer, type Answer, type FakeServer } from './fake-smtp.fixture.ts'
 import type { TransportOptions } from './transport.ts'
-import { anEnvelope, aTransport, brief, routesTo, until } from './transport.fixture.ts'
+import { until } from '../../../test/support/eventually.ts'
+import { anEnvelope, aTransport, brief, routesTo } from './transport.fixture.ts'
 
 const tls: Certified = await aCertificate(['mx.receiver.test'])
 const SECRET = 'correct horse'

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aServer } from './fake-smtp.fixture.ts'
-import { anEnvelope, aTransport, brief, routesTo, SOURCE, until } from './transport.fixture.ts'
+import { until } from '../../../test/support/eventually.ts'
+import { anEnvelope, aTransport, brief, routesTo, SOURCE } from './transport.fixture.ts'
 
 test('a message is delivered with the reply of the server and the name of the host', async t => {
   const server = await aServer(t)

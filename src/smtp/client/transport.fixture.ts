@@ -1,7 +1,6 @@
-// What the tests of the transport share: one made for tests, messages, and waiting for a condition.
+// What the tests of the transport share: a transport made for tests, and messages.
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { cidrList } from '../../platform/net/cidr.ts'
 import { Dns } from '../../platform/net/dns.ts'
 import type { FakeServer } from './fake-smtp.fixture.ts'
@@ -74,10 +73,3 @@ export function brief(outcome: SendResult | undefined): string {
 /** The host that an outcome names. */
 export const hostOf = (outcome: SendResult | undefined): string | null =>
   outcome && 'host' in outcome ? outcome.host : null
-
-export async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; !condition(); tries++) {
-    assert(tries < 2_000, 'the condition was not met in time')
-    await pause(5)
-  }
-}

@@ -6,7 +6,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { TestClient } from './client.fixture.ts'
 import { networkOf, siteOf } from '../../platform/net/cidr.ts'
-import { LOGIN, openPort, takesPassword, until } from './port.fixture.ts'
+import { until } from '../../../test/support/eventually.ts'
+import { LOGIN, openPort, takesPassword } from './port.fixture.ts'
 
 test('commands out of order are refused', async t => {
   const { port } = await openPort(t)

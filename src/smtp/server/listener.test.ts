@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { TestClient } from './client.fixture.ts'
-import { LOGIN, openPort, takesPassword, until } from './port.fixture.ts'
+import { until } from '../../../test/support/eventually.ts'
+import { LOGIN, openPort, takesPassword } from './port.fixture.ts'
 
 test('a message arrives with its envelope', async t => {
   const { port, received } = await openPort(t)

@@ -1,6 +1,5 @@
 // An SMTP port whose door only notes what it was given.
 
-import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { generate } from 'selfsigned'
 import type { ReceivedMail, SmtpDoor, SmtpLimits } from './door.ts'
@@ -50,12 +49,3 @@ export async function openPort(
 export const takesPassword = { authenticate: async (attempt: { password: string }) => answerTo(attempt.password) }
 const answerTo = (password: string) => (password === 'right' ? { login: 'user' } : '535 5.7.8 No')
 export const LOGIN = { username: 'user', password: 'right' }
-
-/** Waits for a condition; fails loudly when it does not come. */
-export async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while (!condition()) {
-    assert.ok(performance.now() < deadline, 'it did not happen')
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
-}
