@@ -1,4 +1,4 @@
-// Pauses: stopping one scope's mail at once, without losing any of it, and letting it go again.
+// Pauses: stopping one scope's mail at once, without losing any of it, and releasing it again.
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
 import { component, Cursor, DateTime, Int64, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'

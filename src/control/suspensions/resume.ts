@@ -30,7 +30,7 @@ interface Resume {
 
 type Resumed = Suspension & { affected_deliveries: number }
 
-/** What it was to be decided by has changed: to be tried again. */
+/** Pauses have changed since they were read, or an earlier resume still moves mail: the resume is tried again. */
 const CHANGED = Symbol('changed')
 const RETRY_DELAY_MS = 50
 /** An earlier resume reassigns 150,000 recipients in about this time. */
@@ -60,7 +60,7 @@ async function tryToResume(tx: Tx, { accountId, find, order, isOperator }: Resum
   // What is not parked yet would go out after a purge that did not know of it.
   if (action === 'purge' && (await isBeingParked(tx, { id: suspension.id, accountId }))) return CHANGED
   const from = { ...suspension, account_id: accountId }
-  // The long count first, while mail goes on; then, with the lock, only what came in between.
+  // The long count first, while mail goes on. With the lock it is repeated only where mail came or went meanwhile.
   const before = await planOf(tx, from, action)
   const early = before === CHANGED ? null : await countEarly(tx, before)
   await lockAccountExclusively(tx, accountId)

@@ -153,7 +153,7 @@ export async function updateNotRefreshed(
     where inbox_id = ${inboxId} and refresh_lease = ${lease}`)
 }
 
-/** The next who asks gets another one. */
+/** Forgets a token that the provider refused: the next caller has it refreshed. */
 export async function updateAccessTokenRefused(tx: Tx, { inbox_id, access_token }: ConnectionRow): Promise<void> {
   await tx.run(sql`
     update connections set access_token = null, access_expires_at = null

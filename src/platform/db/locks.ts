@@ -21,7 +21,7 @@ export const locks = {
   demo: lock(4),
   /** Locked while the account that the installation sends from is made. */
   operatorMail: lock(6),
-  /** Locked by the one process that evaluates the rules. */
+  /** Locked while a process looks at what the rules watch and takes the lease of the pass. */
   guardian: lock(5),
   /** Locked by the one acceptance of large messages that may append at a time; taken before `journal`. */
   largeAppend: lock(7),

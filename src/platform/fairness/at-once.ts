@@ -6,7 +6,7 @@ import { Semaphore } from './semaphore.ts'
 interface Bounds {
   permits: number
   perOwner: number
-  /** What is said to who has waited for too long. */
+  /** Said to a caller that has waited for too long. */
   refusal: string
   waitMsMax?: number
 }

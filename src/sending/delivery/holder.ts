@@ -66,8 +66,8 @@ export class Holder {
   }
 
   /**
-   * Shows that this process lives and keeps its leases, in one transaction: who sees the one sees the other. The leases are
-   * listed as late as possible, because mail goes back to the queue meanwhile.
+   * Shows that this process lives and keeps its leases, in one transaction: a reader that sees the heartbeat sees the
+   * leases extended. They are listed as late as possible, because mail goes back to the queue meanwhile.
    */
   async beat(leases: () => readonly AttemptLease[] = () => []): Promise<void> {
     const { losses } = this.#world.db.continuity
