@@ -6,8 +6,8 @@ import type { Clock, Skew } from '../clock.ts'
 import {
   appendJournal,
   insertReserved,
-  isMany,
   reserveIds,
+  toReserve,
   type AuditDraft,
   type EventDraft,
 } from '../journal/append.ts'
@@ -164,7 +164,9 @@ export class Database implements Db {
    */
   async #commit(client: pg.PoolClient, tx: Transaction): Promise<void> {
     const { now, by, entries } = tx
-    const events = isMany(tx.events) ? await this.#insertMany(client, tx) : tx.events
+    const many = toReserve(tx.events)
+    if (many.length > 0) await this.#insertMany(client, tx, many)
+    const events = many.length > 0 ? tx.events.filter(({ inboxId }) => inboxId) : tx.events
     gatherWrites(client)
     const append = appendJournal({ events, entries, by, now }, this.#options.auditMac)
     const appending = append && [prepared`select pg_advisory_xact_lock(${locks.journal})`, append]
@@ -175,14 +177,13 @@ export class Database implements Db {
     ])
   }
 
-  /** So many are inserted while others go on appending. Answers what is left to append. */
-  async #insertMany(client: pg.PoolClient, { events, now, sent }: Transaction): Promise<EventDraft[]> {
-    const reserving = client.query<{ first: number }>(this.#pool.queryOf(reserveIds(events)))
+  /** They are inserted while others go on appending. */
+  async #insertMany(client: pg.PoolClient, { now, sent }: Transaction, many: readonly EventDraft[]): Promise<void> {
+    const reserving = client.query<{ first: number }>(this.#pool.queryOf(reserveIds(many)))
     // What was sent before comes first: where it failed, the rest says no more than that the transaction has.
     await allOrFirstFailure([...sent, reserving])
     const { rows } = await reserving
-    await client.query(this.#pool.queryOf(insertReserved(events, rows[0]!.first, now)))
-    return []
+    await client.query(this.#pool.queryOf(insertReserved(many, rows[0]!.first, now)))
   }
 
   async clockSkew(): Promise<Skew> {

@@ -23,7 +23,7 @@ export const locks = {
   operatorMail: lock(6),
   /** Locked while a process looks at what the rules watch and takes the lease of the pass. */
   guardian: lock(5),
-  /** Locked by the one acceptance of large messages that may append at a time; taken before `journal`. */
+  /** Locked by the one acceptance of large messages that may store its rows at a time; taken before `journal`. */
   largeAppend: lock(7),
   /** Locked while a name under PLATFORM_DOMAIN is taken, so that two that lie under each other see each other. */
   platformNames: lock(8),

@@ -81,9 +81,12 @@ export function appendJournal({ events, entries, by, now }: Appended, mac: (cont
 /** Fewer take a few milliseconds under the lock. */
 const RESERVED_MIN = 500
 
-/** Whether ids are to be reserved for them. Not for events of inboxes, whose readers follow what is committed. */
-export const isMany = (events: readonly EventDraft[]): boolean =>
-  events.length >= RESERVED_MIN && events.every(event => !event.inboxId)
+/** Those that ids are to be reserved for. Never events of inboxes, whose readers follow what is committed. */
+export function toReserve(events: readonly EventDraft[]): EventDraft[] {
+  if (events.length < RESERVED_MIN) return []
+  const reservable = events.filter(({ inboxId }) => !inboxId)
+  return reservable.length < RESERVED_MIN ? [] : reservable
+}
 
 export const reserveIds = (events: readonly EventDraft[]): Sql =>
   prepared`select reserve_event_ids(${locks.journal}, ${reservedEvents}, ${events.length}) as first`

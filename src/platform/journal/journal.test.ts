@@ -184,7 +184,10 @@ test('a tail beside writers of few and of many events reads each once, in order'
       const count = writer < 2 ? randomInt(500, 900) : randomInt(1, 5)
       const fails = randomInt(0, 8) === 0
       const writing = world.db.transact(system('writer'), async tx => {
-        for (let n = 0; n < count; n++) tx.record({ type: 'accepted', accountId: randomUUID() })
+        for (let n = 0; n < count; n++) {
+          const inboxId = n % 100 === 99 ? randomUUID() : null
+          tx.record({ type: 'accepted', accountId: randomUUID(), inboxId })
+        }
         tx.audit({ action: 'test.write', accountId: null, target: { type: 'test', id: String(writer) } })
         if (fails) tx.send(sql`select 1 / 0`)
       })

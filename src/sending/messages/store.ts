@@ -69,9 +69,8 @@ function keepResults(tx: Tx, decisions: readonly (Accepted | Kept)[]): void {
 }
 
 /**
- * The journal lets one transaction append at a time. Ten thousand events take an eighth of a second of the database's
- * CPU, and a message that is held has two for each recipient. One such append at a time, over all processes: a small one
- * that comes meanwhile waits for one of them at the most.
+ * The rows of ten thousand recipients, and their events, keep one core of the database busy for some tenths of a second. One
+ * such batch at a time, over all processes: the other cores are everybody's.
  */
 const lockLargeAppend = async (tx: Tx): Promise<void> => {
   await tx.many(prepared`select pg_advisory_xact_lock(${locks.largeAppend})`)
