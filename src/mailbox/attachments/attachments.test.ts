@@ -8,7 +8,7 @@ import { anAccount, eventually, type TestAccount } from '../../../test/support/f
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { createMetrics } from '../../platform/metrics.ts'
-import type { ThreadPool } from '../../platform/threads/thread-pool.ts'
+import { ThreadFailure, type ThreadPool } from '../../platform/threads/thread-pool.ts'
 import { aMailbox, someBytes, type TestMailbox } from '../search/mailbox.fixture.ts'
 import { dispositionOf } from './download.ts'
 import { aPdf, aWordFile } from './files.fixture.ts'
@@ -266,6 +266,23 @@ test('a worker that lost its lease records nothing; one that fails or dies gives
   assert.equal((await stateOf(account, two[0]!)).text_state, 'pending')
   assert.equal(await round(), 1)
   assert.equal((await stateOf(account, two[0]!)).text_state, 'done')
+})
+
+test('a mail for which the threads have no time is where it was in the order, as if it had not been claimed', async () => {
+  const { box, mailbox, round, hook } = await aWorker()
+  const { attachmentIds } = await mailbox.file({ attachments: [{ filename: 'a.txt', content: Buffer.from('kite') }] })
+  const row = () =>
+    box.app.world.db.one(
+      sql`select due_at, attempts, lease_token from source_attachments where id = ${attachmentIds[0]!}`,
+    )
+  const before = await row()
+  box.clock.advance(5_000)
+  const { promise, reject } = Promise.withResolvers<void>()
+  promise.catch(() => {})
+  hook.mayRead = promise
+  reject(new ThreadFailure('busy'))
+  assert.equal(await round(), 1)
+  assert.deepEqual(await row(), before)
 })
 
 test('a copy that is filed later, or while findings are told, is told of them too', async () => {

@@ -3,6 +3,7 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { listDueAccounts } from '../../platform/work/due-accounts.ts'
 import type { KeyOf, KeysAsked, Leased } from '../../platform/work/leased-work.ts'
+import { LeasedTable, leasing } from '../../platform/work/leased-table.ts'
 
 export interface ClaimedAttachment {
   id: string
@@ -12,6 +13,8 @@ export interface ClaimedAttachment {
   size: number
   /** Its text is known, and the words of a message that was filed later lack it. */
   has_text: boolean
+  /** When it was due before it was leased. */
+  was_due_at: Date
 }
 
 /** The attachments of one mail, which are read one after the other so that its words are written once. */
@@ -51,7 +54,9 @@ export async function claimSources(tx: Tx, claim: SourceClaim): Promise<ClaimedS
     source_id: own[0]!.source_id,
     account_id: own[0]!.account_id,
     attempts: own[0]!.attempts,
-    attachments: own.map(row => row.attachment).toSorted((one, other) => one.n - other.n),
+    attachments: own
+      .map(row => ({ ...row.attachment, was_due_at: row.was_due_at }))
+      .toSorted((one, other) => one.n - other.n),
   }))
 }
 
@@ -80,28 +85,27 @@ const leasedElsewhere = (tx: Tx): Sql => sql`
   select 1 from source_attachments b
   where b.source_id = a.source_id and b.text_state = 'pending' and b.lease_token is not null and b.due_at > ${tx.now}`
 
+interface LeasedAttachment extends Omit<ClaimedSource, 'attachments'>, Pick<ClaimedAttachment, 'was_due_at'> {
+  attachment: Omit<ClaimedAttachment, 'was_due_at'>
+}
+
 /**
  * A statement of its own: behind the locks it sees what another worker has leased meanwhile. What failed before is taken
  * alone, so that it takes nothing else with it.
  */
-const leaseAttachments = (
-  tx: Tx,
-  sourceIds: readonly string[],
-  { leaseToken, leaseUntil }: SourceClaim,
-): Promise<(Omit<ClaimedSource, 'attachments'> & { attachment: ClaimedAttachment })[]> =>
+const leaseAttachments = (tx: Tx, sourceIds: readonly string[], claim: SourceClaim): Promise<LeasedAttachment[]> =>
   tx.many(prepared`
     with ordered as (
-      select a.id, row_number() over (partition by a.source_id order by a.attempts desc, a.n) as ordinal,
+      select a.id, a.due_at as was_due_at,
+        row_number() over (partition by a.source_id order by a.attempts desc, a.n) as ordinal,
         max(a.attempts) over (partition by a.source_id) as attempts_max
       from source_attachments a
       where a.source_id = any(${bareArray(sourceIds)}::uuid[]) and a.text_state = 'pending' and a.due_at <= ${tx.now}
         and not exists (${leasedElsewhere(tx)})
     )
-    update source_attachments a
-    set lease_token = ${leaseToken}, due_at = ${leaseUntil}, attempts = a.attempts + 1
-    from ordered
+    update source_attachments a set ${leasing(claim)} from ordered
     where a.id = ordered.id and ordinal <= case when attempts_max > 0 then 1 else ${ATTACHMENTS_MAX} end
-    returning a.source_id, a.account_id, a.attempts, json_build_object('id', a.id, 'n', a.n, 'filename', a.filename,
+    returning a.source_id, a.account_id, a.attempts, was_due_at, json_build_object('id', a.id, 'n', a.n, 'filename', a.filename,
       'content_type', a.content_type, 'size', a.size, 'has_text', a.text is not null) as attachment`)
 
 export interface AttachmentResult {
@@ -129,28 +133,31 @@ export const updateText = async (
   return updated === 1
 }
 
-const isOurs = (sources: readonly Leased<ClaimedSource>[]): Sql => sql`
-  (id, lease_token) in (select * from unnest(
-    ${bareArray(sources.flatMap(({ attachments }) => attachments.map(({ id }) => id)))}::uuid[],
-    ${bareArray(sources.flatMap(({ attachments, leaseToken }) => attachments.map(() => leaseToken)))}::uuid[]))`
+const table = new LeasedTable(sql`source_attachments`, 'id')
 
-export const extendLeases = (tx: Tx, sources: readonly Leased<ClaimedSource>[], until: Date): Promise<number> =>
-  tx.run(sql`update source_attachments set due_at = ${until} where ${isOurs(sources)}`)
+const rowsOf = (source: Leased<ClaimedSource>): Leased<ClaimedAttachment>[] =>
+  source.attachments.map(attachment => ({ ...attachment, leaseToken: source.leaseToken }))
+
+export const textLeases = {
+  extend: (tx: Tx, sources: readonly Leased<ClaimedSource>[], until: Date): Promise<number> =>
+    table.extend(tx, sources.flatMap(rowsOf), until),
+  release: (tx: Tx, sources: readonly Leased<ClaimedSource>[]): Promise<number> =>
+    table.release(tx, sources.flatMap(rowsOf)),
+}
 
 /** Until the transaction ends, nobody takes it over. */
 export const lockLease = async (tx: Tx, source: Leased<ClaimedSource>): Promise<boolean> => {
-  const held = await tx.many(sql`select 1 from source_attachments where ${isOurs([source])} order by id for share`)
-  return held.length === source.attachments.length
+  const ours = await tx.many(prepared`
+    select 1 from source_attachments t, ${table.ours(rowsOf(source))} order by t.id for share of t`)
+  return ours.length === source.attachments.length
 }
 
-/** As if they had not been claimed. */
-export const releaseLeases = (tx: Tx, sources: readonly Leased<ClaimedSource>[]): Promise<number> =>
-  tx.run(sql`
-    update source_attachments set lease_token = null, due_at = ${tx.now}, attempts = attempts - 1 where ${isOurs(sources)}`)
-
 /** Tried in vain; due again then. */
-export const postpone = (tx: Tx, source: Leased<ClaimedSource>, dueAt: Date): Promise<number> =>
-  tx.run(sql`update source_attachments set lease_token = null, due_at = ${dueAt} where ${isOurs([source])}`)
+export const postpone = (tx: Tx, source: Leased<ClaimedSource>, dueAt: Date): Promise<unknown> =>
+  table.defer(
+    tx,
+    rowsOf(source).map(row => ({ ...row, dueAt })),
+  )
 
 /** What the words of a message are made of. Null: nothing was filed from this source. */
 interface SourceDocument {

@@ -12,11 +12,10 @@ import { MESSAGES_AT_ONCE, replaceMissingWords, replaceWords } from '../search/i
 import type { Finding } from '../shield/finding.ts'
 import {
   claimSources,
-  extendLeases,
   lockLease,
   lockSource,
   postpone,
-  releaseLeases,
+  textLeases,
   updateText,
   type AttachmentResult,
   type ClaimedSource,
@@ -75,8 +74,7 @@ export const textWorker = (world: World, onFindings: OnFindings): LeasedWorker<C
     },
     outcomeOf: ({ result }) => result.kind,
     record: (tx, ended) => record(tx, ended, onFindings),
-    extend: extendLeases,
-    release: releaseLeases,
+    leases: textLeases,
   })
 }
 
@@ -121,7 +119,7 @@ async function record(tx: Tx, ended: readonly EndedSource[], onFindings: OnFindi
 /** False: the lease was lost, and another worker has it. */
 async function recordOne(tx: Tx, { item, result }: EndedSource, onFindings: OnFindings): Promise<boolean> {
   if (result.kind === 'retry') {
-    if (!result.isTried) await releaseLeases(tx, [item])
+    if (!result.isTried) await textLeases.release(tx, [item])
     else await postpone(tx, item, new Date(tx.now.getTime() + result.delayMs))
     return true
   }
@@ -130,7 +128,7 @@ async function recordOne(tx: Tx, { item, result }: EndedSource, onFindings: OnFi
   const ours = await Promise.all(results.map(each => updateText(tx, item.leaseToken, each)))
   // One lease is for all of them, so that all of them are lost with it.
   if (!ours.every(Boolean)) return false
-  await releaseLeases(tx, [unread(item, results)])
+  await textLeases.release(tx, [unread(tx, item, results)])
   const told = findings.length > 0 ? await listInboxesOfSource(tx, sourceId) : null
   if (told) await onFindings(tx, { sourceId, findings })
   if (words !== null) {
@@ -154,8 +152,9 @@ async function reopenForLater(
   if (inboxIds.some(id => !told.includes(id))) await reopenTexts(tx, [sourceId])
 }
 
-/** What there was no time for: it is claimed again. */
-const unread = (item: Leased<ClaimedSource>, results: readonly AttachmentResult[]): Leased<ClaimedSource> => {
+/** What there was no time for: claimed again, behind what else is due, because its mail has had a turn. */
+const unread = (tx: Tx, item: Leased<ClaimedSource>, results: readonly AttachmentResult[]): Leased<ClaimedSource> => {
   const read = new Set(results.map(({ id }) => id))
-  return { ...item, attachments: item.attachments.filter(({ id }) => !read.has(id)) }
+  const attachments = item.attachments.filter(({ id }) => !read.has(id))
+  return { ...item, attachments: attachments.map(each => ({ ...each, was_due_at: tx.now })) }
 }

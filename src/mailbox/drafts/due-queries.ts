@@ -1,11 +1,14 @@
-// SQL of scheduled drafts as leased work: claimed when they are due, kept, given back, and recorded where they were not sent.
+// SQL of scheduled drafts as leased work: claimed when they are due, and recorded where they were not sent.
 import type { Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { LeasedTable, leasing } from '../../platform/work/leased-table.ts'
 import { sentBytes, type StoredDraft } from './queries.ts'
 
-type Lease = { id: string; leaseToken: string }
+export const draftLeases = new LeasedTable(sql`drafts`, 'id')
 
-interface Unsent extends Lease {
+interface Unsent {
+  id: string
+  leaseToken: string
   /** It waits for something to pass, which is no try that failed. */
   hasWaited: boolean
   /** Null: it is a plain draft from now on. */
@@ -43,14 +46,8 @@ interface Claim {
   exceptAccounts: readonly string[]
 }
 
-/** Where counting ends. One number that its column cannot hold would fail the claim, which is one for all accounts. */
-const ATTEMPTS_COUNTED_MAX = 1_000
-
 /** Due ones, the longest due first, leased to this worker. The key is the inbox. */
-export const claimDueDrafts = (
-  tx: Tx,
-  { leaseToken, leaseUntil, limit, except, exceptAccounts }: Claim,
-): Promise<DueDraft[]> =>
+export const claimDueDrafts = (tx: Tx, { limit, except, exceptAccounts, ...lease }: Claim): Promise<DueDraft[]> =>
   tx.many<DueDraft>(prepared`
     with due as (
       select id, due_at from drafts
@@ -60,24 +57,6 @@ export const claimDueDrafts = (
       ])}
       order by due_at limit ${limit} for update skip locked
     )
-    update drafts d set lease_token = ${leaseToken}, due_at = ${leaseUntil},
-      attempts = least(d.attempts + 1, ${ATTEMPTS_COUNTED_MAX}::int)
-    from due where d.id = due.id
+    update drafts d set ${leasing(lease)} from due where d.id = due.id
     returning d.id, d.account_id, d.tenant_id, d.inbox_id, d.attempts, d.requested_by, d.scheduled_at,
       due.due_at as was_due_at, ${sentBytes} as bytes`)
-
-export const extendDraftLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
-  tx.run(prepared`
-    update drafts d set due_at = ${leaseUntil}
-    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[]) as o (id, lease_token)
-    where d.id = o.id and d.lease_token = o.lease_token`)
-
-export const releaseDraftLeases = (
-  tx: Tx,
-  leases: readonly (Lease & Pick<DueDraft, 'was_due_at'>)[],
-): Promise<number> =>
-  tx.run(prepared`
-    update drafts d set due_at = o.due_at, lease_token = null, attempts = d.attempts - 1
-    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[],
-      ${leases.map(each => each.was_due_at)}::timestamptz[]) as o (id, lease_token, due_at)
-    where d.id = o.id and d.lease_token = o.lease_token`)

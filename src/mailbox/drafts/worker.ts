@@ -10,13 +10,7 @@ import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import type { World } from '../../platform/world.ts'
 import type { Composing } from '../compose/composing.ts'
 import { PolicyChanged } from '../compose/keeper.ts'
-import {
-  claimDueDrafts,
-  extendDraftLeases,
-  releaseDraftLeases,
-  updateUnsentDrafts,
-  type DueDraft,
-} from './due-queries.ts'
+import { claimDueDrafts, draftLeases, updateUnsentDrafts, type DueDraft } from './due-queries.ts'
 import { listDraftsAnywhere, type StoredDraft } from './queries.ts'
 import { recordDraft } from './save.ts'
 import { sendStored } from './send.ts'
@@ -80,8 +74,7 @@ export function scheduledDrafts(world: World, composing: Composing): LeasedWorke
     failed: (due, error) => resultOf(world, due, error),
     outcomeOf: ({ result }) => result.kind,
     record,
-    extend: extendDraftLeases,
-    release: releaseDraftLeases,
+    leases: draftLeases,
   })
 }
 

@@ -10,7 +10,7 @@ import { lockFreeInboxes } from '../inboxes/lock.ts'
 import { MAIL_WORDS_MAX } from '../search/insert-words.ts'
 import type { Arrivals } from './arrivals.ts'
 import { fileArrivals, type ReadArrival } from './file.ts'
-import { claimArrivals, deferArrivals, extendLeases, releaseLeases, listSources, type Arrival } from './queries.ts'
+import { arrivalLeases, claimArrivals, listSources, type Arrival } from './queries.ts'
 import { ArrivalReader, SMALL_BYTES } from './read-arrival.ts'
 import type { RecentSources, Source } from './recent-sources.ts'
 
@@ -89,8 +89,7 @@ export function filingWorker(world: World, arrivals: Arrivals): FilingWorker {
       const hasFiles = ended.some(({ result }) => result.kind === 'read' && result.read.hasFiles)
       if (hasFiles) world.wakeups.hint('attachments')
     },
-    extend: (tx, items, leaseUntil) => extendLeases(tx, items, leaseUntil),
-    release: (tx, items) => releaseLeases(tx, items),
+    leases: arrivalLeases,
   })
 }
 
@@ -139,7 +138,7 @@ async function record(tx: Tx, ended: readonly Ended<Item, Result>[]): Promise<re
     return [{ ...item, dueAt: new Date(tx.now.getTime() + (result.delayMs ?? usualMs)) }]
   })
   const recorded = new Set<string>()
-  if (deferred.length > 0) for (const { id } of await deferArrivals(tx, deferred)) recorded.add(id)
+  if (deferred.length > 0) for (const { id } of await arrivalLeases.defer(tx, deferred)) recorded.add(id)
   const read = ended.flatMap(({ item, result }) =>
     result.kind === 'read' ? [{ arrival: item, read: result.read }] : [],
   )

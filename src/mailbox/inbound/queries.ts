@@ -2,7 +2,8 @@
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { listDueAccounts } from '../../platform/work/due-accounts.ts'
-import type { Claim } from '../../platform/work/leased-work.ts'
+import type { Claim, Leased } from '../../platform/work/leased-work.ts'
+import { counted, LeasedTable, leasing } from '../../platform/work/leased-table.ts'
 
 export interface FoundRecipient {
   /** Null: the domain is ours, and has no inbox of that name. */
@@ -70,9 +71,11 @@ export interface Arrival extends ArrivalRow {
 
 type ArrivalClaim = Pick<Claim<Arrival>, 'leaseToken' | 'leaseUntil' | 'limit' | 'asked' | 'limitsFor'>
 
+export const arrivalLeases = new LeasedTable(sql`arrivals`, 'id')
+
 /** The longest due of each account that is below its limit, leased to this worker. */
 export async function claimArrivals(tx: Tx, claim: ArrivalClaim): Promise<Arrival[]> {
-  const { asked, limit, leaseToken, leaseUntil } = claim
+  const { asked, limit } = claim
   const accounts = await listDueAccounts(tx, { table: sql`arrivals`, asked, limit })
   if (accounts.length === 0) return []
   const limits = claim.limitsFor(accounts.map(accountId => ({ key: accountId, accountId })))
@@ -86,47 +89,19 @@ export async function claimArrivals(tx: Tx, claim: ArrivalClaim): Promise<Arriva
         order by due_at limit account.items_max for update skip locked
       ) oldest
     )
-    update arrivals a set lease_token = ${leaseToken}, due_at = ${leaseUntil}, attempts = a.attempts + 1,
-      crashes = a.crashes + case when a.lease_token is null then 0 else 1 end
+    update arrivals a set ${leasing(claim)},
+      crashes = case when a.lease_token is null then a.crashes else ${counted(sql`a.crashes`)} end
     from due where a.id = due.id
     returning a.id, a.account_id, a.source_id, a.size, a.inbox_ids, a.mail_from, a.client_ip, a.helo, a.submitted_id,
       a.received_at, a.attempts, a.crashes, due.due_at as was_due_at`)
 }
 
-type Lease = Pick<Arrival, 'id'> & { leaseToken: string }
-
-export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
-  tx.run(prepared`
-    update arrivals a set due_at = ${leaseUntil}
-    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[])
-      as o (id, lease_token)
-    where a.id = o.id and a.lease_token = o.lease_token`)
-
-/** Gives back what was claimed and not tried. */
-export const releaseLeases = (tx: Tx, leases: readonly (Lease & Pick<Arrival, 'was_due_at'>)[]): Promise<number> =>
-  tx.run(prepared`
-    update arrivals a set due_at = o.due_at, lease_token = null, attempts = a.attempts - 1
-    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[],
-      ${leases.map(each => each.was_due_at)}::timestamptz[]) as o (id, lease_token, due_at)
-    where a.id = o.id and a.lease_token = o.lease_token`)
-
-/** Due again later, where the lease is still ours. */
-export const deferArrivals = (tx: Tx, leases: readonly (Lease & { dueAt: Date })[]): Promise<{ id: string }[]> =>
-  tx.many<{ id: string }>(prepared`
-    update arrivals a set due_at = o.due_at, lease_token = null
-    from unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[],
-      ${leases.map(each => each.dueAt)}::timestamptz[]) as o (id, lease_token, due_at)
-    where a.id = o.id and a.lease_token = o.lease_token
-    returning a.id`)
-
 /** Filed by this transaction: gone where the lease is still ours, and only those are answered. */
-export const deleteArrivals = (tx: Tx, leases: readonly Lease[]): Promise<{ id: string; lease_token: string }[]> =>
-  tx.many(prepared`
-    delete from arrivals a
-    using unnest(${leases.map(each => each.id)}::uuid[], ${leases.map(each => each.leaseToken)}::uuid[])
-      as o (id, lease_token)
-    where a.id = o.id and a.lease_token = o.lease_token
-    returning a.id, a.lease_token`)
+export const deleteArrivals = (
+  tx: Tx,
+  leases: readonly Leased<Pick<Arrival, 'id'>>[],
+): Promise<{ id: string; lease_token: string }[]> =>
+  tx.many(prepared`delete from arrivals t using ${arrivalLeases.ours(leases)} returning t.id, t.lease_token`)
 
 /** The sources of a claim that are small enough to hold many of. */
 export const listSources = (

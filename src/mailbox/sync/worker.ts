@@ -91,8 +91,10 @@ export class Mirrors {
       paceOf: () => 'untried',
       outcomeOf: ({ result }) => result.kind,
       record,
-      extend: async (tx, leases, until) => this.#endOthers(leases, await extendConnectionLeases(tx, leases, until)),
-      release: releaseConnectionLeases,
+      leases: {
+        extend: async (tx, leases, until) => this.#endOthers(leases, await extendConnectionLeases(tx, leases, until)),
+        release: releaseConnectionLeases,
+      },
     })
   }
 

@@ -2,6 +2,7 @@
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
 import type { Ended, Leased } from '../../platform/work/leased-work.ts'
+import { counted, LeasedTable } from '../../platform/work/leased-table.ts'
 import type { Alert } from './contract.ts'
 import { isFailing } from './queries.ts'
 import type { StoredTarget } from './target.ts'
@@ -90,7 +91,8 @@ export const claimNotifications = (
       ) oldest
     ), claimed as (
       update alert_notifications n
-      set lease_token = ${leaseToken}, lease_until = ${leaseUntil}, attempts = attempts + 1, updated_at = ${tx.now}
+      set lease_token = ${leaseToken}, lease_until = ${leaseUntil}, attempts = ${counted(sql`attempts`)},
+        updated_at = ${tx.now}
       from next where n.id = next.id
       returning n.id, n.alert_id, n.approval_id, n.contact_id, n.attempts, n.mail_day, n.updated_at, next.is_failing
     )
@@ -156,17 +158,17 @@ export async function recordOutcomes(tx: Tx, told: readonly Told[]): Promise<Tol
   return told.filter(({ item }) => ours.has(item.id))
 }
 
-const isOurs = (leased: readonly Leased<ClaimedNotification>[]) => sql`
-  (id, lease_token) in (select * from unnest(${leased.map(each => each.id)}::uuid[],
-    ${leased.map(each => each.leaseToken)}::uuid[]))`
+const table = new LeasedTable(sql`alert_notifications`, 'id')
 
-export const extendLeases = (tx: Tx, leased: readonly Leased<ClaimedNotification>[], until: Date): Promise<number> =>
-  tx.run(sql`update alert_notifications set lease_until = ${until} where ${isOurs(leased)}`)
-
-export const releaseLeases = (tx: Tx, leased: readonly Leased<ClaimedNotification>[]): Promise<number> =>
-  tx.run(sql`
-    update alert_notifications set lease_token = null, lease_until = null, attempts = attempts - 1
-    where ${isOurs(leased)}`)
+/** The end of these leases has a column of its own. */
+export const notificationLeases = {
+  extend: (tx: Tx, leased: readonly Leased<ClaimedNotification>[], until: Date): Promise<number> =>
+    tx.run(prepared`update alert_notifications t set lease_until = ${until} from ${table.ours(leased)}`),
+  release: (tx: Tx, leased: readonly Leased<ClaimedNotification>[]): Promise<number> =>
+    tx.run(prepared`
+      update alert_notifications t set lease_token = null, lease_until = null, attempts = t.attempts - 1
+      from ${table.ours(leased)}`),
+}
 
 /** What nobody found the time to try: it is no news any more. */
 export const updateUntriedDead = (

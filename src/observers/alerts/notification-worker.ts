@@ -11,9 +11,8 @@ import { APPROVAL_MAILS_PER_DAY_MAX, MAILS_PER_DAY_MAX } from './mail-limits.ts'
 import { countMail, updateMailDay } from './mail-queries.ts'
 import {
   claimNotifications,
-  extendLeases,
+  notificationLeases,
   recordOutcomes,
-  releaseLeases,
   type ClaimedNotification,
   type Outcome,
 } from './notification-queries.ts'
@@ -53,8 +52,7 @@ export const notificationWorker = (world: World, ways: Ways): NotificationWorker
     record: recordOutcomes,
     // What else is due for a contact that failed waits for the next poll: others go before its next try.
     wakesAfter: outcome => outcome.kind !== 'failed',
-    extend: extendLeases,
-    release: releaseLeases,
+    leases: notificationLeases,
   })
 
 async function tell(world: World, ways: Ways, notification: Notification, signal: AbortSignal): Promise<Outcome> {

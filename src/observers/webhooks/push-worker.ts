@@ -60,13 +60,15 @@ export function pushWorker(world: World, client: GuardedHttp): PushWorker {
     recorded: pushed => stopHopeless(world, pushed),
     // Recording a failure locks the due time of the webhook for a moment, and a claim may have passed it by.
     wakesAfter: result => result.error !== null,
-    extend: (tx, pushes, leaseUntil) => {
-      followIndexes(tx)
-      return extendLeases(tx, pushes, leaseUntil)
-    },
-    release: (tx, pushes) => {
-      followIndexes(tx)
-      return releaseLeases(tx, pushes)
+    leases: {
+      extend: (tx, pushes, leaseUntil) => {
+        followIndexes(tx)
+        return extendLeases(tx, pushes, leaseUntil)
+      },
+      release: (tx, pushes) => {
+        followIndexes(tx)
+        return releaseLeases(tx, pushes)
+      },
     },
   })
 }

@@ -100,6 +100,11 @@ export interface LeasedWork<Item extends object, Result> {
   recorded?(ended: readonly Ended<Item, Result>[]): Promise<void>
   /** Whether a result, once recorded, makes another claim worth while; by default it does. */
   wakesAfter?(result: Result): boolean
+  /** Of most tables a `LeasedTable`. */
+  leases: Leases<Item>
+}
+
+interface Leases<Item> {
   extend(tx: Tx, items: readonly Leased<Item>[], leaseUntil: Date): Promise<unknown>
   /** Gives back what was claimed and not tried, as if it had not been claimed. */
   release(tx: Tx, items: readonly Leased<Item>[]): Promise<unknown>

@@ -6,19 +6,22 @@ import { eventually } from '../../../test/support/factories.ts'
 import { system } from '../db/actor.ts'
 import type { Database } from '../db/database.ts'
 import { unavailable } from '../db/errors.ts'
-import { sql } from '../db/sql.ts'
+import { prepared, sql } from '../db/sql.ts'
 import { createMetrics } from '../metrics.ts'
 import type { World } from '../world.ts'
+import { LeasedTable, leasing } from './leased-table.ts'
 import type { LeasedWork, WorkLimits } from './leased-work.ts'
 import { LeasedWorker } from './leased-worker.ts'
 import { LoadShedder } from './load-shedder.ts'
 import { retryDelayMs } from './retry-delay.ts'
 
 interface Job {
-  id: number
+  id: string
+  n: number
   host: string
   account: string
   attempts: number
+  was_due_at: Date
 }
 
 type Result = { kind: 'done' } | { kind: 'failed'; delayMs: number | null }
@@ -38,15 +41,15 @@ const scheduledJobs = (act: (job: Job) => Promise<void>, limits = LIMITS): Lease
   leaseMs: 30_000,
   limits,
   transactions: 'durable',
-  claim: (tx, { leaseToken, leaseUntil, limit, asked }) =>
-    tx.many<Job>(sql`
-      update jobs set lease_token = ${leaseToken}, lease_until = ${leaseUntil}, attempts = attempts + 1
-      where id in (
-        select id from jobs where status = 'pending' and due_at <= ${tx.now}
-          and (lease_until is null or lease_until <= ${tx.now}) and host <> all(${asked.except}::text[])
-          and account <> all(${asked.exceptAccounts}::text[])
-        order by due_at, id limit ${limit} for update skip locked)
-      returning id, host, account, attempts`),
+  claim: (tx, { limit, asked, ...lease }) =>
+    tx.many<Job>(prepared`
+      with due as (
+        select id, due_at from jobs where status = 'pending' and due_at <= ${tx.now}
+          and host <> all(${asked.except}::text[]) and account <> all(${asked.exceptAccounts}::text[])
+        order by due_at, n limit ${limit} for update skip locked
+      )
+      update jobs j set ${leasing(lease)} from due where j.id = due.id
+      returning j.id, j.n, j.host, j.account, j.attempts, due.due_at as was_due_at`),
   keyOf: job => ({ key: job.host, accountId: job.account }),
   attempt: job => act(job).then(() => ({ kind: 'done' })),
   failed: job => ({ kind: 'failed', delayMs: retryDelayMs([10_000, 60_000], job.attempts) }),
@@ -58,27 +61,20 @@ const scheduledJobs = (act: (job: Job) => Promise<void>, limits = LIMITS): Lease
       return { ...item, status, due_at: new Date(tx.now.getTime() + (delayMs ?? 0)) }
     })
     await tx.run(sql`
-      update jobs j set status = o.status, due_at = o.due_at, lease_token = null, lease_until = null
+      update jobs j set status = o.status, due_at = o.due_at, lease_token = null
       from json_to_recordset(${JSON.stringify(rows)}::json)
-        as o (id integer, "leaseToken" uuid, status text, due_at timestamptz)
+        as o (id uuid, "leaseToken" uuid, status text, due_at timestamptz)
       where j.id = o.id and j.lease_token = o."leaseToken"`)
     return ended
   },
-  extend: (tx, jobs, until) =>
-    tx.run(sql`update jobs set lease_until = ${until} where lease_token = any(${tokensOf(jobs)})`),
-  release: (tx, jobs) =>
-    tx.run(sql`
-      update jobs set lease_token = null, lease_until = null, attempts = attempts - 1
-      where id = any(${jobs.map(job => job.id)}) and lease_token = any(${tokensOf(jobs)})`),
+  leases: new LeasedTable(sql`jobs`, 'id'),
 })
-
-const tokensOf = (jobs: readonly { leaseToken: string }[]): string[] => jobs.map(job => job.leaseToken)
 
 interface Site {
   box: Box
   world: World
   add(host: string, count: number): Promise<void>
-  rows(): Promise<{ id: number; status: string; attempts: number; is_leased: boolean }[]>
+  rows(): Promise<{ status: string; attempts: number; due_at: Date; is_leased: boolean }[]>
   worker(act: (job: Job) => Promise<void>, change?: Partial<World>, limits?: WorkLimits): LeasedWorker<Job, Result>
 }
 
@@ -88,8 +84,9 @@ async function aSite(): Promise<Site> {
   const by = system('test')
   await world.db.transact(by, tx =>
     tx.run(sql`
-      create table jobs (id serial primary key, host text not null, account text not null, status text not null,
-        attempts integer not null default 0, due_at timestamptz not null, lease_token uuid, lease_until timestamptz)`),
+      create table jobs (id uuid primary key default gen_random_uuid(), n serial, host text not null,
+        account text not null, status text not null, attempts smallint not null default 0, due_at timestamptz not null,
+        lease_token uuid)`),
   )
   return {
     box,
@@ -102,7 +99,7 @@ async function aSite(): Promise<Site> {
       )
     },
     rows: () =>
-      world.db.many(sql`select id, status, attempts, lease_token is not null as is_leased from jobs order by id`),
+      world.db.many(sql`select status, attempts, due_at, lease_token is not null as is_leased from jobs order by n`),
     worker: (act, change = {}, limits = LIMITS) =>
       new LeasedWorker({ ...world, metrics: createMetrics(), ...change }, scheduledJobs(act, limits)),
   }
@@ -121,7 +118,7 @@ test('what is due is done once, however many workers look', async () => {
   const { add, rows, worker } = await aSite()
   for (const host of ['a', 'b', 'c']) await add(host, 50)
   const done: number[] = []
-  const act = async ({ id }: Job) => void done.push(id)
+  const act = async ({ n }: Job) => void done.push(n)
   const workers = [worker(act), worker(act), worker(act)]
   await eventually('all are done', async () => {
     await Promise.all(workers.map(each => each.takeNext()))
@@ -150,6 +147,18 @@ test('what fails is tried again after its delay, and given up after the last', a
   const text = await metrics.registry.metrics()
   assert.match(text, /sluice_scheduled_jobs_total\{outcome="failed"\} 3/)
   assert.match(text, /sluice_scheduled_jobs_in_flight 0/)
+})
+
+test('attempts are counted as far as their column can hold, and then no further', async () => {
+  const { world, add, rows, worker } = await aSite()
+  await add('a', 1)
+  await world.db.transact(system('test'), tx => tx.run(sql`update jobs set attempts = 1000`))
+  await workUntil(
+    'it is done',
+    worker(async () => {}),
+    async () => (await rows())[0]!.status === 'done',
+  )
+  assert.equal((await rows())[0]!.attempts, 1000)
 })
 
 test('a heartbeat keeps the lease of one that lives; the lease of a dead one lapses, and its late result is not recorded', async () => {
@@ -210,7 +219,7 @@ test('memory that is reserved for an attempt is given back when its result is on
   await add('a', 3)
   let [reserved, most] = [0, 0]
   const work = scheduledJobs(async job => {
-    if (job.id === 2) throw new Error('no')
+    if (job.n === 2) throw new Error('no')
   })
   const jobs = new LeasedWorker<Job, Result>(
     { ...world, metrics: createMetrics() },
@@ -269,11 +278,13 @@ test('when the process ends, what was not begun is free, and a result that canno
   const { db, away } = anUnsteadyDatabase(world.db)
   const { promise: cut, resolve: cutOff } = Promise.withResolvers<void>()
   const jobs = worker(() => cut, { db })
+  const before = await rows()
+  box.clock.advance(5_000)
   assert.equal(await jobs.takeNext(), 2, 'as many as a new key may have under way')
   await jobs.drain(100)
-  const leased = (await rows()).filter(row => row.is_leased)
-  assert.equal(leased.length, 2, 'those that were begun')
-  assert.ok((await rows()).every(row => row.attempts === (row.is_leased ? 1 : 0)))
+  const after = await rows()
+  assert.equal(after.filter(row => row.is_leased && row.attempts === 1).length, 2, 'those that were begun')
+  assert.deepEqual(after.slice(2), before.slice(2), 'the others are as if they had not been claimed')
   assert.equal(await jobs.takeNext(), 0)
 
   away.is = true

@@ -97,7 +97,9 @@ export class LeasedWorker<Item extends object, Result> {
   /** Keeps the leases of what is in flight, with what waits to be recorded. */
   async heartbeat(): Promise<void> {
     if (this.#inFlight.size === 0) return
-    await this.#world.db.transactLightly(this.#by, tx => this.#work.extend(tx, [...this.#inFlight], this.#leaseEnd(tx)))
+    await this.#world.db.transactLightly(this.#by, tx =>
+      this.#work.leases.extend(tx, [...this.#inFlight], this.#leaseEnd(tx)),
+    )
   }
 
   /** Releases what waits, and gives what is under way so long to end. */
@@ -282,7 +284,7 @@ export class LeasedWorker<Item extends object, Result> {
   async #release(items: readonly Leased<Item>[]): Promise<void> {
     if (items.length === 0) return
     // Where the database is away, the leases lapse.
-    await this.#world.db.transactLightly(this.#by, tx => this.#work.release(tx, items)).catch(() => {})
+    await this.#world.db.transactLightly(this.#by, tx => this.#work.leases.release(tx, items)).catch(() => {})
     for (const item of items) this.#inFlight.delete(item)
   }
 }
