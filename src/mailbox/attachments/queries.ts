@@ -2,7 +2,7 @@
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { listDueAccounts } from '../../platform/work/due-accounts.ts'
-import type { KeyOf, KeysAsked, Leased } from '../../platform/work/leased-work.ts'
+import type { Claim, Leased } from '../../platform/work/leased-work.ts'
 import { LeasedTable, leasing } from '../../platform/work/leased-table.ts'
 
 export interface ClaimedAttachment {
@@ -26,14 +26,6 @@ export interface ClaimedSource {
   attachments: ClaimedAttachment[]
 }
 
-interface SourceClaim {
-  leaseToken: string
-  leaseUntil: Date
-  asked: KeysAsked
-  limit: number
-  limitsFor(due: readonly KeyOf[]): number[]
-}
-
 /** Of one mail at a time: results are kept in memory until they are recorded. */
 const ATTACHMENTS_MAX = 10
 
@@ -41,7 +33,7 @@ const ATTACHMENTS_MAX = 10
  * The oldest due mails of each account that is below its limit. A mail of which somebody reads other attachments is left
  * alone: two workers would write the words of one message over each other.
  */
-export async function claimSources(tx: Tx, claim: SourceClaim): Promise<ClaimedSource[]> {
+export async function claimSources(tx: Tx, claim: Claim<ClaimedSource>): Promise<ClaimedSource[]> {
   const { asked, limit } = claim
   const isOpen = sql`text_state = 'pending'`
   const accounts = await listDueAccounts(tx, { table: sql`source_attachments`, isOpen, asked, limit })
@@ -93,7 +85,11 @@ interface LeasedAttachment extends Omit<ClaimedSource, 'attachments'>, Pick<Clai
  * A statement of its own: behind the locks it sees what another worker has leased meanwhile. What failed before is taken
  * alone, so that it takes nothing else with it.
  */
-const leaseAttachments = (tx: Tx, sourceIds: readonly string[], claim: SourceClaim): Promise<LeasedAttachment[]> =>
+const leaseAttachments = (
+  tx: Tx,
+  sourceIds: readonly string[],
+  claim: Claim<ClaimedSource>,
+): Promise<LeasedAttachment[]> =>
   tx.many(prepared`
     with ordered as (
       select a.id, a.due_at as was_due_at,

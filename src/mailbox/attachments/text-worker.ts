@@ -61,7 +61,7 @@ export const textWorker = (world: World, onFindings: OnFindings): LeasedWorker<C
       perKey: { first: PER_ACCOUNT, max: PER_ACCOUNT, aheadMax: 1, quickMs: 5_000 },
     },
     transactions: 'durable',
-    claim: (tx, claim) => claimSources(tx, claim),
+    claim: claimSources,
     keyOf: ({ account_id: accountId }) => ({ key: accountId, accountId }),
     attempt: async source => {
       const read = source.attempts > ATTEMPTS_MAX ? givenUp(source) : await reader.read(source)

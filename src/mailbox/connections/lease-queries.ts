@@ -2,7 +2,7 @@
 // paused or deleted is given to nobody, and taken from the worker that has it.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
-import type { KeysAsked, Leased } from '../../platform/work/leased-work.ts'
+import { isAsked, type Claim, type Leased } from '../../platform/work/leased-work.ts'
 import { LeasedTable, leasing } from '../../platform/work/leased-table.ts'
 
 export interface DueConnection {
@@ -20,25 +20,18 @@ export interface DueConnection {
   was_due_at: Date
 }
 
-interface Claim {
-  leaseToken: string
-  leaseUntil: Date
-  limit: number
-  asked: KeysAsked
-}
-
 const isOpen = sql`exists (
   select from inboxes i where i.id = t.inbox_id and i.deleted_at is null and i.status = 'active')`
 
 /** The longest due first. Those of a worker that died are due when its lease has lapsed. */
-export const claimDueConnections = (tx: Tx, { limit, asked, ...lease }: Claim): Promise<DueConnection[]> =>
+export const claimDueConnections = (
+  tx: Tx,
+  { limit, asked, ...lease }: Claim<DueConnection>,
+): Promise<DueConnection[]> =>
   tx.many<DueConnection>(prepared`
     with due as (
       select t.inbox_id, t.due_at from connections t
-      where t.due_at <= ${tx.now} and not (t.inbox_id = any(${asked.except}::uuid[]))
-        and (${asked.only}::uuid[] is null or t.inbox_id = any(${asked.only}::uuid[]))
-        and (not (t.account_id = any(${asked.exceptAccounts}::uuid[])) or t.inbox_id = any(${asked.known}::uuid[]))
-        and ${isOpen}
+      where t.due_at <= ${tx.now} and ${isAsked(asked, { key: sql`t.inbox_id`, account: sql`t.account_id` })} and ${isOpen}
       order by t.due_at limit ${limit} for update skip locked
     )
     update connections t set ${leasing(lease)} from due where t.inbox_id = due.inbox_id

@@ -1,7 +1,8 @@
 // SQL of scheduled drafts as leased work: claimed when they are due, and recorded where they were not sent.
 import type { Tx } from '../../platform/db/database.ts'
-import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { prepared, sql } from '../../platform/db/sql.ts'
 import { LeasedTable, leasing } from '../../platform/work/leased-table.ts'
+import { isAsked, type Claim } from '../../platform/work/leased-work.ts'
 import { sentBytes, type StoredDraft } from './queries.ts'
 
 export const draftLeases = new LeasedTable(sql`drafts`, 'id')
@@ -38,23 +39,12 @@ export interface DueDraft extends Pick<
   bytes: number
 }
 
-interface Claim {
-  leaseToken: string
-  leaseUntil: Date
-  limit: number
-  except: readonly string[]
-  exceptAccounts: readonly string[]
-}
-
 /** Due ones, the longest due first, leased to this worker. The key is the inbox. */
-export const claimDueDrafts = (tx: Tx, { limit, except, exceptAccounts, ...lease }: Claim): Promise<DueDraft[]> =>
+export const claimDueDrafts = (tx: Tx, { limit, asked, ...lease }: Claim<DueDraft>): Promise<DueDraft[]> =>
   tx.many<DueDraft>(prepared`
     with due as (
       select id, due_at from drafts
-      where due_at <= ${tx.now} and ${all([
-        sql`not (inbox_id = any(${except}::uuid[]))`,
-        sql`not (account_id = any(${exceptAccounts}::uuid[]))`,
-      ])}
+      where due_at <= ${tx.now} and ${isAsked(asked, { key: sql`inbox_id`, account: sql`account_id` })}
       order by due_at limit ${limit} for update skip locked
     )
     update drafts d set ${leasing(lease)} from due where d.id = due.id

@@ -1,13 +1,16 @@
 // The worker of scheduled drafts: what it tries again, how often, and what it leaves behind meanwhile.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { theBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, type TestAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { createMetrics } from '../../platform/metrics.ts'
+import type { KeysAsked } from '../../platform/work/leased-work.ts'
 import { buildShared } from '../../shared.ts'
 import type { Composing } from '../compose/composing.ts'
+import { claimDueDrafts } from './due-queries.ts'
 import { scheduledDrafts } from './worker.ts'
 
 let box: Box
@@ -70,6 +73,31 @@ test('a draft that waits for ever takes no other with it, and a wait is no faile
   nextTry()
   await attemptDue()
   assert.ok(await isSent(account, patient))
+})
+
+test('a claim may ask for certain inboxes only, or for those of an account that has its share which are known', async () => {
+  const [one, other] = [await anAccount({ box }), await anAccount({ box })]
+  const inboxes = [await anInbox(one), await anInbox(one), await anInbox(other)] as const
+  for (const [n, inboxId] of inboxes.entries()) await aDueDraft(n === 2 ? other : one, inboxId)
+  const NONE = { only: null, except: [], exceptAccounts: [], known: [] }
+  const claimed = async (asked: Partial<KeysAsked>): Promise<string[]> => {
+    const undone = new Error('undone')
+    let ids: string[] = []
+    const claiming = box.app.world.db.transact(system('test'), async tx => {
+      const lease = { leaseToken: randomUUID(), leaseUntil: new Date(tx.now.getTime() + 30_000) }
+      const claim = { ...lease, limit: 100, inFlight: new Set<never>(), limitsFor: () => [] }
+      ids = (await claimDueDrafts(tx, { ...claim, asked: { ...NONE, ...asked } })).map(draft => draft.inbox_id)
+      throw undone
+    })
+    await assert.rejects(claiming, undone)
+    return inboxes.filter(id => ids.includes(id))
+  }
+  assert.deepEqual(await claimed({}), inboxes)
+  assert.deepEqual(await claimed({ only: [inboxes[1]] }), [inboxes[1]])
+  assert.deepEqual(await claimed({ only: [] }), [])
+  assert.deepEqual(await claimed({ except: [inboxes[0]] }), [inboxes[1], inboxes[2]])
+  assert.deepEqual(await claimed({ exceptAccounts: [one.id] }), [inboxes[2]])
+  assert.deepEqual(await claimed({ exceptAccounts: [one.id], known: [inboxes[1]] }), [inboxes[1], inboxes[2]])
 })
 
 test('a draft of a disabled tenant, or of an inbox whose policy is being changed, stays scheduled', async () => {

@@ -52,7 +52,7 @@ export function scheduledDrafts(world: World, composing: Composing): LeasedWorke
     leaseMs: 30_000,
     limits: LIMITS,
     transactions: 'durable',
-    claim: (tx, { asked, ...claim }) => claimDueDrafts(tx, { ...claim, ...asked }),
+    claim: claimDueDrafts,
     keyOf: draft => ({ key: draft.inbox_id, accountId: draft.account_id }),
     attempt: due => {
       const { account_id: accountId, inbox_id: inboxId, requested_by, bytes } = due

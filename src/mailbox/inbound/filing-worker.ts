@@ -57,7 +57,7 @@ export function filingWorker(world: World, arrivals: Arrivals): FilingWorker {
     leaseMs: 30_000,
     limits: { ...LIMITS, whileCallersWait: { claimMax: 64, everyMs: 200, doWait: () => arrivals.isBusy } },
     transactions: 'durable',
-    claim: (tx, claim) => claimArrivals(tx, claim),
+    claim: claimArrivals,
     prepare: items => withSources(world, arrivals.recent, items),
     keyOf: item => ({ key: item.account_id, accountId: item.account_id }),
     reserve: async ({ size, account_id }, signal) =>

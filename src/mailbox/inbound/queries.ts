@@ -69,12 +69,10 @@ export interface Arrival extends ArrivalRow {
   was_due_at: Date
 }
 
-type ArrivalClaim = Pick<Claim<Arrival>, 'leaseToken' | 'leaseUntil' | 'limit' | 'asked' | 'limitsFor'>
-
 export const arrivalLeases = new LeasedTable(sql`arrivals`, 'id')
 
 /** The longest due of each account that is below its limit, leased to this worker. */
-export async function claimArrivals(tx: Tx, claim: ArrivalClaim): Promise<Arrival[]> {
+export async function claimArrivals(tx: Tx, claim: Claim<Arrival>): Promise<Arrival[]> {
   const { asked, limit } = claim
   const accounts = await listDueAccounts(tx, { table: sql`arrivals`, asked, limit })
   if (accounts.length === 0) return []

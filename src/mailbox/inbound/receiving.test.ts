@@ -738,6 +738,7 @@ test('a mail that was read under two leases at once is filed once, by the later'
         leaseToken,
         leaseUntil,
         limit: 9,
+        inFlight: new Set(),
         asked,
         limitsFor: due => due.map(() => 9),
       })

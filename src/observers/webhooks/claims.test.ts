@@ -39,7 +39,7 @@ test('an event that is fanned out while a claim has locked the webhook is due wh
   const fanOuts: Promise<number>[] = []
   const leaseUntil = new Date(box.clock.now().getTime() + 30_000)
   await db.transact(by, async tx => {
-    assert.equal((await lockDueWebhooks(tx, { ...ANY, limit: 10 })).length, 1)
+    assert.equal((await lockDueWebhooks(tx, { asked: ANY, limit: 10 })).length, 1)
     const webhooks = [{ webhookId: webhook.id as string, attemptsMax: 5 }]
     assert.equal((await claimAttempts(tx, { webhooks, leaseToken: randomUUID(), leaseUntil })).length, 1)
     fanOuts.push(db.transact(by, other => insertAttempts(other, EVERYTHING)))
@@ -70,7 +70,7 @@ test('a claim may ask for certain webhooks only, past those that have waited lon
   }
   const due = (only: string[] | null, except: string[] = []) =>
     db.transact(by, async tx =>
-      (await lockDueWebhooks(tx, { ...ANY, only, except, limit: 1 })).map(webhook => webhook.webhook_id),
+      (await lockDueWebhooks(tx, { asked: { ...ANY, only, except }, limit: 1 })).map(webhook => webhook.webhook_id),
     )
 
   assert.deepEqual(await due(null), [ids[0]])

@@ -303,7 +303,8 @@ test('a worker that dies gives its attempts back within 35 s, and what it record
   await box.app.world.db.transact(system('test'), async tx => {
     await tx.run(sql`update webhooks set status = 'active' where id = ${id}`)
     await tx.run(sql`update webhook_lanes set due_at = ${tx.now} where webhook_id = ${id}`)
-    const due = await lockDueWebhooks(tx, { only: null, except: [], exceptAccounts: [], known: [], limit: 10 })
+    const asked = { only: null, except: [], exceptAccounts: [], known: [] }
+    const due = await lockDueWebhooks(tx, { asked, limit: 10 })
     assert.ok(due.some(each => each.webhook_id === id))
     const leaseUntil = new Date(tx.now.getTime() + 30 * SECOND_MS)
     const claimed = await claimAttempts(tx, { webhooks: [{ webhookId: id, attemptsMax: 5 }], leaseToken, leaseUntil })

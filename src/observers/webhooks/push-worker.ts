@@ -75,7 +75,7 @@ export function pushWorker(world: World, client: GuardedHttp): PushWorker {
 
 async function claimPushes(world: World, tx: Tx, claim: Claim<Push>): Promise<Push[]> {
   followIndexes(tx)
-  const due = await lockDueWebhooks(tx, { ...claim.asked, limit: WEBHOOKS_PER_CLAIM_MAX })
+  const due = await lockDueWebhooks(tx, { asked: claim.asked, limit: WEBHOOKS_PER_CLAIM_MAX })
   if (due.length === 0) return []
   const limits = claim.limitsFor(due.map(({ webhook_id, account_id }) => ({ key: webhook_id, accountId: account_id })))
   const webhooks = due.map(({ webhook_id }, index) => ({ webhookId: webhook_id, attemptsMax: limits[index]! }))

@@ -1,8 +1,8 @@
 // The SQL of the work itself: claiming what is due, keeping leases, recording results.
 import type { Tx } from '../../platform/db/database.ts'
-import { prepared } from '../../platform/db/sql.ts'
+import { prepared, sql } from '../../platform/db/sql.ts'
 import type { JournalEvent } from '../../platform/journal/read.ts'
-import type { KeysAsked } from '../../platform/work/leased-work.ts'
+import { isAsked, type KeysAsked } from '../../platform/work/leased-work.ts'
 
 interface DueWebhook {
   webhook_id: string
@@ -14,15 +14,10 @@ interface DueWebhook {
  * claim at a time per webhook. What is committed before the lock is seen by the statement after it; what comes later sets
  * its due time again.
  */
-export const lockDueWebhooks = (
-  tx: Tx,
-  { only, except, exceptAccounts, known, limit }: KeysAsked & { limit: number },
-): Promise<DueWebhook[]> =>
+export const lockDueWebhooks = (tx: Tx, { asked, limit }: { asked: KeysAsked; limit: number }): Promise<DueWebhook[]> =>
   tx.many<DueWebhook>(prepared`
     select l.webhook_id, w.account_id from webhook_lanes l join webhooks w on w.id = l.webhook_id
-    where l.due_at <= ${tx.now} and not (l.webhook_id = any(${except}::uuid[]))
-      and (${only}::uuid[] is null or l.webhook_id = any(${only}::uuid[]))
-      and (not (w.account_id = any(${exceptAccounts}::uuid[])) or l.webhook_id = any(${known}::uuid[]))
+    where l.due_at <= ${tx.now} and ${isAsked(asked, { key: sql`l.webhook_id`, account: sql`w.account_id` })}
     order by l.due_at limit ${limit} for update of l skip locked`)
 
 interface Share {

@@ -1,8 +1,8 @@
 // Which accounts have leased work that is due. For tables with an index on (account_id, due_at): one look into it per account,
 // whatever number of rows it has, so an account with many never stands before the others.
 import type { Tx } from '../db/database.ts'
-import { bareArray, prepared, sql, type Sql } from '../db/sql.ts'
-import type { KeysAsked } from './leased-work.ts'
+import { prepared, sql, type Sql } from '../db/sql.ts'
+import { isAsked, type KeysAsked } from './leased-work.ts'
 
 /** A claim shares its limit among so many at the most; the next one goes on with those that have waited longest then. */
 const ACCOUNTS_MAX = 50
@@ -28,8 +28,7 @@ export async function listDueAccounts(tx: Tx, { table, isOpen = sql`true`, asked
     select account_id from account cross join lateral (
       select due_at from ${table} r where r.account_id = account.account_id and ${isOpen} order by due_at limit 1
     ) oldest
-    where due_at <= ${tx.now} and account_id <> all(${bareArray(asked.except)}::uuid[])
-      and (${asked.only === null} or account_id = any(${bareArray(asked.only ?? [])}::uuid[]))
+    where due_at <= ${tx.now} and ${isAsked(asked, { key: sql`account_id`, account: sql`account_id` })}
     order by due_at limit ${Math.min(limit, ACCOUNTS_MAX)}`)
   return rows.map(row => row.account_id)
 }

@@ -2,6 +2,7 @@
 // transaction and recorded with the lease token as a fence. `LeasedWorker` runs it.
 import type { Gathering } from '../batcher.ts'
 import type { Tx } from '../db/database.ts'
+import { sql, type Sql } from '../db/sql.ts'
 import type { Topic } from '../db/wakeups.ts'
 import type { ShareLimits } from './fair-share.ts'
 import type { KeyLimits, Pace } from './key-queue.ts'
@@ -28,6 +29,14 @@ export interface KeysAsked {
   exceptAccounts: readonly string[]
   known: readonly string[]
 }
+
+/** The condition of a claim: the key of a row, and the account whose it is, are asked for. Both are uuids. */
+export const isAsked = (
+  { only, except, exceptAccounts, known }: KeysAsked,
+  { key, account }: { key: Sql; account: Sql },
+): Sql => sql`
+  (${only}::uuid[] is null or ${key} = any(${only}::uuid[])) and ${key} <> all(${except}::uuid[])
+  and (${account} <> all(${exceptAccounts}::uuid[]) or ${key} = any(${known}::uuid[]))`
 
 export interface Claim<Item> {
   leaseToken: string

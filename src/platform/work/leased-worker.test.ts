@@ -10,7 +10,7 @@ import { prepared, sql } from '../db/sql.ts'
 import { createMetrics } from '../metrics.ts'
 import type { World } from '../world.ts'
 import { LeasedTable, leasing } from './leased-table.ts'
-import type { LeasedWork, WorkLimits } from './leased-work.ts'
+import { isAsked, type LeasedWork, type WorkLimits } from './leased-work.ts'
 import { LeasedWorker } from './leased-worker.ts'
 import { LoadShedder } from './load-shedder.ts'
 import { retryDelayMs } from './retry-delay.ts'
@@ -19,7 +19,9 @@ interface Job {
   id: string
   n: number
   host: string
+  host_id: string
   account: string
+  account_id: string
   attempts: number
   was_due_at: Date
 }
@@ -45,12 +47,12 @@ const scheduledJobs = (act: (job: Job) => Promise<void>, limits = LIMITS): Lease
     tx.many<Job>(prepared`
       with due as (
         select id, due_at from jobs where status = 'pending' and due_at <= ${tx.now}
-          and host <> all(${asked.except}::text[]) and account <> all(${asked.exceptAccounts}::text[])
+          and ${isAsked(asked, { key: sql`host_id`, account: sql`account_id` })}
         order by due_at, n limit ${limit} for update skip locked
       )
       update jobs j set ${leasing(lease)} from due where j.id = due.id
-      returning j.id, j.n, j.host, j.account, j.attempts, due.due_at as was_due_at`),
-  keyOf: job => ({ key: job.host, accountId: job.account }),
+      returning j.id, j.n, j.host, j.host_id, j.account, j.account_id, j.attempts, due.due_at as was_due_at`),
+  keyOf: job => ({ key: job.host_id, accountId: job.account_id }),
   attempt: job => act(job).then(() => ({ kind: 'done' })),
   failed: job => ({ kind: 'failed', delayMs: retryDelayMs([10_000, 60_000], job.attempts) }),
   outcomeOf: ({ result }) => result.kind,
@@ -85,7 +87,8 @@ async function aSite(): Promise<Site> {
   await world.db.transact(by, tx =>
     tx.run(sql`
       create table jobs (id uuid primary key default gen_random_uuid(), n serial, host text not null,
-        account text not null, status text not null, attempts smallint not null default 0, due_at timestamptz not null,
+        account text not null, host_id uuid generated always as (md5(host)::uuid) stored,
+        account_id uuid generated always as (md5(account)::uuid) stored, status text not null, attempts smallint not null default 0, due_at timestamptz not null,
         lease_token uuid)`),
   )
   return {
