@@ -4,7 +4,7 @@ import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { Ended, Leased } from '../../platform/work/leased-work.ts'
 import { LeasedWorker } from '../../platform/work/leased-worker.ts'
-import { retryDelayMs } from '../../platform/work/retry-delay.ts'
+import { repeatedDelayMs } from '../../platform/work/retry-delay.ts'
 import { ThreadFailure } from '../../platform/threads/thread-pool.ts'
 import type { World } from '../../platform/world.ts'
 import { listInboxesOfSource } from '../messages/insert.ts'
@@ -70,7 +70,7 @@ export const textWorker = (world: World, onFindings: OnFindings): LeasedWorker<C
     failed: (source, error) => {
       world.log.warn({ err: error, source_id: source.source_id }, 'attachments could not be read')
       const isTried = !(error instanceof ThreadFailure && /^(busy|closed)$/.test(error.reason))
-      return { kind: 'retry', delayMs: retryDelayMs(RETRY_DELAYS_MS, source.attempts) ?? RETRY_DELAYS_MS[1]!, isTried }
+      return { kind: 'retry', delayMs: repeatedDelayMs(RETRY_DELAYS_MS, source.attempts), isTried }
     },
     outcomeOf: ({ result }) => result.kind,
     record: (tx, ended) => record(tx, ended, onFindings),

@@ -124,7 +124,7 @@ test('the worker of scheduled drafts tries a large one again within seconds when
   await attemptDue(withoutPermits())
   assert.equal(await isThere(small), false)
   assert.equal((await account.api.get(`/v1/drafts/${large}`)).body.draft.scheduled_at, send_at)
-  box.clock.advance(2_001)
+  box.clock.advance(2_201)
   await attemptDue(composing)
   assert.equal(await isThere(large), false)
 })

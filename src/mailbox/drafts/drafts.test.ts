@@ -269,7 +269,7 @@ test('a draft that is due while its inbox is paused waits; one that is refused b
   })
   assert.equal(tried.scheduled_at, send_at)
   await api.patch(`/v1/inboxes/${inboxId}`, { status: 'active', policy: { allow_recipients: ['elsewhere.example'] } })
-  box.clock.advance(61_000)
+  box.clock.advance(66_001)
   const refused = await eventually('it is refused', async () => {
     const { draft } = (await api.get(`/v1/drafts/${waits.id}`)).body
     return draft.scheduled_at === null && draft

@@ -39,7 +39,7 @@ async function attemptDue(change: Partial<Composing> = {}): Promise<void> {
 }
 
 /** When what waits is due again. */
-const nextTry = () => box.clock.advance(61_000)
+const nextTry = () => box.clock.advance(66_001)
 
 const draftOf = async ({ api }: TestAccount, id: string) => (await api.get(`/v1/drafts/${id}`)).body.draft
 const isSent = async ({ api }: TestAccount, id: string) => (await api.get(`/v1/drafts/${id}`)).status === 404

@@ -7,6 +7,7 @@ import { isUnavailable } from '../../platform/db/errors.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import type { Ended } from '../../platform/work/leased-work.ts'
 import { LeasedWorker } from '../../platform/work/leased-worker.ts'
+import { repeatedDelayMs } from '../../platform/work/retry-delay.ts'
 import type { World } from '../../platform/world.ts'
 import type { Composing } from '../compose/composing.ts'
 import { PolicyChanged } from '../compose/keeper.ts'
@@ -16,9 +17,9 @@ import { recordDraft } from './save.ts'
 import { sendStored } from './send.ts'
 
 /** The inbox is paused, a limit is reached or its policy is being changed. */
-const RETRY_MS = 60_000
+const RETRY_DELAYS_MS = [60_000]
 /** Too much waited before it, or the database was away: neither is its own doing, and it is late already. */
-const UNAVAILABLE_RETRY_MS = 2_000
+const UNAVAILABLE_DELAYS_MS = [2_000]
 /** Faults of our own: after so many tries a person must look. */
 const TRIES_MAX = 10
 
@@ -103,12 +104,15 @@ function resultOf(world: World, due: DueDraft, error: unknown): Result {
 
 /** What was sent is gone already, by the transaction that accepted it. */
 async function record(tx: Tx, ended: readonly Ended<DueDraft, Result>[]): Promise<readonly Ended<DueDraft, Result>[]> {
-  const after = (milliseconds: number): Date => new Date(tx.now.getTime() + milliseconds)
+  // Whatever the delay, that is after the time that was asked for: the draft was due when it was tried.
+  const after = (delaysMs: readonly number[], tries: number): Date =>
+    new Date(tx.now.getTime() + repeatedDelayMs(delaysMs, tries))
   const unsent = ended.flatMap(({ item, result }) => {
     if (result.kind === 'sent') return []
     const isOver = result.kind === 'refused' || (result.kind === 'failed' && item.attempts >= TRIES_MAX)
     const scheduledAt = isOver ? null : item.scheduled_at
-    const dueAt = isOver ? null : after(result.kind === 'unavailable' ? UNAVAILABLE_RETRY_MS : RETRY_MS)
+    const delaysMs = result.kind === 'unavailable' ? UNAVAILABLE_DELAYS_MS : RETRY_DELAYS_MS
+    const dueAt = isOver ? null : after(delaysMs, item.attempts)
     const hasWaited = result.kind === 'waiting' || result.kind === 'unavailable'
     return [{ ...item, scheduledAt, dueAt, error: result.error.slice(0, 500), hasWaited }]
   })

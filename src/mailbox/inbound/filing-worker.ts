@@ -2,7 +2,7 @@
 // thread, and file it. A crash or a slow resolver delays nothing but the mail itself.
 import type { Tx } from '../../platform/db/database.ts'
 import { ByteBudget } from '../../platform/fairness/byte-budget.ts'
-import { retryDelayMs } from '../../platform/work/retry-delay.ts'
+import { repeatedDelayMs } from '../../platform/work/retry-delay.ts'
 import type { Ended, Leased } from '../../platform/work/leased-work.ts'
 import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import type { World } from '../../platform/world.ts'
@@ -134,8 +134,8 @@ async function contended(tx: Tx, ended: readonly Ended<Item, Result>[]): Promise
 async function record(tx: Tx, ended: readonly Ended<Item, Result>[]): Promise<readonly Ended<Item, Result>[]> {
   const deferred = ended.flatMap(({ item, result }) => {
     if (result.kind === 'read') return []
-    const usualMs = retryDelayMs(RETRY_DELAYS_MS, item.attempts) ?? RETRY_DELAYS_MS.at(-1)!
-    return [{ ...item, dueAt: new Date(tx.now.getTime() + (result.delayMs ?? usualMs)) }]
+    const delaysMs = result.delayMs === undefined ? RETRY_DELAYS_MS : [result.delayMs]
+    return [{ ...item, dueAt: new Date(tx.now.getTime() + repeatedDelayMs(delaysMs, item.attempts)) }]
   })
   const recorded = new Set<string>()
   if (deferred.length > 0) for (const { id } of await arrivalLeases.defer(tx, deferred)) recorded.add(id)

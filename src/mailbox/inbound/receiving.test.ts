@@ -381,7 +381,7 @@ test('mail that cannot be read at any attempt is filed after the last one, with 
   for (const n of [1, 2]) {
     await eventually(`attempt ${n} has failed`, async () => (await attempts()) === n)
     assert.equal((await messagesIn(inboxId)).length, 0)
-    box.clock.advance(61_000)
+    box.clock.advance(66_001)
   }
   const [filed] = await untilFiled(inboxId)
   assert.deepEqual([filed!.subject, filed!.is_tainted, filed!.auth.spf.result], ['Unreadable', true, 'none'])

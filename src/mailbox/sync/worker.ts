@@ -5,7 +5,7 @@ import type { Tx } from '../../platform/db/database.ts'
 import { runFor } from '../../platform/owner.ts'
 import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import type { Ended, Leased } from '../../platform/work/leased-work.ts'
-import { retryDelayMs } from '../../platform/work/retry-delay.ts'
+import { repeatedDelayMs } from '../../platform/work/retry-delay.ts'
 import type { World } from '../../platform/world.ts'
 import {
   claimDueConnections,
@@ -205,4 +205,4 @@ async function recordOne(tx: Tx, { item, result }: Ended<DueConnection, Result>)
 }
 
 const dueAfter = (tx: Tx, delaysMs: readonly number[], attempts: number): Date =>
-  new Date(tx.now.getTime() + retryDelayMs(delaysMs, Math.min(Math.max(attempts, 1), delaysMs.length))!)
+  new Date(tx.now.getTime() + repeatedDelayMs(delaysMs, attempts))

@@ -6,3 +6,7 @@ export function retryDelayMs(delaysMs: readonly number[], tries: number): number
   const delayMs = delaysMs[tries - 1]
   return delayMs === undefined ? null : Math.round((delayMs * randomInt(9_000, 11_001)) / 10_000)
 }
+
+/** The same where no try is the last: the last delay is repeated. A try that was not counted has the first. */
+export const repeatedDelayMs = (delaysMs: readonly number[], tries: number): number =>
+  retryDelayMs(delaysMs, Math.min(Math.max(tries, 1), delaysMs.length))!

@@ -1,5 +1,5 @@
 // When to try again, and when to give up.
-import { retryDelayMs } from '../../platform/work/retry-delay.ts'
+import { repeatedDelayMs } from '../../platform/work/retry-delay.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -13,5 +13,4 @@ const EXPIRY_MS = 72 * HOUR_MS
 export const isTooOld = (acceptedAt: Date, now: Date): boolean => now.getTime() - acceptedAt.getTime() >= EXPIRY_MS
 
 /** How long after the given attempt (1 is the first) the next one is due: the last delay is repeated until it expires. */
-export const retryDelayAfter = (attempt: number): number =>
-  retryDelayMs(RETRY_DELAYS_MS, Math.min(attempt, RETRY_DELAYS_MS.length))!
+export const retryDelayAfter = (attempt: number): number => repeatedDelayMs(RETRY_DELAYS_MS, attempt)
