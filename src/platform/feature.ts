@@ -8,11 +8,14 @@ export interface Feature {
   /** Run by processes with the role `worker`. */
   loops?: readonly Worker[]
   smtp?: SmtpPort
-  /** Lets requests over `world.http` end, for REQUEST_MS_MAX at the most; then those that are left are cut. */
+  /**
+   * Lets attempts of leased work end, for REQUEST_MS_MAX at the most. When all features have drained, requests over
+   * `world.http` that are left are cut.
+   */
   drain?(): Promise<void>
   /**
-   * Lets what is under way end, for DRAIN_MS_MAX at the most. The doors are closed and the workers have ended by then.
-   * `requestsEnd` is when no request is left.
+   * Lets what is under way end and be recorded: within DRAIN_MS_MAX, or RECORD_MS_MAX after `requestsEnd`, which is when no
+   * request is left. Called together with `drain`; the doors are closed and the workers have ended by then.
    */
   close?(requestsEnd: Promise<void>): Promise<void>
 }

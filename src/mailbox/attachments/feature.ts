@@ -1,5 +1,5 @@
 // Attachments: their bytes, and the text that is read in them.
-import { RECORD_MS_MAX, REQUEST_MS_MAX, type Feature } from '../../platform/feature.ts'
+import type { Feature } from '../../platform/feature.ts'
 import { route } from '../../platform/http/contract.ts'
 import type { World } from '../../platform/world.ts'
 import { getAttachmentEndpoint } from './contract.ts'
@@ -8,13 +8,10 @@ import { textWorker, type OnFindings } from './text-worker.ts'
 
 export function feature(world: World, { onAttachmentText }: { onAttachmentText: OnFindings }): Feature {
   const downloads = new Downloads(world.db)
-  const texts = textWorker(world, onAttachmentText)
   return {
+    ...textWorker(world, onAttachmentText).feature,
     routes: [
       route(getAttachmentEndpoint, ({ caller, params, headers }) => downloads.begin(caller.reach, params.id, headers)),
     ],
-    loops: texts.workers,
-    drain: () => texts.drain(REQUEST_MS_MAX),
-    close: () => texts.close(RECORD_MS_MAX),
   }
 }

@@ -1,6 +1,6 @@
 // Mail that comes in: the MX port, and the worker that files what was acknowledged.
 import { system } from '../../platform/db/actor.ts'
-import { DRAIN_MS_MAX, RECORD_MS_MAX, type Feature } from '../../platform/feature.ts'
+import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import type { Postmaster } from '../postmaster/take.ts'
 import type { Arrivals } from './arrivals.ts'
@@ -28,6 +28,7 @@ export function feature(world: World, { arrivals, postmaster }: Shared): Feature
   let server: MxServer | null = null
   const filing = filingWorker(world, arrivals)
   return {
+    ...filing.feature,
     loops: [...filing.workers, { kind: 'periodic', name: 'old-arrival-rates', seconds: 300, run: forgetRates }],
     smtp: {
       role: 'mx',
@@ -36,10 +37,6 @@ export function feature(world: World, { arrivals, postmaster }: Shared): Feature
         return server.listen()
       },
       close: async () => server?.close(),
-    },
-    close: async () => {
-      await filing.drain(DRAIN_MS_MAX - RECORD_MS_MAX)
-      await filing.close(RECORD_MS_MAX)
     },
   }
 }

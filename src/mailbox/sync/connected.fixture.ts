@@ -50,6 +50,7 @@ async function runMirrors(
   return {
     stop: async () => {
       await supervisor.stop()
+      await mirrors.drain?.()
       await mirrors.close?.(Promise.resolve())
     },
   }

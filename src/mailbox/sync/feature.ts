@@ -1,5 +1,5 @@
 // Inboxes that mirror a mailbox at Google or Microsoft: the sessions that keep both sides the same.
-import { DRAIN_MS_MAX, RECORD_MS_MAX, type Feature } from '../../platform/feature.ts'
+import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import { Mirrors, type MirrorOptions } from './worker.ts'
 
@@ -7,11 +7,5 @@ import { Mirrors, type MirrorOptions } from './worker.ts'
 export function feature(world: World, options: MirrorOptions): Feature {
   if (!options.servers.google && !options.servers.microsoft) return {}
   const { worker, changes } = new Mirrors(world, options)
-  return {
-    loops: [...worker.workers, changes.worker],
-    close: async () => {
-      await worker.drain(DRAIN_MS_MAX - RECORD_MS_MAX)
-      await worker.close(RECORD_MS_MAX)
-    },
-  }
+  return { ...worker.feature, loops: [...worker.workers, changes.worker] }
 }

@@ -1,5 +1,5 @@
 // Alerts, and the people who are told of them.
-import { RECORD_MS_MAX, REQUEST_MS_MAX, type Feature } from '../../platform/feature.ts'
+import type { Feature } from '../../platform/feature.ts'
 import { cidrList } from '../../platform/net/cidr.ts'
 import { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import type { World } from '../../platform/world.ts'
@@ -13,14 +13,11 @@ export function feature(world: World, { sendMail, approvalLink }: Pick<Ways, 'se
   // The paging service is the operator's own choice, so it may stand anywhere.
   const paging = new GuardedHttp({ dns, allowed: cidrList(['0.0.0.0/0', '::/0']) })
   const notifications = notificationWorker(world, { sendMail, approvalLink, http, paging })
+  const { drain, close } = notifications.feature
   return {
     routes: alertRoutes(world),
     loops: alertLoops(notifications),
-    drain: () => notifications.drain(REQUEST_MS_MAX),
-    close: async requestsEnd => {
-      await requestsEnd
-      await paging.close()
-      await notifications.close(RECORD_MS_MAX)
-    },
+    drain,
+    close: requestsEnd => close(requestsEnd.then(() => paging.close())),
   }
 }

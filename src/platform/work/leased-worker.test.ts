@@ -299,6 +299,25 @@ test('when the process ends, what was not begun is free, and a result that canno
   assert.equal((await rows()).filter(row => row.is_leased).length, 2, 'their leases give them back')
 })
 
+test('as a part of its feature it records results until requests have ended', async () => {
+  const { add, rows, worker } = await aSite()
+  await add('a', 1)
+  const { promise: cut, resolve: cutOff } = Promise.withResolvers<void>()
+  const { promise: requestsEnd, resolve: endRequests } = Promise.withResolvers<void>()
+  const jobs = worker(() => cut)
+  assert.equal(await jobs.takeNext(), 1)
+  // As the process ends, both at once.
+  let isClosed = false
+  const closed = jobs.feature.close(requestsEnd).then(() => (isClosed = true))
+  const drained = jobs.feature.drain()
+  cutOff()
+  await drained
+  assert.equal((await rows())[0]!.status, 'done')
+  assert.equal(isClosed, false)
+  endRequests()
+  await closed
+})
+
 test('what was claimed and could not be prepared is free for others', async () => {
   const { world, add, rows, worker } = await aSite()
   await add('a', 2)

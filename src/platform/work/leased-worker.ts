@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { system, type Actor } from '../db/actor.ts'
 import type { Tx } from '../db/database.ts'
 import { retryWhileUnavailable } from '../db/retry.ts'
+import { RECORD_MS_MAX, REQUEST_MS_MAX, type Feature } from '../feature.ts'
 import type { World } from '../world.ts'
 import { FairShare, FREE_MIN } from './fair-share.ts'
 import { KeyQueue, type Pace } from './key-queue.ts'
@@ -43,6 +44,15 @@ export class LeasedWorker<Item extends object, Result> {
       gauge.set(this.#inFlight.size)
     })
     this.#results = new ResultRecorder(world, work, recipe => this.#transact(recipe))
+  }
+
+  /** What the feature whose work it is has of it: the workers, and how they end with the process. */
+  get feature(): Required<Pick<Feature, 'loops' | 'drain' | 'close'>> {
+    return {
+      loops: this.workers,
+      drain: () => this.drain(REQUEST_MS_MAX),
+      close: requestsEnd => requestsEnd.then(() => this.close(RECORD_MS_MAX)),
+    }
   }
 
   /** What the supervisor runs. */
@@ -97,26 +107,25 @@ export class LeasedWorker<Item extends object, Result> {
   /** Keeps the leases of what is in flight, with what waits to be recorded. */
   async heartbeat(): Promise<void> {
     if (this.#inFlight.size === 0) return
-    await this.#world.db.transactLightly(this.#by, tx =>
-      this.#work.leases.extend(tx, [...this.#inFlight], this.#leaseEnd(tx)),
-    )
+    const { db } = this.#world
+    await db.transactLightly(this.#by, tx => this.#work.leases.extend(tx, [...this.#inFlight], this.#leaseEnd(tx)))
   }
 
-  /** Releases what waits, and gives what is under way so long to end. */
+  /** Releases what waits, and gives what is under way `timeoutMs` to end. */
   async drain(timeoutMs: number): Promise<void> {
     this.#stopping.abort()
     await this.#release([...this.#queues.values()].flatMap(queue => queue.waiting.splice(0)))
     await this.idle(timeoutMs)
   }
 
-  /** Waits until nothing is in flight, for so long at the most. */
+  /** Waits until nothing is in flight, for `timeoutMs` at the most. */
   idle(timeoutMs: number): Promise<void> {
     return untilDrained(this.#inFlight, timeoutMs)
   }
 
   /**
-   * After `drain`, once the network is closed: attempts that this cut have a result now, which gets so long to be recorded.
-   * What is not recorded is given back by its lease.
+   * After `drain`, once the network is closed: attempts that this cut have a result now, which gets `timeoutMs` to be
+   * recorded. What is not recorded is given back by its lease.
    */
   async close(timeoutMs: number): Promise<void> {
     await this.idle(timeoutMs)
