@@ -6,28 +6,18 @@ import { inBatches } from '../../platform/work/in-batches.ts'
 import type { Composing } from './composing.ts'
 import { deleteOldSendCounts } from './count-queries.ts'
 import { composeRoutes } from './routes.ts'
-import { StatusBacklog } from './statuses/backlog.ts'
+import { statusBacklog } from './statuses/backlog.ts'
 import { followDeliveries } from './statuses/follow-deliveries.ts'
 
 /** A cap looks at the current hour alone. */
 const COUNTS_KEPT_MS = 2 * 3_600_000
 const COUNTS_AT_ONCE = 1_000
 
-export const feature = (
-  world: World,
-  { composing }: { composing: Composing },
-  backlog = new StatusBacklog(),
-): Feature => ({
+export const feature = (world: World, { composing }: { composing: Composing }): Feature => ({
   routes: composeRoutes(world, composing),
   loops: [
     followDeliveries(),
-    {
-      kind: 'due',
-      name: 'mailbox-backlogs',
-      wakeOn: 'backlogs',
-      pollSeconds: 1,
-      run: (_world, signal) => backlog.takeSlice(world, signal),
-    },
+    statusBacklog(),
     {
       kind: 'periodic',
       name: 'send-counts',

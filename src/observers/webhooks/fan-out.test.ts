@@ -8,7 +8,8 @@ import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { advanceTail, readTailOnce } from '../../platform/work/tail.ts'
 import { aReceiver } from '../../platform/net/receiver.fixture.ts'
-import { BacklogReader, fanOut } from './fan-out.ts'
+import { fanOut } from './fan-out.ts'
+import { fanOutBacklog } from './fan-out-backlog.ts'
 
 const environment = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }
 const by = system('test')
@@ -74,14 +75,14 @@ test('accounts in the backlog have slices in turn', async () => {
   await happen(box, accounts[0]!, 400)
   const tail = fanOut()
   await readTailOnce(world, tail)
-  const reader = new BacklogReader()
-  for (let n = 0; n < 2; n++) await reader.takeSlice(world, signal)
+  const reader = fanOutBacklog()
+  for (let n = 0; n < 2; n++) await reader.run(world, signal)
   await happen(box, accounts[1]!, 100)
   await happen(box, accounts[2]!, 100)
   while ((await advanceTail(world, tail)) > 0);
   for (let n = 0; n < 3; n++) {
     box.clock.advance(10)
-    await reader.takeSlice(world, signal)
+    await reader.run(world, signal)
   }
 
   for (const account of accounts.slice(1)) assert.ok((await attemptsOf(box, account)).attempts > 0)
@@ -97,7 +98,7 @@ test('whatever the order of rounds, slices and failures, each event has one atte
   for (const [index, account] of accounts.entries()) await addSilentWebhooks(box, account, webhooks[index]!)
   const events = [0, 0, 0]
   const tails = [fanOut(), fanOut()]
-  const readers = [new BacklogReader(), new BacklogReader(), new BacklogReader()]
+  const readers = [fanOutBacklog(), fanOutBacklog(), fanOutBacklog()]
   await readTailOnce(world, tails[0]!)
   /** A process that dies: what it did in its transaction never was. */
   const failing = { ...world, db: Object.create(world.db) as typeof world.db }
@@ -122,7 +123,7 @@ test('whatever the order of rounds, slices and failures, each event has one atte
   }
   const loops = [
     ...tails.map(tail => until(() => advanceTail(somewhere(), tail))),
-    ...readers.map(reader => until(() => reader.takeSlice(somewhere(), signal))),
+    ...readers.map(reader => until(() => reader.run(somewhere(), signal))),
   ]
   await fill()
   const expected = () =>
@@ -138,7 +139,7 @@ test('whatever the order of rounds, slices and failures, each event has one atte
 
   await happen(box, accounts[0]!, 1)
   while ((await advanceTail(world, tails[0]!)) > 0);
-  while ((await readers[0]!.takeSlice(world, signal)) > 0);
+  while ((await readers[0]!.run(world, signal)) > 0);
   await happen(box, accounts[2]!, 1)
   while ((await advanceTail(world, tails[0]!)) > 0);
   events[0]! += 1
@@ -184,7 +185,7 @@ test('webhooks that cannot want an event count neither for the tail nor for a sl
   await addSilentWebhooks(box, busy, 10)
   await happenAt(box, busy, 1_000)
   while ((await advanceTail(world, tail)) > 0);
-  await new BacklogReader().takeSlice(world, signal)
+  await fanOutBacklog().run(world, signal)
 
   // Eleven want each: as many events as fit into 4,000 rows.
   assert.deepEqual(await attemptsOf(box, busy), { attempts: 363 * 11, events: 363 })
@@ -210,7 +211,7 @@ test('accounts leave the backlog once they are small enough, although a round ha
   for (let n = 0; n < 8; n++) {
     await happen(box, account, 30)
     while ((await advanceTail(world, tail)) > 0);
-    while ((await new BacklogReader().takeSlice(world, signal)) > 0);
+    while ((await fanOutBacklog().run(world, signal)) > 0);
   }
 
   await happen(box, account, 30)
@@ -231,8 +232,8 @@ test('a webhook that is enabled again while its account is behind misses nothing
   await account.api.patch(`/v1/webhooks/${webhook.id}`, { status: 'disabled' })
   await account.api.patch(`/v1/webhooks/${webhook.id}`, { status: 'active' })
 
-  const reader = new BacklogReader()
-  while ((await reader.takeSlice(world, signal)) > 0);
+  const reader = fanOutBacklog()
+  while ((await reader.run(world, signal)) > 0);
 
   const { attempts } = (await account.api.get(`/v1/webhooks/${webhook.id}/attempts?limit=500`)).body
   assert.equal(attempts.length, 100)

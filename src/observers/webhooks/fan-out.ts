@@ -1,22 +1,11 @@
 // From the journal to the webhooks: one attempt for each event and each webhook that it matches, made by the database. The
 // tail does it at once for accounts with little to do. An account with more is put into the backlog, where it gets slices in
 // turn with others like it, so that a million attempts of one account keep nobody else's event waiting.
-import { setTimeout as delay } from 'node:timers/promises'
-import { system } from '../../platform/db/actor.ts'
-import type { Tx } from '../../platform/db/database.ts'
 import { RowLimit } from '../../platform/db/row-limit.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { Backlogs } from '../../platform/work/backlogs.ts'
 import type { Tail } from '../../platform/work/worker.ts'
-import type { World } from '../../platform/world.ts'
-import {
-  findFanOutState,
-  hasListeners,
-  insertAttempts,
-  insertSliceOfAttempts,
-  listWork,
-  type AccountWork,
-} from './fan-out-queries.ts'
+import { findFanOutState, insertAttempts, listWork, type AccountWork } from './fan-out-queries.ts'
 
 /** The name of the tail, and so of its cursor. */
 export const FAN_OUT = 'webhook-fan-out'
@@ -27,15 +16,13 @@ const EVENTS_MAX = 5_000
  * Attempts written in one transaction. The most take about a tenth of a second on a busy machine; the fewest are written in
  * time by any database that works at all.
  */
-const ROWS = { min: 100, max: 4_000 }
+export const ROWS = { min: 100, max: 4_000 }
 /** Nobody feels it in a push, and at 2,000 events a second it saves most of the rounds. */
 const REST_MS = 25
 /** Where nobody has a webhook: the first event of the first one may come this much later. */
 const IDLE_REST_MS = 250
-/** Between two slices, at the most; it is as long as the slice took, so that others have half of the database at least. */
-const SLICE_REST_MS_MAX = 250
 
-const backlogs = new Backlogs(sql`webhook_backlogs`, FAN_OUT)
+export const backlogs = new Backlogs(sql`webhook_backlogs`, FAN_OUT)
 
 export function fanOut(): Tail {
   let hasWebhooks = false
@@ -81,34 +68,4 @@ function shareOut(work: readonly AccountWork[], rowsMax: number): { direct: stri
     }
   }
   return { direct, behind }
-}
-
-const by = system(FAN_OUT)
-
-/** Takes the account in the backlog that has waited longest; answers 0 when there is none with anything to do. */
-export class BacklogReader {
-  readonly #rows = new RowLimit(ROWS)
-
-  async takeSlice(world: World, signal: AbortSignal): Promise<number> {
-    const began = performance.now()
-    // A crash of the database may undo it: the attempts and the cursor go together.
-    const taken = await world.db.transactLightly(by, tx => this.#rows.learn(max => fanOutSlice(tx, max)))
-    if (taken === null) return 0
-    world.wakeups.hint('attempts')
-    await delay(Math.min(performance.now() - began, SLICE_REST_MS_MAX), null, { signal }).catch(() => {})
-    return 1
-  }
-}
-
-async function fanOutSlice(tx: Tx, rowsMax: number): Promise<true | null> {
-  const backlog = await backlogs.claim(tx)
-  if (!backlog) return null
-  const { account_id: accountId, cursor: after, up_to: upTo } = backlog
-  let cursor = upTo
-  if (await hasListeners(tx, accountId, after)) {
-    const { last, is_full: isFull } = await insertSliceOfAttempts(tx, accountId, { after, upTo, rowsMax })
-    if (isFull) cursor = last!
-  }
-  await backlogs.update(tx, accountId, cursor)
-  return true
 }

@@ -1,22 +1,13 @@
 // The workers of webhooks: fanning events out, pushing, forgetting.
 import type { Worker } from '../../platform/work/worker.ts'
-import { BacklogReader, fanOut } from './fan-out.ts'
+import { fanOut } from './fan-out.ts'
+import { fanOutBacklog } from './fan-out-backlog.ts'
 import type { PushWorker } from './push-worker.ts'
 import { AttemptRetention } from './retention.ts'
 
-export const webhookLoops = (
-  pushes: PushWorker,
-  backlog = new BacklogReader(),
-  retention = new AttemptRetention(),
-): Worker[] => [
+export const webhookLoops = (pushes: PushWorker, retention = new AttemptRetention()): Worker[] => [
   fanOut(),
-  {
-    kind: 'due',
-    name: 'webhook-backlogs',
-    wakeOn: 'backlogs',
-    pollSeconds: 1,
-    run: (world, signal) => backlog.takeSlice(world, signal),
-  },
+  fanOutBacklog(),
   ...pushes.workers,
   {
     kind: 'periodic',

@@ -1,12 +1,35 @@
 // Accounts that a tail leaves behind, because their share of a round would cost the others too much. Each has a cursor of its
 // own, and its events up to where the tail has come are worked off in slices, account by account.
+import { setTimeout as delay } from 'node:timers/promises'
+import { system } from '../db/actor.ts'
 import type { Tx } from '../db/database.ts'
+import { RowLimit } from '../db/row-limit.ts'
 import { bareArray, prepared, type Sql } from '../db/sql.ts'
+import type { World } from '../world.ts'
+import type { Due } from './worker.ts'
+
+/** Between two slices, at the most; it is as long as the slice took, so that others have half of the database at least. */
+const REST_MS_MAX = 250
+/** Before the next slice when this one came to a lock. */
+const LOCKED_REST_MS = 50
 
 interface Backlog {
-  account_id: string
-  cursor: number
-  up_to: number
+  accountId: string
+  /** Its events after this one are left, up to where the tail has come. */
+  after: number
+  upTo: number
+}
+
+interface Slices {
+  name: string
+  /** Of a slice, learned from how long the last ones took. */
+  rows: { min: number; max: number }
+  /** A crash of the database may undo a light slice although it was committed: what it wrote and its cursor go together. */
+  transactions: 'durable' | 'light'
+  /** Works off the first of these events, and answers how far it came. */
+  take(tx: Tx, backlog: Backlog, rowsMax: number): Promise<{ cursor: number; isLocked?: boolean }>
+  /** After the commit. */
+  taken?(world: World): void
 }
 
 /** Over a table of `account_id`, `cursor` and `served_at`, which is when it last had a slice, or was put there. */
@@ -33,18 +56,44 @@ export class Backlogs {
         select account_id from ${this.#table} where cursor >= ${after} for update skip locked)`)
   }
 
+  /** Gives the accounts their slices in turn. */
+  worker({ name, rows, transactions, take, taken }: Slices): Due {
+    const limit = new RowLimit(rows)
+    const by = system(this.#tail)
+    const slice = async (tx: Tx, rowsMax: number): Promise<{ isLocked?: boolean } | null> => {
+      const backlog = await this.#claim(tx)
+      if (!backlog) return null
+      const { cursor, ...how } = await take(tx, backlog, rowsMax)
+      await this.#update(tx, backlog.accountId, cursor)
+      return how
+    }
+    const run = async (world: World, signal: AbortSignal): Promise<number> => {
+      const began = performance.now()
+      const recipe = (tx: Tx) => limit.learn(rowsMax => slice(tx, rowsMax))
+      const done = await (transactions === 'light'
+        ? world.db.transactLightly(by, recipe)
+        : world.db.transact(by, recipe))
+      if (!done) return 0
+      taken?.(world)
+      const restMs = done.isLocked ? LOCKED_REST_MS : Math.min(performance.now() - began, REST_MS_MAX)
+      await delay(restMs, null, { signal }).catch(() => {})
+      return 1
+    }
+    return { kind: 'due', name, wakeOn: 'backlogs', pollSeconds: 1, run }
+  }
+
   /**
    * The account that has waited longest, locked. While the row stands the tail leaves the account's events alone, so they
    * are the slices' up to where the tail has come.
    */
-  claim(tx: Tx): Promise<Backlog | null> {
+  #claim(tx: Tx): Promise<Backlog | null> {
     return tx.maybe<Backlog>(prepared`
-      select b.account_id, b.cursor, t.cursor as up_to
+      select b.account_id as "accountId", b.cursor as after, t.cursor as "upTo"
       from ${this.#table} b join tails t on t.name = ${this.#tail} and t.cursor > b.cursor
       order by b.served_at, b.account_id limit 1 for update of b skip locked`)
   }
 
-  update(tx: Tx, accountId: string, cursor: number): Promise<number> {
+  #update(tx: Tx, accountId: string, cursor: number): Promise<number> {
     return tx.run(prepared`
       update ${this.#table} set cursor = ${cursor}, served_at = ${tx.now} where account_id = ${accountId}`)
   }

@@ -13,7 +13,7 @@ export interface Periodic {
 }
 
 /** Takes due work until there is none, then waits for a hint or its next poll. */
-interface Due {
+export interface Due {
   kind: 'due'
   name: string
   wakeOn: Topic

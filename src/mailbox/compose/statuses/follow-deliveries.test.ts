@@ -10,7 +10,7 @@ import { sql } from '../../../platform/db/sql.ts'
 import { advanceTail, readTailOnce } from '../../../platform/work/tail.ts'
 import type { World } from '../../../platform/world.ts'
 import { lockInboxes } from '../../inboxes/lock.ts'
-import { StatusBacklog } from './backlog.ts'
+import { statusBacklog } from './backlog.ts'
 import { FOLLOW_DELIVERIES, followDeliveries } from './follow-deliveries.ts'
 
 const by = system('test')
@@ -18,7 +18,7 @@ const { signal } = new AbortController()
 let box: Box
 let world: World
 const tail = followDeliveries()
-const backlog = new StatusBacklog()
+const backlog = statusBacklog()
 
 before(async () => {
   // Without the workers: each round and each slice is the test's.
@@ -91,7 +91,7 @@ const follow = async (): Promise<void> => {
   while ((await advanceTail(world, tail)) > 0);
 }
 const takeSlices = async (): Promise<void> => {
-  while ((await backlog.takeSlice(world, signal)) > 0);
+  while ((await backlog.run(world, signal)) > 0);
 }
 /** Until nobody is behind the tail. Who has caught up leaves the backlog with the next round, which the next append brings. */
 const settle = async (): Promise<void> => {
@@ -131,7 +131,7 @@ test('while an inbox of one account is locked, the mail of other accounts moves'
     assert.equal(await statusOf(other), 'delivered')
     assert.equal(await statusOf(busy), 'queued')
     assert.deepEqual(await backlogs(), [busy.accountId])
-    for (let n = 0; n < 3; n++) assert.equal(await backlog.takeSlice(world, signal), 1)
+    for (let n = 0; n < 3; n++) assert.equal(await backlog.run(world, signal), 1)
     assert.equal(await statusOf(sibling), 'delivered', 'what comes before the locked inbox is not kept waiting')
     assert.equal(await statusOf(busy), 'queued')
     await end(busy, 'complained')
@@ -230,11 +230,11 @@ test('whatever the order of rounds, slices, locks and failures, each event is to
   }
   const [tails, readers] = [
     [followDeliveries(), followDeliveries()],
-    [new StatusBacklog(), new StatusBacklog()],
+    [statusBacklog(), statusBacklog()],
   ]
   const loops = [
     ...tails.map(each => until(() => advanceTail(somewhere(), each))),
-    ...readers.map(each => until(() => each.takeSlice(somewhere(), signal))),
+    ...readers.map(each => until(() => each.run(somewhere(), signal))),
     until(() => whileLocked(owners[randomInt(3)]!.inboxId, async () => void (await backlogs()))),
   ]
   for (let round = 0; round < 8; round++) {
