@@ -11,7 +11,7 @@ export const findFanOutState = (tx: Tx): Promise<{ has_webhooks: boolean; has_ba
   tx.one(prepared`
     select exists (select from webhooks) as has_webhooks, exists (select from webhook_backlogs) as has_backlogs`)
 
-export interface AccountWork {
+interface AccountWork {
   account_id: string
   /** At the most: some webhooks want only some of the events. */
   rows: number

@@ -3,9 +3,9 @@
 // turn with others like it, so that a million attempts of one account keep nobody else's event waiting.
 import { RowLimit } from '../../platform/db/row-limit.ts'
 import { sql } from '../../platform/db/sql.ts'
-import { Backlogs } from '../../platform/work/backlogs.ts'
+import { Backlogs, shareOut } from '../../platform/work/backlogs.ts'
 import type { Tail } from '../../platform/work/worker.ts'
-import { findFanOutState, insertAttempts, listWork, type AccountWork } from './fan-out-queries.ts'
+import { findFanOutState, insertAttempts, listWork } from './fan-out-queries.ts'
 
 /** The name of the tail, and so of its cursor. */
 export const FAN_OUT = 'webhook-fan-out'
@@ -41,7 +41,9 @@ export function fanOut(): Tail {
       hasNews = hasBacklog = false
       if (!hasWebhooks) return
       if (state.has_backlogs) await backlogs.deleteSettled(tx, range.after)
-      const { direct, behind } = shareOut(await listWork(tx, range), rows.max)
+      // One that has a backlog stays behind it, so that its events keep their order.
+      const work = (await listWork(tx, range)).filter(each => !each.is_behind)
+      const { direct, behind } = shareOut(new Map(work.map(each => [each.account_id, each.rows])), rows.max)
       if (behind.length > 0) await backlogs.insert(tx, behind, range.after)
       if (direct.length > 0) hasNews = (await rows.learn(() => insertAttempts(tx, range, direct))) > 0
       else rows.recover()
@@ -52,20 +54,4 @@ export function fanOut(): Tail {
       if (hasBacklog) world.wakeups.hint('backlogs')
     },
   }
-}
-
-/** The smallest first, as many as fit. One that has a backlog stays behind it, so that its events keep their order. */
-function shareOut(work: readonly AccountWork[], rowsMax: number): { direct: string[]; behind: string[] } {
-  const direct: string[] = []
-  const behind: string[] = []
-  let rows = 0
-  for (const each of work.toSorted((left, right) => left.rows - right.rows)) {
-    if (each.is_behind) continue
-    if (rows + each.rows > rowsMax) behind.push(each.account_id)
-    else {
-      rows += each.rows
-      direct.push(each.account_id)
-    }
-  }
-  return { direct, behind }
 }

@@ -32,6 +32,21 @@ interface Slices {
   taken?(world: World): void
 }
 
+/** Which accounts a tail serves in a round, by the size of what each has: the smallest first, as many as fit. */
+export function shareOut(sizes: ReadonlyMap<string, number>, sizeMax: number): { direct: string[]; behind: string[] } {
+  const direct: string[] = []
+  const behind: string[] = []
+  let total = 0
+  for (const [accountId, size] of [...sizes].toSorted(([, one], [, other]) => one - other)) {
+    if (total + size > sizeMax) behind.push(accountId)
+    else {
+      total += size
+      direct.push(accountId)
+    }
+  }
+  return { direct, behind }
+}
+
 /** Over a table of `account_id`, `cursor` and `served_at`, which is when it last had a slice, or was put there. */
 export class Backlogs {
   readonly #table: Sql

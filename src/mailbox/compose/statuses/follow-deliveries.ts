@@ -3,7 +3,7 @@
 // slices in turn with others like it.
 import type { Tx } from '../../../platform/db/database.ts'
 import { sql } from '../../../platform/db/sql.ts'
-import { Backlogs } from '../../../platform/work/backlogs.ts'
+import { Backlogs, shareOut } from '../../../platform/work/backlogs.ts'
 import type { Tail } from '../../../platform/work/worker.ts'
 import { lockUnlessBusy } from '../../inboxes/lock.ts'
 import { moveStatuses } from './move-statuses.ts'
@@ -36,7 +36,7 @@ export function followDeliveries(): Tail {
         listDeliveryEventsAnywhere(tx, range),
         hasBacklogs(tx),
       ])
-      const { direct, behind } = await shareOut(tx, events)
+      const { direct, behind } = await servedNow(tx, events)
       if (behind.length > 0) await backlogs.insert(tx, behind, range.after)
       await moveStatuses(tx, direct)
       hasBacklog = isAnyBehind || behind.length > 0
@@ -48,29 +48,24 @@ export function followDeliveries(): Tail {
 }
 
 /** The accounts with the fewest recipients first, as many as fit, without those that have an inbox which is locked. */
-async function shareOut(
+async function servedNow(
   tx: Tx,
   events: readonly DeliveryEvent[],
 ): Promise<{ direct: readonly DeliveryEvent[]; behind: string[] }> {
   if (events.length === 0) return { direct: [], behind: [] }
-  const behind = new Set<string>()
-  let recipients = 0
-  for (const [accountId, own] of (await recipientsByAccount(tx, events)).toSorted(([, a], [, b]) => a - b)) {
-    if (recipients + own > RECIPIENTS_MAX) behind.add(accountId)
-    else recipients += own
-  }
+  const behind = new Set(shareOut(await recipientsByAccount(tx, events), RECIPIENTS_MAX).behind)
   const fitting = events.filter(({ account_id }) => !behind.has(account_id))
   const busy = await lockUnlessBusy(tx, new Set(fitting.map(({ inbox_id }) => inbox_id)))
   for (const { account_id, inbox_id } of fitting) if (busy.has(inbox_id)) behind.add(account_id)
   return { direct: fitting.filter(({ account_id }) => !behind.has(account_id)), behind: [...behind] }
 }
 
-async function recipientsByAccount(tx: Tx, events: readonly DeliveryEvent[]): Promise<[string, number][]> {
+async function recipientsByAccount(tx: Tx, events: readonly DeliveryEvent[]): Promise<ReadonlyMap<string, number>> {
   const accounts = new Map(events.map(({ message_id, account_id }) => [message_id, account_id]))
   const totals = new Map<string, number>()
   for (const { message_id, recipients } of await countRecipients(tx, [...accounts.keys()])) {
     const accountId = accounts.get(message_id)!
     totals.set(accountId, (totals.get(accountId) ?? 0) + recipients)
   }
-  return [...totals]
+  return totals
 }
