@@ -268,6 +268,18 @@ test('a worker that lost its lease records nothing; one that fails or dies gives
   assert.equal((await stateOf(account, two[0]!)).text_state, 'done')
 })
 
+test('accounts with long backlogs keep no other one waiting', async () => {
+  const { box, account, round } = await aWorker()
+  const others = [await anAccount({ box }), await anAccount({ box })]
+  const file = async (owner: TestAccount) =>
+    (await aMailbox(owner)).file({ attachments: [{ filename: 'a.txt', content: Buffer.from('kite') }] })
+  for (let n = 0; n < 4; n++) for (const other of others) await file(other)
+  box.clock.advance(1_000)
+  const { attachmentIds } = await file(account)
+  for (let n = 0; n < 2; n++) await round()
+  assert.equal((await stateOf(account, attachmentIds[0]!)).text_state, 'done')
+})
+
 test('a mail for which the threads have no time is where it was in the order, as if it had not been claimed', async () => {
   const { box, mailbox, round, hook } = await aWorker()
   const { attachmentIds } = await mailbox.file({ attachments: [{ filename: 'a.txt', content: Buffer.from('kite') }] })

@@ -1,7 +1,7 @@
 // All SQL over attachments whose text is read, fenced by the lease.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
-import { listDueAccounts } from '../../platform/work/due-accounts.ts'
+import { DueAccounts } from '../../platform/work/due-accounts.ts'
 import type { Claim, Leased } from '../../platform/work/leased-work.ts'
 import { LeasedTable, leasing } from '../../platform/work/leased-table.ts'
 
@@ -29,14 +29,14 @@ export interface ClaimedSource {
 /** Of one mail at a time: results are kept in memory until they are recorded. */
 const ATTACHMENTS_MAX = 10
 
+export const dueAccounts = (): DueAccounts => new DueAccounts(sql`source_attachments`, sql`text_state = 'pending'`)
+
 /**
- * The oldest due mails of each account that is below its limit. A mail of which somebody reads other attachments is left
- * alone: two workers would write the words of one message over each other.
+ * The oldest due mails of each account whose turn it is. A mail of which somebody reads other attachments is left alone: two
+ * workers would write the words of one message over each other.
  */
-export async function claimSources(tx: Tx, claim: Claim<ClaimedSource>): Promise<ClaimedSource[]> {
-  const { asked, limit } = claim
-  const isOpen = sql`text_state = 'pending'`
-  const accounts = await listDueAccounts(tx, { table: sql`source_attachments`, isOpen, asked, limit })
+export async function claimSources(tx: Tx, claim: Claim<ClaimedSource>, due: DueAccounts): Promise<ClaimedSource[]> {
+  const accounts = await due.next(tx, claim)
   if (accounts.length === 0) return []
   const limits = claim.limitsFor(accounts.map(accountId => ({ key: accountId, accountId })))
   const sourceIds = await lockDueSources(tx, { accounts, limits })
@@ -52,6 +52,9 @@ export async function claimSources(tx: Tx, claim: Claim<ClaimedSource>): Promise
   }))
 }
 
+/** Of an account, looked at for a claim: as many as a mail may have, so that there is a mail among them. */
+const LOOKED_AT_MAX = 1_000
+
 /** Of those that are filed: the others have nothing to write words for yet. */
 async function lockDueSources(
   tx: Tx,
@@ -62,11 +65,14 @@ async function lockDueSources(
       select * from unnest(${bareArray(accounts)}::uuid[], ${bareArray(limits)}::int[]) as a (id, mails_max) where mails_max > 0
     ), due as (
       select oldest.source_id from account cross join lateral (
-        select a.source_id, min(a.due_at) as due_at from source_attachments a
-        where a.account_id = account.id and a.text_state = 'pending' and a.due_at <= ${tx.now}
-          and exists (select 1 from inbox_messages m where m.source_id = a.source_id)
-          and not exists (${leasedElsewhere(tx)})
-        group by a.source_id order by min(a.due_at) limit account.mails_max
+        select first.source_id from (
+          select a.source_id, a.due_at from source_attachments a
+          where a.account_id = account.id and a.text_state = 'pending' and a.due_at <= ${tx.now}
+            and exists (select 1 from inbox_messages m where m.source_id = a.source_id)
+            and not exists (${leasedElsewhere(tx)})
+          order by a.due_at limit ${LOOKED_AT_MAX}
+        ) first
+        group by first.source_id order by min(first.due_at) limit account.mails_max
       ) oldest
     )
     select id from mail_sources where id in (select source_id from due) for no key update skip locked`)

@@ -12,6 +12,7 @@ import { MESSAGES_AT_ONCE, replaceMissingWords, replaceWords } from '../search/i
 import type { Finding } from '../shield/finding.ts'
 import {
   claimSources,
+  dueAccounts,
   lockLease,
   lockSource,
   postpone,
@@ -50,6 +51,7 @@ type EndedSource = Ended<ClaimedSource, Outcome>
 
 export const textWorker = (world: World, onFindings: OnFindings): LeasedWorker<ClaimedSource, Outcome> => {
   const reader = new SourceReader(world)
+  const due = dueAccounts()
   return new LeasedWorker<ClaimedSource, Outcome>(world, {
     name: 'attachment-texts',
     metric: 'attachment_texts',
@@ -61,7 +63,7 @@ export const textWorker = (world: World, onFindings: OnFindings): LeasedWorker<C
       perKey: { first: PER_ACCOUNT, max: PER_ACCOUNT, aheadMax: 1, quickMs: 5_000 },
     },
     transactions: 'durable',
-    claim: claimSources,
+    claim: (tx, claim) => claimSources(tx, claim, due),
     keyOf: ({ account_id: accountId }) => ({ key: accountId, accountId }),
     attempt: async source => {
       const read = source.attempts > ATTEMPTS_MAX ? givenUp(source) : await reader.read(source)

@@ -10,7 +10,7 @@ import { lockFreeInboxes } from '../inboxes/lock.ts'
 import { MAIL_WORDS_MAX } from '../search/insert-words.ts'
 import type { Arrivals } from './arrivals.ts'
 import { fileArrivals, type ReadArrival } from './file.ts'
-import { arrivalLeases, claimArrivals, listSources, type Arrival } from './queries.ts'
+import { arrivalLeases, claimArrivals, dueAccounts, listSources, type Arrival } from './queries.ts'
 import { ArrivalReader, SMALL_BYTES } from './read-arrival.ts'
 import type { RecentSources, Source } from './recent-sources.ts'
 
@@ -47,6 +47,7 @@ type FilingWorker = LeasedWorker<Item, Result>
 
 export function filingWorker(world: World, arrivals: Arrivals): FilingWorker {
   const reader = new ArrivalReader(world)
+  const due = dueAccounts()
   const large = new ByteBudget(LARGE_BYTES_MAX)
   const medium = new ByteBudget(MEDIUM_BYTES_MAX)
   return new LeasedWorker<Item, Result>(world, {
@@ -57,7 +58,7 @@ export function filingWorker(world: World, arrivals: Arrivals): FilingWorker {
     leaseMs: 30_000,
     limits: { ...LIMITS, whileCallersWait: { claimMax: 64, everyMs: 200, doWait: () => arrivals.isBusy } },
     transactions: 'durable',
-    claim: claimArrivals,
+    claim: (tx, claim) => claimArrivals(tx, claim, due),
     prepare: items => withSources(world, arrivals.recent, items),
     keyOf: item => ({ key: item.account_id, accountId: item.account_id }),
     reserve: async ({ size, account_id }, signal) =>

@@ -1,7 +1,7 @@
 // The SQL of receiving: for whom mail is taken, and what was acknowledged and is not filed yet.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
-import { listDueAccounts } from '../../platform/work/due-accounts.ts'
+import { DueAccounts } from '../../platform/work/due-accounts.ts'
 import type { Claim, Leased } from '../../platform/work/leased-work.ts'
 import { counted, LeasedTable, leasing } from '../../platform/work/leased-table.ts'
 
@@ -71,10 +71,11 @@ export interface Arrival extends ArrivalRow {
 
 export const arrivalLeases = new LeasedTable(sql`arrivals`, 'id')
 
-/** The longest due of each account that is below its limit, leased to this worker. */
-export async function claimArrivals(tx: Tx, claim: Claim<Arrival>): Promise<Arrival[]> {
-  const { asked, limit } = claim
-  const accounts = await listDueAccounts(tx, { table: sql`arrivals`, asked, limit })
+export const dueAccounts = (): DueAccounts => new DueAccounts(sql`arrivals`)
+
+/** The longest due of each account whose turn it is, leased to this worker. */
+export async function claimArrivals(tx: Tx, claim: Claim<Arrival>, due: DueAccounts): Promise<Arrival[]> {
+  const accounts = await due.next(tx, claim)
   if (accounts.length === 0) return []
   const limits = claim.limitsFor(accounts.map(accountId => ({ key: accountId, accountId })))
   // A lease that was still on the row has lapsed: its worker died with it.

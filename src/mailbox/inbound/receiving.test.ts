@@ -12,7 +12,7 @@ import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../
 import { assertMailboxCounts } from '../../../test/support/mailbox.ts'
 import { lockInboxes } from '../inboxes/lock.ts'
 import { fileArrivals } from './file.ts'
-import { claimArrivals, insertArrivals, listSources, type Arrival } from './queries.ts'
+import { claimArrivals, dueAccounts, insertArrivals, listSources, type Arrival } from './queries.ts'
 import { ArrivalReader } from './read-arrival.ts'
 
 const dns = await aDnsServer()
@@ -306,10 +306,10 @@ test('strangers who write to the same tag of an inbox have no participant in com
   const tagged = address.replace('@', '+shop@')
   for (const From of ['Ann <ann@example.com>', 'Bob <bob@stranger.example>'])
     await deliver(t, tagged, mail({ From, To: `Shop <${tagged.toUpperCase()}>`, Subject: 'Order' }))
-  const [one, two] = await untilFiled(inboxId, 2)
-  assert.notEqual(one!.thread_id, two!.thread_id)
-  const { body } = await account.api.get(`/v1/threads/${one!.thread_id}`)
-  assert.deepEqual(body.participants, ['ann@example.com'])
+  const filed = await untilFiled(inboxId, 2)
+  const threads = await Promise.all(filed.map(each => account.api.get(`/v1/threads/${each.thread_id}`)))
+  const participants: string[][] = threads.map(({ body }) => body.participants)
+  assert.deepEqual(participants.toSorted(), [['ann@example.com'], ['bob@stranger.example']])
 })
 
 test('mail that cannot be read is filed with its source and a note, and found by author and subject', async t => {
@@ -734,14 +734,18 @@ test('a mail that was read under two leases at once is filed once, by the later'
     const leaseToken = randomUUID()
     return world.db.transact(system('test'), async tx => {
       const leaseUntil = new Date(tx.now.getTime() + 60_000)
-      const claimed = await claimArrivals(tx, {
-        leaseToken,
-        leaseUntil,
-        limit: 9,
-        inFlight: new Set(),
-        asked,
-        limitsFor: due => due.map(() => 9),
-      })
+      const claimed = await claimArrivals(
+        tx,
+        {
+          leaseToken,
+          leaseUntil,
+          limit: 9,
+          inFlight: new Set(),
+          asked,
+          limitsFor: due => due.map(() => 9),
+        },
+        dueAccounts(),
+      )
       return { ...claimed[0]!, leaseToken }
     })
   }
