@@ -101,7 +101,7 @@ test('the page behind the link of an approval shows the mail in its frame, and i
   await account.api.post('/v1/alert-contacts', { channel: 'email', target: 'person@example.net' })
   await account.api.patch(`/v1/inboxes/${inboxId}`, { policy: { max_send_per_hour: 0 } })
   const agent = await account.withKey({ scopes: ['send'] })
-  const html = '<p style="color:rgb(4, 5, 6)">In the frame</p><img src="https://evil.example/x.gif">'
+  const html = '<p style="color:#fff;display:none">In the frame</p><img src="https://evil.example/x.gif">'
   const mail = { to: ['bob@example.com'], subject: 'For <b>approval</b>', text: '<script>alert(1)</script>', html }
   const held = await agent.post(`/v1/inboxes/${inboxId}/messages`, mail)
   const { source } = await eventually('the mail to the contact', () =>
@@ -120,9 +120,10 @@ test('the page behind the link of an approval shows the mail in its frame, and i
   await page.goto(link)
   const frame = page.frames().find(each => each !== page.mainFrame())!
   const shown = await frame.evaluate(
-    `[document.querySelector('p').textContent, getComputedStyle(document.querySelector('p')).color]`,
+    `[document.querySelector('p').textContent, getComputedStyle(document.querySelector('p')).color,
+      getComputedStyle(document.querySelector('p')).display]`,
   )
-  assert.deepEqual(shown, ['In the frame', 'rgb(4, 5, 6)'])
+  assert.deepEqual(shown, ['In the frame', 'rgb(34, 34, 34)', 'block'], 'what its reader would not see is shown')
   assert.equal(await page.locator('pre').textContent(), mail.text)
   assert.ok((await page.locator('dl').textContent())!.includes(mail.subject))
   await page.getByRole('button', { name: 'Approve and send' }).click()
