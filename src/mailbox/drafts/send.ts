@@ -8,7 +8,6 @@ import { invalid } from '../../sending/messages/prepare.ts'
 import { composeWithPermit, type ComposeOrder, type Requester } from '../compose/compose.ts'
 import type { Composed, ComposeRequest } from '../compose/compose-schema.ts'
 import type { Composing } from '../compose/composing.ts'
-import { inboxPaused } from '../compose/keeper.ts'
 import {
   deleteDraftRow,
   findOriginal,
@@ -48,9 +47,6 @@ export async function sendStored(
   { by, caller, draft, leaseToken }: Sending,
 ): Promise<Composed> {
   const { id, updated_at } = draft
-  const inbox = await composing.requireInbox(caller.reach, draft.inbox_id)
-  // Before its files are read: one that is due is tried each minute for as long as the inbox is paused.
-  if (by.type === 'system' && inbox.status === 'paused') throw inboxPaused()
   const order: ComposeOrder = {
     by,
     caller,

@@ -10,7 +10,7 @@ import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import { repeatedDelayMs } from '../../platform/work/retry-delay.ts'
 import type { World } from '../../platform/world.ts'
 import type { Composing } from '../compose/composing.ts'
-import { PolicyChanged } from '../compose/keeper.ts'
+import { inboxPaused, PolicyChanged } from '../compose/keeper.ts'
 import { claimDueDrafts, draftLeases, updateUnsentDrafts, type DueDraft } from './due-queries.ts'
 import { listDraftsAnywhere, type StoredDraft } from './queries.ts'
 import { recordDraft } from './save.ts'
@@ -55,17 +55,17 @@ export function scheduledDrafts(world: World, composing: Composing): LeasedWorke
     transactions: 'durable',
     claim: claimDueDrafts,
     keyOf: draft => ({ key: draft.inbox_id, accountId: draft.account_id }),
-    attempt: due => {
+    attempt: async due => {
       const { account_id: accountId, inbox_id: inboxId, requested_by, bytes } = due
+      // The key that asked for it may have read any inbox of the tenant: it is compared with tainted mail in all of them.
+      const reach = { accountId, tenantId: due.tenant_id, inboxId: null }
+      // Before a large one is read: it is tried each minute for as long as the inbox is paused.
+      const isLarge = bytes > READ_TOGETHER_BYTES_MAX
+      if (isLarge && (await composing.requireInbox(reach, inboxId)).status === 'paused') throw inboxPaused()
       return composing.withPermit({ accountId, bytes, inboxId }, async () => {
-        const draft =
-          bytes <= READ_TOGETHER_BYTES_MAX
-            ? await findSmall(due.id)
-            : ((await listDraftsAnywhere(world.db, [due.id]))[0] ?? null)
-        // Gone by a transaction that another worker's claim lost to.
+        const draft = isLarge ? (await listDraftsAnywhere(world.db, [due.id]))[0] : await findSmall(due.id)
+        // Another worker has sent it, or somebody has deleted it, since the claim.
         if (!draft) return { kind: 'sent' }
-        // The key that asked for it may have read any inbox of the tenant: it is compared with tainted mail in all of them.
-        const reach = { accountId, tenantId: due.tenant_id, inboxId: null }
         const caller = { keyId: requested_by.key_id, name: requested_by.name, reach }
         const by = { ...system('scheduled drafts'), action: 'draft.send' }
         await sendStored(world, composing, { by, caller, draft, leaseToken: due.leaseToken })
