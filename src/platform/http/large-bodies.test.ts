@@ -1,5 +1,6 @@
 // Bodies that are large, slow, many or made to be costly: their sender gets a clear answer, and nobody else notices.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
@@ -221,6 +222,22 @@ test('a body in chunks of one byte costs about its own size', async () => {
   assert.equal((await whole).bytes.length, bytes)
   const keptMb = (after.heapUsed + after.external - before.heapUsed - before.external) / 1e6
   assert.ok(keptMb < 60, `${keptMb.toFixed(0)} MB for 0.3 MB of body`)
+})
+
+test('a body of any size arrives as it was sent, announced or not', async () => {
+  const reader = new BodyReader()
+  for (const size of [1, 16_384, 65_536, 65_537, 327_681, 1_000_003]) {
+    for (const announcedBytes of [size, null]) {
+      const sent = randomBytes(size)
+      const stream = new PassThrough()
+      const whole = reader.read({ stream, bytesMax: 1_000_003, announcedBytes, owner: 'a' })
+      for (let at = 0; at < size; at += 50_000) stream.write(sent.subarray(at, at + 50_000))
+      stream.end()
+      const { bytes, release } = await whole
+      assert.ok(bytes.equals(sent), `${size} bytes, announced: ${announcedBytes !== null}`)
+      release()
+    }
+  }
 })
 
 test('a caller who hangs up does not get the room of its body back while the body is worked on', async () => {

@@ -16,6 +16,8 @@ const SWEEP_MS = 1_000
 const STALLED_MS = 2_000
 /** Most bodies fit into what their first chunk reserves. */
 const BELIEVED_BYTES_MAX = 64 * 1024
+/** What a larger body grows by. */
+const STEP_BYTES = 256 * 1024
 
 interface BodyOptions {
   stream: Readable
@@ -73,6 +75,8 @@ class Reading {
   readonly whole: Promise<ReadBody>
   /** One buffer that grows: a chunk costs hundreds of bytes of its own, and the sender chooses how small they are. */
   #body: Buffer = NOTHING
+  /** Of a body that has grown large. */
+  #memory: ArrayBuffer | null = null
   #bytes = 0
   #window = { since: performance.now(), bytes: 0 }
   #end: (result: ReadBody | Refusal) => void = () => {}
@@ -96,6 +100,7 @@ class Reading {
         // Without a listener an error of the connection would be thrown.
         stream.on('error', () => {})
         this.#body = NOTHING
+        this.#memory = null
         this.#end = () => {}
         if (!(result instanceof Error)) return resolve(result)
         this.#inflow.release()
@@ -133,14 +138,33 @@ class Reading {
       this.#body = chunk
       return
     }
-    if (this.#bytes > this.#body.length) {
-      const expected = Math.min(this.#options.announcedBytes ?? 0, BELIEVED_BYTES_MAX)
-      const capacity = Math.max(this.#bytes, expected, Math.ceil(this.#body.length * 1.5))
-      const larger = Buffer.allocUnsafeSlow(capacity)
-      this.#body.copy(larger, 0, 0, before)
-      this.#body = larger
-    }
+    if (this.#bytes > this.#body.length) this.#body = this.#grown(before)
     chunk.copy(this.#body, before)
+  }
+
+  /**
+   * A large body grows in place: the address space of the whole is reserved, and memory taken as bytes come. To copy what
+   * has come into ever larger buffers would keep every caller waiting, for the copies and for the collections they cause.
+   */
+  #grown(before: number): Buffer {
+    const { announcedBytes, bytesMax } = this.#options
+    if (this.#bytes <= BELIEVED_BYTES_MAX) {
+      const expected = Math.min(announcedBytes ?? 0, BELIEVED_BYTES_MAX)
+      return this.#copied(Buffer.allocUnsafeSlow(Math.max(this.#bytes, expected, this.#body.length * 2)), before)
+    }
+    const wholeBytes = Math.max(Math.min(announcedBytes ?? bytesMax, bytesMax), this.#bytes)
+    const capacity = Math.min(this.#bytes + STEP_BYTES, wholeBytes)
+    if (this.#memory) {
+      this.#memory.resize(capacity)
+      return Buffer.from(this.#memory, 0, capacity)
+    }
+    this.#memory = new ArrayBuffer(capacity, { maxByteLength: wholeBytes })
+    return this.#copied(Buffer.from(this.#memory, 0, capacity), before)
+  }
+
+  #copied(larger: Buffer, before: number): Buffer {
+    this.#body.copy(larger, 0, 0, before)
+    return larger
   }
 
   #finish(): void {

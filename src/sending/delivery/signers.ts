@@ -5,6 +5,7 @@
 import type { KeyObject } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
+import { asBuffer } from '../../platform/threads/thread-pool.ts'
 
 export interface SigningTask {
   data: Uint8Array
@@ -92,5 +93,3 @@ export class Signers {
     return thread
   }
 }
-
-const asBuffer = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length)
