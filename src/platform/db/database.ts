@@ -172,18 +172,18 @@ export class Database implements Db {
     const appending = append && [prepared`select pg_advisory_xact_lock(${locks.journal})`, append]
     await allOrFirstFailure([
       ...tx.sent,
-      ...(appending ?? []).map(query => client.query(this.#pool.queryOf(query))),
+      ...(appending ?? []).map(query => this.#pool.run(client, query)),
       client.query('commit'),
     ])
   }
 
   /** They are inserted while others go on appending. */
   async #insertMany(client: pg.PoolClient, { now, sent }: Transaction, many: readonly EventDraft[]): Promise<void> {
-    const reserving = client.query<{ first: number }>(this.#pool.queryOf(reserveIds(many)))
+    const reserving = this.#pool.run<{ first: number }>(client, reserveIds(many))
     // What was sent before comes first: where it failed, the rest says no more than that the transaction has.
     await allOrFirstFailure([...sent, reserving])
     const { rows } = await reserving
-    await client.query(this.#pool.queryOf(insertReserved(many, rows[0]!.first, now)))
+    await this.#pool.run(client, insertReserved(many, rows[0]!.first, now))
   }
 
   async clockSkew(): Promise<Skew> {
@@ -221,8 +221,7 @@ class Transaction implements Tx {
 
   async many<Row>(query: Sql): Promise<Row[]> {
     gatherWrites(this.#client)
-    const result = await this.#client.query(this.#pool.queryOf(query))
-    return result.rows as Row[]
+    return (await this.#pool.run<Row>(this.#client, query)).rows
   }
 
   async one<Row>(query: Sql): Promise<Row> {
@@ -235,13 +234,12 @@ class Transaction implements Tx {
 
   async run(query: Sql): Promise<number> {
     gatherWrites(this.#client)
-    const result = await this.#client.query(this.#pool.queryOf(query))
-    return result.rowCount ?? 0
+    return (await this.#pool.run(this.#client, query)).rowCount ?? 0
   }
 
   send(query: Sql): void {
     gatherWrites(this.#client)
-    const sent = this.#client.query(this.#pool.queryOf(query))
+    const sent = this.#pool.run(this.#client, query)
     // Seen at the commit; until then a failure must not count as unhandled.
     sent.catch(() => {})
     this.sent.push(sent)

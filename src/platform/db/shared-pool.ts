@@ -6,6 +6,7 @@ import { currentOwner } from '../owner.ts'
 import { isAway, unavailable } from './errors.ts'
 import { findPooling, type Pooling } from './pooling.ts'
 import type { Sql } from './sql.ts'
+import { Statement, type Result } from './statement.ts'
 
 interface PoolOptions {
   connectionsMax: number
@@ -60,16 +61,16 @@ export class SharedPool {
   }
 
   async rows<Row>(query: Sql): Promise<Row[]> {
-    const owner = currentOwner()
-    const wait = this.#permits.acquire(owner, noPermit)
-    if (wait) await wait
+    let failure: Error | undefined
+    let connection: Connection | null = null
     try {
-      const result = await this.#pool.query(this.queryOf(query))
-      return result.rows as Row[]
+      connection = await this.connect()
+      return (await this.run<Row>(connection.client, query)).rows
     } catch (error) {
+      failure = error as Error
       throw isAway(error) ? unavailable(error) : error
     } finally {
-      this.#permits.release(owner)
+      connection?.release(failure)
     }
   }
 
@@ -97,10 +98,11 @@ export class SharedPool {
     return this.#pooling.isPooled ? `begin; ${limits('set local')}` : 'begin'
   }
 
-  /** For the driver; by name only where the name is known when it comes up again. */
-  queryOf(query: Sql): ReturnType<Sql['toQuery']> {
+  /** On a connection of this pool. */
+  run<Row>(client: pg.PoolClient, query: Sql): Promise<Result<Row>> {
     const { text, values, name } = query.toQuery()
-    return name && this.#pooling.keepsNamedStatements ? { text, values, name } : { text, values }
+    // By name only where the name is known when it comes up again.
+    return new Statement(text, values, this.#pooling.keepsNamedStatements ? name : undefined).runOn<Row>(client)
   }
 
   /**

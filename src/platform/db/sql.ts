@@ -6,11 +6,14 @@ export class Sql {
   readonly values: readonly unknown[]
   /** Prepared once per connection and run by name from then on. */
   readonly isPrepared: boolean
+  /** Its strings are the same array each time, because how much there is of it does not depend on what is asked. */
+  readonly isFixed: boolean
 
-  constructor(strings: readonly string[], values: readonly unknown[], isPrepared: boolean) {
+  constructor(strings: readonly string[], values: readonly unknown[], { isPrepared = false, isFixed = false } = {}) {
     this.strings = strings
     this.values = values
     this.isPrepared = isPrepared
+    this.isFixed = isFixed
   }
 
   toQuery(): { text: string; values: unknown[]; name?: string } {
@@ -48,27 +51,60 @@ export const commaSeparated = (parts: readonly Sql[]): Sql => {
     for (const text of part.strings.slice(1)) strings.push(text)
     for (const bound of part.values) values.push(bound)
   })
-  return new Sql(strings, values, false)
+  return new Sql(strings, values)
 }
 
 function build(strings: TemplateStringsArray, values: unknown[], isPrepared: boolean): Sql {
-  if (!values.some(value => value instanceof Sql || value === undefined)) return new Sql(strings, values, isPrepared)
-  const flatStrings: string[] = [strings[0]!]
+  if (!values.some(value => value instanceof Sql || value === undefined)) {
+    return new Sql(strings, values, { isPrepared, isFixed: true })
+  }
+  const isFixed = values.every(value => !(value instanceof Sql) || value.isFixed)
   const flatValues: unknown[] = []
   values.forEach((value, index) => {
-    const following = strings[index + 1]!
     if (value === undefined) throw new TypeError(`undefined in SQL after "${strings[index]!.slice(-60).trim()}"`)
-    if (value instanceof Sql) {
-      flatStrings[flatStrings.length - 1] += value.strings[0]!
-      for (const text of value.strings.slice(1)) flatStrings.push(text)
-      for (const bound of value.values) flatValues.push(bound)
-      flatStrings[flatStrings.length - 1] += following
-    } else {
-      flatValues.push(value)
-      flatStrings.push(following)
-    }
+    if (!(value instanceof Sql)) flatValues.push(value)
+    else for (const bound of value.values) flatValues.push(bound)
   })
-  return new Sql(flatStrings, flatValues, isPrepared)
+  const flatStrings = isFixed ? flattenedOnce(strings, values) : flattened(strings, values)
+  return new Sql(flatStrings, flatValues, { isPrepared, isFixed })
+}
+
+function flattened(strings: readonly string[], values: readonly unknown[]): string[] {
+  const flat: string[] = [strings[0]!]
+  values.forEach((value, index) => {
+    const following = strings[index + 1]!
+    if (!(value instanceof Sql)) return void flat.push(following)
+    flat[flat.length - 1] += value.strings[0]!
+    for (const text of value.strings.slice(1)) flat.push(text)
+    flat[flat.length - 1] += following
+  })
+  return flat
+}
+
+/** By a template's strings, then by those of each fragment in turn: what a statement is put together from. */
+interface Parts {
+  flat: readonly string[] | null
+  next: WeakMap<readonly string[], Parts>
+}
+
+const NO_FRAGMENT: readonly string[] = []
+const known = partsOf()
+
+function partsOf(): Parts {
+  return { flat: null, next: new WeakMap() }
+}
+
+/** The same array for the same fragments, so that the text and the name of a statement are found by it. */
+function flattenedOnce(strings: readonly string[], values: readonly unknown[]): readonly string[] {
+  let parts = following(known, strings)
+  for (const value of values) parts = following(parts, value instanceof Sql ? value.strings : NO_FRAGMENT)
+  return (parts.flat ??= flattened(strings, values))
+}
+
+function following({ next }: Parts, strings: readonly string[]): Parts {
+  let parts = next.get(strings)
+  if (!parts) next.set(strings, (parts = partsOf()))
+  return parts
 }
 
 /** A template literal's strings are one frozen array per place in the code, so most texts are put together once. */

@@ -26,7 +26,7 @@ export class LeasedTable<Key extends string> {
   constructor(table: Sql, key: Key) {
     this.#table = table
     this.#key = key
-    this.#column = new Sql([key], [], false)
+    this.#column = new Sql([key], [], { isFixed: true })
   }
 
   extend(tx: Tx, leases: readonly Lease<Key>[], leaseUntil: Date): Promise<number> {

@@ -66,21 +66,23 @@ export const addToCounters = (tx: Tx, rows: readonly TenantRow[]): void =>
     order by tenant_id
     on conflict (tenant_id) do update set
       minute = greatest(c.minute, excluded.minute),
-      minute_count = ${counted('minute')},
+      minute_count = ${COUNTED.minute},
       hour = greatest(c.hour, excluded.hour),
-      hour_count = ${counted('hour')},
+      hour_count = ${COUNTED.hour},
       day = greatest(c.day, excluded.day),
-      day_count = ${counted('day')},
+      day_count = ${COUNTED.day},
       month = greatest(c.month, excluded.month),
-      month_count = ${counted('month')},
+      month_count = ${COUNTED.month},
       rank = greatest(c.rank, excluded.rank)`)
 
 /** A window that the row has not reached begins with our count; one that it has left behind is nobody's any more. */
 function counted(window: 'minute' | 'hour' | 'day' | 'month'): Sql {
   const text = `case when c.${window} = excluded.${window} then c.${window}_count + excluded.${window}_count
     when c.${window} < excluded.${window} then excluded.${window}_count else c.${window}_count end`
-  return new Sql([text], [], false)
+  return new Sql([text], [], { isFixed: true })
 }
+
+const COUNTED = { minute: counted('minute'), hour: counted('hour'), day: counted('day'), month: counted('month') }
 
 export const updateCounters = (tx: Tx, rows: readonly TenantRow[]): void =>
   tx.send(prepared`
