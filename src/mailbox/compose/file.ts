@@ -9,7 +9,7 @@ import { addToFolders, findSystemFolders } from '../folders/counts.ts'
 import { insertSentMessages, listThreadsOf, type SentRow } from '../messages/insert.ts'
 import { insertWords } from '../search/insert-words.ts'
 import { insertSources, storeNewTexts, type SourceText } from '../sources/store.ts'
-import { saveFiled, type FiledThread } from '../threads/file.ts'
+import { saveFiled } from '../threads/file.ts'
 import { joinThreads, type Joined, type Joining } from '../threads/join.ts'
 import type { Composed } from './compose-schema.ts'
 import type { Filed } from './keeper.ts'
@@ -30,7 +30,10 @@ export async function fileMails(tx: Tx, filed: readonly Filed[]): Promise<void> 
     join(tx, filed),
     storeNewTexts(tx, filed.map(textOf)),
   ])
-  saveFiled(tx, threadsOf(filed, joined))
+  saveFiled(
+    tx,
+    filed.map((each, at) => threadOf(each, joined[at]!)),
+  )
   insertSentMessages(
     tx,
     filed.map((each, at) => rowOf(each, joined[at]!, folders.get(each.inbox.id)!.sent)),
@@ -113,30 +116,21 @@ const joiningOf = ({ companion: { mail }, inbox }: Filed, continued: ReadonlyMap
 
 const referencesOf = ({ written: { headers } }: ComposedMail): string[] => headers['References']?.split(' ') ?? []
 
-function threadsOf(filed: readonly Filed[], joined: readonly Joined[]): FiledThread[] {
-  const threads = new Map<string, FiledThread>()
-  filed.forEach(({ companion: { mail }, inbox }, at) => {
-    const { threadId, isNew, subjectKey } = joined[at]!
-    const participants = participantsOf(mail, inbox.ownAddresses)
-    const before = threads.get(threadId)
-    threads.set(threadId, {
-      id: threadId,
-      isNew,
-      accountId: inbox.account_id,
-      tenantId: inbox.tenant_id,
-      inboxId: inbox.id,
-      subject: before?.subject ?? mail.written.subject,
-      subjectKey: before?.subjectKey ?? subjectKey,
-      participants: before ? [...new Set([...before.participants, ...participants])] : participants,
-      messages: (before?.messages ?? 0) + 1,
-      unread: 0,
-      visible: (before?.visible ?? 0) + 1,
-      lastMessageAt: before && before.lastMessageAt > mail.at ? before.lastMessageAt : mail.at,
-      taintReasons: [],
-    })
-  })
-  return [...threads.values()]
-}
+const threadOf = ({ companion: { mail }, inbox }: Filed, { threadId, isNew, subjectKey }: Joined) => ({
+  id: threadId,
+  isNew,
+  accountId: inbox.account_id,
+  tenantId: inbox.tenant_id,
+  inboxId: inbox.id,
+  subject: mail.written.subject,
+  subjectKey,
+  participants: participantsOf(mail, inbox.ownAddresses),
+  messages: 1,
+  unread: 0,
+  visible: 1,
+  lastMessageAt: mail.at,
+  taintReasons: [],
+})
 
 function rowOf(
   { companion: { mail }, inbox, response, approvalId }: Filed,

@@ -19,7 +19,7 @@ import { findCorrespondents } from '../shield/correspondents.ts'
 import { judge, type Shield } from '../shield/judge.ts'
 import { joinThreads, type Joined } from '../threads/join.ts'
 import { PARTICIPANTS_MAX } from '../threads/participants.ts'
-import { saveFiled, type FiledThread } from '../threads/file.ts'
+import { saveFiled } from '../threads/file.ts'
 import { deleteArrivals, type Arrival } from './queries.ts'
 import type { ReadMail } from './read-mail.ts'
 
@@ -123,7 +123,10 @@ export async function fileMails(tx: Tx, filings: readonly Filing[]): Promise<voi
   await storeTexts(tx, textsOf(filings))
   const folders = await findSystemFolders(tx, [...new Set(filings.map(({ inbox }) => inbox.id))])
   const joined = await joinThreads(tx, filings.map(joiningOf))
-  saveFiled(tx, threadsOf(filings, joined, folders))
+  saveFiled(
+    tx,
+    filings.map((filing, at) => threadOf(filing, joined[at]!, folders)),
+  )
   insertMessages(
     tx,
     filings.map((filing, at) => rowOf(filing, joined[at]!, folderOf(filing, folders).id)),
@@ -186,47 +189,25 @@ function participantsOf({ from, to, cc }: ReadArrival['mail'], inbox: LockedInbo
   return [...new Set(named)].filter(isOther).slice(0, PARTICIPANTS_MAX)
 }
 
-function threadsOf(filings: readonly Filing[], joined: readonly Joined[], folders: FoldersByInbox): FiledThread[] {
-  const threads = new Map<string, FiledThread>()
-  filings.forEach((filing, at) => {
-    const { threadId, isNew, subjectKey } = joined[at]!
-    const { arrival, inbox, read, shield, target } = filing
-    const { key } = folderOf(filing, folders)
-    const isCounted = key !== 'trash'
-    const one = {
-      participants: participantsOf(read.mail, inbox),
-      messages: isCounted ? 1 : 0,
-      unread: isCounted && !target.isRead ? 1 : 0,
-      visible: isCounted && key !== 'spam' ? 1 : 0,
-      lastMessageAt: arrival.received_at,
-      taintReasons: shield.taintReasons.map(reason => ({ ...reason, message_id: filing.id })),
-    }
-    const before = threads.get(threadId)
-    if (!before) {
-      const { id: inboxId, account_id: accountId, tenant_id: tenantId } = inbox
-      threads.set(threadId, {
-        id: threadId,
-        isNew,
-        accountId,
-        tenantId,
-        inboxId,
-        subject: read.mail.subject,
-        subjectKey,
-        ...one,
-      })
-      return
-    }
-    threads.set(threadId, {
-      ...before,
-      participants: [...new Set([...before.participants, ...one.participants])],
-      messages: before.messages + one.messages,
-      unread: before.unread + one.unread,
-      visible: before.visible + one.visible,
-      lastMessageAt: arrival.received_at > before.lastMessageAt ? arrival.received_at : before.lastMessageAt,
-      taintReasons: [...before.taintReasons, ...one.taintReasons],
-    })
-  })
-  return [...threads.values()]
+function threadOf(filing: Filing, { threadId, isNew, subjectKey }: Joined, folders: FoldersByInbox) {
+  const { id, arrival, inbox, read, shield, target } = filing
+  const { key } = folderOf(filing, folders)
+  const isCounted = key !== 'trash'
+  return {
+    id: threadId,
+    isNew,
+    accountId: inbox.account_id,
+    tenantId: inbox.tenant_id,
+    inboxId: inbox.id,
+    subject: read.mail.subject,
+    subjectKey,
+    participants: participantsOf(read.mail, inbox),
+    messages: isCounted ? 1 : 0,
+    unread: isCounted && !target.isRead ? 1 : 0,
+    visible: isCounted && key !== 'spam' ? 1 : 0,
+    lastMessageAt: arrival.received_at,
+    taintReasons: shield.taintReasons.map(reason => ({ ...reason, message_id: id })),
+  }
 }
 
 function rowOf(

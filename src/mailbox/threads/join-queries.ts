@@ -127,7 +127,7 @@ export interface FiledThread {
 }
 
 /** The writes travel with the commit. */
-export function saveFiled(tx: Tx, threads: readonly FiledThread[]): void {
+export function sendThreads(tx: Tx, threads: readonly FiledThread[]): void {
   const begun = threads.filter(thread => thread.isNew)
   const others = threads.filter(thread => !thread.isNew)
   if (begun.length > 0) tx.send(insertBegun(tx, begun))
