@@ -89,7 +89,6 @@ create table alert_notifications (
   attempts smallint not null default 0,
   due_at timestamp with time zone not null,
   lease_token uuid,
-  lease_until timestamp with time zone,
   last_error text,
   updated_at timestamp with time zone not null,
   -- A mail that was accepted is sent; what the receiver said of it makes it delivered or dead. `mail_day`: the day whose count
@@ -108,8 +107,9 @@ create table alert_notifications (
 -- For removing a contact with what it was told.
 CREATE INDEX alert_notifications_by_contact ON public.alert_notifications USING btree (contact_id);
 CREATE INDEX alert_notifications_due ON public.alert_notifications USING btree (due_at) WHERE (status = 'pending'::text);
+-- As in every table of leased work: while a row is leased, due_at is the end of its lease.
 -- Contacts that are being told: one for each slot of a worker.
-CREATE INDEX alert_notifications_leased ON public.alert_notifications USING btree (contact_id, lease_until) WHERE (lease_until IS NOT NULL);
+CREATE INDEX alert_notifications_leased ON public.alert_notifications USING btree (contact_id, due_at) WHERE (lease_token IS NOT NULL);
 -- A claim goes from contact to contact and reads one waiting notification of each: one that has thousands costs no more.
 CREATE INDEX alert_notifications_waiting ON public.alert_notifications USING btree (contact_id, due_at, id) WHERE (status = 'pending'::text);
 -- Each contact is told of an approval once.
@@ -562,7 +562,6 @@ create table guardian_states (
   rule_id uuid not null,
   action text not null,
   alert_id uuid,
-  since timestamp with time zone not null,
   last_over timestamp with time zone not null,
   constraint guardian_states_pkey PRIMARY KEY (account_id, rule_name, scope_type, scope_value, tenant_id)
 );
@@ -694,7 +693,6 @@ CREATE UNIQUE INDEX inboxes_address ON public.inboxes USING btree (address) WHER
 create table installation (
   id integer not null,
   secret_check text not null,
-  created_at timestamp with time zone not null,
   constraint installation_id_check CHECK ((id = 1)),
   constraint installation_pkey PRIMARY KEY (id)
 );
@@ -707,7 +705,6 @@ create table mail_sources (
   -- How many bytes of the content are ours.
   head_bytes integer not null default 0,
   size integer not null,
-  created_at timestamp with time zone not null,
   constraint mail_sources_pkey PRIMARY KEY (id)
 );
 
@@ -876,7 +873,6 @@ CREATE INDEX payment_customers_by_account ON public.payment_customers USING btre
 -- Events that were processed, so that each is processed once.
 create table payment_events (
   id text not null,
-  type text not null,
   received_at timestamp with time zone not null,
   constraint payment_events_pkey PRIMARY KEY (id)
 );
@@ -1186,14 +1182,12 @@ create table source_texts (
   constraint source_texts_pkey PRIMARY KEY (source_id)
 );
 
--- The slots of a key, numbered: a row whose lease has not lapsed is an open stream. A process that dies gives
--- its slots back when their leases lapse. Renewed every few seconds, so pages keep room for the new version of a row.
-create table stream_places (
+create table stream_slots (
   key_id uuid not null,
   n smallint not null,
   lease_token uuid not null,
   lease_until timestamp with time zone not null,
-  constraint stream_places_pkey PRIMARY KEY (key_id, n)
+  constraint stream_slots_pkey PRIMARY KEY (key_id, n)
 );
 
 create table suppressions (
@@ -1285,7 +1279,6 @@ END, '00000000-0000-0000-0000-000000000000'::uuid)) WHERE (status = 'active'::te
 create table tails (
   name text not null,
   cursor bigint not null,
-  updated_at timestamp with time zone not null,
   constraint tails_pkey PRIMARY KEY (name)
 );
 
@@ -1313,7 +1306,6 @@ create table tenant_throttles (
   rate_per_minute bigint not null,
   rule_id uuid not null,
   rule_name text not null,
-  created_at timestamp with time zone not null,
   constraint tenant_throttles_rate_per_minute_check CHECK ((rate_per_minute >= 1)),
   constraint tenant_throttles_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id),
   constraint tenant_throttles_pkey PRIMARY KEY (tenant_id)
@@ -1439,20 +1431,17 @@ create table webhook_backlogs (
   constraint webhook_backlogs_pkey PRIMARY KEY (account_id)
 );
 
--- When something of a webhook is due next, null when nothing is. A claim looks here first, so an endpoint with a million
--- attempts waiting is one row among others, and those with nothing to do are not looked at.
-create table webhook_lanes (
+create table webhook_due (
   webhook_id uuid not null,
   due_at timestamp with time zone,
-  constraint webhook_lanes_webhook_id_fkey FOREIGN KEY (webhook_id) REFERENCES webhooks(id) ON DELETE CASCADE,
-  constraint webhook_lanes_pkey PRIMARY KEY (webhook_id)
+  constraint webhook_due_webhook_id_fkey FOREIGN KEY (webhook_id) REFERENCES webhooks(id) ON DELETE CASCADE,
+  constraint webhook_due_pkey PRIMARY KEY (webhook_id)
 );
-CREATE INDEX webhook_lanes_due ON public.webhook_lanes USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX webhook_due_by_time ON public.webhook_due USING btree (due_at) WHERE (due_at IS NOT NULL);
 
--- Webhooks that are gone and whose attempts are still to be removed.
-create table webhook_leavings (
+create table webhook_removals (
   webhook_id uuid not null,
-  constraint webhook_leavings_pkey PRIMARY KEY (webhook_id)
+  constraint webhook_removals_pkey PRIMARY KEY (webhook_id)
 );
 
 create table webhooks (

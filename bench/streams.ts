@@ -125,7 +125,7 @@ async function storm(
   for (const each of clients) each.close()
   for (const inboxId of site.inboxIds) await append(client, site, inboxId, 3)
   await until('all slots are free', async () => {
-    const { rows } = await client.query('select count(*)::int as count from stream_places')
+    const { rows } = await client.query('select count(*)::int as count from stream_slots')
     return rows[0].count === 0
   })
   const calm = await calmNeighbour(server)
@@ -164,7 +164,7 @@ async function neverReading(
     most = Math.max(most, await residentMegabytes(server.pid))
   }
   const p99 = await neighbour()
-  const { rows } = await client.query('select count(*)::int as count from stream_places')
+  const { rows } = await client.query('select count(*)::int as count from stream_slots')
   const left = rows[0].count - (STREAMS - count)
   for (const each of silent) each.close()
   report({

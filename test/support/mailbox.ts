@@ -58,8 +58,8 @@ export async function aFiledMessage({ app, clock }: Box, inboxId: string, fields
     const source = fields.source ?? `From: ${from}\r\nSubject: ${subject}\r\n\r\n${text}\r\n`
     const attachmentIds: string[] = []
     if (!fields.sourceId) {
-      await tx.run(sql`insert into mail_sources (id, content, size, created_at)
-        values (${sourceId}, ${Buffer.from(source)}, ${source.length}, ${tx.now})`)
+      await tx.run(sql`insert into mail_sources (id, content, size)
+        values (${sourceId}, ${Buffer.from(source)}, ${source.length})`)
       await tx.run(sql`insert into source_texts (source_id, authentication_results, text, html, html_text, extracted_text)
         values (${sourceId}, ${fields.authenticationResults ?? ''}, ${text}, ${fields.html ?? null},
           ${fields.htmlText ?? null}, ${text})`)

@@ -428,8 +428,8 @@ test('processed events are forgotten after 90 days, a few at a time', async () =
   const { db } = box.app.world
   await db.transact(system('test'), tx =>
     tx.run(sql`
-      insert into payment_events (id, type, received_at)
-      select 'old-' || n, 'x', ${tx.now}::timestamptz - interval '91 days' from generate_series(1, 150) as n`),
+      insert into payment_events (id, received_at)
+      select 'old-' || n, ${tx.now}::timestamptz - interval '91 days' from generate_series(1, 150) as n`),
   )
   const left = async () =>
     (await db.one<{ count: number }>(sql`select count(*) as count from payment_events where id like 'old-%'`)).count

@@ -12,14 +12,14 @@ const EVENT_DAYS_KEPT = 90
 const FORGOTTEN_AT_ONCE = 100
 
 /** False when it was processed before. Takes away a few that are too old to come again. */
-export async function insertEvent(tx: Tx, event: { id: string; type: string }): Promise<boolean> {
+export async function insertEvent(tx: Tx, event: { id: string }): Promise<boolean> {
   await tx.run(sql`
     delete from payment_events where id in (
       select id from payment_events
       where received_at < ${tx.now}::timestamptz - ${EVENT_DAYS_KEPT} * interval '1 day'
       order by received_at limit ${FORGOTTEN_AT_ONCE})`)
   const inserted = await tx.run(sql`
-    insert into payment_events (id, type, received_at) values (${event.id}, ${event.type}, ${tx.now})
+    insert into payment_events (id, received_at) values (${event.id}, ${tx.now})
     on conflict (id) do nothing`)
   return inserted === 1
 }

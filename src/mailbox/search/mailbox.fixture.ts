@@ -66,9 +66,7 @@ export async function aMailbox(
     const attachmentIds = attachments.map(() => newId(receivedAt))
     await db.transact(system('test'), async tx => {
       if (mail.sourceId === undefined) {
-        await tx.run(
-          sql`insert into mail_sources (id, content, size, created_at) values (${sourceId}, '', 0, ${tx.now})`,
-        )
+        await tx.run(sql`insert into mail_sources (id, content, size) values (${sourceId}, '', 0)`)
         await tx.run(
           sql`insert into source_texts (source_id, text, extracted_text) values (${sourceId}, ${text}, ${text})`,
         )

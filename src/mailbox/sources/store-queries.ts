@@ -14,9 +14,9 @@ interface SourceRow {
 export const insertSources = (tx: Tx, sources: readonly SourceRow[]): void => {
   const rows = sources.map(
     ({ id, content, headBytes }) =>
-      sql`(${id}::uuid, ${content}::bytea, ${headBytes}::integer, ${content.length}::integer, ${tx.now}::timestamptz)`,
+      sql`(${id}::uuid, ${content}::bytea, ${headBytes}::integer, ${content.length}::integer)`,
   )
-  tx.send(sql`insert into mail_sources (id, content, head_bytes, size, created_at) values ${commaSeparated(rows)}`)
+  tx.send(sql`insert into mail_sources (id, content, head_bytes, size) values ${commaSeparated(rows)}`)
 }
 
 /** Answers those that were not stored before. */

@@ -82,15 +82,15 @@ export const claimSlots = (
       select key_id, numbers.n, row_number() over (partition by key_id order by numbers.n) as ordinal
       from (select distinct key_id from asked) keys cross join generate_series(1, ${slotsMax}::int) as numbers (n)
       where not exists (
-        select from stream_places slot
+        select from stream_slots slot
         where slot.key_id = keys.key_id and slot.n = numbers.n and slot.lease_until > ${tx.now})
     ), chosen as materialized (
       select key_id, n, token from asked join free using (key_id, ordinal)
     ), taken as (
-      insert into stream_places (key_id, n, lease_token, lease_until)
+      insert into stream_slots (key_id, n, lease_token, lease_until)
       select key_id, n, token, ${leaseUntil} from chosen order by key_id, n
       on conflict (key_id, n) do update set lease_token = excluded.lease_token, lease_until = excluded.lease_until
-        where stream_places.lease_until <= ${tx.now}
+        where stream_slots.lease_until <= ${tx.now}
       returning lease_token
     )
     select token, token in (select lease_token from taken) as is_taken from chosen`)
@@ -102,20 +102,20 @@ export const updateSlotsLeased = (
   leaseUntil: Date,
 ): Promise<{ lease_token: string }[]> =>
   tx.many(prepared`
-    update stream_places set lease_until = ${leaseUntil}
+    update stream_slots set lease_until = ${leaseUntil}
     where key_id = any(${bareArray(leased.map(({ keyId }) => keyId))}::uuid[])
       and lease_token = any(${bareArray(leased.map(({ token }) => token))}::uuid[])
     returning lease_token`)
 
 export const deleteSlots = (tx: Tx, ended: readonly SlotAsked[]): Promise<number> =>
   tx.run(prepared`
-    delete from stream_places
+    delete from stream_slots
     where key_id = any(${bareArray(ended.map(({ keyId }) => keyId))}::uuid[])
       and lease_token = any(${bareArray(ended.map(({ token }) => token))}::uuid[])`)
 
 /** Left by processes that died. */
 export const deleteLapsedSlots = (tx: Tx, before: Date): Promise<number> =>
-  tx.run(sql`delete from stream_places where lease_until < ${before}`)
+  tx.run(sql`delete from stream_slots where lease_until < ${before}`)
 
 /** Inboxes that are no more, of whose events the journal still keeps the floor. */
 export async function listInboxesGone(tx: Tx, limit: number): Promise<string[]> {

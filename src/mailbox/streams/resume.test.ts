@@ -87,7 +87,7 @@ test('two processes follow one inbox through a restart of one of them and see th
   await one.close()
   await eventually('the process tells its streams that it stops', async () => first.closeCode() === 1001)
   await write(30)
-  const slots = await two.app.world.db.many(sql`select n from stream_places`)
+  const slots = await two.app.world.db.many(sql`select n from stream_slots`)
   assert.equal(slots.length, 1, 'an orderly end gives its slots back')
   const again = await aBox({ databaseUrl })
   const second = await followSocket({ ...asked, url: again.url, afterId: first.frames.at(-1)!.id })
@@ -157,7 +157,7 @@ test('a reader that is more than 1 MiB behind is cut, and the others get everyth
   const sockets = [await aClientThatNeverReads(account, inbox, from), await aClientThatNeverReads(account, inbox, from)]
   const open = async (count: number): Promise<boolean> =>
     (
-      await world.db.many(sql`select n from stream_places where key_id in
+      await world.db.many(sql`select n from stream_slots where key_id in
       (select id from api_keys where account_id = ${account.id})`)
     ).length === count
   await eventually('both are open', () => open(2))

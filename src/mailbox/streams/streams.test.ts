@@ -287,7 +287,7 @@ test('the slots of a process that died come back when their leases lapse', async
     { type: 'system', id: null, name: 'test', ip: null, requestId: null, action: null },
     tx =>
       tx.run(sql`
-        insert into stream_places (key_id, n, lease_token, lease_until)
+        insert into stream_slots (key_id, n, lease_token, lease_until)
         select id, n, gen_random_uuid(), ${new Date(box.clock.now().getTime() + 30_000)}
         from api_keys, generate_series(1, 5) n where account_id = ${account.id}`),
   )

@@ -447,7 +447,7 @@ test('several workers tell each contact once, and the lease of a dead one gives 
   await alert()
   await world.db.transact(system('test'), tx =>
     tx.run(sql`
-      update alert_notifications set lease_token = gen_random_uuid(), lease_until = ${new Date(tx.now.getTime() + 30_000)}
+      update alert_notifications set lease_token = gen_random_uuid(), due_at = ${new Date(tx.now.getTime() + 30_000)}
       where status = 'pending'`),
   )
   assert.equal(await tellDue(world, noMail), 0)

@@ -48,7 +48,7 @@ export const updateMailDelivered = (tx: Tx, notificationId: string): Promise<num
   tx.run(prepared`
     with told as (
       update alert_notifications
-      set status = 'delivered', last_error = null, lease_token = null, lease_until = null, updated_at = ${tx.now}
+      set status = 'delivered', last_error = null, lease_token = null, updated_at = ${tx.now}
       where id = ${notificationId}::uuid and status in ('pending', 'sent')
       returning contact_id
     )
@@ -58,7 +58,7 @@ export const updateMailFailed = (tx: Tx, notificationId: string, error: string):
   tx.run(prepared`
     with failed as (
       update alert_notifications
-      set status = 'dead', last_error = ${error}, lease_token = null, lease_until = null, updated_at = ${tx.now}
+      set status = 'dead', last_error = ${error}, lease_token = null, updated_at = ${tx.now}
       where id = ${notificationId}::uuid and status in ('pending', 'sent', 'delivered')
       returning contact_id
     )

@@ -1,8 +1,8 @@
 // SQL over notifications: claiming what is due, and recording what came of it, fenced by the lease.
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
-import type { Ended, Leased } from '../../platform/work/leased-work.ts'
-import { counted, LeasedTable } from '../../platform/work/leased-table.ts'
+import type { Ended } from '../../platform/work/leased-work.ts'
+import { LeasedTable, leasing } from '../../platform/work/leased-table.ts'
 import type { Alert } from './contract.ts'
 import { isFailing } from './queries.ts'
 import type { StoredTarget } from './target.ts'
@@ -10,6 +10,7 @@ import type { StoredTarget } from './target.ts'
 export interface ClaimedNotification extends StoredTarget {
   id: string
   attempts: number
+  was_due_at: Date
   /** Its mail was counted. */
   has_mail_day: boolean
   contact_id: string
@@ -50,7 +51,7 @@ interface TellLimits {
  */
 export const claimNotifications = (
   tx: Tx,
-  { leaseToken, leaseUntil, telling, limit, failingLimit, perAccount }: TellLimits,
+  { telling, limit, failingLimit, perAccount, ...lease }: TellLimits,
 ): Promise<ClaimedNotification[]> =>
   tx.many<ClaimedNotification>(prepared`
     with recursive waiting as (
@@ -69,7 +70,7 @@ export const claimNotifications = (
       ) first
       where waiting.contact_id <> all(${telling.map(each => each.contact_id)}::uuid[])
         and not exists (select from alert_notifications l
-          where l.contact_id = waiting.contact_id and l.lease_until > ${tx.now} and l.status = 'pending')
+          where l.contact_id = waiting.contact_id and l.lease_token is not null and l.due_at > ${tx.now})
     ), judged as (
       select c.id, c.account_id, due.due_at, ${isFailing} as is_failing
       from due join alert_contacts c on c.id = due.contact_id
@@ -83,22 +84,20 @@ export const claimNotifications = (
       select id, is_failing from shared where not is_failing or ordinal_of_kind <= ${failingLimit}
       order by is_failing, due_at, id limit ${limit}
     ), next as (
-      select oldest.id, contact.is_failing from contact cross join lateral (
-        select id from alert_notifications
+      select oldest.id, oldest.due_at, contact.is_failing from contact cross join lateral (
+        select id, due_at from alert_notifications
         where contact_id = contact.id and status = 'pending' and due_at <= ${tx.now}
-          and (lease_until is null or lease_until <= ${tx.now})
         order by due_at, id limit 1 for update skip locked
       ) oldest
     ), claimed as (
-      update alert_notifications n
-      set lease_token = ${leaseToken}, lease_until = ${leaseUntil}, attempts = ${counted(sql`attempts`)},
-        updated_at = ${tx.now}
+      update alert_notifications n set ${leasing(lease)}, updated_at = ${tx.now}
       from next where n.id = next.id
-      returning n.id, n.alert_id, n.approval_id, n.contact_id, n.attempts, n.mail_day, n.updated_at, next.is_failing
+      returning n.id, n.alert_id, n.approval_id, n.contact_id, n.attempts, n.mail_day, n.updated_at,
+        next.due_at as was_due_at, next.is_failing
     )
-    select n.id, n.attempts, n.mail_day is not null as has_mail_day, n.is_failing, c.id as contact_id, c.channel, c.target,
-      c.sealed_target, c.secret, coalesce(n.alert_id, n.approval_id) as alert_id, n.approval_id, c.account_id,
-      o.sandbox as is_sandbox, a.tenant_id, coalesce(a.kind, 'approval_required') as kind,
+    select n.id, n.attempts, n.was_due_at, n.mail_day is not null as has_mail_day, n.is_failing, c.id as contact_id,
+      c.channel, c.target, c.sealed_target, c.secret, coalesce(n.alert_id, n.approval_id) as alert_id, n.approval_id,
+      c.account_id, o.sandbox as is_sandbox, a.tenant_id, coalesce(a.kind, 'approval_required') as kind,
       coalesce(a.severity, 'warning') as severity, coalesce(a.title, '') as title, a.scope,
       coalesce(a.data, '{}') as data, coalesce(a.created_at, n.updated_at) as created_at
     from claimed n join alert_contacts c on c.id = n.contact_id join accounts o on o.id = c.account_id
@@ -141,7 +140,7 @@ export async function recordOutcomes(tx: Tx, told: readonly Told[]): Promise<Tol
     with recorded as (
       update alert_notifications n
       set status = o.status, due_at = coalesce(o.next_at, due_at), last_error = o.error, lease_token = null,
-        lease_until = null, updated_at = ${tx.now}
+        updated_at = ${tx.now}
       from json_to_recordset(${JSON.stringify(outcomes)}::json)
         as o (id uuid, lease_token uuid, kind text, status text, error text, next_at timestamptz)
       where n.id = o.id and n.lease_token = o.lease_token
@@ -158,17 +157,7 @@ export async function recordOutcomes(tx: Tx, told: readonly Told[]): Promise<Tol
   return told.filter(({ item }) => ours.has(item.id))
 }
 
-const table = new LeasedTable(sql`alert_notifications`, 'id')
-
-/** The end of these leases has a column of its own. */
-export const notificationLeases = {
-  extend: (tx: Tx, leased: readonly Leased<ClaimedNotification>[], until: Date): Promise<number> =>
-    tx.run(prepared`update alert_notifications t set lease_until = ${until} from ${table.ours(leased)}`),
-  release: (tx: Tx, leased: readonly Leased<ClaimedNotification>[]): Promise<number> =>
-    tx.run(prepared`
-      update alert_notifications t set lease_token = null, lease_until = null, attempts = t.attempts - 1
-      from ${table.ours(leased)}`),
-}
+export const notificationLeases = new LeasedTable(sql`alert_notifications`, 'id')
 
 /** What nobody found the time to try: it is no news any more. */
 export const updateUntriedDead = (
@@ -179,7 +168,7 @@ export const updateUntriedDead = (
     update alert_notifications set status = 'dead', last_error = ${error}, updated_at = ${tx.now}
     where id = any(array(
       select id from alert_notifications
-      where status = 'pending' and due_at < ${before} and attempts = 0 and lease_until is null
+      where status = 'pending' and due_at < ${before} and attempts = 0
       order by due_at limit ${limit} for update skip locked))`)
 
 /**

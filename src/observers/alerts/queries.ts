@@ -93,7 +93,7 @@ const updateTooManyDead = (tx: Tx, contacts: readonly { contact_id: string }[]):
     where id = any(array(
       select old.id from unnest(${contacts.map(each => each.contact_id)}::uuid[]) as c (id) cross join lateral (
         select n.id from alert_notifications n
-        where n.contact_id = c.id and n.status = 'pending' and n.lease_until is null
+        where n.contact_id = c.id and n.status = 'pending' and n.lease_token is null
         order by n.due_at desc, n.id desc offset ${WAITING_PER_CONTACT_MAX}
       ) old))`)
 

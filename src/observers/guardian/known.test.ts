@@ -119,10 +119,8 @@ test('an account with ten thousand rules that are over gets no more of its own r
   const fill = (from: number, to: number) =>
     world.db.transact(system('test'), tx =>
       tx.run(sql`
-        insert into guardian_states (account_id, rule_name, scope_type, scope_value, tenant_id, rule_id, action, since,
-          last_over)
-        select ${account.id}::uuid, 'loud', 'sender', 's' || n, ${tenantId}::uuid, ${rule.id}::uuid, 'alert', ${tx.now},
-          ${tx.now}
+        insert into guardian_states (account_id, rule_name, scope_type, scope_value, tenant_id, rule_id, action, last_over)
+        select ${account.id}::uuid, 'loud', 'sender', 's' || n, ${tenantId}::uuid, ${rule.id}::uuid, 'alert', ${tx.now}
         from generate_series(${from}::integer, ${to}::integer) n`),
     )
   await fill(1, 9_999)

@@ -55,10 +55,9 @@ export const listStatesAnywhere = (db: Db): Promise<State[]> =>
 /** False when the state is there already: then somebody else has said so. */
 export const insertState = async (tx: Tx, rule: Rule, scope: Scope): Promise<boolean> =>
   (await tx.run(sql`
-    insert into guardian_states (account_id, rule_name, scope_type, scope_value, tenant_id, rule_id, action, since,
-      last_over)
+    insert into guardian_states (account_id, rule_name, scope_type, scope_value, tenant_id, rule_id, action, last_over)
     values (${scope.account_id}, ${rule.name}, ${scope.scope_type}, ${scope.scope_value}, ${scope.tenant_id}, ${rule.id},
-      ${rule.action}, ${tx.now}, ${tx.now})
+      ${rule.action}, ${tx.now})
     on conflict do nothing`)) > 0
 
 export const updateStateAlert = (tx: Tx, rule: Rule, scope: Scope, alertId: string): Promise<number> =>
@@ -139,9 +138,9 @@ interface Throttle {
 /** False when the tenant is throttled already. */
 export const insertThrottle = async (tx: Tx, throttle: Throttle): Promise<boolean> =>
   (await tx.run(sql`
-    insert into tenant_throttles (tenant_id, account_id, rate_per_minute, rule_id, rule_name, created_at)
+    insert into tenant_throttles (tenant_id, account_id, rate_per_minute, rule_id, rule_name)
     values (${throttle.tenant_id}, ${throttle.account_id}, ${throttle.rate_per_minute}, ${throttle.rule_id},
-      ${throttle.rule_name}, ${tx.now})
+      ${throttle.rule_name})
     on conflict do nothing`)) > 0
 
 /** Throttles of rules that are calm, where another rule still wants one: they become that rule's. */

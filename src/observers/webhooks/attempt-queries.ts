@@ -153,7 +153,7 @@ export const deleteDecided = (tx: Tx, { status, before, after, limit }: DecidedB
 }
 
 export const listLeavings = (db: Db, limit: number): Promise<{ webhook_id: string }[]> =>
-  db.many<{ webhook_id: string }>(sql`select webhook_id from webhook_leavings limit ${limit}`)
+  db.many<{ webhook_id: string }>(sql`select webhook_id from webhook_removals limit ${limit}`)
 
 export const deleteAttemptsOf = (tx: Tx, webhookId: string, limit: number): Promise<number> =>
   tx.run(sql`
@@ -161,7 +161,7 @@ export const deleteAttemptsOf = (tx: Tx, webhookId: string, limit: number): Prom
       select event_id from webhook_attempts where webhook_id = ${webhookId} order by event_id limit ${limit})`)
 
 export const deleteLeaving = (tx: Tx, webhookId: string): Promise<number> =>
-  tx.run(sql`delete from webhook_leavings where webhook_id = ${webhookId}`)
+  tx.run(sql`delete from webhook_removals where webhook_id = ${webhookId}`)
 
 export const countWaitingAnywhere = (
   db: Pick<Db, 'many'>,

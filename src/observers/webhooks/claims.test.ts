@@ -52,7 +52,7 @@ test('an event that is fanned out while a claim has locked the webhook is due wh
   })
   await Promise.all(fanOuts)
 
-  const due = await db.one<{ due_at: Date }>(sql`select due_at from webhook_lanes where webhook_id = ${webhook.id}`)
+  const due = await db.one<{ due_at: Date }>(sql`select due_at from webhook_due where webhook_id = ${webhook.id}`)
   assert.ok(due.due_at <= box.clock.now(), `due at ${due.due_at.toISOString()}, the end of the lease`)
 })
 

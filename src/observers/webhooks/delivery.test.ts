@@ -302,7 +302,7 @@ test('a worker that dies gives its attempts back within 35 s, and what it record
   // Another worker, as far as the database can tell: claims in one go with enabling, and is never heard of again.
   await box.app.world.db.transact(system('test'), async tx => {
     await tx.run(sql`update webhooks set status = 'active' where id = ${id}`)
-    await tx.run(sql`update webhook_lanes set due_at = ${tx.now} where webhook_id = ${id}`)
+    await tx.run(sql`update webhook_due set due_at = ${tx.now} where webhook_id = ${id}`)
     const asked = { only: null, except: [], exceptAccounts: [], known: [] }
     const due = await lockDueWebhooks(tx, { asked, limit: 10 })
     assert.ok(due.some(each => each.webhook_id === id))
@@ -425,7 +425,7 @@ test('delivered attempts are removed after 7 days, dead ones after 30, and what 
   await remove()
   const rows = await box.app.world.db.many(sql`select 1 from webhook_attempts where webhook_id = ${good.id}`)
   assert.deepEqual(rows, [])
-  assert.deepEqual(await box.app.world.db.many(sql`select 1 from webhook_leavings`), [])
+  assert.deepEqual(await box.app.world.db.many(sql`select 1 from webhook_removals`), [])
 })
 
 test('Prometheus is told what pushes came to and how much waits', async () => {

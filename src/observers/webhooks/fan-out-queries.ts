@@ -130,6 +130,6 @@ const matching = (tenants: Sql): Sql => sql`
  * these.
  */
 const updateDueTimesOfFanned = ({ now }: Tx): Sql => sql`
-  update webhook_lanes l set due_at = least(l.due_at, ${now})
+  update webhook_due l set due_at = least(l.due_at, ${now})
   from (select distinct webhook_id from fanned) f
   where l.webhook_id = f.webhook_id`

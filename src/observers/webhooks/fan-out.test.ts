@@ -23,7 +23,7 @@ const addSilentWebhooks = ({ app }: Box, { id }: TestAccount, count: number): Pr
         insert into webhooks (id, account_id, url, event_types, status, secret, after_event_id, created_at)
         select gen_random_uuid(), ${id}::uuid, 'http://127.0.0.1:1/', '{}', 'disabled', '', 0, ${tx.now}
         from generate_series(1, ${count}::integer) returning id)
-      insert into webhook_lanes (webhook_id) select id from made`),
+      insert into webhook_due (webhook_id) select id from made`),
   )
 
 const happen = ({ app }: Box, { id }: TestAccount, count: number): Promise<void> =>
@@ -161,7 +161,7 @@ const addWebhooksOfTenants = ({ app }: Box, { id, tenant }: TestAccount, count: 
         select gen_random_uuid(), ${id}::uuid, tenant_id, 'http://127.0.0.1:1/', '{}', 'disabled', '', 0, ${tx.now}
         from (select id as tenant_id from others union all select ${tenant.id}::uuid) t returning id
       )
-      insert into webhook_lanes (webhook_id) select id from made`),
+      insert into webhook_due (webhook_id) select id from made`),
   )
 
 const happenAt = ({ app }: Box, { id, tenant }: TestAccount, count: number): Promise<void> =>

@@ -40,7 +40,7 @@ export async function insertWebhook(tx: Tx, webhook: NewWebhook): Promise<Webhoo
       values (${webhook.id}, ${webhook.accountId}, ${webhook.tenantId}, ${webhook.url}, ${webhook.eventTypes},
         ${webhook.sealedSecret}, ${newestEventId}, ${tx.now})
       returning ${columns}
-    ), due as (insert into webhook_lanes (webhook_id) select id from made)
+    ), due as (insert into webhook_due (webhook_id) select id from made)
     select ${columns} from made`)
   return toWebhook(row)
 }
@@ -95,12 +95,12 @@ export const enableWebhook = (tx: Tx, { id, tail }: { id: string; tail: string }
       where id = ${id}
       returning id
     )
-    update webhook_lanes l set due_at = ${tx.now} from enabled where l.webhook_id = enabled.id`)
+    update webhook_due l set due_at = ${tx.now} from enabled where l.webhook_id = enabled.id`)
 
 export const deleteWebhookRow = (tx: Tx, id: string): Promise<number> =>
   tx.run(sql`
     with gone as (delete from webhooks where id = ${id} returning id)
-    insert into webhook_leavings (webhook_id) select id from gone on conflict do nothing`)
+    insert into webhook_removals (webhook_id) select id from gone on conflict do nothing`)
 
 export async function updateSecret(
   tx: Tx,

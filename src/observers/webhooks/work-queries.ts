@@ -16,7 +16,7 @@ interface DueWebhook {
  */
 export const lockDueWebhooks = (tx: Tx, { asked, limit }: { asked: KeysAsked; limit: number }): Promise<DueWebhook[]> =>
   tx.many<DueWebhook>(prepared`
-    select l.webhook_id, w.account_id from webhook_lanes l join webhooks w on w.id = l.webhook_id
+    select l.webhook_id, w.account_id from webhook_due l join webhooks w on w.id = l.webhook_id
     where l.due_at <= ${tx.now} and ${isAsked(asked, { key: sql`l.webhook_id`, account: sql`w.account_id` })}
     order by l.due_at limit ${limit} for update of l skip locked`)
 
@@ -96,7 +96,7 @@ function toClaimed({
  */
 export const updateDueTimes = (tx: Tx, webhookIds: readonly string[]): Promise<number> =>
   tx.run(prepared`
-    update webhook_lanes l set due_at = (
+    update webhook_due l set due_at = (
       select greatest(a.due_at, ${tx.now})
       from webhook_attempts a join webhooks w on w.id = a.webhook_id and w.status = 'active'
       where a.webhook_id = l.webhook_id and a.status in ('pending', 'failed')
@@ -123,7 +123,7 @@ export const releaseLeases = (tx: Tx, leases: readonly (Lease & Pick<ClaimedRow,
       where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token
       returning a.webhook_id, a.due_at
     )
-    update webhook_lanes l set due_at = least(l.due_at, greatest(r.due_at, ${tx.now}))
+    update webhook_due l set due_at = least(l.due_at, greatest(r.due_at, ${tx.now}))
     from (select webhook_id, min(due_at) as due_at from released group by webhook_id) r
     where l.webhook_id = r.webhook_id`)
 
@@ -154,7 +154,7 @@ export const recordTried = (tx: Tx, tried: readonly Tried[]): Promise<{ webhook_
       where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token
       returning a.webhook_id, a.event_id, a.due_at
     ), due_times as (
-      update webhook_lanes l set due_at = least(l.due_at, r.due_at)
+      update webhook_due l set due_at = least(l.due_at, r.due_at)
       from (select webhook_id, min(due_at) as due_at from recorded where due_at is not null group by webhook_id) r
       where l.webhook_id = r.webhook_id
     )
@@ -162,4 +162,4 @@ export const recordTried = (tx: Tx, tried: readonly Tried[]): Promise<{ webhook_
 
 /** Something of this webhook is due now. */
 export const updateDueNow = (tx: Tx, webhookId: string): Promise<number> =>
-  tx.run(prepared`update webhook_lanes set due_at = ${tx.now} where webhook_id = ${webhookId}`)
+  tx.run(prepared`update webhook_due set due_at = ${tx.now} where webhook_id = ${webhookId}`)

@@ -10,7 +10,7 @@ export async function claimInstallation(db: Database, secrets: Secrets): Promise
   const check = secrets.mac('installation', 'check').toString('hex')
   const known = await db.transact(system('start'), async tx => {
     await tx.run(sql`
-      insert into installation (id, secret_check, created_at) values (1, ${check}, ${tx.now}) on conflict do nothing`)
+      insert into installation (id, secret_check) values (1, ${check}) on conflict do nothing`)
     return tx.one<{ secret_check: string }>(sql`select secret_check from installation where id = 1`)
   })
   if (!sameSecret(known.secret_check, check)) {

@@ -8,9 +8,7 @@ import type { Tail } from './worker.ts'
 
 export async function readTailOnce(world: World, tail: Tail): Promise<number> {
   await world.db.transact(system(tail.name), tx =>
-    tx.run(
-      sql`insert into tails (name, cursor, updated_at) values (${tail.name}, 0, ${tx.now}) on conflict do nothing`,
-    ),
+    tx.run(sql`insert into tails (name, cursor) values (${tail.name}, 0) on conflict do nothing`),
   )
   return advanceTail(world, tail)
 }
@@ -26,7 +24,7 @@ export async function advanceTail(world: World, tail: Tail): Promise<number> {
     const upTo = await findIdAhead(tx, { cursor: after, limit: tail.batchMax })
     if (upTo === null) return 0
     await tail.read(world, tx, { after, upTo })
-    await tx.run(prepared`update tails set cursor = ${upTo}, updated_at = ${tx.now} where name = ${tail.name}`)
+    await tx.run(prepared`update tails set cursor = ${upTo} where name = ${tail.name}`)
     return upTo - after
   })
   if (read > 0) tail.committed?.(world)
