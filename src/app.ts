@@ -54,7 +54,7 @@ import { LargeAnswers } from './platform/http/large-answers.ts'
 import { openApiDocument } from './platform/http/openapi.ts'
 import { mountReference } from './platform/http/reference.ts'
 import { createHttpServer } from './platform/http/server.ts'
-import { journalLoops } from './platform/journal/partitions.ts'
+import { journalWorkers } from './platform/journal/partitions.ts'
 import { Dns } from './platform/net/dns.ts'
 import { GuardedHttp } from './platform/net/guarded-http.ts'
 import { Slices } from './platform/slices.ts'
@@ -81,7 +81,7 @@ import { feature as usage } from './sending/usage/feature.ts'
 
 /** One line per feature. The order is that of the API's documentation. */
 const FEATURES: readonly ((world: World, shared: Shared) => Feature)[] = [
-  () => ({ loops: journalLoops }),
+  () => ({ workers: journalWorkers }),
   accounts,
   tenants,
   apiKeys,
@@ -145,7 +145,7 @@ interface AppOptions {
 export interface App {
   world: World
   contracts: readonly Contract[]
-  loops: readonly Worker[]
+  workers: readonly Worker[]
   /** Where the API listens; null without the role. */
   url: string | null
   /** Where SMTP listens; null without the role. */
@@ -165,7 +165,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const checks = await readinessChecks(world, state)
   const shared = buildShared(world, () => config.PUBLIC_URL ?? app.url ?? '')
   const features = FEATURES.map(feature => feature(world, shared))
-  const loops = features.flatMap(feature => feature.loops ?? [])
+  const workers = features.flatMap(feature => feature.workers ?? [])
   let document = Buffer.alloc(0)
   const routes = [
     ...features.flatMap(feature => feature.routes ?? []),
@@ -184,7 +184,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const app: App = {
     world,
     contracts,
-    loops,
+    workers,
     url: null,
     ports: { submission: null, mx: null },
     start: async (untilAvailable = step => step()) => {
@@ -195,7 +195,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await openPorts(world, doors, app.ports)
       // Last: a caller that finds us ready finds every door open.
       if (config.ROLES.has('api')) app.url = await listen(http, config)
-      if (config.ROLES.has('worker')) supervisor.start(loops)
+      if (config.ROLES.has('worker')) supervisor.start(workers)
     },
     stop: async () => {
       state.isStopping = true

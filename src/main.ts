@@ -1,4 +1,4 @@
-// The command line: serve | migrate | verify-audit | openapi | loops | help.
+// The command line: serve | migrate | verify-audit | openapi | workers | help.
 import { describeApi } from './app.ts'
 import { describedApp } from './describe.ts'
 import { readConfig, variables, type Config } from './platform/config.ts'
@@ -11,7 +11,7 @@ const COMMANDS: Record<string, { help: string; run(config: Config): Promise<numb
   migrate: { help: 'bring the schema of the database up to date, then end', run: migrateOnly },
   'verify-audit': { help: 'check the audit log; exit code 1 when it has been tampered with', run: verifyOnly },
   openapi: { help: 'print the OpenAPI document', run: printOpenApi },
-  loops: { help: 'list the background workers', run: printLoops },
+  workers: { help: 'list the background workers', run: printWorkers },
   help: { help: 'print this', run: printHelp },
 }
 
@@ -54,8 +54,8 @@ async function printOpenApi(config: Config): Promise<number> {
   return 0
 }
 
-async function printLoops(config: Config): Promise<number> {
-  for (const { kind, name } of (await describedApp(config)).loops) console.log(`${kind.padEnd(8)} ${name}`)
+async function printWorkers(config: Config): Promise<number> {
+  for (const { kind, name } of (await describedApp(config)).workers) console.log(`${kind.padEnd(8)} ${name}`)
   return 0
 }
 

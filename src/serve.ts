@@ -1,4 +1,4 @@
-// Bringing the service up and down: database, schema, World, servers, loops; and in reverse when asked to end.
+// Bringing the service up and down: database, schema, World, servers, workers; and in reverse when asked to end.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -91,7 +91,7 @@ interface Prepared {
   close: () => Promise<void>
 }
 
-/** Everything up to, but not including, opening doors and starting loops. */
+/** Everything up to, but not including, opening doors and starting workers. */
 export async function prepare(config: Config, { log, wait }: Omit<Starting, 'opened'>): Promise<Prepared> {
   await mkdir(config.DATA_DIR, { recursive: true })
   const adminToken = config.ADMIN_TOKEN ?? (await keptSecret(config.DATA_DIR, 'operator-token'))

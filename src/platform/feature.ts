@@ -1,4 +1,4 @@
-// What a feature folder gives to the composition root: endpoints, background loops, a port for SMTP, and its end.
+// What a feature folder gives to the composition root: endpoints, background workers, a port for SMTP, and its end.
 import type { Route } from './http/contract.ts'
 import type { TlsIdentity } from './tls.ts'
 import type { Worker } from './work/worker.ts'
@@ -6,7 +6,7 @@ import type { Worker } from './work/worker.ts'
 export interface Feature {
   routes?: readonly Route[]
   /** Run by processes with the role `worker`. */
-  loops?: readonly Worker[]
+  workers?: readonly Worker[]
   smtp?: SmtpPort
   /**
    * Lets attempts of leased work end, for REQUEST_MS_MAX at the most. When all features have drained, requests over

@@ -1,5 +1,5 @@
 // Alerts as mail, from the anomaly to the receiver: what leaves and what does not, what it says, how much of it there is, and
-// when a contact counts as told. Real loops, a receiving server of the test.
+// when a contact counts as told. Real workers, a receiving server of the test.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { operatorMail } from '../../src/operator-mail.ts'
@@ -197,7 +197,7 @@ test('an account has at most 100 alert mails a day, whatever number of workers r
   await aContact(other, 'neighbour@example.net')
   await alarm(account, 'domain:a.example', 50)
   await alarm(other)
-  const tail = quiet.app.loops.find(loop => loop.name === 'alerts')!
+  const tail = quiet.app.workers.find(worker => worker.name === 'alerts')!
   assert.ok(tail.kind === 'tail')
   await readTailOnce(world, tail)
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })

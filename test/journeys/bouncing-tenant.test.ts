@@ -31,7 +31,7 @@ const people = (kind: string, count: number): string[] =>
   Array.from({ length: count }, (_, n) => `${kind}-${n}@example.com`)
 
 async function pass({ app }: Box): Promise<void> {
-  const guardian = app.loops.find(loop => loop.name === 'guardian')!
+  const guardian = app.workers.find(worker => worker.name === 'guardian')!
   assert.ok(guardian.kind === 'periodic')
   await guardian.run(app.world, new AbortController().signal)
 }

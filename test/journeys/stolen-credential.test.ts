@@ -1,5 +1,5 @@
 // A credential that is used from more than ten addresses within an hour is an alert within about fifteen seconds: real
-// logins, real loops.
+// logins, real workers.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -76,8 +76,8 @@ test('logins are written within two seconds, once per minute and address, and at
 test('addresses are forgotten after eight days', async () => {
   const box = await aBox({ environment: { ROLES: 'api' } })
   const { world } = box.app
-  const loop = box.app.loops.find(each => each.name === 'login-addresses-retention')
-  assert.ok(loop?.kind === 'periodic')
+  const worker = box.app.workers.find(each => each.name === 'login-addresses-retention')
+  assert.ok(worker?.kind === 'periodic')
   await world.db.transact(system('test'), tx =>
     tx.run(sql`
       insert into credential_addresses (credential_id, minute, address, account_id, tenant_id)
@@ -85,7 +85,7 @@ test('addresses are forgotten after eight days', async () => {
         gen_random_uuid()
       from generate_series(1, 240) n`),
   )
-  await loop.run(world, new AbortController().signal)
+  await worker.run(world, new AbortController().signal)
   const { total } = await world.db.one<{ total: number }>(sql`select count(*) as total from credential_addresses`)
   assert.ok(total === 191 || total === 192, String(total))
 })

@@ -38,5 +38,5 @@ const tokens = {
 const world = { ...app.world, metrics: createMetrics() }
 const imap = { host: '127.0.0.1', port: Number(port), secure: false }
 const mirrors = feature(world, { tokens, servers: { google: { imap }, microsoft: null } })
-new Supervisor(world).start(mirrors.loops!)
+new Supervisor(world).start(mirrors.workers!)
 console.log('ready')

@@ -59,9 +59,9 @@ test('mail is pure', () => {
   assert.deepEqual(found, [])
 })
 
-const PRIVATE = /\/(contract|routes|loops|feature|(?:[\w-]+-)?(?:queries|worker))\.ts$/
+const PRIVATE = /\/(contract|routes|feature|(?:[\w-]+-)?(?:queries|workers?))\.ts$/
 
-test('contract, routes, queries, loops and workers are private to their folder; the root alone asks for features', () => {
+test('contract, routes, queries and workers are private to their folder; the root alone asks for features', () => {
   const found = objections(({ path, imports }) =>
     imports
       .filter(({ from, isRelative }) => isRelative && PRIVATE.test(from))

@@ -7,5 +7,5 @@ import { domainRoutes } from './routes.ts'
 export const feature = (world: World): Feature => ({
   routes: domainRoutes(world),
   // Hourly: a domain is due a day after its last check, whatever the hour.
-  loops: [{ kind: 'periodic', name: 'domain-recheck', seconds: 3600, run: recheckDomains }],
+  workers: [{ kind: 'periodic', name: 'domain-recheck', seconds: 3600, run: recheckDomains }],
 })

@@ -10,7 +10,7 @@ export function feature(world: World): Feature {
   const scan = new RetentionScan<AddressKey>()
   return {
     routes: smtpCredentialRoutes(world),
-    loops: [
+    workers: [
       {
         kind: 'periodic',
         name: 'login-addresses-retention',

@@ -139,8 +139,8 @@ test('addresses of logins are forgotten after eight days, but nothing of an acco
   const box = await aBox({ environment: { ROLES: 'api' } })
   const [held, other] = [await anAccount({ box }), await anAccount({ box })]
   const { db } = box.app.world
-  const loop = box.app.loops.find(each => each.name === 'login-addresses-retention')
-  assert.ok(loop?.kind === 'periodic')
+  const worker = box.app.workers.find(each => each.name === 'login-addresses-retention')
+  assert.ok(worker?.kind === 'periodic')
   for (const { id, tenant } of [held, other]) {
     await db.transact(system('test'), tx =>
       tx.run(sql`
@@ -150,7 +150,7 @@ test('addresses of logins are forgotten after eight days, but nothing of an acco
     )
   }
   const forget = async (): Promise<number[]> => {
-    await loop.run(box.app.world, new AbortController().signal)
+    await worker.run(box.app.world, new AbortController().signal)
     const { ofHeld, ofOther } = await db.one<{ ofHeld: number; ofOther: number }>(sql`
       select count(*) filter (where account_id = ${held.id}) as "ofHeld",
         count(*) filter (where account_id = ${other.id}) as "ofOther" from credential_addresses`)

@@ -12,7 +12,7 @@ export const feature = (
   { composing, emailContact }: { composing: Composing; emailContact: EmailContact },
 ): Feature => ({
   routes: [...approvalRoutes(world, composing), ...linkRoutes(world, { composing, emailContact })],
-  loops: [
+  workers: [
     {
       kind: 'periodic',
       name: 'approvals-expiry',

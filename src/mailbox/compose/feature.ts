@@ -15,7 +15,7 @@ const COUNTS_AT_ONCE = 1_000
 
 export const feature = (world: World, { composing }: { composing: Composing }): Feature => ({
   routes: composeRoutes(world, composing),
-  loops: [
+  workers: [
     followDeliveries(),
     statusBacklog(),
     {

@@ -133,7 +133,7 @@ test('a scheduled draft is sent at its time and not before; one that was called 
   assert.deepEqual(called.body, { id: cancelled.id, scheduled_at: null })
   box.clock.advance(HOUR_MS - 2_000)
   const run = async (): Promise<number> => {
-    const worker = box.app.loops.find(loop => loop.name === 'scheduled-drafts')!
+    const worker = box.app.workers.find(({ name }) => name === 'scheduled-drafts')!
     assert.equal(worker.kind, 'due')
     return worker.kind === 'due' ? worker.run(box.app.world, new AbortController().signal) : 0
   }

@@ -1,7 +1,7 @@
 // Extraction of data from messages by a model that the operator has configured.
 import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
-import { extractionLoops } from './loops.ts'
+import { extractionWorkers } from './workers.ts'
 import { Model } from './model.ts'
 import { extractionRoutes } from './routes.ts'
 import { SchemaChecker } from './schema.ts'
@@ -10,7 +10,7 @@ export function feature(world: World): Feature {
   const model = modelOf(world)
   return {
     routes: extractionRoutes(world, { model, schemas: new SchemaChecker(world.threads) }),
-    loops: extractionLoops,
+    workers: extractionWorkers,
     ...(model && { close: () => model.close() }),
   }
 }

@@ -6,7 +6,7 @@ import { anAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import type { Refusal } from '../../platform/refusal.ts'
-import { extractionLoops } from './loops.ts'
+import { extractionWorkers } from './workers.ts'
 import { reserve, settle } from './tokens.ts'
 
 const BY = system('test')
@@ -140,8 +140,8 @@ test('reservations that lapsed long ago are removed', async () => {
   const { box, world, reserve } = await aCap(200)
   const { id } = await reserve(100)
   box.clock.advance(2 * 3_600_000)
-  const [loop] = extractionLoops
-  assert.ok(loop?.kind === 'periodic')
-  await loop.run(world, new AbortController().signal)
+  const [worker] = extractionWorkers
+  assert.ok(worker?.kind === 'periodic')
+  await worker.run(world, new AbortController().signal)
   assert.equal(await world.db.maybe(sql`select 1 as found from ai_reservations where id = ${id}`), null)
 })

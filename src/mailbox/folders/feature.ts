@@ -6,5 +6,5 @@ import { folderRoutes } from './routes.ts'
 
 export const feature = (world: World): Feature => ({
   routes: folderRoutes(world),
-  loops: [{ kind: 'due', name: 'folder-removal', wakeOn: 'removals', pollSeconds: 60, run: removeDiscarded() }],
+  workers: [{ kind: 'due', name: 'folder-removal', wakeOn: 'removals', pollSeconds: 60, run: removeDiscarded() }],
 })

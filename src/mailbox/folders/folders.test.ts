@@ -177,7 +177,7 @@ test('each account has its share of a round of removals, and a folder that canno
       await db.many<{ name: string }>(sql`select name from folders where discarded_at is not null
         and inbox_id in (${many}, ${few})`)
     ).map(({ name }) => name)
-  const removal = account.box.app.loops.find(({ name }) => name === 'folder-removal')!
+  const removal = account.box.app.workers.find(({ name }) => name === 'folder-removal')!
   const round = () => removal.kind === 'due' && removal.run(account.box.app.world, new AbortController().signal)
 
   await run(discard(many, 60))

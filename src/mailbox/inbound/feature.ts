@@ -29,7 +29,7 @@ export function feature(world: World, { arrivals, postmaster }: Shared): Feature
   const filing = filingWorker(world, arrivals)
   return {
     ...filing.feature,
-    loops: [...filing.workers, { kind: 'periodic', name: 'old-arrival-rates', seconds: 300, run: forgetRates }],
+    workers: [...filing.workers, { kind: 'periodic', name: 'old-arrival-rates', seconds: 300, run: forgetRates }],
     smtp: {
       role: 'mx',
       listen: tls => {

@@ -6,5 +6,5 @@ import { inboxRoutes } from './routes.ts'
 
 export const feature = (world: World): Feature => ({
   routes: inboxRoutes(world),
-  loops: [{ kind: 'due', name: 'inbox-removal', wakeOn: 'removals', pollSeconds: 60, run: removeInboxes() }],
+  workers: [{ kind: 'due', name: 'inbox-removal', wakeOn: 'removals', pollSeconds: 60, run: removeInboxes() }],
 })

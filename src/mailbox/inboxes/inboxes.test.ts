@@ -239,7 +239,7 @@ test('under legal hold an inbox cannot be deleted, and one that was deleted befo
   const refused = await held.api.delete(`/v1/inboxes/${kept}`)
 
   assert.equal(refused.status, 409)
-  const pass = held.box.app.loops.find(({ name }) => name === 'inbox-removal') as {
+  const pass = held.box.app.workers.find(({ name }) => name === 'inbox-removal') as {
     run(world: unknown, signal: AbortSignal): Promise<number>
   }
   await pass.run(held.box.app.world, new AbortController().signal)
@@ -265,7 +265,7 @@ test('each account has its share of a round of removals, and an inbox that canno
       await db.many<{ name: string }>(sql`select coalesce(display_name, '') as name from inboxes
         where deleted_at is not null and account_id in (${account.id}, ${other.id})`)
     ).map(({ name }) => name)
-  const removal = box.app.loops.find(({ name }) => name === 'inbox-removal')!
+  const removal = box.app.workers.find(({ name }) => name === 'inbox-removal')!
   const round = () => removal.kind === 'due' && removal.run(box.app.world, new AbortController().signal)
 
   await eventually('nothing waits', async () => (await left()).length === 0)

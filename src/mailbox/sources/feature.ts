@@ -3,5 +3,5 @@ import type { Feature } from '../../platform/feature.ts'
 import { removeSources } from './removals.ts'
 
 export const feature = (): Feature => ({
-  loops: [{ kind: 'due', name: 'source-removal', wakeOn: 'removals', pollSeconds: 30, run: removeSources }],
+  workers: [{ kind: 'due', name: 'source-removal', wakeOn: 'removals', pollSeconds: 30, run: removeSources }],
 })

@@ -243,7 +243,7 @@ test('the floor of an inbox that is no more is removed, that of another stays', 
   await world.db.transact(system('test'), tx =>
     tx.run(sql`insert into event_floors (inbox_id, id) values (${gone}, 1), (${inbox}, 1)`),
   )
-  const worker = account.box.app.loops.find(({ name }) => name === 'stream-leftovers')!
+  const worker = account.box.app.workers.find(({ name }) => name === 'stream-leftovers')!
   assert.ok(worker.kind === 'periodic')
   await worker.run(world, new AbortController().signal)
   const floors = await world.db.many(sql`select inbox_id from event_floors where inbox_id in (${gone}, ${inbox})`)

@@ -46,7 +46,7 @@ async function runMirrors(
   const servers = { google: { imap: fake.server }, microsoft: null }
   const mirrors = feature(world, { tokens, servers, pace: { pollMs: 300, progressMs: 50 }, patience })
   const supervisor = new Supervisor(world)
-  supervisor.start(mirrors.loops!)
+  supervisor.start(mirrors.workers!)
   return {
     stop: async () => {
       await supervisor.stop()

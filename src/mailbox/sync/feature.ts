@@ -7,5 +7,5 @@ import { Mirrors, type MirrorOptions } from './worker.ts'
 export function feature(world: World, options: MirrorOptions): Feature {
   if (!options.servers.google && !options.servers.microsoft) return {}
   const { worker, changes } = new Mirrors(world, options)
-  return { ...worker.feature, loops: [...worker.workers, changes.worker] }
+  return { ...worker.feature, workers: [...worker.workers, changes.worker] }
 }

@@ -3,5 +3,5 @@ import type { Feature } from '../../platform/feature.ts'
 import { hashRemoved } from './removed.ts'
 
 export const feature = (): Feature => ({
-  loops: [{ kind: 'due', name: 'removed-taints', wakeOn: 'removals', pollSeconds: 30, run: hashRemoved }],
+  workers: [{ kind: 'due', name: 'removed-taints', wakeOn: 'removals', pollSeconds: 30, run: hashRemoved }],
 })

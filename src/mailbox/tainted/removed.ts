@@ -1,5 +1,5 @@
 // Deleting tainted mail does not free what repeats it: hashes of its passages stay for some days. The transaction that
-// deletes the mail notes it, a loop hashes its texts, and its source waits for that.
+// deletes the mail notes it, a worker hashes its texts, and its source waits for that.
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { ThreadFailure, type ThreadWork } from '../../platform/threads/thread-pool.ts'

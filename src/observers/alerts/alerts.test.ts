@@ -18,7 +18,7 @@ import { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import type { World } from '../../platform/world.ts'
 import type { SendMail, Ways } from './channels.ts'
-import { forgetOldAlerts } from './loops.ts'
+import { forgetOldAlerts } from './workers.ts'
 import { quoted } from './mail-wording.ts'
 import { notificationWorker } from './notification-worker.ts'
 import { sealClearTargets } from './seal-targets.ts'
@@ -534,7 +534,7 @@ test('an account with more contacts than slots is told in rounds, each slot bein
   let isWoken = true
   t.after(world.wakeups.on('alerts', () => (isWoken = true)))
   await eventually('all are told', async () => {
-    // As the loop does: until there is nothing to begin with, and again when it is woken.
+    // As the worker does: until there is nothing to begin with, and again when it is woken.
     if (isWoken) isWoken = false
     else return fast.received.length === 25
     for (let begun = await run(); begun > 0; begun = await run()) assert.ok(begun <= 10, `${begun} at once`)

@@ -4,7 +4,7 @@ import { cidrList } from '../../platform/net/cidr.ts'
 import { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import type { World } from '../../platform/world.ts'
 import type { Ways } from './channels.ts'
-import { alertLoops } from './loops.ts'
+import { alertWorkers } from './workers.ts'
 import { notificationWorker } from './notification-worker.ts'
 import { alertRoutes } from './routes.ts'
 
@@ -16,7 +16,7 @@ export function feature(world: World, { sendMail, approvalLink }: Pick<Ways, 'se
   const { drain, close } = notifications.feature
   return {
     routes: alertRoutes(world),
-    loops: alertLoops(notifications),
+    workers: alertWorkers(notifications),
     drain,
     close: requestsEnd => close(requestsEnd.then(() => paging.close())),
   }

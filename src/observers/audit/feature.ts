@@ -7,7 +7,7 @@ import { sealNext } from './seal.ts'
 
 export const feature = (world: World): Feature => ({
   routes: auditRoutes(world),
-  loops: [{ kind: 'due', name: 'audit-seal', wakeOn: 'audit', pollSeconds: 2, run: sealAndRest }],
+  workers: [{ kind: 'due', name: 'audit-seal', wakeOn: 'audit', pollSeconds: 2, run: sealAndRest }],
 })
 
 /** Bounds the number of signed heads under load to five a second; entries wait that long for their seal at most. */

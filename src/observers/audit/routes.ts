@@ -10,7 +10,7 @@ import { verifyAudit } from './verify.ts'
 
 export const auditRoutes = (world: World): Route[] => [
   route(listAuditEndpoint, async ({ caller, query }) => {
-    // Entries are shown with their hashes, so those that the sealing loop has not reached yet are sealed now.
+    // Entries are shown with their hashes, so those that the sealing worker has not reached yet are sealed now.
     await sealToHead(world)
     const filter = { action: query.action ?? null, beforeId: idBefore(query.before_id) }
     const { rows, last } = await readRows(query.limit, limit =>

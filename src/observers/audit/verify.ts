@@ -33,7 +33,7 @@ interface Break {
 const RANGE = 2_000
 
 /**
- * Up to the newest entry at the start of the call: others go on writing. What the sealing loop has not reached is
+ * Up to the newest entry at the start of the call: others go on writing. What the sealing worker has not reached is
  * checked by the MACs that it was written with.
  */
 export async function verifyAudit(world: World): Promise<Verdict> {

@@ -9,6 +9,6 @@ export function feature(world: World): Feature {
   const cache = new HourCache()
   return {
     routes: guardianRoutes(world),
-    loops: [{ kind: 'periodic', name: 'guardian', seconds: 10, run: () => evaluate(world, cache) }],
+    workers: [{ kind: 'periodic', name: 'guardian', seconds: 10, run: () => evaluate(world, cache) }],
   }
 }

@@ -1,5 +1,5 @@
 // What the guardian reads, made by hand: roll-ups in the shape in which the journal's counting leaves them. The box runs no
-// loops; tests make each pass themselves and move the clock.
+// workers; tests make each pass themselves and move the clock.
 import assert from 'node:assert/strict'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, type TestAccount } from '../../../test/support/factories.ts'

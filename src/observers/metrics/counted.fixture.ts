@@ -5,7 +5,7 @@ import { readTailOnce } from '../../platform/work/tail.ts'
 import { eventually, type TestAccount } from '../../../test/support/factories.ts'
 import type { Box } from '../../../test/support/box.ts'
 import { NOTHING, type Counters } from './counters.ts'
-import { metricsTail } from './loops.ts'
+import { metricsTail } from './workers.ts'
 
 /** Returns when all that has happened so far is counted, whether by the worker of the box or by us. */
 export async function counted({ app: { world } }: Box): Promise<void> {

@@ -10,7 +10,7 @@ import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { counted, happen, send } from './counted.fixture.ts'
 import type { Counters } from './counters.ts'
-import { metricsTail } from './loops.ts'
+import { metricsTail } from './workers.ts'
 import { forgetOldMetrics } from './retention.ts'
 
 const still = (): Promise<Box> => aBox({ environment: { ROLES: 'api' } })
@@ -188,7 +188,9 @@ test('while events keep coming the worker lets them gather, and counts about onc
   const box = await aBox()
   const account = await anAccount({ box })
   const rounds = async (): Promise<number> =>
-    Number(/sluice_loop_rounds_total\{loop="metrics"\} (\d+)/.exec((await box.client().get('/metrics')).body)?.[1] ?? 0)
+    Number(
+      /sluice_worker_rounds_total\{worker="metrics"\} (\d+)/.exec((await box.client().get('/metrics')).body)?.[1] ?? 0,
+    )
   await eventually('the first round', rounds)
   const [first, began] = [await rounds(), performance.now()]
   for (let n = 0; n < 150; n++) await happen(account, { type: 'accepted', tenantId: account.tenant.id })

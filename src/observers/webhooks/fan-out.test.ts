@@ -121,7 +121,7 @@ test('whatever the order of rounds, slices and failures, each event has one atte
         if (error !== dead) throw error
       })
   }
-  const loops = [
+  const workers = [
     ...tails.map(tail => until(() => advanceTail(somewhere(), tail))),
     ...readers.map(reader => until(() => reader.run(somewhere(), signal))),
   ]
@@ -135,7 +135,7 @@ test('whatever the order of rounds, slices and failures, each event has one atte
     60_000,
   )
   isOver = true
-  await Promise.all(loops)
+  await Promise.all(workers)
 
   await happen(box, accounts[0]!, 1)
   while ((await advanceTail(world, tails[0]!)) > 0);

@@ -40,11 +40,11 @@ const leftOf = async ({ app }: Box, { id }: TestAccount): Promise<number[]> => {
 test('an account under legal hold keeps its attempts, however many; others do not, nor does it when the hold is lifted', async () => {
   const box = await aBox({ environment: { ROLES: 'api' } })
   const [held, other] = [await anAccount({ box }), await anAccount({ box })]
-  const loop = box.app.loops.find(each => each.name === 'webhook-retention')
-  assert.ok(loop?.kind === 'periodic')
+  const worker = box.app.workers.find(each => each.name === 'webhook-retention')
+  assert.ok(worker?.kind === 'periodic')
   const leftAfter = async (days: number) => {
     box.clock.advance(days * DAY_MS)
-    await loop.run(box.app.world, new AbortController().signal)
+    await worker.run(box.app.world, new AbortController().signal)
     return { held: await leftOf(box, held), other: await leftOf(box, other) }
   }
   await addDecided(box, held, { delivered: MANY, dead: 2 })

@@ -10,7 +10,7 @@ export interface Actor {
   action: string | null
 }
 
-/** A loop or a start-up step acting on its own. */
+/** A worker or a start-up step acting on its own. */
 export const system = (name: string): Actor => ({
   type: 'system',
   id: null,

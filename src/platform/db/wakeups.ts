@@ -1,4 +1,4 @@
-// Hints that there may be something to do: after a commit the loops of this process, and over LISTEN/NOTIFY those of
+// Hints that there may be something to do: after a commit the workers of this process, and over LISTEN/NOTIFY those of
 // the others, look sooner than their next poll. A hint may be lost; polling is the truth. Never sent inside a
 // transaction, where NOTIFY would take a server-wide lock at commit.
 import { EventEmitter } from 'node:events'

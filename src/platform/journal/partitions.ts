@@ -8,7 +8,7 @@ import type { World } from '../world.ts'
 /** At 30,000 events a second one partition of 5 million lasts 160 s: two ahead outlast several missed rounds. */
 const PARTITIONS_AHEAD = 2
 
-export const journalLoops: Worker[] = [
+export const journalWorkers: Worker[] = [
   {
     kind: 'periodic',
     name: 'journal-partitions',

@@ -47,9 +47,9 @@ export class LeasedWorker<Item extends object, Result> {
   }
 
   /** What the feature whose work it is has of it: the workers, and how they end with the process. */
-  get feature(): Required<Pick<Feature, 'loops' | 'drain' | 'close'>> {
+  get feature(): Required<Pick<Feature, 'workers' | 'drain' | 'close'>> {
     return {
-      loops: this.workers,
+      workers: this.workers,
       drain: () => this.drain(REQUEST_MS_MAX),
       close: requestsEnd => requestsEnd.then(() => this.close(RECORD_MS_MAX)),
     }

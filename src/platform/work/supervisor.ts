@@ -21,8 +21,8 @@ export class Supervisor {
 
   constructor(world: World) {
     this.#world = world
-    this.#failures = world.metrics.counter('sluice_loop_failures_total', 'Rounds of a loop that failed', ['loop'])
-    this.#rounds = world.metrics.counter('sluice_loop_rounds_total', 'Rounds of a loop that succeeded', ['loop'])
+    this.#failures = world.metrics.counter('sluice_worker_failures_total', 'Rounds of a worker that failed', ['worker'])
+    this.#rounds = world.metrics.counter('sluice_worker_rounds_total', 'Rounds of a worker that succeeded', ['worker'])
   }
 
   start(workers: readonly Worker[]): void {
@@ -48,14 +48,14 @@ export class Supervisor {
       try {
         const worked = await round(signal)
         failures = 0
-        this.#rounds.inc({ loop: worker.name })
+        this.#rounds.inc({ worker: worker.name })
         if (worked === 0) await nap.begin(napMs)
         else await rest(worker, worked, signal)
       } catch (err) {
         if (signal.aborted) break
         failures += 1
-        this.#failures.inc({ loop: worker.name })
-        this.#world.log.error({ err, loop: worker.name, failures }, 'a worker failed and will be tried again')
+        this.#failures.inc({ worker: worker.name })
+        this.#world.log.error({ err, worker: worker.name, failures }, 'a worker failed and will be tried again')
         await nap.begin(Math.min(100 * 2 ** failures, BACKOFF_MS_MAX))
       }
     }

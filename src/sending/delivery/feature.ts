@@ -7,14 +7,14 @@ import { RelayMail } from '../relay/relay-mail.ts'
 import type { Relays } from '../relay/relays.ts'
 import { Courier } from './courier.ts'
 import type { LocalInboxes } from './local.ts'
-import { deliveryLoops } from './loops.ts'
+import { deliveryWorkers } from './workers.ts'
 
 export function feature(world: World, { inboxes, relays }: { inboxes: LocalInboxes; relays: Relays }): Feature {
   const transport = openTransport(world)
   const relay = new RelayMail(relays, transport, world.clock)
   const courier = new Courier(world, { transport, inboxes, relay, keys: new SigningKeys(world) })
   return {
-    loops: deliveryLoops(courier),
+    workers: deliveryWorkers(courier),
     close: async () => {
       await courier.drain(DRAIN_MS_MAX)
       await transport.close()

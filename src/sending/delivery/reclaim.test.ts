@@ -26,7 +26,7 @@ interface Row {
 const rowsOf = ({ app }: Box): Promise<Row[]> =>
   app.world.db.many<Row>(sql`select recipient, status, crashes, is_suspect from queue order by n`)
 
-/** Without loops of its own: the test is the only one that claims and reclaims. */
+/** Without workers of its own: the test is the only one that claims and reclaims. */
 async function aQueue(recipients: string[]): Promise<{ box: Box; account: TestAccount; world: World; id: string }> {
   const box = await aBox({ environment: { ROLES: 'api' } })
   const account = await anAccount({ box })

@@ -11,7 +11,7 @@ import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { courierOver } from './courier.fixture.ts'
 import type { Courier, Transport } from './courier.ts'
-import { deliveryLoops } from './loops.ts'
+import { deliveryWorkers } from './workers.ts'
 import type { SendResult } from '../../smtp/client/outcome.ts'
 
 const { signal } = new AbortController()
@@ -125,16 +125,16 @@ test('nor before every other process had the time to do so', async () => {
 test('a heartbeat is due at once when the database was lost', async () => {
   const site = await aSite(['a@one.example'])
   const { box, courier, world } = site
-  const loop = deliveryLoops(courier).find(each => each.name === 'delivery-heartbeat')!
-  assert.ok(loop.kind === 'periodic' && loop.seconds <= 1)
+  const worker = deliveryWorkers(courier).find(each => each.name === 'delivery-heartbeat')!
+  assert.ok(worker.kind === 'periodic' && worker.seconds <= 1)
   const beatAt = async () =>
     (await world.db.one<{ at: Date }>(sql`select max(beat_at) as at from holders`)).at.getTime()
   const first = await beatAt()
   box.clock.advance(1_000)
-  await loop.run(world, signal)
+  await worker.run(world, signal)
   assert.equal(await beatAt(), first, 'it was beating a moment ago')
   await crash(site)
-  await loop.run(world, signal)
+  await worker.run(world, signal)
   assert.ok((await beatAt()) > first)
   assert.deepEqual(await statusesOf(site), ['sending'])
 })

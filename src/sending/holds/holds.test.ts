@@ -426,7 +426,7 @@ test('mail held for longer than the account allows expires', async () => {
   await account.api.patch('/v1/account', { hold_ttl_seconds: 3600 })
   const paused = await pause(account, 'tenant', account.tenant.id)
   const old = await send(account, `a@${name}`)
-  const expire = box.app.loops.find(loop => loop.name === 'hold-expiry')!
+  const expire = box.app.workers.find(worker => worker.name === 'hold-expiry')!
   assert.equal(expire.kind, 'periodic')
   const run = () => (expire.kind === 'periodic' ? expire.run(box.app.world, new AbortController().signal) : null)
   box.clock.advance(3_590_000)

@@ -7,7 +7,7 @@ import { messageRoutes } from './routes.ts'
 
 export const feature = (world: World, { gate, publicUrl }: { gate: Gate; publicUrl: () => string }): Feature => ({
   routes: messageRoutes(world, gate, publicUrl),
-  loops: [
+  workers: [
     {
       kind: 'periodic',
       name: 'retention',

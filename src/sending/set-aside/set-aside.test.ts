@@ -12,7 +12,7 @@ import { Holder } from '../delivery/holder.ts'
 import { reclaim } from '../delivery/reclaim.ts'
 
 let shared: Promise<Box> | null = null
-/** Without loops: the tests do what they do. */
+/** Without workers: the tests do what they do. */
 const aQuietBox = (): Promise<Box> => (shared ??= aBox({ environment: { ROLES: 'api' } }))
 
 const anOwner = async (tenants = 1) => anAccount({ box: await aQuietBox(), sandbox: true, tenants })

@@ -232,7 +232,7 @@ test('whatever the order of rounds, slices, locks and failures, each event is to
     [followDeliveries(), followDeliveries()],
     [statusBacklog(), statusBacklog()],
   ]
-  const loops = [
+  const workers = [
     ...tails.map(each => until(() => advanceTail(somewhere(), each))),
     ...readers.map(each => until(() => each.run(somewhere(), signal))),
     until(() => whileLocked(owners[randomInt(3)]!.inboxId, async () => void (await backlogs()))),
@@ -248,7 +248,7 @@ test('whatever the order of rounds, slices, locks and failures, each event is to
     (await toldOf(mail)).length >= mail.ended.length
   await eventually('all are told', async () => (await Promise.all(mails.map(isTold))).every(Boolean), 60_000)
   isOver = true
-  await Promise.all(loops)
+  await Promise.all(workers)
   await settle()
 
   for (const mail of mails) {

@@ -5,7 +5,7 @@ import { fanOutBacklog } from './fan-out-backlog.ts'
 import type { PushWorker } from './push-worker.ts'
 import { AttemptRetention } from './retention.ts'
 
-export const webhookLoops = (pushes: PushWorker, retention = new AttemptRetention()): Worker[] => [
+export const webhookWorkers = (pushes: PushWorker, retention = new AttemptRetention()): Worker[] => [
   fanOut(),
   fanOutBacklog(),
   ...pushes.workers,

@@ -7,7 +7,7 @@ import { deleteLapsedSlots, listInboxesGone } from './queries.ts'
 const HOUR_MS = 3_600_000
 const FLOORS_AT_ONCE = 1_000
 
-export const streamLoops: Worker[] = [
+export const streamWorkers: Worker[] = [
   {
     kind: 'periodic',
     name: 'stream-leftovers',

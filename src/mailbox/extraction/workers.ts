@@ -5,7 +5,7 @@ import { deleteLapsedReservations } from './token-queries.ts'
 
 const HOUR_MS = 3_600_000
 
-export const extractionLoops: Worker[] = [
+export const extractionWorkers: Worker[] = [
   {
     kind: 'periodic',
     name: 'ai-reservations',

@@ -26,4 +26,4 @@ const metricsRetention: Periodic = {
   },
 }
 
-export const metricLoops = [metricsTail, metricsRetention]
+export const metricWorkers = [metricsTail, metricsRetention]

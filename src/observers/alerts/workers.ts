@@ -17,7 +17,7 @@ const UNTRIED_KEPT_MS = 86_400_000
 const UNTRIED_ERROR = 'It waited for more than a day. The API lists the alert.'
 const BATCH_MAX = 10_000
 
-export const alertLoops = (notifications: NotificationWorker): Worker[] => [
+export const alertWorkers = (notifications: NotificationWorker): Worker[] => [
   alertTail,
   ...notifications.workers,
   { kind: 'periodic', name: 'alert-targets', seconds: 600, run: sealClearTargets },

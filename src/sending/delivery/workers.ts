@@ -1,11 +1,11 @@
-// The loops of delivery. The courier lives in the worker process; the loops drive it.
+// The workers of delivery. The courier lives in the worker process; the workers drive it.
 import { retryWhileUnavailable } from '../../platform/db/retry.ts'
 import type { Worker } from '../../platform/work/worker.ts'
 import type { Courier } from './courier.ts'
 import { forgetHolders, reclaim } from './reclaim.ts'
 import { keepWeekPartitions } from './week-partitions.ts'
 
-export const deliveryLoops = (courier: Courier): Worker[] => [
+export const deliveryWorkers = (courier: Courier): Worker[] => [
   {
     kind: 'due',
     name: 'delivery',
