@@ -8,7 +8,7 @@ import { generateDkimKey } from './mail/dkim/sign.ts'
 import { createInboxIn } from './mailbox/inboxes/create.ts'
 import { system } from './platform/db/actor.ts'
 import type { Tx } from './platform/db/database.ts'
-import { locks } from './platform/db/locks.ts'
+import { locks, takeLock } from './platform/db/locks.ts'
 import { sql } from './platform/db/sql.ts'
 import type { UntilAvailable } from './platform/db/wait.ts'
 import type { World } from './platform/world.ts'
@@ -33,7 +33,7 @@ export async function createDemo(world: World, untilAvailable: UntilAvailable): 
   let made: Demo | null = null
   return untilAvailable(() =>
     world.db.transact(system('first start'), async tx => {
-      await tx.many(sql`select pg_advisory_xact_lock(${locks.demo})`)
+      await takeLock(tx, locks.demo)
       const first = await tx.maybe<{ id: string }>(sql`select id from accounts order by id limit 1`)
       if (first) return first.id === made?.accountId ? made : null
       return (made = await create(tx, world))

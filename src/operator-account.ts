@@ -5,7 +5,7 @@ import { createDomain } from './identity/domains/create.ts'
 import { createTenantIn } from './identity/tenants/create.ts'
 import { system } from './platform/db/actor.ts'
 import type { Db, Tx } from './platform/db/database.ts'
-import { locks } from './platform/db/locks.ts'
+import { locks, takeLock } from './platform/db/locks.ts'
 import { sql } from './platform/db/sql.ts'
 import { Refusal } from './platform/refusal.ts'
 import type { World } from './platform/world.ts'
@@ -70,7 +70,7 @@ async function provideSender(world: World, kind: Kind): Promise<Sender> {
 /** Several processes that need it together make one. */
 const createSender = (world: World, kind: Kind): Promise<Sender> =>
   world.db.transact(maker, async tx => {
-    await tx.many(sql`select pg_advisory_xact_lock(${locks.operatorMail})`)
+    await takeLock(tx, locks.operatorMail)
     const known = await findSender(tx, kind)
     if (known) return known
     const earlier = kind === 'live' ? await findEarlierSender(tx, operatorDomain(world)) : null

@@ -144,6 +144,19 @@ const functionsIn = (lines: string[]): { name: string; body: string[] }[] =>
     return name ? [{ name: (name[1] ?? name[2])!, body: blockFrom(lines, start) }] : []
   })
 
+/** Statements that other folders share are files of their own; so are those of the root, which has no folder. */
+const SHARED_SQL =
+  /^src\/(platform\/|sending\/queue\/|control\/suspensions\/(locks|progress)\.ts|identity\/accounts\/(cap|legal-hold)\.ts|[\w-]+\.ts$)/
+
+test('statements stand in queries', () => {
+  const found = objections(({ path, text }) =>
+    /\/([\w-]+-)?queries\.ts$/.test(path) || SHARED_SQL.test(path)
+      ? []
+      : (text.match(/\b(?:sql|prepared)`\s*(?:select|insert|update|delete|with)\b.*/g) ?? []),
+  )
+  assert.deepEqual(found, [])
+})
+
 test('a table is written by one folder', () => {
   const writers = new Map<string, Set<string>>()
   for (const { path, text } of files) {

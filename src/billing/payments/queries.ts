@@ -1,11 +1,11 @@
 // All SQL over customers, subscriptions and events of the payment provider; the only writer of those tables.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { locks } from '../../platform/db/locks.ts'
+import { locks, takeLock } from '../../platform/db/locks.ts'
 import { sql } from '../../platform/db/sql.ts'
 import type { SubscriptionState } from './subscription.ts'
 
 /** Events are few, and what one finds depends on those before it: they are processed one after the other. */
-export const lockPayments = (tx: Tx): Promise<number> => tx.run(sql`select pg_advisory_xact_lock(${locks.payments})`)
+export const lockPayments = (tx: Tx): Promise<void> => takeLock(tx, locks.payments)
 
 /** The provider repeats an event for days, and on request for a month. */
 const EVENT_DAYS_KEPT = 90

@@ -5,8 +5,7 @@ import type { Config } from '../../platform/config.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { isUniqueViolation } from '../../platform/db/errors.ts'
-import { locks } from '../../platform/db/locks.ts'
-import { sql } from '../../platform/db/sql.ts'
+import { locks, takeLock } from '../../platform/db/locks.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
@@ -69,7 +68,7 @@ export async function createDomainIn(
  * taken one after the other: of two that are taken at once, neither would see the other.
  */
 async function requireOwnBranch(tx: Tx, name: string, tenantId: string): Promise<void> {
-  await tx.many(sql`select pg_advisory_xact_lock(${locks.platformNames})`)
+  await takeLock(tx, locks.platformNames)
   if (await findNameAboveAnywhere(tx, name, tenantId)) throw taken()
   if (await findNameBelowAnywhere(tx, name, tenantId)) throw taken()
 }

@@ -1,11 +1,10 @@
 // Tells the sessions of this process which messages and folders of their inboxes were changed here: one reader of the journal
 // for all of them. A session compares everything when it begins, so it needs to hear only of what comes after.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Db } from '../../platform/db/database.ts'
-import { bareArray, sql } from '../../platform/db/sql.ts'
 import { findNewest } from '../../platform/journal/read.ts'
 import type { Worker } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
+import { listChanged } from './message-queries.ts'
 
 /** So that more can gather: a person does not see the difference at the provider. */
 const REST_MS = 200
@@ -69,14 +68,3 @@ export class LocalChanges {
     return upTo - after
   }
 }
-
-/** Without a message: its folders. */
-const listChanged = (
-  db: Db,
-  { inboxIds, after, upTo }: { inboxIds: readonly string[]; after: number; upTo: number },
-): Promise<{ inbox_id: string; message_id: string | null }[]> =>
-  db.many(sql`
-    select inbox_id, data->>'message_id' as message_id from events
-    where id > ${after} and id <= ${upTo} and inbox_id = any(${bareArray(inboxIds)}::uuid[])
-      and (type in ('message.updated', 'message.deleted')
-        or type = 'inbox.updated' and data->'changed' @> '["folders"]')`)

@@ -273,3 +273,14 @@ export const listLocalChanges = (
     select r.remote_folder_id, r.uid, r.identity, r.is_read, null, null, null, false
     from remote_messages r where r.inbox_id = ${inboxId} and r.message_id is null and r.uid > 0
     limit ${limit}`)
+
+/** What the journal says was changed in these inboxes. Without a message: its folders. */
+export const listChanged = (
+  db: Db,
+  { inboxIds, after, upTo }: { inboxIds: readonly string[]; after: number; upTo: number },
+): Promise<{ inbox_id: string; message_id: string | null }[]> =>
+  db.many(sql`
+    select inbox_id, data->>'message_id' as message_id from events
+    where id > ${after} and id <= ${upTo} and inbox_id = any(${bareArray(inboxIds)}::uuid[])
+      and (type in ('message.updated', 'message.deleted')
+        or type = 'inbox.updated' and data->'changed' @> '["folders"]')`)

@@ -1,6 +1,6 @@
 // All SQL over the audit log. Entries themselves are written by the journal's append; seals and heads here.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { locks } from '../../platform/db/locks.ts'
+import { locks, takeLock } from '../../platform/db/locks.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { CanonicalFields } from '../../platform/journal/canonical-entry.ts'
 import { within, type Reach } from '../../platform/principal.ts'
@@ -28,9 +28,7 @@ export interface Head {
 }
 
 /** Waits until no other process seals. */
-export const lockSealing = async (tx: Tx): Promise<void> => {
-  await tx.many(sql`select pg_advisory_xact_lock(${locks.auditSeal})`)
-}
+export const lockSealing = (tx: Tx): Promise<void> => takeLock(tx, locks.auditSeal)
 
 export const tryLockSealing = async (tx: Tx): Promise<boolean> =>
   (await tx.one<{ mine: boolean }>(prepared`select pg_try_advisory_xact_lock(${locks.auditSeal}) as mine`)).mine

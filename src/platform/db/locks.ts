@@ -1,5 +1,7 @@
 // Every advisory lock of the installation, in one place so that no two uses share a number. "SLCE" in the high half, or
 // "SR" in the high quarter.
+import type { Tx } from './database.ts'
+import { prepared } from './sql.ts'
 
 /** Of ids that a transaction has reserved in the journal: the key is this and the first of them, which has 48 bits. */
 export const RESERVED_EVENTS = 0x5352
@@ -30,3 +32,8 @@ export const locks = {
   /** Locked while an event of the payment provider is processed. */
   payments: lock(20),
 } as const
+
+/** Until the end of the transaction. */
+export const takeLock = async (tx: Tx, one: (typeof locks)[keyof typeof locks]): Promise<void> => {
+  await tx.run(prepared`select pg_advisory_xact_lock(${one})`)
+}

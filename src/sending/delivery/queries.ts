@@ -1,6 +1,6 @@
 // What delivery reads of the messages that it sends.
-import type { Db } from '../../platform/db/database.ts'
-import { prepared } from '../../platform/db/sql.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { prepared, sql } from '../../platform/db/sql.ts'
 
 export interface MessageToSend {
   id: string
@@ -42,3 +42,6 @@ export const findBodyPart = (
   db.maybe<{ part: Buffer }>(prepared`
     select substring(source from ${start + 1}::integer for ${bytes}::integer) as part
     from message_bodies where message_id = ${messageId}`)
+
+export const createPartitions = (tx: Tx, weeksAhead: number): Promise<number> =>
+  tx.run(sql`select create_message_partitions(${tx.now}, ${weeksAhead})`)

@@ -3,8 +3,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { countHeld } from '../../control/suspensions/progress.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { collision } from '../../platform/db/errors.ts'
-import { locks } from '../../platform/db/locks.ts'
-import { prepared } from '../../platform/db/sql.ts'
+import { locks, takeLock } from '../../platform/db/locks.ts'
 import { enqueue } from '../queue/enqueue.ts'
 import type { Decision, Known } from './decide.ts'
 import { oldestKey } from './idempotency.ts'
@@ -72,9 +71,7 @@ function keepResults(tx: Tx, decisions: readonly (Accepted | Kept)[]): void {
  * The rows of ten thousand recipients, and their events, keep one core of the database busy for some tenths of a second. One
  * such batch at a time, over all processes: the other cores are everybody's.
  */
-const lockLargeAppend = async (tx: Tx): Promise<void> => {
-  await tx.many(prepared`select pg_advisory_xact_lock(${locks.largeAppend})`)
-}
+const lockLargeAppend = (tx: Tx): Promise<void> => takeLock(tx, locks.largeAppend)
 
 const ROWS_AT_ONCE = 1_000
 
