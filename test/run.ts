@@ -1,12 +1,13 @@
 // `npm test`: brings up one throw-away database cluster and runs every test file against clones of its template.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { glob, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { chmod, glob, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { systemClock } from '../src/platform/clock.ts'
 import { readConfig } from '../src/platform/config.ts'
 import { loadTlsIdentity } from '../src/platform/tls.ts'
 import { startCluster } from './support/cluster.ts'
+import { memoryFolder } from './support/memory-folder.ts'
 import { preparePrimes } from './support/primes.ts'
 
 const MEASURES_PROCESS = /memoryUsage|resourceUsage/
@@ -25,16 +26,18 @@ for await (const file of glob(patterns.length > 0 ? patterns : ['src/**/*.test.t
   files.push(file)
 
 const cluster = await startCluster()
+// All that tests write; databases among it, which belong to another user.
+const scratch = await mkdtemp(join(await memoryFolder(), 'sluice-test-'))
+await chmod(scratch, 0o755)
 const dataDir = await prepareDataDir()
-const scratch = await mkdtemp(join(tmpdir(), 'sluice-test-groups-'))
 const concurrency = Math.max(2, Math.min(8, availableParallelism() + 1))
 let runner: ChildProcess | null = null
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner?.kill(signal))
 
-const first = await run('first', await groupFiles(files), concurrency)
+const first = await run('first', await groupFiles(files), { processes: concurrency, hasHooks: patterns.length > 0 })
 const code = first.code === 0 || first.failed.length === 0 ? first.code : await runAgain(first.failed)
 await cluster.stop()
-for (const folder of [dataDir, scratch]) await rm(folder, { recursive: true, force: true })
+await rm(scratch, { recursive: true, force: true })
 process.exit(code)
 
 /**
@@ -48,7 +51,7 @@ async function runAgain(failed: readonly string[]): Promise<number> {
   const { code: again } = await run(
     'again',
     failed.map(path => ({ paths: [resolve(path)], weight: 1 })),
-    1,
+    { processes: 1, hasHooks: true },
   )
   if (again === 0) console.log(`\npassed only when run alone:\n  ${failed.join('\n  ')}`)
   return again
@@ -63,13 +66,18 @@ interface Group {
 async function run(
   name: string,
   groups: readonly Group[],
-  processes: number,
+  { processes, hasHooks }: { processes: number; hasHooks: boolean },
 ): Promise<{ code: number; failed: string[] }> {
-  const module = JSON.stringify(resolve('test/support/group.ts'))
+  const [hooks, module] = ['runner-hooks', 'group'].map(name => JSON.stringify(resolve(`test/support/${name}.ts`)))
   const pathsOf = new Map<string, string[]>()
   for (const { paths } of groups.toSorted((a, b) => b.weight - a.weight)) {
     const group = join(scratch, `${name}-${String(pathsOf.size + 1).padStart(2, '0')}.mjs`)
-    await writeFile(group, `import { runGroup } from ${module}\nrunGroup(${JSON.stringify(paths)})\n`)
+    const lines = [
+      `import { endRunnerHooks } from ${hooks}`,
+      `const { runGroup } = await import(${module})`,
+      `void runGroup(${JSON.stringify(paths)})${hasHooks ? '' : '.then(endRunnerHooks)'}`,
+    ]
+    await writeFile(group, lines.join('\n'))
     pathsOf.set(group, paths)
   }
   const failures = join(scratch, `${name}-failed`)
@@ -96,6 +104,7 @@ async function run(
         SLUICE_TEST_CLUSTER: cluster.url,
         SLUICE_TEST_SUPERUSER: cluster.superuserUrl,
         SLUICE_TEST_DATA_DIR: dataDir,
+        TMPDIR: scratch,
       },
     },
   )
@@ -130,7 +139,7 @@ async function groupFiles(all: readonly string[]): Promise<Group[]> {
 
 /** What each box begins with: a certificate and primes, because finding them takes longer than anything else does. */
 async function prepareDataDir(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-data-'))
+  const folder = await mkdtemp(join(scratch, 'data-'))
   const read = readConfig({ DATA_DIR: folder })
   if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
   await loadTlsIdentity(read.config, systemClock())

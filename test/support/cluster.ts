@@ -1,12 +1,12 @@
 // One throw-away PostgreSQL for a test run, with a migrated template that every test file clones. `npm test` starts it and
 // hands it down; a single test file run by hand starts its own.
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { migrate, readMigrations } from '../../src/platform/db/migrate.ts'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.ts'
+import { memoryFolder } from './memory-folder.ts'
 
 const TEMPLATE = 'sluice_template'
 
@@ -17,10 +17,8 @@ export interface Cluster {
   stop(): Promise<void>
 }
 
-/** In memory where the machine has such a folder: fsync stays on, as the service demands, and costs nothing. */
 export async function startCluster(): Promise<Cluster> {
-  const shm = await stat('/dev/shm').catch(() => null)
-  const folder = await mkdtemp(join(shm ? '/dev/shm' : tmpdir(), 'sluice-test-'))
+  const folder = await mkdtemp(join(await memoryFolder(), 'sluice-test-'))
   const embedded = await startEmbeddedPostgres({
     folder: join(folder, 'postgres'),
     log: (level, message) => void (level === 'error' && console.error(message)),

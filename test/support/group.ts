@@ -5,12 +5,16 @@ import { relative } from 'node:path'
 import { endFile } from './file-end.ts'
 import { usePreparedPrimes } from './primes.ts'
 
-export function runGroup(files: readonly string[]): void {
+/** Settled when all of them have declared their tests. */
+export async function runGroup(files: readonly string[]): Promise<void> {
   usePreparedPrimes()
-  for (const file of files) {
+  const loaded = files.map(async file => {
+    const module = Promise.withResolvers<void>()
     describe(relative(process.cwd(), file), async () => {
       after(endFile)
-      await import(pathToFileURL(file).href)
+      await import(pathToFileURL(file).href).finally(module.resolve)
     })
-  }
+    await module.promise
+  })
+  await Promise.all(loaded)
 }
