@@ -95,6 +95,13 @@ class ListReader {
   }
 
   #finish(): void {
+    if (this.#address !== null || this.#words.length > 0) this.#add()
+    this.#words = []
+    this.#comments = []
+    this.#address = null
+  }
+
+  #add(): void {
     const phrase = this.#words.join('').slice(0, NAME_CHARS_MAX).trim()
     const comment = this.#comments.join(' ').slice(0, NAME_CHARS_MAX)
     const words = this.#address === null ? wordsIn(phrase) : []
@@ -104,9 +111,6 @@ class ListReader {
       const name = this.#address !== null ? phrase : words.filter(word => word !== bare && phrase !== address).join(' ')
       this.#found.push({ name: shown(name) || shown(comment), address })
     }
-    this.#words = []
-    this.#comments = []
-    this.#address = null
   }
 }
 

@@ -46,17 +46,19 @@ export function mailboxesIn(value: string): AddressList {
   let text = ''
   let end = 0
   const take = (): void => {
-    const mailbox = text.trim() === '' ? null : parseAddress(text)
+    const given = text.trim() !== ''
+    const mailbox = given ? parseAddress(text) : null
     if (mailbox) mailboxes.push(mailbox)
-    else if (text.trim() !== '') isWhole = false
+    else if (given) isWhole = false
     text = ''
   }
   // A quote, bracket or comment that does not end also ends the reading: PIECES is sticky.
   for (const [piece] of value.slice(0, LIST_CHARS_MAX).matchAll(PIECES)) {
     end += piece.length
-    if (/^[,:;]$/.test(piece)) separators++
-    if (piece === ',' || piece === ';') take()
-    else if (piece === ':') text = ''
+    const isSeparator = piece === ',' || piece === ';' || piece === ':'
+    if (isSeparator) separators++
+    if (piece === ':') text = ''
+    else if (isSeparator) take()
     else if (piece.startsWith('(')) {
       comments.push(piece)
       // It parts words, as a blank does.
