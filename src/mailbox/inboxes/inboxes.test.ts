@@ -251,6 +251,25 @@ test('under legal hold an inbox cannot be deleted, and one that was deleted befo
   assert.equal((await held.api.delete(`/v1/inboxes/${kept}`)).status, 204)
 })
 
+test('an inbox that is locked when its removal comes round is removed when the lock is free', async () => {
+  const { db, wakeups } = account.box.app.world
+  const id = await anInbox(account)
+  const locked = Promise.withResolvers<void>()
+  const done = Promise.withResolvers<void>()
+  const holding = db.transact(system('test'), async tx => {
+    await tx.run(sql`select from inboxes where id = ${id} for key share`)
+    locked.resolve()
+    await done.promise
+  })
+  await locked.promise
+  await db.transact(system('test'), tx => tx.run(sql`update inboxes set deleted_at = ${tx.now} where id = ${id}`))
+  wakeups.hint('removals')
+  await new Promise(resolve => setTimeout(resolve, 300))
+  done.resolve()
+  await holding
+  await eventually('it is removed', async () => (await db.maybe(sql`select from inboxes where id = ${id}`)) === null)
+})
+
 test('each account has its share of a round of removals, and an inbox that cannot be removed stops no other', async () => {
   const { box } = account
   const { db } = box.app.world

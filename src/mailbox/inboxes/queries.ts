@@ -168,10 +168,9 @@ export const listInboxesToRemoveAnywhere = (
     where i.deleted_at is not null and not a.legal_hold and i.id <> all(${except}::uuid[])
     order by row_number() over (partition by i.account_id order by i.deleted_at), i.deleted_at limit ${limit}`)
 
-/** Locks what no other process is removing. */
-export const claimInboxToRemove = async (tx: Tx, id: string): Promise<boolean> =>
-  (await tx.maybe(sql`select id from inboxes where id = ${id} and deleted_at is not null for update skip locked`)) !==
-  null
+/** Waits for its lock: passed over because somebody is ending what it did there, it would stay until the next poll. */
+export const lockInboxToRemove = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx.maybe(sql`select id from inboxes where id = ${id} and deleted_at is not null for update`)) !== null
 
 export async function deleteInboxRow(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`delete from inboxes where id = ${id}`)

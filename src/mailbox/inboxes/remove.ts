@@ -8,7 +8,7 @@ import { removeDraftsOfInbox } from '../drafts/remove.ts'
 import { removeFoldersOfInbox } from '../folders/system.ts'
 import { removeMessagesOfInbox } from '../messages/remove.ts'
 import { removeThreadsOfInbox } from '../threads/remove.ts'
-import { claimInboxToRemove, deleteInboxRow, listInboxesToRemoveAnywhere, type InboxToRemove } from './queries.ts'
+import { lockInboxToRemove, deleteInboxRow, listInboxesToRemoveAnywhere, type InboxToRemove } from './queries.ts'
 
 const BATCH_MAX = 500
 /** Several at once, so that one of a million messages does not hold the others up. */
@@ -23,7 +23,7 @@ export const removeInboxes = () =>
 
 async function removeBatch(tx: Tx, { id, account_id: accountId }: InboxToRemove): Promise<number> {
   if (!(await lockUnlessOnHold(tx, accountId))) return 0
-  if (!(await claimInboxToRemove(tx, id))) return 0
+  if (!(await lockInboxToRemove(tx, id))) return 0
   const messages = await removeMessagesOfInbox(tx, { accountId, inboxId: id, limit: BATCH_MAX })
   if (messages === BATCH_MAX) return messages
   const threads = await removeThreadsOfInbox(tx, id, BATCH_MAX)
