@@ -12,6 +12,12 @@ test('an unknown action is decided by the status, and never as failure without o
   assert.equal(await action('Action: kaputt'), 'delayed')
 })
 
+test('a notice in HTML is read as people see it', async () => {
+  const [head, body] = [plain('Non remis'), '<p>L&#8217;adresse n&rsquo;existe pas&nbsp;: jos&eacute;</p>']
+  const [found] = await reportsIn(['Content-Type: text/html', ...head, body])
+  assert.equal(found!.words, 'L’adresse n’existe pas : josé')
+})
+
 test('garbage gives no report or a harmless one, quickly', async () => {
   const pieces = fc.constantFrom(
     'Action: failed',
