@@ -23,6 +23,8 @@ const BOUNCE_SUBJECT = anyOf(
   /delayed mail|message \S{0,40} ?delayed|unzustellbar|zustellung|non remis|no entregad|mail non recapitabile/,
 )
 
+const SUCCESS_SUBJECT = /^(?:successful (?:mail )?deliver|relayed: |delivered: )|\(success\)|\(relayed?\)/i
+
 const NOT_DONE = String.raw`(?:could ?n[o']t|can ?not|can'?t|was ?n[o']t|were not|unable to|not able to|failed to)`
 /** What only a mail system says of a message. It must be plain, since it stands for the missing signature. */
 const BOUNCE_SENTENCE = anyOf(
@@ -30,7 +32,7 @@ const BOUNCE_SENTENCE = anyOf(
   /ha(?:s|ve) not been deliver|did not reach the following|(?:undeliverable|returned) (?:mail|message|to|address)/,
   /delivery (?:to the following|has failed|failed|error)|error (?:while |occurred )?[^.\n]{0,40}deliver/,
   /(?:message|mail) (?:has been|was|is) (?:returned|undeliverable)|permanent (?:fatal )?error/,
-  /unknown user: \S+@|mailbox exceeds|requested action not taken/,
+  /unknown user: \S+@|mailbox exceeds|requested action not taken|delivery of the (?:e-?mail|message) was stopped/,
 )
 
 const ANSWER_SUBJECT = anyOf(
@@ -42,14 +44,18 @@ const ANSWER_SUBJECT = anyOf(
 export function isBounceNotice(mail: ParsedMail, notice: string): boolean {
   // Exim's, which says of itself that it was automatically replied.
   if (valueOf(mail.headers, 'x-failed-recipients') !== null) return true
-  if (isAnswerOfMailbox(mail, notice)) return false
+  if (isAnswerOfMailbox(mail, notice) || SUCCESS_SUBJECT.test(mail.subject ?? '')) return false
   if (isFromDaemon(mail)) return saysSo(mail, notice) || hasServerAnswer(notice)
   // Anybody can write these words, or hand on a bounce. A bounce comes from the null sender (RFC 5321 §4.5.5).
   const subject = mail.subject ?? ''
   if (valueOf(mail.headers, 'return-path') !== '<>' || /^(?:re|fwd?|aw|wg):/i.test(subject)) return false
   // Requests to confirm that one is no machine say that nothing was delivered, too; a bounce says why.
-  return BOUNCE_SUBJECT.test(subject) || (BOUNCE_SENTENCE.test(notice) && saysWhy(notice))
+  return BOUNCE_SUBJECT.test(subject) || (BOUNCE_SENTENCE.test(notice) && saysWhy(notice) && !CHALLENGE.test(notice))
 }
+
+const CHALLENGE = anyOf(
+  /\bclick (?:on|here|the|this|below)\b|human being|cliquez|klicken sie|haga clic|clique (?:aqui|no)\b/,
+)
 
 const saysSo = (mail: ParsedMail, notice: string): boolean =>
   BOUNCE_SUBJECT.test(mail.subject ?? '') || BOUNCE_SENTENCE.test(notice)
