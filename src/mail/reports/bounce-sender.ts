@@ -2,6 +2,7 @@
 // lists are data: a mail system that signs differently is one more word here.
 
 import { anyOf } from './any-of.ts'
+import { AUTOMATIC_ANSWER_ABROAD, NOT_DELIVERED_ABROAD } from './bounce-languages.ts'
 import { classifyReply, isPlain } from './bounce-classes.ts'
 import { valueOf } from '../mime/headers.ts'
 import type { ParsedMail } from '../mime/parsed-mail.ts'
@@ -20,7 +21,8 @@ const BOUNCE_SUBJECT = anyOf(
   /deliver\w{0,10} (?:status|failure|failed|has failed|error|problem|incomplete|report|notification)/,
   /failure notice|failed mail|mail failed|returned (?:mail|to sender)|return(?:ing)? (?:mail|message) to sender/,
   /mail (?:delivery|failure|error|system error)|message (?:delivery|undeliver)|error (?:sending|delivering)/,
-  /delayed mail|message \S{0,40} ?delayed|unzustellbar|zustellung|non remis|no entregad|mail non recapitabile/,
+  /delayed mail|message \S{0,40} ?delayed|zustellung/,
+  ...NOT_DELIVERED_ABROAD,
 )
 
 const SUCCESS_SUBJECT = /^(?:successful (?:mail )?deliver|relayed: |delivered: )|\(success\)|\(relayed?\)/i
@@ -33,12 +35,13 @@ const BOUNCE_SENTENCE = anyOf(
   /delivery (?:to the following|has failed|failed|error)|error (?:while |occurred )?[^.\n]{0,40}deliver/,
   /(?:message|mail) (?:has been|was|is) (?:returned|undeliverable)|permanent (?:fatal )?error/,
   /unknown user: \S+@|mailbox exceeds|requested action not taken|delivery of the (?:e-?mail|message) was stopped/,
+  ...NOT_DELIVERED_ABROAD,
 )
 
 const ANSWER_SUBJECT = anyOf(
   /^(?:re: )?auto(?:matic|mated)?[- ]?(?:reply|response|respons|answer|antwort)/,
-  /^(?:re: )?(?:out of (?:the )?office|away|vacation|on (?:holiday|leave|vacation)|abwesen|absen|fuera de)/,
-  /^(?:re: )?(?:r[eé]ponse automatique|respuesta autom|risposta automatica)/,
+  /^(?:re: )?(?:out of (?:the )?office|away|vacation|on (?:holiday|leave|vacation))/,
+  `^(?:re: )?${AUTOMATIC_ANSWER_ABROAD}`,
 )
 
 export function isBounceNotice(mail: ParsedMail, notice: string): boolean {

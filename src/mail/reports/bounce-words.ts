@@ -2,13 +2,19 @@
 // rules, so that a new sentence is one more line here and no thought about order.
 
 import { anyOf } from './any-of.ts'
+import {
+  ABOUT_SENDER_ABROAD,
+  MAILBOX_FULL_ABROAD,
+  NO_SUCH_USER_ABROAD,
+  TOO_LARGE_ABROAD,
+  UNWANTED_ABROAD,
+} from './bounce-languages.ts'
 
 // Who is missing. An IP address that is "not valid" says nothing about the recipient, nor does what is said of ours.
 const NOT_OURS = String.raw`(?<!\byour (?:e-?mail )?)`
 const ADDRESS = `(?<!(?:ip|host|client|remote|helo) )${NOT_OURS}address(?:es)?`
 const OWNER = 'users?|user ?(?:id|name)|recipients?|addressee|alias|local[- ]?part'
 const MAILBOX = String.raw`\b(?:${OWNER}|${NOT_OURS}mailbox(?! server)|${NOT_OURS}account|${ADDRESS})\b`
-const ELSEWHERE_MAILBOX = String.raw`(?:adresse|benutzer|empf.nger|utilisateur|destinataire|usuario|buz.n|casella|utente)\b`
 // Up to the end of the clause.
 const NEARBY = '[^.;]{0,40}?'
 const KIND = '(?:local|final|virtual|destination|recipient|e-?mail)'
@@ -43,9 +49,7 @@ export const NO_SUCH_USER = anyOf(
   /doesn.?t have an? \S+ account|(?:user|recipient|we) do(?:es)?(?: not|n.?t) have an? (?:mailbox|account|user)\b/,
   /\b(?:mail ?box|account|user|person) (?:here )?(?:by|with|of) (?:that|this) name|user missing home/,
   /\bno (?:mail ?box|account|user|alias) (?:here|found|exists?|available for)\b/,
-  // The same in other tongues, beside the word for a mailbox or its owner.
-  `${ELSEWHERE_MAILBOX}${NEARBY}(?:n.existe pas|existiert nicht|no existe|non esiste)`,
-  `${ELSEWHERE_MAILBOX}${NEARBY}(?:unbekannt|inconnue?|desconocid|sconosciut)`,
+  ...NO_SUCH_USER_ABROAD,
 )
 
 /** Not the host or the domain that sends. */
@@ -138,12 +142,13 @@ export const MAILBOX_FULL = anyOf(
   /\bover (?:the |its |his |their )?(?:allowed |disk |mail |storage )?quota|out of (?:disk |storage )?space/,
   /(?:not|n.t) (?:have )?(?:enough|sufficient) (?:disk |free )?(?:space|storage)|space (?:is not enough|has been used)/,
   /\b(?:exceeded|exhausted)\b[^.;]{0,30}\b(?:storage|space)\b/,
-  /bo.te (?:aux lettres )?pleine|postfach[^.;]{0,20}voll|buz.n[^.;]{0,20}lleno/,
+  MAILBOX_FULL_ABROAD,
 )
 
 export const TOO_LARGE = anyOf(
   /message (?:file )?(?:is )?too (?:large|big|long)|(?:message|mail|attachment|content)(?: file)? size/,
   /size (?:limit|of|exceeds?)|exceeds? (?:the )?(?:maximum|size|fixed)|recipsizelimit/,
+  TOO_LARGE_ABROAD,
 )
 
 const WHO_SENDS = String.raw`\b(?:sender|from|return|originat(?:or|ing))(?:'s)?`
@@ -157,6 +162,7 @@ export const ABOUT_SENDER = anyOf(
   /return[- ]path|envelope (?:from|sender)|mail from (?:domain|address)/,
   /my name was rejected|but sender was rejected|purported responsible/,
   /\b(?:helo|ehlo)\b[^.;]{0,40}\b(?:rejected|invalid|argument|not found|name)|(?:invalid|bad) (?:helo|ehlo)/,
+  ABOUT_SENDER_ABROAD,
 )
 
 /** The message itself is not in order, whatever is called malformed or invalid in it. */
@@ -196,6 +202,7 @@ export const UNWANTED = anyOf(
   /\babusive\b|for abuse|\bbad ip\b|nameserver query|unresolvable (?:relay|host|client)|dns check|white ?list|captcha/,
   /(?:confirm|verify) (?:this|your) (?:mail ?)?server|organi[sz]ational settings|low priority/,
   /\b(?:encrypted|illegal|prohibited|forbidden|dangerous|executable) (?:file )?attachments?/,
+  UNWANTED_ABROAD,
 )
 
 export const MAILBOX_UNAVAILABLE = anyOf(/mailbox (?:is )?(?:unavailable|not available)/)
