@@ -93,6 +93,7 @@ const REPLIES: Record<BounceClass, string[]> = {
     '550 The recipient does not have a mailbox here',
     '550 <jane@example.com> has been replaced by <joan@example.com>',
     '550 Bad address',
+    '550 There is no one here by that name',
   ],
   soft: [
     '552-5.2.2 The email account that you tried to reach is over quota.\r\n552 5.2.2 Please direct the recipient',
@@ -148,6 +149,9 @@ const REPLIES: Record<BounceClass, string[]> = {
     '550 Account blocked due to inactivity',
     '554 5.0.0 Mailbox locked by another process',
     '554 5.0.0 Server overloaded',
+    '554 Temporary failure',
+    "550 User's mailbox server not found",
+    '554 Mail receiving disabled',
     '554 5.0.0 Command failed with exit status 75',
     '550 Recipient server returned unknown error',
     '550 The mail to this recipient was not recognized as safe',
@@ -236,6 +240,7 @@ const REPLIES: Record<BounceClass, string[]> = {
     '550 The account does not exist in the list of those who may be reached by a sender like you',
     '550 No matches to nameserver query',
     '550 Host listed as abusive',
+    '552 5.2.0 Message rejected due to XYZ',
     '550 Encrypted attachments are refused',
   ],
 }

@@ -33,7 +33,7 @@ const NOT_IN_LIST = String.raw`(?! (?:as|to be)\b|[^.;]{0,40}\b(?:white)?list\b)
 export const NO_SUCH_USER = anyOf(
   String.raw`${NO}(?:person|e-?mail|${MAILBOX})(?! (?:polic|header|limit|rate))`,
   String.raw`${MAILBOX}${NEARBY}\b(?:(?:unknown|invalid|non-?existent)\b${NOT_OF_ELSE}|doesn.?t exist\b)${NOT_IN_LIST}`,
-  String.raw`${MAILBOX}${NEARBY}${NOT} (?:be )?${THERE}\b${NOT_IN_LIST}`,
+  String.raw`${MAILBOX}${NEARBY}(?<!\bserver )${NOT} (?:be )?${THERE}\b${NOT_IN_LIST}`,
   String.raw`${MAILBOX}${NEARBY}${NOT} (?:in|on) (?:the |our |this )?directory\b`,
   String.raw`${MAILBOX}${NEARBY}\bno longer (?:valid|exists?|available|active|in use|here|on server|accept\w{0,10}|works?)\b`,
   String.raw`${MAILBOX} (?:is )?not (?:local|here)\b`,
@@ -47,7 +47,7 @@ export const NO_SUCH_USER = anyOf(
   /destination mailbox has moved|(?:has|have) moved(?:,| to)|no forwarding address/,
   /(?:^\W*|(?:recipient|user|address) )has been replaced by/,
   /doesn.?t have an? \S+ account|(?:user|recipient|we) do(?:es)?(?: not|n.?t) have an? (?:mailbox|account|user)\b/,
-  /\b(?:mail ?box|account|user|person) (?:here )?(?:by|with|of) (?:that|this) name|user missing home/,
+  /\b(?:mail ?box|account|user|person|one) (?:here )?(?:by|with|of) (?:that|this) name|user missing home/,
   /\bno (?:mail ?box|account|user|alias) (?:here|found|exists?|available for)\b/,
   ...NO_SUCH_USER_ABROAD,
 )
@@ -77,6 +77,7 @@ export const MAILBOX_BLOCKED = anyOf(
   /(?:user|account|mailbox|recipient)\b[^.;]{0,40}\btemporar(?:y|ily) (?:locked|disabled|suspended|blocked|unavailable)/,
   /(?<!your )(?:account|mailbox|user|recipient|inbox)\b[^.;]{0,40}?\b(?:locked|hold|dormant|archiv(?:ed|ee)|not active)\b/,
   /\b(?:dormant|archived) (?:account|mailbox|user|recipient)|recipient suspend\b|destinataire archiv|\binactivity\b/,
+  /\be?mail (?:receiving )?(?:has been |is )?disabled/,
   // Said of the address that stands before it.
   /^\W*(?:is|has been|was|temporarily) (?:currently |temporarily )?(?:suspended|disabled|inactive|locked)\b/,
 )
@@ -98,6 +99,7 @@ export const THEIR_FAULT = anyOf(
   /connection (?:timed out|refused|reset|lost)|timed? ?out|could not connect|(?:unable|failed) to connect/,
   /(?:can ?not|can'?t|could ?n[o']t|unable to) (?:open|lock|create|allocate|resolve)|exit (?:status|code)|by signal/,
   /overloaded|shutting down|temporarily unavailable|corrupt|read-only|\bhop (?:limit|count)|agent error|by another process/,
+  /temporary (?:failure|error|problem)|(?:server|database) error/,
 )
 
 export const REJECTED_ALONE = anyOf(/^\W*(?:recipient )?(?:address )?rejected\W*$/)
@@ -206,6 +208,11 @@ export const UNWANTED = anyOf(
 )
 
 export const MAILBOX_UNAVAILABLE = anyOf(/mailbox (?:is )?(?:unavailable|not available)/)
+
+/** The message, not the mailbox. */
+export const MESSAGE_REFUSED = anyOf(
+  /\b(?:message|e?mail|content|connection|access)\b[^.;]{0,20}\b(?:rejected|refused|denied)\b/,
+)
 
 export const REFUSED = anyOf(
   /reject|denied|refused|prohibited|forbidden|disallowed|unacceptable|go away/,
