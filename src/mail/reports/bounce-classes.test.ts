@@ -83,6 +83,17 @@ const REPLIES: Record<BounceClass, string[]> = {
     '550 jane@example.com went for a walk',
     "550 L'adresse du destinataire n'existe pas",
     '550 5.1.1 unknown or illegal alias',
+    "550 The mailbox couldn't be found",
+    '550 Recipient is not in our directory',
+    '550 Unknown local part jane in <jane@example.com>',
+    '550 Destination addresses were unknown',
+    '550 jane is not a user here',
+    '550 There is no account by that name here',
+    '550 No mailbox found',
+    '550 The recipient does not have a mailbox here',
+    '550 <jane@example.com> has been replaced by <joan@example.com>',
+    '550 Bad address',
+    '550 There is no one here by that name',
   ],
   soft: [
     '552-5.2.2 The email account that you tried to reach is over quota.\r\n552 5.2.2 Please direct the recipient',
@@ -130,6 +141,20 @@ const REPLIES: Record<BounceClass, string[]> = {
     '550 We have nothing to say about jane@example.com',
     '550 Превышен предел',
     "550 The user's mail folder is full",
+    '554 5.0.0 No space left on device',
+    '554 5.0.0 Message would exceed mailbox quota',
+    '554 5.0.0 The user has exceeded his storage allotment',
+    '554 5.0.0 <jane@example.com> is currently suspended',
+    '554 5.0.0 Dormant account',
+    '550 Account blocked due to inactivity',
+    '554 5.0.0 Mailbox locked by another process',
+    '554 5.0.0 Server overloaded',
+    '554 Temporary failure',
+    "550 User's mailbox server not found",
+    '554 Mail receiving disabled',
+    '554 5.0.0 Command failed with exit status 75',
+    '550 Recipient server returned unknown error',
+    '550 The mail to this recipient was not recognized as safe',
   ],
   block: [
     '550-5.7.1 [192.0.2.1 12] Our system has detected that this message is likely unsolicited mail.',
@@ -205,6 +230,18 @@ const REPLIES: Record<BounceClass, string[]> = {
     '550 The recipient accepts only mail from members, and you do not belong to them',
     '554 5.7.1 <no-such-user@example.com>: Recipient address rejected: blocked by filter',
     '550 5.7.1 <hello@acme.example>: Sender address rejected: User unknown',
+    '550 Your e-mail address is invalid',
+    '550 Your address does not exist in our whitelist',
+    '550 You are not a valid user of this system',
+    '550 Your domain does not exist',
+    '550 This domain accepts no mail from dial-up lines',
+    '550 sender domain: no MX record for your domain',
+    '550 From address is not in the directory of users',
+    '550 The account does not exist in the list of those who may be reached by a sender like you',
+    '550 No matches to nameserver query',
+    '550 Host listed as abusive',
+    '552 5.2.0 Message rejected due to XYZ',
+    '550 Encrypted attachments are refused',
   ],
 }
 
@@ -240,7 +277,18 @@ test('an answer to a role or to nobody in particular is not taken for advice abo
 
 test('of an endless answer only the beginning is read', () => {
   const before = process.threadCpuUsage()
-  for (const word of ['receiv', 'unverif', 'user ', 'a@', '<a@', '@', 'sent too many ', 'header '])
+  for (const word of [
+    'receiv',
+    'unverif',
+    'user ',
+    'a@',
+    '<a@',
+    '@',
+    'sent too many ',
+    'header ',
+    '地址',
+    'unbekannt ',
+  ])
     classifyReply({ code: 550, enhanced: null, text: word.repeat(100_000) }, RECIPIENT)
   const { user, system } = process.threadCpuUsage(before)
   assert.ok(user + system < 100_000, `${(user + system) / 1_000} ms`)

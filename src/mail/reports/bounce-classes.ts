@@ -10,6 +10,7 @@ import {
   MAILBOX_FULL,
   MAILBOX_GONE,
   MAILBOX_UNAVAILABLE,
+  MESSAGE_REFUSED,
   NOTHING_ELSE,
   NO_SUCH_DOMAIN,
   NO_SUCH_USER,
@@ -123,6 +124,8 @@ export const BOUNCE_RULES: readonly BounceRule[] = [
   { id: 'relayed-to-non-compliant', when: { enhanced: /^1\.9$/ }, class: 'soft' },
   { id: 'bad-address', when: { enhanced: /^1\./ }, class: 'hard' },
   { id: 'mailbox-disabled', when: { enhanced: /^2\.1$/ }, class: 'hard' },
+  // 5.2.0 to 5.5.0 say no more than where it was noticed.
+  { id: 'message-refused', when: { enhanced: /^[2-5]\.0$/, text: MESSAGE_REFUSED }, class: 'block', isVague: true },
   { id: 'mailbox', when: { enhanced: /^2\./ }, class: 'soft', isVague: true },
   { id: 'mail-system', when: { enhanced: /^3\.[1-9]/ }, class: 'soft', isVague: true },
   // 5.4.4: no route, so no MX. 5.4.310 is Microsoft's for a domain that does not exist.

@@ -2,6 +2,7 @@
 // message is somebody else's text and may hold any sentence, so it is never read for the reason.
 
 import type { ParsedMail } from '../mime/parsed-mail.ts'
+import { textOfHtml } from '../text/html-text.ts'
 
 // The reason stands in the first screen; what follows is the returned message.
 const TEXT_CHARS_MAX = 32_768
@@ -25,9 +26,9 @@ const RETURNED_MESSAGE: readonly RegExp[] = [
 
 /** The notice, without quoted lines; empty when the mail begins with the returned message. */
 export function noticeOf(mail: ParsedMail): string {
-  const text = mail.text?.trim() ? mail.text.slice(0, TEXT_CHARS_MAX) : textOfHtml(mail.html ?? '')
+  const text = mail.text?.trim() ? mail.text : textOfHtml((mail.html ?? '').slice(0, 4 * TEXT_CHARS_MAX))
   const lines: string[] = []
-  for (const line of text.replaceAll(/\r\n?/g, '\n').split('\n')) {
+  for (const line of text.slice(0, TEXT_CHARS_MAX).replaceAll(/\r\n?/g, '\n').split('\n')) {
     if (isReturnedMessage(line)) break
     // `> ` quotes a message; `>>> ` is what a server said it had sent, so it is no answer either. Fields of a report are
     // nobody's letter, however they were indented.
@@ -44,32 +45,4 @@ function isReturnedMessage(line: string): boolean {
   if (line.length > LINE_CHARS_MAX) return /^(?:received|dkim-signature|arc-seal|x-received):/i.test(line.slice(0, 20))
   const lower = line.toLowerCase()
   return RETURNED_MESSAGE.some(pattern => pattern.test(lower))
-}
-
-const BREAKS = /^\/?(?:br|p|div|tr|li|h[1-6]|table|pre|ul|ol|hr|blockquote)\b/i
-const HIDDEN = /^(?:style|script|head|title)\b/i
-const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', nbsp: ' ', '#39': "'" }
-
-/** Good enough to read words and codes: tags away, blocks on lines of their own. One pass, whatever is unbalanced. */
-function textOfHtml(html: string): string {
-  let text = ''
-  let hidden: string | null = null
-  for (const [index, piece] of html
-    .slice(0, 4 * TEXT_CHARS_MAX)
-    .split('<')
-    .entries()) {
-    const end = index === 0 ? -1 : piece.indexOf('>')
-    if (index > 0 && end === -1) continue
-    const tag = piece.slice(0, Math.max(end, 0))
-    if (hidden !== null) {
-      if (!tag.toLowerCase().startsWith(`/${hidden}`)) continue
-      hidden = null
-    } else if (HIDDEN.test(tag)) {
-      hidden = /^\w+/.exec(tag)![0].toLowerCase()
-      continue
-    }
-    if (BREAKS.test(tag)) text += '\n'
-    text += piece.slice(end + 1).replaceAll(/\s+/g, ' ')
-  }
-  return text.replaceAll(/&(#39|\w{2,4});/g, (all, name: string) => ENTITIES[name] ?? all).slice(0, TEXT_CHARS_MAX)
 }

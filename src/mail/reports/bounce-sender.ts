@@ -2,6 +2,7 @@
 // lists are data: a mail system that signs differently is one more word here.
 
 import { anyOf } from './any-of.ts'
+import { AUTOMATIC_ANSWER_ABROAD, NOT_DELIVERED_ABROAD } from './bounce-languages.ts'
 import { classifyReply, isPlain } from './bounce-classes.ts'
 import { valueOf } from '../mime/headers.ts'
 import type { ParsedMail } from '../mime/parsed-mail.ts'
@@ -20,8 +21,11 @@ const BOUNCE_SUBJECT = anyOf(
   /deliver\w{0,10} (?:status|failure|failed|has failed|error|problem|incomplete|report|notification)/,
   /failure notice|failed mail|mail failed|returned (?:mail|to sender)|return(?:ing)? (?:mail|message) to sender/,
   /mail (?:delivery|failure|error|system error)|message (?:delivery|undeliver)|error (?:sending|delivering)/,
-  /delayed mail|message \S{0,40} ?delayed|unzustellbar|zustellung|non remis|no entregad|mail non recapitabile/,
+  /delayed mail|message \S{0,40} ?delayed|zustellung/,
+  ...NOT_DELIVERED_ABROAD,
 )
+
+const SUCCESS_SUBJECT = /^(?:successful (?:mail )?deliver|relayed: |delivered: )|\(success\)|\(relayed?\)/i
 
 const NOT_DONE = String.raw`(?:could ?n[o']t|can ?not|can'?t|was ?n[o']t|were not|unable to|not able to|failed to)`
 /** What only a mail system says of a message. It must be plain, since it stands for the missing signature. */
@@ -30,26 +34,31 @@ const BOUNCE_SENTENCE = anyOf(
   /ha(?:s|ve) not been deliver|did not reach the following|(?:undeliverable|returned) (?:mail|message|to|address)/,
   /delivery (?:to the following|has failed|failed|error)|error (?:while |occurred )?[^.\n]{0,40}deliver/,
   /(?:message|mail) (?:has been|was|is) (?:returned|undeliverable)|permanent (?:fatal )?error/,
-  /unknown user: \S+@|mailbox exceeds|requested action not taken/,
+  /unknown user: \S+@|mailbox exceeds|requested action not taken|delivery of the (?:e-?mail|message) was stopped/,
+  ...NOT_DELIVERED_ABROAD,
 )
 
 const ANSWER_SUBJECT = anyOf(
   /^(?:re: )?auto(?:matic|mated)?[- ]?(?:reply|response|respons|answer|antwort)/,
-  /^(?:re: )?(?:out of (?:the )?office|away|vacation|on (?:holiday|leave|vacation)|abwesen|absen|fuera de)/,
-  /^(?:re: )?(?:r[eé]ponse automatique|respuesta autom|risposta automatica)/,
+  /^(?:re: )?(?:out of (?:the )?office|away|vacation|on (?:holiday|leave|vacation))/,
+  `^(?:re: )?${AUTOMATIC_ANSWER_ABROAD}`,
 )
 
 export function isBounceNotice(mail: ParsedMail, notice: string): boolean {
   // Exim's, which says of itself that it was automatically replied.
   if (valueOf(mail.headers, 'x-failed-recipients') !== null) return true
-  if (isAnswerOfMailbox(mail, notice)) return false
+  if (isAnswerOfMailbox(mail, notice) || SUCCESS_SUBJECT.test(mail.subject ?? '')) return false
   if (isFromDaemon(mail)) return saysSo(mail, notice) || hasServerAnswer(notice)
   // Anybody can write these words, or hand on a bounce. A bounce comes from the null sender (RFC 5321 §4.5.5).
   const subject = mail.subject ?? ''
   if (valueOf(mail.headers, 'return-path') !== '<>' || /^(?:re|fwd?|aw|wg):/i.test(subject)) return false
   // Requests to confirm that one is no machine say that nothing was delivered, too; a bounce says why.
-  return BOUNCE_SUBJECT.test(subject) || (BOUNCE_SENTENCE.test(notice) && saysWhy(notice))
+  return BOUNCE_SUBJECT.test(subject) || (BOUNCE_SENTENCE.test(notice) && saysWhy(notice) && !CHALLENGE.test(notice))
 }
+
+const CHALLENGE = anyOf(
+  /\bclick (?:on|here|the|this|below)\b|human being|cliquez|klicken sie|haga clic|clique (?:aqui|no)\b/,
+)
 
 const saysSo = (mail: ParsedMail, notice: string): boolean =>
   BOUNCE_SUBJECT.test(mail.subject ?? '') || BOUNCE_SENTENCE.test(notice)

@@ -2,53 +2,84 @@
 // rules, so that a new sentence is one more line here and no thought about order.
 
 import { anyOf } from './any-of.ts'
+import {
+  ABOUT_SENDER_ABROAD,
+  MAILBOX_FULL_ABROAD,
+  NO_SUCH_USER_ABROAD,
+  TOO_LARGE_ABROAD,
+  UNWANTED_ABROAD,
+} from './bounce-languages.ts'
 
-// Who is missing. An IP address that is "not valid" says nothing about the recipient.
-const ADDRESS = '(?<!(?:ip|host|client|remote|helo) )address'
-const MAILBOX = String.raw`\b(?:users?|user ?id|recipients?|mailbox|account|addressee|alias|${ADDRESS})\b`
-const ELSEWHERE_MAILBOX = String.raw`(?:adresse|benutzer|empf.nger|utilisateur|destinataire|usuario|buz.n|casella|utente)\b`
+// Who is missing. An IP address that is "not valid" says nothing about the recipient, nor does what is said of ours.
+const NOT_OURS = String.raw`(?<!\byour (?:e-?mail )?)`
+const ADDRESS = `(?<!(?:ip|host|client|remote|helo) )${NOT_OURS}address(?:es)?`
+const OWNER = 'users?|user ?(?:id|name)|recipients?|addressee|alias|local[- ]?part'
+const MAILBOX = String.raw`\b(?:${OWNER}|${NOT_OURS}mailbox(?! server)|${NOT_OURS}account|${ADDRESS})\b`
 // Up to the end of the clause.
 const NEARBY = '[^.;]{0,40}?'
-const NO = String.raw`\b(?:no such|unknown|invalid|malformed|non-?existent) (?:local |final |destination |recipient |e-?mail )?`
+const KIND = '(?:local|final|virtual|destination|recipient|e-?mail)'
+const NO = String.raw`\b(?:no such|unknown|invalid|malformed|undefined|non-?existent) (?:${KIND} )?`
+const THERE = '(?:found|exist|known|present|defined|recogni[sz]ed|listed|(?:a )?valid)'
+const NOT = String.raw`(?:\b(?:can)?not|n['’]t)`
+const ELSE = [
+  'reason|error|cause|problem|failure|status|code|sender|client|host|helo|ip|message|content|command|credential',
+  'certificate|signature|password|login|dkim|spf|charset|format|or (?:filter|block|reject)',
+].join('|')
+/** `Recipient rejected: unknown error` and `invalid signature` say nothing about the recipient. */
+const NOT_OF_ELSE = `(?! (?:${ELSE}))`
+/** Nor does `not found in the list of allowed senders`. */
+const NOT_IN_LIST = String.raw`(?! (?:as|to be)\b|[^.;]{0,40}\b(?:white)?list\b)`
 
 export const NO_SUCH_USER = anyOf(
-  `${NO}(?:person|e-?mail|${MAILBOX})`,
-  String.raw`${MAILBOX}${NEARBY}\b(?:unknown|invalid|non-?existent|doesn.?t (?:exist|have))\b`,
-  String.raw`${MAILBOX}${NEARBY}\bn(?:o|')t (?:be )?(?:found|exist|known|recogni[sz]ed|listed|(?:a )?valid)\b`,
+  String.raw`${NO}(?:person|e-?mail|${MAILBOX})(?! (?:polic|header|limit|rate))`,
+  String.raw`${MAILBOX}${NEARBY}\b(?:(?:unknown|invalid|non-?existent)\b${NOT_OF_ELSE}|doesn.?t exist\b)${NOT_IN_LIST}`,
+  String.raw`${MAILBOX}${NEARBY}(?<!\bserver )${NOT} (?:be )?${THERE}\b${NOT_IN_LIST}`,
+  String.raw`${MAILBOX}${NEARBY}${NOT} (?:in|on) (?:the |our |this )?directory\b`,
   String.raw`${MAILBOX}${NEARBY}\bno longer (?:valid|exists?|available|active|in use|here|on server|accept\w{0,10}|works?)\b`,
   String.raw`${MAILBOX} (?:is )?not (?:local|here)\b`,
-  String.raw`\bnot (?:a |an )?(?:valid|known|existing) (?:e-?mail )?${MAILBOX}`,
-  String.raw`\b(?:wrong|bad|incorrect) (?:recipient|destination)\b`,
+  String.raw`(?<!\byou are )\bnot (?:a |an )?(?:valid|known|existing|active) (?:e-?mail )?${MAILBOX}`,
+  String.raw`\bis not an? (?:user|mailbox|account|recipient) (?:here|at|on|of)\b`,
+  String.raw`\b(?:wrong|bad|incorrect) (?:recipient|destination|(?:e-?mail )?address)\b`,
   /recipient address rejected: (?:access denied|undeliverable|user|unknown|unverified)/,
   /recipientnotfound|recipnotfound|unroute?able address|not our customer|destinataire invalide/,
-  /(?:unknown|illegal) or (?:illegal|unknown) (?:user|alias)|not listed in (?:the )?(?:domino|public|name)/,
+  /(?:unknown|illegal) or (?:illegal|unknown) (?:virtual )?(?:user|alias)|not listed in (?:the )?(?:domino|public|name)/,
   /(?:can ?not|can'?t|could ?n[o']t|unable to) (?:find|locate) (?:the |this |that |a )?(?:user|recipient|mailbox|account)/,
-  // The same in other tongues, beside the word for a mailbox or its owner.
-  `${ELSEWHERE_MAILBOX}${NEARBY}(?:n.existe pas|existiert nicht|no existe|non esiste)`,
-  `${ELSEWHERE_MAILBOX}${NEARBY}(?:unbekannt|inconnue?|desconocid|sconosciut)`,
   /destination mailbox has moved|(?:has|have) moved(?:,| to)|no forwarding address/,
-  /doesn.?t have an? \S+ account|no mailbox (?:here )?by that name/,
+  /(?:^\W*|(?:recipient|user|address) )has been replaced by/,
+  /doesn.?t have an? \S+ account|(?:user|recipient|we) do(?:es)?(?: not|n.?t) have an? (?:mailbox|account|user)\b/,
+  /\b(?:mail ?box|account|user|person|one) (?:here )?(?:by|with|of) (?:that|this) name|user missing home/,
+  /\bno (?:mail ?box|account|user|alias) (?:here|found|exists?|available for)\b/,
+  ...NO_SUCH_USER_ABROAD,
 )
 
+/** Not the host or the domain that sends. */
+const THEIR = '(?<!(?:your|client|sender|sending|remote|connecting|from|helo|ehlo) )'
+
 export const NO_SUCH_DOMAIN = anyOf(
-  /(?:domain|host)(?: name)?(?: is)? (?:not found|does not exist|not exist|unknown|invalid)/,
-  /no such domain|weren.?t able to find the recipient domain/,
-  /domain (?:name )?is not (?:reachable|valid|known)|no mx record|unknown (?:host|domain)/,
+  `${THEIR}(?:domain|host)(?: name)?(?: is)? (?:not found|does not exist|not exist|unknown|invalid)`,
+  /no such domain|weren.?t able to find the recipient domain|nxdomain/,
+  `${THEIR}domain (?:name )?is not (?:reachable|valid|known)`,
+  /no mx record(?! for your)|unknown (?:host|domain)(?! \W?\d)/,
 )
 
 /** RFC 7505, in words. */
 export const TAKES_NO_MAIL = anyOf(
   /(?:domain|host|server) (?:does not|doesn.?t) (?:accept|receive) (?:e?mail|messages)(?! from)|null ?mx/,
-  /(?:takes|accepts|receives) no (?:e?mail|messages)/,
+  /(?:takes|accepts|receives) no (?:e?mail|messages)(?! from)/,
   /(?:mx|srv)\b[^.;]{0,30}\bno smtp service/,
 )
 
-const OWNER = "(?:recipient|user|mailbox|account)(?:'s)?(?: e?mail)?"
+const OWNED = "(?:recipient|user|mailbox|account)(?:'s)?(?: e?mail)?"
 
 /** The mailbox is there and closed for a time, by its owner or his provider. It is no word on us. */
 export const MAILBOX_BLOCKED = anyOf(
-  String.raw`${OWNER}(?: account| mailbox)? (?:is|has been|was) (?:currently |temporarily )?(?:blocked|on hold|frozen)\b`,
+  String.raw`${OWNED}(?: account| mailbox)? (?:is|has been|was) (?:currently |temporarily )?(?:blocked|on hold|frozen)\b`,
   /(?:user|account|mailbox|recipient)\b[^.;]{0,40}\btemporar(?:y|ily) (?:locked|disabled|suspended|blocked|unavailable)/,
+  /(?<!your )(?:account|mailbox|user|recipient|inbox)\b[^.;]{0,40}?\b(?:locked|hold|dormant|archiv(?:ed|ee)|not active)\b/,
+  /\b(?:dormant|archived) (?:account|mailbox|user|recipient)|recipient suspend\b|destinataire archiv|\binactivity\b/,
+  /\be?mail (?:receiving )?(?:has been |is )?disabled/,
+  // Said of the address that stands before it.
+  /^\W*(?:is|has been|was|temporarily) (?:currently |temporarily )?(?:suspended|disabled|inactive|locked)\b/,
 )
 
 export const SENT_TOO_MUCH = anyOf(
@@ -66,6 +97,9 @@ export const THEIR_FAULT = anyOf(
   /(?:network|host) (?:is )?unreachable|no route to host|connection (?:was )?(?:dropped|closed)|requests to connect/,
   /delivery (?:time|expired)|message expired|retry time(?:out)? (?:not reached|exceeded)|queue too long/,
   /connection (?:timed out|refused|reset|lost)|timed? ?out|could not connect|(?:unable|failed) to connect/,
+  /(?:can ?not|can'?t|could ?n[o']t|unable to) (?:open|lock|create|allocate|resolve)|exit (?:status|code)|by signal/,
+  /overloaded|shutting down|temporarily unavailable|corrupt|read-only|\bhop (?:limit|count)|agent error|by another process/,
+  /temporary (?:failure|error|problem)|(?:server|database) error/,
 )
 
 export const REJECTED_ALONE = anyOf(/^\W*(?:recipient )?(?:address )?rejected\W*$/)
@@ -94,7 +128,7 @@ export const TO_THE_SENDER = anyOf(
 
 export const MAILBOX_GONE = anyOf(
   /(?<!your )(?:account|mailbox|user|recipient|inbox)\b[^.;]{0,40}?\b(?:disabled|inactive|suspended|deactivated)\b/,
-  /(?<!your )(?:account|mailbox|user|recipient|inbox)\b[^.;]{0,40}?\b(?:closed|expired|terminated|discontinued|locked)\b/,
+  /(?<!your )(?:account|mailbox|user|recipient|inbox)\b[^.;]{0,40}?\b(?:closed|expired|terminated|discontinued)\b/,
   /(?:disabled|inactive|suspended|deactivated|closed|expired) (?:account|mailbox|user|recipient)/,
 )
 
@@ -105,12 +139,18 @@ export const MAILBOX_FULL = anyOf(
   /(?:mailbox|inbox|quota|storage|account)\b[^.;]{0,40}?\b(?:full|exceed(?:s|ed|ing)?|over|overflow|out of|limit)\b/,
   /over ?quota|out of storage|exceeded (?:the )?(?:storage|quota|mailbox)|insufficient (?:disk|system|storage)/,
   /not enough (?:disk )?(?:space|storage)|disk (?:full|quota)|(?:mail ?folder|mail ?box|maildir)\b[^.;]{0,30}\b(?:full|exceed)/,
-  /too much mail|mailbox size|user'?s disk|bo.te (?:aux lettres )?pleine|postfach[^.;]{0,20}voll|buz.n[^.;]{0,20}lleno/,
+  /too much mail|mailbox size|user'?s disk|full mail ?box|(?:user|mailbox|account) has too many messages/,
+  /\b(?:disk ?space|mail ?box|user|domain|storage) ?quota|quota (?:violation|exceeded|usage)|no space left/,
+  /\bover (?:the |its |his |their )?(?:allowed |disk |mail |storage )?quota|out of (?:disk |storage )?space/,
+  /(?:not|n.t) (?:have )?(?:enough|sufficient) (?:disk |free )?(?:space|storage)|space (?:is not enough|has been used)/,
+  /\b(?:exceeded|exhausted)\b[^.;]{0,30}\b(?:storage|space)\b/,
+  MAILBOX_FULL_ABROAD,
 )
 
 export const TOO_LARGE = anyOf(
   /message (?:file )?(?:is )?too (?:large|big|long)|(?:message|mail|attachment|content)(?: file)? size/,
   /size (?:limit|of|exceeds?)|exceeds? (?:the )?(?:maximum|size|fixed)|recipsizelimit/,
+  TOO_LARGE_ABROAD,
 )
 
 const WHO_SENDS = String.raw`\b(?:sender|from|return|originat(?:or|ing))(?:'s)?`
@@ -118,12 +158,13 @@ const SENDER = `${WHO_SENDS}(?: e?-?mail)?(?: address| domain| mailbox| account)
 
 export const ABOUT_SENDER = anyOf(
   /sender(?:'s)?(?: e?mail)?(?: address| domain)? (?:is )?(?:rejected|denied|unknown|invalid|refused|blocked)/,
-  `${SENDER} (?:is |does |was )?not (?:allowed|exist|found|valid|verified|accepted|authori[sz]ed)`,
+  `${SENDER} (?:is |does |was )?not (?:allowed|exist|found|valid|verified|accepted|authori[sz]ed|an?|in|on)\\b`,
   `${SENDER} doesn.?t (?:exist|match)|sender verif|callout verification|verification failed for`,
   /(?:bad|invalid|unknown|unauthori[sz]ed|banned|unverified) (?:outbound )?sender|domain of sender/,
   /return[- ]path|envelope (?:from|sender)|mail from (?:domain|address)/,
   /my name was rejected|but sender was rejected|purported responsible/,
   /\b(?:helo|ehlo)\b[^.;]{0,40}\b(?:rejected|invalid|argument|not found|name)|(?:invalid|bad) (?:helo|ehlo)/,
+  ABOUT_SENDER_ABROAD,
 )
 
 /** The message itself is not in order, whatever is called malformed or invalid in it. */
@@ -160,9 +201,18 @@ export const UNWANTED = anyOf(
   /do(?:es)? not accept (?:e?mail|messages|connections) from|not accepting connections|daily relay quota|mail relay/,
   /mismatch(?:e[sd])?\b|open relay|no access from|client host rejected|may not be mail exchanger|service refused/,
   /too many (?:connections|messages|complaints)|content (?:rejected|denied|refused|restriction|filter)/,
+  /\babusive\b|for abuse|\bbad ip\b|nameserver query|unresolvable (?:relay|host|client)|dns check|white ?list|captcha/,
+  /(?:confirm|verify) (?:this|your) (?:mail ?)?server|organi[sz]ational settings|low priority/,
+  /\b(?:encrypted|illegal|prohibited|forbidden|dangerous|executable) (?:file )?attachments?/,
+  UNWANTED_ABROAD,
 )
 
 export const MAILBOX_UNAVAILABLE = anyOf(/mailbox (?:is )?(?:unavailable|not available)/)
+
+/** The message, not the mailbox. */
+export const MESSAGE_REFUSED = anyOf(
+  /\b(?:message|e?mail|content|connection|access)\b[^.;]{0,20}\b(?:rejected|refused|denied)\b/,
+)
 
 export const REFUSED = anyOf(
   /reject|denied|refused|prohibited|forbidden|disallowed|unacceptable|go away/,

@@ -3,6 +3,7 @@
 
 import { parseAddressOnly } from '../address/address.ts'
 import { anyOf } from './any-of.ts'
+import { DELAYED_ABROAD } from './bounce-languages.ts'
 import { noticeOf } from './bounce-notice.ts'
 import { isBounceNotice } from './bounce-sender.ts'
 import { type HeaderField, readFields, valueOf } from '../mime/headers.ts'
@@ -166,7 +167,7 @@ const WORDS_CHARS_MAX = 1_000
 
 const wordsOf = (lines: readonly string[]): string => lines.join(' ').slice(0, WORDS_CHARS_MAX).trim()
 
-const DELAY_SUBJECT = /\bdelay(?:ed)?\b|\bwarning\b|still being retried|incomplete/i
+const DELAY_SUBJECT = anyOf(/\bdelay(?:ed)?\b|\bwarning\b|still being retried|incomplete/, DELAYED_ABROAD)
 const STILL_TRYING = anyOf(
   /still being retried|will (?:continue|keep|be (?:retried|re-?attempted))|will (?:re)?try (?:for|again)/,
   /not yet been delivered|(?:do|need) not (?:need to )?resend|attempts? will continue|warning (?:message )?only/,

@@ -12,6 +12,22 @@ test('an unknown action is decided by the status, and never as failure without o
   assert.equal(await action('Action: kaputt'), 'delayed')
 })
 
+test('a notice of success and a request to confirm that one is no machine are no bounces', async () => {
+  const success = plain(
+    'Successful Mail Delivery Report',
+    '<jane@example.com>: delivery via mx.example.com: 250 2.0.0 Ok',
+  )
+  const challenge = plain('Please confirm', 'Your mail was not delivered: unknown sender. Click here to confirm it.')
+  assert.deepEqual(await reportsIn(success), [])
+  assert.deepEqual(await reportsIn(challenge.map(line => line.replace(/^From: .*/, 'From: jane@example.com'))), [])
+})
+
+test('a notice in HTML is read as people see it', async () => {
+  const [head, body] = [plain('Non remis'), '<p>L&#8217;adresse n&rsquo;existe pas&nbsp;: jos&eacute;</p>']
+  const [found] = await reportsIn(['Content-Type: text/html', ...head, body])
+  assert.equal(found!.words, 'L’adresse n’existe pas : josé')
+})
+
 test('garbage gives no report or a harmless one, quickly', async () => {
   const pieces = fc.constantFrom(
     'Action: failed',

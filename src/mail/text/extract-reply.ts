@@ -3,19 +3,19 @@
 // the lines, each looked at with a few of its neighbours.
 import type { TextLine } from './html-text.ts'
 import {
-  ADDRESS_PATTERN,
-  AUTHOR_LAST_PATTERN,
-  CLOSING_PATTERN,
-  DATE_PATTERN,
+  attributionCertainty,
+  closesAttribution,
+  isDatedAuthor,
+  isDatedOpening,
+  opensWithAttribution,
+} from './attribution.ts'
+import {
   DEVICE_PATTERN,
   FORWARDED_PATTERN,
   headerKindOf,
   isOriginalRule,
   LIST_FOOTER_PATTERN,
-  OPENING_PATTERN,
   REPLY_ABOVE_PATTERN,
-  TIME_PATTERN,
-  WROTE_PATTERN,
 } from './reply-words.ts'
 
 interface Extracted {
@@ -104,7 +104,7 @@ const ATTRIBUTION_LINES_MAX = 4
 /** Lines like `On Monday, Ann wrote:`, also folded over several lines. They lose their text, which is nobody's words. */
 function markAttributions(lines: Line[]): void {
   for (const [end, line] of lines.entries()) {
-    if (line.kind !== 'text' || line.text.length > LINE_CHARS_MAX || !/[:：]\s*[*_]{0,2}\s*$/.test(line.text)) continue
+    if (line.kind !== 'text' || line.text.length > LINE_CHARS_MAX || !closesAttribution(line.text)) continue
     let joined = ''
     let opening: number | null = null
     let isCertain = false
@@ -112,7 +112,8 @@ function markAttributions(lines: Line[]): void {
       const first = lines[start]!
       if (first.kind !== 'text' || first.text.length > LINE_CHARS_MAX) break
       joined = `${first.text} ${joined}`
-      const found = attributionCertainty(joined)
+      if (joined.length > LINE_CHARS_MAX) break
+      const found = attributionCertainty(joined) ?? (start === end && isDatedAuthor(first.text) ? false : null)
       // A line that begins with a date opens the attribution, also where the lines below it would be one already.
       if (found === null || (opening !== null && !isDatedOpening(first.text))) continue
       opening = start
@@ -130,28 +131,16 @@ function isQuoteBelow(lines: readonly Line[], at: number): boolean {
   return lines[next]?.kind === 'quote'
 }
 
-const isDatedOpening = (line: string): boolean => OPENING_PATTERN.test(line) && DATE_PATTERN.test(line)
-
-/** Null when it is none; true when it could hardly be a sentence of the author's. */
-function attributionCertainty(text: string): boolean | null {
-  if (text.length > LINE_CHARS_MAX || !OPENING_PATTERN.test(text)) return null
-  const hasDate = DATE_PATTERN.test(text)
-  const hasTime = TIME_PATTERN.test(text)
-  // Some languages do without a verb: `Tue, 3 Mar 2026 at 9:14, Ann <ann@example.com>:`.
-  if (hasDate && hasTime && AUTHOR_LAST_PATTERN.test(text)) return true
-  const hasAddress = ADDRESS_PATTERN.test(text)
-  if (!WROTE_PATTERN.test(text) || (!hasAddress && !hasDate)) return null
-  return (hasAddress || hasTime) && CLOSING_PATTERN.test(text.trimEnd())
-}
-
 const HEADER_LINES_MAX = 10
 
 /** The header of a quoted message, and lines that part a message from what follows it. */
 function markHistory(lines: Line[]): void {
+  let above = ''
   for (const [at, line] of lines.entries()) {
     if (line.kind !== 'text' || line.text.length > LINE_CHARS_MAX) continue
-    if (isParting(line.text)) line.kind = 'history'
+    if (isParting(line.text) || (isAdded(above) && opensWithAttribution(line.text))) line.kind = 'history'
     else if (headerKindOf(line.text) !== null && isHeader(lines, at)) line.kind = 'history'
+    above = line.text.trim()
   }
 }
 
@@ -226,7 +215,8 @@ function linesBelow(lines: readonly Line[]): Below[] {
 const isFooter = (text: string): boolean => !/[\p{L}\p{N}]/u.test(text) || isAdded(text.slice(0, LINE_CHARS_MAX).trim())
 
 /** By a phone, or by a program that watches for opened mail: it hides behind a dot of a script that hardly anybody uses. */
-const isAdded = (line: string): boolean => line === '\u1427' || DEVICE_PATTERN.test(line)
+const isAdded = (line: string): boolean =>
+  line === '\u1427' || DEVICE_PATTERN.test(line.replaceAll(/ ?<https?:\/\/[^\s<>]*>/g, ''))
 
 /** A mail that begins with history: the answer stands below it, or the mail is nothing but history that is passed on. */
 function belowOpening(lines: readonly Line[]): Line[] {

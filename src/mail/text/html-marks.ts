@@ -60,7 +60,9 @@ export function markOf(name: string, attributes: Attributes): Mark | null {
   if (name === 'blockquote') return isCitation(attributes, classes) ? 'quote' : null
   if (SIGNATURE_IDS.has(id) || classes.some(each => SIGNATURE_CLASSES.has(each))) return 'signature'
   if (QUOTING_IDS.has(id) || classes.some(each => QUOTING_CLASSES.has(each))) return 'attribution'
-  if (name === 'div' && attributes.get('name')?.toLowerCase() === 'quote') return 'attribution' // GMX, Web.de
+  const label = name === 'div' ? attributes.get('name')?.slice(0, 100).toLowerCase() : undefined
+  if (label === 'messagesignaturesection') return 'signature' // Spark
+  if (label === 'quote' || label === 'messagereplysection') return 'attribution' // GMX and Web.de, Spark
   const style = attributes.get('style')
   return name === 'div' && style && OUTLOOK_RULE.test(style.slice(0, 1_000).toLowerCase()) ? 'attribution' : null
 }

@@ -15,10 +15,11 @@ const WROTE = phrases(`
   schreef | geschreven
   napisał | napisała | napisał\\(a\\) | pisze
   написал | написала | написал\\(а\\) | пишет | написав | пише
-  skrev | skriver | kirjoitti | napsal | napsala | írta | έγραψε | yazdı | a scris | viết
+  skrev | skriver | kirjoitti | napsal | napsala | napísal | napísal\\(a\\) | írta | έγραψε | yazdı | a scris | viết
+  написа | написао је | napisao je | napisala je | je napisal | va escriure | kirjutas | rašė | menulis | כתב | כתבה | كتب
 `)
 /** Chinese, Japanese and Korean put no blanks between words. */
-const WROTE_UNSPACED = phrases('写道 | 寫道 | 写到 | 撰写 | 書きました | のメール | 작성')
+const WROTE_UNSPACED = phrases('写道 | 寫道 | 写到 | 撰写 | 書きました | のメール | 작성 | เขียนว่า')
 
 /** With a word boundary of its own: the engine's knows ASCII only. */
 export const WROTE_PATTERN = new RegExp(
@@ -39,7 +40,7 @@ const OPENINGS = phrases(`
 
 /** How such a line begins: "On", "Am", "Le", a weekday, a date, a name with its address. */
 export const OPENING_PATTERN = new RegExp(
-  `^[\\s*_>-]*(?:(?:${OPENINGS.join('|')})[\\s,]|在|于|於|\\d|"|'|<|\\[|[\\p{L}.'-]{1,30}[,.]?\\s)`,
+  `^[\\s*_>-]*(?:(?:${OPENINGS.join('|')})[\\s,]|在|于|於|\\d|"|'|<|\\[|[\\p{L}\\p{M}.'-]{1,30}[,.]?\\s)`,
   'iu',
 )
 
@@ -51,20 +52,28 @@ export const ADDRESS_PATTERN = /[^\s@<>"']{1,64}@[\w.-]{1,253}/u
 /** A name's address and the colon, at the end. */
 export const AUTHOR_LAST_PATTERN = /<[^\s<>@]{1,64}@[^\s<>@]{1,253}>\s{0,3}[:：]\s{0,3}$/u
 
+/** Horde's, with the author behind it. */
+export const QUOTING_PATTERN =
+  /^\s{0,3}(?:quoting|zitat von|citando(?: a)?|цитирую)\s[^<>:]{0,80}<[^\s<>@]{1,64}@[^\s<>@]{1,253}>\s?:\s{0,3}$/iu
+
 type HeaderKind = 'from' | 'date' | 'to' | 'cc' | 'subject' | 'other'
 
 const HEADER_NAMES: Record<HeaderKind, string> = {
-  from: `from | von | de | da | van | od | от | від | från | fra | lähettäjä | gönderen
+  from: `from | von | de | da | van | od | от | від | från | fra | lähettäjä | gönderen | kimden
+    feladó | de la | από | מאת | من
     expéditeur | remitente | mittente | afzender | nadawca | отправитель | absender | remetente
     差出人 | 送信者 | 发件人 | 發件人 | 寄件者 | 寄件人 | 보낸사람 | 보낸 사람`,
   date: `sent | date | gesendet | datum | envoyé | fecha | enviado | enviado el | data | inviato | enviada em | enviado em
     verzonden | wysłano | дата | отправлено | надіслано | skickat | sendt | lähetetty | gönderildi
+    odesláno | odoslané | elküldve | trimis | στάλθηκε | ημερομηνία | נשלח | تاريخ | تم الإرسال | dátum | tarih
     送信日時 | 日時 | 日付 | 发送时间 | 發送時間 | 寄件日期 | 日期 | 時間 | 时间 | 보낸날짜 | 보낸 날짜`,
   to: `to | an | à | a | para | per | aan | do | кому | till | til | vastaanottaja | kime | destinataire | destinatario
+    komu | címzett | către | προς | אל | إلى
     宛先 | 收件人 | 收件者 | 받는사람 | 받는 사람`,
-  cc: 'cc | kopie | copie | cópia | копия | kopia | dw | 抄送 | 副本',
+  cc: 'cc | kopie | copie | cópia | копия | kopia | kopi | kópia | bilgi | κοιν | עותק | نسخة | dw | 抄送 | 副本',
   subject: `subject | betreff | objet | sujet | asunto | oggetto | assunto | onderwerp
-    temat | тема | ämne | emne | aihe | konu | 件名 | 主题 | 主旨 | 主題 | 제목`,
+    temat | тема | ämne | emne | aihe | konu | předmět | predmet | tárgy | subiect | θέμα | נושא | الموضوع
+    件名 | 主题 | 主旨 | 主題 | 제목`,
   other: `reply-to | antwort an | répondre à | responder a | risposta | rispondi a | odpowiedź do | message-id | importance
     wichtigkeit | priority | organization | bcc | attachments | anlagen`,
 }
@@ -126,8 +135,9 @@ export const REPLY_ABOVE_PATTERN =
 /** Under the line of a mailing list's program. */
 export const LIST_FOOTER_PATTERN = /\bmailing list\b|\/listinfo\/|\bunsubscribe\b/iu
 
-const DEVICE =
-  '(?:iphone|ipad|ipod|android|samsung|galaxy|smartphone|blackberry|huawei|xiaomi|windows|nokia|pixel|phone|outlook|mail)'
+const DEVICE = `(?:${phrases(`
+  iphon | ipad | ipod | android | samsung | galaxy | smartphone | blackberry | huawei | xiaomi | windows | nokia | pixel
+  phone | device | tablet | outlook | mail | spark | superhuman`).join('|')})`
 
 const DEVICE_LINES = `
   sent (?:from|via|by|with)\\b.{0,40}D | get outlook for .{0,20}
@@ -135,13 +145,15 @@ const DEVICE_LINES = `
   diese nachricht wurde von mein.{0,80}gesendet | outlook für .{0,20}(?:beziehen|laden|herunterladen)
   envoyé (?:de|depuis|à partir de)\\b.{0,40}D | (?:télécharger|obtenir) outlook pour .{0,20}
   enviado (?:desde|do|a partir do|de)\\b.{0,40}D | obtener outlook para .{0,20} | obter o outlook para .{0,20}
-  inviato da\\b.{0,40}D | scarica outlook per .{0,20}
+  inviato da(?:l mio)?\\b.{0,40}D | scarica outlook per .{0,20}
   (?:verstuurd|verzonden) (?:vanaf|vanuit|via|met)\\b.{0,40}D | outlook voor .{0,20} downloaden
   wysłan[eoy] z\\b.{0,40}D | pobierz outlook .{0,20}
   отправлено (?:с|из) .{0,40}D | скачать outlook .{0,20}
   .{0,20}から送信 | outlook for .{0,20}を入手
   发自.{0,20}D | 發自.{0,20}D | 從我的.{0,20}(?:傳送|發送) | 从我的.{0,20}发送 | 获取 outlook .{0,20}
-  나의 .{0,20}에서 보냄 | skickat från .{0,40}D | sendt fra .{0,40}D`
+  나의 .{0,20}에서 보냄 | skickat från .{0,40}D | sendt fra .{0,40}D
+  lähetetty .{0,40}D | odesl[aá]no z .{0,40}D | odoslané z .{0,40}D | trimis de pe .{0,40}D | .{0,20}iphon.{0,12} gönderildi
+  στάλθηκε από .{0,40}D | נשלח מ.{0,20}D | .{0,5}رسل.{0,3} من .{0,20}D`
 
 /** What phones add. It must be the whole line, or nearly: people speak of their phones too. */
 export const DEVICE_PATTERN = new RegExp(
