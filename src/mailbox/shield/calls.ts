@@ -9,7 +9,7 @@ const MACHINE = [
   String.raw` (?:assistant|agent|reviewer|screener|reader)s?)(?![\w-])`,
 ].join('')
 /** Names that people have as well. */
-const HELPER = String.raw`(?:assistant|agent|gemini)(?![\w-])`
+const HELPER = String.raw`(?:assistant|agent|model|gemini)(?![\w-])`
 
 /** At most two words that describe it: "any helpful", "accounts-payable". */
 const DESCRIBED = '(?:the |any |all |an? |my |our |your |you,? |whatever )?(?:[a-z-]{2,20} ){0,2}?'
@@ -36,7 +36,10 @@ export const MACHINE_CALL = new RegExp(
 )
 
 /** The same with names that need more than a verb behind them. */
-export const HELPER_CALL = new RegExp(`(?:${GREETED}|${NOTED})${DESCRIBED}${HELPER}${CALLED}`, 'g')
+export const HELPER_CALL = new RegExp(
+  `(?:${GREETED}|${NOTED})${DESCRIBED}${HELPER}${CALLED}|, (?:dear |my )?(?:ai |chat)?(?:assistant|agent|bot|ai)[.!]`,
+  'g',
+)
 
 const GREETING = [
   'liebe[rs]?|sehr geehrte[rs]?|hallo|guten tag|achtung|(?:hinweis |nachricht )?(?:an|fur)|chere?|bonjour|attention|',
@@ -88,11 +91,14 @@ const ANSWERED = [
   `\\b(?:modify|enhance|alter|adjust|augment|enrich|embellish|tailor|rewrite|extend) your ${ANSWER} (?:to|by|so|with) `,
   '(?:promot|mention|allud|includ|referenc|insert|add|embed|suggest|hint|endors|recommend|advertis|incorporat|claim)',
   `|\\b(?:integrate|insert|embed|incorporate|weave|slip|sneak|inject) an? [^!?\\n]{3,80}${INTO_ANSWER}`,
-  `|\\b(?:include|add|mention|put|append|write|say|repeat) ${FOREIGN}[^.!?\\n]{0,80}${INTO_ANSWER}`,
+  `|\\b(?:include|add|mention|put|append|write|say|repeat|tell me|give me) ${FOREIGN}[^.!?\\n]{0,80}${INTO_ANSWER}`,
   `|${INTO_ANSWER},? (?:please )?(?:also )?(?:include|add|mention|put|insert|append|say) ${FOREIGN}`,
   `|\\b(?:when|while|before|after) (?:you )?summari[sz](?:e|ing)\\b[^.!?\\n]{0,30}\\b(?:include|add|append|put|say) ${FOREIGN}`,
   `|\\binclude (?:in|within) your ${ANSWER} ${FOREIGN}`,
   `|\\b(?:put|include|paste|add) (?:it|this|that) at the (?:top|end|beginning|start|bottom) of your ${ANSWER}`,
+  String.raw`|\b(?:analy[sz]e|determine|identify|classify|detect|assess) the (?:sentiment|tone|emotion) of `,
+  '(?:this|the following) (?:[a-z]+ ){0,2}?(?:tweet|review|comment|feedback|text|statement|sentence|post)',
+  String.raw`|\bis (?:this|the following) (?:tweet|review|comment|feedback|text) (?:positive|negative)\b`,
   `|\\b(?:begin|start|end|finish|conclude|preface|close) your ${ANSWER} with (?:the (?:link|words?|phrase|sentence)|an? |["“])`,
   `|\\b(?:reverse|encode|encrypt|scramble|encipher|shift each letter (?:of|in)) (?:the [a-z]+ (?:of|in) )?your ${ANSWER}`,
   String.raw`|\b(?:instead of|rather than) (?:answering|summari[sz]ing|responding|translating)\b[^.!?\n]{0,60}`,
@@ -108,9 +114,19 @@ export const ORDER_FORMS = { vocative: VOCATIVE, answered: ANSWERED }
 /** "Reply to this mail with": what is to be given stands behind it. */
 export const REPLY_WITH = /\b(?:reply|respond|answer|write back)\b(?! all)[^.!?\n]{3,40}\bwith\b/g
 
+const WORK = '(?:developer|debug|admin|maintenance|diagnostic|test|training|evaluation)'
+/** Modes of work that no mail can set a machine to. */
+export const MODE = new RegExp(
+  [
+    String.raw`\b(?:in|enter|entering|activate|enable) ${WORK} mode\b`,
+    String.raw`\b${WORK} mode (?:on|enabled|activated)\b`,
+  ].join('|'),
+  'g',
+)
+
 /** Tools that the reader is supposed to have. */
 export const YOUR_TOOL =
-  /\b(?:use|using|call|invoke|run|with|execute|through|via) your (?:[a-z_-]{2,20} ){0,2}(?:tools?|functions?|apis?)\b/g
+  /\b(?:use|using|call|invoke|run|with|execute|through|via) your (?:[a-z_-]{2,20} ){0,2}(?:tools?|functions?)\b/g
 
 /** A link that waits for what is to be carried out: `?data=` and nothing behind it. */
 export const OPEN_LINK = /\bhttps?:\/\/[^\s<>"']{3,200}[?&][a-z_]{1,20}=(?=[\s"'.,<{[]|$)/g

@@ -104,7 +104,7 @@ export const RULES: readonly InstructionRule[] = [
     seen: 'an order to answer with mail of others',
     all: [['replyWith'], ['bulk']],
     within: 14,
-    unless: ['suspicion', 'unsubscribe', 'never', 'firstPerson', 'mine'],
+    unless: ['suspicion', 'unsubscribe', 'never', 'firstPerson', 'mine', 'fault'],
   },
   {
     seen: 'an order to answer with mail of others',

@@ -1,6 +1,6 @@
 // Finds instructions aimed at a machine in a text, whatever language they are in and however they are disguised.
 import { shown } from './finding.ts'
-import { HELPER_CALL, MACHINE_CALL, MACHINE_CALL_ABROAD, OPEN_LINK, REPLY_WITH, YOUR_TOOL } from './calls.ts'
+import { HELPER_CALL, MACHINE_CALL, MACHINE_CALL_ABROAD, MODE, OPEN_LINK, REPLY_WITH, YOUR_TOOL } from './calls.ts'
 import { RULES, type InstructionRule } from './instruction-rules.ts'
 import { chinese } from './lexicon/chinese.ts'
 import { CONCEPTS, type Concept } from './lexicon/concept.ts'
@@ -213,6 +213,7 @@ function findMarks(plain: string): Mark[] {
     ['machineCall', MACHINE_CALL],
     ['machineCall', MACHINE_CALL_ABROAD],
     ['agentCall', HELPER_CALL],
+    ['unlock', MODE],
     ['agentCall', YOUR_TOOL],
     ['replyWith', REPLY_WITH],
     ['openLink', OPEN_LINK],

@@ -15,7 +15,7 @@ const MAIL_NOUNS = 'e?mails?|messages?|inbox|threads?|contacts?|attachments?|rep
 /** Marks of roles as templates of models write them, and tags that end a mail and begin an order. */
 const PART = '(?:[_ -]?(?:prompt|message|override|instructions?|note|reminder))'
 const ROLE_MARKS = [
-  String.raw`<\|[a-z0-9_ ]{2,30}\|>`,
+  String.raw`<\|[a-z0-9_ ]{2,30}\|>|<\/?end of (?:user )?(?:input|e?mail|message|data|context)>`,
   String.raw`(?<!["'\x60“])<\/?(?:system|assistant|developer|sys)${PART}?>`,
   String.raw`<\/?(?:instructions?|information|system-reminder|important_instructions|(?:un)?trusted[a-z_ -]{0,30})>`,
   String.raw`<\/(?:user|human|e?mail|message|document|context)>\s{0,5}<\/?(?:system|instructions?|assistant|user|developer)`,
@@ -29,7 +29,7 @@ const NOTE = '(?:note|message|instructions?|command|memo|override|directive)'
 const NOTE_TO_MACHINE = [
   String.raw`(?:[[({]|<!--|\/\*|\/\/|%%)\s{0,3}`,
   `(?:(?:hidden |secret |private )?${NOTE} (?:to|for) )?(?:the )?`,
-  '(?:(?:ai|assistant|llm|bot|language model)(?: (?:assistant|agent|only|reader|model))?',
+  '(?:(?:ai|assistant|llm|bot|language model)s?(?: (?:assistant|agent|reader|model)s?)?(?: only)?',
   String.raw`(?: ${NOTE})?|(?:system|developer|agent|admin|model|operator) ${NOTE})\s?[:：]`,
 ]
 
@@ -104,7 +104,9 @@ export const MARKERS: readonly Marker[] = [
 /** Source of HTML or Markdown that a reader does not see. */
 export const HIDDEN_MARK = new RegExp(
   [
-    String.raw`<!--|\[\/\/\]: #|\[comment\]: #|<[a-z]{1,10} hidden\b|display\s?:\s?none`,
+    // A short comment, and one that programs read, is for no reader anyhow.
+    String.raw`<!--(?!\s?(?:yaml|toc|all-contrib)|[^>]{0,22}-->)`,
+    String.raw`\[\/\/\]: #|\[comment\]: #|<[a-z]{1,10} hidden\b|display\s?:\s?none`,
     String.raw`visibility\s?:\s?hidden|opacity\s?:\s?0\b`,
     String.raw`font-size\s?:\s?[01](?:px|pt|em)?\b|color\s?:\s?(?:white|#fff(?:fff)?)\b`,
   ].join('|'),

@@ -56,12 +56,12 @@ export const english: Lexicon = {
     'your email tools|your tool access|if the assistant|if the agent|if an assistant|if the model|' +
     'if your assistant|any assistant|whichever assistant|if the ai|if an agent|if any ai|for whoever summarizes|' +
     'whoever processes this',
-  openLink: 'to the url|query parameter|query string|get request|base64 of|in the url|render the image',
+  openLink: 'to the url|query parameter|query string|get request|base64 of|render the image',
   send:
     'forward|forwarding|send|bcc|cc|blind copy|export|exporting|share|transmit|upload|exfiltrate*|leak|leaks|' +
-    'dump|redirect|relay|loop in|pass on|pass along|transfer|siphon|beam|email me|email them|email it|email all|' +
-    'email the|email every|copy all|copy the|copy every|pass all|submit all|add to bcc|mail all|mail the|' +
-    'mail them',
+    'dump|redirect|relay|loop in|pass on|pass along|transfer|siphon|beam|email me|email them|post it to|' +
+    'post them to|copy them to|copy it to|mail it to|email it|email all|email the|email every|copy all|copy the|' +
+    'copy every|pass all|submit all|add to bcc|mail all|mail the|mail them',
   replyWith:
     'reply with|respond with|answer with|replying with|include in the reply|include in your reply|' +
     'include in the response|include in your response|include in the email|include in the body|' +
@@ -90,17 +90,17 @@ export const english: Lexicon = {
     'any email|any emails|any message|any messages|any mail|any thread|any unread|any recent|any attachment|' +
     'every email|every message|every mail|every thread|every incoming|every unread|each email|each message|' +
     'each thread|each mail|each body|emails with|emails that|emails about|emails from|emails containing|' +
-    'emails tagged|emails marked|emails in|messages containing|messages tagged|messages marked|messages in the|' +
-    'messages from the|email ids|message ids|the inbox|your inbox|my inbox|his inbox|her inbox|entire inbox|' +
-    'whole inbox|this inbox|inbox contents|the mailbox|your mailbox|this mailbox|entire mailbox|mailbox contents|' +
-    'full thread|full conversation|entire thread|entire conversation|entire email|whole thread|' +
+    'emails tagged|emails marked|emails in|messages containing|all senders|messages tagged|messages marked|' +
+    'messages in the|messages from the|email ids|message ids|the inbox|your inbox|my inbox|his inbox|her inbox|' +
+    'entire inbox|whole inbox|this inbox|inbox contents|the mailbox|your mailbox|this mailbox|entire mailbox|' +
+    'mailbox contents|full thread|full conversation|entire thread|entire conversation|entire email|whole thread|' +
     'whole conversation|thread history|conversation history|chat history|email history|message history|' +
     'email thread|email archive|contact list|address book|list of contacts|contacts list|internal emails|' +
     'internal email|internal financial|confidential emails|confidential email|sensitive emails|private emails|' +
     'private messages|financial emails|unread emails|unread messages|recent emails|recent messages|latest emails|' +
     'past emails|older emails|other emails|sent folder|sent items|drafts folder|subject lines|their emails|' +
     'previous emails|previous messages|earlier emails|prior emails|emails you have|emails you can|' +
-    'messages you have|everything you know|everything you have|all data|mail archive|message bodies|email bodies|' +
+    'messages you have|everything you know|everything you have|mail archive|message bodies|email bodies|' +
     'email body|all the email|everything in the inbox|everything in your inbox|my emails|his emails|her emails|' +
     'someone s emails|mail tagged|anything tagged|anything marked|anything labeled|emails labeled|' +
     'emails labelled|email that has|email that contains|email containing|emails which|messages that|' +
@@ -113,7 +113,7 @@ export const english: Lexicon = {
     'copy of every email|copies of every email|copy of all messages',
   data:
     'all invoices in|all documents in|all files in|internal documents|customer list|client list|customer data|' +
-    'user data|personal data of|all information|all files|all documents|all records',
+    'user data|personal data of|all information|all data|all files|all documents|all records',
   recent: 'last|latest|recent|most recent|newest|first|top',
   mails: 'emails|messages|mails|threads|conversations|attachments|replies|drafts',
   autoForward:
@@ -168,23 +168,15 @@ export const english: Lexicon = {
     'restrictions are disabled|restrictions are suspended|limitations are lifted|rules no longer apply|' +
     'guidelines no longer apply|instructions no longer apply|guidelines were replaced|' +
     'guidelines have been replaced|instructions were replaced|instructions have been replaced|safety is disabled|' +
-    'safety disabled|safety filters are|safety checks are disabled|safety checks disabled|' +
-    'without any restrictions|without restrictions|no longer bound|no longer restricted|not bound by|' +
+    'filters are off|filters are disabled|safety disabled|safety filters are|safety checks are disabled|' +
+    'safety checks disabled|without any restrictions|act without restrictions|work without restrictions|' +
+    'answer without restrictions|respond without restrictions|no longer bound|no longer restricted|not bound by|' +
     'free from all restrictions|all restrictions|all safeguards|you are now|you are no longer|from now on you|' +
     'from now on act|act as if|act as a|act as an|pretend to be|pretend you are|pretend that you|roleplay as|' +
     'role play as|imagine you are|imagine that you|unrestricted assistant|unrestricted ai|uncensored|' +
     'never refuses|you will now|enter developer|enable developer|elevated privileges|elevated permissions|' +
     'superuser|full access granted|access level|disable your|disable safety|turn off safety|' +
-    'confirmation is disabled|in developer mode|enter developer mode|entering developer mode|' +
-    'activate developer mode|now in developer mode|in debug mode|enter debug mode|entering debug mode|' +
-    'activate debug mode|debug mode on|debug mode enabled|developer mode on|developer mode enabled|' +
-    'now in debug mode|in admin mode|enter admin mode|entering admin mode|activate admin mode|now in admin mode|' +
-    'in maintenance mode|enter maintenance mode|entering maintenance mode|activate maintenance mode|' +
-    'now in maintenance mode|in diagnostic mode|enter diagnostic mode|entering diagnostic mode|' +
-    'activate diagnostic mode|now in diagnostic mode|in test mode|enter test mode|entering test mode|' +
-    'activate test mode|now in test mode|in training mode|enter training mode|entering training mode|' +
-    'activate training mode|now in training mode|in evaluation mode|enter evaluation mode|' +
-    'entering evaluation mode|activate evaluation mode|now in evaluation mode',
+    'confirmation is disabled',
   systemic:
     'system message|system prompt|system instruction*|system override|system update|system notice|' +
     'system directive*|system command*|system note|system alert|developer note|developer message|' +
@@ -275,12 +267,13 @@ export const english: Lexicon = {
     'feature*|we need to|i need to|we should|we want|we must|i want to|our script|our code|if you receive',
   aboutAttacks:
     'attackers|attacker|adversar*|prompt injections|injection attack*|prompt injection attack*|' +
-    'injection attempt*|researcher*|vulnerabilit*|for example|for instance|such as|phrases like|strings like|' +
-    'text like|sentences like|example of|examples of|e g|payload*|red team*|jailbreak attempt*|training session|' +
-    'awareness|workshop|webinar|whitepaper|white paper|blog post|our paper|our research|mitigat*|we blocked|' +
-    'we detected|was detected|were detected|detector|detection|talk about|talks about|cve|owasp|course|tutorial|' +
-    'lecture|in this article|in this issue|case study|incident report|post mortem|postmortem|threat*|exploit*|' +
-    'novel|chapter|fiction|test suite|unit test|test case*|benchmark*|evaluat*',
+    'injection attempt*|researcher*|vulnerabilit*|for example|for instance|such as|phrases like|prompts to|' +
+    'prompts for|prompt of the|sample prompts|example prompts|these prompts|this prompt|strings like|text like|' +
+    'sentences like|example of|examples of|e g|payload*|red team*|jailbreak attempt*|training session|awareness|' +
+    'workshop|webinar|whitepaper|white paper|blog post|our paper|our research|mitigat*|we blocked|we detected|' +
+    'was detected|were detected|detector|detection|talk about|talks about|cve|owasp|course|tutorial|lecture|' +
+    'in this article|in this issue|case study|incident report|post mortem|postmortem|threat*|exploit*|novel|' +
+    'chapter|fiction|test suite|unit test|test case*|benchmark*|evaluat*',
   othersMail:
     'email from|emails from|message from|messages from|mail from|email about|emails about|email regarding|' +
     'thread with|thread about|conversation with|conversation about|emails between|messages between|' +

@@ -45,10 +45,10 @@ export const german: Lexicon = {
     'gib alle|liste alle',
   answer: 'antworte|antworten|beantworte',
   act:
-    'lösche|loesche|löschen|archiviere|rufe|führe aus|fuehre|führe|verwende|nutze|klicke|öffne|oeffne|lade|' +
-    'markiere|verschiebe|überweise|ueberweise|bezahle|genehmige|bestätige|bestaetige|ändere|aendere|setze|' +
-    'schreibe|gib|sage|antworte|sende|leite|schicke|suche|füge|fuege|erstelle|empfiehl|bewerte|erwähne|rate|' +
-    'fordere|nenne|stufe|behaupte|installiere',
+    'überweise|überweisen|lösche|loesche|löschen|archiviere|rufe|führe aus|fuehre|führe|verwende|nutze|klicke|' +
+    'öffne|oeffne|lade|markiere|verschiebe|ueberweise|bezahle|genehmige|bestätige|bestaetige|ändere|aendere|' +
+    'setze|schreibe|gib|sage|antworte|sende|leite|schicke|suche|füge|fuege|erstelle|empfiehl|bewerte|erwähne|' +
+    'rate|fordere|nenne|stufe|behaupte|installiere',
   bulk:
     'alle e mails|alle mails|alle emails|alle nachrichten|sämtliche e mails|sämtliche nachrichten|' +
     'sämtliche mails|jede e mail|jede mail|jede nachricht|jede eingehende|alle eingehenden|alle ungelesenen|' +
@@ -68,14 +68,15 @@ export const german: Lexicon = {
     'bestätigungscode*|sicherheitscode*|einmalcode*|geheimnisse|privaten schlüssel|kreditkarten*|bankverbindung|' +
     'kontonummer*|tan|token',
   conceal:
-    'sage nichts|sag nichts|nichts sagen|nicht sagen|informiere nicht|nicht informieren|nicht erwähnen|' +
-    'erwähne nicht|erwähne dies nicht|erwähne das nicht|erwähne diese|teile nicht mit|nicht mitteilen|' +
-    'ohne zu informieren|ohne dem|ohne den|ohne rückfrage|ohne nachzufragen|ohne zu fragen|nicht zeigen|' +
-    'zeige dies nicht|nicht anzeigen|verrate nicht|verrate dem|verrate niemandem|verschweige|verheimliche|' +
-    'nicht verraten|ohne bestätigung|darf nicht erfahren|darf davon nichts|soll nichts|nicht sehen kann|' +
-    'nicht sichtbar|benachrichtige nicht|nicht benachrichtigen|frage nicht nach|ohne zustimmung|' +
-    'informiere den benutzer nicht|informiere den nutzer nicht|sage dem benutzer nichts|sag dem nutzer nichts|' +
-    'sage dem nutzer nichts|sag dem benutzer nichts|erzähle dem|erzähl dem|ohne wissen',
+    'informiere niemanden|informieren sie niemanden|sage nichts|sag nichts|nichts sagen|nicht sagen|' +
+    'informiere nicht|nicht informieren|nicht erwähnen|erwähne nicht|erwähne dies nicht|erwähne das nicht|' +
+    'erwähne diese|teile nicht mit|nicht mitteilen|ohne zu informieren|ohne dem|ohne den|ohne rückfrage|' +
+    'ohne nachzufragen|ohne zu fragen|nicht zeigen|zeige dies nicht|nicht anzeigen|verrate nicht|verrate dem|' +
+    'verrate niemandem|verschweige|verheimliche|nicht verraten|ohne bestätigung|darf nicht erfahren|' +
+    'darf davon nichts|soll nichts|nicht sehen kann|nicht sichtbar|benachrichtige nicht|nicht benachrichtigen|' +
+    'frage nicht nach|ohne zustimmung|informiere den benutzer nicht|informiere den nutzer nicht|' +
+    'sage dem benutzer nichts|sag dem nutzer nichts|sage dem nutzer nichts|sag dem benutzer nichts|erzähle dem|' +
+    'erzähl dem|ohne wissen',
   quietly: 'heimlich|unbemerkt|stillschweigend|unauffällig|im hintergrund|still und leise|diskret',
   user:
     'benutzer|dem benutzer|den benutzer|nutzer|dem nutzer|den nutzer|anwender|besitzer|empfänger|inhaber|' +
