@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { readHtml, textOfHtml } from './html-text.ts'
+import { linesToText, readHtml, textOfHtml } from './html-text.ts'
 
 test('a page is read as a reader sees it', () => {
   const pages: [html: string, text: string][] = [
@@ -106,6 +106,12 @@ test('text that is seen is not taken for hidden', () => {
 
 test('what a page hides is read up to a bound', () => {
   assert.equal(readHtml(`<p style="display:none">${'x'.repeat(100_000)}`).hidden.length, 64_000)
+})
+
+test('comments and the title are kept apart from what is shown and what is hidden', () => {
+  const { lines, hidden, unshown } = readHtml('<title>Offer</title><p>before</p><!-- note <b>two</b> --><p>after</p>')
+  assert.deepEqual([linesToText(lines), hidden, unshown], ['before\n\nafter', '', 'Offer\n\nnote <b>two</b>'])
+  assert.equal(readHtml(`<!--${'x'.repeat(100_000)}-->`).unshown.length, 64_000)
 })
 
 test('long lines of many pieces are read in one pass', () => {

@@ -17,6 +17,8 @@ export interface HtmlText {
   lines: TextLine[]
   /** What the page hides, at most as many characters as were asked for. */
   hidden: string
+  /** What no page shows, comments and the title, up to the same number of characters. */
+  unshown: string
 }
 
 /** What a person sees of the page. */
@@ -99,6 +101,7 @@ class Renderer implements HtmlSink {
   /** Empty lines to come before the next text. */
   #gap = 0
   #hidden = ''
+  #unshown = ''
 
   constructor(sheet: StyleSheet) {
     this.#sheet = sheet
@@ -138,6 +141,7 @@ class Renderer implements HtmlSink {
 
   text(text: string): void {
     const frame = this.#frames.at(-1)!
+    if (frame.name === 'title') this.comment(text)
     if (frame.isUnread) return
     if (!isSeen(frame.look)) return this.#hide(text)
     if (frame.isPre) {
@@ -153,9 +157,14 @@ class Renderer implements HtmlSink {
     this.#append(this.#endsBlank ? folded.replace(/^ /, '') : folded)
   }
 
+  comment(text: string): void {
+    const rest = HIDDEN_CHARS_MAX - this.#unshown.length
+    if (rest > 0) this.#unshown += `${text.slice(0, rest).trim()}\n\n`
+  }
+
   finish(): HtmlText {
     this.#breakLine(false)
-    return { lines: this.#lines, hidden: this.#hidden.replaceAll(/\s+/g, ' ').trim() }
+    return { lines: this.#lines, hidden: this.#hidden.replaceAll(/\s+/g, ' ').trim(), unshown: this.#unshown.trim() }
   }
 
   #append(text: string): void {

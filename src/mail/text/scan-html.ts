@@ -9,6 +9,7 @@ export interface HtmlSink {
   open(name: string, attributes: Attributes): void
   close(name: string): void
   text(text: string): void
+  comment?(text: string): void
 }
 
 const DEPTH_MAX = 200 // newsletters nest tables some forty deep
@@ -163,7 +164,10 @@ class HtmlScanner {
     this.ontext(start, end)
   }
 
-  oncomment(): void {}
+  oncomment(start: number, end: number, endMarkChars: number): void {
+    this.#sink.comment?.(this.#source.slice(start, end - endMarkChars))
+  }
+
   ondeclaration(): void {}
   onprocessinginstruction(): void {}
   onend(): void {}

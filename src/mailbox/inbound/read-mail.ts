@@ -26,6 +26,8 @@ export interface ReadMail extends Omit<ParsedMail, 'subject' | 'text' | 'attachm
   snippet: string
   /** What the HTML hides from a reader but a machine would read. */
   hiddenText: string
+  /** What the HTML says in comments and in its title. */
+  unshownText: string
   /** What the HTML shows where it says something else than the text. */
   htmlText: string
   attachments: ReadAttachment[]
@@ -74,11 +76,11 @@ export function readMail(mail: ParsedMail): ReadMail {
   }
 }
 
-type Body = Pick<ReadMail, 'text' | 'html' | 'extractedText' | 'snippet' | 'hiddenText' | 'htmlText'>
+type Body = Pick<ReadMail, 'text' | 'html' | 'extractedText' | 'snippet' | 'hiddenText' | 'unshownText' | 'htmlText'>
 
 function readBody(mail: ParsedMail, notes: string[]): Body {
   const page = cut(mail.html ?? '', HTML_READ_CHARS_MAX, 'HTML', notes)
-  const seen: HtmlText = mail.html === null ? { lines: [], hidden: '' } : readHtml(page)
+  const seen: HtmlText = mail.html === null ? { lines: [], hidden: '', unshown: '' } : readHtml(page)
   const clean = mail.html === null ? null : sanitiseHtml(page)
   if (clean?.isCut) notes.push('The HTML is too large and was cut.')
   const hasPlain = (mail.text ?? '').trim() !== ''
@@ -95,6 +97,7 @@ function readBody(mail: ParsedMail, notes: string[]): Body {
     extractedText,
     snippet: snippetOf(extractedText || text),
     hiddenText: storableText(seen.hidden),
+    unshownText: storableText(seen.unshown),
     htmlText: hasPlain ? cut(storableText(shownBeside(words, shown)), TEXT_CHARS_MAX, 'text', []) : '',
   }
 }

@@ -1,4 +1,4 @@
-// Precision and recall of the search for instructions over the project's own mails, in eleven languages and many disguises.
+// Precision and recall of the search for instructions over the project's own mails, in many languages and disguises.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -38,7 +38,7 @@ test('instructions are found, and mail that only resembles them is not', t => {
   const injections = samples('injections')
   const benign = samples('benign')
   assert(injections.length >= 120 && benign.length >= 200)
-  assert.equal(new Set(injections.map(({ lang }) => lang)).size, 11)
+  assert.equal(new Set(injections.map(({ lang }) => lang)).size, 26)
   const missed = injections.filter(sample => !isFound(sample))
   const flagged = benign.filter(isFound)
   const found = injections.length - missed.length

@@ -10,6 +10,8 @@ export interface InspectedMail {
   htmlText: string
   /** What the HTML hides from a reader but a machine would read. */
   hiddenText: string
+  /** What the HTML says in comments and in its title: programs write there, so only instructions count. */
+  unshownText?: string
   from: readonly Mailbox[]
   replyTo: readonly Mailbox[]
   to: readonly Mailbox[]

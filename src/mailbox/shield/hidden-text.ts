@@ -10,12 +10,13 @@ const PREVIEW_CHARS_MAX = 300
 const REPEATED_MIN = 0.5
 const WORDS_MAX = 20_000
 
-export function inspectHidden({ hiddenText, text, htmlText, subject }: InspectedMail): Finding[] {
+export function inspectHidden({ hiddenText, unshownText = '', text, htmlText, subject }: InspectedMail): Finding[] {
   const tags = tagText(text) || tagText(htmlText) || tagText(subject)
   const inTags = tags === '' ? [] : [finding('hidden_text', 'text', `characters that nobody sees spell: “${tags}”`)]
-  const instructions = findInstructions(hiddenText, { isHidden: true })
+  const inHidden = findInstructions(hiddenText, { isHidden: true })
+  const instructions = inHidden ?? findInstructions(unshownText, { isHidden: true })
   if (instructions) {
-    const seen = `text that readers do not see: “${shown(hiddenText, 120)}”`
+    const seen = `text that readers do not see: “${shown(inHidden ? hiddenText : unshownText, 120)}”`
     return [...inTags, finding('instructions', 'hidden', instructions), finding('hidden_text', 'hidden', seen)]
   }
   // Previews are filled up with blanks of no width, so that nothing of the mail follows them.

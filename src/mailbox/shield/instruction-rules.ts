@@ -34,7 +34,11 @@ export const RULES: readonly InstructionRule[] = [
   },
   {
     seen: 'a claim of a special mode, with an order',
-    all: [['unlock'], ['send', 'conceal', 'tool'], ['bulk', 'contents', 'data', 'secret', 'address', 'user']],
+    all: [
+      ['unlock'],
+      ['send', 'replyWith', 'conceal', 'tool'],
+      ['bulk', 'contents', 'data', 'secret', 'address', 'user'],
+    ],
     within: 25,
     unless: ['firstPerson', 'unsubscribe'],
   },
@@ -46,13 +50,19 @@ export const RULES: readonly InstructionRule[] = [
       ['bulk', 'contents', 'data', 'secret', 'address', 'user', 'prompt', 'tool'],
     ],
     within: 26,
-    unless: ['firstPerson', 'unsubscribe'],
+    unless: ['firstPerson', 'unsubscribe', 'person'],
   },
   {
     seen: 'an order to a machine that reads mail',
     all: [['agentCall'], ['agent'], ['act', 'send', 'answer', 'conceal']],
     within: 16,
-    unless: ['firstPerson', 'unsubscribe'],
+    unless: ['firstPerson', 'unsubscribe', 'person'],
+  },
+  {
+    seen: 'an order to a machine that reads mail',
+    all: [['machineCall'], ['act', 'send', 'replyWith', 'conceal', 'destroy', 'ignore', 'tool']],
+    within: 16,
+    unless: ['firstPerson'],
   },
   {
     seen: 'an order to a machine, to be hidden from its user',
@@ -86,7 +96,7 @@ export const RULES: readonly InstructionRule[] = [
   },
   {
     seen: 'an order to pass secrets on',
-    all: [['send', 'replyWith'], ['secret'], ['address', 'agent', 'agentCall']],
+    all: [['send', 'replyWith'], ['secret'], ['address', 'agent', 'agentCall', 'prompt']],
     within: 14,
     unless: ['suspicion', 'unsubscribe', 'never', 'firstPerson'],
   },
@@ -94,7 +104,7 @@ export const RULES: readonly InstructionRule[] = [
     seen: 'an order to answer with mail of others',
     all: [['replyWith'], ['bulk']],
     within: 14,
-    unless: ['suspicion', 'unsubscribe', 'never', 'firstPerson', 'mine'],
+    unless: ['suspicion', 'unsubscribe', 'never', 'firstPerson', 'mine', 'fault'],
   },
   {
     seen: 'an order to answer with mail of others',
@@ -106,7 +116,7 @@ export const RULES: readonly InstructionRule[] = [
     seen: 'an order to answer with mail of others',
     all: [['replyWith', 'send'], ['recent'], ['mails'], ['address', 'agent', 'agentCall']],
     within: 14,
-    unless: ['suspicion', 'unsubscribe', 'never', 'firstPerson', 'mine'],
+    unless: ['suspicion', 'unsubscribe', 'never', 'firstPerson', 'mine', 'fault'],
   },
   {
     seen: 'words that pretend to come from the system, with an order',
@@ -122,7 +132,7 @@ export const RULES: readonly InstructionRule[] = [
     seen: 'words that pretend to come from the system, to a machine',
     all: [['systemic'], ['agent', 'agentCall', 'unlock'], ['act', 'send', 'conceal', 'ignore', 'answer']],
     within: 14,
-    unless: ['unsubscribe', 'firstPerson'],
+    unless: ['unsubscribe', 'firstPerson', 'fault'],
   },
   {
     seen: 'a claim that the user has allowed it, with an order',
@@ -132,9 +142,9 @@ export const RULES: readonly InstructionRule[] = [
   },
   {
     seen: 'an order to use a tool on mail',
-    all: [['tool'], ['bulk', 'address', 'user', 'agent', 'systemic', 'quietly']],
+    all: [['tool'], ['bulk', 'address', 'user', 'agent', 'systemic', 'quietly', 'yourAnswer']],
     within: 14,
-    unless: ['firstPerson'],
+    unless: ['firstPerson', 'fault'],
   },
   {
     seen: 'an order in text that is hidden from readers',
@@ -186,9 +196,15 @@ export const RULES: readonly InstructionRule[] = [
     unless: ['suspicion', 'unsubscribe', 'firstPerson', 'never', 'mine'],
   },
   {
+    seen: 'an order to carry data out in a link',
+    all: [['openLink'], ['address'], ['bulk', 'contents', 'data', 'secret', 'othersMail', 'recent', 'prompt']],
+    within: 16,
+    unless: ['firstPerson', 'fault', 'never'],
+  },
+  {
     seen: 'an order to answer in a form that only a machine would',
     all: [['yourAnswer', 'answer'], ['oddForm']],
-    within: 5,
+    within: 8,
     unless: ['firstPerson'],
   },
 ]

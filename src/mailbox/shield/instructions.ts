@@ -1,11 +1,13 @@
 // Finds instructions aimed at a machine in a text, whatever language they are in and however they are disguised.
 import { shown } from './finding.ts'
+import { HELPER_CALL, MACHINE_CALL, MACHINE_CALL_ABROAD, MODE, OPEN_LINK, REPLY_WITH, YOUR_TOOL } from './calls.ts'
 import { RULES, type InstructionRule } from './instruction-rules.ts'
 import { chinese } from './lexicon/chinese.ts'
 import { CONCEPTS, type Concept } from './lexicon/concept.ts'
 import { dutch } from './lexicon/dutch.ts'
 import { english } from './lexicon/english.ts'
 import { french } from './lexicon/french.ts'
+import { further } from './lexicon/further.ts'
 import { german } from './lexicon/german.ts'
 import { italian } from './lexicon/italian.ts'
 import { japanese } from './lexicon/japanese.ts'
@@ -17,7 +19,20 @@ import { ADDRESS, HIDDEN_MARK, MARKERS, MESSAGE_ID, TOOL_NAME } from './markers.
 import { decodings, normalise, tagText } from './normalise.ts'
 import { conceptIndex, Phrases, type Found } from './phrases.ts'
 
-const LANGUAGES = [english, german, french, spanish, italian, portuguese, dutch, polish, russian, japanese, chinese]
+const LANGUAGES = [
+  english,
+  german,
+  french,
+  spanish,
+  italian,
+  portuguese,
+  dutch,
+  polish,
+  russian,
+  japanese,
+  chinese,
+  further,
+]
 const phrases = new Phrases(LANGUAGES)
 
 interface Options {
@@ -195,6 +210,13 @@ function findMarks(plain: string): Mark[] {
     ['tool', TOOL_NAME],
     ['hiddenMark', HIDDEN_MARK],
     ['bulk', MESSAGE_ID],
+    ['machineCall', MACHINE_CALL],
+    ['machineCall', MACHINE_CALL_ABROAD],
+    ['agentCall', HELPER_CALL],
+    ['unlock', MODE],
+    ['agentCall', YOUR_TOOL],
+    ['replyWith', REPLY_WITH],
+    ['openLink', OPEN_LINK],
   ] as const) {
     let count = 0
     for (const match of plain.matchAll(pattern)) {

@@ -1,6 +1,8 @@
 // Forms that only machines give meaning to: marks of roles in a conversation, calls of tools, images that carry data out. Each
 // pattern is bounded and begins with something rare, so that the time is in proportion to the text.
 
+import { ORDER_FORMS } from './calls.ts'
+
 interface Marker {
   seen: string
   pattern: RegExp
@@ -11,10 +13,11 @@ const MAIL_VERBS =
 const MAIL_NOUNS = 'e?mails?|messages?|inbox|threads?|contacts?|attachments?|reply|draft|mailbox'
 
 /** Marks of roles as templates of models write them, and tags that end a mail and begin an order. */
+const PART = '(?:[_ -]?(?:prompt|message|override|instructions?|note|reminder))'
 const ROLE_MARKS = [
-  String.raw`<\|[a-z0-9_ ]{2,30}\|>`,
-  String.raw`<\/?(?:system|assistant|developer|sys)(?:[_ -]?(?:prompt|message|override|instructions?|note|reminder))?>`,
-  String.raw`<\/?(?:instructions?|system-reminder|important_instructions)>`,
+  String.raw`<\|[a-z0-9_ ]{2,30}\|>|<\/?end of (?:user )?(?:input|e?mail|message|data|context)>`,
+  String.raw`(?<!["'\x60“])<\/?(?:system|assistant|developer|sys)${PART}?>`,
+  String.raw`<\/?(?:instructions?|information|system-reminder|important_instructions|(?:un)?trusted[a-z_ -]{0,30})>`,
   String.raw`<\/(?:user|human|e?mail|message|document|context)>\s{0,5}<\/?(?:system|instructions?|assistant|user|developer)`,
   String.raw`<<\/?sys>>|\[\/?inst\]`,
   String.raw`\[\/?(?:system|assistant|admin|developer)(?:[ _-](?:prompt|message|override|instructions?|note|notice|update))?\]`,
@@ -26,15 +29,16 @@ const NOTE = '(?:note|message|instructions?|command|memo|override|directive)'
 const NOTE_TO_MACHINE = [
   String.raw`(?:[[({]|<!--|\/\*|\/\/|%%)\s{0,3}`,
   `(?:(?:hidden |secret |private )?${NOTE} (?:to|for) )?(?:the )?`,
-  '(?:(?:ai|assistant|llm|bot|language model)(?: (?:assistant|agent|only|reader|model))?',
+  '(?:(?:ai|assistant|llm|bot|language model)s?(?: (?:assistant|agent|reader|model)s?)?(?: only)?',
   String.raw`(?: ${NOTE})?|(?:system|developer|agent|admin|model|operator) ${NOTE})\s?[:：]`,
 ]
 
 /** A line that begins as the turn of the system, and goes on with an order. */
 const SYSTEM_LINE = [
-  String.raw`(?:^|\n)[ \t>*#=_-]{0,12}(?:system|assistant|developer)(?:[ _-](?:prompt|notice|${NOTE}))?`,
+  String.raw`(?:^|[\n>])[ \t>*#=_-]{0,12}(?:system|assistant|developer)(?:[ -](?:prompt|notice|${NOTE}))?`,
   String.raw`[ \t]?[\])*_]{0,3}[:：][ \t*_"]{0,4}`,
-  '(?:you |your |ignore|disregard|forget|override|new |the user|the assistant|forward|send |delete|all previous|',
+  '(?:you |your |ignore|disregard|forget|override|new |the (?:user|assistant|e?mail|message|following|above)|',
+  'forward|send |delete|all previous|context|',
   'from now|do not|assistant|prior|reply|attention|execute|run |call |always|never)',
 ]
 
@@ -66,6 +70,18 @@ const IMAGE = [
   String.raw`|<img\b[^<>]{0,300}\bsrc\s?=\s?["']?https?:\/\/[^"'<>\s]{1,300}${FILLED_IN}`,
 ]
 
+/** A link with a place to be filled in with what the machine has read. */
+const LINK = [
+  String.raw`\bhttps?:\/\/[^\s<>"'{}[\]]{1,200}[?&][a-z_]{1,20}=(?:\{\{?|<|\[|%7b)[a-z_ ]{0,40}`,
+  '(?:summary|secret|inbox|content|conversation|password|history|base64|context|last_|insert|mails)',
+]
+
+/** A message of the system as programs hand it to a model, with an order. */
+const ROLE_AS_DATA = [
+  String.raw`"role"\s{0,3}:\s{0,3}"(?:system|developer)"\s{0,3},\s{0,3}"content"\s{0,3}:\s{0,3}"[^"\n]{0,200}`,
+  String.raw`\b(?:must|ignore|disregard|forward|send|reveal|reply with|delete)\b`,
+]
+
 const marker = (seen: string, parts: readonly string[]): Marker => ({ seen, pattern: new RegExp(parts.join('')) })
 
 export const MARKERS: readonly Marker[] = [
@@ -78,24 +94,36 @@ export const MARKERS: readonly Marker[] = [
   marker('a call of a tool', MAIL_CALL),
   marker('a call of a tool', PLAIN_CALL),
   marker('a call of a tool', CALL_AS_DATA),
+  marker('a message that pretends to be the system', ROLE_AS_DATA),
   marker('an image that would carry data out', IMAGE),
+  marker('a link that would carry data out', LINK),
+  marker('an order to a machine that reads mail', [ORDER_FORMS.vocative]),
+  marker('an order about the answer that a machine writes', [ORDER_FORMS.answered]),
 ]
 
 /** Source of HTML or Markdown that a reader does not see. */
 export const HIDDEN_MARK = new RegExp(
   [
-    String.raw`<!--|\[\/\/\]: #|\[comment\]: #|display\s?:\s?none|visibility\s?:\s?hidden|opacity\s?:\s?0\b`,
+    // A short comment, and one that programs read, is for no reader anyhow.
+    String.raw`<!--(?!\s?(?:yaml|toc|all-contrib)|[^>]{0,22}-->)`,
+    String.raw`\[\/\/\]: #|\[comment\]: #|<[a-z]{1,10} hidden\b|display\s?:\s?none`,
+    String.raw`visibility\s?:\s?hidden|opacity\s?:\s?0\b`,
     String.raw`font-size\s?:\s?[01](?:px|pt|em)?\b|color\s?:\s?(?:white|#fff(?:fff)?)\b`,
   ].join('|'),
   'g',
 )
 
 /** Messages as a mail tool numbers them. */
-export const MESSAGE_ID = /\b(?:e|msg|email|message|thread|mail)[-_ #]{0,2}\d{2,6}\b/g
+export const MESSAGE_ID = /\b(?:e|msg|email|message|thread|mail)[-_ #]{0,2}\d{2,6}\b(?!\.\d)/g
 
 /** Names of tools as they are called; with a heap of mail beside it, an order. */
 export const TOOL_NAME = new RegExp(`\\b(?:${MAIL_VERBS})_(?:to_)?(?:all_)?(?:${MAIL_NOUNS})\\b`, 'g')
 
 /** Addresses and links. */
-export const ADDRESS =
-  /(?<=[a-z0-9._%+-])@[a-z0-9-]{1,63}\.[a-z0-9.-]{2,100}|\bhttps?:\/\/[^\s<>"')]{3,200}|\bwebhook\b/g
+export const ADDRESS = new RegExp(
+  [
+    String.raw`(?<=[a-z0-9._%+-])@[a-z0-9-]{1,63}\.[a-z0-9.-]{2,100}|\bhttps?:\/\/[^\s<>"')]{3,200}`,
+    String.raw`\b(?:to|into) (?:a|the|this|our|my) webhook\b`,
+  ].join('|'),
+  'g',
+)

@@ -1,5 +1,5 @@
 // Undoes what hides words from a search but not from a machine that reads: invisible characters, twins of letters, letters set
-// apart, digits for letters. Everything here takes time in proportion to the text.
+// apart, digits for letters, letters in disorder. Everything here takes time in proportion to the text.
 import { LATIN_TWIN } from './confusables.ts'
 
 /** More than this of one text is not looked at; it is as much as a mail's text may have. */
@@ -8,8 +8,10 @@ const TEXT_CHARS_MAX = 2_000_000
 /** Lower case, without accents and invisible characters, in Latin letters where a word only imitates them. */
 export function normalise(text: string): string {
   const cut = text.slice(0, TEXT_CHARS_MAX)
-  if (!IS_ASCII.test(cut)) return unleet(joinSpaced(foldUnicode(cut).replaceAll(/n['’]t\b/g, 'nt'), SPACED))
-  return unleet(joinSpaced(cut.toLowerCase().replaceAll(/n't\b/g, 'nt'), SPACED_ASCII))
+  const letters = IS_ASCII.test(cut)
+    ? joinSpaced(cut.toLowerCase().replaceAll(/n't\b/g, 'nt'), SPACED_ASCII)
+    : joinSpaced(foldUnicode(cut).replaceAll(/n['’]t\b/g, 'nt'), SPACED)
+  return unscramble(unleet(letters))
 }
 
 const IS_ASCII = /^[\0-\x7f]*$/ // oxlint-disable-line no-control-regex
@@ -73,6 +75,26 @@ const LEET: Record<string, string> = {
   '!': 'i',
 }
 
+/** Words that a model reads with their inner letters in any order, as people do: `ignroe`. */
+function unscramble(text: string): string {
+  return text.replaceAll(SCRAMBLED, word => IN_ORDER.get(sortedInside(word)) ?? word)
+}
+
+const SCRAMBLED = new RegExp(
+  [
+    String.raw`\b(?:i[gnor]{4}e|p[reviou]{6}s|i[nstrucio]{10}s|d[isregar]{7}d|o[verid]{6}e`,
+    String.raw`s[yste]{4}m|p[romp]{4}t|b[ypas]{4}s|r[eva]{4}l)\b`,
+  ].join('|'),
+  'g',
+)
+const sortedInside = (word: string): string =>
+  word[0]! + Array.from(word.slice(1, -1)).toSorted().join('') + word.at(-1)!
+const IN_ORDER = new Map(
+  'ignore previous instructions disregard override system prompt bypass reveal'
+    .split(' ')
+    .map(word => [sortedInside(word), word]),
+)
+
 /** Text in the tag characters of Unicode, which no reader shows. Flags of regions are made of them too, and are no text. */
 export function tagText(text: string): string {
   if (!text.includes('\udb40')) return ''
@@ -85,19 +107,31 @@ export function tagText(text: string): string {
   return hidden.trim()
 }
 
-/** What a text says once more in another code: base64, letters moved by thirteen, letters in reverse. */
+/** What a text says once more in another code: base64, hexadecimal, percent signs, letters moved by thirteen or in reverse. */
 export function* decodings(text: string, plain: string): Generator<{ how: string; text: string }> {
   let count = 0
   for (const run of base64Runs(text.slice(0, TEXT_CHARS_MAX))) {
     if (++count > DECODINGS_MAX) break
     const decoded = Buffer.from(run.slice(0, 8_192), 'base64').toString('utf8')
     if (isWords(decoded)) yield { how: 'base64', text: decoded }
+    const bytes = /^(?:[2-7][0-9a-f])+$/i.test(run) ? Buffer.from(run.slice(0, 8_192), 'hex').toString('latin1') : ''
+    if (isWords(bytes)) yield { how: 'hexadecimal', text: bytes }
   }
+  const escaped = text.includes('%20') ? escapedWords(text.slice(0, TEXT_CHARS_MAX)) : ''
+  if (escaped !== '') yield { how: 'percent signs', text: escaped }
   if (ROT13_WORDS.test(plain)) yield { how: 'rot13', text: rot13(plain) }
   if (REVERSED_WORDS.test(plain)) yield { how: 'reversed letters', text: Array.from(plain).toReversed().join('') }
 }
 
 const DECODINGS_MAX = 200
+
+/** Of links and the like, those that hold a sentence. */
+const escapedWords = (text: string): string =>
+  (text.match(/\S+/g) ?? [])
+    .filter(word => word.split('%20', 4).length === 4)
+    .slice(0, DECODINGS_MAX)
+    .map(word => word.replaceAll(/%([2-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))))
+    .join('\n')
 
 /**
  * Long runs of its characters. A pattern would begin anew at each character of each word; here the end of what could be a run

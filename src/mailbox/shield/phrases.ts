@@ -70,7 +70,7 @@ export class Phrases {
           this.#follow(text, at, position, found)
         } else if (at - wordStart === LONG_WORD_CHARS) {
           // Only now is it known that the word is long, so its inside is looked at from its beginning.
-          for (let inside = wordStart + 1; inside <= at; inside++) this.#follow(text, inside, position, found, true)
+          for (let inside = wordStart; inside <= at; inside++) this.#follow(text, inside, position, found, true)
         } else if (at - wordStart > LONG_WORD_CHARS) this.#follow(text, at, position, found, true)
       } else if (kind === SENTENCE_END && before !== SENTENCE_END && isSentenceEnd(text, at)) position += SENTENCE_GAP
       before = kind

@@ -180,7 +180,8 @@ export class Cards {
   #addCard(card: Match, { first, last, isEnough }: Found, matches: Match[]): void {
     const row = this.#row
     // Words are looked for last: that reads all of the text.
-    if ((isEnough && !row.hasWide(first, last)) || this.#isNamed(card)) matches.push(card)
+    const isPart = row.count > RUNS_OF_NUMBER_MAX || row.hasWide(first, last)
+    if ((isEnough && !isPart) || this.#isNamed(card)) matches.push(card)
     else if (isEnough && (row.areAllAlike(first, last) || isShape(row, first, last))) this.#wide.push(card)
   }
 
@@ -222,6 +223,9 @@ export class Cards {
  * rare, and a card is easily hidden so; longer numbers in letters are commoner, such as times and snowflakes.
  */
 const GLUED_DIGITS_MAX = 16
+
+/** Six cards in groups of four. More runs in a row are a table of figures, or a list of cards, where each line is one. */
+const RUNS_OF_NUMBER_MAX = 24
 
 /** So many digits are much oftener an article number than a card of the last century. */
 const OLD_DIGITS = 13

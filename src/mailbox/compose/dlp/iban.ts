@@ -79,7 +79,7 @@ const isRepeated = (given: Codes, at: number, other: number): boolean =>
 function ibanAt(given: Codes, start: number, known: readonly Structure[]): Match | null {
   for (const structure of known) {
     const end = gather(given, start, structure)
-    if (end === -1 || isWordAt(given, end) || remainderOf(structure.length) !== 1) continue
+    if (end === -1 || isWithinWord(given, end) || remainderOf(structure.length) !== 1) continue
     if (hasColumns(given, start, end) && isInTable(given, start, end)) continue
     const value = Buffer.from(gathered.subarray(0, structure.length)).toString('latin1')
     return { detector: 'iban', label: `IBAN (${value.slice(0, 2)})`, value, start, end }
@@ -111,6 +111,10 @@ const N = 110
 const mayBeginAt = (given: Codes, start: number): boolean =>
   !isWordAt(given, start - 1) ||
   ((given.codes[start - 1]! | 32) === N && given.text.slice(start - 4, start).toLowerCase() === 'iban')
+
+/** The next word may have lost its blank, as between cells: the number of the bank is what mostly follows. */
+const isWithinWord = (given: Codes, end: number): boolean =>
+  isWordAt(given, end) && !/^(?:bic|swift)/i.test(given.text.slice(end, end + 5))
 
 /** No structure is longer. */
 const gathered = new Uint8Array(34)

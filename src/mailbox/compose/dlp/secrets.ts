@@ -34,8 +34,34 @@ const KEY_BLOCK = /^-{2,}\s*\n\s*[^\s-][^-]*\n[\s>|*]*-{2,}[ \t]{0,3}END[ \t]/i
 const mayHoldKey = (text: string): boolean =>
   ['PRIVATE', 'rivate', 'PuTTY-User-Key', 'AGE-SECRET-KEY'].some(word => text.includes(word))
 
-/** The heading and some of what it heads: a text that only names the heading gives nothing away. */
+/** How keys begin in base64 when nothing heads them: RSA, RSA and elliptic curves in PKCS 8, Ed25519, OpenSSH. */
+const BARE_KEY = new RegExp(
+  [
+    String.raw`\bMII[A-Za-z0-9+/]{3}IBAAK[BC][A-Za-z0-9+/]{12}`,
+    String.raw`\bMII[A-Za-z0-9+/]{3}IBADANBgkqhkiG9w0BAQEFAAS[BC]`,
+    String.raw`\bMI[GH][A-Za-z0-9+/]AgEAMB[AM]GByqGSM49AgEG`,
+    String.raw`\bMC4CAQAwBQYDK2VwBCIEI[A-Za-z0-9+/]{12}`,
+    String.raw`\bb3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/]{12}`,
+  ].join('|'),
+)
+
+const mayHoldBareKey = (text: string): boolean =>
+  ['IBAAK', 'IBADANBg', 'AgEAMB', 'MC4CAQAw', 'b3BlbnNzaC1r'].some(beginning => text.includes(beginning))
+
 function* privateKeysIn(text: string): Generator<Match> {
+  let hasHeaded = false
+  for (const headed of headedKeysIn(text)) {
+    hasHeaded = true
+    yield headed
+  }
+  const bare = !hasHeaded && mayHoldBareKey(text) ? BARE_KEY.exec(text) : null
+  if (!bare) return
+  const end = bare.index + bare[0].length
+  yield { detector: 'private_key', label: 'Private key', value: bare[0], start: bare.index, end }
+}
+
+/** The heading and some of what it heads: a text that only names the heading gives nothing away. */
+function* headedKeysIn(text: string): Generator<Match> {
   if (!mayHoldKey(text)) return
   const headings = [...text.matchAll(KEY_HEADING)]
   for (const [index, found] of headings.entries()) {

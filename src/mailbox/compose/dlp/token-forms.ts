@@ -31,7 +31,11 @@ export function indexed<Form>(forms: readonly Form[], prefixOf: (form: Form) => 
 }
 
 export const TOKENS: readonly TokenForm[] = [
-  { label: 'API key of this service', prefix: 'svc_', form: /svc_[A-Za-z0-9]{4,24}_[A-Za-z0-9_-]{24,400}/y },
+  {
+    label: 'API key of this service',
+    prefix: 'svc_',
+    form: /svc_(?=[A-Za-z_-]{0,80}\d)(?:[A-Za-z0-9]{4,24}_[A-Za-z0-9_-]{24,400}|[A-Za-z0-9]{24,400})/y,
+  },
   { label: 'Webhook secret', prefix: 'whsec_', form: /whsec_[A-Za-z0-9+/_-]{24,400}={0,2}/y },
   ...['AKIA', 'ASIA', 'ABIA', 'ACCA'].map(prefix => ({
     label: 'AWS access key',
@@ -46,7 +50,7 @@ export const TOKENS: readonly TokenForm[] = [
   })),
   { label: 'GitHub token', prefix: 'github_pat_', form: /github_pat_[A-Za-z0-9_]{40,255}/y },
   { label: 'GitLab token', prefix: 'glpat-', form: /glpat-[A-Za-z0-9_-]{20,400}/y },
-  ...['gldt-', 'glrt-', 'glptt-', 'glcbt-'].map(prefix => ({
+  ...['gldt-', 'glrt-', 'glptt-', 'glcbt-', 'glft-', 'glsoat-', 'glimt-', 'glagent-'].map(prefix => ({
     label: 'GitLab token',
     prefix,
     form: new RegExp(`${prefix}[A-Za-z0-9_-]{20,400}`, 'y'),
@@ -89,6 +93,39 @@ export const TOKENS: readonly TokenForm[] = [
     prefix,
     form: new RegExp(`${prefix}[a-fA-F0-9]{32}`, 'y'),
   })),
+  { label: 'Groq key', prefix: 'gsk_', form: /gsk_[A-Za-z0-9]{40,400}/y },
+  { label: 'xAI key', prefix: 'xai-', form: /xai-[A-Za-z0-9]{60,400}/y },
+  { label: 'Perplexity key', prefix: 'pplx-', form: /pplx-[A-Za-z0-9]{40,400}/y },
+  { label: 'Replicate token', prefix: 'r8_', form: /r8_[A-Za-z0-9]{37}/y },
+  { label: 'Resend key', prefix: 're_', form: /re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,32}(?![A-Za-z0-9])/y },
+  { label: 'Brevo key', prefix: 'xkeysib-', form: /xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}/y },
+  { label: 'Doppler token', prefix: 'dp.', form: /dp\.(?:pt|st|sa|ct|scim|audit)\.[A-Za-z0-9._-]{40,400}/y },
+  ...['ATATT3', 'ATCTT3', 'ATSTT3'].map(prefix => ({
+    label: 'Atlassian token',
+    prefix,
+    form: new RegExp(`${prefix}[A-Za-z0-9_=-]{60,400}`, 'y'),
+  })),
+  { label: 'Facebook token', prefix: 'EAA', form: /EAA[A-Za-z0-9]{87,400}/y },
+  { label: 'Alibaba access key', prefix: 'LTAI', form: /LTAI[A-Za-z0-9]{17,26}(?![A-Za-z0-9])/y },
+  { label: 'Azure client secret', prefix: '8Q~', form: /(?<=[A-Za-z0-9_~.-]{3})8Q~[A-Za-z0-9_~.-]{31,34}/y },
+  { label: 'Heroku key', prefix: 'HRKU-', form: /HRKU-[A-Za-z0-9_-]{36,400}/y },
+  { label: 'Netlify token', prefix: 'nfp_', form: /nfp_[A-Za-z0-9]{36,400}/y },
+  { label: 'Supabase token', prefix: 'sbp_', form: /sbp_[a-f0-9]{40}/y },
+  { label: 'Supabase key', prefix: 'sb_secret_', form: /sb_secret_[A-Za-z0-9_-]{30,400}/y },
+  { label: 'PlanetScale token', prefix: 'pscale_', form: /pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,400}/y },
+  { label: 'Pulumi token', prefix: 'pul-', form: /pul-[a-f0-9]{40}/y },
+  { label: 'Terraform token', prefix: '.atlasv1.', form: /(?<=[A-Za-z0-9]{14})\.atlasv1\.[A-Za-z0-9_=-]{60,400}/y },
+  { label: 'Figma token', prefix: 'figd_', form: /figd_[A-Za-z0-9_-]{38,400}/y },
+  ...['sntrys_', 'sntryu_'].map(prefix => ({
+    label: 'Sentry token',
+    prefix,
+    form: new RegExp(`${prefix}[A-Za-z0-9_+/=-]{40,400}`, 'y'),
+  })),
+  { label: 'Tailscale key', prefix: 'tskey-', form: /tskey-[a-z]{3,12}-[A-Za-z0-9-]{20,400}/y },
+  { label: 'RubyGems key', prefix: 'rubygems_', form: /rubygems_[a-f0-9]{48}/y },
+  { label: 'CircleCI token', prefix: 'CCIPAT_', form: /CCIPAT_[A-Za-z0-9_]{40,400}/y },
+  { label: 'Grafana token', prefix: 'glc_', form: /glc_[A-Za-z0-9+/]{32,400}={0,2}/y },
+  { label: 'Mapbox token', prefix: 'sk.eyJ', form: /sk\.eyJ[A-Za-z0-9_-]{20,400}\.[A-Za-z0-9_-]{20,100}/y },
   { label: 'Databricks token', prefix: 'dapi', form: /dapi[a-f0-9]{32}(?![a-f0-9])/y },
   { label: 'Vault token', prefix: 'hvs.', form: /hvs\.[A-Za-z0-9_-]{24,400}/y },
   { label: 'Linear key', prefix: 'lin_api_', form: /lin_api_[A-Za-z0-9]{32,400}/y },

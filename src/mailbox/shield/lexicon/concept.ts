@@ -13,6 +13,8 @@ export const CONCEPTS = [
   'agent',
   /** Words that address such a machine: "if you are an AI", "when summarising this mail". */
   'agentCall',
+  /** The same where it can be nobody else: "dear AI agent", "bots that read this"; found by its form in English. */
+  'machineCall',
   /** To pass on: forward, send, bcc. */
   'send',
   /** To pass on by answering: "reply with", "include in your reply". */
@@ -64,12 +66,18 @@ export const CONCEPTS = [
   'address',
   /** What hides text from a reader: comments, white on white; found by its form. */
   'hiddenMark',
+  /** A link that is to be filled in, or what is to be put into a link. */
+  'openLink',
   /** The name of a tool; found by its form. */
   'tool',
   /** What excuses: own words taken back. */
   'mine',
   /** What excuses: a warning about phishing and where to report it. */
   'suspicion',
+  /** What excuses: people who are called assistants or agents. */
+  'person',
+  /** What excuses: faults of programs and their documentation, which name tools without an order. */
+  'fault',
   /** What excuses: how to stop getting mail. */
   'unsubscribe',
   /** What excuses: never, do not. */

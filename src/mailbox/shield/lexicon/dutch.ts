@@ -20,19 +20,19 @@ export const dutch: Lexicon = {
   agentCall:
     'als je een ai|als u een ai|indien u een ai|als jij een ai|als je een assistent|als u een assistent|' +
     'als je een taalmodel|als u een taalmodel|je bent een ai|jij bent een ai|u bent een ai|als ai assistent|' +
-    'als ai agent|beste assistent|beste ai|let op ai|aandacht ai|opmerking voor de ai|' +
-    'opmerking voor de assistent|notitie voor de ai|notitie voor de assistent|bericht voor de ai|' +
-    'bericht aan de ai|bericht aan de assistent|instructies voor de ai|instructies voor de assistent|' +
-    'instructie voor de assistent|instructie voor de ai|instructie aan de assistent|aan de ai|aan de assistent|' +
-    'aan alle ai|bij het samenvatten|wanneer je dit samenvat|als je deze mail samenvat|als je deze e mail|' +
-    'wanneer je deze e mail|voordat je samenvat|in je samenvatting|in uw samenvatting|je nieuwe taak|' +
-    'uw nieuwe taak|jouw nieuwe taak|de ai die dit|de assistent die dit|de agent die dit|' +
-    'die dit bericht verwerkt|die deze e mail verwerkt|die deze mail verwerkt|bij het verwerken van|' +
-    'jij de assistent|jij de agent|u de assistent|na het lezen van|je echte taak|als de assistent|als de ai|' +
-    'indien de assistent',
+    'als ai agent|beste assistent|aandacht ai|opmerking voor de ai|opmerking voor de assistent|' +
+    'notitie voor de ai|notitie voor de assistent|bericht aan de assistent|instructies voor de ai|' +
+    'instructies voor de assistent|instructie voor de assistent|instructie voor de ai|' +
+    'instructie aan de assistent|aan de assistent|bij het samenvatten|wanneer je dit samenvat|' +
+    'als je deze mail samenvat|als je deze e mail|wanneer je deze e mail|voordat je samenvat|in je samenvatting|' +
+    'in uw samenvatting|je nieuwe taak|uw nieuwe taak|jouw nieuwe taak|de ai die dit|de assistent die dit|' +
+    'de agent die dit|die dit bericht verwerkt|die deze e mail verwerkt|die deze mail verwerkt|' +
+    'bij het verwerken van|jij de assistent|jij de agent|u de assistent|na het lezen van|je echte taak|' +
+    'als de assistent|als de ai|indien de assistent',
   send:
-    'stuur|sturen|doorsturen|door te sturen|verstuur|versturen|zend|zenden|verzend|verzenden|mail|mailen|deel|' +
-    'delen|exporteer|exporteren|kopieer|zet in bcc|bcc|cc|upload|geef door|doorgestuurd',
+    'stuur|sturen|doorsturen|door te sturen|verstuur|versturen|zend|zenden|verzend|verzenden|mail alle|mail mij|' +
+    'mail de|mail het|mailen|deel|delen|exporteer|exporteren|kopieer|zet in bcc|bcc|cc|upload|geef door|' +
+    'doorgestuurd',
   replyWith:
     'antwoord met|beantwoord met|neem op in je antwoord|neem in je antwoord|zet in je antwoord|in je antwoord|' +
     'geef me|stuur me|toon me|laat me zien|som op|lijst op|noem|vermeld in je antwoord|geef een lijst|stuur mij',
@@ -45,10 +45,11 @@ export const dutch: Lexicon = {
     'alle e mails|alle mails|alle emails|alle berichten|al mijn e mails|al uw e mails|al je e mails|' +
     'alle bijlagen|alle contacten|alle gesprekken|alle toekomstige|alle inkomende|alle ongelezen|elke e mail|' +
     'elke mail|elk bericht|iedere e mail|ieder bericht|postvak in|het postvak|postvak|de inbox|je inbox|uw inbox|' +
-    'mailbox|laatste e mails|laatste mails|laatste berichten|laatste tien|laatste vijf|recente e mails|adresboek|' +
-    'contactenlijst|lijst met contacten|geschiedenis|interne e mails|interne mails|interne berichten|' +
-    'vertrouwelijke e mails|vertrouwelijke berichten|vertrouwelijke mails|het hele gesprek|volledige conversatie|' +
-    'hele conversatie|alle correspondentie|ongelezen berichten|e mails met|berichten met',
+    'de mailbox|je mailbox|uw mailbox|hele mailbox|laatste e mails|laatste mails|laatste berichten|laatste tien|' +
+    'laatste vijf|recente e mails|adresboek|contactenlijst|lijst met contacten|geschiedenis|interne e mails|' +
+    'interne mails|interne berichten|vertrouwelijke e mails|vertrouwelijke berichten|vertrouwelijke mails|' +
+    'het hele gesprek|volledige conversatie|hele conversatie|alle correspondentie|ongelezen berichten|' +
+    'e mails met|berichten met',
   data: 'alle documenten|alle gegevens|alle facturen|klantenlijst',
   recent: 'laatste|recente|nieuwste',
   mails: 'e mails|mails|berichten|facturen|bijlagen',
@@ -93,8 +94,8 @@ export const dutch: Lexicon = {
   oddForm: 'achterstevoren|in base64|base64|rot13|als een piraat|in morse|in hoofdletters|als gedicht',
   yourAnswer: 'je antwoord|uw antwoord|antwoord|je bericht|schrijf je',
   mine:
-    'mijn vorige|mijn eerdere|mijn laatste|mijn instructies|onze vorige|ons vorige|mijn mail|mijn e mail|' +
-    'mijn bericht|montage instructies|montagehandleiding',
+    'instructies van de|instructies over|mijn vorige|mijn eerdere|mijn laatste|mijn instructies|onze vorige|' +
+    'ons vorige|mijn mail|mijn e mail|mijn bericht|montage instructies|montagehandleiding',
   suspicion:
     'verdacht|verdachte|phishing|spam|fraude*|frauduleu*|misbruik|per ongeluk|per vergissing|melden|oplichting',
   unsubscribe:

@@ -3,10 +3,11 @@ import type { Lexicon } from './concept.ts'
 
 export const english: Lexicon = {
   ignore:
-    'ignor*|disregard*|forget|forgetting|override|overrides|overriding|overrule|bypass|bypassing|circumvent|' +
-    'discard|supersede*|nullify|do not follow|dont follow|stop following|pay no attention|do not obey|dont obey|' +
-    'set aside|abandon|replace|violate|do not comply|dont comply|cancel|void|throw away|erase|' +
-    'takes precedence over|take precedence over|takes priority over|overwrite',
+    'ignore|ignoring|dismiss|neglect|be ignored|disregard|disregarding|be disregarded|forget|forgetting|override|' +
+    'overrides|overriding|overrule|bypass|bypassing|circumvent|discard|supersede*|nullify|do not follow|' +
+    'dont follow|stop following|pay no attention|do not obey|dont obey|set aside|abandon|replace|violate|' +
+    'do not comply|dont comply|cancel|void|throw away|erase|takes precedence over|take precedence over|' +
+    'takes priority over|overwrite',
   prior:
     'previous|previously|prior|above|earlier|preceding|all|any|every|existing|original|before|your|foregoing|' +
     'initial|current|old|other|past|everything|former|default|built in|the system|system|safety|security|these|' +
@@ -22,78 +23,63 @@ export const english: Lexicon = {
     'your guidelines|your constraints|your instructions|ethical guidelines|your rules|your safeguards|' +
     'your limitations|your default behavior|your default behaviour',
   agent:
-    'ai|ai assistant|ai agent|ai model|ai system|assistant|agent|agents|language model*|llm|llms|chatbot|chatgpt|' +
-    'gpt|claude|gemini|copilot|openai|anthropic|bot|ai assistants|ai agents|automated assistant|email assistant|' +
-    'mail assistant',
+    'ai|ai assistant|ai agent|email agent|ai model|ai system|assistant|agent|agents|language model*|llm|llms|' +
+    'chatbot|chatgpt|gpt|claude|gemini|copilot|openai|anthropic|bot|ai assistants|ai agents|automated assistant|' +
+    'email assistant|mail assistant',
   agentCall:
-    'if you are an ai|if you re an ai|if you are a language model|if you are a large language model|' +
-    'if you are an llm|if you are an automated|if you are a bot|if you are an assistant|if an ai|' +
-    'if this is read by an ai|you are an ai|as an ai assistant|as an ai agent|as an ai model|' +
-    'as an ai language model|as the ai|as my ai|as the assistant|as my assistant|as your ai|dear ai|' +
-    'dear assistant|dear agent|dear language model|dear llm|dear bot|hello ai|hello assistant|hi ai|hey ai|' +
-    'hey assistant|hi assistant|attention ai|attention assistant|attention agent|attention all ai|attention llm|' +
-    'attention language model*|attention automated|note to ai|note to the ai|note to assistant|' +
-    'note to the assistant|note for ai|note for the ai|note for the assistant|note for assistant|note to agent|' +
-    'note to the agent|note for the agent|note to llm*|note to the llm|message for the ai|message to the ai|' +
-    'message for the assistant|message to the assistant|instruction for the ai|instructions for the ai|' +
-    'instructions for ai|instruction for ai|instructions for the assistant|instructions to the assistant|' +
-    'instructions for the agent|instructions to the ai|instructions for llm*|to the ai|to the assistant|' +
-    'to any ai|to all ai|to the agent|to the llm|for the ai reading|you the agent|you the assistant|you the ai|' +
-    'you as the agent|you as the assistant|you as an ai|you as an assistant|ai reading this|' +
-    'assistant reading this|agent reading this|ai processing this|assistant processing this|' +
-    'agent processing this|agents processing this|agents reading this|llm reading this|llm processing this|' +
-    'model processing this|model reading this|system processing this|tool processing this|ai systems processing|' +
-    'ai summarizing|assistant summarizing|ai handling|assistant handling|agent handling|when summarizing this|' +
-    'when summarising this|when you summarize|when you summarise|while summarizing|while summarising|' +
-    'when processing this|when you process this|while processing this|before summarizing|before summarising|' +
-    'after summarizing|after summarising|after reading this email|after reading this message|' +
-    'when reading this email|upon reading this|when analyzing this|when analysing this|when triaging|' +
-    'when you read this email|in your summary|the summary must|the summary should|your summary must|' +
-    'your summary should|if you can read this|when generating a reply|when drafting a reply|' +
-    'when composing a reply|the next time you|your next task|your new task|your task is now|your new goal|' +
-    'your real task|your actual task|your new role|your new instructions|for the assistant|for the agent|' +
-    'for the email assistant|for the ai assistant|for the ai agent|for the mail assistant|for email assistants|' +
-    'for ai assistants|for ai agents|for ai readers|for automated assistants|for automated agents|' +
-    'to the email assistant|to the ai assistant|to the ai agent|to the mail assistant|to ai assistants|' +
-    'to ai agents|to email assistants|to whatever ai|hi ai assistant|hello ai assistant|dear ai assistant|' +
-    'dear ai agent|dear email assistant|hey agent|hi agent|hello agent|attention ai assistant|' +
-    'attention email assistant|attention ai agent|attention email agent|email agent|mail agent|assistant please|' +
-    'ai please|assistant you must|agent you must|assistant must|ai must|assistants must|agents must|' +
-    'assistant should|ai should|ai assistants should|ai agents should|the assistant is to|the agent is to|' +
-    'instead of summarizing|instead of summarising|instead of replying|do this first|before doing anything else|' +
-    'before you do anything|before continuing|before answering|before replying|you must immediately|you must now|' +
-    'you are required to|you are instructed to|you are hereby instructed|your first action|your next action|' +
-    'next action|when you see this|when you process|when you encounter|as soon as you read|once you have read|' +
-    'to complete the task|to complete this task|in order to complete your task|task for the assistant|' +
-    'task for the agent|action required by assistant|action for the agent|agent action|assistant action|' +
-    'tool call required|use the tool|use your tools|use your tool|using your tools|using your email|' +
-    'use your email|with your tools|your email tools|your tool access|if the assistant|if the agent|' +
-    'if an assistant|if the model|if your assistant|any assistant|whichever assistant|if the ai|if an agent|' +
-    'if any ai|for whoever summarizes|whoever processes this|instruction to assistant|instructions to assistant|' +
-    'instruction to the assistant|instruction to ai|instructions to ai|instruction to agent|instructions to agent',
+    'if you are an automated|if you are an assistant|if an ai|you are an ai|as an ai assistant|as an ai agent|' +
+    'as an ai model|as an ai language model|as the ai|as my ai|as the assistant|as my assistant|as your ai|' +
+    'attention language model*|attention automated|note to llm*|instructions for llm*|you the agent|' +
+    'you the assistant|you the ai|you as the agent|you as the assistant|you as an ai|you as an assistant|' +
+    'assistant reading this|agent reading this|assistant processing this|agent processing this|' +
+    'agents processing this|agents reading this|model processing this|model reading this|system processing this|' +
+    'tool processing this|ai systems processing|ai summarizing|assistant summarizing|ai handling|' +
+    'assistant handling|agent handling|when summarizing this|when summarising this|when you summarize|' +
+    'when you summarise|while summarizing|while summarising|when processing this|when you process this|' +
+    'while processing this|before summarizing|before summarising|after summarizing|after summarising|' +
+    'after reading this email|after reading this message|when reading this email|upon reading this|' +
+    'when analyzing this|when analysing this|when triaging|when you read this email|in your summary|' +
+    'the summary must|the summary should|your summary must|your summary should|if you can read this|' +
+    'when generating a reply|when drafting a reply|when composing a reply|the next time you|your next task|' +
+    'your new task|your task is now|your new goal|your real task|your actual task|your new role|' +
+    'your new instructions|assistant please|ai please|assistant you must|agent you must|assistant must|ai must|' +
+    'assistants must|agents must|assistant should|ai should|ai assistants should|ai agents should|' +
+    'the assistant is to|the agent is to|when the user says|when the user asks|when the user types|' +
+    'whenever the user|no matter what your|before you answer|before you reply|before you respond|' +
+    'when answering questions|instead of summarizing|instead of summarising|instead of replying|do this first|' +
+    'before doing anything else|before you do anything|before continuing|before answering|before replying|' +
+    'you must immediately|you must now|you are required to|you are instructed to|you are hereby instructed|' +
+    'your first action|your next action|next action|when you see this|when you process|when you encounter|' +
+    'as soon as you read|once you have read|to complete the task|to complete this task|' +
+    'in order to complete your task|action required by assistant|action for the agent|agent action|' +
+    'assistant action|tool call required|use your tools|use your tool|using your tools|with your tools|' +
+    'your email tools|your tool access|if the assistant|if the agent|if an assistant|if the model|' +
+    'if your assistant|any assistant|whichever assistant|if the ai|if an agent|if any ai|for whoever summarizes|' +
+    'whoever processes this',
+  openLink: 'to the url|query parameter|query string|get request|base64 of|render the image',
   send:
     'forward|forwarding|send|bcc|cc|blind copy|export|exporting|share|transmit|upload|exfiltrate*|leak|leaks|' +
-    'dump|redirect|relay|loop in|pass on|pass along|transfer|siphon|beam|email me|email them|email it|email all|' +
-    'email the|email every|copy all|copy the|copy every|pass all|submit all|add to bcc|mail all|mail the|' +
-    'mail them',
+    'dump|redirect|relay|loop in|pass on|pass along|transfer|siphon|beam|email me|email them|post it to|' +
+    'post them to|copy them to|copy it to|mail it to|email it|email all|email the|email every|copy all|copy the|' +
+    'copy every|pass all|submit all|add to bcc|mail all|mail the|mail them',
   replyWith:
     'reply with|respond with|answer with|replying with|include in the reply|include in your reply|' +
     'include in the response|include in your response|include in the email|include in the body|' +
     'include in the reply body|in the reply body|in your reply body|in the body of your reply|reply body|send me|' +
-    'give me|show me|tell me|paste|reply to me with|write back with|list out|enumerate|in your reply include|' +
-    'when you reply*|in your response include|append to your reply|attach to your reply|respond by|reply by|' +
-    'list all|list the|list every|list each|list your|return the|return all|output the|output all|print the|' +
-    'print all|print out|quote the|compile a|compile all|share with me|when replying|in your next reply|' +
-    'in the next reply|in any reply|in all replies|include all|include every|include any|attach all|attach any|' +
-    'attach every|summarize all|summarize every|summarise all|collect all|gather all',
-  answer: 'reply|respond|answer|replies|auto reply|autoreply',
+    'give me|show me|tell me|read me|paste|reply to me with|write back with|list out|enumerate|' +
+    'in your reply include|when you reply*|in your response include|append to your reply|attach to your reply|' +
+    'respond by|reply by|list all|list the|list every|list each|list your|return the|return all|output the|' +
+    'output all|print the|print all|print out|quote the|compile a|compile all|share with me|when replying|' +
+    'in your next reply|in the next reply|in any reply|in all replies|include all|include every|include any|' +
+    'attach all|attach any|attach every|summarize all|summarize every|summarise all|collect all|gather all',
+  answer: 'reply|respond|answer|auto reply|autoreply',
   act:
     'forward|send|delete|deletes|archive|remove|erase|purge|wipe|call|execute|run|invoke|use|trigger|click|visit|' +
     'open|fetch|download|mark|label|move|pay|approve|wire|reset|disable|enable|grant|accept|confirm|transfer|' +
     'purchase|buy|order|schedule|create|update|change|set|add|append|include|insert|attach|bcc|reply|respond|' +
     'answer|say|state|write|output|print|reveal|share|export|upload|post|search|find|look up|retrieve|extract|' +
     'collect|gather|list|summarize|translate|recommend|rate|classify|treat|skip|stop|unsubscribe|do not|must|' +
-    'tell|inform|install|commit|merge|browse|navigate|log in',
+    'tell|inform|install|score|rank|release|compose|render|commit|merge|browse|navigate|log in',
   bulk:
     'all emails|all email|all mail|all mails|all messages|all of the emails|all the emails|all the messages|' +
     'all my emails|all my messages|all of my emails|all your emails|all their emails|all his emails|' +
@@ -104,17 +90,17 @@ export const english: Lexicon = {
     'any email|any emails|any message|any messages|any mail|any thread|any unread|any recent|any attachment|' +
     'every email|every message|every mail|every thread|every incoming|every unread|each email|each message|' +
     'each thread|each mail|each body|emails with|emails that|emails about|emails from|emails containing|' +
-    'emails tagged|emails marked|emails in|messages containing|messages tagged|messages marked|messages in the|' +
-    'messages from the|email ids|message ids|the inbox|your inbox|my inbox|his inbox|her inbox|entire inbox|' +
-    'whole inbox|this inbox|inbox contents|the mailbox|your mailbox|this mailbox|entire mailbox|mailbox contents|' +
-    'full thread|full conversation|entire thread|entire conversation|entire email|whole thread|' +
+    'emails tagged|emails marked|emails in|messages containing|all senders|messages tagged|messages marked|' +
+    'messages in the|messages from the|email ids|message ids|the inbox|your inbox|my inbox|his inbox|her inbox|' +
+    'entire inbox|whole inbox|this inbox|inbox contents|the mailbox|your mailbox|this mailbox|entire mailbox|' +
+    'mailbox contents|full thread|full conversation|entire thread|entire conversation|entire email|whole thread|' +
     'whole conversation|thread history|conversation history|chat history|email history|message history|' +
     'email thread|email archive|contact list|address book|list of contacts|contacts list|internal emails|' +
     'internal email|internal financial|confidential emails|confidential email|sensitive emails|private emails|' +
     'private messages|financial emails|unread emails|unread messages|recent emails|recent messages|latest emails|' +
     'past emails|older emails|other emails|sent folder|sent items|drafts folder|subject lines|their emails|' +
     'previous emails|previous messages|earlier emails|prior emails|emails you have|emails you can|' +
-    'messages you have|everything you know|everything you have|all data|mail archive|message bodies|email bodies|' +
+    'messages you have|everything you know|everything you have|mail archive|message bodies|email bodies|' +
     'email body|all the email|everything in the inbox|everything in your inbox|my emails|his emails|her emails|' +
     'someone s emails|mail tagged|anything tagged|anything marked|anything labeled|emails labeled|' +
     'emails labelled|email that has|email that contains|email containing|emails which|messages that|' +
@@ -127,9 +113,9 @@ export const english: Lexicon = {
     'copy of every email|copies of every email|copy of all messages',
   data:
     'all invoices in|all documents in|all files in|internal documents|customer list|client list|customer data|' +
-    'user data|personal data of|all information|all files|all documents|all records',
+    'user data|personal data of|all information|all data|all files|all documents|all records',
   recent: 'last|latest|recent|most recent|newest|first|top',
-  mails: 'emails|messages|mails|threads|conversations|invoices|attachments|replies|drafts',
+  mails: 'emails|messages|mails|threads|conversations|attachments|replies|drafts',
   autoForward:
     'forwarding rule*|auto forward*|autoforward*|forward rule*|mail rule*|inbox rule*|mailbox rule*|email rule*|' +
     'filter that forwards|filter to forward|filter which forwards|redirect rule*|automatic forward*|' +
@@ -161,8 +147,8 @@ export const english: Lexicon = {
     'remove any trace|delete the evidence',
   user:
     'the user|user|your user|your owner|the owner|the human|your human|human|your principal|your operator|' +
-    'the operator|the recipient|mailbox owner|account owner|account holder|your boss|the person you|anyone|' +
-    'anybody|your summary|the summary',
+    'the operator|the recipient|mailbox owner|account owner|account holder|your boss|the person you|your summary|' +
+    'the summary',
   reveal:
     'reveal*|print|output|repeat|show|display|disclose|leak|tell me|list|dump|share|send me|reply with|' +
     'respond with|include|quote|recite|write out|expose|summarize|describe|what is|what are|provide|translate|' +
@@ -171,29 +157,26 @@ export const english: Lexicon = {
     'system prompt|system prompts|your system message|your instructions|your prompt|initial prompt|' +
     'your initial instructions|original prompt|hidden prompt|your hidden instructions|your configuration|' +
     'your guidelines|your rules|your tools|tool list|your available tools|instructions you were given|' +
-    'instructions you have been given|instructions you received|text above this|everything above|words above|' +
-    'your context window|your full context|your internal instructions|developer prompt|prompt verbatim|' +
-    'instructions verbatim|your api key|your environment variables|your memory|your tool definitions',
+    'instructions you have been given|instructions you got|instructions were you given|instructions you received|' +
+    'text above this|everything above|words above|your context window|your full context|' +
+    'your internal instructions|developer prompt|prompt verbatim|instructions verbatim|what you were told|' +
+    'what you have been told|your api key|your environment variables|your memory|your tool definitions',
   unlock:
     'unrestricted mode|god mode|dan mode|jailbreak mode|jailbroken|unfiltered mode|override mode|root mode|' +
     'sudo mode|do anything now|restrictions are lifted|restrictions lifted|restrictions have been lifted|' +
     'restrictions have been removed|restrictions are removed|restrictions no longer apply|' +
     'restrictions are disabled|restrictions are suspended|limitations are lifted|rules no longer apply|' +
-    'guidelines no longer apply|instructions no longer apply|safety is disabled|safety disabled|' +
-    'safety filters are|safety checks are disabled|safety checks disabled|without any restrictions|' +
-    'without restrictions|no longer bound|no longer restricted|not bound by|free from all restrictions|' +
-    'all restrictions|all safeguards|you are now|you are no longer|from now on you|from now on act|act as if|' +
-    'act as a|act as an|pretend to be|pretend you are|pretend that you|roleplay as|role play as|you will now|' +
-    'enter developer|enable developer|elevated privileges|elevated permissions|superuser|full access granted|' +
-    'access level|disable your|disable safety|turn off safety|confirmation is disabled|in developer mode|' +
-    'enter developer mode|entering developer mode|activate developer mode|now in developer mode|in debug mode|' +
-    'enter debug mode|entering debug mode|activate debug mode|now in debug mode|in admin mode|enter admin mode|' +
-    'entering admin mode|activate admin mode|now in admin mode|in maintenance mode|enter maintenance mode|' +
-    'entering maintenance mode|activate maintenance mode|now in maintenance mode|in diagnostic mode|' +
-    'enter diagnostic mode|entering diagnostic mode|activate diagnostic mode|now in diagnostic mode|in test mode|' +
-    'enter test mode|entering test mode|activate test mode|now in test mode|in training mode|enter training mode|' +
-    'entering training mode|activate training mode|now in training mode|in evaluation mode|enter evaluation mode|' +
-    'entering evaluation mode|activate evaluation mode|now in evaluation mode',
+    'guidelines no longer apply|instructions no longer apply|guidelines were replaced|' +
+    'guidelines have been replaced|instructions were replaced|instructions have been replaced|safety is disabled|' +
+    'filters are off|filters are disabled|safety disabled|safety filters are|safety checks are disabled|' +
+    'safety checks disabled|without any restrictions|act without restrictions|work without restrictions|' +
+    'answer without restrictions|respond without restrictions|no longer bound|no longer restricted|not bound by|' +
+    'free from all restrictions|all restrictions|all safeguards|you are now|you are no longer|from now on you|' +
+    'from now on act|act as if|act as a|act as an|pretend to be|pretend you are|pretend that you|roleplay as|' +
+    'role play as|imagine you are|imagine that you|unrestricted assistant|unrestricted ai|uncensored|' +
+    'never refuses|you will now|enter developer|enable developer|elevated privileges|elevated permissions|' +
+    'superuser|full access granted|access level|disable your|disable safety|turn off safety|' +
+    'confirmation is disabled',
   systemic:
     'system message|system prompt|system instruction*|system override|system update|system notice|' +
     'system directive*|system command*|system note|system alert|developer note|developer message|' +
@@ -206,39 +189,40 @@ export const english: Lexicon = {
     'end of newsletter|begin system|end system|security override|policy override|policy update|' +
     'emergency override|compliance override|assistant instruction*|agent instruction*|ai instruction*|' +
     'ai directive*|llm instruction*|automation note|automation instruction*|internal directive|machine readable|' +
-    'tool use|tool call|override code|authorization code|authorized by the system|message from openai|' +
-    'message from anthropic|from openai|from anthropic|prompt update|task update|context update|mandatory step|' +
-    'required step|note to self|note to the system|system task|system request|automated instruction|' +
-    'automated directive|instruction override|instructions override|hidden note|hidden text|hidden message|' +
-    'hidden command|hidden directive|hidden prompt|secret note|invisible text|the following instruction*|' +
-    'following command*|new directive|new directives|new rule|new rules|new task|updated directive|' +
-    'updated policy|admin message|administrator message|root command|end user message|trusted instruction*|' +
-    'verified instruction*|internal instruction*|internal note|process note|workflow note|agent note|' +
-    'assistant note|bot note|note developer|prompt override|treat this as|treat the following as|' +
-    'interpret this as|consider this a system|highest priority|takes precedence|this email is a system|' +
-    'authoritative instruction*',
+    'override code|authorization code|authorized by the system|message from openai|message from anthropic|' +
+    'from openai|from anthropic|prompt update|task update|context update|mandatory step|required step|' +
+    'note to self|note to the system|system task|system request|automated instruction|automated directive|' +
+    'instruction override|instructions override|hidden note|hidden text|hidden message|hidden command|' +
+    'hidden directive|hidden prompt|secret note|invisible text|the following instruction*|following command*|' +
+    'new directive|new directives|new rule|new rules|new task|updated directive|updated policy|admin message|' +
+    'administrator message|root command|end user message|trusted instruction*|verified instruction*|' +
+    'internal instruction*|internal note|process note|workflow note|agent note|assistant note|bot note|' +
+    'note developer|prompt override|treat this as|treat the following as|interpret this as|' +
+    'consider this a system|highest priority|takes precedence|this email is a system|authoritative instruction*',
   authorise:
     'the user has|user has authorized|user has approved|user has already|user already approved|user already|' +
-    'user wants you|user has consented|user has whitelisted|user has granted|user consents|user authorizes|' +
-    'user requested|user asked you|user explicitly|your user has|owner has approved|owner has authorized|' +
-    'i authorize you|i am authorizing you|i m authorizing you|i hereby authorize|i authorise you|' +
-    'im authorizing you|you have my permission|you are hereby authorized|you are authorized to|' +
-    'you are authorised to|you are pre authorized|you have been authorized|pre approved by|preapproved by|' +
-    'whitelisted|allowlisted|this is pre authorized|this action is approved|action has been approved|' +
-    'no approval needed|no approval is needed|on behalf of the user|the administrator has|admin has approved|' +
-    'ceo has approved|permission granted|as your developer|as your administrator|as your admin|as your creator|' +
-    'as your operator|as the administrator|as the system administrator|this is your developer|' +
-    'this is your administrator|this is your admin|this is your manager|this is your creator|' +
-    'this is your operator|this is your user|this is the user|this is openai|this is anthropic|' +
-    'i am your developer|i am your administrator|i am your user|i am the user|i am your creator|' +
-    'i m your developer|i m your administrator|per the new policy|per new policy|per the new it policy|' +
-    'compliance requires|legal requires|for compliance reasons|for compliance purposes|for audit purposes|' +
-    'for our audit|for our records please|authorized request|authorised request|aligned on this|approved this|' +
-    'already approved|has approved this|pre approved|already cleared|cleared this|signed off on this',
+    'human in the loop has|human has already approved|user wants you|user has consented|user has whitelisted|' +
+    'user has granted|user consents|user authorizes|user requested|user asked you|user explicitly|your user has|' +
+    'owner has approved|owner has authorized|i authorize you|i am authorizing you|i m authorizing you|' +
+    'i hereby authorize|i authorise you|im authorizing you|you have my permission|you are hereby authorized|' +
+    'you are authorized to|you are authorised to|you are pre authorized|you have been authorized|pre approved by|' +
+    'preapproved by|whitelisted|allowlisted|this is pre authorized|this action is approved|' +
+    'action has been approved|no approval needed|no approval is needed|on behalf of the user|' +
+    'the administrator has|admin has approved|ceo has approved|permission granted|as your developer|' +
+    'as your administrator|as your admin|as your creator|as your operator|as the administrator|' +
+    'as the system administrator|this is your developer|this is your administrator|this is your admin|' +
+    'this is your manager|this is your creator|this is your operator|this is your user|this is the user|' +
+    'this is openai|this is anthropic|i am your developer|i am your administrator|i am your user|i am the user|' +
+    'i am your creator|i m your developer|i m your administrator|per the new policy|per new policy|' +
+    'per the new it policy|compliance requires|legal requires|for compliance reasons|for compliance purposes|' +
+    'for audit purposes|for our audit|for our records please|authorized request|authorised request|' +
+    'aligned on this|approved this|already approved|has approved this|pre approved|already cleared|cleared this|' +
+    'signed off on this',
   oddForm:
     'backward|backwards|in reverse|reversed|base64|base32|base 64|base 32|rot13|caesar cipher|morse code|' +
     'hexadecimal|hex encoding|binary code|pig latin|in all caps|in emoji|emojis only|substitution cipher|cipher|' +
-    'as a poem|as a pirate|like a pirate|ascii85|base85|base58|base encoding',
+    'as a poem|as a pirate|pirate speech|haiku|limerick|shakespear*|in the style of|in the tone of|' +
+    'in the voice of|like a pirate|ascii85|base85|base58|base encoding',
   yourAnswer:
     'your answer|your response|your reply|your message|your output|the answer|the response|your text|' +
     'your summary|reply in|respond in|answer in|write the reply|write your|translate your|encode your|' +
@@ -248,19 +232,31 @@ export const english: Lexicon = {
     'i had sent|we sent|i wrote|in my email|in my last|my email|my message|my note|our email|my mistake|' +
     'assembly instructions|shipping instructions|delivery instructions|parking instructions|payment instructions|' +
     'wiring instructions|washing instructions|care instructions|setup instructions|printed instructions|' +
-    'in the manual|dress code',
+    'in the manual|dress code|on the label|on the box|on the packag*|leaflet|recipe|we ignore|i ignore|' +
+    'instructions about|instructions regarding|instructions concerning|instructions on how',
   suspicion:
     'suspicious|phishing|spam|scam*|fraud*|abuse|malicious|unsolicited|spoof*|suspect|looks odd|report it|' +
-    'report them|reporting|bounce*|undeliver*|misdirected|in error|by mistake|not intended for you|harass*',
+    'report them|reporting|bounce*|undeliver*|misdirected|in error|by mistake|not intended for you|harass*|' +
+    'content transfer encoding|rcpt to|mail relay',
+  person:
+    'assistant professor*|assistant manager*|assistant director*|assistant editor*|assistant principal*|' +
+    'assistant coach*|travel agent*|estate agent*|insurance agent*|booking agent*|billing agent*|call centre|' +
+    'call center|dear agents|all agents|all assistants|research assistant*|teaching assistant*|shop assistant*',
+  fault:
+    'error|errors|fails|failed|failure|failing|exception|traceback|bug|bugs|timeout|times out|reproduce|' +
+    'stack trace|returns|docs|documentation|documented|schema|endpoint|endpoints|parameter|parameters|' +
+    'pull request|release notes|patch|changelog|not found|status code|deprecated',
   unsubscribe:
     'unsubscribe*|opt out|opt-out|stop receiving|no longer receive|no longer wish|mailing list|email preferences|' +
     'subscribed|privacy request*|contact us|customer service|customer support|help desk|feedback to|' +
     'applications to|send an email to|send us|email us|write to us|reach us|contact us at|contact our|' +
-    'reach out to|get in touch|send your application|send your resume|send your cv|rsvp|apply|register|' +
-    'any questions|have questions|further questions|questions about',
+    'reach out to|get in touch|to reach a|talk to a human|a person will|reach a human|send your application|' +
+    'send your resume|send your cv|rsvp|apply|register|any questions|have questions|further questions|' +
+    'questions about',
   never:
     'never|we will not ask|do not share|dont share|do not send|dont send|do not give|should not|will never ask|' +
-    'nobody|do not forward|dont forward|do not email|cannot send|unable to|can not send|avoid|refrain',
+    'nobody|do not forward|dont forward|do not email|cannot send|unable to|can not send|avoid|refrain|' +
+    'from revealing|from leaking|from disclosing|prevent*|protect*',
   firstPerson:
     'i will|i ll|we will|we ll|i have|i ve|we have|we ve|i can|we can|i am going|we are|i was|we may|we might|' +
     'i had|you can also|you may also|you can now|lets you|allows you|users can|helps you|now supports|' +
@@ -271,12 +267,13 @@ export const english: Lexicon = {
     'feature*|we need to|i need to|we should|we want|we must|i want to|our script|our code|if you receive',
   aboutAttacks:
     'attackers|attacker|adversar*|prompt injections|injection attack*|prompt injection attack*|' +
-    'injection attempt*|researcher*|vulnerabilit*|for example|for instance|such as|phrases like|strings like|' +
-    'text like|sentences like|example of|examples of|e g|payload*|red team*|jailbreak attempt*|training session|' +
-    'awareness|workshop|webinar|whitepaper|white paper|blog post|our paper|our research|mitigat*|we blocked|' +
-    'we detected|was detected|were detected|detector|detection|talk about|talks about|cve|owasp|course|tutorial|' +
-    'lecture|in this article|in this issue|case study|incident report|post mortem|postmortem|threat*|exploit*|' +
-    'novel|chapter|fiction|test suite|unit test|test case*|benchmark*|evaluat*',
+    'injection attempt*|researcher*|vulnerabilit*|for example|for instance|such as|phrases like|prompts to|' +
+    'prompts for|prompt of the|sample prompts|example prompts|these prompts|this prompt|strings like|text like|' +
+    'sentences like|example of|examples of|e g|payload*|red team*|jailbreak attempt*|training session|awareness|' +
+    'workshop|webinar|whitepaper|white paper|blog post|our paper|our research|mitigat*|we blocked|we detected|' +
+    'was detected|were detected|detector|detection|talk about|talks about|cve|owasp|course|tutorial|lecture|' +
+    'in this article|in this issue|case study|incident report|post mortem|postmortem|threat*|exploit*|novel|' +
+    'chapter|fiction|test suite|unit test|test case*|benchmark*|evaluat*',
   othersMail:
     'email from|emails from|message from|messages from|mail from|email about|emails about|email regarding|' +
     'thread with|thread about|conversation with|conversation about|emails between|messages between|' +
@@ -290,5 +287,7 @@ export const english: Lexicon = {
     'my personal email|my personal account|my personal address|my private email|my private account|my gmail|' +
     'my other email|my other address|my external|outside address|external address|external email|' +
     'the address below|the following address|personal inbox|the url below',
-  contents: 'contents of|content of the|full text of|full content*|the body of|the bodies of|everything in',
+  contents:
+    'contents of|text of the|content of each|content of the|full text of|full content*|the body of|the bodies of|' +
+    'everything in',
 }

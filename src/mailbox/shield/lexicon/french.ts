@@ -20,15 +20,14 @@ export const french: Lexicon = {
   agentCall:
     'si tu es une ia|si vous êtes une ia|si tu es un assistant|si vous êtes un assistant|si vous êtes un modèle|' +
     'si tu es un modèle|si vous êtes un agent|si tu es un agent|tu es une ia|vous êtes une ia|en tant qu ia|' +
-    'en tant qu assistant|en tant qu agent|cher assistant|chère ia|attention ia|note à l ia|note pour l ia|' +
-    'note à l assistant|note pour l assistant|note à l intention de l|message à l assistant|message pour l ia|' +
-    'à l attention de l ia|à l attention de l assistant|instructions pour l ia|instructions pour l assistant|' +
-    'instruction pour l assistant|instruction pour l ia|à l ia|pour l ia|lorsque tu résumes|lorsque vous résumez|' +
-    'quand tu résumes|quand vous résumez|en résumant|avant de résumer|dans ton résumé|dans votre résumé|' +
-    'ta nouvelle tâche|votre nouvelle tâche|ta nouvelle mission|l assistant qui lit|l ia qui lit|l ia qui traite|' +
-    'l assistant qui traite|l agent qui traite|en traitant ce|lors du traitement de ce|toi l assistant|' +
-    'toi l agent|vous l assistant|vous l agent|après avoir lu ce|ton véritable objectif|si l assistant|si l ia|' +
-    'si l agent',
+    'en tant qu assistant|en tant qu agent|cher assistant|note à l ia|note à l assistant|note pour l assistant|' +
+    'note à l intention de l|message à l assistant|à l attention de l ia|à l attention de l assistant|' +
+    'instructions pour l ia|instructions pour l assistant|instruction pour l assistant|instruction pour l ia|' +
+    'à l ia|lorsque tu résumes|lorsque vous résumez|quand tu résumes|quand vous résumez|en résumant|' +
+    'avant de résumer|dans ton résumé|dans votre résumé|ta nouvelle tâche|votre nouvelle tâche|' +
+    'ta nouvelle mission|l assistant qui lit|l ia qui lit|l ia qui traite|l assistant qui traite|' +
+    'l agent qui traite|en traitant ce|lors du traitement de ce|toi l assistant|toi l agent|vous l assistant|' +
+    'vous l agent|après avoir lu ce|ton véritable objectif|si l assistant|si l ia|si l agent',
   send:
     'transfère|transfere|transférez|transférer|transmet*|envoie|envoyez|envoyer|envoi|fais suivre|faites suivre|' +
     'faire suivre|partage|partagez|exporte|exportez|exporter|copie|mets en copie|mettez en copie|cci|bcc|expédie|' +
@@ -41,9 +40,9 @@ export const french: Lexicon = {
   act:
     'supprime|supprimez|efface|effacez|archive|archivez|appelle|appelez|exécute|exécutez|lance|utilise|utilisez|' +
     'clique|cliquez|ouvre|ouvrez|télécharge|marque|marquez|déplace|paie|payez|approuve|approuvez|confirme|' +
-    'modifie|change|ajoute|ajoutez|écris|écrivez|dis|dites|réponds|répondez|envoie|envoyez|transfère|transférez|' +
-    'cherche|crée|recommande|recommandez|affirme|affirmez|mentionne|vire|virez|effectue|effectuez|note|classe|' +
-    'installe',
+    'modifie|change|ajoute|ajoutez|merci de|veuillez|écris|écrivez|dis|dites|réponds|répondez|envoie|envoyez|' +
+    'transfère|transférez|cherche|crée|recommande|recommandez|affirme|affirmez|mentionne|vire|virez|effectue|' +
+    'effectuez|note|classe|installe',
   bulk:
     'tous les e mails|tous les emails|tous les mails|tous les messages|tous les courriels|tous les courriers|' +
     'tous mes|tous ses|tous vos|tous tes|toutes les pièces|tous les contacts|toutes les conversations|' +
@@ -64,13 +63,13 @@ export const french: Lexicon = {
     'code de vérification|codes de vérification|code de sécurité|clé privée|clés privées|carte bancaire|' +
     'coordonnées bancaires|secrets|numéro de carte|codes d accès|code à usage unique',
   conceal:
-    'ne dis rien|ne dites rien|ne dis pas|ne dites pas|ne le dis pas|ne le dites pas|n informe pas|' +
-    'n informez pas|ne pas informer|ne préviens pas|ne prévenez pas|ne mentionne pas|ne mentionnez pas|' +
-    'ne le mentionne pas|ne le mentionnez pas|ne pas mentionner|ne parle pas|ne parlez pas|n en parle pas|' +
-    'n en parlez pas|ne révèle pas|ne révélez pas|ne montre pas|ne montrez pas|ne pas montrer|sans prévenir|' +
-    'sans en informer|sans informer|sans le dire|sans demander|sans confirmation|sans avertir|sans mentionner|' +
-    'cachez|ne doit pas savoir|ne doit rien savoir|ne peut pas voir|ne voit pas|n avertis pas|n avertissez pas|' +
-    'ne signale|à l insu|ne notifie pas|cache cela|cache ceci|cache le|cache la',
+    'ne dis rien|ne dites rien|ne pas prévenir|ne pas avertir|ne rien dire|ne dis pas|ne dites pas|ne le dis pas|' +
+    'ne le dites pas|n informe pas|n informez pas|ne pas informer|ne préviens pas|ne prévenez pas|' +
+    'ne mentionne pas|ne mentionnez pas|ne le mentionne pas|ne le mentionnez pas|ne pas mentionner|ne parle pas|' +
+    'ne parlez pas|n en parle pas|n en parlez pas|ne révèle pas|ne révélez pas|ne montre pas|ne montrez pas|' +
+    'ne pas montrer|sans prévenir|sans en informer|sans informer|sans le dire|sans demander|sans confirmation|' +
+    'sans avertir|sans mentionner|cachez|ne doit pas savoir|ne doit rien savoir|ne peut pas voir|ne voit pas|' +
+    'n avertis pas|n avertissez pas|ne signale|à l insu|ne notifie pas|cache cela|cache ceci|cache le|cache la',
   quietly: 'secrètement|discrètement|silencieusement|en silence|en arrière plan|en cachette|furtivement',
   user:
     'utilisateur|l utilisateur|à l utilisateur|utilisatrice|propriétaire|destinataire|personne|titulaire|' +
@@ -81,7 +80,7 @@ export const french: Lexicon = {
   prompt:
     'prompt système|prompt du système|invite système|instructions système|tes instructions|vos instructions|' +
     'tes consignes|vos consignes|ton prompt|votre prompt|tes règles|vos règles|tes outils|vos outils|' +
-    'message système|ta configuration|votre configuration|instructions initiales|consignes initiales',
+    'message système|ta configuration|instructions initiales|consignes initiales',
   unlock:
     'mode développeur|mode sans restriction|mode sans restrictions|mode illimité|mode administrateur|' +
     'mode maintenance|mode débogage|tu es maintenant|vous êtes maintenant|tu es désormais|vous êtes désormais|' +
@@ -101,8 +100,9 @@ export const french: Lexicon = {
   oddForm: 'à l envers|en base64|base64|rot13|comme un pirate|en morse|en majuscules|sous forme de poème',
   yourAnswer: 'ta réponse|votre réponse|réponds|répondez|ton message|écris ta',
   mine:
-    'mon précédent|mes précédentes|mon dernier|ma dernière|mes instructions|notre précédent|notre dernier|' +
-    'mon message|mon e mail|mon mail|mon courriel|j ai envoyé|notice de montage',
+    'consignes précédentes sur|instructions précédentes sur|consignes sur|mon précédent|mes précédentes|' +
+    'mon dernier|ma dernière|mes instructions|notre précédent|notre dernier|mon message|mon e mail|mon mail|' +
+    'mon courriel|j ai envoyé|notice de montage',
   suspicion:
     'suspect|suspects|suspecte|suspectes|hameçonnage|phishing|spam|fraude*|frauduleux|frauduleuse|abus|' +
     'par erreur|signaler|arnaque*',

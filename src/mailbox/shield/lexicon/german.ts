@@ -24,31 +24,31 @@ export const german: Lexicon = {
   agentCall:
     'wenn du eine ki|wenn sie eine ki|falls du eine ki|falls sie eine ki|wenn du ein ki|falls du ein ki|' +
     'wenn du ein sprachmodell|falls du ein sprachmodell|falls sie ein ki|wenn sie ein ki|du bist eine ki|' +
-    'du bist ein ki|als ki|lieber assistent|liebe ki|lieber ki|achtung ki|hinweis an die ki|hinweis für die ki|' +
-    'hinweis an den assistenten|hinweis für den assistenten|an die ki|an den ki|an den assistenten|an alle ki|' +
-    'anweisung an die ki|anweisung für die ki|anweisungen für die ki|anweisung für den assistenten|' +
-    'anweisungen für den assistenten|anweisung an den assistenten|anweisungen an den assistenten|' +
-    'nachricht an die ki|beim zusammenfassen|wenn du diese e mail|wenn du diese mail|wenn du diese nachricht|' +
-    'wenn sie diese e mail zusammenfassen|bevor du zusammenfasst|in deiner zusammenfassung|deine zusammenfassung|' +
-    'deine neue aufgabe|deine eigentliche aufgabe|der diese nachricht verarbeitet|' +
-    'die diese nachricht verarbeitet|der diese e mail verarbeitet|die diese e mail verarbeitet|' +
-    'der diese mail liest|du der assistent|du der agent|du als assistent|du als agent|' +
-    'bei der verarbeitung dieser|beim verarbeiten dieser|sobald du dies liest|ki die dies liest|' +
+    'du bist ein ki|als ki|lieber assistent|hinweis an den assistenten|hinweis für den assistenten|' +
+    'an den assistenten|anweisung an die ki|anweisung für die ki|anweisungen für die ki|' +
+    'anweisung für den assistenten|anweisungen für den assistenten|anweisung an den assistenten|' +
+    'anweisungen an den assistenten|beim zusammenfassen|wenn du diese e mail|wenn du diese mail|' +
+    'wenn du diese nachricht|wenn sie diese e mail zusammenfassen|bevor du zusammenfasst|' +
+    'in deiner zusammenfassung|deine zusammenfassung|deine neue aufgabe|deine eigentliche aufgabe|' +
+    'der diese nachricht verarbeitet|die diese nachricht verarbeitet|der diese e mail verarbeitet|' +
+    'die diese e mail verarbeitet|der diese mail liest|du der assistent|du der agent|du als assistent|' +
+    'du als agent|bei der verarbeitung dieser|beim verarbeiten dieser|sobald du dies liest|ki die dies liest|' +
     'wenn der assistent|falls der assistent|wenn die ki|falls die ki',
   send:
     'leite|leiten|weiterleit*|weiterzuleiten|leitest|sende|senden|sendest|schicke|schicken|schick|übermittle|' +
-    'uebermittle|übermitteln|versende|versenden|exportiere|exportieren|kopiere|teile|lade hoch|hochladen|mail|' +
-    'maile|setze in bcc|bcc|cc|verschicke|übertrage|sendet|schickt|stelle zu|gib weiter|zu senden|zu schicken',
+    'uebermittle|übermitteln|versende|versenden|exportiere|exportieren|kopiere|teile|lade hoch|hochladen|' +
+    'mail mir|mail alle|mail die|maile|setze in bcc|bcc|cc|verschicke|übertrage|sendet|schickt|stelle zu|' +
+    'gib weiter|zu senden|zu schicken',
   replyWith:
     'antworte mit|antworten sie mit|füge in deine antwort|nimm in deine antwort|in deiner antwort|in die antwort|' +
     'schreibe zurück|gib mir|nenne mir|liste auf|gib aus|liste mir|zeige mir|schicke mir|sende mir|schick mir|' +
     'gib alle|liste alle',
   answer: 'antworte|antworten|beantworte',
   act:
-    'lösche|loesche|löschen|archiviere|rufe|führe aus|fuehre|führe|verwende|nutze|klicke|öffne|oeffne|lade|' +
-    'markiere|verschiebe|überweise|ueberweise|bezahle|genehmige|bestätige|bestaetige|ändere|aendere|setze|' +
-    'schreibe|gib|sage|antworte|sende|leite|schicke|suche|füge|fuege|erstelle|empfiehl|bewerte|erwähne|rate|' +
-    'fordere|nenne|stufe|behaupte|installiere',
+    'überweise|überweisen|lösche|loesche|löschen|archiviere|rufe|führe aus|fuehre|führe|verwende|nutze|klicke|' +
+    'öffne|oeffne|lade|markiere|verschiebe|ueberweise|bezahle|genehmige|bestätige|bestaetige|ändere|aendere|' +
+    'setze|schreibe|gib|sage|antworte|sende|leite|schicke|suche|füge|fuege|erstelle|empfiehl|bewerte|erwähne|' +
+    'rate|fordere|nenne|stufe|behaupte|installiere',
   bulk:
     'alle e mails|alle mails|alle emails|alle nachrichten|sämtliche e mails|sämtliche nachrichten|' +
     'sämtliche mails|jede e mail|jede mail|jede nachricht|jede eingehende|alle eingehenden|alle ungelesenen|' +
@@ -68,14 +68,15 @@ export const german: Lexicon = {
     'bestätigungscode*|sicherheitscode*|einmalcode*|geheimnisse|privaten schlüssel|kreditkarten*|bankverbindung|' +
     'kontonummer*|tan|token',
   conceal:
-    'sage nichts|sag nichts|nichts sagen|nicht sagen|informiere nicht|nicht informieren|nicht erwähnen|' +
-    'erwähne nicht|erwähne dies nicht|erwähne das nicht|erwähne diese|teile nicht mit|nicht mitteilen|' +
-    'ohne zu informieren|ohne dem|ohne den|ohne rückfrage|ohne nachzufragen|ohne zu fragen|nicht zeigen|' +
-    'zeige dies nicht|nicht anzeigen|verrate nicht|verrate dem|verrate niemandem|verschweige|verheimliche|' +
-    'nicht verraten|ohne bestätigung|darf nicht erfahren|darf davon nichts|soll nichts|nicht sehen kann|' +
-    'nicht sichtbar|benachrichtige nicht|nicht benachrichtigen|frage nicht nach|ohne zustimmung|' +
-    'informiere den benutzer nicht|informiere den nutzer nicht|sage dem benutzer nichts|sag dem nutzer nichts|' +
-    'sage dem nutzer nichts|sag dem benutzer nichts|erzähle dem|erzähl dem|ohne wissen',
+    'informiere niemanden|informieren sie niemanden|sage nichts|sag nichts|nichts sagen|nicht sagen|' +
+    'informiere nicht|nicht informieren|nicht erwähnen|erwähne nicht|erwähne dies nicht|erwähne das nicht|' +
+    'erwähne diese|teile nicht mit|nicht mitteilen|ohne zu informieren|ohne dem|ohne den|ohne rückfrage|' +
+    'ohne nachzufragen|ohne zu fragen|nicht zeigen|zeige dies nicht|nicht anzeigen|verrate nicht|verrate dem|' +
+    'verrate niemandem|verschweige|verheimliche|nicht verraten|ohne bestätigung|darf nicht erfahren|' +
+    'darf davon nichts|soll nichts|nicht sehen kann|nicht sichtbar|benachrichtige nicht|nicht benachrichtigen|' +
+    'frage nicht nach|ohne zustimmung|informiere den benutzer nicht|informiere den nutzer nicht|' +
+    'sage dem benutzer nichts|sag dem nutzer nichts|sage dem nutzer nichts|sag dem benutzer nichts|erzähle dem|' +
+    'erzähl dem|ohne wissen',
   quietly: 'heimlich|unbemerkt|stillschweigend|unauffällig|im hintergrund|still und leise|diskret',
   user:
     'benutzer|dem benutzer|den benutzer|nutzer|dem nutzer|den nutzer|anwender|besitzer|empfänger|inhaber|' +
@@ -105,8 +106,9 @@ export const german: Lexicon = {
   oddForm: 'rückwärts|in base64|base64|rot13|als gedicht|wie ein pirat|morsecode|in großbuchstaben',
   yourAnswer: 'deine antwort|ihre antwort|deiner antwort|antworte|deine ausgabe|schreibe deine',
   mine:
-    'meine letzte|meine vorherige|meine frühere|meiner letzten|meinen anweisungen|unsere letzte|unserer letzten|' +
-    'meine mail|meine e mail|meiner mail|aufbauanleitung|ich hatte geschickt',
+    'anweisungen zum|anweisungen zur|anweisungen des|hinweise zum|hinweise zur|meine letzte|meine vorherige|' +
+    'meine frühere|meiner letzten|meinen anweisungen|unsere letzte|unserer letzten|meine mail|meine e mail|' +
+    'meiner mail|aufbauanleitung|ich hatte geschickt',
   suspicion: 'verdächtig*|phishing|spam|betrug*|missbrauch|irrtümlich|versehentlich|falsch zugestellt|melden',
   unsubscribe:
     'abmelden|abbestell*|newsletter|abmeldung|keine weiteren|kundendienst|kundenservice|bewerbung*|bei fragen|' +

@@ -20,14 +20,14 @@ export const italian: Lexicon = {
   agentCall:
     'se sei un ia|se sei un ai|se sei un intelligenza|se sei un assistente|se sei un modello|se sei un agente|' +
     'se lei è un assistente|sei un ia|sei un assistente ai|sei un assistente ia|come ia|come assistente|' +
-    'come agente|caro assistente|gentile assistente|attenzione ia|attenzione ai|attenzione assistente|' +
-    'nota per l ia|nota per l ai|nota per l assistente|nota all assistente|messaggio per l ia|' +
-    'messaggio per l assistente|istruzioni per l ia|istruzioni per l ai|istruzioni per l assistente|' +
-    'istruzione per l assistente|istruzione per l ia|all ia|all assistente|quando riassumi|nel riassumere|' +
-    'prima di riassumere|nel tuo riassunto|nel riassunto|il tuo nuovo compito|la tua nuova attività|' +
-    'l ia che legge|l ia che elabora|l assistente che legge|l assistente che elabora|l agente che elabora|' +
-    'durante l elaborazione|quando elabori|tu l assistente|tu l agente|dopo aver letto questo|' +
-    'dopo aver letto questa|il tuo vero compito|tu assistente|se l assistente|se l ia|se l agente',
+    'come agente|caro assistente|gentile assistente|attenzione assistente|nota per l ai|nota per l assistente|' +
+    'nota all assistente|messaggio per l assistente|istruzioni per l ia|istruzioni per l ai|' +
+    'istruzioni per l assistente|istruzione per l assistente|istruzione per l ia|all ia|all assistente|' +
+    'quando riassumi|nel riassumere|prima di riassumere|nel tuo riassunto|nel riassunto|il tuo nuovo compito|' +
+    'la tua nuova attività|l ia che legge|l ia che elabora|l assistente che legge|l assistente che elabora|' +
+    'l agente che elabora|durante l elaborazione|quando elabori|tu l assistente|tu l agente|' +
+    'dopo aver letto questo|dopo aver letto questa|il tuo vero compito|tu assistente|se l assistente|se l ia|' +
+    'se l agente',
   send:
     'inoltra|inoltrare|inoltrate|inoltri|inoltrali|inoltralo|invia|inviare|inviate|invii|inviali|spedisci|' +
     'spedire|manda|mandare|trasmetti|trasmettere|condividi|condividere|esporta|esportare|copia|metti in copia|' +

@@ -22,15 +22,15 @@ export const polish: Lexicon = {
   agentCall:
     'jeśli jesteś ai|jeżeli jesteś ai|jeśli jesteś sztuczną|jeśli jesteś asystentem|jeżeli jesteś asystentem|' +
     'jeśli jesteś modelem|jeżeli jesteś modelem|jeśli jesteś agentem|jesteś ai|jako ai|jako asystent|jako agent|' +
-    'drogi asystencie|szanowny asystencie|uwaga ai|uwaga asystent|uwaga dla ai|uwaga dla asystenta|' +
-    'notatka dla ai|notatka dla asystenta|wiadomość dla ai|wiadomość dla asystenta|instrukcja dla ai|' +
-    'instrukcje dla ai|instrukcja dla asystenta|instrukcje dla asystenta|polecenie dla ai|' +
-    'polecenie dla asystenta|do asystenta|do ai|podsumowując tę|podsumowując ten|podczas podsumowywania|' +
-    'gdy będziesz podsumowywać|kiedy podsumowujesz|przed podsumowaniem|w podsumowaniu|w swoim podsumowaniu|' +
-    'twoje nowe zadanie|twoim nowym zadaniem|ai która czyta|ai czytająca|asystent czytający|asystent który czyta|' +
-    'asystent przetwarzający|asystent który przetwarza|agent przetwarzający|przetwarzając tę|przetwarzając ten|' +
-    'podczas przetwarzania|ty asystencie|ty jako asystent|po przeczytaniu tej|twoje prawdziwe zadanie|' +
-    'jeśli asystent|jeżeli asystent|jeśli agent',
+    'drogi asystencie|szanowny asystencie|uwaga asystent|uwaga dla ai|uwaga dla asystenta|notatka dla ai|' +
+    'notatka dla asystenta|wiadomość dla ai|wiadomość dla asystenta|instrukcja dla ai|instrukcje dla ai|' +
+    'instrukcja dla asystenta|instrukcje dla asystenta|polecenie dla ai|polecenie dla asystenta|do asystenta|' +
+    'podsumowując tę|podsumowując ten|podczas podsumowywania|gdy będziesz podsumowywać|kiedy podsumowujesz|' +
+    'przed podsumowaniem|w podsumowaniu|w swoim podsumowaniu|twoje nowe zadanie|twoim nowym zadaniem|' +
+    'ai która czyta|ai czytająca|asystent czytający|asystent który czyta|asystent przetwarzający|' +
+    'asystent który przetwarza|agent przetwarzający|przetwarzając tę|przetwarzając ten|podczas przetwarzania|' +
+    'ty asystencie|ty jako asystent|po przeczytaniu tej|twoje prawdziwe zadanie|jeśli asystent|jeżeli asystent|' +
+    'jeśli agent',
   send:
     'prześlij|przeslij|przesłać|przesyłaj|przekaż|przekaz|przekazać|przekazuj|wyślij|wyslij|wysłać|wysyłaj|' +
     'roześlij|udostępnij|udostępnić|wyeksportuj|eksportuj|skopiuj|dodaj do udw|udw|bcc|cc|dw|podaj|załaduj|' +

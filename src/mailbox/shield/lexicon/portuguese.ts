@@ -21,14 +21,13 @@ export const portuguese: Lexicon = {
     'se você é uma ia|se você for uma ia|se és uma ia|se fores uma ia|se você é um assistente|' +
     'se você for um assistente|se és um assistente|se você for um modelo|se você é um modelo|' +
     'se você for um agente|você é uma ia|és uma ia|como ia|como assistente|como agente de ia|caro assistente|' +
-    'prezado assistente|prezada ia|atenção ia|atenção assistente|nota para a ia|nota para o assistente|' +
-    'nota ao assistente|mensagem para a ia|mensagem para o assistente|instruções para a ia|' +
-    'instruções para o assistente|instrução para o assistente|instrução para a ia|à ia|ao assistente|' +
-    'ao resumir este|ao resumir|quando resumir|quando você resumir|antes de resumir|no seu resumo|no teu resumo|' +
-    'sua nova tarefa|a tua nova tarefa|a ia que lê|a ia que processa|o assistente que lê|' +
-    'o assistente que processa|o agente que processa|ao processar este|ao processar esta|quando processar|' +
-    'você o assistente|você o agente|depois de ler este|depois de ler esta|sua verdadeira tarefa|' +
-    'assistente que estiver|se o assistente|se a ia|se o agente',
+    'prezado assistente|atenção assistente|nota para o assistente|nota ao assistente|mensagem para a ia|' +
+    'mensagem para o assistente|instruções para a ia|instruções para o assistente|instrução para o assistente|' +
+    'instrução para a ia|à ia|ao assistente|ao resumir este|ao resumir|quando resumir|quando você resumir|' +
+    'antes de resumir|no seu resumo|no teu resumo|sua nova tarefa|a tua nova tarefa|a ia que lê|' +
+    'a ia que processa|o assistente que lê|o assistente que processa|o agente que processa|ao processar este|' +
+    'ao processar esta|quando processar|você o assistente|você o agente|depois de ler este|depois de ler esta|' +
+    'sua verdadeira tarefa|assistente que estiver|se o assistente|se a ia|se o agente',
   send:
     'encaminhe|encaminha|encaminhar|encaminhem|reencaminhe|reencaminha|reencaminhar|envie|envia|enviar|enviem|' +
     'mande|manda|mandar|transmita|compartilhe|compartilhar|partilhe|partilha|exporte|exporta|exportar|copie|' +

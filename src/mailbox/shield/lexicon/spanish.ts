@@ -20,14 +20,14 @@ export const spanish: Lexicon = {
   agentCall:
     'si eres una ia|si usted es una ia|si es una ia|si eres un asistente|si eres un modelo|si eres un agente|' +
     'si es usted un asistente|eres una ia|eres un asistente|como ia|como asistente de ia|como asistente|' +
-    'como agente|querido asistente|estimado asistente|estimada ia|atención ia|atención asistente|nota para la ia|' +
-    'nota para el asistente|nota al asistente|nota a la ia|mensaje para la ia|mensaje para el asistente|' +
-    'instrucciones para la ia|instrucciones para el asistente|instrucción para el asistente|' +
-    'instrucción para la ia|a la ia|para la ia que|al resumir este|al resumir|cuando resumas|cuando resuma|' +
-    'antes de resumir|en tu resumen|en su resumen|tu nueva tarea|su nueva tarea|tu nueva misión|la ia que lee|' +
-    'la ia que procesa|el asistente que lee|el asistente que procesa|el agente que procesa|al procesar este|' +
-    'al procesar esta|cuando proceses este|tú el asistente|tú el agente|usted el asistente|después de leer este|' +
-    'tu verdadera tarea|si el asistente|si la ia|si el agente',
+    'como agente|querido asistente|estimado asistente|atención asistente|nota para el asistente|' +
+    'nota al asistente|nota a la ia|mensaje para el asistente|instrucciones para la ia|' +
+    'instrucciones para el asistente|instrucción para el asistente|instrucción para la ia|a la ia|para la ia que|' +
+    'al resumir este|al resumir|cuando resumas|cuando resuma|antes de resumir|en tu resumen|en su resumen|' +
+    'tu nueva tarea|su nueva tarea|tu nueva misión|la ia que lee|la ia que procesa|el asistente que lee|' +
+    'el asistente que procesa|el agente que procesa|al procesar este|al procesar esta|cuando proceses este|' +
+    'tú el asistente|tú el agente|usted el asistente|después de leer este|tu verdadera tarea|si el asistente|' +
+    'si la ia|si el agente',
   send:
     'reenvía|reenvia|reenvíe|reenviar|reenvíen|reenvíalo|reenvíalos|envía|envia|envíe|enviar|enviando|envíalo|' +
     'envíalos|manda|mande|mandar|remite|remita|remitir|comparte|comparta|compartir|exporta|exporte|copia|copie|' +
