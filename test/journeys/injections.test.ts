@@ -74,7 +74,8 @@ test('of all samples of injection none leaves a tainted thread unapproved, throu
     },
     60_000,
   )
-  assert.ok(filed.every(({ is_tainted }) => is_tainted))
+  const spared = filed.filter(({ is_tainted }) => !is_tainted).map(({ subject }) => subject)
+  assert.deepEqual(spared, [])
   const mails = filed.map(({ id, subject }) => {
     const { text, hidden } = samples[Number(/^\[(\d+)\]/.exec(subject)![1])]!
     return { id, text: hidden ?? text }

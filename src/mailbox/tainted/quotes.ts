@@ -6,6 +6,8 @@ const PASSAGE_WEIGHT = 20
 /** A mail that is shorter counts where all of it is repeated, from four words on: less is said by everybody. */
 const WHOLE_WEIGHT_MIN = 8
 const [WORD_WEIGHT, CHARACTER_WEIGHT] = [2, 1]
+/** What no language has as a word: so much of something encoded says as much as words of five letters. */
+const LONG_WORD_CHARS = 30
 /** Of a mail that is about to leave. */
 const WORDS_MAX = 200_000
 
@@ -73,7 +75,7 @@ function unpack(packed: Uint8Array): Kept[] {
 
 interface Words {
   hashes: number[]
-  /** Two for a word, one for a character that stands for itself. */
+  /** Two for a word, more for one that no language has, one for a character that stands for itself. */
   weights: number[]
   weight: number
   /** There were more than are compared. */
@@ -113,12 +115,17 @@ function wordsOf(text: string, wordsMax = Infinity): Words {
     if (words.hashes.length === wordsMax) return { ...words, isCut: true }
     let hash = 5381
     for (let at = 0; at < word.length; at++) hash = (Math.imul(hash, 33) ^ word.charCodeAt(at)) | 0
-    const weight = word.charCodeAt(0) > 127 && IS_UNSPACED.test(word) ? CHARACTER_WEIGHT : WORD_WEIGHT
+    const weight = weightOf(word)
     words.hashes.push(hash)
     words.weights.push(weight)
     words.weight += weight
   }
   return words
+}
+
+function weightOf(word: string): number {
+  if (word.length > LONG_WORD_CHARS) return Math.min(PASSAGE_WEIGHT, WORD_WEIGHT * Math.floor(word.length / 5))
+  return word.charCodeAt(0) > 127 && IS_UNSPACED.test(word) ? CHARACTER_WEIGHT : WORD_WEIGHT
 }
 
 /**
