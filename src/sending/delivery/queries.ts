@@ -33,15 +33,20 @@ export const listMessagesToSend = (db: Db, ids: readonly string[], bodyBytesMax:
     from messages m join accounts a on a.id = m.account_id left join message_bodies b on b.message_id = m.id
     where m.id = any(${ids}::uuid[])`)
 
-/** A part of a source: as text on its way here it is twice as long, and reading all of 36 MB would block the thread. */
-export const findBodyPart = (
+/**
+ * A part of a source: reading all of 36 MB would block the thread. In base64, which is shorter than the text that the driver
+ * makes of bytes and is read in a seventh of the time.
+ */
+export async function findBodyPart(
   db: Db,
   messageId: string,
   { start, bytes }: { start: number; bytes: number },
-): Promise<{ part: Buffer } | null> =>
-  db.maybe<{ part: Buffer }>(prepared`
-    select substring(source from ${start + 1}::integer for ${bytes}::integer) as part
+): Promise<Buffer | null> {
+  const row = await db.maybe<{ part: string }>(prepared`
+    select encode(substring(source from ${start + 1}::integer for ${bytes}::integer), 'base64') as part
     from message_bodies where message_id = ${messageId}`)
+  return row && Buffer.from(row.part, 'base64')
+}
 
 export const createPartitions = (tx: Tx, weeksAhead: number): Promise<number> =>
   tx.run(sql`select create_message_partitions(${tx.now}, ${weeksAhead})`)

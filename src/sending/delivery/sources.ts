@@ -163,9 +163,9 @@ const PART_BYTES = 1024 * 1024
 async function fetchBody(db: Db, { id, size }: MessageToSend): Promise<Buffer | null> {
   const body = Buffer.allocUnsafeSlow(size)
   for (let start = 0; start < size; start += PART_BYTES) {
-    const found = await findBodyPart(db, id, { start, bytes: PART_BYTES })
-    if (!found) return null
-    found.part.copy(body, start)
+    const part = await findBodyPart(db, id, { start, bytes: PART_BYTES })
+    if (!part) return null
+    part.copy(body, start)
   }
   return body
 }
