@@ -144,6 +144,12 @@ test('a policy, metadata and a display name out of bounds are 400 and name the f
   }
 })
 
+test('a star before a domain stands for all its addresses', async () => {
+  const { status, body } = await create({ policy: { allow_recipients: ['*@Example.com', 'ann@other.example'] } })
+  assert.equal(status, 201)
+  assert.deepEqual(body.policy.allow_recipients, ['example.com', 'ann@other.example'])
+})
+
 test('an update merges the policy field by field, replaces metadata, and null clears the display name', async () => {
   const id = (await create({ display_name: 'A', metadata: { a: '1', b: '2' }, policy: { dlp: 'observe' } })).body.id
   const events = () =>

@@ -65,9 +65,12 @@ export function mergePolicy(current: Policy, patch: PolicyPatch): Policy {
   return merged
 }
 
-/** An address or a domain as it is compared. Addresses of one person in two cases are one address here. */
+/**
+ * An address or a domain as it is compared. Addresses of one person in two cases are one address here. `*@example.com` is
+ * what many write for all addresses of a domain.
+ */
 function readEntry(field: string, entry: string): string {
-  const text = entry.trim()
+  const text = entry.trim().replace(/^\*@/, '')
   const read = text.includes('@') ? parseAddressOnly(text)?.address.toLowerCase() : normaliseDomain(text)
   if (!read) throw refuse('invalid_request', `body.${field} must be an address or a domain.`)
   return read
