@@ -34,7 +34,7 @@ export const TOKENS: readonly TokenForm[] = [
   {
     label: 'API key of this service',
     prefix: 'svc_',
-    form: /svc_(?=[A-Za-z_-]{0,80}\d)(?:[A-Za-z0-9]{4,24}_[A-Za-z0-9_-]{24,400}|[A-Za-z0-9]{24,400})/y,
+    form: /svc_(?=[A-Za-z_-]{0,40}\d)(?:[A-Za-z0-9]{4,24}_[A-Za-z0-9_-]{24,400}|[A-Za-z0-9]{24,400})/y,
   },
   { label: 'Webhook secret', prefix: 'whsec_', form: /whsec_[A-Za-z0-9+/_-]{24,400}={0,2}/y },
   ...['AKIA', 'ASIA', 'ABIA', 'ACCA'].map(prefix => ({
