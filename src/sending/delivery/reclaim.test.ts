@@ -52,10 +52,11 @@ async function aJudge(box: Box): Promise<{ holder: Holder; pass: (milliseconds: 
 }
 
 /** A process that dies: its receivers never answer, and nothing of it happens after the test has had enough. */
-function aDyingCourier(world: World, hanging: RegExp): { courier: Courier; begun: string[] } {
-  const begun: string[] = []
+function aDyingCourier(world: World, hanging: RegExp): { courier: Courier; begun: string[]; prepared: string[] } {
+  const [begun, prepared]: [string[], string[]] = [[], []]
   const transport: Transport = {
     send: async (_domain, { recipients, mayBegin }) => {
+      prepared.push(...recipients)
       if (hanging.test(recipients[0]!) && (await mayBegin())) begun.push(...recipients)
       return new Promise(() => {})
     },
@@ -64,6 +65,7 @@ function aDyingCourier(world: World, hanging: RegExp): { courier: Courier; begun
   return {
     courier: courierOver({ ...world, metrics: createMetrics() }, transport, keys),
     begun,
+    prepared,
   }
 }
 
@@ -77,10 +79,11 @@ test('a crash counts for what the worker was working on, three of them set it as
     ['held', 3, 'queued', 0, 'queued', 0],
   ]
   for (const expected of afterDeath) {
-    const { courier, begun } = aDyingCourier(world, /poison/)
+    const { courier, begun, prepared } = aDyingCourier(world, /poison/)
     await courier.heartbeat()
     assert.equal(await courier.takeNext(signal), 3)
-    await eventually('it has begun', async () => begun.length === 1)
+    // A process that dies while it prepares a mail may have died of that.
+    await eventually('one has begun, two wait', async () => begun.length === 1 && prepared.length === 3)
     await pass(29_000)
     await reclaim(world, holder)
     assert.deepEqual(new Set((await rowsOf(box)).map(row => row.status)), new Set(['sending']), 'a lease lasts 30 s')
