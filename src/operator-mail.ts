@@ -6,8 +6,7 @@ import { Refusal } from './platform/refusal.ts'
 import type { World } from './platform/world.ts'
 import { operatorAccounts, type OperatorAccounts } from './operator-account.ts'
 import type { Gate } from './sending/messages/gate.ts'
-import { runAtOnce } from './platform/slices.ts'
-import { prepareSubmission } from './sending/messages/prepare.ts'
+import { prepareSmall } from './sending/messages/prepare.ts'
 
 interface OperatorMail {
   to: string
@@ -39,7 +38,7 @@ export function operatorMail(
     const body = { from, to: [to], subject, text, metadata }
     const order = { body, accountId, tenantId, apiKeyId: null, idempotencyKey: key, now: world.clock.now(), by }
     try {
-      const { suppressed } = await gate.submit(runAtOnce(prepareSubmission({ ...order, publicUrl: '' })))
+      const { suppressed } = await gate.submit(prepareSmall({ ...order, publicUrl: '' }).submission)
       return suppressed > 0 ? 'suppressed' : 'sent'
     } catch (error) {
       // An earlier version sent it, in other words.

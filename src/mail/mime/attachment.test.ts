@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { runAtOnce } from '../../platform/slices.ts'
 import { type Attachment, attachmentPart, safeContentType } from './attachment.ts'
 
 const headerOf = (over: Partial<Attachment>): string =>
-  runAtOnce(
-    attachmentPart({
-      filename: null,
-      contentType: null,
-      contentId: null,
-      inline: false,
-      content: Buffer.of(1),
-      ...over,
-    }),
-  )[0] as string
+  attachmentPart({
+    filename: null,
+    contentType: null,
+    contentId: null,
+    inline: false,
+    content: Buffer.of(1),
+    ...over,
+  })[0] as string
 
 test('a content type keeps its safe parameters and loses the rest', () => {
   assert.equal(safeContentType('image/PNG'), 'image/png')

@@ -23,12 +23,12 @@ const CONTENT_TYPE_CHARS_MAX = 255 // 127 for type and subtype each, RFC 6838 §
 const SHORT_NAME_CHARS_MAX = 60 // fits into one line with `filename=""` around it
 const DEFAULT_TYPE = 'application/octet-stream'
 
-/** The part with its header, a blank line and its body, without a line break at the end. Yields between slices. */
-export function* attachmentPart(attachment: Attachment): Generator<void, Piece[]> {
+/** The part with its header, a blank line and its body, without a line break at the end. */
+export function attachmentPart(attachment: Attachment): Piece[] {
   const claimed = safeContentType(attachment.contentType ?? DEFAULT_TYPE)
   // RFC 2046 §5.2.1: a message inside a message may not be base64. Where it cannot go as it is, it goes as a file.
   const isMessage = claimed.startsWith('message/')
-  const asIs = isMessage && (yield* isSevenBit(attachment.content))
+  const asIs = isMessage && isSevenBit(attachment.content)
   const contentType = isMessage && !asIs ? DEFAULT_TYPE : claimed
   const header =
     `Content-Type: ${contentType}\r\n` +
@@ -43,24 +43,7 @@ export function* attachmentPart(attachment: Attachment): Generator<void, Piece[]
   return [header, asIs ? attachment.content : { base64: attachment.content }]
 }
 
-const LF = 10
-/** Looked at in one slice: a millisecond or two. */
-const SLICE_BYTES = 1024 * 1024
-
-/** A slice ends with a line. */
-function* isSevenBit(bytes: Buffer): Generator<void, boolean> {
-  for (let start = 0; start < bytes.length;) {
-    if (start > 0) yield
-    const isLast = bytes.length - start <= SLICE_BYTES
-    const end = isLast ? bytes.length : bytes.lastIndexOf(LF, start + SLICE_BYTES) + 1
-    // A line of a whole slice is too long.
-    if (end <= start) return false
-    const slice = bytes.subarray(start, end)
-    if (!isAscii(slice) || findBareLineBreak(slice) !== -1 || hasLongLine(slice)) return false
-    start = end
-  }
-  return true
-}
+const isSevenBit = (bytes: Buffer): boolean => isAscii(bytes) && findBareLineBreak(bytes) === -1 && !hasLongLine(bytes)
 
 /**
  * A content type that cannot break the header or the structure: type and subtype as tokens, parameters only where they

@@ -1,5 +1,5 @@
 // Transfer encodings of RFC 2045 §6 for bodies: 7bit where the text allows it, otherwise quoted-printable or base64,
-// whichever is shorter. Nothing here ever yields a byte over 127, so no receiver needs 8BITMIME.
+// whichever is shorter, and base64 for long texts. Nothing here ever yields a byte over 127, so no receiver needs 8BITMIME.
 
 import { isAscii } from 'node:buffer'
 
@@ -11,24 +11,24 @@ const EQUALS = 61
 const LINE_BYTES_MAX = 998 // RFC 5321 §4.5.3.1.6, the line break not counted
 const QUOTED_LINE_CHARS = 75 // 76 with the `=` of a soft line break, RFC 2045 §6.7 (5)
 const BASE64_LINE_BYTES = 57 // 76 characters, RFC 2045 §6.8
+/** Nobody reads a longer text as it is on the wire, and quoting it takes four times as long and three times the memory. */
+const QUOTED_BYTES_MAX = 512 * 1024
 
 type EncodedText = { encoding: '7bit' | 'quoted-printable'; content: Buffer } | { encoding: 'base64'; raw: Buffer }
 
-/** Bytes encoded in one slice: a millisecond or two. */
-const SLICE_BYTES = 256 * BASE64_LINE_BYTES * 10
-
-/** A text body ready to be written. Every line break, also a bare CR or LF, becomes CRLF. Yields between slices. */
-export function* encodeText(text: string): Generator<void, EncodedText> {
-  const lines = yield* withCrlf(text)
+/** A text body ready to be written. Every line break, also a bare CR or LF, becomes CRLF. */
+export function encodeText(text: string): EncodedText {
+  const lines = withCrlf(text)
   const bytes = Buffer.from(lines, 'utf8')
   // RFC 2045 §2.7: 7bit allows any ASCII but NUL, in lines of at most 998. These tests run natively; the usual message
   // is never looked at byte by byte.
   if (isAscii(bytes) && !bytes.includes(0) && !hasLongLine(bytes)) return { encoding: '7bit', content: bytes }
   // Twice the bytes that UTF-8 adds is at least the number of its bytes over 127, each an escape of three characters.
   const escaped = 2 * (bytes.length - lines.length)
-  if (bytes.length + 2 * escaped > base64Size(bytes.length)) return { encoding: 'base64', raw: bytes }
-  if (bytes.length > SLICE_BYTES) yield
-  const content = yield* encodeQuotedPrintable(bytes)
+  if (bytes.length > QUOTED_BYTES_MAX || bytes.length + 2 * escaped > base64Size(bytes.length)) {
+    return { encoding: 'base64', raw: bytes }
+  }
+  const content = encodeQuotedPrintable(bytes)
   return content.length <= base64Size(bytes.length)
     ? { encoding: 'quoted-printable', content }
     : { encoding: 'base64', raw: bytes }
@@ -53,26 +53,16 @@ export function base64Size(byteLength: number): number {
 }
 
 /**
- * Writes the content as base64 in lines of 76 into the target and returns the end; yields between slices. It works straight
- * from buffer to buffer: an attachment of 25 MB exists twice, in the clear and encoded, and never as a string in between.
+ * Writes the content as base64 in lines of 76 into the target and returns the end. It works straight from buffer to buffer:
+ * an attachment of 25 MB exists twice, in the clear and encoded, and never as a string in between.
  */
-export function* writeBase64(content: Buffer, target: Buffer, offset: number): Generator<void, number> {
-  for (let start = 0; start < content.length; start += SLICE_BYTES) {
-    if (start > 0) yield
-    offset = writeBase64Lines(content, start, target, offset)
-  }
-  return offset
-}
-
-/** The lines of one slice. */
-function writeBase64Lines(content: Buffer, from: number, target: Buffer, offset: number): number {
-  const end = Math.min(from + SLICE_BYTES, content.length)
-  for (let start = from; start < end; start += BASE64_LINE_BYTES) {
+export function writeBase64(content: Buffer, target: Buffer, offset: number): number {
+  for (let start = 0; start < content.length; start += BASE64_LINE_BYTES) {
     if (start > 0) {
       target[offset++] = CR
       target[offset++] = LF
     }
-    offset = writeBase64Line(content, start, Math.min(start + BASE64_LINE_BYTES, end), target, offset)
+    offset = writeBase64Line(content, start, Math.min(start + BASE64_LINE_BYTES, content.length), target, offset)
   }
   return offset
 }
@@ -99,13 +89,12 @@ function writeBase64Line(content: Buffer, start: number, end: number, target: Bu
   return offset
 }
 
-/** A millisecond or two, if all of it is line breaks. */
+/** Ten million lines, split at once, would be as many strings in memory. */
 const LINES_SLICE_CHARS = 32 * 1024
 
-function* withCrlf(text: string): Generator<void, string> {
+function withCrlf(text: string): string {
   const parts: string[] = []
   for (let start = 0; start < text.length;) {
-    if (start > 0) yield
     const next = start + LINES_SLICE_CHARS
     // Not between the two characters of one line break.
     const end = text[next - 1] === '\r' && text[next] === '\n' ? next + 1 : next
@@ -121,33 +110,14 @@ function sliceWithCrlf(text: string): string {
   return lines.split('\n').join('\r\n')
 }
 
-interface Quoting {
-  bytes: Buffer
-  at: number
-  target: Buffer
-  offset: number
-  column: number
-}
-
 /** RFC 2045 §6.7 for bytes whose line breaks are CRLF. */
-function* encodeQuotedPrintable(bytes: Buffer): Generator<void, Buffer> {
+function encodeQuotedPrintable(bytes: Buffer): Buffer {
   const { length } = bytes
   // At worst each byte is an escape, and a soft break falls after 64 columns at the earliest, because the widest
   // character takes 12 of the 75.
   const target = Buffer.allocUnsafe(3 * length + 3 * (Math.floor((3 * length) / 64) + 1))
-  const quoting = { bytes, at: 0, target, offset: 0, column: 0 }
-  while (quoting.at < length) {
-    if (quoting.at > 0) yield
-    quoteSlice(quoting, Math.min(length, quoting.at + SLICE_BYTES))
-  }
-  return target.subarray(0, quoting.offset)
-}
-
-/** Ends at `until` or a line behind it. */
-function quoteSlice(quoting: Quoting, until: number): void {
-  const { bytes, target } = quoting
-  let { at, offset, column } = quoting
-  while (at < until) {
+  let [at, offset, column] = [0, 0, 0]
+  while (at < length) {
     const byte = bytes[at]!
     if (byte === CR) {
       target[offset++] = CR
@@ -156,7 +126,7 @@ function quoteSlice(quoting: Quoting, until: number): void {
       column = 0
       continue
     }
-    const runEnd = literalRun(bytes, at, Math.min(bytes.length, at + QUOTED_LINE_CHARS - column))
+    const runEnd = literalRun(bytes, at, Math.min(length, at + QUOTED_LINE_CHARS - column))
     if (runEnd > at) {
       column += runEnd - at
       while (at < runEnd) target[offset++] = bytes[at++]!
@@ -175,9 +145,7 @@ function quoteSlice(quoting: Quoting, until: number): void {
     column += 3
     at++
   }
-  quoting.at = at
-  quoting.offset = offset
-  quoting.column = column
+  return target.subarray(0, offset)
 }
 
 /** Where the bytes that stand for themselves end, at the limit at the latest. */

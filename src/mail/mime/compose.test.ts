@@ -7,7 +7,6 @@ import { type Address, parseAddress } from '../address/address.ts'
 import { findBareLineBreak } from './headers.ts'
 import type { Attachment } from './attachment.ts'
 import { composeMessage, type OutgoingMessage } from './compose.ts'
-import { runAtOnce } from '../../platform/slices.ts'
 import { bestOfThree, cpuStopwatch } from '../../../test/support/main-thread.ts'
 
 const address = (text: string): Address => parseAddress(text)!
@@ -36,7 +35,7 @@ const aFile = (over: Partial<Attachment> = {}): Attachment => ({
   ...over,
 })
 
-const compose = (message: OutgoingMessage): Buffer => runAtOnce(composeMessage(message))
+const compose = composeMessage
 const textOf = (over: Partial<OutgoingMessage>): string => compose(aMessage(over)).toString('latin1')
 const readBack = (over: Partial<OutgoingMessage>): Promise<Email> => PostalMime.parse(compose(aMessage(over)))
 

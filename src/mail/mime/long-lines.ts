@@ -1,7 +1,6 @@
 // SMTP carries lines of at most 998 octets (RFC 5321 §4.5.3.1.6). Servers cut longer ones, refuse them or break them at
 // any place, signatures included. So a message that has some is written anew where they are: header fields are folded,
 // and the parts whose lines are too long get another transfer encoding.
-import { runAtOnce } from '../../platform/slices.ts'
 import { base64Size, hasLongLine, writeBase64 } from './body-encoding.ts'
 import { fieldSpans, readFields, removeFields, splitSource, valueOf, valuesOf, type HeaderField } from './headers.ts'
 import { quotedPrintable, withSoftBreaks } from './quoted-printable.ts'
@@ -136,7 +135,7 @@ function encodedAs(header: Buffer, encoding: WrittenBody['encoding']): Buffer {
 
 function base64(body: Buffer): Buffer {
   const target = Buffer.allocUnsafe(base64Size(body.length))
-  runAtOnce(writeBase64(body, target, 0))
+  writeBase64(body, target, 0)
   return Buffer.concat([target, CRLF])
 }
 

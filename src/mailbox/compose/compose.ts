@@ -11,7 +11,7 @@ import { runAtOnce } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
 import type { SendRequest } from '../../sending/messages/send-schema.ts'
 import { tenantDisabled } from '../../sending/messages/decide.ts'
-import { prepareSubmission } from '../../sending/messages/prepare.ts'
+import { prepareLarge, prepareSmall, type Prepared } from '../../sending/messages/prepare.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
 import { addressesOf } from '../inboxes/addresses.ts'
 import type { FindInbox } from '../inboxes/look-up.ts'
@@ -125,13 +125,13 @@ async function prepare(world: World, composing: Composing, { order, inbox }: Pre
   const writing = write({ kind, body, ownAddresses: addressesOf(inbox), original, thread, texts })
   const isShort = texts === null || texts.text.length + sizeOf(body) <= QUOTED_AT_ONCE_CHARS_MAX
   const written = isShort ? runAtOnce(writing) : await world.slices.run(writing, [inbox.account_id, inbox.tenant_id])
-  const { submission, attachments } = await submissionOf(world, composing, { order, inbox, written, files })
+  const prepared = await submissionOf(world, composing, { order, inbox, written, files })
+  const { submission } = prepared
   const refusal = recipientRefusal(policy, submission.recipients)
   if (refusal) throw refusal
   const mail = await inspected(world, composing.files, {
-    submission,
+    ...prepared,
     written,
-    files: attachments,
     original,
     thread,
     policy,
@@ -177,7 +177,7 @@ async function submissionOf(
   world: World,
   { publicUrl }: Composing,
   { order, inbox, written, files }: Sendable,
-): Promise<{ submission: Submission; attachments: readonly Attachment[] }> {
+): Promise<Prepared> {
   const { caller, body, by } = order
   const { to, cc, bcc, subject, text, html, headers } = written
   const request: SendRequest = {
@@ -191,8 +191,7 @@ async function submissionOf(
     headers,
     ...(body.attachments ? { attachments: body.attachments } : {}),
   }
-  let attachments: readonly Attachment[] = []
-  const work = prepareSubmission({
+  const sendOrder = {
     body: request,
     accountId: inbox.account_id,
     tenantId: inbox.tenant_id,
@@ -202,14 +201,15 @@ async function submissionOf(
     by,
     publicUrl: publicUrl(),
     files,
-    onFiles: all => void (attachments = all),
     sameAs: sameAs(order),
-  })
+  }
   const isSmall =
     sizeOf(request, files) <= SMALL_BYTES_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX
-  const submission = isSmall ? runAtOnce(work) : await world.slices.run(work, [inbox.account_id, inbox.tenant_id])
+  const path = [inbox.account_id, inbox.tenant_id] as const
+  const prepared = isSmall ? prepareSmall(sendOrder) : await prepareLarge(world, sendOrder, path)
   const { refusedBefore = null } = order
-  return { submission: { ...submission, relayInboxId: inbox.connection && inbox.id, refusedBefore }, attachments }
+  const relayInboxId = inbox.connection && inbox.id
+  return { ...prepared, submission: { ...prepared.submission, relayInboxId, refusedBefore } }
 }
 
 const SMALL_RECIPIENTS_MAX = 200

@@ -1,7 +1,7 @@
 // What is quoted of an original that is as large as mail may be: the mail that quotes it can still be sent.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkContent } from '../../sending/messages/prepare.ts'
+import { checkContent } from '../../sending/messages/check-texts.ts'
 import { bestOfThree, longestTurn } from '../../../test/support/main-thread.ts'
 import { runAtOnce, Slices } from '../../platform/slices.ts'
 import type { Original } from './original.ts'

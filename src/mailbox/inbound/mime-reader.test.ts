@@ -4,7 +4,6 @@ import { parseAddress } from '../../mail/address/address.ts'
 import { ThreadPool } from '../../platform/threads/thread-pool.ts'
 import { MimeReader } from './mime-reader.ts'
 import { composeMessage } from '../../mail/mime/compose.ts'
-import { runAtOnce } from '../../platform/slices.ts'
 import type { Refused } from '../../mail/mime/parsed-mail.ts'
 import type { ReadMail } from './read-mail.ts'
 
@@ -36,27 +35,25 @@ const HELLO = Buffer.from('Subject: hello\r\n\r\nhello\r\n')
 
 test('a message is read in full', async t => {
   const content = Buffer.from([0, 1, 255, 10, 13])
-  const source = runAtOnce(
-    composeMessage({
-      from: parseAddress('Grün GmbH <hello@acme.example>')!,
-      to: [parseAddress('jane@example.com')!, parseAddress('"Doe, John" <john@example.com>')!],
-      cc: [],
-      replyTo: [parseAddress('help@acme.example')!],
-      subject: 'Grüße',
-      text: 'Hallo',
-      html: '<p>Hallo <img src="cid:logo"></p>',
-      headers: [
-        ['References', '<1@x> <2@x>'],
-        ['In-Reply-To', '<2@x>'],
-      ],
-      attachments: [
-        { filename: 'ä.bin', contentType: 'application/x-thing', contentId: null, inline: false, content },
-        { filename: 'logo.png', contentType: 'image/png', contentId: 'logo', inline: true, content },
-      ],
-      messageId: '<3@acme.example>',
-      date: new Date('2026-11-15T02:51:07Z'),
-    }),
-  )
+  const source = composeMessage({
+    from: parseAddress('Grün GmbH <hello@acme.example>')!,
+    to: [parseAddress('jane@example.com')!, parseAddress('"Doe, John" <john@example.com>')!],
+    cc: [],
+    replyTo: [parseAddress('help@acme.example')!],
+    subject: 'Grüße',
+    text: 'Hallo',
+    html: '<p>Hallo <img src="cid:logo"></p>',
+    headers: [
+      ['References', '<1@x> <2@x>'],
+      ['In-Reply-To', '<2@x>'],
+    ],
+    attachments: [
+      { filename: 'ä.bin', contentType: 'application/x-thing', contentId: null, inline: false, content },
+      { filename: 'logo.png', contentType: 'image/png', contentId: 'logo', inline: true, content },
+    ],
+    messageId: '<3@acme.example>',
+    date: new Date('2026-11-15T02:51:07Z'),
+  })
   const mail = await aReader(t).readMail(source)
   assert(mail.kind === 'mail')
   assert.deepEqual(mail.from, [{ name: 'Grün GmbH', address: 'hello@acme.example' }])

@@ -3,16 +3,15 @@
 // and the operator's address is told of it.
 import { createHash } from 'node:crypto'
 import { lockAccountForCap } from '../../identity/accounts/cap.ts'
+import type { Attachment } from '../../mail/mime/attachment.ts'
 import { displayValue, readHeader, valueOf } from '../../mail/mime/headers.ts'
 import { system } from '../../platform/db/actor.ts'
 import { atOnce } from '../../platform/fairness/at-once.ts'
 import { siteOf } from '../../platform/net/cidr.ts'
-import { runAtOnce } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../../sending/messages/gate.ts'
 import { ATTACHMENT_BYTES_MAX } from '../../sending/messages/limits.ts'
-import { prepareSubmission } from '../../sending/messages/prepare.ts'
-import type { Submission } from '../../sending/messages/submission.ts'
+import { prepareLarge, prepareSmall, type Prepared } from '../../sending/messages/prepare.ts'
 import { createInboxIn } from '../inboxes/create.ts'
 import { findInboxAt } from '../inboxes/find.ts'
 import type { Arrivals } from '../inbound/arrivals.ts'
@@ -94,16 +93,16 @@ export class Postmaster {
     const site = siteOf(mail.clientIp)
     const isLarge = mail.content.length > SMALL_BYTES_MAX
     const { account_id: accountId, tenant_id: tenantId } = await this.#parts.operator.sender('live')
-    const work = this.#submissionOf(mail, { address, accountId, tenantId })
+    const forwarding = { address, accountId, tenantId, isLarge, site }
     const submit = async (): Promise<boolean> => {
-      const submission = isLarge ? await this.#world.slices.run(work, [site]) : runAtOnce(work)
+      const { submission } = await this.#prepare(mail, forwarding)
       return (await this.#parts.gate.submit(submission)).suppressed === 0
     }
     const isSent = isLarge ? await this.#largeAtOnce(site, submit) : await submit()
     return isSent && !isTooLarge(mail)
   }
 
-  *#submissionOf(mail: RoleMail, { address, accountId, tenantId }: Forwarding): Generator<void, Submission> {
+  async #prepare(mail: RoleMail, { address, isLarge, site, ...whose }: Forwarding): Promise<Prepared> {
     const { content, headBytes, mailFrom, clientIp, to } = mail
     const subject = displayValue(valueOf(readHeader(content), 'subject') ?? '').slice(0, SUBJECT_CHARS_MAX)
     const where = isTooLarge(mail)
@@ -116,20 +115,20 @@ export class Postmaster {
       text: `This came to ${to.join(', ')} from <${mailFrom}> at ${clientIp}. ${where}\n`,
       headers: { [MARK]: 'forwarded', 'Auto-Submitted': 'auto-generated' },
     }
-    const file = { filename: 'message.eml', contentType: 'message/rfc822', contentId: null, inline: false, content }
-    return yield* prepareSubmission({
+    const digest = await this.#world.slices.run(digestOf(content.subarray(headBytes)), [site])
+    const order = {
       body,
-      accountId,
-      tenantId,
+      ...whose,
       apiKeyId: null,
       // A sender that missed our 250 comes again, perhaps from another of its hosts: what it sent is all that must be the same.
-      idempotencyKey: `postmaster-${yield* digestOf(content.subarray(headBytes))}`,
+      idempotencyKey: `postmaster-${digest}`,
       sameAs: {},
       now: this.#world.clock.now(),
       by: this.#by,
       publicUrl: '',
-      files: isTooLarge(mail) ? [] : [file],
-    })
+      files: isTooLarge(mail) ? [] : [fileOf(content, isLarge)],
+    }
+    return isLarge ? prepareLarge(this.#world, order, [site]) : prepareSmall(order)
   }
 
   async #provideInbox(): Promise<string> {
@@ -152,7 +151,19 @@ interface Forwarding {
   address: string
   accountId: string
   tenantId: string
+  /** The network that it came from. */
+  site: string
+  isLarge: boolean
 }
+
+/** A copy of what is composed in a thread: the mail itself may have to be kept. */
+const fileOf = (content: Buffer, isLarge: boolean): Attachment => ({
+  filename: 'message.eml',
+  contentType: 'message/rfc822',
+  contentId: null,
+  inline: false,
+  content: isLarge ? Buffer.from(content) : content,
+})
 
 const isTooLarge = ({ content }: RoleMail): boolean => content.length > ATTACHMENT_BYTES_MAX
 

@@ -262,3 +262,10 @@ function clearTimers(thread: Thread): void {
 /** Between threads a Buffer becomes a plain array of bytes; its memory is already the receiver's. */
 export const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
+
+/** The memory of those that have it for themselves, each once. What is small may lie in memory that others use as well. */
+export const ownMemory = (views: readonly Uint8Array[]): ArrayBuffer[] => [
+  ...new Set(views.filter(isAlone).map(({ buffer }) => buffer as ArrayBuffer)),
+]
+
+const isAlone = ({ buffer, byteLength }: Uint8Array): boolean => byteLength > 0 && byteLength === buffer.byteLength

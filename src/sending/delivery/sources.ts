@@ -157,15 +157,16 @@ export class Sources {
   }
 }
 
-const PART_BYTES = 1024 * 1024
+/** The driver doubles its buffer until a part fits; up to half a megabyte that is memory which the process has already. */
+const PART_BYTES = 288 * 1024
 
 /** Null when it is gone. */
 async function fetchBody(db: Db, { id, size }: MessageToSend): Promise<Buffer | null> {
   const body = Buffer.allocUnsafeSlow(size)
   for (let start = 0; start < size; start += PART_BYTES) {
     const part = await findBodyPart(db, id, { start, bytes: PART_BYTES })
-    if (!part) return null
-    part.copy(body, start)
+    if (part === null) return null
+    body.write(part, start, 'base64')
   }
   return body
 }

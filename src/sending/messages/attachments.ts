@@ -2,6 +2,7 @@
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import { checkContentId } from '../../mail/mime/custom-headers.ts'
 import { refuse } from '../../platform/refusal.ts'
+import { invalid } from './check-texts.ts'
 import type { SendRequest } from './send-schema.ts'
 import { ATTACHMENT_BYTES_MAX, FILENAME_CHARS_MAX } from './limits.ts'
 
@@ -44,8 +45,6 @@ function checkNames({ content_id, filename, content_type }: Wanted): void {
     throw invalid('filename and content_type must not contain control characters.')
   }
 }
-
-const invalid = (message: string) => refuse('invalid_message', message)
 
 /** About a millisecond. */
 const SLICE_BYTES = 1024 * 1024

@@ -7,11 +7,10 @@ import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { normaliseAddress } from '../../mail/address/address.ts'
 import { atOnce, type AtOnce } from '../../platform/fairness/at-once.ts'
-import { runAtOnce } from '../../platform/slices.ts'
 import { getMessageEndpoint, listMessagesEndpoint, sendEndpoint } from './contract.ts'
 import type { SendRequest } from './send-schema.ts'
 import type { Gate } from './gate.ts'
-import { prepareSubmission } from './prepare.ts'
+import { prepareLarge, prepareSmall } from './prepare.ts'
 import { listMessages, requireMessage } from './read-queries.ts'
 import { recipientsMaxOf, tenantDisabled } from './decide.ts'
 import { RECIPIENTS_MAX } from './limits.ts'
@@ -51,8 +50,12 @@ const sendRoute = (world: World, { gate, publicUrl, largeAtOnce }: Sending): Rou
       const idempotencyKey = idempotencyKeyOf(headers['idempotency-key'], body.idempotency_key)
       const recipientsMax = await recipientsMaxFor(world, { reach: caller.reach, tenantId }, body)
       const order = { body, accountId, tenantId, apiKeyId: caller.keyId, idempotencyKey, recipientsMax, by }
-      const work = prepareSubmission({ ...order, now: world.clock.now(), publicUrl: publicUrl() })
-      return isSmall(body) ? runAtOnce(work) : world.slices.run(work, [accountId, tenantId])
+      const whole = { ...order, now: world.clock.now(), publicUrl: publicUrl() }
+      if (isSmall(body)) return prepareSmall(whole).submission
+      const { submission } = await prepareLarge(world, whole, [accountId, tenantId])
+      // They are decoded, and the request lasts until it is answered: 33 MB that nobody reads again.
+      for (const attachment of body.attachments ?? []) attachment.content = ''
+      return submission
     }
     const submit = async () => gate.submit(await afterTenant(world, { reach: caller.reach, tenantId }, prepare))
     return reply(202, isSmall(body) ? await submit() : await largeAtOnce(accountId, submit))

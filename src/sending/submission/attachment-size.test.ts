@@ -3,34 +3,31 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { composeMessage } from '../../mail/mime/compose.ts'
-import { runAtOnce } from '../../platform/slices.ts'
 import { attachmentBytes } from './attachment-size.ts'
 import { FROM, refusalOf } from './prepare-mail.fixture.ts'
 
 const address = (text: string) => ({ name: null, address: text, domain: text.split('@')[1]!, smtputf8: false })
 
 function composed(attachments: { content: Buffer; inline: boolean }[], html: string | null): Buffer {
-  return runAtOnce(
-    composeMessage({
-      from: address('a@acme.example') as never,
-      to: [],
-      cc: [],
-      replyTo: [],
-      subject: 's',
-      text: 'text\n--not a separator\n',
-      html,
-      headers: [],
-      attachments: attachments.map(({ content, inline }, n) => ({
-        filename: `f${n}`,
-        contentType: 'application/octet-stream',
-        contentId: inline ? `c${n}` : null,
-        inline,
-        content,
-      })),
-      messageId: '<a@b>',
-      date: new Date('2026-11-15T03:00:00Z'),
-    }),
-  )
+  return composeMessage({
+    from: address('a@acme.example') as never,
+    to: [],
+    cc: [],
+    replyTo: [],
+    subject: 's',
+    text: 'text\n--not a separator\n',
+    html,
+    headers: [],
+    attachments: attachments.map(({ content, inline }, n) => ({
+      filename: `f${n}`,
+      contentType: 'application/octet-stream',
+      contentId: inline ? `c${n}` : null,
+      inline,
+      content,
+    })),
+    messageId: '<a@b>',
+    date: new Date('2026-11-15T03:00:00Z'),
+  })
 }
 
 test('what we compose is measured to the byte, however it is nested', () => {

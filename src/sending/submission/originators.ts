@@ -4,7 +4,7 @@
 import { formatAddress, parseAddress, type Address } from '../../mail/address/address.ts'
 import { addressHeader } from '../../mail/mime/header-write.ts'
 import { valueOf, type HeaderField } from '../../mail/mime/headers.ts'
-import { invalid } from '../messages/prepare.ts'
+import { invalid } from '../messages/check-texts.ts'
 import { mailboxesIn } from './addressed.ts'
 import type { Rewrite } from './seven-bit.ts'
 

@@ -1,6 +1,6 @@
 // Prepares large submitted messages, in a thread. It answers with the submission or with the refusal.
 import { Refusal, type RefusalCode } from '../../platform/refusal.ts'
-import { asBuffer } from '../../platform/threads/thread-pool.ts'
+import { asBuffer, ownMemory } from '../../platform/threads/thread-pool.ts'
 import type { Work } from '../../platform/threads/thread-start.ts'
 import type { Submission } from '../messages/submission.ts'
 import { prepareMail, type MailOrder } from './prepare-mail.ts'
@@ -24,6 +24,5 @@ function prepare(order: MailOrder): PreparedMail {
 export const work: Work<MailOrder, PreparedMail> = order => {
   const bytes = order.source.byteLength
   const output = prepare(order)
-  const isLarge = 'submission' in output && output.submission.source.buffer.byteLength > 65_536
-  return { output, transfer: isLarge ? [output.submission.source.buffer as ArrayBuffer] : [], bytes }
+  return { output, transfer: 'submission' in output ? ownMemory([output.submission.source]) : [], bytes }
 }

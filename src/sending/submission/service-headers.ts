@@ -2,7 +2,7 @@
 // the same limits as the API's fields, and never sent on.
 import { decodeWords } from '../../mail/mime/encoded-words.ts'
 import { valuesOf, type HeaderField } from '../../mail/mime/headers.ts'
-import { checkMetadata, checkTags, invalid } from '../messages/prepare.ts'
+import { checkMetadata, checkTags, invalid } from '../messages/check-texts.ts'
 
 interface ServiceHeaders {
   tags: string[]

@@ -1,0 +1,51 @@
+// Composing large messages in a thread: 10 MiB of text or 25 MB of files take a fifth of a second.
+import type { Attachment } from '../../mail/mime/attachment.ts'
+import type { OutgoingMessage } from '../../mail/mime/compose.ts'
+import { refuse } from '../../platform/refusal.ts'
+import {
+  asBuffer,
+  ownMemory,
+  ThreadFailure,
+  type ThreadPool,
+  type ThreadWork,
+} from '../../platform/threads/thread-pool.ts'
+import type { ComposedSource } from './compose-thread.ts'
+
+const COMPOSING: ThreadWork = {
+  module: new URL('./compose-thread.ts', import.meta.url),
+  queueMax: 200,
+  timeoutMs: 10_000,
+}
+
+/**
+ * The contents of the files travel to the thread and back without a copy: they stand in the same attachments afterwards, in
+ * the same memory, which nobody else may use meanwhile.
+ */
+export async function composeInThread(threads: ThreadPool, message: OutgoingMessage, owner: string): Promise<Buffer> {
+  for (const attachment of message.attachments) attachment.content = inOwnMemory(attachment)
+  try {
+    const { source, contents } = await threads.run<OutgoingMessage, ComposedSource>(COMPOSING, {
+      input: message,
+      owner,
+      bytes: composedBytes(message),
+      transfer: ownMemory(message.attachments.map(({ content }) => content)),
+    })
+    for (const [index, attachment] of message.attachments.entries()) attachment.content = asBuffer(contents[index]!)
+    return asBuffer(source)
+  } catch (error) {
+    if (!(error instanceof ThreadFailure)) throw error
+    throw refuse('unavailable', 'Too many large messages are being composed. Try again shortly.', { cause: error })
+  }
+}
+
+/** What is small, or a part of something else, lies in memory that cannot be given away; all of it would be copied. */
+function inOwnMemory({ content }: Attachment): Buffer {
+  if (content.length === content.buffer.byteLength) return content
+  const own = Buffer.allocUnsafeSlow(content.length)
+  content.copy(own)
+  return own
+}
+
+/** Besides its header. */
+export const composedBytes = ({ text, html, attachments }: OutgoingMessage): number =>
+  attachments.reduce((sum, { content }) => sum + content.length, (text?.length ?? 0) + (html?.length ?? 0))
