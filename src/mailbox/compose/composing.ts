@@ -44,7 +44,7 @@ function permits(requireInbox: FindInbox): WithPermit {
   // As many as the threads and the gate need to be busy. The others wait with nothing but their request in memory.
   const small = atOnce({ permits: 512, perOwner: 64, refusal })
   // Each costs several times its size between its preparation and its commit.
-  const large = atOnce({ permits: 4, perOwner: 2, refusal })
+  const large = atOnce({ permits: 4, perOwner: 1, refusal })
   // Detectors and slow files take seconds: mail without them does not wait for it.
   const inspected = atOnce({ permits: 3, perOwner: 1, refusal })
   return async ({ accountId, bytes, inboxId }, act) => {

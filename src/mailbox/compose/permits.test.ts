@@ -129,7 +129,7 @@ test('the worker of scheduled drafts tries a large one again within seconds when
   assert.equal(await isThere(large), false)
 })
 
-test('more large mail of an account than it has permits goes one after the other, through every door', async () => {
+test('large mail of an account goes one after the other, through every door', async () => {
   const { world } = box.app
   const drafts = await Promise.all(Array.from({ length: 4 }, () => aDraft(LARGE)))
   const approvals = [await aHeldMail(LARGE), await aHeldMail(LARGE)]
@@ -148,7 +148,7 @@ test('more large mail of an account than it has permits goes one after the other
     ...approvals.map(id => approve(world, counted, { by, caller: caller(), id })),
     ...Array.from({ length: 3 }, () => compose(world, counted, order)),
   ])
-  assert.equal(most, 2)
+  assert.equal(most, 1)
 })
 
 test('a hundred composed mails of an account at once are all accepted', async () => {

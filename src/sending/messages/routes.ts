@@ -21,11 +21,12 @@ const SMALL_RECIPIENTS_MAX = 200
 const SMALL_TEXT_CHARS_MAX = 256 * 1024
 /**
  * Large messages between their preparation and their commit: each costs several times its size there, and those that wait
- * cost what was sent. More would not be accepted sooner, for the gate takes them one batch after the other.
+ * cost what was sent. More would not be accepted sooner, for the gate takes them one batch after the other; two of one
+ * account kept the cores from everybody else.
  */
 const LARGE_AT_ONCE = {
   permits: 6,
-  perOwner: 2,
+  perOwner: 1,
   refusal: 'Too many large messages of this account wait to be accepted.',
 }
 /** So few are parsed in the time that asking for the tenant's limit takes. */
