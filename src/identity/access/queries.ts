@@ -1,6 +1,6 @@
 // Look-ups made before anybody is known, so none of them can be restricted to a reach.
 import type { Db } from '../../platform/db/database.ts'
-import { prepared } from '../../platform/db/sql.ts'
+import { isAmong, prepared, sql } from '../../platform/db/sql.ts'
 import type { Scope } from '../../platform/principal.ts'
 
 export interface KeyRow {
@@ -20,4 +20,4 @@ export interface KeyRow {
 export const listKeysByPrefixAnywhere = (db: Db, prefixes: string[]): Promise<KeyRow[]> =>
   db.many<KeyRow>(prepared`
     select id, account_id, tenant_id, inbox_id, name, prefix, secret_hash, scopes, allowed_cidrs, expires_at, revoked_at
-    from api_keys where prefix = any(${prefixes})`)
+    from api_keys where ${isAmong(sql`prefix`, prefixes, 'text')}`)

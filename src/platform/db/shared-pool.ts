@@ -102,7 +102,11 @@ export class SharedPool {
   run<Row>(client: pg.PoolClient, query: Sql): Promise<Result<Row>> {
     const { text, values, name } = query.toQuery()
     // By name only where the name is known when it comes up again.
-    return new Statement(text, values, this.#pooling.keepsNamedStatements ? name : undefined).runOn<Row>(client)
+    const options = {
+      name: this.#pooling.keepsNamedStatements ? name : undefined,
+      isSameServer: !this.#pooling.isPooled,
+    }
+    return new Statement(text, values, options).runOn<Row>(client)
   }
 
   /**

@@ -1,7 +1,7 @@
 // The SQL of acceptance: what the gate looks up, and what it stores. Multi-row statements; a batch is a few round
 // trips.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { commaSeparated, prepared, sql, Sql } from '../../platform/db/sql.ts'
+import { commaSeparated, isAmong, prepared, sql, Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { SendResponse } from './send-schema.ts'
 import type { Counters, Limits } from './windows.ts'
@@ -28,15 +28,17 @@ const withCounters = sql`select ${tenantColumns},
   from tenants t join accounts a on a.id = t.account_id join tenant_counters c on c.tenant_id = t.id
     left join tenant_throttles h on h.tenant_id = t.id`
 
+const isTenant = (ids: readonly string[]): Sql => isAmong(sql`t.id`, ids, 'uuid')
+
 /** The tenants of a batch with their counters locked, always in the same order, so that batches cannot deadlock. */
 export const lockTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
   tx.many<TenantRow>(prepared`
-    ${withCounters} where t.id = any(${tenantIds}::uuid[]) order by t.id for no key update of c`)
+    ${withCounters} where ${isTenant(tenantIds)} order by t.id for no key update of c`)
 
 /** Locks tenants with their counters, without those that another transaction has locked. */
 export const lockFreeTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
   tx.many<TenantRow>(prepared`
-    ${withCounters} where t.id = any(${tenantIds}::uuid[]) order by t.id for no key update of c skip locked`)
+    ${withCounters} where ${isTenant(tenantIds)} order by t.id for no key update of c skip locked`)
 
 /** Tenants without a lock, and without the counts, by which nothing may be decided then. */
 export const listTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
@@ -46,7 +48,7 @@ export const listTenants = (tx: Tx, tenantIds: readonly string[]): Promise<Tenan
       0 as day_count, '1970-01-01'::date as month, 0 as month_count, coalesce(c.rank, to_timestamp(0)) as rank
     from tenants t join accounts a on a.id = t.account_id left join tenant_counters c on c.tenant_id = t.id
       left join tenant_throttles h on h.tenant_id = t.id
-    where t.id = any(${tenantIds}::uuid[])`)
+    where ${isTenant(tenantIds)}`)
 
 /** A tenant's first message: its counters begin in the past, so every window counts as ended. */
 export const insertMissingCounters = (tx: Tx, tenantIds: readonly string[]): Promise<number> =>
@@ -251,5 +253,6 @@ export const insertMessages = (tx: Tx, rows: readonly MessageRow[]): void =>
 /** One bound value per body: an array of them would travel as text, twice as long and parsed byte by byte. */
 export const insertBodies = (tx: Tx, bodies: readonly { messageId: string; source: Buffer }[]): void => {
   const rows = bodies.map(({ messageId, source }) => sql`(${messageId}::uuid, ${source}::bytea)`)
-  tx.send(sql`insert into message_bodies (message_id, source) values ${commaSeparated(rows)}`)
+  const insert = sql`insert into message_bodies (message_id, source) values`
+  tx.send(rows.length === 1 ? prepared`${insert} ${rows[0]}` : sql`${insert} ${commaSeparated(rows)}`)
 }
