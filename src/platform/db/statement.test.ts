@@ -10,7 +10,7 @@ let client: pg.Client
 let described = 0
 
 before(async () => {
-  client = new pg.Client({ connectionString: await aDatabase(), ...{ pipeline: true } })
+  client = new pg.Client({ connectionString: await aDatabase(), pipeline: true })
   await client.connect()
   atFileEnd(() => client.end())
   const { connection } = client as unknown as { connection: { describe(message: unknown): void } }
