@@ -17,7 +17,7 @@ export interface ActiveSuspension {
 
 /** Under the account's lock, so that two calls cannot both become the last one allowed. */
 export const countActive = async (tx: Tx, accountId: string): Promise<number> => {
-  const { count } = await tx.one<{ count: number }>(sql`
+  const { count } = await tx.one<{ count: number }>(prepared`
     select count(*) as count from suspensions where account_id = ${accountId} and status = 'active'`)
   return count
 }
@@ -63,7 +63,7 @@ export interface NewSuspension {
 
 export const insertSuspension = async (tx: Tx, wanted: NewSuspension): Promise<Suspension> =>
   toSuspension(
-    await tx.one<Row>(sql`
+    await tx.one<Row>(prepared`
       insert into suspensions (id, account_id, tenant_id, only_tenant, scope_type, scope_value, reason, queue_action,
         source, rule_id, evidence, created_by, created_at, held_since)
       values (${wanted.id}, ${wanted.accountId}, ${wanted.tenantId}, ${wanted.onlyTenant}, ${wanted.scopeType},
@@ -84,7 +84,7 @@ export const findActive = async (
   }: Pick<NewSuspension, 'accountId' | 'tenantId' | 'scopeType' | 'scopeValue'> & { onlyTenant?: boolean | undefined },
   isOperators: boolean,
 ): Promise<Suspension | null> => {
-  const row = await db.maybe<Row>(sql`
+  const row = await db.maybe<Row>(prepared`
     select ${columns} from suspensions
     where account_id = ${accountId} and scope_type = ${scopeType} and scope_value = ${scopeValue}
       and (source = 'operator') = ${isOperators} and status = 'active'
@@ -105,7 +105,7 @@ const reachable = ({ accountId, tenantId }: Reach): Sql =>
   ])
 
 export const findSuspension = async (db: Db, reach: Reach, id: string): Promise<Suspension | null> => {
-  const row = await db.maybe<Row>(sql`select ${columns} from suspensions where id = ${id} and ${reachable(reach)}`)
+  const row = await db.maybe<Row>(prepared`select ${columns} from suspensions where id = ${id} and ${reachable(reach)}`)
   return row && toSuspension(row)
 }
 
@@ -141,7 +141,7 @@ export const updateResumed = async (
       update suspensions s set held_since = least(s.held_since, earlier.held_since)
       from suspensions earlier where s.id = any(${keptBy}::uuid[]) and earlier.id = ${id}`)
   }
-  const row = await tx.one<Row & { affected_deliveries: number }>(sql`
+  const row = await tx.one<Row & { affected_deliveries: number }>(prepared`
     update suspensions set status = 'resumed', resumed_at = ${tx.now}, resumed_by = ${resumedBy}, resume_note = ${note},
       resume_action = ${action}, kept_by = ${keptBy}::uuid[], affected_deliveries = ${affected}
     where id = ${id}
@@ -151,7 +151,7 @@ export const updateResumed = async (
 
 /** How much they hold; and a fingerprint that is another one after every change. */
 export const sumHeld = (tx: Tx, ids: readonly string[]): Promise<{ held: number; fingerprint: string }> =>
-  tx.one<{ held: number; fingerprint: string }>(sql`
+  tx.one<{ held: number; fingerprint: string }>(prepared`
     select coalesce(sum(held), 0)::bigint as held, coalesce(sum(hashtext(ctid::text || xmin::text)), 0)::text as fingerprint
     from suspension_holds where suspension_id = any(${ids}::uuid[])`)
 
@@ -160,7 +160,7 @@ export const listMovingTo = (
   tx: Tx,
   { id, account_id: accountId }: ActiveSuspension,
 ): Promise<(ActiveSuspension & { kept_by: string[] })[]> =>
-  tx.many<ActiveSuspension & { kept_by: string[] }>(sql`
+  tx.many<ActiveSuspension & { kept_by: string[] }>(prepared`
     select id, account_id, tenant_id, only_tenant, scope_type, scope_value, queue_action, kept_by from suspensions s
     where status = 'resumed' and drained_at is null and account_id = ${accountId} and ${id} = any(kept_by)
       and (select sum(held) from suspension_holds h where h.suspension_id = s.id) > 0
