@@ -37,7 +37,7 @@ import { requeue, stoppedBy } from './requeue.ts'
 
 /** One batch has the journal's lock while its events are appended: small enough that nobody notices the wait. */
 const BATCH_MAX = 2_000
-/** Moving has no events. Of the rows that one statement looks at, some or none are moved. */
+/** Moving has no events, and a row that is moved is held before and after. */
 const MOVE_BATCH_MAX = 5_000
 
 const by = system('resuming')
@@ -92,7 +92,7 @@ async function reassign(tx: Tx, pause: Unfinished, choose: () => Promise<HeldPag
   const keepers = await keepersOf(tx, pause)
   const cover = coverOf(keepers, pause)
   if (cover) {
-    const moved = await updateAllMoved(tx, { fromId: pause.id, toId: cover.id, limit: BATCH_MAX })
+    const moved = await updateAllMoved(tx, { fromId: pause.id, toId: cover.id, limit: MOVE_BATCH_MAX })
     countHolds(tx, pause.id, -moved)
     countHolds(tx, cover.id, moved)
     return moved > 0
