@@ -11,6 +11,7 @@ import { runAtOnce } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
 import type { SendRequest } from '../../sending/messages/send-schema.ts'
 import { tenantDisabled } from '../../sending/messages/decide.ts'
+import { SMALL_BYTES_MAX, SMALL_RECIPIENTS_MAX } from '../../sending/messages/limits.ts'
 import { prepareLarge, prepareSmall, type Prepared } from '../../sending/messages/prepare.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
 import { addressesOf } from '../inboxes/addresses.ts'
@@ -25,7 +26,7 @@ import { listed, type ComposedMail, type ContinuedThread } from './mail.ts'
 import { findOriginalBytes, listStandingThreads } from './original-queries.ts'
 import { filesOf, requireOriginal, textsOf, type Original } from './original.ts'
 import { inspectedFor, observed, recipientRefusal } from './policy-reasons.ts'
-import { SMALL_BYTES_MAX, type Composing } from './composing.ts'
+import type { Composing } from './composing.ts'
 import type { FileReader } from './read-files.ts'
 import { taintedFor } from './taint.ts'
 import { checkBlocked, write, type Kind, type Written } from './write.ts'
@@ -212,7 +213,6 @@ async function submissionOf(
   return { ...prepared, submission: { ...prepared.submission, relayInboxId, refusedBefore } }
 }
 
-const SMALL_RECIPIENTS_MAX = 200
 /** Quoting so much takes a millisecond or two of the main thread. */
 const QUOTED_AT_ONCE_CHARS_MAX = 32 * 1024
 /** In characters: so many words take the database as long as one recipient does. */

@@ -4,6 +4,7 @@ import { atOnce } from '../../platform/fairness/at-once.ts'
 import type { KeyPrincipal } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../../sending/messages/gate.ts'
+import { SMALL_BYTES_MAX } from '../../sending/messages/limits.ts'
 import { inboxLookUp, type FindInbox } from '../inboxes/look-up.ts'
 import { policyOf } from '../inboxes/policy.ts'
 import type { ComposeOrder } from './compose.ts'
@@ -35,9 +36,6 @@ interface OutgoingSize {
  * account that has all of its permits would wait for itself.
  */
 type WithPermit = <T>(mail: OutgoingSize, act: () => Promise<T>) => Promise<T>
-
-/** Preparing a larger one takes more than a millisecond or two of the main thread. */
-export const SMALL_BYTES_MAX = 256 * 1024
 
 function permits(requireInbox: FindInbox): WithPermit {
   const refusal = 'Too much mail of this account waits to be accepted.'

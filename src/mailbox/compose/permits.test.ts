@@ -13,7 +13,8 @@ import { approve } from '../approvals/approve.ts'
 import { sendDraft } from '../drafts/send.ts'
 import { scheduledDrafts } from '../drafts/worker.ts'
 import { compose } from './compose.ts'
-import { SMALL_BYTES_MAX, type Composing } from './composing.ts'
+import { SMALL_BYTES_MAX } from '../../sending/messages/limits.ts'
+import type { Composing } from './composing.ts'
 
 let box: Box
 let account: TestAccount

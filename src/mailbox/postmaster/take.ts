@@ -10,7 +10,7 @@ import { atOnce } from '../../platform/fairness/at-once.ts'
 import { siteOf } from '../../platform/net/cidr.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../../sending/messages/gate.ts'
-import { ATTACHMENT_BYTES_MAX } from '../../sending/messages/limits.ts'
+import { ATTACHMENT_BYTES_MAX, SMALL_BYTES_MAX } from '../../sending/messages/limits.ts'
 import { prepareLarge, prepareSmall, type Prepared } from '../../sending/messages/prepare.ts'
 import { createInboxIn } from '../inboxes/create.ts'
 import { findInboxAt } from '../inboxes/find.ts'
@@ -46,8 +46,6 @@ interface Parts {
 /** What was forwarded and came back to one of these addresses is kept: it would go round for ever. */
 const MARK = 'X-Sluice-Postmaster'
 const SUBJECT_CHARS_MAX = 200
-/** Preparing a larger one takes more than a millisecond or two of the main thread. */
-const SMALL_BYTES_MAX = 256 * 1024
 /** Each costs several times its size between its preparation and its commit. Owners are the networks that send them. */
 const LARGE_AT_ONCE = { permits: 2, perOwner: 1, refusal: 'Too much large mail waits to be forwarded.' }
 

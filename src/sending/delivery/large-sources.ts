@@ -4,9 +4,6 @@ import { rememberWireForm } from '../../smtp/dot-stuff.ts'
 import { asBuffer, type ThreadPool, type ThreadWork } from '../../platform/threads/thread-pool.ts'
 import type { FinishedSource, UnfinishedSource } from './source-thread.ts'
 
-/** Smaller ones take a millisecond or two where they are. */
-export const LARGE_SOURCE_BYTES = 256 * 1024
-
 const FINISHING: ThreadWork = {
   module: new URL('./source-thread.ts', import.meta.url),
   // As many as are in flight.

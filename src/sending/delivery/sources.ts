@@ -9,7 +9,8 @@ import { ByteBudget } from '../../platform/fairness/byte-budget.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
 import { personalise } from '../messages/unsubscribe-link.ts'
-import { LARGE_SOURCE_BYTES, LargeSources } from './large-sources.ts'
+import { SMALL_BYTES_MAX } from '../messages/limits.ts'
+import { LargeSources } from './large-sources.ts'
 import { findBodyPart, type MessageToSend } from './queries.ts'
 
 /** All that delivery asks of them. */
@@ -147,7 +148,7 @@ export class Sources {
     const key = message.domain_id === null ? null : await this.#keys.keyOf(message.domain_id)
     const returnPathDomain = key?.returnPathOk ? `bounce.${key.domain}` : RETURN_PATH_HOST
     const signing = key && { domain: key.domain, selector: key.selector, key: key.key, now: this.#world.clock.now() }
-    if (source.length > LARGE_SOURCE_BYTES) {
+    if (source.length > SMALL_BYTES_MAX) {
       const final = await this.#largeSources.finish(source, signing, message.account_id)
       return { source: final, returnPathDomain }
     }

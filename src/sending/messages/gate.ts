@@ -16,6 +16,7 @@ import type { SendResponse } from './send-schema.ts'
 import { CompanionsOfBatch } from './companions.ts'
 import { decide, recipientsMaxOf, type Decision, type Known } from './decide.ts'
 import { oldestKey } from './idempotency.ts'
+import { SMALL_BYTES_MAX } from './limits.ts'
 import * as queries from './queries.ts'
 import { store } from './store.ts'
 import type { Submission } from './submission.ts'
@@ -29,9 +30,8 @@ const BATCH_BYTES_MAX = 16 * 1024 * 1024
  */
 const SMALL_BATCH_RECIPIENTS_MAX = 500
 const LARGE_BATCH_RECIPIENTS_MAX = 2_000
-/** Larger messages are stored apart from the small ones, whose senders would wait for their bytes and recipients. */
-const SMALL_BYTES_MAX = 256 * 1024
-const SMALL_RECIPIENTS_MAX = 20
+/** Messages with more are stored apart from the small ones, whose senders would wait for them. */
+const SMALL_BATCH_RECIPIENTS_EACH_MAX = 20
 const SMALL_COMPANION_COST_MAX = 100
 
 /** Another transaction has locked its account or the counters of its tenant; nothing is decided. */
@@ -167,7 +167,7 @@ export class Gate {
 
 const isSmall = ({ source, recipients, companion }: Submission): boolean =>
   source.length <= SMALL_BYTES_MAX &&
-  recipients.length <= SMALL_RECIPIENTS_MAX &&
+  recipients.length <= SMALL_BATCH_RECIPIENTS_EACH_MAX &&
   (companion?.cost ?? 0) <= SMALL_COMPANION_COST_MAX
 
 /** The share of a batch that a submission takes. */

@@ -13,6 +13,9 @@ export const TAG_LENGTH_MAX = 128
 export const METADATA_PAIRS_MAX = 50
 export const METADATA_NAME_LENGTH_MAX = 40
 export const METADATA_VALUE_LENGTH_MAX = 500
+/** What is larger takes more than a millisecond or two of the main thread: it is prepared, stored and signed apart. */
+export const SMALL_BYTES_MAX = 256 * 1024
+export const SMALL_RECIPIENTS_MAX = 200
 /** How long an idempotency key is remembered. */
 export const IDEMPOTENCY_MS = 24 * 3_600_000
 

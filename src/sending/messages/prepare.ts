@@ -58,13 +58,10 @@ export async function prepareLarge(
 ): Promise<Prepared> {
   const { outgoing, ...checked } = await world.slices.run(checkOrder(order), path)
   // With many recipients and little text the way to a thread takes as long as composing does.
-  const isLarge = composedBytes(outgoing) > COMPOSED_AT_ONCE_MAX
+  const isLarge = composedBytes(outgoing) > limits.SMALL_BYTES_MAX
   const source = isLarge ? await composeInThread(world.threads, outgoing, path[0]) : composeMessage(outgoing)
   return preparedFrom(checked, outgoing, source)
 }
-
-/** In bytes: two milliseconds. */
-const COMPOSED_AT_ONCE_MAX = 256 * 1024
 
 interface Checked {
   order: SendOrder

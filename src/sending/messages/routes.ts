@@ -13,12 +13,9 @@ import type { Gate } from './gate.ts'
 import { prepareLarge, prepareSmall } from './prepare.ts'
 import { listMessages, requireMessage } from './read-queries.ts'
 import { recipientsMaxOf, tenantDisabled } from './decide.ts'
-import { RECIPIENTS_MAX } from './limits.ts'
+import { RECIPIENTS_MAX, SMALL_BYTES_MAX, SMALL_RECIPIENTS_MAX } from './limits.ts'
 import type { Submission } from './submission.ts'
 
-/** Preparing a larger one takes more than a millisecond or two of the main thread. */
-const SMALL_RECIPIENTS_MAX = 200
-const SMALL_TEXT_CHARS_MAX = 256 * 1024
 /**
  * Large messages between their preparation and their commit: each costs several times its size there, and those that wait
  * cost what was sent. More would not be accepted sooner, for the gate takes them one batch after the other; two of one
@@ -85,7 +82,7 @@ const charsOf = ({ subject = '', text = '', html = '', attachments = [] }: SendR
 const ATTACHMENT_CHARS = 1_000
 
 const isSmall = (body: SendRequest): boolean =>
-  charsOf(body) <= SMALL_TEXT_CHARS_MAX && recipientCount(body) <= SMALL_RECIPIENTS_MAX
+  charsOf(body) <= SMALL_BYTES_MAX && recipientCount(body) <= SMALL_RECIPIENTS_MAX
 
 const readRoutes = (world: World): Route[] => [
   route(listMessagesEndpoint, async ({ caller, query }) => {
