@@ -1,6 +1,7 @@
 // Trying a rule out over as much as is read at once: the answer is that of plain sums, and others go on meanwhile.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { aBox } from '../../../test/support/box.ts'
 import { eventually } from '../../../test/support/factories.ts'
 import { bestOfThree, longestTurn } from '../../../test/support/main-thread.ts'
 import { system } from '../../platform/db/actor.ts'
@@ -195,7 +196,9 @@ test('a trial over fifty thousand senders blocks the main thread for a moment at
 })
 
 test('of the trials that an account asks for at once two are under way, and the next one waits', async () => {
-  const { box, world, account } = await aWatchedAccount()
+  // Enough that the account has connections left for what else it asks.
+  const roomy = await aBox({ environment: { ROLES: 'api', DATABASE_POOL: '10' } })
+  const { box, world, account } = await aWatchedAccount({ box: roomy })
   const to = box.clock.now()
   const trial = { ...RULE, from: new Date(to.getTime() - HOUR_MS).toISOString(), to: to.toISOString() }
   const reading = async (): Promise<number> =>
