@@ -164,12 +164,14 @@ const PART_BYTES = 288 * 1024
 /** Null when it is gone. */
 async function fetchBody(db: Db, { id, size }: MessageToSend): Promise<Buffer | null> {
   const body = Buffer.allocUnsafeSlow(size)
+  let bytes = 0
   for (let start = 0; start < size; start += PART_BYTES) {
     const part = await findBodyPart(db, id, { start, bytes: PART_BYTES })
     if (part === null) return null
-    body.write(part, start, 'base64')
+    bytes += body.write(part, start, 'base64')
   }
-  return body
+  // What was not written is not ours to send.
+  return body.subarray(0, bytes)
 }
 
 /** The source and its signed copy. */
