@@ -65,3 +65,9 @@ test('where no thread is free it is refused, to be sent again', async () => {
   await closed.close()
   await assert.rejects(composeInThread(closed, message([]), 'owner'), (error: Refusal) => error.code === 'unavailable')
 })
+
+test('a file whose memory was lost with a thread is not sent empty', async () => {
+  const lost = file(Buffer.alloc(1_000_000))
+  structuredClone(lost.content.buffer, { transfer: [lost.content.buffer as ArrayBuffer] })
+  await assert.rejects(composeInThread(threads, message([lost]), 'owner'), /lost with a thread/)
+})

@@ -1,4 +1,5 @@
 // Composing large messages in a thread: 10 MiB of text or 25 MB of files take a fifth of a second.
+import assert from 'node:assert/strict'
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { OutgoingMessage } from '../../mail/mime/compose.ts'
 import { refuse } from '../../platform/refusal.ts'
@@ -9,7 +10,9 @@ import {
   type ThreadPool,
   type ThreadWork,
 } from '../../platform/threads/thread-pool.ts'
+import { invalid } from './check-texts.ts'
 import type { ComposedSource } from './compose-thread.ts'
+import { ATTACHMENT_BYTES_EACH } from './limits.ts'
 
 const COMPOSING: ThreadWork = {
   module: new URL('./compose-thread.ts', import.meta.url),
@@ -34,12 +37,14 @@ export async function composeInThread(threads: ThreadPool, message: OutgoingMess
     return asBuffer(source)
   } catch (error) {
     if (!(error instanceof ThreadFailure)) throw error
+    if (error.reason === 'out_of_memory') throw invalid('The message takes too much to compose.')
     throw refuse('unavailable', 'Too many large messages are being composed. Try again shortly.', { cause: error })
   }
 }
 
 /** What is small, or a part of something else, lies in memory that cannot be given away; all of it would be copied. */
 function inOwnMemory({ content }: Attachment): Buffer {
+  assert(!(content.buffer as ArrayBuffer).detached, 'a file that was lost with a thread would be sent empty')
   if (content.length === content.buffer.byteLength) return content
   const own = Buffer.allocUnsafeSlow(content.length)
   content.copy(own)
@@ -48,4 +53,7 @@ function inOwnMemory({ content }: Attachment): Buffer {
 
 /** Besides its header. */
 export const composedBytes = ({ text, html, attachments }: OutgoingMessage): number =>
-  attachments.reduce((sum, { content }) => sum + content.length, (text?.length ?? 0) + (html?.length ?? 0))
+  attachments.reduce(
+    (sum, { content }) => sum + content.length + ATTACHMENT_BYTES_EACH,
+    (text?.length ?? 0) + (html?.length ?? 0),
+  )

@@ -13,7 +13,7 @@ import type { Gate } from './gate.ts'
 import { prepareLarge, prepareSmall } from './prepare.ts'
 import { listMessages, requireMessage } from './read-queries.ts'
 import { recipientsMaxOf, tenantDisabled } from './decide.ts'
-import { RECIPIENTS_MAX, SMALL_BYTES_MAX, SMALL_RECIPIENTS_MAX } from './limits.ts'
+import { ATTACHMENT_BYTES_EACH, RECIPIENTS_MAX, SMALL_BYTES_MAX, SMALL_RECIPIENTS_MAX } from './limits.ts'
 import type { Submission } from './submission.ts'
 
 /**
@@ -74,12 +74,9 @@ const recipientCount = ({ to, cc = [], bcc = [] }: SendRequest): number => to.le
 
 const charsOf = ({ subject = '', text = '', html = '', attachments = [] }: SendRequest): number =>
   attachments.reduce(
-    (sum, { content, filename }) => sum + content.length + (filename?.length ?? 0) + ATTACHMENT_CHARS,
+    (sum, { content, filename }) => sum + content.length + (filename?.length ?? 0) + ATTACHMENT_BYTES_EACH,
     subject.length + text.length + html.length,
   )
-
-/** What an attachment costs besides its content and its name. */
-const ATTACHMENT_CHARS = 1_000
 
 const isSmall = (body: SendRequest): boolean =>
   charsOf(body) <= SMALL_BYTES_MAX && recipientCount(body) <= SMALL_RECIPIENTS_MAX
