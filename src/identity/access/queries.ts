@@ -20,4 +20,4 @@ export interface KeyRow {
 export const listKeysByPrefixAnywhere = (db: Db, prefixes: string[]): Promise<KeyRow[]> =>
   db.many<KeyRow>(prepared`
     select id, account_id, tenant_id, inbox_id, name, prefix, secret_hash, scopes, allowed_cidrs, expires_at, revoked_at
-    from api_keys where ${isAmong(sql`prefix`, prefixes, 'text')}`)
+    from api_keys where ${isAmong(sql`prefix`, prefixes)}`)

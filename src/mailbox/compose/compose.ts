@@ -11,8 +11,9 @@ import { runAtOnce } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
 import type { SendRequest } from '../../sending/messages/send-schema.ts'
 import { tenantDisabled } from '../../sending/messages/decide.ts'
-import { SMALL_BYTES_MAX, SMALL_RECIPIENTS_MAX } from '../../sending/messages/limits.ts'
+import { SMALL_BYTES_MAX } from '../../sending/messages/limits.ts'
 import { prepareLarge, prepareSmall, type Prepared } from '../../sending/messages/prepare.ts'
+import { bytesOf, isSmall } from '../../sending/messages/size.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
 import { addressesOf } from '../inboxes/addresses.ts'
 import type { FindInbox } from '../inboxes/look-up.ts'
@@ -61,7 +62,7 @@ export interface ComposeOrder {
 type Inbox = Awaited<ReturnType<FindInbox>>
 
 export async function compose(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
-  const bytes = sizeOf(order.body) + (await originalBytes(world, order))
+  const bytes = bytesOf(order.body) + (await originalBytes(world, order))
   const { inboxId, caller } = order
   // Nobody waits for a permit to be told that there is no such inbox.
   if (bytes > SMALL_BYTES_MAX) await composing.requireInbox(caller.reach, inboxId)
@@ -124,7 +125,7 @@ async function prepare(world: World, composing: Composing, { order, inbox }: Pre
   const files = [...(order.files ?? []), ...forwarded]
   const thread = order.threadId ? await findContinued(world, order.threadId) : null
   const writing = write({ kind, body, ownAddresses: addressesOf(inbox), original, thread, texts })
-  const isShort = texts === null || texts.text.length + sizeOf(body) <= QUOTED_AT_ONCE_CHARS_MAX
+  const isShort = texts === null || texts.text.length + bytesOf(body) <= QUOTED_AT_ONCE_CHARS_MAX
   const written = isShort ? runAtOnce(writing) : await world.slices.run(writing, [inbox.account_id, inbox.tenant_id])
   const prepared = await submissionOf(world, composing, { order, inbox, written, files })
   const { submission } = prepared
@@ -204,10 +205,8 @@ async function submissionOf(
     files,
     sameAs: sameAs(order),
   }
-  const isSmall =
-    sizeOf(request, files) <= SMALL_BYTES_MAX && to.length + cc.length + bcc.length <= SMALL_RECIPIENTS_MAX
   const path = [inbox.account_id, inbox.tenant_id] as const
-  const prepared = isSmall ? prepareSmall(sendOrder) : await prepareLarge(world, sendOrder, path)
+  const prepared = isSmall(request, files) ? prepareSmall(sendOrder) : await prepareLarge(world, sendOrder, path)
   const { refusedBefore = null } = order
   const relayInboxId = inbox.connection && inbox.id
   return { ...prepared, submission: { ...prepared.submission, relayInboxId, refusedBefore } }
@@ -217,18 +216,6 @@ async function submissionOf(
 const QUOTED_AT_ONCE_CHARS_MAX = 32 * 1024
 /** In characters: so many words take the database as long as one recipient does. */
 const WORDS_PER_RECIPIENT = 400
-
-const sizeOf = (
-  {
-    subject = '',
-    text = '',
-    html = '',
-    attachments = [],
-  }: Pick<SendRequest, 'subject' | 'text' | 'html' | 'attachments'>,
-  files: readonly Attachment[] = [],
-): number =>
-  attachments.reduce((sum, { content }) => sum + content.length, subject.length + text.length + html.length) +
-  files.reduce((sum, { content }) => sum + content.length, 0)
 
 const NOTHING_TAINTED: Tainted = { texts: [], packed: [] }
 

@@ -46,12 +46,8 @@ export const bareArray = (values: readonly (string | number | null)[]): string =
  * One of these. A statement with a list is planned anew each time it runs, because PostgreSQL expects ten of what it is not
  * told, and that takes longer than looking up one: where there is one it is not written as a list.
  */
-export const isAmong = (column: Sql, values: readonly string[], type: 'uuid' | 'text'): Sql => {
-  if (type === 'uuid') {
-    return values.length === 1 ? sql`${column} = ${values[0]!}::uuid` : sql`${column} = any(${values}::uuid[])`
-  }
-  return values.length === 1 ? sql`${column} = ${values[0]!}::text` : sql`${column} = any(${values}::text[])`
-}
+export const isAmong = (column: Sql, values: readonly string[]): Sql =>
+  values.length === 1 ? sql`${column} = ${values[0]!}` : sql`${column} = any(${values})`
 
 /** For rows of values, one after the other. */
 export const commaSeparated = (parts: readonly Sql[]): Sql => {

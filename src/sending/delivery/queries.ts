@@ -31,7 +31,7 @@ export const listMessagesToSend = (db: Db, ids: readonly string[], bodyBytesMax:
       m.relay_inbox_id,
       case when m.size <= ${bodyBytesMax} and not m.is_sandbox then b.source end as source
     from messages m join accounts a on a.id = m.account_id left join message_bodies b on b.message_id = m.id
-    where ${isAmong(sql`m.id`, ids, 'uuid')}`)
+    where ${isAmong(sql`m.id`, ids)}`)
 
 /**
  * A part of a source, in base64: reading all of 36 MB would block the thread, and base64 is shorter than the text that the

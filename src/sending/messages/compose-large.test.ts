@@ -12,6 +12,8 @@ import { composeInThread } from './compose-large.ts'
 const threads = new ThreadPool()
 after(() => threads.close())
 
+const OWNER = { owner: 'owner', bytes: Infinity }
+
 const file = (content: Buffer): Attachment => ({
   filename: 'a.bin',
   contentType: null,
@@ -42,7 +44,7 @@ test('the source is that of the main thread, and every file is what it was, wher
   const contents = [large, within, Buffer.from('small'), Buffer.alloc(0), large]
   const expected = contents.map(each => Buffer.from(each))
   const files = contents.map(file)
-  const source = await composeInThread(threads, message(files), 'owner')
+  const source = await composeInThread(threads, message(files), OWNER)
   assert.deepEqual(
     files.map(({ content }) => content),
     expected,
@@ -53,9 +55,9 @@ test('the source is that of the main thread, and every file is what it was, wher
 
 test('25 MB of files and 10 MiB of text keep the main thread for a moment only', async () => {
   const html = 'c'.repeat(10 * 1024 * 1024 - 1)
-  await composeInThread(threads, message([]), 'owner')
+  await composeInThread(threads, message([]), OWNER)
   const ms = await longestTurn(() =>
-    composeInThread(threads, message([file(Buffer.alloc(25_000_000, 'abc'))], html), 'owner'),
+    composeInThread(threads, message([file(Buffer.alloc(25_000_000, 'abc'))], html), OWNER),
   )
   assert.ok(ms < 100, `the main thread was blocked for ${ms.toFixed(0)} ms`)
 })
@@ -63,11 +65,11 @@ test('25 MB of files and 10 MiB of text keep the main thread for a moment only',
 test('where no thread is free it is refused, to be sent again', async () => {
   const closed = new ThreadPool()
   await closed.close()
-  await assert.rejects(composeInThread(closed, message([]), 'owner'), (error: Refusal) => error.code === 'unavailable')
+  await assert.rejects(composeInThread(closed, message([]), OWNER), (error: Refusal) => error.code === 'unavailable')
 })
 
 test('a file whose memory was lost with a thread is not sent empty', async () => {
   const lost = file(Buffer.alloc(1_000_000))
   structuredClone(lost.content.buffer, { transfer: [lost.content.buffer as ArrayBuffer] })
-  await assert.rejects(composeInThread(threads, message([lost]), 'owner'), /lost with a thread/)
+  await assert.rejects(composeInThread(threads, message([lost]), OWNER), /lost with a thread/)
 })

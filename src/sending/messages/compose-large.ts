@@ -12,7 +12,6 @@ import {
 } from '../../platform/threads/thread-pool.ts'
 import { invalid } from './check-texts.ts'
 import type { ComposedSource } from './compose-thread.ts'
-import { ATTACHMENT_BYTES_EACH } from './limits.ts'
 
 const COMPOSING: ThreadWork = {
   module: new URL('./compose-thread.ts', import.meta.url),
@@ -24,13 +23,17 @@ const COMPOSING: ThreadWork = {
  * The contents of the files travel to the thread and back without a copy: they stand in the same attachments afterwards, in
  * the same memory, which nobody else may use meanwhile.
  */
-export async function composeInThread(threads: ThreadPool, message: OutgoingMessage, owner: string): Promise<Buffer> {
+export async function composeInThread(
+  threads: ThreadPool,
+  message: OutgoingMessage,
+  { owner, bytes }: { owner: string; bytes: number },
+): Promise<Buffer> {
   for (const attachment of message.attachments) attachment.content = inOwnMemory(attachment)
   try {
     const { source, contents } = await threads.run<OutgoingMessage, ComposedSource>(COMPOSING, {
       input: message,
       owner,
-      bytes: composedBytes(message),
+      bytes,
       transfer: ownMemory(message.attachments.map(({ content }) => content)),
     })
     for (const [index, attachment] of message.attachments.entries()) attachment.content = asBuffer(contents[index]!)
@@ -50,10 +53,3 @@ function inOwnMemory({ content }: Attachment): Buffer {
   content.copy(own)
   return own
 }
-
-/** Besides its header. */
-export const composedBytes = ({ text, html, attachments }: OutgoingMessage): number =>
-  attachments.reduce(
-    (sum, { content }) => sum + content.length + ATTACHMENT_BYTES_EACH,
-    (text?.length ?? 0) + (html?.length ?? 0),
-  )

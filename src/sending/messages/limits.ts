@@ -16,8 +16,6 @@ export const METADATA_VALUE_LENGTH_MAX = 500
 /** What is larger takes more than a millisecond or two of the main thread: it is prepared, stored and signed apart. */
 export const SMALL_BYTES_MAX = 256 * 1024
 export const SMALL_RECIPIENTS_MAX = 200
-/** What an attachment counts besides its content and its name. */
-export const ATTACHMENT_BYTES_EACH = 1_000
 /** How long an idempotency key is remembered. */
 export const IDEMPOTENCY_MS = 24 * 3_600_000
 

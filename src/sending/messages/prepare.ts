@@ -1,22 +1,22 @@
 // From the body of POST /v1/messages to a submission: everything is checked that can be without the database, and the
 // source is composed. What is well-formed but cannot be sent is 422. Large messages are checked in slices, because ten
 // thousand recipients take a tenth of a second, and composed in a thread.
-import type { Address } from '../../mail/address/address.ts'
+import { formatAddress, type Address } from '../../mail/address/address.ts'
 import { checkCustomHeader } from '../../mail/mime/custom-headers.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import { composeMessage, type OutgoingMessage } from '../../mail/mime/compose.ts'
-import { formatAddress } from '../../mail/address/address.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import { runAtOnce } from '../../platform/slices.ts'
 import type { World } from '../../platform/world.ts'
-import { composeInThread, composedBytes } from './compose-large.ts'
+import { composeInThread } from './compose-large.ts'
 import type { SendRequest } from './send-schema.ts'
 import { attachmentsTooLarge, decodeAttachments } from './attachments.ts'
 import { bodyHash } from './idempotency.ts'
 import * as limits from './limits.ts'
 import { checkTexts, invalid } from './check-texts.ts'
 import { parseRecipients, requireAddress, withoutDuplicates } from './recipients.ts'
+import { bytesOf } from './size.ts'
 import type { Recipient, Submission } from './submission.ts'
 import { unsubscribeHeaders } from './unsubscribe-link.ts'
 
@@ -58,8 +58,9 @@ export async function prepareLarge(
 ): Promise<Prepared> {
   const { outgoing, ...checked } = await world.slices.run(checkOrder(order), path)
   // With many recipients and little text the way to a thread takes as long as composing does.
-  const isLarge = composedBytes(outgoing) > limits.SMALL_BYTES_MAX
-  const source = isLarge ? await composeInThread(world.threads, outgoing, path[0]) : composeMessage(outgoing)
+  const bytes = bytesOf(order.body, order.files)
+  if (bytes <= limits.SMALL_BYTES_MAX) return preparedFrom(checked, outgoing, composeMessage(outgoing))
+  const source = await composeInThread(world.threads, outgoing, { owner: path[0], bytes })
   return preparedFrom(checked, outgoing, source)
 }
 

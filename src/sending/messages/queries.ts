@@ -28,7 +28,7 @@ const withCounters = sql`select ${tenantColumns},
   from tenants t join accounts a on a.id = t.account_id join tenant_counters c on c.tenant_id = t.id
     left join tenant_throttles h on h.tenant_id = t.id`
 
-const isTenant = (ids: readonly string[]): Sql => isAmong(sql`t.id`, ids, 'uuid')
+const isTenant = (ids: readonly string[]): Sql => isAmong(sql`t.id`, ids)
 
 /** The tenants of a batch with their counters locked, always in the same order, so that batches cannot deadlock. */
 export const lockTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>

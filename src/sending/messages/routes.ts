@@ -13,7 +13,8 @@ import type { Gate } from './gate.ts'
 import { prepareLarge, prepareSmall } from './prepare.ts'
 import { listMessages, requireMessage } from './read-queries.ts'
 import { recipientsMaxOf, tenantDisabled } from './decide.ts'
-import { ATTACHMENT_BYTES_EACH, RECIPIENTS_MAX, SMALL_BYTES_MAX, SMALL_RECIPIENTS_MAX } from './limits.ts'
+import { RECIPIENTS_MAX } from './limits.ts'
+import { isSmall, recipientCount } from './size.ts'
 import type { Submission } from './submission.ts'
 
 /**
@@ -69,17 +70,6 @@ async function recipientsMaxFor(world: World, whose: { reach: Reach; tenantId: s
   if (tenant.status === 'disabled') throw tenantDisabled()
   return recipientsMaxOf(tenant)
 }
-
-const recipientCount = ({ to, cc = [], bcc = [] }: SendRequest): number => to.length + cc.length + bcc.length
-
-const charsOf = ({ subject = '', text = '', html = '', attachments = [] }: SendRequest): number =>
-  attachments.reduce(
-    (sum, { content, filename }) => sum + content.length + (filename?.length ?? 0) + ATTACHMENT_BYTES_EACH,
-    subject.length + text.length + html.length,
-  )
-
-const isSmall = (body: SendRequest): boolean =>
-  charsOf(body) <= SMALL_BYTES_MAX && recipientCount(body) <= SMALL_RECIPIENTS_MAX
 
 const readRoutes = (world: World): Route[] => [
   route(listMessagesEndpoint, async ({ caller, query }) => {
