@@ -45,7 +45,9 @@ export interface TestDatabase {
 
 export async function cloneDatabase(clusterUrl: string, template: string = TEMPLATE): Promise<TestDatabase> {
   const name = `t_${randomBytes(6).toString('hex')}`
-  await run(clusterUrl, `create database ${name} template ${template}`)
+  // Copied as files, the template costs a third of what it costs page by page through the log, and its catalogue cache comes
+  // along, which the first connection would build anew.
+  await run(clusterUrl, `create database ${name} template ${template} strategy file_copy`)
   return {
     url: databaseIn(clusterUrl, name),
     drop: superuserUrl => run(superuserUrl, `drop database ${name} with (force)`),
