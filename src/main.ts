@@ -1,17 +1,27 @@
-// The command line: serve | migrate | verify-audit | openapi | workers | help.
-import { describeApi } from './app.ts'
-import { describedApp } from './describe.ts'
+// The command line. What a command needs is loaded when it runs: a mistake in the configuration is told in a moment.
 import { readConfig, variables, type Config } from './platform/config.ts'
-import { migrate, readMigrations } from './platform/db/migrate.ts'
-import { openDatabase, prepare, serve, withoutEnd } from './serve.ts'
-import { verifyAudit } from './observers/audit/verify.ts'
 
 const COMMANDS: Record<string, { help: string; run(config: Config): Promise<number> }> = {
-  serve: { help: 'run the service (the default)', run: serve },
-  migrate: { help: 'bring the schema of the database up to date, then end', run: migrateOnly },
-  'verify-audit': { help: 'check the audit log; exit code 1 when it has been tampered with', run: verifyOnly },
-  openapi: { help: 'print the OpenAPI document', run: printOpenApi },
-  workers: { help: 'list the background workers', run: printWorkers },
+  serve: {
+    help: 'run the service (the default)',
+    run: async config => (await import('./serve.ts')).serve(config),
+  },
+  migrate: {
+    help: 'bring the schema of the database up to date, then end',
+    run: async config => (await import('./commands.ts')).migrateOnly(config),
+  },
+  'verify-audit': {
+    help: 'check the audit log; exit code 1 when it has been tampered with',
+    run: async config => (await import('./commands.ts')).verifyOnly(config),
+  },
+  openapi: {
+    help: 'print the OpenAPI document',
+    run: async config => (await import('./commands.ts')).printOpenApi(config),
+  },
+  workers: {
+    help: 'list the background workers',
+    run: async config => (await import('./commands.ts')).printWorkers(config),
+  },
   help: { help: 'print this', run: printHelp },
 }
 
@@ -31,32 +41,6 @@ try {
 } catch (error) {
   console.error(`sluice: ${reasonOf(error)}`)
   process.exit(1)
-}
-
-async function migrateOnly(config: Config): Promise<number> {
-  const start = withoutEnd(config)
-  const { url, close } = await openDatabase(config, start)
-  const migrations = await readMigrations()
-  const applied = await start.wait.until(() => migrate(url, migrations)).finally(close)
-  console.log(applied.length > 0 ? `applied ${applied.join(', ')}` : 'the schema is up to date')
-  return 0
-}
-
-async function verifyOnly(config: Config): Promise<number> {
-  const { app, close } = await prepare(config, withoutEnd({ ...config, LOG_LEVEL: 'silent' }))
-  const verdict = await verifyAudit(app.world).finally(close)
-  console.log(JSON.stringify(verdict))
-  return verdict.intact ? 0 : 1
-}
-
-async function printOpenApi(config: Config): Promise<number> {
-  console.log(JSON.stringify(describeApi((await describedApp(config)).contracts), null, 2))
-  return 0
-}
-
-async function printWorkers(config: Config): Promise<number> {
-  for (const { kind, name } of (await describedApp(config)).workers) console.log(`${kind.padEnd(8)} ${name}`)
-  return 0
 }
 
 async function printHelp(): Promise<number> {

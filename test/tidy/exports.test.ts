@@ -35,9 +35,13 @@ const withoutComments = (text: string): string => text.replaceAll(/\/\*[^]*?\*\/
 /** As `path: name`. */
 function importsOf(path: string, text: string): string[] {
   const statements = text.matchAll(/\b(?:import|export) (?:type )?(?:\{([^}]*)\}|\* as (\w+)) from '(\.[^']+)'/g)
-  return [...statements].flatMap(([, names, whole, from]) => {
+  // As a command does: `(await import('./serve.ts')).serve(config)`.
+  const late = [...text.matchAll(/\bimport\('(\.[^']+)'\)\)\.(\w+)/g)].map(
+    ([, from, name]) => `${normalize(join(dirname(path), from!))}: ${name}`,
+  )
+  const used = [...statements].flatMap(([, names, whole, from]) => {
     const file = normalize(join(dirname(path), from!))
-    const used = whole
+    const ofFile = whole
       ? [...text.matchAll(new RegExp(`\\b${whole}\\.(\\w+)`, 'g'))].map(match => match[1]!)
       : names!.split(',').map(
           name =>
@@ -46,6 +50,7 @@ function importsOf(path: string, text: string): string[] {
               .replace(/^type /, '')
               .split(' as ')[0]!,
         )
-    return used.filter(Boolean).map(name => `${file}: ${name}`)
+    return ofFile.filter(Boolean).map(name => `${file}: ${name}`)
   })
+  return [...late, ...used]
 }
