@@ -166,14 +166,13 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const shared = buildShared(world, () => config.PUBLIC_URL ?? app.url ?? '')
   const features = FEATURES.map(feature => feature(world, shared))
   const workers = features.flatMap(feature => feature.workers ?? [])
-  let document = Buffer.alloc(0)
+  let document: Buffer | null = null
   const routes = [
     ...features.flatMap(feature => feature.routes ?? []),
     ...healthRoutes(checks),
-    ...docsRoutes(world, { document: () => document, adminToken }),
+    ...docsRoutes(world, { document: () => (document ??= documentOf(contracts)), adminToken }),
   ]
-  const contracts = routes.map(route => route.contract)
-  document = Buffer.from(JSON.stringify(describeApi(contracts)))
+  const contracts: Contract[] = routes.map(route => route.contract)
   const [largeAnswers, pages] = [new LargeAnswers(), LargeAnswers.ofPages()]
   const identify: Parameters<typeof createHttpServer>[1]['identify'] = credentials =>
     authenticator.identify(credentials)
@@ -221,6 +220,8 @@ export const describeApi = (contracts: readonly Contract[]) =>
     description: 'Email delivery and mailboxes for SaaS platforms: one account, many tenants.',
     license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
   })
+
+const documentOf = (contracts: readonly Contract[]): Buffer => Buffer.from(JSON.stringify(describeApi(contracts)))
 
 function buildWorld({
   config,
