@@ -11,8 +11,8 @@ import { memoryFolder } from './support/memory-folder.ts'
 import { preparePrimes } from './support/primes.ts'
 
 const MEASURES_PROCESS = /memoryUsage|resourceUsage/
-/** Of source, in characters: some eight files. */
-const GROUP_WEIGHT = 60_000
+/** Of source, in characters: some twelve files. */
+const GROUP_WEIGHT = 100_000
 /** What stands under `test` starts whole servers: it takes longer than its length tells. */
 const JOURNEY_FACTOR = 4
 const GROUP_MS_MAX = 240_000
