@@ -1,5 +1,10 @@
 // Waiting for a condition, outside of the test runner as well.
 
+// Often at first; what takes its time is not to be delayed by frequent questions, nor are the tests beside it.
+const FIRST_DELAY_MS = 10
+const GROWTH = 1.4
+const DELAY_MS_MAX = 200
+
 /** Waits until the condition holds; fails loudly when it does not. */
 export async function eventually<T>(
   what: string,
@@ -7,12 +12,11 @@ export async function eventually<T>(
   timeoutMs = 30_000,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs
-  for (let tries = 0; ; tries++) {
+  for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(DELAY_MS_MAX, delayMs * GROWTH)) {
     const result = await condition()
     if (result) return result
     if (performance.now() > deadline) throw new Error(`did not happen within ${timeoutMs} ms: ${what}`)
-    // Often at first; a condition that takes its time is not to be delayed by frequent questions.
-    await new Promise(resolve => setTimeout(resolve, Math.min(100, 10 + tries * 5)))
+    await new Promise(resolve => setTimeout(resolve, delayMs))
   }
 }
 
