@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
+import { atFileEnd, onePerFile } from '../../../test/support/file-end.ts'
 import { parseAddress } from '../../mail/address/address.ts'
 import { ThreadPool } from '../../platform/threads/thread-pool.ts'
 import { MimeReader } from './mime-reader.ts'
@@ -17,9 +18,18 @@ interface TestReader {
   readMail(source: Buffer): Promise<ReadMail | Refused>
 }
 
-function aReader(t: TestContext, { heapMbMax = 192, ...limits }: Limits = {}): TestReader {
+/** For tests that leave its thread as it was: starting one takes longer than most of them do. */
+const theReader = onePerFile(() => readerOf({ after: atFileEnd }))
+
+const aReader = (t: TestContext, limits: Limits): TestReader => readerOf({ after: close => t.after(close), ...limits })
+
+interface ReaderOptions extends Limits {
+  after: (close: () => Promise<void>) => void
+}
+
+function readerOf({ after, heapMbMax = 192, ...limits }: ReaderOptions): TestReader {
   const threads = new ThreadPool({ threads: 1, heapMbMax })
-  t.after(() => threads.close())
+  after(() => threads.close())
   const reader = new MimeReader(threads, limits)
   return {
     readMail: async source => {
@@ -33,7 +43,7 @@ const reasonOf = (result: ReadMail | Refused): string => (result.kind === 'refus
 const names = (name: string) => ({ filename: name, declaredName: name })
 const HELLO = Buffer.from('Subject: hello\r\n\r\nhello\r\n')
 
-test('a message is read in full', async t => {
+test('a message is read in full', async () => {
   const content = Buffer.from([0, 1, 255, 10, 13])
   const source = composeMessage({
     from: parseAddress('Grün GmbH <hello@acme.example>')!,
@@ -54,7 +64,7 @@ test('a message is read in full', async t => {
     messageId: '<3@acme.example>',
     date: new Date('2026-11-15T02:51:07Z'),
   })
-  const mail = await aReader(t).readMail(source)
+  const mail = await theReader().readMail(source)
   assert(mail.kind === 'mail')
   assert.deepEqual(mail.from, [{ name: 'Grün GmbH', address: 'hello@acme.example' }])
   assert.deepEqual(mail.to, [
@@ -77,23 +87,23 @@ test('a message is read in full', async t => {
   assert.equal(mail.headers.find(field => field.lowerName === 'date')?.name, 'Date')
 })
 
-test('the source is left as it was, also when it is a slice of a larger buffer', async t => {
+test('the source is left as it was, also when it is a slice of a larger buffer', async () => {
   const pool = Buffer.concat([Buffer.from('secret'), HELLO, Buffer.from('secret')])
-  const mail = await aReader(t).readMail(pool.subarray(6, 6 + HELLO.length))
+  const mail = await theReader().readMail(pool.subarray(6, 6 + HELLO.length))
   assert(mail.kind === 'mail')
   assert.equal(mail.text, 'hello')
   assert.equal(pool.length, HELLO.length + 12)
 })
 
-test('nonsense and nothing are read as far as they go', async t => {
-  const reader = aReader(t)
+test('nonsense and nothing are read as far as they go', async () => {
+  const reader = theReader()
   for (const source of ['', '\0\0\0', 'no header here', 'Content-Type: multipart/mixed\r\n\r\nx', ':\r\n\r\n']) {
     assert.equal(reasonOf(await reader.readMail(Buffer.from(source))), 'read', source)
   }
 })
 
-test('many messages at once each get their own answer', async t => {
-  const reader = aReader(t)
+test('many messages at once each get their own answer', async () => {
+  const reader = theReader()
   const subjects = Array.from({ length: 50 }, (_, n) => `message ${n}`)
   const results = await Promise.all(
     subjects.map(subject => reader.readMail(Buffer.from(`Subject: ${subject}\r\n\r\n`))),
@@ -114,8 +124,8 @@ const nested = (levels: number): string => {
 const parts = (count: number, boundary: string): string =>
   `Content-Type: multipart/mixed; ${boundary}\r\n\r\n${'--b\r\nContent-Type: a/b\r\n\r\nx\r\n'.repeat(count)}--b--\r\n`
 
-test('what goes over a cap is refused with the reason, and what stays under it is not', async t => {
-  const reader = aReader(t)
+test('what goes over a cap is refused with the reason, and what stays under it is not', async () => {
+  const reader = theReader()
   const reason = async (source: string) => reasonOf(await reader.readMail(Buffer.from(source)))
   assert.equal(await reason(nested(64)), 'read')
   assert.equal(await reason(nested(66)), 'too_deep')
