@@ -207,7 +207,7 @@ test('a body of a megabyte takes a thread some tens of milliseconds, whatever it
     table: { html: figures(n => `<tr><td>${(n * 7919) % 99_991}</td><td align="right">${n % 977}.50</td></tr>\n`) },
   }
   for (const [name, body] of Object.entries(bodies)) {
-    const milliseconds = fastestMs(() => scanned(body))
+    const milliseconds = fastestMs(() => scanned(body), 12, 40)
     t.diagnostic(`1 MB, ${name}: ${milliseconds.toFixed(1)} ms of CPU`)
     // Several times what it takes on a core of a server: tests run beside others, on anything.
     assert.ok(milliseconds <= 150, `${name}: ${milliseconds} ms`)
@@ -277,10 +277,13 @@ test('a hostile body of a megabyte takes no more than a multiple of prose', t =>
   }
 })
 
-/** CPU of this thread alone, and the best of several: what else the machine does is no part of the figure. */
-function fastestMs(act: () => unknown, rounds = 12): number {
+/**
+ * CPU of this thread alone, and the best of several rounds, as many as it takes to stay below a limit: what else the
+ * machine does is no part of the figure.
+ */
+function fastestMs(act: () => unknown, rounds: number, limitMs = 0): number {
   let fastest = Infinity
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < rounds && fastest > limitMs; round++) {
     const before = process.threadCpuUsage()
     act()
     const { user, system } = process.threadCpuUsage(before)
