@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Batcher } from './batcher.ts'
 import { all, any, prepared, sql } from './db/sql.ts'
-import { isUuid, newId } from './ids.ts'
+import { isUuid, newId, newIdAt, timeOfId } from './ids.ts'
 import { cidrList, parseCidr } from './net/cidr.ts'
 import { seldom } from './seldom.ts'
 import { eventually } from '../../test/support/factories.ts'
@@ -21,6 +21,16 @@ test('ids are UUIDv7, unique, and grow also while the clock stands still or step
 test('an id carries its time', () => {
   const time = new Date('2031-05-06T07:08:09.123Z')
   assert.equal(parseInt(newId(time).replaceAll('-', '').slice(0, 12), 16), time.getTime())
+})
+
+test('an id at a moment is of that moment, whichever was made before, and those of one moment keep their order', () => {
+  const now = Date.now()
+  const times = [0, -5, 3, 3, 3, -5_000, 7].map(ms => new Date(now + ms))
+  newId(new Date(now + 9_000))
+  const ids = times.map(newIdAt)
+  assert.deepEqual(ids.map(timeOfId), times)
+  assert.deepEqual(ids.slice(2, 5), ids.slice(2, 5).toSorted())
+  assert.ok(ids.every(isUuid))
 })
 
 test('fragments nest and placeholders are numbered through', () => {

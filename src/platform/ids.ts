@@ -23,8 +23,25 @@ export function newId(now: Date): string {
     lastMs += 1
     sequence = 0
   }
+  return idOf(lastMs, sequence)
+}
+
+const dated = { ms: 0, sequence: 0 }
+
+/**
+ * An id of exactly this moment, whichever others were made: for what is listed by a time that it brings along. Those of one
+ * moment that are made in a row only grow.
+ */
+export function newIdAt(moment: Date): string {
+  const ms = moment.getTime()
+  if (ms === dated.ms && dated.sequence < 0x0fff) dated.sequence += 1
+  else Object.assign(dated, { ms, sequence: randomBytes(2).readUInt16BE() & 0x07ff })
+  return idOf(ms, dated.sequence)
+}
+
+function idOf(ms: number, sequence: number): string {
   const bytes = Buffer.allocUnsafe(16)
-  bytes.writeUIntBE(lastMs, 0, 6)
+  bytes.writeUIntBE(ms, 0, 6)
   bytes.writeUInt16BE(0x7000 | sequence, 6)
   randomBytes(8).copy(bytes, 8)
   bytes[8] = (bytes[8]! & 0x3f) | 0x80

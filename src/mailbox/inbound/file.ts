@@ -4,7 +4,7 @@
 import type { Authentication } from '../../mail/authentication/authenticate.ts'
 import { mailboxText } from '../../mail/address/mailbox-text.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { newId } from '../../platform/ids.ts'
+import { newIdAt } from '../../platform/ids.ts'
 import type { Leased } from '../../platform/work/leased-work.ts'
 import { reopenTexts, shareQueues } from '../attachments/reopen.ts'
 import { addToFolders, findSystemFolders, type SystemFolders } from '../folders/counts.ts'
@@ -108,7 +108,7 @@ export function filingOf(
     target.direction === 'out'
       ? SENT
       : judge({ findings, auth, from, senders: sendersOf(read, arrival), inbox, correspondents })
-  return { id: newId(arrival.received_at), arrival, read, inbox, shield, target }
+  return { id: newIdAt(arrival.received_at), arrival, read, inbox, shield, target }
 }
 
 /** The envelope tells of its sender even where the mail hides behind another name. */
