@@ -28,27 +28,32 @@ interface MessagePage {
   hidden: Hidden
 }
 
-/** One page of the messages of an inbox, as a caller asks for it. */
+/**
+ * One page of the messages of an inbox, as a caller asks for it. Folders and messages are of one moment: a message that is
+ * moved meanwhile, into a folder that was empty, would be in none of those that are read.
+ */
 export async function readMessagePage(
   { db: { lists }, db, secrets }: World,
   reach: Reach,
   { inboxId: asked, query }: { inboxId: string; query: PageAsked },
 ): Promise<MessagePage> {
   const { id: inboxId } = await requireInboxInReach(db, reach, asked)
-  const { folders, isOneFolder, hidden } = viewOf(await listFoldersOf(lists, inboxId), query.folder)
-  const wanted = {
-    inboxId,
-    folders,
-    isOneFolder,
-    unread: query.unread,
-    direction: query.direction ?? null,
-    label: query.label === undefined ? null : readLabel('query.label', query.label),
-    from: query.from ?? null,
-  }
-  const { rows, next_cursor } = await readPage(secrets, `inbox-messages/${inboxId}`, query, keyset =>
-    listInboxMessages(lists, { ...wanted, ...keyset }),
-  )
-  return { messages: rows, next_cursor, hidden }
+  return lists.atOneMoment(async moment => {
+    const { folders, isOneFolder, hidden } = viewOf(await listFoldersOf(moment, inboxId), query.folder)
+    const wanted = {
+      inboxId,
+      folders,
+      isOneFolder,
+      unread: query.unread,
+      direction: query.direction ?? null,
+      label: query.label === undefined ? null : readLabel('query.label', query.label),
+      from: query.from ?? null,
+    }
+    const { rows, next_cursor } = await readPage(secrets, `inbox-messages/${inboxId}`, query, keyset =>
+      listInboxMessages(moment, { ...wanted, ...keyset }),
+    )
+    return { messages: rows, next_cursor, hidden }
+  })
 }
 
 type Wanted = Omit<ListFilter, 'folderIds' | 'isUnread' | 'isRead'> & {

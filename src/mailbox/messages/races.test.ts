@@ -126,6 +126,32 @@ test('the last two messages of a source, removed at once, take it along; an arri
   assert.equal(await exists(awaited.sourceId), true)
 })
 
+test('a message that is moved all the time is in every list and search that shows both folders, and in none as if in a third', async () => {
+  const { api, box } = account
+  const inbox = await anInbox(account)
+  const { id } = await aFiledMessage(box, inbox)
+  const views = ['messages?folder=all', 'messages', 'messages?unread=true', 'messages?direction=in', 'search?q=in:all']
+  let isOver = false
+  const moving = (async () => {
+    for (let n = 0; !isOver; n++) {
+      const folder = n % 2 === 0 ? 'archive' : 'inbox'
+      assert.equal((await api.post(`/v1/inbox-messages/${id}/move`, { folder })).status, 200)
+    }
+  })()
+
+  const absent: string[] = []
+  for (let n = 0; n < 40; n++) {
+    const pages = await Promise.all(views.map(view => api.get(`/v1/inboxes/${inbox}/${view}`)))
+    pages.forEach(({ body }, at) => body.messages.length === 1 || absent.push(views[at]!))
+    const { body } = await api.get(`/v1/inboxes/${inbox}/search?q=in:inbox`)
+    for (const { folder } of body.messages) assert.equal(folder, 'inbox')
+  }
+  isOver = true
+  await moving
+
+  assert.deepEqual(absent, [])
+})
+
 test('a source stays while the account that removed its message is under legal hold', async () => {
   const onHold = await anAccount()
   const inbox = await anInbox(onHold)

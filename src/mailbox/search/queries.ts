@@ -1,8 +1,6 @@
 // All SQL of search; the only writer of message_words.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
-import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
 import { isIn, isIndexed, newest, newestAsked, rowOf } from './newest-queries.ts'
 import { isAsked, type Scope, type SearchedFolder } from './scope.ts'
 import type { TsQuery } from './tsquery.ts'
@@ -44,23 +42,10 @@ export const upsertSameWords = (tx: Tx, messages: readonly { id: string; inbox_i
       ${bareArray(messages.map(({ inbox_id }) => inbox_id))}::uuid[]) as m (message_id, inbox_id)
     on conflict (message_id) do update set words = excluded.words`)
 
-/** 404 where the inbox is not within reach. With those that were emptied and still hold what is to be removed. */
-export async function requireFolders(db: Db, reach: Reach, inboxId: string): Promise<SearchedFolder[]> {
-  const folders = await db.many<SearchedFolder>(prepared`
-    select f.id, f.name, f.total, f.discarded_at is not null as is_discarded
-    from folders f join inboxes on inboxes.id = f.inbox_id
-    where inboxes.id = ${inboxId} and ${isReachable(reach)}`)
-  // Every inbox has its system folders.
-  if (folders.length === 0) throw notFound('inbox')
-  return folders
-}
-
-const isReachable = (reach: Reach): Sql =>
-  all([
-    within(reach, { account: sql`inboxes.account_id`, tenant: sql`inboxes.tenant_id` }),
-    sql`inboxes.deleted_at is null`,
-    reach.inboxId !== null && sql`inboxes.id = ${reach.inboxId}`,
-  ])
+/** With those that were emptied and still hold what is to be removed. */
+export const listSearchedFolders = (db: Reads, inboxId: string): Promise<SearchedFolder[]> =>
+  db.many<SearchedFolder>(prepared`
+    select id, name, total, discarded_at is not null as is_discarded from folders where inbox_id = ${inboxId}`)
 
 interface Asked {
   words: TsQuery
@@ -110,8 +95,6 @@ export async function findMatches(db: Reads, asked: Asked, bounds: Bounds = BOUN
   const ids = await (isCommon ? readInOrder : findByIndex)(db, asked, { required, bounds })
   return { ids, ...hidden }
 }
-
-type Reads = Pick<Db, 'many'>
 
 interface Reading {
   required: string

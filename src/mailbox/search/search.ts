@@ -1,13 +1,14 @@
 // A search: what was typed becomes a query, the index finds messages, and each shows the piece of text that it was found by.
-import type { Database } from '../../platform/db/database.ts'
+import type { Database, Reads } from '../../platform/db/database.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
+import { requireInboxInReach } from '../inboxes/find.ts'
 import { listMessageRows, withAttachments, type MessageRow } from '../messages/find.ts'
 import type { FoundMessage } from './contract.ts'
 import { highlight, marked, soughtIn, type Sought } from './highlight.ts'
 import { parseQuery } from './parse-query.ts'
-import { findMatches, requireFolders } from './queries.ts'
+import { findMatches, listSearchedFolders } from './queries.ts'
 import { listAttachmentTexts, listTexts } from './show-queries.ts'
 import { scopeOf } from './scope.ts'
 import { tsQueryOf } from './tsquery.ts'
@@ -35,20 +36,25 @@ export class Search {
 
   async find(reach: Reach, { inboxId, q, folder, limit = LIMIT_DEFAULT }: SearchRequest): Promise<Found> {
     const query = parseQuery(q)
-    const folders = await requireFolders(this.#db, reach, inboxId)
+    await requireInboxInReach(this.#db, reach, inboxId)
     const { groups } = query
-    const scope = scopeOf(groups, { inboxId, folder: folder ?? null, folders })
     const words = tsQueryOf(groups)
-    const { ids, hidden, blocked } = await findMatches(this.#db.lists, { words, scope, limit })
-    const messages = await this.#show(ids, { sought: soughtIn(query), owner: reach.accountId })
+    // As for lists: what is moved meanwhile must be found in one of the folders.
+    const { rows, hidden, blocked } = await this.#db.lists.atOneMoment(async moment => {
+      const folders = await listSearchedFolders(moment, inboxId)
+      const scope = scopeOf(groups, { inboxId, folder: folder ?? null, folders })
+      const { ids, ...leftOut } = await findMatches(moment, { words, scope, limit })
+      return { rows: ids.length > 0 ? await inOrder(moment, ids) : [], ...leftOut }
+    })
+    const messages = await this.#show(rows, { sought: soughtIn(query), owner: reach.accountId })
     return { messages, hidden: { spam: 0, trash: hidden, blocked } }
   }
 
-  /** In the order of their ids. One that was removed meanwhile is left out. */
-  async #show(ids: readonly string[], { sought, owner }: { sought: Sought; owner: string }): Promise<FoundMessage[]> {
-    if (ids.length === 0) return []
-    const byId = new Map((await listMessageRows(this.#db.lists, ids)).map(row => [row.id, row]))
-    const found = ids.flatMap(id => byId.get(id) ?? [])
+  async #show(
+    found: readonly MessageRow[],
+    { sought, owner }: { sought: Sought; owner: string },
+  ): Promise<FoundMessage[]> {
+    if (found.length === 0) return []
     const snippets = await this.#snippets(found, { sought, owner })
     const shown = await withAttachments(this.#db.lists, found)
     return shown.map(row => ({ ...row, snippet: snippets.get(row.id) ?? marked(row.snippet, sought) }))
@@ -75,6 +81,11 @@ export class Search {
       )
     return snippets
   }
+}
+
+async function inOrder(db: Reads, ids: readonly string[]): Promise<MessageRow[]> {
+  const byId = new Map((await listMessageRows(db, ids)).map(row => [row.id, row]))
+  return ids.map(id => byId.get(id)!)
 }
 
 function* snippetsOf(

@@ -3,6 +3,7 @@ import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPageBy, readPage } from '../../platform/http/paging.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { mayAct } from '../../platform/principal.ts'
+import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { listFoldersOf } from '../folders/find.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
@@ -29,21 +30,23 @@ const BY_ACTIVITY = {
 export const threadRoutes = (world: World): Route[] => [
   route(listThreadsEndpoint, async ({ caller, params, query }) => {
     const { id: inboxId } = await requireInboxInReach(world.db, caller.reach, params.id)
-    const { lists } = world.db
-    const folders = await listFoldersOf(lists, inboxId)
+    // Of one moment: what an emptied folder still holds is subtracted from the counts, and is being removed.
+    const { folders, page } = await world.db.lists.atOneMoment(async moment => ({
+      folders: await listFoldersOf(moment, inboxId),
+      page: await readPageBy(BY_ACTIVITY, world.secrets, `threads/${inboxId}`, query, async keyset => {
+        const found = await listThreads(moment, { inboxId, ...keyset })
+        return { ...found, rows: await withoutDiscarded(moment, inboxId, found.rows) }
+      }),
+    }))
     const shown = folders.filter(({ name_key }) => name_key !== 'trash' && name_key !== 'spam')
-    const page = await readPageBy(BY_ACTIVITY, world.secrets, `threads/${inboxId}`, query, async keyset => {
-      const found = await listThreads(lists, { inboxId, ...keyset })
-      return { ...found, rows: await withoutDiscarded(lists, inboxId, found.rows) }
-    })
     const hidden = hiddenBy(folders, shown)
     return reply(200, { threads: page.rows.map(presentThread), next_cursor: page.next_cursor, hidden })
   }),
   route(getThreadEndpoint, async ({ caller, params }) =>
-    reply(200, presentThread(await requireThread(world.db, caller.reach, params.id))),
+    reply(200, presentThread(await findAtOneMoment(world, caller.reach, params.id))),
   ),
   route(listThreadMessagesEndpoint, async ({ caller, params, query }) => {
-    const thread = await requireThread(world.db, caller.reach, params.id)
+    const thread = await findAtOneMoment(world, caller.reach, params.id)
     const { list, hidden } = await listMessagesOfThread(world.db, thread)
     const page = await readPage(world.secrets, `thread-messages/${thread.id}`, query, list)
     return reply(200, { messages: page.rows, next_cursor: page.next_cursor, hidden })
@@ -56,3 +59,6 @@ export const threadRoutes = (world: World): Route[] => [
     reply(200, await clearTaint(world, by, { reach: caller.reach, id: params.id })),
   ),
 ]
+
+const findAtOneMoment = (world: World, reach: Reach, id: string): Promise<StoredThread> =>
+  world.db.atOneMoment(moment => requireThread(moment, reach, id))

@@ -1,6 +1,5 @@
 // The only door to PostgreSQL. `Db` reads; `transact` gives a `Tx` that writes, and that buffers what happened (events)
 // and who did it (audit) until the last moment before commit.
-import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import type { Clock, Skew } from '../clock.ts'
 import {
@@ -11,13 +10,12 @@ import {
   type AuditDraft,
   type EventDraft,
 } from '../journal/append.ts'
-import { Refusal } from '../refusal.ts'
 import type { Actor } from './actor.ts'
 import { Continuity } from './continuity.ts'
-import { isAway, isCollision, unavailable } from './errors.ts'
+import { isAway, isCollision, isUnavailable, unavailable } from './errors.ts'
 import { locks } from './locks.ts'
 import { NestingGuard } from './nesting.ts'
-import { SharedPool } from './shared-pool.ts'
+import { gatherWrites, SharedPool } from './shared-pool.ts'
 import { prepared, sql, type Sql } from './sql.ts'
 
 /** Reads. Every function that only takes a `Db` leaves the database as it was. */
@@ -25,6 +23,13 @@ export interface Db {
   many<Row>(query: Sql): Promise<Row[]>
   one<Row>(query: Sql): Promise<Row>
   maybe<Row>(query: Sql): Promise<Row | null>
+}
+
+export type Reads = Pick<Db, 'many'>
+
+interface Lists extends Reads {
+  /** What is read is of one moment: a row that moves meanwhile from one place to another is found in one of them. */
+  atOneMoment<T>(read: (db: Db) => Promise<T>): Promise<T>
 }
 
 /** Writes, inside one transaction. */
@@ -55,7 +60,7 @@ interface DatabaseOptions {
 
 const COLLISION_TRIES_MAX = 4
 
-export class Database implements Db {
+export class Database implements Db, Lists {
   readonly #options: DatabaseOptions
   readonly #pool: SharedPool
   readonly #replica: SharedPool | null
@@ -87,19 +92,26 @@ export class Database implements Db {
   }
 
   /** For lists and search: the replica where there is one, the primary where not or while it is away. */
-  get lists(): Pick<Db, 'many'> {
-    const replica = this.#replica
-    if (!replica) return this
+  get lists(): Lists {
     return {
-      many: async <Row>(query: Sql) => {
-        try {
-          return await replica.rows<Row>(query)
-        } catch (error) {
-          if (error instanceof Refusal) return this.#pool.rows<Row>(query)
-          throw error
-        }
-      },
+      many: <Row>(query: Sql) => this.#onReplica(pool => pool.rows<Row>(query)),
+      atOneMoment: read => this.#onReplica(pool => pool.snapshot(many => read(asDb(many)))),
     }
+  }
+
+  /** As that of `lists`, for what must not be behind. */
+  atOneMoment<T>(read: (db: Db) => Promise<T>): Promise<T> {
+    return this.continuity.watch(this.#pool.snapshot(many => read(asDb(many))))
+  }
+
+  async #onReplica<T>(read: (pool: SharedPool) => Promise<T>): Promise<T> {
+    try {
+      if (this.#replica) return await read(this.#replica)
+    } catch (error) {
+      // It may also end a snapshot that stands in the way of what it has to catch up with.
+      if (!isUnavailable(error) && !isCollision(error)) throw error
+    }
+    return this.continuity.watch(read(this.#pool))
   }
 
   /** Runs the recipe in one transaction. Two that collide are run again; what it recorded is appended at commit. */
@@ -130,32 +142,16 @@ export class Database implements Db {
     }
   }
 
-  async #transactOnce<T>(settings: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
-    const { client, release } = await this.#pool.connect()
-    let failure: Error | undefined
-    try {
+  #transactOnce<T>(settings: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#pool.transaction(settings, async (client, begun) => {
       const tx = new Transaction(client, this.#pool, { by, now: this.#options.clock.now() })
-      gatherWrites(client)
-      // Not awaited: the connection is pipelined, so BEGIN travels with the recipe's first statement.
-      const begun = client.query(this.#pool.begin + settings)
-      begun.catch(() => {})
       const result = await recipe(tx)
       await begun
       await this.#commit(client, tx)
       const appended = { hasEvents: tx.events.length > 0, hasEntries: tx.entries.length > 0 }
       if (appended.hasEvents || appended.hasEntries) this.#options.onAppend(appended)
       return result
-    } catch (error) {
-      failure = error as Error
-      if (!isAway(error))
-        await client.query('rollback').then(
-          () => (failure = undefined),
-          () => {},
-        )
-      throw error
-    } finally {
-      release(failure)
-    }
+    })
   }
 
   /**
@@ -260,22 +256,11 @@ async function allOrFirstFailure(statements: readonly Promise<unknown>[]): Promi
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
-const gathering = new WeakSet<object>()
-
-/**
- * Statements issued together leave in one write. A write to the server wakes its process and costs more than what is
- * written: sent one by one they took a fifth of the time of an acceptance.
- */
-function gatherWrites(client: pg.PoolClient): void {
-  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
-  if (gathering.has(stream)) return
-  gathering.add(stream)
-  stream.cork()
-  process.nextTick(() => {
-    gathering.delete(stream)
-    stream.uncork()
-  })
-}
+const asDb = (many: Db['many']): Db => ({
+  many,
+  one: async query => exactlyOne(await many(query)),
+  maybe: async query => atMostOne(await many(query)),
+})
 
 function exactlyOne<Row>(rows: Row[]): Row {
   if (rows.length !== 1) throw new Error(`expected one row, found ${rows.length}`)
