@@ -979,6 +979,9 @@ create table queue (
   set_aside_id uuid,
   -- Set on what leaves through the provider of an inbox: it is claimed, throttled and cancelled by that.
   relay_inbox_id uuid,
+  -- Set in the transaction that stores a mail for an inbox of this installation. A process that dies before it has recorded
+  -- the delivery leaves it to another, for which the mail has arrived.
+  has_arrived boolean not null default false,
   -- A lease belongs to what is being sent: who changes a row by its lease need not ask for its status.
   constraint queue_lease_check CHECK (((status = 'sending'::text) = (lease_token IS NOT NULL))),
   constraint queue_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'deferred'::text, 'held'::text]))),

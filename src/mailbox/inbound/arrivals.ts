@@ -2,8 +2,11 @@
 // shares a commit; accounts are served round robin, and a large mail goes alone.
 import { Batcher } from '../../platform/batcher.ts'
 import { system } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
+import { markArrived } from '../../sending/queue/attempts.ts'
+import type { Key } from '../../sending/queue/keys.ts'
 import { insertSources } from '../sources/store.ts'
 import { insertArrivals, type ArrivalRow } from './queries.ts'
 import { SMALL_BYTES } from './read-arrival.ts'
@@ -18,7 +21,14 @@ interface Arriving {
   helo: string
   /** Where the mail never left this installation: the submission that it came from. */
   submittedId: string | null
-  inboxes: readonly { inboxId: string; accountId: string }[]
+  inboxes: readonly Destination[]
+}
+
+interface Destination {
+  inboxId: string
+  accountId: string
+  /** Of mail that never left this installation. */
+  delivery?: Key
 }
 
 const BATCH_MAX = 200
@@ -56,11 +66,13 @@ export class Arrivals {
 
   async #store(mails: Arriving[]): Promise<void[]> {
     const stored = await this.#world.db.transact(BY, async tx => {
-      const sources = mails.map(({ content, headBytes }) => ({ id: newId(tx.now), content, headBytes }))
+      const arriving = await withoutArrived(tx, mails)
+      if (arriving.length === 0) return []
+      const sources = arriving.map(({ content, headBytes }) => ({ id: newId(tx.now), content, headBytes }))
       insertSources(tx, sources)
       insertArrivals(
         tx,
-        mails.flatMap((mail, at) => arrivalsOf(mail, sources[at]!.id, tx.now)),
+        arriving.flatMap((mail, at) => arrivalsOf(mail, sources[at]!.id, tx.now)),
       )
       return sources
     })
@@ -68,6 +80,17 @@ export class Arrivals {
     this.#world.wakeups.hint('arrivals')
     return mails.map(() => undefined)
   }
+}
+
+/** Without what another process had stored before it died. */
+async function withoutArrived(tx: Tx, mails: readonly Arriving[]): Promise<readonly Arriving[]> {
+  const deliveries = mails.flatMap(({ inboxes }) => inboxes.flatMap(({ delivery }) => delivery ?? []))
+  if (deliveries.length === 0) return mails
+  const idOf = ({ message_id, n }: Pick<Key, 'message_id' | 'n'>): string => `${message_id} ${n}`
+  const fresh = new Set((await markArrived(tx, deliveries)).map(idOf))
+  return mails
+    .map(mail => ({ ...mail, inboxes: mail.inboxes.filter(({ delivery }) => !delivery || fresh.has(idOf(delivery))) }))
+    .filter(({ inboxes }) => inboxes.length > 0)
 }
 
 /** One for each account, so that the work for one never waits for that of another. */

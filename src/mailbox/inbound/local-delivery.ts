@@ -33,7 +33,7 @@ export function localInboxes(world: World, arrivals: Arrivals): LocalInboxes {
   return {
     takes: domain => known.get(domain),
     deliver: async mail => {
-      const found = await Promise.all(mail.recipients.map(recipient => recipients.recognise(recipient)))
+      const found = await Promise.all(mail.deliveries.map(({ recipient }) => recipients.recognise(recipient)))
       return deliver(world, arrivals, mail, found)
     },
   }
@@ -49,17 +49,20 @@ async function deliver(
   const answers = found.map(each =>
     each?.kind === 'inbox' ? answerOf(refusalFor(each) ?? refusalOf(mail.source) ?? TAKEN, host) : null,
   )
-  const inboxes = found.filter((each, at) => each?.kind === 'inbox' && answers[at]?.kind === 'delivered')
+  const inboxes = found.flatMap((each, at) =>
+    each?.kind === 'inbox' && answers[at]?.kind === 'delivered' ? [{ ...each, delivery: mail.deliveries[at]! }] : [],
+  )
   if (inboxes.length > 0) {
-    const client = { id: mail.messageId, ip: '127.0.0.1', helo: host, isSecure: true }
+    const submittedId = mail.deliveries[0]!.message_id
+    const client = { id: submittedId, ip: '127.0.0.1', helo: host, isSecure: true }
     const { mailFrom: from, smtputf8 } = mail
     await arrivals.store({
       ...withTrace(mail.source, { client, from, smtputf8, host, now: world.clock.now() }),
       mailFrom: from,
       clientIp: client.ip,
       helo: host,
-      submittedId: mail.messageId,
-      inboxes: inboxes.filter(each => each?.kind === 'inbox'),
+      submittedId,
+      inboxes,
     })
   }
   return answers

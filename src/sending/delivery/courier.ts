@@ -255,7 +255,7 @@ export class Courier {
   /** Those without an inbox meet what they would meet at any other domain. */
   async #sendLocally(job: Job, envelope: Envelope, signal: AbortSignal): Promise<End[]> {
     const { message, deliveries } = job
-    const results = await deliverLocally(this.#inboxes, message.id, envelope)
+    const results = await deliverLocally(this.#inboxes, deliveries, envelope)
     const others = deliveries.filter((_, index) => results[index]!.kind === 'no_inbox')
     if (others.length === 0) return ended(results as SendResult[])
     const recipients = others.map(({ recipient }) => recipient)

@@ -176,3 +176,17 @@ export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): Promise<Queu
     from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, lease_token uuid, due_at timestamptz)
     where ${isOurs}
     returning ${queuedColumns}`)
+
+/**
+ * Of mail to inboxes of this installation, in the transaction that stores it there. Answers those that had not arrived
+ * before: what was not recorded in time is sent again, and is not to be stored again.
+ */
+export function markArrived(tx: Tx, keys: readonly Key[]): Promise<DeliveryKey[]> {
+  followIndexes(tx)
+  const rows = keys.map(({ account_id, tenant_id, message_id, n }) => ({ account_id, tenant_id, message_id, n }))
+  return tx.many<DeliveryKey>(prepared`
+    update queue q set has_arrived = true
+    from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns})
+    where ${isSameRow} and not q.has_arrived
+    returning q.message_id, q.n`)
+}
