@@ -26,7 +26,7 @@ const OPENINGS = { permits: 64, perOwner: 16, waitMsMax: 60_000 }
 /** A key that was revoked ends its streams within 5 s. */
 const LOOK_MS = 2_000
 /** Of a lease of 30 s. */
-const RENEW_MS = 10_000
+const RENEW_MS = 5_000
 
 export class OpenStreams {
   readonly #world: World

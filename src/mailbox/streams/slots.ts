@@ -8,8 +8,8 @@ import type { World } from '../../platform/world.ts'
 import { claimSlots, deleteSlots, updateSlotsLeased, type SlotAsked } from './queries.ts'
 
 const SLOTS_MAX = 5
-/** A process that dies keeps its slots from others for so long. */
-const LEASE_MS = 30_000
+/** A process that dies keeps its slots from others for so long: three times what they are renewed after. */
+const LEASE_MS = 15_000
 /** A client whose stream has just ended finds its slot free by then. */
 const RETRY_AFTER_SECONDS = 5
 const BATCH_MAX = 500
@@ -33,7 +33,8 @@ export class StreamSlots {
   async take(keyId: string): Promise<Slot> {
     const slot = { token: randomUUID(), keyId }
     if (await this.#claims.submit(slot)) return slot
-    throw refuse('too_many_streams', `This key has ${SLOTS_MAX} open streams. Close one first.`, {
+    const ended = `Those of a server that has died count for another ${LEASE_MS / 1000} seconds.`
+    throw refuse('too_many_streams', `This key has ${SLOTS_MAX} open streams. Close one first. ${ended}`, {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     })
   }
