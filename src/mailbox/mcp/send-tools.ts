@@ -1,6 +1,7 @@
 // Tools that send. They call the one act of composing, so that the policy of the inbox, its holds and every limit apply.
 import Type from 'typebox'
 import { Uuid } from '../../platform/http/schemas.ts'
+import { Addresses } from '../../sending/messages/send-schema.ts'
 import { Composed, ComposeRequest } from '../compose/compose-schema.ts'
 import { compose } from '../compose/compose.ts'
 import { requireMessageInReach } from '../messages/find.ts'
@@ -9,13 +10,13 @@ import { tool, type ToolAnswer } from './tool.ts'
 /** What was sent cannot be taken back, and goes to people outside. */
 const SENDS = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }
 
-const { to, cc, bcc, subject, text, html, reply_all } = ComposeRequest.properties
+const { cc, bcc, subject, text, html, reply_all } = ComposeRequest.properties
 
 export const sendMessageTool = tool({
   name: 'send_message',
   title: 'Send a message',
   description: 'Send mail from an inbox. It may be held for the approval of a person: the result says so.',
-  input: Type.Object({ inbox_id: Uuid(), to, cc, bcc, subject, text, html }, { required: ['inbox_id', 'to'] }),
+  input: Type.Object({ inbox_id: Uuid(), to: Addresses(), cc, bcc, subject, text, html }),
   output: Composed,
   annotations: SENDS,
   scope: 'send',
