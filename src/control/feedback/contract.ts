@@ -52,6 +52,7 @@ export const listSuppressionsEndpoint = endpoint({
     offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000, default: 0 })),
   }),
   replies: { 200: Type.Object({ entries: Type.Array(SuppressionEntry), total: Int64() }) },
+  refusals: ['not_found'],
   audit: null,
 })
 

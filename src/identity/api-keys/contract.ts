@@ -40,6 +40,7 @@ export const listKeysEndpoint = endpoint({
     limit: Limit,
   }),
   replies: { 200: Type.Object({ keys: Type.Array(ApiKey), next_cursor: NextCursor }) },
+  refusals: ['not_found'],
   audit: null,
 })
 

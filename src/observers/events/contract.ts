@@ -42,5 +42,6 @@ export const listEventsEndpoint = endpoint({
       ),
     }),
   },
+  refusals: ['not_found'],
   audit: null,
 })

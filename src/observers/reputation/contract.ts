@@ -22,5 +22,6 @@ export const getReputationEndpoint = endpoint({
   query: Type.Object({ tenant_id: Type.Optional(Uuid({ description: 'Only the rows of this tenant' })) }),
   isLargeRead: true,
   replies: { 200: Type.Object({ rows: Type.Array(ReputationRow) }) },
+  refusals: ['not_found'],
   audit: null,
 })

@@ -107,6 +107,7 @@ export const listMessagesEndpoint = endpoint({
     limit: Limit,
   }),
   replies: { 200: Type.Object({ messages: Type.Array(Message), next_cursor: NextCursor }) },
+  refusals: ['not_found'],
   audit: null,
 })
 
