@@ -2,6 +2,7 @@
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import type { KeyPrincipal } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
+import { keyInHeader } from '../../sending/messages/idempotency.ts'
 import { requireMessageInReach } from '../messages/find.ts'
 import { compose, type ComposeOrder } from './compose.ts'
 import type { Composing } from './composing.ts'
@@ -45,5 +46,7 @@ export const composeRoutes = (world: World, composing: Composing): Route[] => {
   ]
 }
 
-const keyed = (idempotencyKey: string | undefined): { idempotencyKey?: string } =>
-  idempotencyKey === undefined ? {} : { idempotencyKey }
+function keyed(header: string | undefined): { idempotencyKey?: string } {
+  const idempotencyKey = keyInHeader(header)
+  return idempotencyKey === undefined ? {} : { idempotencyKey }
+}

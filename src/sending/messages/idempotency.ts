@@ -1,4 +1,5 @@
 // Idempotency keys: what a repetition must be the same in, and how another door than the gate answers each key once.
+import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { collision } from '../../platform/db/errors.ts'
@@ -89,4 +90,11 @@ function* jsonInOrder(value: unknown): Generator<string> {
     }
     yield isList ? ']' : '}'
   }
+}
+
+/** As the field of that name would say it: bytes of a header that are UTF-8 come as one character each. */
+export function keyInHeader(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined
+  const bytes = Buffer.from(header, 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : header
 }

@@ -10,6 +10,7 @@ import { atOnce, type AtOnce } from '../../platform/fairness/at-once.ts'
 import { getMessageEndpoint, listMessagesEndpoint, sendEndpoint } from './contract.ts'
 import type { SendRequest } from './send-schema.ts'
 import type { Gate } from './gate.ts'
+import { keyInHeader } from './idempotency.ts'
 import { prepareLarge, prepareSmall } from './prepare.ts'
 import { listMessages, requireMessage } from './read-queries.ts'
 import { recipientsMaxOf, tenantDisabled } from './decide.ts'
@@ -46,7 +47,7 @@ const sendRoute = (world: World, { gate, publicUrl, largeAtOnce }: Sending): Rou
     const tenantId = tenantOf(caller, body.tenant_id)
     const { accountId } = caller.reach
     const prepare = async (): Promise<Submission> => {
-      const idempotencyKey = idempotencyKeyOf(headers['idempotency-key'], body.idempotency_key)
+      const idempotencyKey = idempotencyKeyOf(keyInHeader(headers['idempotency-key']), body.idempotency_key)
       const recipientsMax = await recipientsMaxFor(world, { reach: caller.reach, tenantId }, body)
       const order = { body, accountId, tenantId, apiKeyId: caller.keyId, idempotencyKey, recipientsMax, by }
       const whole = { ...order, now: world.clock.now(), publicUrl: publicUrl() }

@@ -152,6 +152,14 @@ test('the same key and body send once; another body is a conflict; tenants are i
   assert.equal((await account.api.get('/v1/messages')).body.messages.length, 2)
 })
 
+test('a key beyond ASCII is the same in the header, where it travels as bytes, and in the field', async () => {
+  const account = await aSandbox()
+  const inHeader = Buffer.from('Schlüssel-ö').toString('latin1')
+  const first = await account.api.post('/v1/messages', message(account), { 'idempotency-key': inHeader })
+  const again = await account.api.post('/v1/messages', message(account, { idempotency_key: 'Schlüssel-ö' }))
+  assert.deepEqual(again.body, { ...first.body, duplicate: true })
+})
+
 test('a hundred concurrent twins in two processes make one message', async () => {
   const account = await aSandbox()
   const other = await aBox({ databaseUrl: account.box.databaseUrl })
