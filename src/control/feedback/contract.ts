@@ -24,7 +24,7 @@ const SuppressionAdd = component(
     address: Type.String({ format: 'email', maxLength: 320 }),
     tenant_id: Type.Optional(Nullable(Uuid())),
     reason: Type.Optional(Type.Enum([...REASONS])),
-    detail: Type.Optional(Type.String({ maxLength: 1000 })),
+    detail: Type.Optional(Nullable(Type.String({ maxLength: 1000 }))),
   }),
 )
 export type SuppressionAdd = Static<typeof SuppressionAdd>

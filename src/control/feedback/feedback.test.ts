@@ -83,6 +83,14 @@ test('adding an address twice answers the entry that is there', async () => {
   assert.equal((await api.post('/v1/suppressions', { address: 'a@b.example,c@d.example' })).status, 400)
 })
 
+test('an entry can be added again as it was shown, at another address', async () => {
+  const { api } = await anAccount()
+  const { body: shown } = await api.post('/v1/suppressions', { address: 'one@example.com' })
+  const { status, body } = await api.post('/v1/suppressions', { ...shown, address: 'two@example.com' })
+  assert.equal(status, 201)
+  assert.deepEqual({ ...body, id: shown.id, created_at: shown.created_at }, { ...shown, address: 'two@example.com' })
+})
+
 test('hide_suppression_reason blanks the reason for tenant principals only', async () => {
   const account = await anAccount()
   await account.api.post('/v1/suppressions', { address: 'a@example.com', tenant_id: account.tenant.id, detail: 'why' })

@@ -66,6 +66,8 @@ test('admins change settings, and cannot change what is the operator’s', async
   assert.equal(body.suspend_mode, 'reject')
   assert.equal(body.sandbox, false)
   assert.equal(headers.get('x-service-ignored-fields'), 'sandbox, tier')
+  const { body: patched } = await api.patch('/v1/account', {})
+  assert.deepEqual(patched, (await api.get('/v1/account')).body)
 })
 
 test('the operator sets AI, sandbox and tier, and both changes are audited in the account', async () => {

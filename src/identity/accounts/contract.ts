@@ -118,6 +118,6 @@ export const updateAccountEndpoint = endpoint({
   summary: 'Change account settings',
   access: key('admin'),
   body: AccountUpdate,
-  replies: { 200: Account },
+  replies: { 200: AccountWithUsage },
   audit: 'account.update',
 })

@@ -8,6 +8,7 @@ import {
   listAccountsEndpoint,
   updateAccountAsOperatorEndpoint,
   updateAccountEndpoint,
+  type Account,
 } from './contract.ts'
 import { createAccount } from './create.ts'
 import { findAiTokensUsed, listAccountsAnywhere, requireAccountAnywhere } from './queries.ts'
@@ -26,14 +27,16 @@ export const accountRoutes = (world: World): Route[] => [
   ),
   route(getAccountEndpoint, async ({ caller }) => {
     const account = await requireAccountAnywhere(world.db, caller.reach.accountId)
-    if (caller.level === 'account') {
-      const ai_tokens_used = await findAiTokensUsed(world.db, account.id, world.clock.now())
-      return reply(200, { ...account, ai_tokens_used })
-    }
+    if (caller.level === 'account') return reply(200, await withUsage(world, account))
     const { id, name, status, data_region } = account
     return reply(200, { id, name, status, data_region })
   }),
   route(updateAccountEndpoint, async ({ by, caller, body }) =>
-    reply(200, await updateAccount(world, by, caller.reach.accountId, body)),
+    reply(200, await withUsage(world, await updateAccount(world, by, caller.reach.accountId, body))),
   ),
 ]
+
+const withUsage = async (world: World, account: Account) => ({
+  ...account,
+  ai_tokens_used: await findAiTokensUsed(world.db, account.id, world.clock.now()),
+})
