@@ -124,17 +124,17 @@ function parametersOf(schema: TSchema | undefined, location: 'query' | 'header')
   })
 }
 
+const ERROR = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }
+
 function responsesOf(contract: Contract, components: Map<string, Json>): Json {
   const responses: Json = {}
   for (const [status, schema] of Object.entries(contract.replies)) responses[status] = responseOf(schema, components)
   if (contract.stream === 'websocket') responses[101] = { description: 'Switching to WebSocket: one frame per message' }
   const byStatus = Map.groupBy(refusalsOf(contract), code => catalogue[code].status)
   for (const [status, codes] of [...byStatus].toSorted(([left], [right]) => left - right)) {
-    const schema = { $ref: '#/components/schemas/Error' }
-    responses[status] = {
-      description: codes.map(code => `\`${code}\``).join(', '),
-      content: { 'application/json': { schema } },
-    }
+    // An endpoint that refuses in a form of its own has it among its replies.
+    const { content } = (responses[status] ?? ERROR) as { content: Json }
+    responses[status] = { description: codes.map(code => `\`${code}\``).join(', '), content }
   }
   return responses
 }
