@@ -39,29 +39,33 @@ export class Arrivals {
   /** What was stored last, for the filing of it. */
   readonly recent = new RecentSources()
   readonly #world: World
-  readonly #batcher: Batcher<Arriving, void>
+  readonly #received: Batcher<Arriving, void>
+  /** Apart: it locks rows of the queue, and other servers are not to wait for those. */
+  readonly #local: Batcher<Arriving, void>
 
   constructor(world: World) {
     this.#world = world
-    this.#batcher = new Batcher<Arriving, void>({
-      run: mails => this.#store(mails),
+    const options = {
+      run: (mails: Arriving[]) => this.#store(mails),
       itemsMax: BATCH_MAX,
       slots: 3,
       weightMax: BATCH_BYTES_MAX,
-      weightOf: mail => mail.content.length,
-      sharedBy: mail => [mail.inboxes[0]!.accountId],
+      weightOf: (mail: Arriving) => mail.content.length,
+      sharedBy: (mail: Arriving) => [mail.inboxes[0]!.accountId],
       takesHalf: true,
-    })
+    }
+    this.#received = new Batcher<Arriving, void>(options)
+    this.#local = new Batcher<Arriving, void>(options)
   }
 
   /** Senders wait for their 250 in numbers. */
   get isBusy(): boolean {
-    return this.#batcher.isBusy
+    return this.#received.isBusy || this.#local.isBusy
   }
 
   /** Durable once it answers. */
   store(mail: Arriving): Promise<void> {
-    return this.#batcher.submit(mail)
+    return (mail.submittedId === null ? this.#received : this.#local).submit(mail)
   }
 
   async #store(mails: Arriving[]): Promise<void[]> {
@@ -88,9 +92,15 @@ async function withoutArrived(tx: Tx, mails: readonly Arriving[]): Promise<reado
   if (deliveries.length === 0) return mails
   const idOf = ({ message_id, n }: Pick<Key, 'message_id' | 'n'>): string => `${message_id} ${n}`
   const fresh = new Set((await markArrived(tx, deliveries)).map(idOf))
-  return mails
-    .map(mail => ({ ...mail, inboxes: mail.inboxes.filter(({ delivery }) => !delivery || fresh.has(idOf(delivery))) }))
-    .filter(({ inboxes }) => inboxes.length > 0)
+  return (
+    mails
+      // Taken out of the set: under two leases, one that lapsed and one that was taken since, it may be in this batch twice.
+      .map(mail => ({
+        ...mail,
+        inboxes: mail.inboxes.filter(({ delivery }) => !delivery || fresh.delete(idOf(delivery))),
+      }))
+      .filter(({ inboxes }) => inboxes.length > 0)
+  )
 }
 
 /** One for each account, so that the work for one never waits for that of another. */

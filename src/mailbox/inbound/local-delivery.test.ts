@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount, anInbox } from '../../../test/support/factories.ts'
 import { sql } from '../../platform/db/sql.ts'
-import type { QueuedRow } from '../../sending/queue/keys.ts'
+import type { LocalMail } from '../../sending/delivery/local.ts'
 import { Arrivals } from './arrivals.ts'
 import { localInboxes } from './local-delivery.ts'
 
@@ -19,10 +19,12 @@ test('what was stored and not recorded as delivered is not stored again, whichev
   const mail = { to: addresses.slice(1), subject: 'Once', text: 'Hello' }
   assert.equal((await account.api.post(`/v1/inboxes/${inboxes[0]}/messages`, mail)).status, 202)
   const { world } = box.app
-  const rows = await world.db.many<QueuedRow>(sql`
-    select account_id, tenant_id, message_id, n, recipient, recipient_domain from queue order by n`)
+  const claimed = () =>
+    world.db.many<LocalMail['deliveries'][number]>(sql`
+      select account_id, tenant_id, message_id, n, recipient, recipient_domain, has_arrived from queue order by n`)
+  const rows = await claimed()
   const local = localInboxes(world, new Arrivals(world))
-  const deliver = async (deliveries: readonly QueuedRow[]) => {
+  const deliver = async (deliveries: LocalMail['deliveries']) => {
     const source = Buffer.from('Subject: Once\r\n\r\nHello\r\n')
     const answers = await local.deliver({ deliveries, mailFrom: addresses[0]!, source, smtputf8: false })
     return answers.map(answer => answer?.kind)
@@ -30,7 +32,9 @@ test('what was stored and not recorded as delivered is not stored again, whichev
   const arrived = async () =>
     (await world.db.many<{ inbox_ids: string[] }>(sql`select inbox_ids from arrivals`)).flatMap(row => row.inbox_ids)
 
-  assert.deepEqual(await deliver(rows.slice(0, 1)), ['delivered'])
+  // Under two leases at once, in one batch.
+  const first = await Promise.all([deliver(rows.slice(0, 1)), deliver(rows.slice(0, 1)), deliver(rows.slice(0, 1))])
+  assert.deepEqual(first, [['delivered'], ['delivered'], ['delivered']])
   assert.deepEqual(await deliver(rows), ['delivered', 'delivered'])
   const again = await Promise.all([deliver(rows), deliver(rows.slice(1)), deliver(rows)])
 
@@ -40,4 +44,9 @@ test('what was stored and not recorded as delivered is not stored again, whichev
     sql`select count(*)::int as sources from mail_sources s join arrivals a on a.source_id = s.id`,
   )
   assert.equal(sources, 2)
+
+  // Whatever has become of the inbox since.
+  await account.api.delete(`/v1/inboxes/${inboxes[1]}`)
+  assert.deepEqual(await deliver(await claimed()), ['delivered', 'delivered'])
+  assert.equal((await arrived()).length, 2)
 })

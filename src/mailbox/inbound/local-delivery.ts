@@ -33,8 +33,12 @@ export function localInboxes(world: World, arrivals: Arrivals): LocalInboxes {
   return {
     takes: domain => known.get(domain),
     deliver: async mail => {
-      const found = await Promise.all(mail.deliveries.map(({ recipient }) => recipients.recognise(recipient)))
-      return deliver(world, arrivals, mail, found)
+      const taken = answerOf(TAKEN, world.config.MX_HOST)
+      const deliveries = mail.deliveries.filter(each => !each.has_arrived)
+      const found = await Promise.all(deliveries.map(({ recipient }) => recipients.recognise(recipient)))
+      const answers = await deliver(world, arrivals, { ...mail, deliveries }, found)
+      // Whatever became of the inbox since: it has the mail.
+      return mail.deliveries.map(each => (each.has_arrived ? taken : answers.shift()!))
     },
   }
 }

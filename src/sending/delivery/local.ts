@@ -1,11 +1,14 @@
 // Mail to inboxes of this installation goes to them without a network hop. Delivery knows them by what the mailbox half
 // lends it; recipients without an inbox go the way that mail to any other domain goes.
 import type { Envelope, Outcome, SendResult } from '../../smtp/client/outcome.ts'
+import type { Claimed } from '../queue/attempts.ts'
 import type { QueuedRow } from '../queue/keys.ts'
+
+type LocalDelivery = QueuedRow & Pick<Claimed, 'has_arrived'>
 
 export interface LocalMail {
   /** Of one submission, as they stand in the queue. */
-  deliveries: readonly QueuedRow[]
+  deliveries: readonly LocalDelivery[]
   mailFrom: string
   /** Final bytes, DKIM-Signature included. */
   source: Buffer
@@ -21,13 +24,17 @@ export interface LocalInboxes {
 
 type LocalResult = SendResult | { kind: 'no_inbox' }
 
-/** What became of each recipient, as far as it has an inbox. A pause withholds all of them. */
+/** What became of each recipient, as far as it has an inbox. A pause withholds all that have not arrived. */
 export async function deliverLocally(
   inboxes: LocalInboxes,
-  deliveries: readonly QueuedRow[],
+  deliveries: readonly LocalDelivery[],
   { mayBegin, mailFrom, source, smtputf8 }: Envelope,
 ): Promise<LocalResult[]> {
-  if (!(await mayBegin())) return deliveries.map(() => ({ kind: 'withheld' }))
-  const answers = await inboxes.deliver({ deliveries, mailFrom, source, smtputf8 })
-  return answers.map(answer => answer ?? { kind: 'no_inbox' })
+  const arrived = deliveries.filter(each => each.has_arrived)
+  const isWithheld = arrived.length < deliveries.length && !(await mayBegin())
+  const asked = isWithheld ? arrived : deliveries
+  const answers = asked.length > 0 ? await inboxes.deliver({ deliveries: asked, mailFrom, source, smtputf8 }) : []
+  return deliveries.map(each =>
+    isWithheld && !each.has_arrived ? { kind: 'withheld' } : (answers.shift() ?? { kind: 'no_inbox' }),
+  )
 }

@@ -3,6 +3,7 @@ import type { Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
 import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import {
+  inOrder,
   isOurs,
   isSameRow,
   keyColumns,
@@ -22,6 +23,8 @@ export interface Claimed extends QueuedRow {
   is_suspect: boolean
   /** The inbox through whose provider it leaves; null for mail that is delivered to its receiver. */
   relay_inbox_id: string | null
+  /** At the inbox of this installation that it is for: it need not be sent again, only recorded. */
+  has_arrived: boolean
 }
 
 /** Where it is sent to, as far as one that is slow or full keeps others waiting. */
@@ -40,7 +43,7 @@ const leased = ({ holderId, leaseToken, leaseUntil }: Claim, now: Date): Sql =>
       is_begun = false, attempts = attempts + 1, updated_at = ${now}`
 
 const claimed = sql`${queuedColumns}, q.attempts, q.accepted_at,
-      q.is_suspect, q.relay_inbox_id`
+      q.is_suspect, q.relay_inbox_id, q.has_arrived`
 
 /**
  * What is next in rank and what is due again, alternating, leased to this worker. Skips rows that other workers are taking.
@@ -183,7 +186,12 @@ export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): Promise<Queu
  */
 export function markArrived(tx: Tx, keys: readonly Key[]): Promise<DeliveryKey[]> {
   followIndexes(tx)
-  const rows = keys.map(({ account_id, tenant_id, message_id, n }) => ({ account_id, tenant_id, message_id, n }))
+  const rows = inOrder(keys).map(({ account_id, tenant_id, message_id, n }) => ({
+    account_id,
+    tenant_id,
+    message_id,
+    n,
+  }))
   return tx.many<DeliveryKey>(prepared`
     update queue q set has_arrived = true
     from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns})

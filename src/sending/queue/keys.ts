@@ -21,6 +21,10 @@ export const queuedColumns = sql`q.account_id, q.tenant_id, q.message_id, q.n, q
 /** What a delivery is found by once it is out of the queue. */
 export type DeliveryKey = Pick<Key, 'message_id' | 'n'>
 
+/** Rows that several transactions lock are locked in this order. */
+export const inOrder = <Row extends DeliveryKey>(rows: readonly Row[]): Row[] =>
+  rows.toSorted((a, b) => (a.message_id < b.message_id ? -1 : a.message_id > b.message_id ? 1 : a.n - b.n))
+
 /** Between the queue as `q` and others as `o`. */
 export const isSameRow = sql`(q.account_id, q.tenant_id, q.message_id, q.n) = (o.account_id, o.tenant_id, o.message_id, o.n)`
 
