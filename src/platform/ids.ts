@@ -29,8 +29,8 @@ export function newId(now: Date): string {
 const dated = { ms: 0, sequence: 0 }
 
 /**
- * An id of exactly this moment, whichever others were made: for what is listed by a time that it brings along. Those of one
- * moment that are made in a row only grow.
+ * An id of exactly this moment, whichever others were made: for what is listed by a time that it brings along. Those that are
+ * made in a row for one moment grow, as long as there are no more than two thousand.
  */
 export function newIdAt(moment: Date): string {
   const ms = moment.getTime()

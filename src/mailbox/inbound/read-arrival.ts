@@ -11,7 +11,7 @@ import { parseMailboxes } from '../../mail/mime/mailbox-list.ts'
 import type { Refused, RefusedReason } from '../../mail/mime/parsed-mail.ts'
 import { system } from '../../platform/db/actor.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
-import { newId } from '../../platform/ids.ts'
+import { newIdAt } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
 import { insertAttachments, type AttachmentRow } from '../attachments/store.ts'
 import { wordsOf } from '../search/words.ts'
@@ -188,7 +188,7 @@ const besideText = ({ htmlText, hiddenText }: ReadMessage['mail']): string =>
 
 const attachmentRows = ({ received_at }: Read, { attachments }: ReadMessage['mail']): AttachmentRow[] =>
   attachments.map(({ filename, contentType, contentId, inline, content }, n) => ({
-    id: newId(received_at),
+    id: newIdAt(received_at),
     n,
     filename,
     contentType,

@@ -3,7 +3,7 @@
 // chooses what a mail names, so one mail merges few threads, and moves few rows. The caller has locked the inboxes.
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../platform/db/database.ts'
-import { newId, timeOfId } from '../../platform/ids.ts'
+import { newIdAt, timeOfId } from '../../platform/ids.ts'
 import {
   countThreadRows,
   insertReferences,
@@ -132,7 +132,7 @@ class KnownThreads {
   }
 
   begin(at: Date): string {
-    const id = newId(at)
+    const id = newIdAt(at)
     this.#begun.add(id)
     return id
   }
