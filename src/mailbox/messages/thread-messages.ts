@@ -1,5 +1,5 @@
 // The messages of a thread, oldest first. What is in trash is left out, and said to be.
-import type { Database } from '../../platform/db/database.ts'
+import type { Db } from '../../platform/db/database.ts'
 import type { Found, Keyset } from '../../platform/http/paging.ts'
 import { listDiscardedFolders } from '../folders/find.ts'
 import { findSystemFolders } from '../folders/counts.ts'
@@ -13,18 +13,18 @@ interface ThreadMessages {
 }
 
 export async function listMessagesOfThread(
-  db: Database,
+  db: Db,
   { id, inbox_id }: { id: string; inbox_id: string },
 ): Promise<ThreadMessages> {
   const trash = (await findSystemFolders(db, [inbox_id])).get(inbox_id)!.trash
-  const discarded = await listDiscardedFolders(db.lists, inbox_id)
+  const discarded = await listDiscardedFolders(db, inbox_id)
   const hiddenFolderIds = [trash, ...discarded.map(folder => folder.id)]
   const { total, blocked } = await countInThread(db, id, trash)
   return {
     hidden: { spam: 0, trash: total, blocked },
     list: async keyset => {
-      const found = await listThreadMessages(db.lists, { threadId: id, hiddenFolderIds, ...keyset })
-      return { ...found, rows: await withAttachments(db.lists, found.rows) }
+      const found = await listThreadMessages(db, { threadId: id, hiddenFolderIds, ...keyset })
+      return { ...found, rows: await withAttachments(db, found.rows) }
     },
   }
 }

@@ -85,7 +85,7 @@ export class Search {
 
 async function inOrder(db: Reads, ids: readonly string[]): Promise<MessageRow[]> {
   const byId = new Map((await listMessageRows(db, ids)).map(row => [row.id, row]))
-  return ids.map(id => byId.get(id)!)
+  return ids.flatMap(id => byId.get(id) ?? [])
 }
 
 function* snippetsOf(

@@ -1,8 +1,6 @@
 // What a search shows of the messages that it found.
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import { bareArray, prepared } from '../../platform/db/sql.ts'
-
-type Reads = Pick<Db, 'many'>
 
 /** Why a message was found is looked for in so much of its text; further down, its beginning is shown instead. */
 const SHOWN_CHARS_MAX = 16_000

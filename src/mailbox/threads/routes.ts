@@ -3,7 +3,6 @@ import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPageBy, readPage } from '../../platform/http/paging.ts'
 import { isUuid } from '../../platform/ids.ts'
 import { mayAct } from '../../platform/principal.ts'
-import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { listFoldersOf } from '../folders/find.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
@@ -42,13 +41,16 @@ export const threadRoutes = (world: World): Route[] => [
     const hidden = hiddenBy(folders, shown)
     return reply(200, { threads: page.rows.map(presentThread), next_cursor: page.next_cursor, hidden })
   }),
-  route(getThreadEndpoint, async ({ caller, params }) =>
-    reply(200, presentThread(await findAtOneMoment(world, caller.reach, params.id))),
-  ),
+  route(getThreadEndpoint, async ({ caller, params }) => {
+    const thread = await world.db.atOneMoment(moment => requireThread(moment, caller.reach, params.id))
+    return reply(200, presentThread(thread))
+  }),
   route(listThreadMessagesEndpoint, async ({ caller, params, query }) => {
-    const thread = await findAtOneMoment(world, caller.reach, params.id)
-    const { list, hidden } = await listMessagesOfThread(world.db, thread)
-    const page = await readPage(world.secrets, `thread-messages/${thread.id}`, query, list)
+    const { page, hidden } = await world.db.lists.atOneMoment(async moment => {
+      const thread = await requireThread(moment, caller.reach, params.id)
+      const { list, hidden } = await listMessagesOfThread(moment, thread)
+      return { page: await readPage(world.secrets, `thread-messages/${thread.id}`, query, list), hidden }
+    })
     return reply(200, { messages: page.rows, next_cursor: page.next_cursor, hidden })
   }),
   route(setThreadLabelsEndpoint, async ({ by, caller, params, body }) => {
@@ -59,6 +61,3 @@ export const threadRoutes = (world: World): Route[] => [
     reply(200, await clearTaint(world, by, { reach: caller.reach, id: params.id })),
   ),
 ]
-
-const findAtOneMoment = (world: World, reach: Reach, id: string): Promise<StoredThread> =>
-  world.db.atOneMoment(moment => requireThread(moment, reach, id))

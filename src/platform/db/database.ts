@@ -10,9 +10,10 @@ import {
   type AuditDraft,
   type EventDraft,
 } from '../journal/append.ts'
-import type { Actor } from './actor.ts'
+import { Refusal } from '../refusal.ts'
+import { system, type Actor } from './actor.ts'
 import { Continuity } from './continuity.ts'
-import { isAway, isCollision, isUnavailable, unavailable } from './errors.ts'
+import { isAway, isCollision, isTimedOut, unavailable } from './errors.ts'
 import { locks } from './locks.ts'
 import { NestingGuard } from './nesting.ts'
 import { gatherWrites, SharedPool } from './shared-pool.ts'
@@ -59,6 +60,7 @@ interface DatabaseOptions {
 }
 
 const COLLISION_TRIES_MAX = 4
+const READER = system('reading')
 
 export class Database implements Db, Lists {
   readonly #options: DatabaseOptions
@@ -95,21 +97,22 @@ export class Database implements Db, Lists {
   get lists(): Lists {
     return {
       many: <Row>(query: Sql) => this.#onReplica(pool => pool.rows<Row>(query)),
-      atOneMoment: read => this.#onReplica(pool => pool.snapshot(many => read(asDb(many)))),
+      atOneMoment: read =>
+        this.#guarded(READER, () => this.#onReplica(pool => pool.snapshot(many => read(asDb(many))))),
     }
   }
 
-  /** As that of `lists`, for what must not be behind. */
+  /** On the primary, for readers of what was written a moment ago. */
   atOneMoment<T>(read: (db: Db) => Promise<T>): Promise<T> {
-    return this.continuity.watch(this.#pool.snapshot(many => read(asDb(many))))
+    return this.#guarded(READER, () => this.continuity.watch(this.#pool.snapshot(many => read(asDb(many)))))
   }
 
   async #onReplica<T>(read: (pool: SharedPool) => Promise<T>): Promise<T> {
     try {
       if (this.#replica) return await read(this.#replica)
     } catch (error) {
-      // It may also end a snapshot that stands in the way of what it has to catch up with.
-      if (!isUnavailable(error) && !isCollision(error)) throw error
+      // It may also not know yet what it was asked for, or end a snapshot that is in the way of what it has to catch up with.
+      if (isTimedOut(error) || !(error instanceof Refusal || isCollision(error))) throw error
     }
     return this.continuity.watch(read(this.#pool))
   }
@@ -128,8 +131,11 @@ export class Database implements Db, Lists {
   }
 
   #transactWith<T>(settings: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
-    const transact = () => this.#transactRepeatedly(settings, by, recipe)
-    return this.#nesting ? this.#nesting.run(by, transact) : transact()
+    return this.#guarded(by, () => this.#transactRepeatedly(settings, by, recipe))
+  }
+
+  #guarded<T>(by: Actor, act: () => Promise<T>): Promise<T> {
+    return this.#nesting ? this.#nesting.run(by, act) : act()
   }
 
   async #transactRepeatedly<T>(settings: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {

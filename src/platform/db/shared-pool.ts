@@ -126,7 +126,8 @@ export class SharedPool {
       return await this.transaction(SNAPSHOT, async (client, begun) => {
         const result = await read(async <Row>(query: Sql) => (await this.run<Row>(client, query)).rows)
         await begun
-        await client.query('commit')
+        // What was read stands, whatever becomes of it; the next statement on this connection comes after it.
+        client.query('commit').catch(() => {})
         return result
       })
     } catch (error) {
