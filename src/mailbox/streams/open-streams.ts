@@ -25,7 +25,7 @@ const STREAMS_MAX = 10_000
 const OPENINGS = { permits: 64, perOwner: 16, waitMsMax: 60_000 }
 /** A key that was revoked ends its streams within 5 s. */
 const LOOK_MS = 2_000
-/** Of a lease of 30 s. */
+/** A third of their lease. */
 const RENEW_MS = 5_000
 
 export class OpenStreams {

@@ -33,7 +33,7 @@ export class StreamSlots {
   async take(keyId: string): Promise<Slot> {
     const slot = { token: randomUUID(), keyId }
     if (await this.#claims.submit(slot)) return slot
-    const ended = `Those of a server that has died count for another ${LEASE_MS / 1000} seconds.`
+    const ended = `Those of a server that has died count for up to ${LEASE_MS / 1000} seconds.`
     throw refuse('too_many_streams', `This key has ${SLOTS_MAX} open streams. Close one first. ${ended}`, {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     })
