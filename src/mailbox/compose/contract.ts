@@ -1,14 +1,13 @@
 // Sending from an inbox: new mail, replies and forwards. From is always the inbox.
-import Type from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { LEVELS } from '../../platform/principal.ts'
-import { BODY_BYTES_MAX } from '../../sending/messages/send-schema.ts'
+import { BODY_BYTES_MAX, IdempotencyHeader } from '../../sending/messages/send-schema.ts'
 import { Composed, ComposeRequest } from './compose-schema.ts'
 
 const common = {
   method: 'POST',
   access: key('send', { levels: LEVELS }),
-  headers: Type.Object({ 'idempotency-key': Type.Optional(Type.String({ minLength: 1, maxLength: 255 })) }),
+  headers: IdempotencyHeader,
   body: ComposeRequest,
   bodyBytesMax: BODY_BYTES_MAX,
   textRefusal: 'invalid_message',

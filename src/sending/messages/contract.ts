@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { component, Cursor, DateTime, Int64, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
 
-import { BODY_BYTES_MAX, SendRequest, SendResponse, TextMap } from './send-schema.ts'
+import { BODY_BYTES_MAX, IdempotencyHeader, SendRequest, SendResponse, TextMap } from './send-schema.ts'
 
 const DELIVERY_STATUSES = [
   'queued',
@@ -70,7 +70,7 @@ export const sendEndpoint = endpoint({
   path: '/v1/messages',
   summary: 'Send a message: 202 means that every recipient is durably stored',
   access: key('send'),
-  headers: Type.Object({ 'idempotency-key': Type.Optional(Type.String({ minLength: 1, maxLength: 255 })) }),
+  headers: IdempotencyHeader,
   body: SendRequest,
   bodyBytesMax: BODY_BYTES_MAX,
   textRefusal: 'invalid_message',

@@ -6,7 +6,7 @@ import { collision } from '../../platform/db/errors.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { sameBytes } from '../../platform/secrets.ts'
-import { IDEMPOTENCY_MS } from './limits.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX, IDEMPOTENCY_MS } from './limits.ts'
 import { findSameRequest, insertIdempotencyKeys, listIdempotencyKeys } from './queries.ts'
 
 export interface KeyedRequest {
@@ -96,5 +96,12 @@ function* jsonInOrder(value: unknown): Generator<string> {
 export function keyInHeader(header: string | undefined): string | undefined {
   if (header === undefined) return undefined
   const bytes = Buffer.from(header, 'latin1')
-  return isUtf8(bytes) ? bytes.toString() : header
+  const key = isUtf8(bytes) ? bytes.toString() : header
+  if (key.length > IDEMPOTENCY_KEY_CHARS_MAX) {
+    throw refuse(
+      'invalid_request',
+      `headers.idempotency-key must have at most ${IDEMPOTENCY_KEY_CHARS_MAX} characters.`,
+    )
+  }
+  return key
 }

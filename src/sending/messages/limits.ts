@@ -23,3 +23,6 @@ export const IDEMPOTENCY_MS = 24 * 3_600_000
 export const RANK_STEP_MS = 1
 /** Longer ones are refused; what is longer than a file system takes is cut. */
 export const FILENAME_CHARS_MAX = 4_096
+
+/** In characters; a header has up to four bytes for each. */
+export const IDEMPOTENCY_KEY_CHARS_MAX = 255

@@ -1,7 +1,7 @@
 // A message as a caller hands it in, and how that is answered; parts of it are shared by the other doors that take mail.
 import Type, { type Static } from 'typebox'
 import { component, Int64, sensitive, Uuid } from '../../platform/http/schemas.ts'
-import { RECIPIENTS_MAX } from './limits.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX, RECIPIENTS_MAX } from './limits.ts'
 
 const Text = (options: object = {}) => Type.String({ ...sensitive, ...options })
 /** Counted after de-duplication; twice as many as there may be are too many whatever they are. */
@@ -46,7 +46,7 @@ export const SendRequest = component(
     headers: Type.Optional(TextMap),
     tags: Type.Optional(Type.Array(Type.String(), { maxItems: ITEMS_MAX, ...tooMany })),
     metadata: Type.Optional(TextMap),
-    idempotency_key: Type.Optional(Type.String({ minLength: 1, maxLength: 255 })),
+    idempotency_key: Type.Optional(Type.String({ minLength: 1, maxLength: IDEMPOTENCY_KEY_CHARS_MAX })),
     attachments: Type.Optional(Attachments()),
     unsubscribe: Type.Optional(Type.Boolean({ description: 'Adds one-click unsubscribe headers (RFC 8058)' })),
   }),
@@ -65,3 +65,13 @@ export const SendResponse = component(
   }),
 )
 export type SendResponse = Static<typeof SendResponse>
+
+export const IdempotencyHeader = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4 * IDEMPOTENCY_KEY_CHARS_MAX,
+      description: `At most ${IDEMPOTENCY_KEY_CHARS_MAX} characters`,
+    }),
+  ),
+})
