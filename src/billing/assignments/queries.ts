@@ -1,5 +1,5 @@
 // All SQL over plan assignments; the only writer of that table.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { Assignment } from './contract.ts'
@@ -36,7 +36,7 @@ export async function countAssignments(tx: Tx, scope: Pick<Reach, 'accountId' | 
 }
 
 export async function listAssignments(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   { tenantId, after, limit }: { tenantId: string | null; after: string | null; limit: number },
 ): Promise<Assignment[]> {
@@ -66,11 +66,7 @@ interface Effective {
 }
 
 /** Of each account its own plan on that day; accounts that never had one are left out. */
-export const listAccountPlans = (
-  db: Pick<Db, 'many'>,
-  accountIds: readonly string[],
-  day: string,
-): Promise<Effective[]> =>
+export const listAccountPlans = (db: Reads, accountIds: readonly string[], day: string): Promise<Effective[]> =>
   db.many<Effective>(sql`
     select asked.account_id, newest.plan_id
     from unnest(${accountIds}::uuid[]) as asked (account_id)

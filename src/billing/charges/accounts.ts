@@ -1,5 +1,5 @@
 // Usage and charge of every account, for the operator.
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import { exactInteger } from '../../platform/http/exact-integer.ts'
 import type { Keyset } from '../../platform/http/paging.ts'
 import { listAccountPlans } from '../assignments/effective.ts'
@@ -19,7 +19,7 @@ interface AccountCharge extends Omit<ChargeLine, 'tenant_id'> {
 }
 
 export async function listAccountCharges(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   { month, after, limit }: Keyset<string> & { month: Month },
 ): Promise<AccountCharge[]> {
   const accounts = await listBilledAccountsAnywhere(db, { after, limit })

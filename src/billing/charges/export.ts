@@ -1,5 +1,5 @@
 // The usage of a month as a file. Read and written in slices by keyset: memory does not grow with the number of rows.
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import type { Chunks } from '../../platform/http/contract.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { csvRow, UTF8_MARK } from './csv.ts'
@@ -10,7 +10,7 @@ import { listUsageRows, type UsageRow } from './queries.ts'
 const SLICE_ROWS = 2_000
 
 export const exportUsage = (
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   { month, format }: { month: Month; format: 'csv' | 'json' },
 ): Chunks => {
@@ -18,7 +18,7 @@ export const exportUsage = (
   return format === 'csv' ? asCsv(slices) : asJson(slices, month)
 }
 
-async function* readSlices(db: Pick<Db, 'many'>, reach: Reach, month: Month): AsyncGenerator<UsageRow[]> {
+async function* readSlices(db: Reads, reach: Reach, month: Month): AsyncGenerator<UsageRow[]> {
   let after: UsageRow | null = null
   for (;;) {
     const rows: UsageRow[] = await listUsageRows(db, reach, { month, after, limit: SLICE_ROWS })

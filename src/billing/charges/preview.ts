@@ -1,5 +1,5 @@
 // What a month is going to cost: one line for the account, one for each tenant that has a rate card.
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { Slices } from '../../platform/slices.ts'
 import { listAccountPlans } from '../assignments/effective.ts'
@@ -22,7 +22,7 @@ interface Asked {
 }
 
 export async function previewLines(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   { accountId }: Reach,
   { month, cards, accountRecipients, slices }: Asked,
 ): Promise<ChargeLine[]> {

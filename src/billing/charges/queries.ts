@@ -1,11 +1,11 @@
 // Reading usage; acceptance writes it. Sums are numeric in the database and texts on their way here: exact at any size.
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import { all, bareArray, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { rateCards } from '../assignments/effective.ts'
 import type { Month } from './month.ts'
 
-type Lists = Pick<Db, 'many'>
+type Lists = Reads
 
 interface Used {
   recipients: string

@@ -1,5 +1,5 @@
 // What was used in a month, per day and per tenant.
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import { exactInteger } from '../../platform/http/exact-integer.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { Month } from './month.ts'
@@ -11,7 +11,7 @@ interface Usage {
 }
 
 export async function usageByDay(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   month: Month,
 ): Promise<Usage & { days: (Usage & { date: string })[] }> {

@@ -1,5 +1,5 @@
 // All SQL over plans; the only writer of that table.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { isUniqueViolation } from '../../platform/db/errors.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
@@ -75,7 +75,7 @@ export async function requirePlanForShare(tx: Tx, id: string): Promise<Plan> {
 }
 
 export async function listPlans(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   { isActiveOnly, after, limit }: { isActiveOnly: boolean; after: string | null; limit: number },
 ): Promise<Plan[]> {
   const rows = await db.many<Row>(sql`
@@ -85,7 +85,7 @@ export async function listPlans(
   return rows.map(toPlan)
 }
 
-export async function listPlansById(db: Pick<Db, 'many'>, ids: readonly string[]): Promise<Plan[]> {
+export async function listPlansById(db: Reads, ids: readonly string[]): Promise<Plan[]> {
   const rows = await db.many<Row>(sql`select ${columns} from plans where id = any(${ids}::uuid[])`)
   return rows.map(toPlan)
 }

@@ -1,5 +1,5 @@
 // All SQL over suppressions; the only writer of that table.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { SuppressionEntry } from './contract.ts'
@@ -51,18 +51,14 @@ interface SuppressionFilter {
   offset: number
 }
 
-export async function listEntries(
-  db: Pick<Db, 'many'>,
-  reach: Reach,
-  filter: SuppressionFilter,
-): Promise<SuppressionEntry[]> {
+export async function listEntries(db: Reads, reach: Reach, filter: SuppressionFilter): Promise<SuppressionEntry[]> {
   const rows = await db.many<Row>(sql`
     select ${columns} from suppressions where ${matching(reach, filter)}
     order by id desc limit ${filter.limit} offset ${filter.offset}`)
   return rows.map(toEntry)
 }
 
-export async function countEntries(db: Pick<Db, 'many'>, reach: Reach, filter: SuppressionFilter): Promise<number> {
+export async function countEntries(db: Reads, reach: Reach, filter: SuppressionFilter): Promise<number> {
   const rows = await db.many<{ total: number }>(
     sql`select count(*) as total from suppressions where ${matching(reach, filter)}`,
   )

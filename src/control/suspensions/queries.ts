@@ -1,5 +1,5 @@
 // All SQL over suspensions and what they hold; the only writer of those tables.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { scopeName } from './scopes.ts'
@@ -110,7 +110,7 @@ export const findSuspension = async (db: Db, reach: Reach, id: string): Promise<
 }
 
 export const listSuspensions = async (
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   { status, after, limit }: { status: string | null; after: string | null; limit: number },
 ): Promise<Suspension[]> => {

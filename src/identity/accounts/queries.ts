@@ -1,5 +1,5 @@
 // All SQL over accounts; the only writer of that table.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql } from '../../platform/db/sql.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { Account } from './contract.ts'
@@ -63,7 +63,7 @@ export async function requireAccountForUpdate(tx: Tx, id: string): Promise<Accou
 }
 
 export async function listAccountsAnywhere(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   { after, limit }: { after: string | null; limit: number },
 ): Promise<Account[]> {
   const rows = await db.many<Row>(sql`

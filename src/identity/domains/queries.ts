@@ -1,5 +1,5 @@
 // All SQL over domains; the only writer of that table.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
@@ -58,7 +58,7 @@ export async function requireDomainForShare(tx: Tx, reach: Reach, id: string): P
 }
 
 export const listDomains = (
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   { tenantId, after, limit }: { tenantId: string | null; after: string | null; limit: number },
 ): Promise<StoredDomain[]> =>

@@ -1,6 +1,6 @@
 // All SQL over tenants; the only writer of that table.
 import { Batcher } from '../../platform/batcher.ts'
-import type { Database, Db, Tx } from '../../platform/db/database.ts'
+import type { Database, Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
@@ -62,7 +62,7 @@ export async function requireTenantForUpdate(tx: Tx, reach: Reach, id: string): 
 }
 
 export async function listTenants(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   { externalId, after, limit }: { externalId: string | null; after: string | null; limit: number },
 ): Promise<Tenant[]> {

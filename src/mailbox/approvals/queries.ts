@@ -1,5 +1,5 @@
 // All SQL over approvals; the only writer of that table. A transaction that writes has locked the inbox.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Found } from '../../platform/http/paging.ts'
 import { within, type Reach } from '../../platform/principal.ts'
@@ -140,7 +140,7 @@ const PAGE_BYTES_MAX = 1024 * 1024
 
 /** A page ends early when its mails are large. */
 export async function listApprovals(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   { inboxId, status, after, limit }: Page,
 ): Promise<Found<StoredApproval>> {

@@ -1,5 +1,5 @@
 // What is read of a message that is answered or forwarded. Its id was found within the caller's reach.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
 
 /** Of these, also where one has become part of another. */
@@ -23,7 +23,7 @@ interface StandingThread {
 }
 
 /** Of these, those that still have a message. */
-export const listStandingThreads = (db: Pick<Db, 'many'>, ids: readonly string[]): Promise<StandingThread[]> =>
+export const listStandingThreads = (db: Reads, ids: readonly string[]): Promise<StandingThread[]> =>
   db.many<StandingThread>(prepared`
     select whole.id, t.id as asked_id, whole.subject, whole.is_tainted
     from threads t join threads whole on whole.id = coalesce(t.merged_into, t.id)

@@ -1,6 +1,6 @@
 // SQL over drafts and their attachments. Their leases are in due-queries.ts; nothing else writes those tables.
 import type { Attachment } from '../../mail/mime/attachment.ts'
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, commaSeparated, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Found } from '../../platform/http/paging.ts'
 import { newId } from '../../platform/ids.ts'
@@ -92,7 +92,7 @@ const PAGE_BYTES_MAX = 2_000_000
 
 /** One after the other, because to measure a draft is to expand it: none is looked at behind the end of the page. */
 export async function listDrafts(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   inboxId: string,
   { after, limit }: { after: string | null; limit: number },
 ): Promise<Found<StoredDraft>> {
@@ -113,7 +113,7 @@ export async function listDrafts(
   return { rows, isCut }
 }
 
-const hasOlder = async (db: Pick<Db, 'many'>, inboxId: string, id: string): Promise<boolean> =>
+const hasOlder = async (db: Reads, inboxId: string, id: string): Promise<boolean> =>
   (await db.many(sql`select 1 from drafts where inbox_id = ${inboxId} and id < ${id} limit 1`)).length > 0
 
 export const countDrafts = async (db: Db, inboxId: string): Promise<number> =>

@@ -1,5 +1,5 @@
 // All SQL over folders; the only writer of that table. A transaction that writes has locked the inbox.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import type { FolderDelta } from './counts.ts'
 import type { SystemName } from './system.ts'
@@ -31,7 +31,7 @@ export async function insertFolders(tx: Tx, folders: readonly NewFolder[]): Prom
 }
 
 /** Of an inbox that the caller found within its reach. At most five system folders and FOLDERS_MAX others. */
-export const listFolders = (db: Pick<Db, 'many'>, inboxId: string): Promise<StoredFolder[]> =>
+export const listFolders = (db: Reads, inboxId: string): Promise<StoredFolder[]> =>
   db.many<StoredFolder>(prepared`
     select ${columns} from folders where inbox_id = ${inboxId} and discarded_at is null`)
 
@@ -41,10 +41,7 @@ export const findFolderByKey = (db: Db, inboxId: string, nameKey: string): Promi
     where inbox_id = ${inboxId} and name_key = ${nameKey} and discarded_at is null`)
 
 /** Folders of the inbox whose messages nobody sees any more. */
-export const listDiscarded = (
-  db: Pick<Db, 'many'>,
-  inboxId: string,
-): Promise<Pick<StoredFolder, 'id' | 'name_key' | 'total'>[]> =>
+export const listDiscarded = (db: Reads, inboxId: string): Promise<Pick<StoredFolder, 'id' | 'name_key' | 'total'>[]> =>
   db.many(prepared`select id, name_key, total from folders where inbox_id = ${inboxId} and discarded_at is not null`)
 
 export const listSystemFolders = (

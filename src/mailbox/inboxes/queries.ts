@@ -1,5 +1,5 @@
 // All SQL over inboxes; the only writer of that table.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
@@ -123,7 +123,7 @@ export const listBusyInboxes = (tx: Tx, ids: readonly string[]): Promise<{ id: s
     select id from inboxes where id = any(${bareArray(ids)}::uuid[]) and id not in (select id from free)`)
 
 export const listInboxes = (
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   { tenantId, after, limit }: { tenantId: string | null; after: string | null; limit: number },
 ): Promise<StoredInbox[]> =>

@@ -1,13 +1,13 @@
 // What tools need to know of messages beside what the API shows. The ids were found within the caller's reach.
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import { bareArray, prepared } from '../../platform/db/sql.ts'
 
-export const listBlocked = (db: Pick<Db, 'many'>, ids: readonly string[]): Promise<{ id: string }[]> =>
+export const listBlocked = (db: Reads, ids: readonly string[]): Promise<{ id: string }[]> =>
   db.many(prepared`select id from inbox_messages where id = any(${bareArray(ids)}::uuid[]) and is_blocked`)
 
 /** The beginning of the text that was read in each attachment; those without any are left out. */
 export const listAttachmentTexts = (
-  db: Pick<Db, 'many'>,
+  db: Reads,
   { ids, charsMax }: { ids: readonly string[]; charsMax: number },
 ): Promise<{ id: string; text: string; is_whole: boolean }[]> =>
   db.many(prepared`

@@ -1,6 +1,6 @@
 // Lists of messages, newest first. Every statement reads a bounded number of rows, whatever the size of the inbox: what no
 // index finds is looked for among the newest rows only, and the page then ends early with a cursor to go on from.
-import type { Db } from '../../platform/db/database.ts'
+import type { Db, Reads } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Found } from '../../platform/http/paging.ts'
 import { columns, type MessageRow } from './queries.ts'
@@ -25,7 +25,7 @@ export interface ListFilter {
   limit: number
 }
 
-export async function listMessages(db: Pick<Db, 'many'>, filter: ListFilter): Promise<Found<MessageRow>> {
+export async function listMessages(db: Reads, filter: ListFilter): Promise<Found<MessageRow>> {
   if (filter.folderIds.length === 0) return { rows: [], isCut: false }
   const isScanned = filter.label !== null || filter.direction !== null || filter.from !== null || filter.isRead
   const page = cutPage(await db.many(pageOf(isScanned ? scanned(filter) : merged(filter))))
@@ -76,7 +76,7 @@ function scan({ inboxId, folderIds, isOneFolder, label, after }: ListFilter): Sq
 }
 
 /** The last row that was looked at; null when there were none left. */
-async function findScanEnd(db: Pick<Db, 'many'>, filter: ListFilter): Promise<string | null> {
+async function findScanEnd(db: Reads, filter: ListFilter): Promise<string | null> {
   const [last] = await db.many<{ id: string }>(sql`
     select id from (${scan(filter)}) candidate order by id desc offset ${SCAN_MAX - 1}`)
   return last?.id ?? null
@@ -112,7 +112,7 @@ interface ThreadPage {
 
 /** Messages of a thread, oldest first. */
 export async function listThreadMessages(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   { threadId, hiddenFolderIds, after, limit }: ThreadPage,
 ): Promise<Found<MessageRow>> {
   const ids = sql`

@@ -1,5 +1,5 @@
 // Lists of messages: of an inbox, newest first, and of a thread, oldest first.
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import { readPage, type Found } from '../../platform/http/paging.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
@@ -62,10 +62,7 @@ type Wanted = Omit<ListFilter, 'folderIds' | 'isUnread' | 'isRead'> & {
   unread: boolean | undefined
 }
 
-async function listInboxMessages(
-  db: Pick<Db, 'many'>,
-  { folders, unread, ...wanted }: Wanted,
-): Promise<Found<MessageSummary>> {
+async function listInboxMessages(db: Reads, { folders, unread, ...wanted }: Wanted): Promise<Found<MessageSummary>> {
   const isUnread = unread === true
   const folderIds = folders.filter(folder => (isUnread ? folder.unread : folder.total) > 0).map(({ id }) => id)
   const found = await listMessages(db, { ...wanted, folderIds, isUnread, isRead: unread === false })
@@ -76,7 +73,7 @@ async function listInboxMessages(
  * Each message with its first attachments, in the same order. All are asked for: `has_attachments` leaves out images that the
  * text shows, and readers need those too.
  */
-export async function withAttachments(db: Pick<Db, 'many'>, rows: readonly MessageRow[]): Promise<MessageSummary[]> {
+export async function withAttachments(db: Reads, rows: readonly MessageRow[]): Promise<MessageSummary[]> {
   const sourceIds = [...new Set(rows.flatMap(row => row.source_id ?? []))]
   const perSource = LISTED_ATTACHMENTS_MAX + 1
   const attachments = sourceIds.length > 0 ? await listAttachments(db, sourceIds, perSource) : []

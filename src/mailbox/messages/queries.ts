@@ -1,5 +1,5 @@
 // Reading single messages, their texts, attachments and sources, restricted to the caller's reach.
-import type { Db } from '../../platform/db/database.ts'
+import type { Db, Reads } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
@@ -61,7 +61,7 @@ export async function requireMessage(db: Db, reach: Reach, id: string): Promise<
 }
 
 /** In no order. Of ids that their caller found within its reach. */
-export const listMessageRows = (db: Pick<Db, 'many'>, ids: readonly string[]): Promise<MessageRow[]> =>
+export const listMessageRows = (db: Reads, ids: readonly string[]): Promise<MessageRow[]> =>
   db.many<MessageRow>(prepared`
     select ${columns} from inbox_messages m join folders f on f.id = m.folder_id and f.discarded_at is null
     where m.id = any(${ids}::uuid[])`)
@@ -77,11 +77,7 @@ export interface AttachmentRow {
 }
 
 /** The first of each source, in their order. */
-export const listAttachments = (
-  db: Pick<Db, 'many'>,
-  sourceIds: readonly string[],
-  perSource: number,
-): Promise<AttachmentRow[]> =>
+export const listAttachments = (db: Reads, sourceIds: readonly string[], perSource: number): Promise<AttachmentRow[]> =>
   db.many<AttachmentRow>(prepared`
     select a.source_id, a.id, a.filename, a.content_type, a.size, a.content_id, a.is_inline
     from unnest(${bareArray(sourceIds)}::uuid[]) as source (id) cross join lateral (

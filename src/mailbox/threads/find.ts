@@ -1,5 +1,5 @@
 // Finding the thread that a request names, as readers see it: without what an emptied folder still holds.
-import type { Db } from '../../platform/db/database.ts'
+import type { Db, Reads } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import { listDiscardedFolders } from '../folders/find.ts'
@@ -22,7 +22,7 @@ export async function requireThread(db: Db, reach: Reach, id: string): Promise<S
  * An emptied trash changes no count, because its messages did not count before.
  */
 export async function withoutDiscarded(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   inboxId: string,
   threads: readonly StoredThread[],
 ): Promise<StoredThread[]> {

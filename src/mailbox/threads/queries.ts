@@ -1,5 +1,5 @@
 // All SQL over threads; the only writer of that table. A transaction that writes has locked the inbox.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import type { Found } from '../../platform/http/paging.ts'
 import { within, type Reach } from '../../platform/principal.ts'
@@ -42,7 +42,7 @@ export const hasMessageOutside = async (db: Db, threadId: string, folderIds: rea
     where thread_id = ${threadId} and folder_id <> all(${bareArray(folderIds)}::uuid[]) limit 1`)) !== null
 
 export const countDiscardedMessages = (
-  db: Pick<Db, 'many'>,
+  db: Reads,
   { threadIds, folderIds }: { threadIds: readonly string[]; folderIds: readonly string[] },
 ): Promise<{ thread_id: string; total: number; unread: number }[]> =>
   db.many(prepared`
@@ -63,10 +63,7 @@ interface ThreadPage {
 const PAGE_BYTES_MAX = 1024 * 1024
 
 /** A page ends early when its threads are large. */
-export async function listThreads(
-  db: Pick<Db, 'many'>,
-  { inboxId, after, limit }: ThreadPage,
-): Promise<Found<StoredThread>> {
+export async function listThreads(db: Reads, { inboxId, after, limit }: ThreadPage): Promise<Found<StoredThread>> {
   const rows = await db.many<StoredThread & { found: number }>(prepared`
     with found as materialized (
       select ${columns} from threads t

@@ -1,5 +1,5 @@
 // All SQL over alerts and their contacts; the only writer of those tables.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { Secrets } from '../../platform/secrets.ts'
@@ -119,7 +119,7 @@ export const insertApprovalNotifications = (
     on conflict (approval_id, contact_id) where approval_id is not null do nothing`)
 
 export async function listAlerts(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   { isUnacked, after, limit }: { isUnacked: boolean; after: string | null; limit: number },
 ): Promise<Alert[]> {
@@ -187,7 +187,7 @@ export const countContacts = async (db: Db, accountId: string): Promise<number> 
     .total
 
 export async function listContacts(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   { accountId }: Reach,
   { secrets, after, limit }: { secrets: Secrets; after: string | null; limit: number },
 ): Promise<AlertContact[]> {

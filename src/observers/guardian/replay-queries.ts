@@ -1,6 +1,6 @@
 // Reading what was counted, minute by minute, for trying a rule out. Bounded: a caller who asks for more than this is
 // told to ask for less.
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Counters } from './metric.ts'
 import type { Scope, ScopeType } from './rule.ts'
@@ -35,11 +35,11 @@ export interface LoginRow extends Row {
 const CHUNK_ROWS = 1_000
 
 /** Chunks of `CountedRow`, one scope after the other, each in the order of time. */
-export const listMinutes = (db: Pick<Db, 'many'>, wanted: Wanted): Promise<Chunk[]> =>
+export const listMinutes = (db: Reads, wanted: Wanted): Promise<Chunk[]> =>
   listChunks(db, countedIn(sql`metric_minutes`, wanted))
 
 /** The same. A scope that something was counted for earlier begins with an empty hour: it has a history. */
-export const listHours = (db: Pick<Db, 'many'>, wanted: Wanted): Promise<Chunk[]> =>
+export const listHours = (db: Reads, wanted: Wanted): Promise<Chunk[]> =>
   listChunks(
     db,
     sql`
@@ -67,7 +67,7 @@ const countedIn = (table: Sql, wanted: Wanted): Sql => sql`
   order by scope_value, tenant_id, start limit ${wanted.limit}`
 
 /** Chunks of `LoginRow` in the same order: logins of credentials, or of all credentials of a tenant. */
-export const listLogins = (db: Pick<Db, 'many'>, wanted: Wanted): Promise<Chunk[]> => {
+export const listLogins = (db: Reads, wanted: Wanted): Promise<Chunk[]> => {
   const value = wanted.scopeType === 'credential' ? sql`credential_id::text` : sql`tenant_id::text`
   return listChunks(
     db,
@@ -85,7 +85,7 @@ export const listLogins = (db: Pick<Db, 'many'>, wanted: Wanted): Promise<Chunk[
 
 const milliseconds = (moment: Sql): Sql => sql`(extract(epoch from ${moment}) * 1000)::bigint`
 
-const listChunks = (db: Pick<Db, 'many'>, rows: Sql): Promise<Chunk[]> =>
+const listChunks = (db: Reads, rows: Sql): Promise<Chunk[]> =>
   db.many<Chunk>(sql`
     with numbered as (
       select row_to_json(r) as row, row_number() over (order by scope_value, tenant_id, start_ms) as n from (${rows}) r

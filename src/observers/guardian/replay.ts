@@ -1,7 +1,7 @@
 // Trying a rule out over what was counted: when it would have fired, and for which scopes. Reads only.
 import { normaliseAddress, normaliseDomain } from '../../mail/address/address.ts'
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
@@ -43,11 +43,7 @@ function asCounted(type: ScopeType, value: string): string {
   return type === 'sender' ? normaliseAddress(value).toLowerCase() : value.toLowerCase()
 }
 
-async function listCounted(
-  db: Pick<Db, 'many'>,
-  rule: Rule,
-  wanted: Wanted,
-): Promise<{ minutes: Chunk[]; hours: Chunk[] }> {
+async function listCounted(db: Reads, rule: Rule, wanted: Wanted): Promise<{ minutes: Chunk[]; hours: Chunk[] }> {
   const windowMs = rule.window_seconds * 1000
   const early: Wanted = { ...wanted, from: new Date(wanted.from.getTime() - windowMs) }
   if (rule.metric === 'distinct_ips') {

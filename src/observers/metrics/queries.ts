@@ -1,5 +1,5 @@
 // Reading the roll-ups.
-import type { Db } from '../../platform/db/database.ts'
+import type { Db, Reads } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { NO_TENANT, type Counters } from './counters.ts'
@@ -19,7 +19,7 @@ const binOf = (column: Sql, { from, stepSeconds }: Window): Sql =>
 
 /** Intervals in which something was counted. */
 export const listIntervals = (
-  db: Pick<Db, 'many'>,
+  db: Reads,
   { accountId }: Reach,
   { scope, window }: { scope: MetricScope; window: Window },
 ): Promise<(Counters & { start: Date })[]> =>
@@ -42,7 +42,7 @@ function ofTenants({ type, tenantId }: MetricScope, accountId: string): Sql {
 
 /** Where an SMTP credential was used from: different addresses per interval. */
 export const countAddresses = (
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   { credentialId, window }: { credentialId: string; window: Window },
 ): Promise<{ start: Date; count: number }[]> =>
@@ -79,7 +79,7 @@ export type DomainSum = TenantSum & { scope_value: string }
 
 /** One row for the account (of no tenant), or one per tenant. Grouping by text as well took a fifth longer. */
 export const listSums = (
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   { type, span }: { type: 'account' | 'tenant'; span: Span },
 ): Promise<TenantSum[]> => {
@@ -89,7 +89,7 @@ export const listSums = (
   return db.many<TenantSum>(sumsWhere(wanted, { keys: sql`tenant_id`, span }))
 }
 
-export const listDomainSums = (db: Pick<Db, 'many'>, reach: Reach, span: Span): Promise<DomainSum[]> => {
+export const listDomainSums = (db: Reads, reach: Reach, span: Span): Promise<DomainSum[]> => {
   const wanted = all([within(reach), sql`scope_type = 'domain'`])
   return db.many<DomainSum>(sumsWhere(wanted, { keys: sql`tenant_id, scope_value`, span }))
 }

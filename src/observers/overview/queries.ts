@@ -1,11 +1,11 @@
 // What the overview shows beside what was counted.
-import type { Db } from '../../platform/db/database.ts'
+import type { Db, Reads } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import { SUSPENSIONS_MAX, type AccountRecord, type ActiveSuspension } from './contract.ts'
 
-export async function countUnackedAlerts(db: Pick<Db, 'many'>, reach: Reach): Promise<number> {
+export async function countUnackedAlerts(db: Reads, reach: Reach): Promise<number> {
   const [row] = await db.many<{ count: number }>(
     sql`select count(*) as count from alerts where ${within(reach)} and acked_at is null`,
   )
@@ -19,7 +19,7 @@ interface SuspensionRow extends Omit<ActiveSuspension, 'created_at'> {
 
 /** The newest of them, and how many there are. */
 export async function listActiveSuspensions(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
 ): Promise<{ suspensions: ActiveSuspension[]; count: number }> {
   const rows = await db.many<SuspensionRow>(sql`

@@ -1,5 +1,5 @@
 // Counting the queue. It holds only what is not decided, so this does not grow with history.
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 
@@ -9,13 +9,12 @@ export interface StatusCount {
   oldest_due_at: Date | null
 }
 
-export const countQueue = (db: Pick<Db, 'many'>, reach: Reach, now: Date): Promise<StatusCount[]> =>
+export const countQueue = (db: Reads, reach: Reach, now: Date): Promise<StatusCount[]> =>
   countWhere(db, within(reach), now)
 
-export const countQueueAnywhere = (db: Pick<Db, 'many'>, now: Date): Promise<StatusCount[]> =>
-  countWhere(db, sql`true`, now)
+export const countQueueAnywhere = (db: Reads, now: Date): Promise<StatusCount[]> => countWhere(db, sql`true`, now)
 
-const countWhere = (db: Pick<Db, 'many'>, condition: Sql, now: Date): Promise<StatusCount[]> =>
+const countWhere = (db: Reads, condition: Sql, now: Date): Promise<StatusCount[]> =>
   db.many<StatusCount>(sql`
     select status, count(*) as count, min(
       case status when 'queued' then accepted_at when 'deferred' then case when due_at <= ${now} then due_at end end

@@ -1,5 +1,5 @@
 // Who may have a reputation: tenants and their domains, also those that sent nothing.
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 
@@ -8,12 +8,12 @@ interface TenantName {
   name: string
 }
 
-export const listTenantNames = (db: Pick<Db, 'many'>, reach: Reach, limit: number): Promise<TenantName[]> =>
+export const listTenantNames = (db: Reads, reach: Reach, limit: number): Promise<TenantName[]> =>
   db.many<TenantName>(sql`
     select id, name from tenants where ${within(reach, { tenant: sql`id` })} order by id desc limit ${limit}`)
 
 export const listDomainNames = (
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   limit: number,
 ): Promise<{ tenant_id: string; name: string }[]> =>

@@ -1,5 +1,5 @@
 // The SQL over attempts as people see and handle them: lists, replay, retention.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Scanned } from '../../platform/work/retention-scan.ts'
 import type { WebhookAttempt } from './contract.ts'
@@ -40,7 +40,7 @@ interface AttemptFilter {
 
 /** Of a webhook that the caller was found to reach; newest event first. */
 export async function listAttempts(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   webhookId: string,
   { status, after, limit }: AttemptFilter,
 ): Promise<WebhookAttempt[]> {
@@ -163,8 +163,6 @@ export const deleteAttemptsOf = (tx: Tx, webhookId: string, limit: number): Prom
 export const deleteLeaving = (tx: Tx, webhookId: string): Promise<number> =>
   tx.run(sql`delete from webhook_removals where webhook_id = ${webhookId}`)
 
-export const countWaitingAnywhere = (
-  db: Pick<Db, 'many'>,
-): Promise<{ status: 'pending' | 'failed'; count: number }[]> =>
+export const countWaitingAnywhere = (db: Reads): Promise<{ status: 'pending' | 'failed'; count: number }[]> =>
   db.many(sql`
     select status, count(*) as count from webhook_attempts where status in ('pending', 'failed') group by status`)

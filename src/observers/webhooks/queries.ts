@@ -1,5 +1,5 @@
 // The SQL over webhooks themselves. With attempt-queries and work-queries the only writer of their tables.
-import type { Db, Tx } from '../../platform/db/database.ts'
+import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
@@ -53,7 +53,7 @@ export const countWebhooks = async (tx: Tx, accountId: string): Promise<number> 
 }
 
 export async function listWebhooks(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   { after, limit }: { after: string | null; limit: number },
 ): Promise<Webhook[]> {

@@ -1,7 +1,7 @@
 // Reading messages: lists and details, restricted to the caller's reach. The state of a delivery is in the queue
 // while it is open and in the delivery afterwards.
 import { displayValue } from '../../mail/mime/headers.ts'
-import type { Db } from '../../platform/db/database.ts'
+import type { Db, Reads } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Found } from '../../platform/http/paging.ts'
 import { firstIdAt } from '../../platform/ids.ts'
@@ -49,7 +49,7 @@ const toMessage = ({ from_header, created_at, ...row }: Row): Message => ({
 const PAGE_BYTES_MAX = 1024 * 1024
 
 /** A page ends early when its messages are large. */
-export async function listMessages(db: Pick<Db, 'many'>, reach: Reach, filter: MessageFilter): Promise<Found<Message>> {
+export async function listMessages(db: Reads, reach: Reach, filter: MessageFilter): Promise<Found<Message>> {
   const { tenantId, recipient, from, status, since, until, before, after, limit } = filter
   // Times are compared through the time-ordered id, which the partitions and every index are ordered by.
   const rows = await db.many<Row & { found: number }>(sql`

@@ -1,5 +1,5 @@
 // Reading what was set aside; delivery writes it.
-import type { Db } from '../../platform/db/database.ts'
+import type { Reads } from '../../platform/db/database.ts'
 import { all, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { SetAside } from './contract.ts'
@@ -13,7 +13,7 @@ interface SetAsideFilter {
 type Row = Omit<SetAside, 'reason' | 'set_aside_at'> & { held_at: Date }
 
 export async function listSetAside(
-  db: Pick<Db, 'many'>,
+  db: Reads,
   reach: Reach,
   { tenantId, after, limit }: SetAsideFilter,
 ): Promise<SetAside[]> {
