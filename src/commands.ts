@@ -1,12 +1,20 @@
-// The commands that end by themselves. Each answers with the exit code.
+// The commands by name. Each answers with the exit code.
 import { describeApi } from './app.ts'
 import { describedApp } from './describe.ts'
 import { verifyAudit } from './observers/audit/verify.ts'
 import type { Config } from './platform/config.ts'
 import { migrate, readMigrations } from './platform/db/migrate.ts'
-import { openDatabase, prepare, withoutEnd } from './serve.ts'
+import { openDatabase, prepare, serve, withoutEnd } from './serve.ts'
 
-export async function migrateOnly(config: Config): Promise<number> {
+export const commands: Record<string, (config: Config) => Promise<number>> = {
+  serve,
+  migrate: migrateOnly,
+  'verify-audit': verifyOnly,
+  openapi: printOpenApi,
+  workers: printWorkers,
+}
+
+async function migrateOnly(config: Config): Promise<number> {
   const start = withoutEnd(config)
   const { url, close } = await openDatabase(config, start)
   const migrations = await readMigrations()
@@ -15,19 +23,19 @@ export async function migrateOnly(config: Config): Promise<number> {
   return 0
 }
 
-export async function verifyOnly(config: Config): Promise<number> {
+async function verifyOnly(config: Config): Promise<number> {
   const { app, close } = await prepare(config, withoutEnd({ ...config, LOG_LEVEL: 'silent' }))
   const verdict = await verifyAudit(app.world).finally(close)
   console.log(JSON.stringify(verdict))
   return verdict.intact ? 0 : 1
 }
 
-export async function printOpenApi(config: Config): Promise<number> {
+async function printOpenApi(config: Config): Promise<number> {
   console.log(JSON.stringify(describeApi((await describedApp(config)).contracts), null, 2))
   return 0
 }
 
-export async function printWorkers(config: Config): Promise<number> {
+async function printWorkers(config: Config): Promise<number> {
   for (const { kind, name } of (await describedApp(config)).workers) console.log(`${kind.padEnd(8)} ${name}`)
   return 0
 }

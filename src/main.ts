@@ -1,34 +1,19 @@
 // The command line. What a command needs is loaded when it runs: a mistake in the configuration is told in a moment.
-import { readConfig, variables, type Config } from './platform/config.ts'
+import { readConfig, variables } from './platform/config.ts'
 
-const COMMANDS: Record<string, { help: string; run(config: Config): Promise<number> }> = {
-  serve: {
-    help: 'run the service (the default)',
-    run: async config => (await import('./serve.ts')).serve(config),
-  },
-  migrate: {
-    help: 'bring the schema of the database up to date, then end',
-    run: async config => (await import('./commands.ts')).migrateOnly(config),
-  },
-  'verify-audit': {
-    help: 'check the audit log; exit code 1 when it has been tampered with',
-    run: async config => (await import('./commands.ts')).verifyOnly(config),
-  },
-  openapi: {
-    help: 'print the OpenAPI document',
-    run: async config => (await import('./commands.ts')).printOpenApi(config),
-  },
-  workers: {
-    help: 'list the background workers',
-    run: async config => (await import('./commands.ts')).printWorkers(config),
-  },
-  help: { help: 'print this', run: printHelp },
+const HELP: Record<string, string> = {
+  serve: 'run the service (the default)',
+  migrate: 'bring the schema of the database up to date, then end',
+  'verify-audit': 'check the audit log; exit code 1 when it has been tampered with',
+  openapi: 'print the OpenAPI document',
+  workers: 'list the background workers',
+  help: 'print this',
 }
 
-const name = process.argv[2] ?? 'serve'
-const command = COMMANDS[name === '--help' || name === '-h' ? 'help' : name]
-if (!command) {
-  console.error(`sluice: there is no command "${name}"; try: ${Object.keys(COMMANDS).join(', ')}`)
+const asked = process.argv[2] ?? 'serve'
+const name = asked === '--help' || asked === '-h' ? 'help' : asked
+if (!Object.hasOwn(HELP, name)) {
+  console.error(`sluice: there is no command "${name}"; try: ${Object.keys(HELP).join(', ')}`)
   process.exit(2)
 }
 const read = readConfig()
@@ -37,15 +22,15 @@ if ('mistakes' in read) {
   process.exit(1)
 }
 try {
-  process.exitCode = await command.run(read.config)
+  process.exitCode = name === 'help' ? printHelp() : await (await import('./commands.ts')).commands[name]!(read.config)
 } catch (error) {
   console.error(`sluice: ${reasonOf(error)}`)
   process.exit(1)
 }
 
-async function printHelp(): Promise<number> {
+function printHelp(): number {
   console.log('usage: node src/main.ts [command]\n')
-  for (const [each, { help }] of Object.entries(COMMANDS)) console.log(`  ${each.padEnd(14)} ${help}`)
+  for (const [each, help] of Object.entries(HELP)) console.log(`  ${each.padEnd(14)} ${help}`)
   console.log('\nenvironment variables, all optional:\n')
   for (const [variable, { shown, meaning }] of Object.entries(variables)) {
     console.log(`  ${variable.padEnd(22)} ${meaning} [${shown}]`)
