@@ -6,7 +6,7 @@ import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
 import { markArrived } from '../../sending/queue/attempts.ts'
-import type { Key } from '../../sending/queue/keys.ts'
+import { keyOf, type Key } from '../../sending/queue/keys.ts'
 import { insertSources } from '../sources/store.ts'
 import { insertArrivals, type ArrivalRow } from './queries.ts'
 import { SMALL_BYTES } from './read-arrival.ts'
@@ -90,14 +90,13 @@ export class Arrivals {
 async function withoutArrived(tx: Tx, mails: readonly Arriving[]): Promise<readonly Arriving[]> {
   const deliveries = mails.flatMap(({ inboxes }) => inboxes.flatMap(({ delivery }) => delivery ?? []))
   if (deliveries.length === 0) return mails
-  const idOf = ({ message_id, n }: Pick<Key, 'message_id' | 'n'>): string => `${message_id} ${n}`
-  const fresh = new Set((await markArrived(tx, deliveries)).map(idOf))
+  const fresh = new Set((await markArrived(tx, deliveries)).map(keyOf))
   return (
     mails
       // Taken out of the set: under two leases, one that lapsed and one that was taken since, it may be in this batch twice.
       .map(mail => ({
         ...mail,
-        inboxes: mail.inboxes.filter(({ delivery }) => !delivery || fresh.delete(idOf(delivery))),
+        inboxes: mail.inboxes.filter(({ delivery }) => !delivery || fresh.delete(keyOf(delivery))),
       }))
       .filter(({ inboxes }) => inboxes.length > 0)
   )

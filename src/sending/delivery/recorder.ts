@@ -18,7 +18,7 @@ import {
   type Deferral,
   type Verdict,
 } from '../queue/attempts.ts'
-import type { Lease, QueuedRow } from '../queue/keys.ts'
+import { keyOf, type Lease, type QueuedRow } from '../queue/keys.ts'
 
 interface Result {
   delivery: Claimed
@@ -168,8 +168,8 @@ async function record(tx: Tx, results: readonly Result[]): Promise<void> {
     final.length > 0 ? recordFinal(tx, final) : [],
     deferred.length > 0 ? recordDeferred(tx, deferred) : [],
   ])
-  const keys = new Set(changed.flat().map(({ message_id, n }) => `${message_id} ${n}`))
-  const ours = results.filter(({ delivery }) => keys.has(`${delivery.message_id} ${delivery.n}`))
+  const keys = new Set(changed.flat().map(keyOf))
+  const ours = results.filter(({ delivery }) => keys.has(keyOf(delivery)))
   for (const result of ours) tx.record(eventOf(result))
   await requeue(
     tx,

@@ -186,15 +186,9 @@ export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): Promise<Queu
  */
 export function markArrived(tx: Tx, keys: readonly Key[]): Promise<DeliveryKey[]> {
   followIndexes(tx)
-  const rows = inOrder(keys).map(({ account_id, tenant_id, message_id, n }) => ({
-    account_id,
-    tenant_id,
-    message_id,
-    n,
-  }))
   return tx.many<DeliveryKey>(prepared`
     update queue q set has_arrived = true
-    from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns})
+    from json_to_recordset(${JSON.stringify(inOrder(keys))}::json) as o (${keyColumns})
     where ${isSameRow} and not q.has_arrived
     returning q.message_id, q.n`)
 }

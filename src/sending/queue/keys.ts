@@ -21,6 +21,9 @@ export const queuedColumns = sql`q.account_id, q.tenant_id, q.message_id, q.n, q
 /** What a delivery is found by once it is out of the queue. */
 export type DeliveryKey = Pick<Key, 'message_id' | 'n'>
 
+/** For maps and sets. */
+export const keyOf = ({ message_id, n }: DeliveryKey): string => `${message_id} ${n}`
+
 /** Rows that several transactions lock are locked in this order. */
 export const inOrder = <Row extends DeliveryKey>(rows: readonly Row[]): Row[] =>
   rows.toSorted((a, b) => (a.message_id < b.message_id ? -1 : a.message_id > b.message_id ? 1 : a.n - b.n))
