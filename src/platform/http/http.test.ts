@@ -209,7 +209,7 @@ test('another method on a known path answers 405 and says which there are', asyn
   const { status, body, headers } = await api.request('PUT', '/v1/tenants')
   assert.equal(status, 405)
   assert.equal(body.error.code, 'method_not_allowed')
-  assert.equal(headers.get('allow'), 'POST, GET')
+  assert.equal(headers.get('allow'), 'POST, GET, HEAD')
   assert.match(await raw('OPTIONS /v1/tenants HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), /^HTTP\/1\.1 405 /)
   for (const method of ['PROPFIND', 'BREW']) {
     assert.match(

@@ -181,13 +181,14 @@ function refuseOtherMethods(world: World, app: FastifyInstance, routes: readonly
   for (const [path, known] of methodsByPath) {
     const allowed = known.map(each => each.contract.method)
     // Of a stream there is no head alone.
-    const head = known.some(each => 'open' in each) ? ['HEAD'] : []
-    const others = [...METHODS.filter(method => !allowed.includes(method)), 'OPTIONS', ...head]
+    const isStreamed = known.some(each => 'open' in each)
+    const headOfGet = allowed.includes('GET') && !isStreamed ? ['HEAD'] : []
+    const others = [...METHODS.filter(method => !allowed.includes(method)), 'OPTIONS', ...(isStreamed ? ['HEAD'] : [])]
     app.route({
       method: others,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
       handler: (request, reply) => {
-        reply.header('allow', allowed.join(', '))
+        reply.header('allow', [...allowed, ...headOfGet].join(', '))
         return sendFailure(world, refuse('method_not_allowed', `Use ${allowed.join(' or ')} here.`), request, reply)
       },
     })
