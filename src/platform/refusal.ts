@@ -31,6 +31,7 @@ export const catalogue = {
   no_payment_customer: { status: 409, smtp: '550 5.5.0' },
   idempotency_conflict: { status: 409, smtp: '550 5.5.0' },
   payload_too_large: { status: 413, smtp: '552 5.3.4' },
+  range_not_satisfiable: { status: 416, smtp: '550 5.5.0' },
   invalid_message: { status: 422, smtp: '550 5.6.0' },
   domain_not_verified: { status: 422, smtp: '550 5.7.1' },
   too_many_recipients: { status: 422, smtp: '550 5.5.3' },
@@ -45,14 +46,23 @@ export const catalogue = {
 
 export type RefusalCode = keyof typeof catalogue
 
+interface RefusalOptions {
+  retryAfterSeconds?: number
+  headers?: Readonly<Record<string, string>>
+  cause?: unknown
+}
+
 export class Refusal extends Error {
   readonly code: RefusalCode
   readonly retryAfterSeconds: number | null
+  /** Of the answer, where a status goes with one. */
+  readonly headers: Readonly<Record<string, string>>
 
-  constructor(code: RefusalCode, message: string, options: { retryAfterSeconds?: number; cause?: unknown } = {}) {
+  constructor(code: RefusalCode, message: string, options: RefusalOptions = {}) {
     super(message, { cause: options.cause })
     this.name = 'Refusal'
     this.code = code
+    this.headers = options.headers ?? {}
     this.retryAfterSeconds = options.retryAfterSeconds ?? null
   }
 
@@ -61,11 +71,8 @@ export class Refusal extends Error {
   }
 }
 
-export const refuse = (
-  code: RefusalCode,
-  message: string,
-  options?: { retryAfterSeconds?: number; cause?: unknown },
-): Refusal => new Refusal(code, message, options)
+export const refuse = (code: RefusalCode, message: string, options?: RefusalOptions): Refusal =>
+  new Refusal(code, message, options)
 
 /** The one wording of "no such thing": another tenant's object must answer exactly as an id that never was. */
 export const notFound = (noun: string): Refusal => new Refusal('not_found', `No such ${noun}.`)

@@ -11,7 +11,7 @@ export const getAttachmentEndpoint = endpoint({
   access: key('read', { levels: ['account', 'tenant', 'inbox'] }),
   noun: 'attachment',
   headers: Type.Object({ range: Type.Optional(Type.String()), 'if-range': Type.Optional(Type.String()) }),
-  replies: { 200: octets, 206: octets, 416: null },
-  refusals: ['not_found', 'unavailable'],
+  replies: { 200: octets, 206: octets },
+  refusals: ['not_found', 'range_not_satisfiable', 'unavailable'],
   audit: null,
 })

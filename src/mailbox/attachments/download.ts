@@ -13,9 +13,11 @@ const AT_ONCE = { permits: 64, perOwner: 16, waitMsMax: 20_000 }
 /** A reader that takes no slice for so long is cut: it keeps others out. */
 const STALL_MS_MAX = 30_000
 
-type Download =
-  | { status: 200 | 206; body: Readable; headers: Record<string, string> }
-  | { status: 416; body: null; headers: Record<string, string> }
+interface Download {
+  status: 200 | 206
+  body: Readable
+  headers: Record<string, string>
+}
 
 export class Downloads {
   readonly #db: Db
@@ -33,7 +35,11 @@ export class Downloads {
     // An attachment never changes, so its id is all that there is to compare.
     const etag = `"${attachment.id}"`
     const range = rangeOf(headers, { size, etag })
-    if (range === 'unsatisfiable') return { status: 416, body: null, headers: { 'content-range': `bytes */${size}` } }
+    if (range === 'unsatisfiable') {
+      throw refuse('range_not_satisfiable', `The attachment has ${size} bytes; the range begins behind them.`, {
+        headers: { 'content-range': `bytes */${size}` },
+      })
+    }
     const { start, end } = range ?? { start: 0, end: size }
     await this.#permits.acquire(reach.accountId, tooMany)
     return {

@@ -15,7 +15,7 @@ export function errorReply(error: unknown): ErrorReply {
     const body = { error: { code: 'internal', message: 'Something went wrong on our side. It has been logged.' } }
     return { status: 500, headers: {}, body, isOurs: true }
   }
-  const headers: Record<string, string> = {}
+  const headers: Record<string, string> = { ...refusal.headers }
   if (refusal.retryAfterSeconds !== null)
     headers['retry-after'] = String(Math.max(1, Math.ceil(refusal.retryAfterSeconds)))
   if (refusal.status === 401) headers['www-authenticate'] = 'Bearer'
