@@ -57,6 +57,7 @@ export function openApiDocument(
       .map(name => ({ name, ...(TAGS[name] && { description: TAGS[name] }) })),
     paths,
     components: {
+      headers: HEADERS,
       schemas: Object.fromEntries([...components].toSorted(([left], [right]) => left.localeCompare(right))),
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'An API key: svc_<prefix>_<secret>' },
@@ -124,6 +125,17 @@ function parametersOf(schema: TSchema | undefined, location: 'query' | 'header')
   })
 }
 
+/** Of answers. */
+const HEADERS = {
+  RequestId: { description: 'Names this request in the log', schema: { type: 'string', format: 'uuid' } },
+  RetryAfter: { description: 'In so many seconds it may be tried again', schema: { type: 'integer', minimum: 1 } },
+  IgnoredFields: {
+    description:
+      'Fields of the body that are not known, percent-encoded, separated by commas; the first 1,000 characters',
+    schema: { type: 'string' },
+  },
+}
+
 const ERROR = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }
 
 function responsesOf(contract: Contract, components: Map<string, Json>): Json {
@@ -136,8 +148,17 @@ function responsesOf(contract: Contract, components: Map<string, Json>): Json {
     const { content } = (responses[status] ?? ERROR) as { content: Json }
     responses[status] = { description: codes.map(code => `\`${code}\``).join(', '), content }
   }
+  for (const [status, response] of Object.entries(responses)) {
+    Object.assign(response as Json, { headers: headersOf(Number(status), contract.body !== undefined) })
+  }
   return responses
 }
+
+const headersOf = (status: number, hasBody: boolean): Json => ({
+  'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+  ...((status === 429 || status === 503) && { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
+  ...(status < 300 && hasBody && { 'X-Service-Ignored-Fields': { $ref: '#/components/headers/IgnoredFields' } }),
+})
 
 function responseOf(schema: ReplySchema, components: Map<string, Json>): Json {
   if (schema === null) return { description: 'Done' }
