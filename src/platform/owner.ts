@@ -1,12 +1,21 @@
 // On whose behalf the code is running: the account of the request, or nobody for the service's own work. What is shared,
-// such as connections to the database, is shared between owners.
+// such as connections to the database, is shared between owners, and within an owner between
+// its tenants.
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-const owners = new AsyncLocalStorage<string>()
+interface Behalf {
+  owner: string
+  /** Empty where the key is for the whole account. */
+  tenant: string
+}
 
-export const runFor = <T>(owner: string, act: () => T): T => owners.run(owner, act)
+const owners = new AsyncLocalStorage<Behalf>()
+
+export const runFor = <T>(owner: string, act: () => T, tenant = ''): T => owners.run({ owner, tenant }, act)
 
 /** Work that several requests share belongs to none of them. */
 export const runForNobody = <T>(act: () => T): T => owners.exit(act)
 
-export const currentOwner = (): string | null => owners.getStore() ?? null
+export const currentOwner = (): string | null => owners.getStore()?.owner ?? null
+
+export const currentTenant = (): string => owners.getStore()?.tenant ?? ''

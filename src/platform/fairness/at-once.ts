@@ -1,5 +1,5 @@
-// Acts of which so many may go on at once, and so many of one owner. The others wait for their turn, round robin of owners;
-// who waits for too long is refused.
+// Acts of which so many may go on at once, and so many of one owner. The others wait for their turn, round robin of owners
+// and of their tenants; who waits for too long is refused.
 import { refuse } from '../refusal.ts'
 import { Semaphore } from './semaphore.ts'
 
@@ -12,7 +12,7 @@ interface Bounds {
 }
 
 /** Never one within another of the same: an owner that has all of its permits would wait for itself. */
-export type AtOnce = <T>(owner: string, act: () => Promise<T>) => Promise<T>
+export type AtOnce = <T>(owner: string, act: () => Promise<T>, tenant?: string) => Promise<T>
 
 /** Callers over HTTP commonly give up after two minutes. */
 const WAIT_MS_MAX = 100_000
@@ -20,5 +20,5 @@ const WAIT_MS_MAX = 100_000
 export function atOnce({ permits, perOwner, refusal, waitMsMax = WAIT_MS_MAX }: Bounds): AtOnce {
   const semaphore = new Semaphore({ permits, perOwner, waitMsMax })
   const tooMany = () => refuse('unavailable', `${refusal} Try again shortly.`, { retryAfterSeconds: 10 })
-  return (owner, act) => semaphore.run(owner, tooMany, act)
+  return (owner, act, tenant) => semaphore.run(owner, tooMany, act, tenant)
 }

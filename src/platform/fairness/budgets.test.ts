@@ -4,7 +4,10 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ByteBudget } from './byte-budget.ts'
 import { Semaphore } from './semaphore.ts'
+import { runFor } from '../owner.ts'
 import { InflowBudget } from './inflow-budget.ts'
+
+const of = (owner: string) => ({ owner, tenant: '' })
 
 const settled = async (promise: Promise<unknown>): Promise<boolean> => {
   let isSettled = false
@@ -125,20 +128,20 @@ const DEAF = { resume: () => {}, drop: () => {} }
 
 test('a slow upload that has filled its share leaves room for another owner, and its own oldest goes on', () => {
   const budget = new InflowBudget(100, OPTIONS)
-  const oldest = budget.open('a', DEAF)
-  const second = budget.open('a', DEAF)
+  const oldest = budget.open(of('a'), DEAF)
+  const second = budget.open(of('a'), DEAF)
   assert.equal(oldest.grow(60), true)
   assert.equal(second.grow(30), false)
-  const victim = budget.open('b', DEAF)
+  const victim = budget.open(of('b'), DEAF)
   assert.equal(victim.grow(30), true)
   assert.equal(oldest.grow(40), true)
 })
 
 test('an owner below its equal share grows although the budget is full', () => {
   const budget = new InflowBudget(90, OPTIONS)
-  budget.open('a', DEAF).grow(50)
-  budget.open('b', DEAF).grow(45)
-  assert.equal(budget.open('c', DEAF).grow(20), true)
+  budget.open(of('a'), DEAF).grow(50)
+  budget.open(of('b'), DEAF).grow(45)
+  assert.equal(budget.open(of('c'), DEAF).grow(20), true)
 })
 
 test('whatever is sent, memory is bounded and every body ends', () => {
@@ -155,7 +158,7 @@ test('whatever is sent, memory is bounded and every body ends', () => {
       const budget = new InflowBudget(BYTES_MAX, OPTIONS)
       const open = wanted.map(({ owner, chunks }) => {
         const resume = (): void => void (state.mayRead = true)
-        const state = { left: chunks, mayRead: true, inflow: budget.open(owner, { ...DEAF, resume }) }
+        const state = { left: chunks, mayRead: true, inflow: budget.open(of(owner), { ...DEAF, resume }) }
         return state
       })
       let peak = 0
@@ -179,13 +182,13 @@ test('whatever is sent, memory is bounded and every body ends', () => {
 function aFullBudget() {
   let now = 0
   const budget = new InflowBudget(6_400, { stalledMs: 2_000, now: () => now })
-  const begin = (owner: string) => {
+  const begin = (owner: string, tenant = '') => {
     const body = { owner, mayRead: true, isDropped: false, grow, release: () => inflow.release(), finish }
     const drop = (): void => {
       body.isDropped = true
       inflow.release()
     }
-    const inflow = budget.open(owner, { resume: () => (body.mayRead = true), drop })
+    const inflow = budget.open({ owner, tenant }, { resume: () => (body.mayRead = true), drop })
     function grow(bytes: number): void {
       body.mayRead = inflow.grow(bytes)
     }
@@ -195,8 +198,8 @@ function aFullBudget() {
     return body
   }
   /** Sends as much as it may. */
-  const fill = (owner: string, bytes: number) => {
-    const body = begin(owner)
+  const fill = (owner: string, bytes: number, tenant = '') => {
+    const body = begin(owner, tenant)
     for (let sent = 0; sent < bytes && body.mayRead; sent += 50) body.grow(50)
     return body
   }
@@ -206,6 +209,20 @@ function aFullBudget() {
   }
   return { budget, begin, fill, pass }
 }
+
+test('a tenant that has filled the share of its account keeps no small or medium body of another tenant waiting', () => {
+  const { budget, fill } = aFullBudget()
+  for (let n = 0; n < 3; n++) fill('acme', 3_200, 'greedy')
+  assert.ok(budget.used > 3_200)
+  assert.equal(fill('acme', 100, 'greedy').mayRead, false)
+
+  assert.equal(fill('acme', 1_400, 'sibling').mayRead, true)
+  assert.equal(fill('acme', 60, 'third').mayRead, true)
+
+  assert.equal(fill('acme', 3_200, 'fourth').mayRead, false, 'the account as a whole is bounded')
+  assert.ok(budget.used <= 6_400)
+  assert.equal(fill('other', 3_000).mayRead, true)
+})
 
 test('when a dozen owners fill the budget, a small body of another is received at once', () => {
   const { budget, fill } = aFullBudget()
@@ -301,6 +318,21 @@ test('waiting owners get permits round robin, and the work of the service goes f
   permits.release('x')
   await Promise.all(all)
   assert.deepEqual(order, [null, 'a', 'b', 'a'])
+})
+
+test('tenants of an owner are served round robin, and a key for all of them is one of them', async () => {
+  const permits = new Semaphore({ permits: 1, perOwner: 1, waitMsMax: 1_000 })
+  permits.acquire('acme', tooLate)
+  const order: string[] = []
+  const wait = async (tenant: string, name = tenant): Promise<void> => {
+    await runFor('acme', () => permits.acquire('acme', tooLate), tenant)
+    order.push(name)
+    permits.release('acme')
+  }
+  const all = [wait('busy'), wait('busy'), wait('busy'), wait('', 'all'), wait('', 'all'), wait('quiet')]
+  permits.release('acme')
+  await Promise.all(all)
+  assert.deepEqual(order, ['busy', 'all', 'quiet', 'busy', 'all', 'busy'])
 })
 
 test('a permit that does not come in time is given up, and is not lost for others', async () => {

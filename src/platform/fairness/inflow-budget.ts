@@ -2,6 +2,7 @@
 // grow stops reading, which TCP turns into waiting at the client. An owner (an account, or a network where nobody has
 // logged in) has a share, so that slow uploads of one do not keep another's mail out. While memory is short, bodies whose
 // peers have gone silent are dropped, so that many owners together keep nobody out either.
+import { Tally } from './tally.ts'
 
 /** The connection of a body. */
 interface Connection {
@@ -11,10 +12,17 @@ interface Connection {
   drop: () => void
 }
 
+interface Whose {
+  owner: string
+  /** Of the owner; empty where it stands for all of them. */
+  tenant: string
+}
+
 /** What one connection has received and not yet handed on. */
 export class Inflow {
   readonly #budget: InflowBudget
   readonly owner: string
+  readonly tenant: string
   readonly connection: Connection
   bytes = 0
   isWaiting = false
@@ -23,9 +31,10 @@ export class Inflow {
   /** When bytes last came, or when the connection was last stopped or resumed. */
   since = 0
 
-  constructor(budget: InflowBudget, owner: string, connection: Connection) {
+  constructor(budget: InflowBudget, whose: Whose, connection: Connection) {
     this.#budget = budget
-    this.owner = owner
+    this.owner = whose.owner
+    this.tenant = whose.tenant
     this.connection = connection
   }
 
@@ -50,10 +59,15 @@ export class Inflow {
 
 interface Owner {
   bytes: number
+  bytesByTenant: Tally
   /** In the order in which they began, the oldest first. */
   inflows: Set<Inflow>
 }
 
+/** Of the bound: what an owner may have. */
+const SHARE = 1 / 2
+/** Of the bound: how far tenants with less than an equal part of their owner's share may exceed it together. */
+const SHARE_WITH_SIBLINGS = 3 / 4
 /** Of the bound: how far owners with less than an equal share may exceed it together. */
 const FULL = 1.5
 /** Of the bound: what an owner may have whatever others do. Of 64 MiB that is 1 MiB, which most mail stays under. */
@@ -84,8 +98,8 @@ export class InflowBudget {
     this.now = now
   }
 
-  open(owner: string, connection: Connection): Inflow {
-    return new Inflow(this, owner, connection)
+  open(whose: Whose, connection: Connection): Inflow {
+    return new Inflow(this, whose, connection)
   }
 
   get used(): number {
@@ -93,10 +107,11 @@ export class InflowBudget {
   }
 
   add(inflow: Inflow, bytes: number): boolean {
-    const owner = this.#owners.get(inflow.owner) ?? { bytes: 0, inflows: new Set() }
+    const owner = this.#owners.get(inflow.owner) ?? { bytes: 0, bytesByTenant: new Tally(), inflows: new Set() }
     this.#owners.set(inflow.owner, owner)
     owner.inflows.add(inflow)
     owner.bytes += bytes
+    owner.bytesByTenant.add(inflow.tenant, bytes)
     this.#inflows.add(inflow)
     this.#used += bytes
     return this.#mayGrow(inflow)
@@ -107,6 +122,7 @@ export class InflowBudget {
     const owner = this.#ownerOf(inflow)
     owner.inflows.delete(inflow)
     owner.bytes -= inflow.bytes
+    owner.bytesByTenant.add(inflow.tenant, -inflow.bytes)
     if (owner.inflows.size === 0) this.#owners.delete(inflow.owner)
     this.#used -= inflow.bytes
     for (const each of this.#inflows) {
@@ -155,19 +171,29 @@ export class InflowBudget {
   }
 
   /**
-   * While memory is free: an owner up to half of it, and beyond that its oldest body, which would otherwise never end. When
-   * there is none: an owner that has less than an equal share, up to one and a half times the bound in all, and one with
-   * a small share, up to twice the bound; and always the oldest body, so that some body can end whatever the others have
-   * reserved.
+   * While memory is free: an owner up to half of it, and beyond that its oldest body, which would otherwise never end, and
+   * tenants that have little of what their owner has. When there is none: an owner that has less than an equal share, up to
+   * one and a half times the bound in all, and one with a small share, up to twice the bound; and always the oldest body,
+   * so that some body can end whatever the others have reserved.
    */
   #mayGrow(inflow: Inflow): boolean {
     const owner = this.#ownerOf(inflow)
     const isOldestOfOwner = owner.inflows.values().next().value === inflow
-    if (this.#used <= this.#bytesMax && (owner.bytes <= this.#bytesMax / 2 || isOldestOfOwner)) return true
+    if (this.#used <= this.#bytesMax) {
+      if (owner.bytes <= SHARE * this.#bytesMax || isOldestOfOwner || this.#isSmallAmongSiblings(inflow)) return true
+    }
     if (this.#used <= FULL * this.#bytesMax && owner.bytes <= this.#bytesMax / Math.max(2, this.#owners.size))
       return true
     if (this.#used <= 2 * this.#bytesMax && this.#isSmall(inflow)) return true
     return this.#inflows.values().next().value === inflow
+  }
+
+  /** Its owner's other tenants have filled the share. */
+  #isSmallAmongSiblings(inflow: Inflow): boolean {
+    const { bytes, bytesByTenant } = this.#ownerOf(inflow)
+    const own = bytesByTenant.of(inflow.tenant)
+    const equalPart = (SHARE * this.#bytesMax) / Math.max(2, bytesByTenant.size)
+    return own <= SMALL_SHARE * this.#bytesMax || (bytes <= SHARE_WITH_SIBLINGS * this.#bytesMax && own <= equalPart)
   }
 
   #isSmall(inflow: Inflow): boolean {

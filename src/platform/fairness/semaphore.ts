@@ -1,5 +1,6 @@
-// A number of permits that owners (accounts) share: each may have a part of them, and waiting owners are served round
-// robin. Work of the service itself has no owner; it may have any permit and goes first.
+// A number of permits that owners (accounts) share: each may have a part of them. Those that wait are served round robin:
+// owners, and within an owner its tenants. Work of the service itself has no owner; it may have any permit and goes first.
+import { currentTenant } from '../owner.ts'
 import { RoundRobin } from './round-robin.ts'
 import { Tally } from './tally.ts'
 
@@ -29,7 +30,7 @@ export class Semaphore {
    * Null when there is a permit at once, which is the common case; otherwise a promise of one, which is rejected with what
    * `onTimeout` makes when none comes in time.
    */
-  acquire(owner: string | null, onTimeout: () => Error): Promise<void> | null {
+  acquire(owner: string | null, onTimeout: () => Error, tenant = currentTenant()): Promise<void> | null {
     if (this.#mayHave(owner)) {
       this.#take(owner)
       return null
@@ -47,13 +48,13 @@ export class Semaphore {
           resolve()
         },
       }
-      this.#waiting.push(waiting, owner === null ? [] : [owner])
+      this.#waiting.push(waiting, owner === null ? [] : [owner, tenant])
     })
   }
 
   /** Acts with a permit of the owner's, when there is one. */
-  async run<T>(owner: string | null, onTimeout: () => Error, act: () => Promise<T>): Promise<T> {
-    await this.acquire(owner, onTimeout)
+  async run<T>(owner: string | null, onTimeout: () => Error, act: () => Promise<T>, tenant?: string): Promise<T> {
+    await this.acquire(owner, onTimeout, tenant)
     try {
       return await act()
     } finally {

@@ -23,11 +23,12 @@ export class LargeBodies {
   }
 
   /** The bytes are given away. */
-  async check(bytes: Buffer, { schema, textRefusal, owner }: LargeBodyOptions): Promise<CheckedBody> {
+  async check(bytes: Buffer, { schema, textRefusal, owner, tenant }: LargeBodyOptions): Promise<CheckedBody> {
     try {
       const answer = await this.#threads.run<LargeBody, LargeBodyAnswer>(PARSING, {
         input: { bytes, schema, textRefusal },
         owner,
+        part: tenant,
         bytes: bytes.length,
         transfer: [bytes.buffer as ArrayBuffer],
       })
@@ -45,6 +46,7 @@ interface LargeBodyOptions {
   textRefusal: RefusalCode | undefined
   /** Whose share of the threads it takes. */
   owner: string
+  tenant: string
 }
 
 /** The schema of a contract as the thread gets it. */

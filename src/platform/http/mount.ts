@@ -60,10 +60,9 @@ export function mount(
           'call',
         )
       }
-      const owner = ownerOf(request)
       if (share && takesShare(call.body))
-        await share.begin(isPage ? networkOf(request.sourceIp) : owner, request, reply)
-      return await runFor(owner, () => handle(call as never))
+        await share.begin(isPage ? networkOf(request.sourceIp) : ownerOf(request), request, reply)
+      return await handle(call as never)
     } finally {
       request.releaseBody?.()
     }
@@ -83,35 +82,36 @@ export function mount(
       request.principal = await identify(contract.access, request)
       request.head = read.head(request)
     },
-    handler: async (request, reply) => {
-      try {
-        await send(reply, await answerOf(request, reply), { contract, world, owner: ownerOf(request) })
-      } finally {
-        share?.made(reply.raw)
-      }
-      return reply
-    },
+    handler: (request, reply) =>
+      onBehalfOf(request, async () => {
+        try {
+          await send(reply, await answerOf(request, reply), { contract, world })
+        } finally {
+          share?.made(reply.raw)
+        }
+        return reply
+      }),
   })
 }
 
 async function send(
   reply: FastifyReply,
   { status, body, headers }: Answer,
-  { contract, world, owner }: { contract: Contract; world: World; owner: string },
+  { contract, world }: { contract: Contract; world: World },
 ): Promise<void> {
   reply.code(Number(status))
   if (headers) reply.headers(headers)
   if (body === null) return void reply.send()
   const schema = contract.replies[Number(status)]
   if (schema && 'raw' in schema) {
-    return sendRaw(world.log, reply, body, { types: [schema.raw].flat() as string[], owner })
+    return sendRaw(world.log, reply, body, [schema.raw].flat() as string[])
   }
   void reply.header('cache-control', 'no-store').type(JSON_TYPE).send(JSON.stringify(body))
 }
 
 export type RouteBodyCheck = (
   bytes: Buffer,
-  by: { large: LargeBodies; owner: string },
+  by: { large: LargeBodies; owner: string; tenant: string },
 ) => CheckedBody | Promise<CheckedBody>
 
 /** Where a body is taken: small ones are checked at once, large ones in a thread. */
@@ -119,8 +119,8 @@ function routeBodyCheck({ body, textRefusal }: Contract): RouteBodyCheck | undef
   if (!body) return undefined
   const check = bodyCheck(body, textRefusal)
   const schema = schemaText(body)
-  return (bytes, { large, owner }) =>
-    bytes.length <= LARGE_BODY_BYTES ? check(bytes) : large.check(bytes, { schema, textRefusal, owner })
+  return (bytes, { large, ...whose }) =>
+    bytes.length <= LARGE_BODY_BYTES ? check(bytes) : large.check(bytes, { schema, textRefusal, ...whose })
 }
 
 /** What is known of a request before its body is read. */
@@ -180,6 +180,13 @@ const readRawBody = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body)
  */
 export const ownerOf = ({ principal }: FastifyRequest): string =>
   principal?.kind === 'key' ? principal.reach.accountId : (principal?.kind ?? 'strangers')
+
+/** Of the account. Empty where the key is for all of its tenants. */
+export const tenantOf = ({ principal }: FastifyRequest): string =>
+  (principal?.kind === 'key' && principal.reach.tenantId) || ''
+
+export const onBehalfOf = <T>(request: FastifyRequest, act: () => T): T =>
+  runFor(ownerOf(request), act, tenantOf(request))
 
 function actorOf(contract: Contract, request: FastifyRequest): Actor {
   const { principal } = request

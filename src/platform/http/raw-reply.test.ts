@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import fastify from 'fastify'
 import { createLog } from '../log.ts'
-import { currentOwner } from '../owner.ts'
+import { currentOwner, runFor } from '../owner.ts'
 import { refuse } from '../refusal.ts'
 import type { Chunks } from './contract.ts'
 import { exactInteger } from './exact-integer.ts'
@@ -16,7 +16,7 @@ async function aServer(t: TestContext, chunks: () => Chunks | string): Promise<{
   const lines: string[] = []
   const log = createLog('warn', { write: line => void lines.push(line) })
   app.get('/', async (_request, reply) => {
-    await sendRaw(log, reply, chunks(), { types: ['text/x-first', 'text/x-other'], owner: 'acme' })
+    await runFor('acme', () => sendRaw(log, reply, chunks(), ['text/x-first', 'text/x-other']))
     return reply
   })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })

@@ -26,6 +26,7 @@ interface BodyOptions {
   announcedBytes: number | null
   /** Whose share of the memory the body takes. */
   owner: string
+  tenant?: string
 }
 
 /** What was read, and its memory, which the caller gives back when nothing of the body is in memory any more. */
@@ -82,15 +83,16 @@ class Reading {
   #end: (result: ReadBody | Refusal) => void = () => {}
 
   constructor(options: BodyOptions, budget: InflowBudget) {
-    const { stream, owner } = options
+    const { stream, owner, tenant = '' } = options
     this.#options = options
-    this.#inflow = budget.open(owner, {
+    const connection = {
       resume: () => {
         this.#window = { since: performance.now(), bytes: 0 }
         stream.resume()
       },
       drop: () => this.#end(refuse('unavailable', 'Memory is short. Send the body again shortly.', RETRY)),
-    })
+    }
+    this.#inflow = budget.open({ owner, tenant }, connection)
     this.whole = new Promise((resolve, reject) => {
       const onData = (chunk: Buffer): void => this.#take(chunk)
       const onEnd = (): void => this.#finish()

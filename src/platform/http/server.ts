@@ -14,7 +14,15 @@ import type { Access, Contract, Method, Route } from './contract.ts'
 import { errorReply } from './errors.ts'
 import { LargeAnswers } from './large-answers.ts'
 import { LargeBodies } from './large-bodies.ts'
-import { BODY_BYTES_MAX, mount, ownerOf, type Identify, type RequestHead, type RouteBodyCheck } from './mount.ts'
+import {
+  BODY_BYTES_MAX,
+  mount,
+  ownerOf,
+  tenantOf,
+  type Identify,
+  type RequestHead,
+  type RouteBodyCheck,
+} from './mount.ts'
 import { BodyReader } from './read-body.ts'
 import { isForwardedByStranger, sourceAddress } from './source-address.ts'
 import { StreamMount } from './streams/mount-stream.ts'
@@ -123,6 +131,7 @@ function readBodies({ threads }: World, app: FastifyInstance): void {
       bytesMax: request.routeOptions.bodyLimit ?? BODY_BYTES_MAX,
       announcedBytes: announced === undefined ? null : Number(announced),
       owner: ownerOf(request),
+      tenant: tenantOf(request),
     })
     // The memory is needed until the handler is done, whether or not the caller waits for it: what is made of a body is as
     // large as the body.
@@ -136,7 +145,7 @@ function readBodies({ threads }: World, app: FastifyInstance): void {
     if (!checkBody) return void payload.resume()
     const bytes = await readBytes(request, payload)
     try {
-      return await checkBody(bytes, { large, owner: ownerOf(request) })
+      return await checkBody(bytes, { large, owner: ownerOf(request), tenant: tenantOf(request) })
     } catch (error) {
       request.releaseBody?.()
       throw error

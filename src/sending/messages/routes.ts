@@ -58,7 +58,7 @@ const sendRoute = (world: World, { gate, publicUrl, largeAtOnce }: Sending): Rou
       return submission
     }
     const submit = async () => gate.submit(await afterTenant(world, { reach: caller.reach, tenantId }, prepare))
-    return reply(202, isSmall(body) ? await submit() : await largeAtOnce(accountId, submit))
+    return reply(202, isSmall(body) ? await submit() : await largeAtOnce(accountId, submit, tenantId))
   })
 
 /**

@@ -57,6 +57,7 @@ export class SubmissionServer {
         trustsClearText,
         authenticate: (attempt, client) => this.#authenticate(attempt, client),
         ownerOf: ({ login }) => login.accountId,
+        tenantOf: ({ login }) => login.tenantId,
         admit,
         receive: mail => this.#receive(mail),
         onFault: (err, { id, ip }) => world.log.error({ err, session: id, ip }, 'an SMTP submission failed'),

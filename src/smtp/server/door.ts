@@ -40,6 +40,8 @@ export interface SmtpDoor<Login, Recipient> {
   trustsClearText: (ip: string) => boolean
   /** Whose share of connections and memory a session takes once it has logged in: its account. */
   ownerOf?: (login: Login) => string
+  /** Of that account: no tenant takes all of its share. */
+  tenantOf?: (login: Login) => string
   /** How many connections a network has at other processes, as far as it is known. */
   elsewhere?: (network: string) => number
   /** Whether a transaction may begin; otherwise the reply. */
@@ -66,7 +68,7 @@ export interface SmtpLimits {
   sweepMs: number
   connectionsMax: number
   connectionsPerAddressMax: number
-  /** Of one account, where there are logins. */
+  /** Of one account, where there are logins; half of them of one tenant. */
   connectionsPerAccountMax: number
   /** Where there are logins: connections that only clients who have logged in may take. */
   connectionsReserved: number

@@ -258,6 +258,21 @@ test('one account has a bounded number of connections, and another logs in besid
   await aLogin(t, port, 'a/3')
 })
 
+test('one tenant has half of the connections of its account, and another logs in beside it', async t => {
+  const forTenants = { ...forAccounts, tenantOf: (login: string) => login.split('/')[1]! }
+  const { port } = await openPort(t, forTenants, { connectionsPerAccountMax: 4 })
+  const first = await aLogin(t, port, 'a/greedy')
+  await aLogin(t, port, 'a/greedy')
+  const third = await TestClient.open(t, port)
+  await third.hello()
+  assert.match(await third.login({ username: 'a/greedy', password: 'x' }), /^421 4\.7\.0 .*tenant/)
+  await aLogin(t, port, 'a/sibling')
+
+  first.end()
+  await first.closed()
+  await aLogin(t, port, 'a/greedy')
+})
+
 test('a client that is sent away while its login is looked up stays away', async t => {
   const answer = Promise.withResolvers<{ login: string }>()
   const slow = { ...forAccounts, authenticate: () => answer.promise }

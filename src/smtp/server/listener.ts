@@ -23,7 +23,9 @@ export class SmtpListener<Login, Recipient> {
   readonly #leaving = new Set<SmtpSession<Login, Recipient>>()
   readonly #perAddress = new Tally()
   readonly #perAccount = new Tally()
-  readonly #accounts = new Map<SmtpSession<Login, Recipient>, string>()
+  readonly #perTenant = new Tally()
+  /** Of sessions that have logged in. */
+  readonly #accounts = new Map<SmtpSession<Login, Recipient>, { account: string; tenant: string | undefined }>()
   #sweeper: NodeJS.Timeout | null = null
   #whenEmpty: (() => void) | null = null
 
@@ -126,7 +128,7 @@ export class SmtpListener<Login, Recipient> {
     return true
   }
 
-  /** Null, or the reply where the account has too many connections. */
+  /** Null, or the reply where the account or its tenant has too many connections. */
   #welcome(session: SmtpSession<Login, Recipient>, login: Login): string | null {
     // Its connection ended while the login was looked up.
     if (!this.#sessions.has(session)) return TOO_MANY
@@ -134,12 +136,16 @@ export class SmtpListener<Login, Recipient> {
     if (account !== undefined) {
       // A login before STARTTLS is forgotten, and may come again.
       this.#forgetAccount(session)
-      if (this.#perAccount.of(account) >= this.#limits.connectionsPerAccountMax) {
-        return '421 4.7.0 Too many connections of this account; try again later'
+      const { connectionsPerAccountMax } = this.#limits
+      if (this.#perAccount.of(account) >= connectionsPerAccountMax) return tooManyOf('account')
+      const tenant = this.#door.tenantOf?.(login)
+      if (tenant !== undefined) {
+        if (this.#perTenant.of(tenant) >= Math.ceil(connectionsPerAccountMax / 2)) return tooManyOf('tenant')
+        this.#perTenant.add(tenant)
       }
       this.#perAccount.add(account)
-      this.#accounts.set(session, account)
-      session.owner = account
+      this.#accounts.set(session, { account, tenant })
+      session.whose = { owner: account, tenant: tenant ?? '' }
     }
     this.#strangers.delete(session)
     return null
@@ -163,10 +169,11 @@ export class SmtpListener<Login, Recipient> {
   }
 
   #forgetAccount(session: SmtpSession<Login, Recipient>): void {
-    const account = this.#accounts.get(session)
-    if (account === undefined) return
+    const known = this.#accounts.get(session)
+    if (known === undefined) return
     this.#accounts.delete(session)
-    this.#perAccount.add(account, -1)
+    this.#perAccount.add(known.account, -1)
+    if (known.tenant !== undefined) this.#perTenant.add(known.tenant, -1)
   }
 
   #sweep(): void {
@@ -190,6 +197,7 @@ function longestWithoutMessage<Session extends { waitingSince: number | null }>(
   return longest
 }
 
+const tooManyOf = (whose: string): string => `421 4.7.0 Too many connections of this ${whose}; try again later`
 const TOO_MANY = '421 4.7.0 Too many connections; try again later'
 
 /** A dual-stack socket reports IPv4 peers as ::ffff:1.2.3.4. */

@@ -36,7 +36,7 @@ export class SmtpSession<Login, Recipient> {
   readonly #client: SmtpClient
   readonly #conversation: SmtpConversation<Login, Recipient>
   /** Whose share of the memory the session takes. */
-  owner: string
+  whose: { owner: string; tenant: string }
   #socket: Socket
   #readInRow = 0
   #input: Buffer = NOTHING
@@ -57,7 +57,7 @@ export class SmtpSession<Login, Recipient> {
     const { socket, ip, door } = options
     this.#options = options
     this.#rate = new DataRate(options.limits)
-    this.owner = options.owner
+    this.whose = { owner: options.owner, tenant: '' }
     this.#client = { id: randomUUID(), ip, helo: '', isSecure: false }
     this.#conversation = new SmtpConversation(door, this.#client)
     this.#socket = socket
@@ -222,7 +222,7 @@ export class SmtpSession<Login, Recipient> {
 
   #askForMemory(bytes: number): void {
     const drop = (): void => this.#leave('421 4.3.1 Memory is short; try again later')
-    this.#inflow ??= this.#options.memory.open(this.owner, { resume: () => this.#readOn(), drop })
+    this.#inflow ??= this.#options.memory.open(this.whose, { resume: () => this.#readOn(), drop })
     if (this.#inflow.grow(bytes - this.#inflow.bytes)) return this.#readOn()
     if (this.#phase === 'starved') return
     this.#phase = 'starved'

@@ -3,10 +3,9 @@
 import { ServerResponse, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { runFor } from '../../owner.ts'
 import { refuse } from '../../refusal.ts'
 import type { StreamRoute } from '../contract.ts'
-import { ownerOf, requestReader, type Identify } from '../mount.ts'
+import { onBehalfOf, requestReader, type Identify } from '../mount.ts'
 import type { StreamChannel } from './channel.ts'
 import { SSE_HEADERS, SseChannel } from './sse.ts'
 import { checkHandshake, WebSocketUpgrades } from './websocket.ts'
@@ -56,11 +55,11 @@ export class StreamMount {
           throw refuse('unavailable', 'The server is stopping. Try again.', { retryAfterSeconds: 1 })
       },
       handler: async (request, reply) => {
-        const begin = await runFor(ownerOf(request), () => open(read.call(request, reply) as never))
+        const begin = await onBehalfOf(request, () => open(read.call(request, reply) as never))
         reply.hijack()
         const channel = contract.stream === 'sse' ? this.#respond(reply) : this.#upgrade(request, reply)
         this.#keep(channel)
-        runFor(ownerOf(request), () => begin(channel))
+        onBehalfOf(request, () => begin(channel))
       },
     })
   }
