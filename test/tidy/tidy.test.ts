@@ -87,6 +87,7 @@ test('each library is known in one place', () => {
     selfsigned: /^src\/platform\/tls\.ts/,
     'prom-client': /^src\/platform\//,
     unpdf: /^src\/mailbox\/attachments\//,
+    'iconv-lite': /^src\/mail\/mime\/charset-decoders\.ts/,
     imapflow: /^src\/mailbox\/(sync|imap)\//,
     typebox: /^src\//,
     '@scalar/fastify-api-reference': /^src\/platform\/http\//,

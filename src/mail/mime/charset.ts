@@ -1,7 +1,8 @@
 // Bytes of any charset as text. Mail declares charsets wrongly, under names that nobody registered, or not at all; what is
 // declared is believed only as far as the bytes agree with it.
 import { isAscii } from 'node:buffer'
-import { TextDecoder } from 'node:util'
+import { decodeUndeclared } from './charset-detection.ts'
+import { decoderOf, tryDecode } from './charset-decoders.ts'
 
 /** What a header field says, given byte by byte: bytes outside ASCII are not allowed there, and common. */
 export const headerText = (latin1: string): string =>
@@ -99,98 +100,6 @@ function normaliseLabel(declared: string): string {
     .replace(/^(?:win|cp|windows|ms|ibm)[-_]?(125\d|874)$/, 'windows-$1')
     .replace(/^iso[-_]?8859[-_]?(\d+).*$/, 'iso-8859-$1')
   return ALIASES[plain] ?? (decoderOf(plain) ? plain : bare)
-}
-
-const decoders = new Map<string, TextDecoder | null>()
-const DECODERS_MAX = 500 // more labels than there are; a message may invent any number
-
-/** Null for a label that names no charset we know. */
-function decoderOf(label: string): TextDecoder | null {
-  if (label === '') return null
-  const known = decoders.get(label)
-  if (known !== undefined) return known
-  let decoder: TextDecoder | null = null
-  try {
-    decoder = new TextDecoder(label)
-  } catch {
-    // An invented label is answered with null, and remembered like a known one.
-  }
-  if (decoders.size < DECODERS_MAX) decoders.set(label, decoder)
-  return decoder
-}
-
-const strictDecoders = new Map<string, TextDecoder>()
-
-/** Null when the bytes are not text of that charset. */
-function tryDecode(label: string, bytes: Uint8Array): string | null {
-  let decoder = strictDecoders.get(label)
-  if (!decoder) strictDecoders.set(label, (decoder = new TextDecoder(label, { fatal: true })))
-  try {
-    return decoder.decode(bytes)
-  } catch {
-    return null
-  }
-}
-
-const DETECTED_BYTES = 8_192 // as much as tells one language from another
-
-/** Bytes without a label that could be believed: the charset in which they look most like words. */
-function decodeUndeclared(bytes: Uint8Array, label: string): string {
-  const head = wholeCharacters(bytes.subarray(0, DETECTED_BYTES))
-  // A text that is nearly all UTF-8 was damaged on its way, or cut inside a character.
-  const asUtf8 = new TextDecoder('utf-8').decode(head)
-  const broken = asUtf8.split('\ufffd').length - 1
-  const high = asUtf8.match(/[^\0-\x7f\ufffd]/g)?.length ?? 0
-  if (high > broken * 4) return new TextDecoder('utf-8').decode(bytes)
-  if (label === 'iso-8859-1' || label === 'windows-1252') return decoderOf('windows-1252')!.decode(bytes)
-  const best = CANDIDATES.map(candidate => ({ candidate, score: scoreOf(candidate, head) }))
-    .filter(({ score }) => score > 0)
-    .reduce((first, next) => (next.score > first.score ? next : first), { candidate: FALLBACK, score: 0 })
-  return decoderOf(best.candidate.label)!.decode(bytes)
-}
-
-interface Candidate {
-  label: string
-  /** Characters that its languages use all the time. */
-  common: RegExp
-  isWide: boolean
-}
-
-const FALLBACK: Candidate = { label: 'windows-1252', common: /[àâäåçèéêëíîïñóôöøùúûüßÀÄÅÇÉÑÖØÜ€“”’‘–]/g, isWide: false }
-const CANDIDATES: readonly Candidate[] = [
-  { label: 'windows-1251', common: /[аеинострвлкмпуябыь]/g, isWide: false },
-  { label: 'koi8-r', common: /[аеинострвлкмпуябыь]/g, isWide: false },
-  { label: 'shift_jis', common: /[ぁ-んァ-ヶー。、]/g, isWide: true },
-  { label: 'euc-jp', common: /[ぁ-んァ-ヶー。、]/g, isWide: true },
-  { label: 'euc-kr', common: /[가-힣]/g, isWide: true },
-  {
-    label: 'gb18030',
-    common: /[的一是不了在有我他这个们中来上大为和国地到以说时要就出会可也你对生能，。]/g,
-    isWide: true,
-  },
-  {
-    label: 'big5',
-    common: /[的一是不了在有我他這個們中來上大為和國地到以說時要就出會可也你對生能，。]/g,
-    isWide: true,
-  },
-  FALLBACK,
-]
-
-/** The share of its high characters that are common ones, more for a charset that fits by bytes in pairs. */
-function scoreOf({ label, common, isWide }: Candidate, bytes: Uint8Array): number {
-  const text = isWide ? tryDecode(label, bytes) : decoderOf(label)!.decode(bytes)
-  if (text === null) return 0
-  const high = text.match(/[^\0-\x7f]/g)?.length ?? 0
-  const found = text.match(common)?.length ?? 0
-  return high === 0 ? 0 : (found / high) * (isWide ? 1.2 : 1)
-}
-
-/** Without a character that the cut at the end may have halved. */
-function wholeCharacters(head: Uint8Array): Uint8Array {
-  if (head.length < DETECTED_BYTES) return head
-  let end = head.length
-  while (end > head.length - 8 && head[end - 1]! >= 0x80) end--
-  return head.subarray(0, end)
 }
 
 const asLatin1 = (bytes: Uint8Array): string =>
