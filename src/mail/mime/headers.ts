@@ -79,11 +79,10 @@ export function valueOf(fields: readonly HeaderField[], name: string): string | 
 }
 
 /** A value as people should see it: encoded-words decoded, control characters gone. */
-export function displayValue(value: string): string {
-  return decodeWords(value)
-    .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-    .trim()
-}
+export const displayValue = (value: string): string => displayText(decodeWords(value))
+
+/** The same of what was decoded already: what looks like an encoded-word then is text. */
+export const displayText = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim()
 
 /** The source without the fields whose lower-case name matches. The same buffer when there are none. */
 export function removeFields(source: Buffer, matches: (lowerName: string) => boolean): Buffer {

@@ -4,7 +4,7 @@
 import { readArf, type ArfReport } from './arf.ts'
 import type { BounceClass } from './bounce-classes.ts'
 import { classifyDsn, readDsn, type DsnReport } from './dsn.ts'
-import { displayValue } from '../mime/headers.ts'
+import { displayText } from '../mime/headers.ts'
 import type { ParsedMail } from '../mime/parsed-mail.ts'
 import type { SmtpReply } from './smtp-reply.ts'
 import { tokensIn } from '../address/verp.ts'
@@ -45,7 +45,7 @@ const SUBJECT_CHARS_MAX = 200 // for the log
 
 export const readAsReport = (mail: ParsedMail): ReadReport => ({
   kind: 'report',
-  subject: displayValue(mail.subject ?? '')
+  subject: displayText(mail.subject ?? '')
     .slice(0, SUBJECT_CHARS_MAX)
     .toWellFormed(),
   toReturnPath: readReport(mail),

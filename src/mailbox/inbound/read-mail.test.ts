@@ -232,6 +232,17 @@ test('no text holds a NUL, half a character or a control character where people 
   assert.equal(mail.html, '<p>ab</p>')
 })
 
+test('what is encoded is decoded once: text that looks encoded is text', () => {
+  const written = (text: string): string => `=?UTF-8?B?${Buffer.from(text).toString('base64')}?=`
+  const mail = read(
+    `Subject: ${written('=?utf-8?Q?hi?= there')}`,
+    `From: ${written('=?utf-8?Q?evil?=')} <a@example.com>`,
+    '',
+  )
+  assert.equal(mail.subject, '=?utf-8?Q?hi?= there')
+  assert.equal(mail.from[0]!.name, '=?utf-8?Q?evil?=')
+})
+
 test('a message id without brackets gets them', () => {
   assert.equal(read('Message-ID: 1@example.com', '', '').messageId, '<1@example.com>')
   assert.equal(read('Message-ID: two words', '', '').messageId, null)

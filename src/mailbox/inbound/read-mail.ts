@@ -1,7 +1,7 @@
 // A received message as a mailbox keeps it: what people read, what is new in it, what it hides, and its files. Pure: it
 // runs in the MIME thread, and every list and text of it is bounded, because it is copied to the main thread.
 import { referredIn } from '../../mail/mime/cid-references.ts'
-import { displayValue } from '../../mail/mime/headers.ts'
+import { displayText } from '../../mail/mime/headers.ts'
 import { safeFileName } from '../../mail/mime/file-name.ts'
 import { MESSAGE_ID_CHARS_MAX, messageIdIn } from '../../mail/mime/message-id.ts'
 import type { Mailbox, ParsedAttachment, ParsedMail } from '../../mail/mime/parsed-mail.ts'
@@ -62,7 +62,7 @@ export function readMail(mail: ParsedMail): ReadMail {
     replyTo: people(mail.replyTo, RECIPIENTS_MAX, 'Reply-To', notes),
     to: people(mail.to, RECIPIENTS_MAX, 'To', notes),
     cc: people(mail.cc, RECIPIENTS_MAX, 'Cc', notes),
-    subject: displayValue(mail.subject ?? '')
+    subject: displayText(mail.subject ?? '')
       .slice(0, SUBJECT_CHARS_MAX)
       .toWellFormed(),
     messageId: messageIdIn(storableText(mail.messageId ?? '')),
@@ -150,7 +150,7 @@ function people(list: readonly Mailbox[], max: number, field: string, notes: str
 }
 
 const person = ({ name, address }: Mailbox): Mailbox => ({
-  name: displayValue(name).slice(0, NAME_CHARS_MAX).toWellFormed(),
+  name: displayText(name).slice(0, NAME_CHARS_MAX).toWellFormed(),
   address: storableText(address),
 })
 
