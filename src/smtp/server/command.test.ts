@@ -61,6 +61,7 @@ test('anything else in MAIL is refused, with a code that tells why', () => {
 test('RCPT takes one path and no parameters', () => {
   assert.deepEqual(parseRcpt('TO:<a@b.example>', ascii), { kind: 'ok', value: 'a@b.example' })
   assert.deepEqual(parseRcpt('TO:<ü@b.example>', { smtputf8: true }), { kind: 'ok', value: 'ü@b.example' })
+  assert.deepEqual(parseRcpt('TO:<@x.example,@y.example:a@b.example>', ascii), { kind: 'ok', value: 'a@b.example' })
   assert.match(JSON.stringify(parseRcpt('TO:<>', ascii)), /501 5\.5\.4/)
   assert.match(JSON.stringify(parseRcpt('TO:<a@b.example> NOTIFY=NEVER', ascii)), /555 5\.5\.4/)
   assert.match(JSON.stringify(parseRcpt('TO:<ü@b.example>', ascii)), /553 5\.6\.7/)

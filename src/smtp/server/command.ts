@@ -69,6 +69,8 @@ const isAscii = (text: string): boolean => /^[ -~]*$/.test(text)
 
 // A quoted string may hold a bracket or a blank. The alternatives begin differently, so the search never goes back.
 const PATH = /^ *<((?:"(?:[^"\\]|\\.)*"|[^"<>\s])*)>(?: +(.+))?$/u
+/** RFC 5321 §4.1.1.3: a server takes it and goes by the address alone. */
+const SOURCE_ROUTE = /^@[\w.-]+(?:,@[\w.-]+)*:(?=.)/
 const PARAMETER = /^([A-Z0-9][A-Z0-9-]*)(?:=([!-<>-~]+))?$/i
 
 function splitPath(argument: string, word: string): { path: string; parameters: Map<string, string | null> } | null {
@@ -82,5 +84,5 @@ function splitPath(argument: string, word: string): { path: string; parameters: 
     if (!parameter || !name || parameters.has(name)) return null
     parameters.set(name, parameter[2] ?? null)
   }
-  return { path: match[1]!, parameters }
+  return { path: match[1]!.replace(SOURCE_ROUTE, ''), parameters }
 }
