@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { parseMail } from './parse.ts'
 import { type Attachment, attachmentPart, safeContentType } from './attachment.ts'
 
 const headerOf = (over: Partial<Attachment>): string =>
@@ -45,6 +46,21 @@ test('a long file name is cut into numbered sections', () => {
   const header = headerOf({ filename: `${'ä'.repeat(100)}.pdf` })
   assert.match(header, /attachment;\r\n filename\*0\*=UTF-8''(%C3%A4)+;\r\n filename\*1\*=(%C3%A4)+;/)
   assert(header.split('\r\n').every(line => line.length <= 78))
+})
+
+test('a file name that is cut keeps its end, and one that looks encoded is shown as it is', () => {
+  const nameIn = (filename: string) =>
+    parseMail(
+      Buffer.from(
+        `Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n${headerOf({ filename })}\r\nAA==\r\n--b--\r\n`,
+      ),
+    )
+  const names = (filename: string) => {
+    const mail = nameIn(filename)
+    return mail.kind === 'mail' ? mail.attachments.map(each => each.filename) : mail
+  }
+  assert.match(headerOf({ filename: `${'x'.repeat(300)}.txt` }), /x\.txt\r\n/)
+  assert.deepEqual(names('=?utf-8?q?x?=.txt'), ['=?utf-8?q?x?=.txt'])
 })
 
 test('a message in 7bit is attached as a message, any other as a file', () => {

@@ -68,16 +68,30 @@ function contentIdLine(contentId: string | null): string {
 
 function filenameParameters(filename: string | null): string[] {
   // Cut before it is cleaned too: a caller decides how long it is.
-  const cut = (filename ?? '')
-    .slice(0, 4 * FILENAME_CHARS_MAX)
-    .toWellFormed()
-    .replace(/[\p{Cc}\u2028\u2029]/gu, '')
-    .slice(0, FILENAME_CHARS_MAX)
-  const name = cut.isWellFormed() ? cut : cut.slice(0, -1)
+  const name = shortened(
+    cutTo(filename ?? '', 4 * FILENAME_CHARS_MAX)
+      .toWellFormed()
+      .replace(/[\p{Cc}\u2028\u2029]/gu, ''),
+  )
   if (name === '') return []
-  if (name.length <= SHORT_NAME_CHARS_MAX && /^[ -~]*$/.test(name)) return [`filename="${escapeQuoted(name)}"`]
+  // Readers decode what looks like an encoded-word, also between quotes.
+  const isPlain = /^[ -~]*$/.test(name) && !name.includes('=?')
+  if (name.length <= SHORT_NAME_CHARS_MAX && isPlain) return [`filename="${escapeQuoted(name)}"`]
   // Alone: readers that meet a plain name beside it, such as Python's, take that one.
   return extendedParameter('filename', name)
+}
+
+/** The end says what a file is, so it is kept. */
+function shortened(name: string): string {
+  if (name.length <= FILENAME_CHARS_MAX) return name
+  const extension = /\.[^.\s]{1,20}$/.exec(name)?.[0] ?? ''
+  return cutTo(name, FILENAME_CHARS_MAX - extension.length) + extension
+}
+
+/** Without half of a character at the end. */
+function cutTo(text: string, chars: number): string {
+  const cut = text.slice(0, chars)
+  return text.length > chars && /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut
 }
 
 const escapeQuoted = (text: string): string => text.replace(/["\\]/g, '\\$&')

@@ -7,6 +7,8 @@ export interface StructuredField {
   /** Lower case. */
   value: string
   params: Map<string, string>
+  /** Of those, the ones that named their charset: what looks encoded in them is text. */
+  decoded: Set<string>
 }
 
 const FIELD_CHARS_MAX = 65_536 // a name of a thousand characters in pieces and escapes is a tenth of it
@@ -27,7 +29,7 @@ export function parseStructuredField(text: string): StructuredField {
       .replace(/^"(.*)"$/, '$1')
       .replaceAll(/\s+/g, '')
       .toLowerCase(),
-    params: joinPieces(raw),
+    ...joinPieces(raw),
   }
 }
 
@@ -60,8 +62,9 @@ function withoutComments(text: string): string {
 const PIECES_MAX = 1_000
 
 /** `name*0*=…; name*1=…` as one parameter: pieces in their order, escapes of neighbours decoded together. */
-function joinPieces(raw: ReadonlyMap<string, string>): Map<string, string> {
+function joinPieces(raw: ReadonlyMap<string, string>): Pick<StructuredField, 'params' | 'decoded'> {
   const params = new Map<string, string>()
+  const decoded = new Set<string>()
   const pieces = new Map<string, { n: number; isEncoded: boolean; text: string }[]>()
   for (const [name, text] of raw) {
     const match = /^([^*]+)\*(?:(\d{1,4})(\*?))?$/.exec(name)
@@ -77,10 +80,11 @@ function joinPieces(raw: ReadonlyMap<string, string>): Map<string, string> {
     list.sort((a, b) => a.n - b.n)
     const [, charset = '', rest] = (list[0]!.isEncoded && /^([^']*)'[^']*'(.*)$/s.exec(list[0]!.text)) || []
     if (rest !== undefined) list[0]!.text = rest
+    if (charset !== '') decoded.add(name)
     const bytes = list.map(({ isEncoded, text }) => (isEncoded ? unescaped(text) : Buffer.from(text, 'utf8')))
     params.set(name, decodeBytes(Buffer.concat(bytes), charset || 'utf-8'))
   }
-  return params
+  return { params, decoded }
 }
 
 function unescaped(text: string): Buffer {
@@ -93,11 +97,11 @@ function unescaped(text: string): Buffer {
 
 /** What a part is called: by its disposition, else by its type. Encoded-words are not allowed there, and common. */
 export function fileNameOf(disposition: StructuredField, type: StructuredField): string | null {
-  const name = disposition.params.get('filename') || type.params.get('name') || ''
-  const decoded = decodeWords(name)
-    .replaceAll(/[ \t\r\n]+/g, ' ')
-    .trim()
-  return decoded === '' ? null : decoded.slice(0, FILE_NAME_CHARS_MAX).toWellFormed()
+  const ofDisposition = disposition.params.get('filename')
+  const written = ofDisposition || type.params.get('name') || ''
+  const isDecoded = ofDisposition ? disposition.decoded.has('filename') : type.decoded.has('name')
+  const name = (isDecoded ? written : decodeWords(written)).replaceAll(/[ \t\r\n]+/g, ' ').trim()
+  return name === '' ? null : name.slice(0, FILE_NAME_CHARS_MAX).toWellFormed()
 }
 
 const FILE_NAME_CHARS_MAX = 1_000
