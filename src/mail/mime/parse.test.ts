@@ -321,10 +321,33 @@ test('flowed text is unfolded by quote depth, and the signature stays a line of 
   assert.equal(flowed('', 'cut ', '>quote'), 'cut \n> quote')
 })
 
+test('base64 ends at its padding, unless more base64 follows', () => {
+  const decoded = (...lines: string[]) => read('Content-Transfer-Encoding: base64', '', ...lines).text
+  assert.equal(decoded('aGVsbG8=', '', '-- ', 'Mailing list footer here'), 'hello')
+  assert.equal(decoded('aGVsbG8=', 'Sent to you by a list'), 'hello')
+  assert.equal(decoded('aGVs', 'bG8=', 'IHdvcmxk'), 'hello world')
+  assert.equal(decoded('aGVsbG8=IHdvcmxk', ''), 'hello world')
+})
+
 test('dates are read, and what is none is none', () => {
   const date = (value: string) => read(`Date: ${value}`, '', '').date?.toISOString() ?? null
-  assert.equal(date('Mon, 16 Nov 2026 10:00:00 +0200 (EET)'), '2026-11-16T08:00:00.000Z')
-  assert.equal(date('yesterday'), null)
+  for (const [value, read] of [
+    ['Mon, 16 Nov 2026 10:00:00 +0200 (EET)', '2026-11-16T08:00:00.000Z'],
+    ['16 Nov 26 5:00 EST', '2026-11-16T10:00:00.000Z'],
+    // A zone that the standard does not name says nothing.
+    ['Mon, 16 Nov 2026 10:00:00 CET', '2026-11-16T10:00:00.000Z'],
+    ['Mon, 16 Nov 2026 10:00:00', '2026-11-16T10:00:00.000Z'],
+    ['Mon, 16 Nov 2026 10:00:00 GMT+0200', '2026-11-16T08:00:00.000Z'],
+    ['Mon Nov 16 10:00:00 2026', '2026-11-16T10:00:00.000Z'],
+    ['2026-11-16T10:00:00.5-08:00', '2026-11-16T18:00:00.000Z'],
+    ['Sat, 31 Dec 2016 23:59:60 +0000', '2016-12-31T23:59:59.000Z'],
+    ['yesterday', null],
+    ['hello 12', null],
+    ['Wed, 31 Feb 2026 10:00:00 +0000', null],
+    ['Mon, 16 Nov 2026 24:00:00 +0000', null],
+  ] as const) {
+    assert.equal(date(value), read, value)
+  }
 })
 
 test('NUL, bare CR and bare LF are read as far as they go', () => {

@@ -1,6 +1,7 @@
 // Reads one message under caps. It runs inside the worker thread, because hostile mail can keep a parser busy for seconds;
 // nothing else may call it on the main thread.
 
+import { readDate } from './date.ts'
 import { textOfHtml } from '../text/html-text.ts'
 import { type BodyPiece, htmlOfBody, readBody } from './body.ts'
 import { decodeWords } from './encoded-words.ts'
@@ -83,10 +84,3 @@ const readSubject = (value: string): string =>
     .toWellFormed()
 
 const mailboxes = (value: string | null): Mailbox[] => parseMailboxes(value ?? '', MIME_LIMITS.mailboxesMax)
-
-function readDate(value: string | null): Date | null {
-  const date = new Date((value ?? '').replaceAll(/\([^()]*\)/g, '').slice(0, 100))
-  const year = date.getUTCFullYear()
-  // Years of four digits, as RFC 5322 §3.3 has them: databases and other programs stumble over the rest.
-  return year >= 1 && year <= 9_999 ? date : null
-}

@@ -26,7 +26,8 @@ export function decodeTransfer(body: Buffer, encoding: string): Buffer {
 const SLICE_BYTES = 1_048_576 // so that the text of a large part never exists as a whole
 
 /** Base64, also where several pieces with a padding of their own stand one after the other. */
-export function decodeBase64(body: Buffer): Buffer {
+export function decodeBase64(source: Buffer): Buffer {
+  const body = source.subarray(0, endOfBase64(source))
   const chunks: Buffer[] = []
   let rest = ''
   for (let start = 0; start < body.length; start += SLICE_BYTES) {
@@ -42,6 +43,27 @@ export function decodeBase64(body: Buffer): Buffer {
   // A group that is short of characters is the end of something that was cut.
   chunks.push(Buffer.from(rest, 'base64'))
   return Buffer.concat(chunks)
+}
+
+const LINE_CHARS_MAX = 1_000 // a longer one is no footer
+
+/** Behind the padding a list may have put its footer, in plain text: where the next line is no base64. */
+function endOfBase64(body: Buffer): number {
+  let at = body.indexOf(EQUALS)
+  while (at !== -1) {
+    let isNextLine = false
+    for (; at < body.length && (body[at] === EQUALS || body[at]! <= SPACE); at++) isNextLine ||= body[at] === LF
+    if (isNextLine && at < body.length) {
+      const feed = body.indexOf(LF, at)
+      const line = body
+        .toString('latin1', at, Math.min(feed === -1 ? body.length : feed, at + LINE_CHARS_MAX))
+        .trimEnd()
+      const isPiece = /^[A-Za-z0-9+/]+={0,2}$/.test(line) && (line.length % 4 === 0 || line.length === LINE_CHARS_MAX)
+      if (!isPiece) return at
+    }
+    at = body.indexOf(EQUALS, at)
+  }
+  return body.length
 }
 
 /** Escapes and soft line breaks; what is no escape stands for itself. */
