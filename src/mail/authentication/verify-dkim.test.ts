@@ -189,6 +189,32 @@ test('a signature that covers only the beginning of the body does not vouch for 
   assert.deepEqual(await ours(Buffer.concat([whole, Buffer.from('Added by a stranger\r\n')])), ['policy'])
 })
 
+test('a signature does not vouch for a mail with a field above a signed one of its name', async () => {
+  const signed = Buffer.concat([Buffer.from('Content-Type: text/plain\r\n'), aMail('Signed\r\n')])
+  const { signatures } = await dkimSign(signed, {
+    headerList: ['From', 'To', 'Subject', 'Date', 'Content-Type'],
+    signatureData: [
+      {
+        signingDomain: 'acme.example',
+        selector: 's1',
+        privateKey: rsa.key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+      },
+    ],
+    signTime: NOW,
+  } as never)
+  const read = (added: string): Promise<string[]> =>
+    ours(Buffer.from(added + signatures + signed.toString('latin1'), 'latin1'))
+  assert.deepEqual(await read(''), ['pass'])
+  assert.deepEqual(await read('X-List: one\r\nReceived: from x\r\n'), ['pass'])
+  for (const added of [
+    'Subject: Pay this\r\n',
+    'Content-Type: multipart/mixed; boundary=b\r\n',
+    'Date: Mon, 1 Jan 2024 00:00:00 Z\r\n',
+  ]) {
+    assert.deepEqual(await read(added), ['policy'], added)
+  }
+})
+
 test('keys that are too short, too long to check, revoked or not for mail do not vouch', async () => {
   const source = await signed(aMail(), rsa)
   const verdict = async (record: string): Promise<string> => {

@@ -83,8 +83,8 @@ async function verifyField(verification: Verification): Promise<VerifiedSignatur
       : verify(null, hash('sha256', data, 'buffer'), key.key, signature.signature)
   if (!isValid) return answer('fail')
   if (signature.expires !== null && signature.expires * 1000 < now.getTime()) return answer('neutral')
-  // What follows the signed part was added by anybody, and an agent would read it as the author's.
-  return answer(body.unsigned > 0 ? 'policy' : 'pass')
+  // What follows the signed part, or stands above it, was added by anybody, and an agent would read it as the author's.
+  return answer(body.unsigned > 0 || hasUnsignedTwin(mail, signature) ? 'policy' : 'pass')
 }
 
 /** Of one mail: each signature may sign another length of it, and a large body takes a tenth of a second. */
@@ -149,6 +149,19 @@ function signedData({ byName }: RawMail, { field, names, headerForm }: DkimSigna
   }
   return Buffer.from(data + withoutValue(form(field.raw)), 'latin1')
 }
+
+/** Of these there is one, and readers show the first (RFC 5322 §3.6, RFC 2045 §3). */
+const SINGLE = [
+  'from sender reply-to to cc subject date message-id in-reply-to references',
+  'mime-version content-type content-transfer-encoding content-disposition',
+].flatMap(names => names.split(' '))
+
+/** Whether a field that the signer did not sign stands above one of the same name that it did (RFC 6376 §8.15). */
+const hasUnsignedTwin = ({ byName }: RawMail, { names }: DkimSignature): boolean =>
+  SINGLE.some(name => {
+    const signed = names.filter(each => each === name).length
+    return signed > 0 && (byName.get(name)?.length ?? 0) > signed
+  })
 
 /** The field with what follows `b=` taken out. */
 function withoutValue(field: string): string {
