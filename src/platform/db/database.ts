@@ -59,6 +59,10 @@ interface DatabaseOptions {
   forbidsNesting?: boolean
 }
 
+interface Kind {
+  isLight: boolean
+}
+
 const COLLISION_TRIES_MAX = 4
 const READER = system('reading')
 
@@ -119,42 +123,44 @@ export class Database implements Db, Lists {
 
   /** Runs the recipe in one transaction. Two that collide are run again; what it recorded is appended at commit. */
   transact<T>(by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#transactWith('', by, recipe)
+    return this.#transactWith({ isLight: false }, by, recipe)
   }
 
   /**
    * Without waiting for the disk: a crash of the database may undo it although it was answered. For what is done again
-   * anyway, such as taking a lease. The commit then waits for no disk, and nobody who does wait stands behind it.
+   * anyway, such as taking a lease. The commit then waits for no disk, and nobody who does wait stands behind it. One that
+   * appends to the journal waits all the same: readers have seen the events, and other events would get their ids.
    */
   transactLightly<T>(by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#transactWith('; set local synchronous_commit = off', by, recipe)
+    return this.#transactWith({ isLight: true }, by, recipe)
   }
 
-  #transactWith<T>(settings: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#guarded(by, () => this.#transactRepeatedly(settings, by, recipe))
+  #transactWith<T>(kind: Kind, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#guarded(by, () => this.#transactRepeatedly(kind, by, recipe))
   }
 
   #guarded<T>(by: Actor, act: () => Promise<T>): Promise<T> {
     return this.#nesting ? this.#nesting.run(by, act) : act()
   }
 
-  async #transactRepeatedly<T>(settings: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
+  async #transactRepeatedly<T>(kind: Kind, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.continuity.watch(this.#transactOnce(settings, by, recipe))
+        return await this.continuity.watch(this.#transactOnce(kind, by, recipe))
       } catch (error) {
         if (!isCollision(error) || attempt === COLLISION_TRIES_MAX) throw isAway(error) ? unavailable(error) : error
       }
     }
   }
 
-  #transactOnce<T>(settings: string, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#pool.transaction(settings, async (client, begun) => {
+  #transactOnce<T>({ isLight }: Kind, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#pool.transaction(isLight ? '; set local synchronous_commit = off' : '', async (client, begun) => {
       const tx = new Transaction(client, this.#pool, { by, now: this.#options.clock.now() })
       const result = await recipe(tx)
       await begun
-      await this.#commit(client, tx)
       const appended = { hasEvents: tx.events.length > 0, hasEntries: tx.entries.length > 0 }
+      if (isLight && (appended.hasEvents || appended.hasEntries)) tx.send(sql`set local synchronous_commit = on`)
+      await this.#commit(client, tx)
       if (appended.hasEvents || appended.hasEntries) this.#options.onAppend(appended)
       return result
     })
