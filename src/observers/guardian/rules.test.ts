@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { eventually } from '../../../test/support/eventually.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { DEFAULT_RULES } from './defaults.ts'
+import { upsertRuleChange } from './queries.ts'
 import { aWatchedAccount, logins } from './guardian.fixture.ts'
 
 const RULE = {
@@ -109,6 +111,24 @@ test('saving again replaces by name and tenant, keeps the id, and is audited whe
   const ofTenant = await account.api.put('/v1/rules', { ...RULE, tenant_id: tenantId })
   assert.notEqual(ofTenant.body.id, first.body.id)
   assert.equal(await audited('rule.save'), 3)
+})
+
+test('deleting a rule locks in the order in which saving does: two at once wait, and do not deadlock', async () => {
+  const { account, world } = await aWatchedAccount()
+  const { db } = world
+  const { body: rule } = await account.api.put('/v1/rules', RULE)
+  let deleting: Promise<{ status: number }> | undefined
+  await db.transact(system('test'), async tx => {
+    await upsertRuleChange(tx, account.id)
+    deleting = account.api.delete(`/v1/rules/${rule.id}`)
+    await eventually('the other waits', () =>
+      db.maybe(sql`
+        select pid from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' limit 1`),
+    )
+    await tx.run(sql`select from rules where id = ${rule.id} for update nowait`)
+  })
+  assert.equal((await deleting)?.status, 204)
 })
 
 test('saving what is there already does not make the guardian look at the account again', async () => {

@@ -62,9 +62,10 @@ async function requireFewer(tx: Tx, accountId: string, tenantId: string | null):
 
 export function deleteRule(world: World, by: Actor, reach: Reach, id: string): Promise<void> {
   return world.db.transact(by, async tx => {
+    // First, as saving does: two that lock the same rows in another order wait for each other.
+    await upsertRuleChange(tx, reach.accountId)
     const rule = await deleteRuleRow(tx, reach, id)
     if (!rule) throw notFound('rule')
-    await upsertRuleChange(tx, reach.accountId)
     tx.audit({
       accountId: reach.accountId,
       tenantId: rule.tenant_id,
