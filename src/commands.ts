@@ -25,7 +25,11 @@ async function migrateOnly(config: Config): Promise<number> {
 
 async function verifyOnly(config: Config): Promise<number> {
   const { app, close } = await prepare(config, withoutEnd({ ...config, LOG_LEVEL: 'silent' }))
-  const verdict = await verifyAudit(app.world).finally(close)
+  const verdict = await verifyAudit(app.world).finally(async () => {
+    // Or the process would wait for its connections, wherever the database goes on running.
+    await app.world.db.close()
+    await close()
+  })
   console.log(JSON.stringify(verdict))
   return verdict.intact ? 0 : 1
 }

@@ -234,6 +234,15 @@ test('a port that is taken is said in one line', async () => {
   assert.match(taken.output(), /^sluice: .*address already in use/m)
 })
 
+test('verify-audit ends by itself with its verdict, wherever the database goes on running', async () => {
+  const database = await aClone()
+  undo.push(database.drop)
+  const folder = await aFolder('sluice-audit-')
+  const verify = await start({ DATABASE_URL: database.url, DATA_DIR: folder }, 'verify-audit')
+  assert.equal((await verify.exit)[0], 0)
+  assert.match(verify.output(), /"intact":true/)
+})
+
 test('help names every command', async () => {
   const help = await start({}, 'help')
   await help.exit
