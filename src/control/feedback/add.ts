@@ -25,15 +25,15 @@ export function addSuppression(
     if (tenantId !== null) await requireTenantInReach(tx, reach, tenantId)
     const about = { accountId: reach.accountId, tenantId, address }
     const known = await findEntry(tx, about)
-    if (known) return known
-    const added = await suppress(tx, [
+    const changed = await suppress(tx, [
       { ...about, reason: wanted.reason ?? 'manual', detail: wanted.detail ?? null, messageId: null },
     ])
     const entry = await findEntry(tx, about)
     if (!entry) throw new Error('a suppression that was added is not there')
-    // Somebody else may have been first.
-    if (added > 0) {
-      tx.audit({ accountId: reach.accountId, tenantId, target: { type: 'suppression', id: entry.id }, after: entry })
+    // An entry for as weighty a reason stays as it is.
+    if (changed > 0) {
+      const target = { type: 'suppression', id: entry.id }
+      tx.audit({ accountId: reach.accountId, tenantId, target, before: known, after: entry })
     }
     return entry
   })

@@ -83,6 +83,23 @@ test('adding an address twice answers the entry that is there', async () => {
   assert.equal((await api.post('/v1/suppressions', { address: 'a@b.example,c@d.example' })).status, 400)
 })
 
+test('what an owner asked for outlasts a bounce, and the change is audited', async () => {
+  const { api } = await anAccount()
+  const bounced = await api.post('/v1/suppressions', { address: 'a@example.com', reason: 'hard_bounce', detail: '550' })
+  const asked = { address: 'a@example.com', reason: 'unsubscribe', detail: 'asked by phone' }
+  const { status, body } = await api.post('/v1/suppressions', asked)
+  assert.deepEqual([status, body.id, body.reason, body.detail], [201, bounced.body.id, 'unsubscribe', 'asked by phone'])
+  assert.deepEqual((await api.post('/v1/suppressions', { ...asked, reason: 'manual' })).body, body)
+  const { entries } = (await api.get('/v1/audit?action=suppression.create')).body
+  assert.deepEqual(
+    entries.map((entry: { before: object | null; after: object }) => [entry.before, entry.after]),
+    [
+      [bounced.body, body],
+      [null, bounced.body],
+    ],
+  )
+})
+
 test('an entry can be added again as it was shown, at another address', async () => {
   const { api } = await anAccount()
   const { body: shown } = await api.post('/v1/suppressions', { address: 'one@example.com' })
