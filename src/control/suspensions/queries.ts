@@ -93,32 +93,48 @@ export const findActive = async (
   return row && toSuspension(row)
 }
 
-/** A tenant's key sees what touches its tenant: its own scopes, and those that span tenants, as far as it is one of them. */
+const isOfDomain = sql`(scope_type in ('domain', 'sender') and not only_tenant)`
+const domainsOfScope = sql`
+  select from domains d where d.account_id = suspensions.account_id
+    and d.name = regexp_replace(suspensions.scope_value, '^.*@', '')`
+
+/**
+ * A tenant's key sees what touches its tenant: its own scopes, and those that span tenants, as far as it is one of them. A
+ * name may be registered by another tenant after it was paused.
+ */
 const reachable = ({ accountId, tenantId }: Reach): Sql =>
   all([
     sql`account_id = ${accountId}`,
     tenantId !== null &&
-      sql`(tenant_id = ${tenantId} or tenant_id is null and (
-      scope_type not in ('domain', 'sender') or exists (
-        select from domains d where d.account_id = ${accountId} and d.tenant_id = ${tenantId}
-          and d.name = regexp_replace(suspensions.scope_value, '^.*@', ''))))`,
+      sql`(tenant_id = ${tenantId}
+        or case when ${isOfDomain} then exists (${domainsOfScope} and d.tenant_id = ${tenantId}) else tenant_id is null end)`,
   ])
 
-export const findSuspension = async (db: Db, reach: Reach, id: string): Promise<Suspension | null> => {
-  const row = await db.maybe<Row>(prepared`select ${columns} from suspensions where id = ${id} and ${reachable(reach)}`)
-  return row && toSuspension(row)
+/** Whether all that it holds is the caller's. */
+const isOwn = ({ tenantId }: Reach): Sql =>
+  tenantId === null
+    ? sql`true`
+    : sql`(coalesce(tenant_id = ${tenantId}, false)
+        and not (${isOfDomain} and exists (${domainsOfScope} and d.tenant_id <> ${tenantId})))`
+
+type Seen = Suspension & { is_own: boolean }
+
+export const findSuspension = async (db: Db, reach: Reach, id: string): Promise<Seen | null> => {
+  const row = await db.maybe<Row & { is_own: boolean }>(prepared`
+    select ${columns}, ${isOwn(reach)} as is_own from suspensions where id = ${id} and ${reachable(reach)}`)
+  return row && { ...toSuspension(row), is_own: row.is_own }
 }
 
 export const listSuspensions = async (
   db: Reads,
   reach: Reach,
   { status, after, limit }: { status: string | null; after: string | null; limit: number },
-): Promise<Suspension[]> => {
-  const rows = await db.many<Row>(sql`
-    select ${columns} from suspensions
+): Promise<Seen[]> => {
+  const rows = await db.many<Row & { is_own: boolean }>(sql`
+    select ${columns}, ${isOwn(reach)} as is_own from suspensions
     where ${all([reachable(reach), status !== null && sql`status = ${status}`, after !== null && sql`id < ${after}`])}
     order by id desc limit ${limit}`)
-  return rows.map(toSuspension)
+  return rows.map(row => ({ ...toSuspension(row), is_own: row.is_own }))
 }
 
 interface Resumption {

@@ -4,7 +4,6 @@ import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
-import type { Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import {
@@ -36,16 +35,16 @@ const readRoutes = (world: World): Route[] => [
     const { rows, next_cursor } = await readPage(world.secrets, 'suspensions', query, keyset =>
       listSuspensions(world.db.lists, caller.reach, { status: query.status ?? null, ...keyset }),
     )
-    return reply(200, { suspensions: rows.map(row => seenBy(caller.reach, row)), next_cursor })
+    return reply(200, { suspensions: rows.map(seen), next_cursor })
   }),
   route(getSuspensionEndpoint, async ({ caller, params }) => {
     const suspension = await findSuspension(world.db, caller.reach, params.id)
-    return reply(200, seenBy(caller.reach, required(suspension, 'suspension')))
+    return reply(200, seen(required(suspension, 'suspension')))
   }),
 ]
 
-function seenBy({ tenantId }: Reach, suspension: Suspension): SuspensionSeen {
-  if (tenantId === null || suspension.tenant_id !== null) return suspension
+function seen({ is_own, ...suspension }: Suspension & { is_own: boolean }): SuspensionSeen {
+  if (is_own) return suspension
   const { held_count: _, created_by: __, evidence: ___, ...rest } = suspension
   // The contract has these always; null says as little as leaving them out.
   return { ...rest, resumed_by: null, resume_note: null }
@@ -97,7 +96,10 @@ const pauseRoutes = (world: World): Route[] => [
 
 const resumeRoutes = (world: World): Route[] => [
   route(resumeSuspensionEndpoint, async ({ by, caller, params, body }) => {
-    const find = async (tx: Tx) => required(await findSuspension(tx, caller.reach, params.id), 'suspension')
+    const find = async (tx: Tx) => {
+      const { is_own: _, ...suspension } = required(await findSuspension(tx, caller.reach, params.id), 'suspension')
+      return suspension
+    }
     const { accountId } = caller.reach
     return reply(200, await resume(world, by, { accountId, find, order: body ?? {}, isOperator: false }))
   }),

@@ -211,6 +211,31 @@ test("a pause of a domain that two tenants have is seen by their keys, and not b
   assert.deepEqual(await Promise.all(seen), [2, 2, 0])
 })
 
+test('a pause of a domain goes with the name: the tenant that has it now sees the pause, no tenant the mail of another', async () => {
+  const account = await anAccount({ tenants: 2 })
+  const [first, second] = account.tenants.map(({ id }) => id)
+  const keys = await Promise.all([first, second].map(id => account.withKey({ scopes: ['read'], tenant_id: id! })))
+  const name = 'moved.example.com'
+  const { body: domain } = await account.api.post(`/v1/tenants/${first}/domains`, { name })
+  const { body: made } = await pause(account, 'domain', name)
+  const seen = () => Promise.all(keys.map(async key => (await key.get(`/v1/suspensions/${made.id}`)).body))
+  assert.deepEqual(
+    (await seen()).map(each => each.held_count ?? each.error.code),
+    [0, 'not_found'],
+  )
+
+  assert.equal((await account.api.delete(`/v1/domains/${domain.id}`)).status, 204)
+  assert.equal((await account.api.post(`/v1/tenants/${second}/domains`, { name })).status, 201)
+
+  const [former, present] = await seen()
+  for (const each of [former, present]) {
+    assert.equal(each.status, 'active')
+    assert.equal('held_count' in each || 'evidence' in each || 'created_by' in each, false)
+  }
+  const lists = await Promise.all(keys.map(async key => (await key.get('/v1/suspensions')).body.suspensions.length))
+  assert.deepEqual(lists, [1, 1])
+})
+
 test("a tenant's key is not told who resumed a pause that spans tenants, nor why; of its own pause it is", async () => {
   const account = await anAccount({ tenants: 2 })
   const key = await account.withKey({ scopes: ['read'], tenant_id: account.tenant.id })
