@@ -19,15 +19,15 @@ export const chargeRoutes = (world: World): Route[] => [
     if (tenantId !== undefined) await requireTenantInReach(world.db, caller.reach, tenantId)
     const reach = tenantId === undefined ? caller.reach : { ...caller.reach, tenantId }
     const page = withLimit(query)
-    const { rows, next_cursor } = await readPageBy<TenantTotal, string>(
-      BY_TENANT,
-      world.secrets,
-      'billing-usage',
-      page,
-      keyset => listTenantTotals(world.db.lists, reach, { month, ...keyset }),
-    )
+    // Of one moment: the tenants add up to the total.
+    const [used, { rows, next_cursor }] = await world.db.lists.atOneMoment(async db => [
+      await usageByDay(db, reach, month),
+      await readPageBy<TenantTotal, string>(BY_TENANT, world.secrets, 'billing-usage', page, keyset =>
+        listTenantTotals(db, reach, { month, ...keyset }),
+      ),
+    ])
     const tenants = rows.map(row => ({ tenant_id: row.tenant_id, ...exact(row) }))
-    return reply(200, { month: month.month, ...(await usageByDay(world.db.lists, reach, month)), tenants, next_cursor })
+    return reply(200, { month: month.month, ...used, tenants, next_cursor })
   }),
   route(contract.previewEndpoint, async ({ caller, query }) => {
     const month = monthOf(query.month, world.clock.now())
