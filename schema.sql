@@ -1469,6 +1469,9 @@ create table webhooks (
   -- The first failure since the last success.
   failing_since timestamp with time zone,
   created_at timestamp with time zone not null,
+  -- Secrets of webhooks that were in force before the old one, when a secret is rotated again within a day: each signs until its
+  -- own end. Objects of `secret` (sealed) and `until`, the newest first.
+  older_secrets jsonb not null default '[]'::jsonb,
   constraint webhooks_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['gone'::text, 'failing'::text]))),
   constraint webhooks_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
   constraint webhooks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),

@@ -11,7 +11,7 @@ import { presentEvent } from '../events/present.ts'
 import { pushHeaders } from './push-headers.ts'
 import { listActiveEndpointsAnywhere, type Endpoint } from './queries.ts'
 import { recordPushes, statusOf, stopHopeless } from './record-pushes.ts'
-import { signingKeys } from './signature.ts'
+import { secretsInForce, signingKeys } from './signature.ts'
 import {
   claimAttempts,
   extendLeases,
@@ -141,9 +141,9 @@ class Targets {
 
   #targetOf(endpoint: Endpoint): Target {
     const now = this.#world.clock.now()
-    const { id, url, secret, old_secret: old, old_secret_until: oldUntil } = endpoint
+    const { id, url, secret } = endpoint
     const before = this.#byWebhook.get(id)
-    const keyCount = old && (oldUntil === null || oldUntil > now) ? 2 : 1
+    const keyCount = secretsInForce(endpoint, now).length
     if (before?.endpoint.secret === secret && before.endpoint.url === url && before.keys.length === keyCount)
       return before
     const target = { endpoint, url: new URL(url), keys: signingKeys(this.#world.secrets, endpoint, now) }

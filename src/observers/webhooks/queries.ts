@@ -102,13 +102,25 @@ export const deleteWebhookRow = (tx: Tx, id: string): Promise<number> =>
     with gone as (delete from webhooks where id = ${id} returning id)
     insert into webhook_removals (webhook_id) select id from gone on conflict do nothing`)
 
+/** Beside the new and the old one: who rotates more often in a day is testing. */
+const OLDER_SECRETS_MAX = 5
+
 export async function updateSecret(
   tx: Tx,
   id: string,
   { sealedSecret, oldUntil }: { sealedSecret: string; oldUntil: Date },
 ): Promise<Webhook> {
   const row = await tx.one<Row>(sql`
-    update webhooks set old_secret = secret, old_secret_until = ${oldUntil}, secret = ${sealedSecret}, rotated_at = ${tx.now}
+    update webhooks set
+      older_secrets = (
+        select coalesce(jsonb_agg(older order by older ->> 'until' desc), '[]')
+        from (
+          select older from jsonb_array_elements(
+            jsonb_build_array(jsonb_build_object('secret', old_secret, 'until', old_secret_until)) || older_secrets) older
+          where (older ->> 'until')::timestamptz > ${tx.now}
+          order by older ->> 'until' desc limit ${OLDER_SECRETS_MAX}
+        ) kept),
+      old_secret = secret, old_secret_until = ${oldUntil}, secret = ${sealedSecret}, rotated_at = ${tx.now}
     where id = ${id} returning ${columns}`)
   return toWebhook(row)
 }
@@ -121,9 +133,10 @@ export interface Endpoint {
   secret: string
   old_secret: string | null
   old_secret_until: Date | null
+  older_secrets: { secret: string; until: string }[]
 }
 
-const endpointColumns = sql`id, account_id, tenant_id, url, secret, old_secret, old_secret_until`
+const endpointColumns = sql`id, account_id, tenant_id, url, secret, old_secret, old_secret_until, older_secrets`
 
 /** With what is needed to push to it. */
 export async function requireEndpoint(db: Db, reach: Reach, id: string): Promise<Endpoint> {

@@ -15,13 +15,22 @@ interface SealedSecrets {
   secret: string
   old_secret: string | null
   old_secret_until: Date | null
+  older_secrets: readonly { secret: string; until: string }[]
 }
 
 /** The keys that sign now, the newest first. Opened and parsed once for many signatures. */
 export function signingKeys(secrets: Secrets, webhook: SealedSecrets, now: Date): KeyObject[] {
-  const { id, secret, old_secret: old, old_secret_until: until } = webhook
-  const sealed = old !== null && until !== null && until > now ? [secret, old] : [secret]
-  return sealed.map(each => createSecretKey(secrets.open(rowOf(id), each), 'utf8'))
+  return secretsInForce(webhook, now).map(each => createSecretKey(secrets.open(rowOf(webhook.id), each), 'utf8'))
+}
+
+/** Sealed. */
+export function secretsInForce(webhook: SealedSecrets, now: Date): string[] {
+  const { secret, old_secret: old, old_secret_until: until, older_secrets: older } = webhook
+  return [
+    secret,
+    ...(old !== null && until !== null && until > now ? [old] : []),
+    ...older.filter(each => new Date(each.until) > now).map(each => each.secret),
+  ]
 }
 
 export function sign(keys: readonly KeyObject[], body: string, now: Date): string {

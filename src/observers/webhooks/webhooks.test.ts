@@ -350,6 +350,26 @@ test('after a rotation both secrets sign for 24 hours, then the new one alone', 
   assert.ok(isSigned(afterwards!, fresh, box.clock.now()) && !isSigned(afterwards!, old, box.clock.now()))
 })
 
+test('a secret that is rotated again within a day signs until its own end', async () => {
+  const account = await anAccount({ box })
+  const { path, id, secret } = await aWebhook(account)
+  const rotate = async (): Promise<string> => (await account.api.post(`/v1/webhooks/${id}/rotate`)).body.secret
+  const secrets = [secret, await rotate()]
+  box.clock.advance(3_600_000)
+  secrets.push(await rotate())
+  const signedBy = async (nth: number) => {
+    await happen(account, { type: 'accepted' })
+    const push = (await arrivals(path, nth))[nth - 1]!
+    return secrets.map(each => isSigned(push, each, box.clock.now()))
+  }
+
+  assert.deepEqual(await signedBy(1), [true, true, true])
+  box.clock.advance(23 * 3_600_000 + 1_000)
+  assert.deepEqual(await signedBy(2), [false, true, true])
+  box.clock.advance(3_600_000)
+  assert.deepEqual(await signedBy(3), [false, false, true])
+})
+
 test('a test push is signed, has a type of its own, and tells what the receiver said', async () => {
   const account = await anAccount({ box })
   const { path, id, secret } = await aWebhook(account)
