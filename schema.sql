@@ -1148,6 +1148,9 @@ create table source_attachments (
   due_at timestamp with time zone,
   attempts smallint not null default 0,
   lease_token uuid,
+  -- Parameters of an attachment's content type, such as `; charset="koi8-r"`: its text is read by them, and a forward repeats
+  -- them. Null where there are none, and for mail from before.
+  type_params text,
   constraint source_attachments_text_state_check CHECK ((text_state = ANY (ARRAY['pending'::text, 'done'::text, 'none'::text, 'failed'::text]))),
   constraint source_attachments_source_id_fkey FOREIGN KEY (source_id) REFERENCES mail_sources(id) ON DELETE CASCADE,
   constraint source_attachments_pkey PRIMARY KEY (id),

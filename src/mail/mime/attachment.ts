@@ -37,7 +37,8 @@ export function attachmentPart(attachment: Attachment): Piece[] {
     parameterHeader(
       'Content-Disposition',
       attachment.inline ? 'inline' : 'attachment',
-      filenameParameters(attachment.filename),
+      // Nobody would know what to open it with.
+      filenameParameters(attachment.filename ?? (isMessage && !asIs ? 'message.eml' : null)),
     ) +
     '\r\n'
   return [header, asIs ? attachment.content : { base64: attachment.content }]

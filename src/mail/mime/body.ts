@@ -4,7 +4,7 @@ import { decodeBytes } from './charset.ts'
 import { unflow } from './flowed.ts'
 import type { Part } from './part-tree.ts'
 import type { ParsedAttachment } from './parsed-mail.ts'
-import { fileNameOf } from './structured-field.ts'
+import { fileNameOf, tokenParams } from './structured-field.ts'
 import { decodeTransfer } from './transfer-encoding.ts'
 
 /** A piece of the body, in the forms that the sender gave it: at least one. */
@@ -110,6 +110,7 @@ function attachmentOf(part: Part, filename: string | null, isRelated: boolean): 
   return {
     filename,
     contentType: part.type.value.slice(0, TYPE_CHARS_MAX),
+    typeParams: tokenParams(part.type),
     contentId: id ? id : null,
     inline: part.disposition.value === 'inline' || (isRelated && !!id && part.disposition.value !== 'attachment'),
     content: decodeTransfer(part.body, part.encoding),

@@ -8,6 +8,8 @@ export type ParsedAttachment = {
   filename: string | null
   /** Lower case, without parameters. */
   contentType: string
+  /** As they may be written behind it; null where there are none. */
+  typeParams: string | null
   /** Without angle brackets. */
   contentId: string | null
   inline: boolean

@@ -95,6 +95,21 @@ function unescaped(text: string): Buffer {
   )
 }
 
+const PARAMS_CHARS_MAX = 200
+
+/** Parameters that are tokens, to be written again: `; charset="koi8-r"`. What divides parts or names files is none of them. */
+export function tokenParams({ params }: StructuredField): string | null {
+  const written = [...params]
+    .filter(
+      ([name, value]) => !OWN_PARAMS.has(name) && /^[\w-]{1,40}$/.test(name) && /^[\w!#$&^+./:-]{1,100}$/.test(value),
+    )
+    .map(([name, value]) => `; ${name}="${value}"`)
+    .join('')
+  return written === '' || written.length > PARAMS_CHARS_MAX ? null : written
+}
+
+const OWN_PARAMS = new Set(['boundary', 'name', 'filename'])
+
 /** What a part is called: by its disposition, else by its type. Encoded-words are not allowed there, and common. */
 export function fileNameOf(disposition: StructuredField, type: StructuredField): string | null {
   const ofDisposition = disposition.params.get('filename')

@@ -108,7 +108,7 @@ const leaseAttachments = (
     update source_attachments a set ${leasing(claim)} from ordered
     where a.id = ordered.id and ordinal <= case when attempts_max > 0 then 1 else ${ATTACHMENTS_MAX} end
     returning a.source_id, a.account_id, a.attempts, was_due_at, json_build_object('id', a.id, 'n', a.n, 'filename', a.filename,
-      'content_type', a.content_type, 'size', a.size, 'has_text', a.text is not null) as attachment`)
+      'content_type', concat(a.content_type, a.type_params), 'size', a.size, 'has_text', a.text is not null) as attachment`)
 
 export interface AttachmentResult {
   id: string

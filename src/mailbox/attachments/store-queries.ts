@@ -12,13 +12,13 @@ export async function insertAttachmentRows(
 ): Promise<void> {
   const rows = attachments.map(
     each => sql`(${each.id}::uuid, ${sourceId}::uuid, ${accountId}::uuid, ${each.n}::integer,
-      ${each.filename && storableText(each.filename)}::text, ${storableText(each.contentType)}::text,
+      ${each.filename && storableText(each.filename)}::text, ${storableText(each.contentType)}::text, ${each.typeParams}::text,
       ${each.contentId && storableText(each.contentId)}::text, ${each.isInline}::boolean, ${each.content.length}::integer,
       ${each.content}::bytea, ${tx.now}::timestamptz)`,
   )
   await tx.run(sql`
-    insert into source_attachments (id, source_id, account_id, n, filename, content_type, content_id, is_inline, size, content,
-      due_at)
+    insert into source_attachments (id, source_id, account_id, n, filename, content_type, type_params, content_id, is_inline,
+      size, content, due_at)
     values ${commaSeparated(rows)}
     on conflict (source_id, n) do nothing`)
 }

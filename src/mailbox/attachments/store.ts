@@ -7,6 +7,7 @@ export interface AttachmentRow {
   n: number
   filename: string | null
   contentType: string
+  typeParams: string | null
   contentId: string | null
   isInline: boolean
   content: Buffer

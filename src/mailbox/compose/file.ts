@@ -1,10 +1,12 @@
 // Filing what was composed: the mails of a batch in their threads, in `sent`, with texts, counts and events, and for those
 // that wait the approval. The caller has locked the inboxes.
+import { safeContentType } from '../../mail/mime/attachment.ts'
 import { safeFileName } from '../../mail/mime/file-name.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
 import { newId } from '../../platform/ids.ts'
 import { requestApprovals } from '../approvals/request.ts'
+import type { AttachmentRow } from '../attachments/store.ts'
 import { addToFolders, findSystemFolders } from '../folders/counts.ts'
 import { insertSentMessages, listThreadsOf, type SentRow } from '../messages/insert.ts'
 import { insertWords } from '../search/insert-words.ts'
@@ -60,6 +62,12 @@ export async function fileMails(tx: Tx, filed: readonly Filed[]): Promise<void> 
   })
 }
 
+/** As it was sent. */
+function typeOf(declared: string | null): Pick<AttachmentRow, 'contentType' | 'typeParams'> {
+  const [contentType = '', ...params] = safeContentType(declared ?? '').split('; ')
+  return { contentType, typeParams: params.length > 0 ? `; ${params.join('; ')}` : null }
+}
+
 const UNREAD_HTML = 'The HTML could not be read in the time that it may take, and is not shown.'
 
 const textOf = ({ companion: { mail }, inbox }: Filed): SourceText => ({
@@ -75,7 +83,7 @@ const textOf = ({ companion: { mail }, inbox }: Filed): SourceText => ({
     id: newId(mail.at),
     n,
     filename: safeFileName(filename),
-    contentType: contentType?.split(';')[0]?.trim().toLowerCase() || 'application/octet-stream',
+    ...typeOf(contentType),
     contentId: contentId === null ? null : contentId.replace(/^<(.*)>$/, '$1'),
     isInline: inline,
     content,

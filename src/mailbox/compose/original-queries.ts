@@ -72,7 +72,8 @@ interface StoredFile {
 
 export const findAttachment = (db: Db, id: string): Promise<StoredFile | null> =>
   db.maybe<StoredFile>(prepared`
-    select filename, content_type, content_id, is_inline, content from source_attachments where id = ${id}`)
+    select filename, concat(content_type, type_params) as content_type, content_id, is_inline, content
+    from source_attachments where id = ${id}`)
 
 export const findSourceContent = (db: Db, sourceId: string, bytesMax: number): Promise<{ content: Buffer } | null> =>
   db.maybe(prepared`

@@ -80,8 +80,15 @@ test('a message is read in full', async () => {
   assert.deepEqual(mail.references, ['<1@x>', '<2@x>'])
   assert.equal(mail.date?.toISOString(), '2026-11-15T02:51:07.000Z')
   assert.deepEqual(mail.attachments, [
-    { ...names('logo.png'), contentType: 'image/png', contentId: 'logo', inline: true, content },
-    { ...names('ä.bin'), contentType: 'application/x-thing', contentId: null, inline: false, content },
+    { ...names('logo.png'), contentType: 'image/png', typeParams: null, contentId: 'logo', inline: true, content },
+    {
+      ...names('ä.bin'),
+      contentType: 'application/x-thing',
+      typeParams: null,
+      contentId: null,
+      inline: false,
+      content,
+    },
   ])
   assert(Buffer.isBuffer(mail.attachments[0]!.content))
   assert.equal(mail.headers.find(field => field.lowerName === 'date')?.name, 'Date')

@@ -187,14 +187,11 @@ const besideText = ({ htmlText, hiddenText }: ReadMessage['mail']): string =>
   [htmlText, hiddenText].filter(each => each !== '').join('\n')
 
 const attachmentRows = ({ received_at }: Read, { attachments }: ReadMessage['mail']): AttachmentRow[] =>
-  attachments.map(({ filename, contentType, contentId, inline, content }, n) => ({
+  attachments.map(({ inline, declaredName: _, ...rest }, n) => ({
     id: newIdAt(received_at),
     n,
-    filename,
-    contentType,
-    contentId,
     isInline: inline,
-    content,
+    ...rest,
   }))
 
 /** What the installation publishes itself is known without asking. */

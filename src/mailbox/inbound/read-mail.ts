@@ -171,11 +171,10 @@ function hasOwnFiles(attachments: readonly ReadAttachment[], html: string | null
   return images.some(({ contentId }) => contentId === null || !shown.has(contentId))
 }
 
-const toAttachment = ({ filename, contentType, contentId, inline, content }: ParsedAttachment): ReadAttachment => ({
+const toAttachment = ({ filename, contentType, contentId, ...rest }: ParsedAttachment): ReadAttachment => ({
+  ...rest,
   filename: safeFileName(filename),
   declaredName: filename === null ? null : storableText(filename),
   contentType: /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(contentType) ? contentType : 'application/octet-stream',
   contentId: contentId === null ? null : storableText(contentId),
-  inline,
-  content,
 })

@@ -116,6 +116,42 @@ test('mail for an inbox is taken, filed and shown, with its trace above the byte
   await assertMailboxCounts(db)
 })
 
+test('the text of a file is read in the charset that it came with, and a forward repeats what its type says', async t => {
+  const { account, inboxId, address } = await anAddress()
+  const part = (type: string, content: string) => [
+    '--b',
+    `Content-Type: ${type}`,
+    'Content-Transfer-Encoding: base64',
+    '',
+    content,
+  ]
+  const lines = mail({ To: address, 'Content-Type': 'multipart/mixed; boundary=b' }, [
+    ...part('text/plain', Buffer.from('See the files.').toString('base64')),
+    ...part('text/plain; charset=koi8-r; name=r.txt', '8NLJ18XU'),
+    ...part(
+      'text/calendar; method=REQUEST; charset=utf-8; name=i.ics',
+      Buffer.from('BEGIN:VCALENDAR').toString('base64'),
+    ),
+    '--b--',
+  ])
+  assert.match((await deliver(t, address, lines)).message!, /^250/)
+  const [filed] = await untilFiled(inboxId)
+  await eventually('the file is found', async () => {
+    const { body } = await account.api.get(`/v1/inboxes/${inboxId}/search?q=${encodeURIComponent('привет')}`)
+    return body.messages.length === 1
+  })
+  const { body: shown } = await account.api.get(`/v1/inbox-messages/${filed!.id}`)
+  assert.deepEqual(
+    shown.attachments.map((each: { content_type: string }) => each.content_type),
+    ['text/plain', 'text/calendar'],
+  )
+  const forwarded = await account.api.post(`/v1/inbox-messages/${filed!.id}/forward`, { to: ['bob@example.com'] })
+  assert.equal(forwarded.status, 202, JSON.stringify(forwarded.body))
+  const { body: raw } = await account.api.get(`/v1/inbox-messages/${forwarded.body.id}/raw`)
+  assert.match(raw, /^Content-Type: text\/plain; charset="koi8-r"\r$/m)
+  assert.match(raw, /^Content-Type: text\/calendar; method="REQUEST"; charset="utf-8"\r$/m)
+})
+
 test('an unknown address is refused at RCPT, a paused one for now, and a tag reaches the address without it', async t => {
   const { account, inboxId, address } = await anAddress()
   const [local, domain] = address.split('@')
