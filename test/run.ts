@@ -22,8 +22,13 @@ const AGAIN_MAX = 12
 const patterns = process.argv.slice(2).filter(argument => !argument.startsWith('--'))
 const flags = process.argv.slice(2).filter(argument => argument.startsWith('--'))
 const files: string[] = []
-for await (const file of glob(patterns.length > 0 ? patterns : ['src/**/*.test.ts', 'test/**/*.test.ts']))
-  files.push(file)
+for (const pattern of patterns.length > 0 ? patterns : ['src/**/*.test.ts', 'test/**/*.test.ts']) {
+  const before = files.length
+  for await (const file of glob(pattern)) files.push(file)
+  if (files.length > before) continue
+  console.error(`no file is called ${pattern}`)
+  process.exit(2)
+}
 
 const cluster = await startCluster()
 // All that tests write; databases among it, which belong to another user.
