@@ -104,6 +104,7 @@ export class Courier {
       this.#world.log.error({ outcomes }, 'known outcomes are lost with this process: their mail will be sent again')
     }
     await this.holder.leave()
+    await this.#sources.close()
   }
 
   /** What was claimed and cannot be read is given back: its leases must not be kept alive. */
