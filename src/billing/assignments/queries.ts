@@ -1,16 +1,15 @@
 // All SQL over plan assignments; the only writer of that table.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { Assignment } from './contract.ts'
 
-interface Row extends Omit<Assignment, 'created_at'> {
-  created_at: Date
-}
+type Row = RowOf<Assignment, 'created_at'>
 
 const columns = sql`id, tenant_id, plan_id, effective_from, source, created_at`
 
-const toAssignment = (row: Row): Assignment => ({ ...row, created_at: row.created_at.toISOString() })
+const toAssignment = (row: Row): Assignment => withTimesAsText(row)
 
 export async function insertAssignment(
   tx: Tx,

@@ -2,23 +2,16 @@
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { isUniqueViolation } from '../../platform/db/errors.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { Plan } from './plan.ts'
 
-interface Row extends Omit<Plan, 'active' | 'created_at' | 'archived_at'> {
-  created_at: Date
-  archived_at: Date | null
-}
+type Row = RowOf<Omit<Plan, 'active'>, 'created_at' | 'archived_at'>
 
 const columns = sql`id, name, currency, base_price_minor, included_recipients, overage_per_thousand_minor, tiers,
   payment_price_id, created_at, archived_at`
 
-const toPlan = ({ created_at, archived_at, ...row }: Row): Plan => ({
-  ...row,
-  active: archived_at === null,
-  created_at: created_at.toISOString(),
-  archived_at: archived_at?.toISOString() ?? null,
-})
+const toPlan = (row: Row): Plan => ({ ...withTimesAsText(row), active: row.archived_at === null })
 
 export const insertPlan = (tx: Tx, plan: Omit<Plan, 'active' | 'created_at' | 'archived_at'>): Promise<Plan> =>
   writePlan(

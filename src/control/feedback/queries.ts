@@ -1,6 +1,7 @@
 // All SQL over suppressions; the only writer of that table.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { SuppressionEntry } from './contract.ts'
 import { listedAddress } from './listed-address.ts'
@@ -35,13 +36,11 @@ export const insertSuppressions = (tx: Tx, rows: readonly (Suppression & { id: s
       set reason = excluded.reason, detail = excluded.detail, message_id = excluded.message_id
       where ${weightOf(sql`excluded.reason`)} > ${weightOf(sql`suppressions.reason`)}`)
 
-interface Row extends Omit<SuppressionEntry, 'created_at'> {
-  created_at: Date
-}
+type Row = RowOf<SuppressionEntry, 'created_at'>
 
 const columns = sql`id, tenant_id, address, reason, detail, created_at`
 
-const toEntry = (row: Row): SuppressionEntry => ({ ...row, created_at: row.created_at.toISOString() })
+const toEntry = (row: Row): SuppressionEntry => withTimesAsText(row)
 
 interface SuppressionFilter {
   tenantId: string | null

@@ -1,6 +1,7 @@
 // All SQL over suspensions and what they hold; the only writer of those tables.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { scopeName } from './scopes.ts'
 import type { ScopeType, Suspension } from './contract.ts'
@@ -28,22 +29,14 @@ export const listActiveOfAccounts = (db: Db, accountIds: readonly string[]): Pro
     from suspensions where status = 'active' and account_id = any(${accountIds}::uuid[])
     order by source = 'operator' desc, id`)
 
-interface Row extends Omit<Suspension, 'scope' | 'created_at' | 'resumed_at'> {
-  created_at: Date
-  resumed_at: Date | null
-}
+type Row = RowOf<Omit<Suspension, 'scope'>, 'created_at' | 'resumed_at'>
 
 const columns = sql`id, scope_type, scope_value, tenant_id, only_tenant, reason, queue_action, source, rule_id, evidence,
   status,
   (select coalesce(sum(held), 0)::bigint from suspension_holds h where h.suspension_id = suspensions.id) as held_count,
   created_by, created_at, resumed_at, resumed_by, resume_note, resume_action`
 
-const toSuspension = (row: Row): Suspension => ({
-  ...row,
-  scope: scopeName(row),
-  created_at: row.created_at.toISOString(),
-  resumed_at: row.resumed_at?.toISOString() ?? null,
-})
+const toSuspension = (row: Row): Suspension => ({ ...withTimesAsText(row), scope: scopeName(row) })
 
 export interface NewSuspension {
   id: string

@@ -1,18 +1,17 @@
 // All SQL over accounts; the only writer of that table.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { Account } from './contract.ts'
 
-interface Row extends Omit<Account, 'created_at'> {
-  created_at: Date
-}
+type Row = RowOf<Account, 'created_at'>
 
 const columns = sql`id, name, account_status(id) as status, data_region, suspend_mode, hold_ttl_seconds, body_retention_days,
   metadata_retention_days, hide_suppression_reason, require_outbound_tls, legal_hold, approval_links, sandbox, tier,
   ai_enabled, ai_monthly_token_cap, webhooks_max, created_at`
 
-const toAccount = (row: Row): Account => ({ ...row, created_at: row.created_at.toISOString() })
+const toAccount = (row: Row): Account => withTimesAsText(row)
 
 export async function insertAccount(
   tx: Tx,

@@ -1,27 +1,19 @@
 // All SQL over API keys; the only writer of that table.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { ApiKey } from './key-schema.ts'
 
-interface Row extends Omit<ApiKey, 'level' | 'expires_at' | 'created_at' | 'rotated_at' | 'last_used_at'> {
-  expires_at: Date | null
-  created_at: Date
-  rotated_at: Date | null
-  last_used_at: Date | null
-}
+type Row = RowOf<Omit<ApiKey, 'level'>, 'expires_at' | 'created_at' | 'rotated_at' | 'last_used_at'>
 
 const columns = sql`id, name, prefix, scopes, tenant_id, inbox_id, allowed_cidrs, expires_at, created_at,
   rotated_at, last_used_at`
 
 const toKey = (row: Row): ApiKey => ({
-  ...row,
+  ...withTimesAsText(row),
   level: row.inbox_id ? 'inbox' : row.tenant_id ? 'tenant' : 'account',
-  expires_at: row.expires_at?.toISOString() ?? null,
-  created_at: row.created_at.toISOString(),
-  rotated_at: row.rotated_at?.toISOString() ?? null,
-  last_used_at: row.last_used_at?.toISOString() ?? null,
 })
 
 interface NewKey {

@@ -1,25 +1,17 @@
 // All SQL over SMTP credentials; the only writer of that table.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { Scanned } from '../../platform/work/retention-scan.ts'
 import type { SmtpCredential } from './contract.ts'
 
-interface Row extends Omit<SmtpCredential, 'created_at' | 'rotated_at' | 'last_used_at'> {
-  created_at: Date
-  rotated_at: Date | null
-  last_used_at: Date | null
-}
+type Row = RowOf<SmtpCredential, 'created_at' | 'rotated_at' | 'last_used_at'>
 
 const columns = sql`id, tenant_id, username, allowed_cidrs, created_at, rotated_at, last_used_at`
 
-const toCredential = (row: Row): SmtpCredential => ({
-  ...row,
-  created_at: row.created_at.toISOString(),
-  rotated_at: row.rotated_at?.toISOString() ?? null,
-  last_used_at: row.last_used_at?.toISOString() ?? null,
-})
+const toCredential = (row: Row): SmtpCredential => withTimesAsText(row)
 
 interface NewCredential {
   id: string

@@ -2,13 +2,12 @@
 import { Batcher } from '../../platform/batcher.ts'
 import type { Database, Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { Tenant } from './contract.ts'
 
-interface Row extends Omit<Tenant, 'created_at'> {
-  created_at: Date
-}
+type Row = RowOf<Tenant, 'created_at'>
 
 const columns = sql`tenants.id, tenants.external_id, tenants.name, tenants.status, tenants.quota_daily,
   tenants.quota_monthly, tenants.rate_per_minute, tenants.rate_per_hour, tenants.max_recipients_per_message,
@@ -18,7 +17,7 @@ const columns = sql`tenants.id, tenants.external_id, tenants.name, tenants.statu
 /** A tenant is its own tenant: the reach's tenant is compared with the row's id. */
 const reachable = (reach: Reach) => within(reach, { tenant: sql`id` })
 
-const toTenant = (row: Row): Tenant => ({ ...row, created_at: row.created_at.toISOString() })
+const toTenant = (row: Row): Tenant => withTimesAsText(row)
 
 /** Null when the external id is taken. */
 export async function insertTenant(

@@ -1,24 +1,18 @@
 // All SQL over alerts and their contacts; the only writer of those tables.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import type { Alert, AlertContact } from './contract.ts'
 import { openTarget, type StoredTarget } from './target.ts'
 
-interface AlertRow extends Omit<Alert, 'created_at' | 'acked_at'> {
-  created_at: Date
-  acked_at: Date | null
-}
+type AlertRow = RowOf<Alert, 'created_at' | 'acked_at'>
 
 const alertColumns = sql`id, tenant_id, kind, severity, title, scope, rule_id, rule_name as rule, data, created_at,
   acked_at, acked_by`
 
-const toAlert = (row: AlertRow): Alert => ({
-  ...row,
-  created_at: row.created_at.toISOString(),
-  acked_at: row.acked_at?.toISOString() ?? null,
-})
+const toAlert = (row: AlertRow): Alert => withTimesAsText(row)
 
 export interface TellableEvent {
   type: string
@@ -141,12 +135,8 @@ export const findAlertForUpdate = (
 export const updateAlertAcked = (tx: Tx, id: string, ackedBy: string): Promise<number> =>
   tx.run(sql`update alerts set acked_at = ${tx.now}, acked_by = ${ackedBy} where id = ${id}`)
 
-interface ContactRow
-  extends Omit<AlertContact, 'target' | 'created_at' | 'last_delivered_at' | 'last_failed_at'>, StoredTarget {
-  created_at: Date
-  last_delivered_at: Date | null
-  last_failed_at: Date | null
-}
+type ContactRow = StoredTarget &
+  RowOf<Omit<AlertContact, 'target'>, 'created_at' | 'last_delivered_at' | 'last_failed_at'>
 
 /** A contact's last try failed. */
 export const isFailing = sql`coalesce(last_failed_at > last_delivered_at, last_failed_at is not null)`
@@ -156,11 +146,8 @@ const contactColumns = sql`id, channel, target, sealed_target, min_severity,
   last_error`
 
 const toContact = (secrets: Secrets, { target, sealed_target, ...row }: ContactRow): AlertContact => ({
-  ...row,
+  ...withTimesAsText(row),
   target: openTarget(secrets, row.id, { target, sealed_target }),
-  created_at: row.created_at.toISOString(),
-  last_delivered_at: row.last_delivered_at?.toISOString() ?? null,
-  last_failed_at: row.last_failed_at?.toISOString() ?? null,
 })
 
 interface NewContact {

@@ -1,6 +1,7 @@
 // What the overview shows beside what was counted.
 import type { Db, Reads } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import { SUSPENSIONS_MAX, type AccountRecord, type ActiveSuspension } from './contract.ts'
@@ -12,8 +13,7 @@ export async function countUnackedAlerts(db: Reads, reach: Reach): Promise<numbe
   return row!.count
 }
 
-interface SuspensionRow extends Omit<ActiveSuspension, 'created_at'> {
-  created_at: Date
+interface SuspensionRow extends RowOf<ActiveSuspension, 'created_at'> {
   total: number
 }
 
@@ -28,17 +28,13 @@ export async function listActiveSuspensions(
     from suspensions where ${within(reach)} and status = 'active'
     order by id desc limit ${SUSPENSIONS_MAX}`)
   return {
-    suspensions: rows.map(({ total: _, ...row }) => ({ ...row, created_at: row.created_at.toISOString() })),
+    suspensions: rows.map(({ total: _, ...row }) => withTimesAsText(row)),
     count: rows[0]?.total ?? 0,
   }
 }
 
-interface AccountRow extends Omit<AccountRecord, 'created_at'> {
-  created_at: Date
-}
-
 export async function requireAccountRecord(db: Db, id: string): Promise<AccountRecord> {
-  const row = await db.maybe<AccountRow>(sql`
+  const row = await db.maybe<RowOf<AccountRecord, 'created_at'>>(sql`
     select id, name, account_status(id) as status, data_region, suspend_mode, hold_ttl_seconds, body_retention_days,
       metadata_retention_days,
       hide_suppression_reason, require_outbound_tls, legal_hold, approval_links,
@@ -46,5 +42,5 @@ export async function requireAccountRecord(db: Db, id: string): Promise<AccountR
       webhooks_max, created_at
     from accounts where id = ${id}`)
   if (!row) throw notFound('account')
-  return { ...row, created_at: row.created_at.toISOString() }
+  return withTimesAsText(row)
 }

@@ -1,14 +1,12 @@
 // The SQL over attempts as people see and handle them: lists, replay, retention.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import type { Scanned } from '../../platform/work/retention-scan.ts'
 import type { WebhookAttempt } from './contract.ts'
 
-interface Row extends Omit<WebhookAttempt, 'id' | 'next_attempt_at' | 'created_at' | 'updated_at'> {
+interface Row extends RowOf<Omit<WebhookAttempt, 'id'>, 'next_attempt_at' | 'created_at' | 'updated_at'> {
   webhook_id: string
-  next_attempt_at: Date | null
-  created_at: Date
-  updated_at: Date
 }
 
 const columns = sql`webhook_id, event_id, event_type, status, attempt, response_status, error, latency_ms,
@@ -17,10 +15,7 @@ const columns = sql`webhook_id, event_id, event_type, status, attempt, response_
 const toAttempt = ({ webhook_id, event_id, ...row }: Row): WebhookAttempt => ({
   id: attemptId(webhook_id, event_id),
   event_id,
-  ...row,
-  next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
-  created_at: row.created_at.toISOString(),
-  updated_at: row.updated_at.toISOString(),
+  ...withTimesAsText(row),
 })
 
 /**

@@ -1,24 +1,16 @@
 // The SQL over webhooks themselves. With attempt-queries and work-queries the only writer of their tables.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
 import type { Webhook } from './contract.ts'
 
-interface Row extends Omit<Webhook, 'failing_since' | 'rotated_at' | 'created_at'> {
-  failing_since: Date | null
-  rotated_at: Date | null
-  created_at: Date
-}
+type Row = RowOf<Webhook, 'failing_since' | 'rotated_at' | 'created_at'>
 
 const columns = sql`id, tenant_id, url, event_types, status, disabled_reason, failing_since, rotated_at, created_at`
 
-const toWebhook = (row: Row): Webhook => ({
-  ...row,
-  failing_since: row.failing_since?.toISOString() ?? null,
-  rotated_at: row.rotated_at?.toISOString() ?? null,
-  created_at: row.created_at.toISOString(),
-})
+const toWebhook = (row: Row): Webhook => withTimesAsText(row)
 
 /** The newest id that was handed out. What commits after this statement has a greater one. */
 const newestEventId = sql`(select case when is_called then last_value else 0 end from events_id_seq)`

@@ -3,6 +3,7 @@
 import { displayValue } from '../../mail/mime/headers.ts'
 import type { Db, Reads } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
+import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import type { Found } from '../../platform/http/paging.ts'
 import { firstIdAt } from '../../platform/ids.ts'
 import { within, type Reach } from '../../platform/principal.ts'
@@ -103,10 +104,7 @@ function hasStatus(status: DeliveryStatus, reach: Reach): Sql {
   }
 }
 
-interface DeliveryRow extends Omit<Delivery, 'next_attempt_at' | 'updated_at'> {
-  next_attempt_at: Date | null
-  updated_at: Date
-}
+type DeliveryRow = RowOf<Delivery, 'next_attempt_at' | 'updated_at'>
 
 export async function requireMessage(db: Db, reach: Reach, id: string): Promise<MessageDetail> {
   const row = await db.maybe<Row>(sql`
@@ -122,12 +120,5 @@ export async function requireMessage(db: Db, reach: Reach, id: string): Promise<
       coalesce(q.updated_at, d.updated_at) as updated_at
     from deliveries d left join queue q on ${isQueuedAs}
     where d.message_id = ${id} order by d.n`)
-  return {
-    ...toMessage(row),
-    deliveries: deliveries.map(each => ({
-      ...each,
-      next_attempt_at: each.next_attempt_at?.toISOString() ?? null,
-      updated_at: each.updated_at.toISOString(),
-    })),
-  }
+  return { ...toMessage(row), deliveries: deliveries.map(withTimesAsText) }
 }
