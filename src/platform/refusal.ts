@@ -76,3 +76,8 @@ export const refuse = (code: RefusalCode, message: string, options?: RefusalOpti
 
 /** The one wording of "no such thing": another tenant's object must answer exactly as an id that never was. */
 export const notFound = (noun: string): Refusal => new Refusal('not_found', `No such ${noun}.`)
+
+/** Behind `??`, where what was looked for must be there. */
+export function missing(noun: string): never {
+  throw notFound(noun)
+}

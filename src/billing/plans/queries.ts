@@ -3,7 +3,7 @@ import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { isUniqueViolation } from '../../platform/db/errors.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
-import { notFound, refuse } from '../../platform/refusal.ts'
+import { missing, refuse } from '../../platform/refusal.ts'
 import type { Plan } from './plan.ts'
 
 type Row = RowOf<Omit<Plan, 'active'>, 'created_at' | 'archived_at'>
@@ -49,22 +49,19 @@ export const archivePlanRow = (tx: Tx, id: string): Promise<number> =>
 
 export async function requirePlan(db: Db, id: string): Promise<Plan> {
   const row = await db.maybe<Row>(sql`select ${columns} from plans where id = ${id}`)
-  if (!row) throw notFound('plan')
-  return toPlan(row)
+  return toPlan(row ?? missing('plan'))
 }
 
 /** Finds and locks: it is neither changed nor archived until the transaction ends. */
 export async function requirePlanForUpdate(tx: Tx, id: string): Promise<Plan> {
   const row = await tx.maybe<Row>(sql`select ${columns} from plans where id = ${id} for update`)
-  if (!row) throw notFound('plan')
-  return toPlan(row)
+  return toPlan(row ?? missing('plan'))
 }
 
 /** Locks against archiving, so that nobody is assigned a plan that is being archived. */
 export async function requirePlanForShare(tx: Tx, id: string): Promise<Plan> {
   const row = await tx.maybe<Row>(sql`select ${columns} from plans where id = ${id} for share`)
-  if (!row) throw notFound('plan')
-  return toPlan(row)
+  return toPlan(row ?? missing('plan'))
 }
 
 export async function listPlans(

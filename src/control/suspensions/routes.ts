@@ -4,7 +4,7 @@ import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing, notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import {
   createSuspensionEndpoint,
@@ -39,7 +39,7 @@ const readRoutes = (world: World): Route[] => [
   }),
   route(getSuspensionEndpoint, async ({ caller, params }) => {
     const suspension = await findSuspension(world.db, caller.reach, params.id)
-    return reply(200, seen(required(suspension, 'suspension')))
+    return reply(200, seen(suspension ?? missing('suspension')))
   }),
 ]
 
@@ -97,7 +97,7 @@ const pauseRoutes = (world: World): Route[] => [
 const resumeRoutes = (world: World): Route[] => [
   route(resumeSuspensionEndpoint, async ({ by, caller, params, body }) => {
     const find = async (tx: Tx) => {
-      const { is_own: _, ...suspension } = required(await findSuspension(tx, caller.reach, params.id), 'suspension')
+      const { is_own: _, ...suspension } = (await findSuspension(tx, caller.reach, params.id)) ?? missing('suspension')
       return suspension
     }
     const { accountId } = caller.reach
@@ -108,7 +108,7 @@ const resumeRoutes = (world: World): Route[] => [
     const find = async (tx: Tx) => {
       const { id } = await requireTenantInReach(tx, caller.reach, params.id)
       const scope = { accountId, tenantId: id, scopeType: 'tenant' as const, scopeValue: id }
-      return required(await findActive(tx, scope, false), 'pause')
+      return (await findActive(tx, scope, false)) ?? missing('pause')
     }
     return reply(200, await resume(world, by, { accountId, find, order: body ?? {}, isOperator: false }))
   }),
@@ -116,16 +116,10 @@ const resumeRoutes = (world: World): Route[] => [
     const scope = { accountId: params.id, tenantId: null, scopeType: 'account' as const, scopeValue: params.id }
     // The operator's own pause first; the operator may also lift the account's.
     const find = async (tx: Tx) =>
-      required((await findActive(tx, scope, true)) ?? (await findActive(tx, scope, false)), 'pause')
+      (await findActive(tx, scope, true)) ?? (await findActive(tx, scope, false)) ?? missing('pause')
     return reply(200, await resume(world, by, { accountId: params.id, find, order: body ?? {}, isOperator: true }))
   }),
 ]
-
-/** 404 when the account has no such suspension, or when the tenant or account is not paused. */
-function required<T>(found: T | null, noun: string): T {
-  if (found === null) throw notFound(noun)
-  return found
-}
 
 /** Workers that wait for changes of pauses look at once. */
 async function change<T>(world: World, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {

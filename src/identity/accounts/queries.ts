@@ -2,7 +2,7 @@
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import type { Account } from './contract.ts'
 
 type Row = RowOf<Account, 'created_at'>
@@ -42,11 +42,8 @@ export async function findAccountAnywhere(db: Db, id: string): Promise<Account |
   return row && toAccount(row)
 }
 
-export async function requireAccountAnywhere(db: Db, id: string): Promise<Account> {
-  const account = await findAccountAnywhere(db, id)
-  if (!account) throw notFound('account')
-  return account
-}
+export const requireAccountAnywhere = async (db: Db, id: string): Promise<Account> =>
+  (await findAccountAnywhere(db, id)) ?? missing('account')
 
 /** In the UTC month of that time. */
 export async function findAiTokensUsed(db: Db, id: string, now: Date): Promise<number> {
@@ -57,8 +54,7 @@ export async function findAiTokensUsed(db: Db, id: string, now: Date): Promise<n
 
 export async function requireAccountForUpdate(tx: Tx, id: string): Promise<Account> {
   const row = await tx.maybe<Row>(sql`select ${columns} from accounts where id = ${id} for update`)
-  if (!row) throw notFound('account')
-  return toAccount(row)
+  return toAccount(row ?? missing('account'))
 }
 
 export async function listAccountsAnywhere(

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import type { ApiKey } from './key-schema.ts'
 
 type Row = RowOf<Omit<ApiKey, 'level'>, 'expires_at' | 'created_at' | 'rotated_at' | 'last_used_at'>
@@ -43,8 +43,7 @@ export async function insertKey(tx: Tx, key: NewKey): Promise<ApiKey> {
 export async function requireKeyForUpdate(tx: Tx, reach: Reach, id: string): Promise<ApiKey> {
   const row = await tx.maybe<Row>(sql`
     select ${columns} from api_keys where id = ${id} and revoked_at is null and ${within(reach)} for update`)
-  if (!row) throw notFound('API key')
-  return toKey(row)
+  return toKey(row ?? missing('API key'))
 }
 
 export async function updateKeySecret(
@@ -107,6 +106,5 @@ export async function requireInboxTenant(tx: Tx, reach: Reach, inboxId: string):
   const row = await tx.maybe<{ tenant_id: string }>(sql`
     select tenant_id from inboxes
     where id = ${inboxId} and deleted_at is null and ${within(reach)} for share`)
-  if (!row) throw notFound('inbox')
-  return row.tenant_id
+  return (row ?? missing('inbox')).tenant_id
 }

@@ -2,7 +2,7 @@
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import type { Checked } from './outcome.ts'
 import type { StoredDomain } from './stored-domain.ts'
 
@@ -26,19 +26,14 @@ export async function insertDomain(
     returning ${columns}`)
 }
 
-export async function requireDomain(db: Db, reach: Reach, id: string): Promise<StoredDomain> {
-  const domain = await db.maybe<StoredDomain>(sql`select ${columns} from domains where id = ${id} and ${within(reach)}`)
-  if (!domain) throw notFound('domain')
-  return domain
-}
+export const requireDomain = async (db: Db, reach: Reach, id: string): Promise<StoredDomain> =>
+  (await db.maybe<StoredDomain>(sql`select ${columns} from domains where id = ${id} and ${within(reach)}`)) ??
+  missing('domain')
 
 /** Finds and locks: no other transaction changes the domain until this one ends. */
-export async function requireDomainForUpdate(tx: Tx, reach: Reach, id: string): Promise<StoredDomain> {
-  const domain = await tx.maybe<StoredDomain>(sql`
-    select ${columns} from domains where id = ${id} and ${within(reach)} for update`)
-  if (!domain) throw notFound('domain')
-  return domain
-}
+export const requireDomainForUpdate = async (tx: Tx, reach: Reach, id: string): Promise<StoredDomain> =>
+  (await tx.maybe<StoredDomain>(sql`
+    select ${columns} from domains where id = ${id} and ${within(reach)} for update`)) ?? missing('domain')
 
 /** Of a name that the installation publishes itself. */
 export const findPlatformDomainAnywhere = (db: Db, name: string): Promise<StoredDomain | null> =>
@@ -50,12 +45,9 @@ export const findVerifiedDomainAnywhere = (db: Db, name: string): Promise<Stored
   db.maybe<StoredDomain>(prepared`select ${columns} from domains where name = ${name} and verified_at is not null`)
 
 /** Finds and locks: readers of the row go on, nobody changes it until the transaction ends. */
-export async function requireDomainForShare(tx: Tx, reach: Reach, id: string): Promise<StoredDomain> {
-  const domain = await tx.maybe<StoredDomain>(sql`
-    select ${columns} from domains where id = ${id} and ${within(reach)} for share`)
-  if (!domain) throw notFound('domain')
-  return domain
-}
+export const requireDomainForShare = async (tx: Tx, reach: Reach, id: string): Promise<StoredDomain> =>
+  (await tx.maybe<StoredDomain>(sql`
+    select ${columns} from domains where id = ${id} and ${within(reach)} for share`)) ?? missing('domain')
 
 export const listDomains = (
   db: Reads,

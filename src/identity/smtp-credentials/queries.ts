@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import type { Scanned } from '../../platform/work/retention-scan.ts'
 import type { SmtpCredential } from './contract.ts'
 
@@ -37,8 +37,7 @@ export async function insertCredential(tx: Tx, credential: NewCredential): Promi
 export async function requireCredentialForUpdate(tx: Tx, reach: Reach, id: string): Promise<SmtpCredential> {
   const row = await tx.maybe<Row>(sql`
     select ${columns} from smtp_credentials where id = ${id} and ${within(reach)} for update`)
-  if (!row) throw notFound('SMTP credential')
-  return toCredential(row)
+  return toCredential(row ?? missing('SMTP credential'))
 }
 
 export async function updateCredentialPassword(tx: Tx, id: string, passwordHash: Buffer): Promise<SmtpCredential> {

@@ -4,7 +4,7 @@ import type { Database, Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import type { Tenant } from './contract.ts'
 
 type Row = RowOf<Tenant, 'created_at'>
@@ -48,16 +48,14 @@ export async function updateTenantRow(tx: Tx, tenant: Tenant): Promise<Tenant> {
 
 export async function requireTenant(db: Db, reach: Reach, id: string): Promise<Tenant> {
   const row = await db.maybe<Row>(prepared`select ${columns} from tenants where id = ${id} and ${reachable(reach)}`)
-  if (!row) throw notFound('tenant')
-  return toTenant(row)
+  return toTenant(row ?? missing('tenant'))
 }
 
 /** Finds and locks: no other transaction changes the tenant until this one ends. */
 export async function requireTenantForUpdate(tx: Tx, reach: Reach, id: string): Promise<Tenant> {
   const row = await tx.maybe<Row>(sql`
     select ${columns} from tenants where id = ${id} and ${reachable(reach)} for update`)
-  if (!row) throw notFound('tenant')
-  return toTenant(row)
+  return toTenant(row ?? missing('tenant'))
 }
 
 export async function listTenants(

@@ -1,7 +1,7 @@
 // Handlers of /v1/tenants.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { createTenantEndpoint, getTenantEndpoint, listTenantsEndpoint, updateTenantEndpoint } from './contract.ts'
 import { createTenant } from './create.ts'
@@ -22,8 +22,7 @@ export function tenantRoutes(world: World): Route[] {
     }),
     route(getTenantEndpoint, async ({ caller, params }) => {
       const tenant = await tenants.submit({ reach: caller.reach, id: params.id })
-      if (!tenant) throw notFound('tenant')
-      return reply(200, tenant)
+      return reply(200, tenant ?? missing('tenant'))
     }),
     route(updateTenantEndpoint, async ({ by, caller, params, body }) =>
       reply(200, await updateTenant(world, by, { reach: caller.reach, id: params.id, patch: body })),

@@ -3,7 +3,7 @@ import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Found } from '../../platform/http/paging.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import type { Envelope } from '../compose/mail.ts'
 import type { Reason } from '../compose/policy-reasons.ts'
 import { storableJson } from '../storable.ts'
@@ -79,12 +79,10 @@ const reachable = (reach: Reach) =>
     inbox: sql`a.inbox_id`,
   })}`
 
-export async function requireApproval(db: Db, reach: Reach, id: string): Promise<StoredApproval> {
-  const approval = await db.maybe<StoredApproval>(prepared`
-    select ${columns(PREVIEW_CHARS_MAX)} from ${joined} where a.id = ${id} and ${reachable(reach)}`)
-  if (!approval) throw notFound('approval')
-  return approval
-}
+export const requireApproval = async (db: Db, reach: Reach, id: string): Promise<StoredApproval> =>
+  (await db.maybe<StoredApproval>(prepared`
+    select ${columns(PREVIEW_CHARS_MAX)} from ${joined} where a.id = ${id} and ${reachable(reach)}`)) ??
+  missing('approval')
 
 export interface LinkedApproval extends StoredApproval {
   content_hash: Buffer

@@ -2,7 +2,7 @@
 import type { Db } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 
 export interface AttachmentHead {
   id: string
@@ -12,8 +12,8 @@ export interface AttachmentHead {
 }
 
 /** Where a message or a draft of the caller's reach has it; an attachment in the trash is still one. */
-export async function requireAttachment(db: Db, reach: Reach, id: string): Promise<AttachmentHead> {
-  const row = await db.maybe<AttachmentHead>(prepared`
+export const requireAttachment = async (db: Db, reach: Reach, id: string): Promise<AttachmentHead> =>
+  (await db.maybe<AttachmentHead>(prepared`
     select a.id, a.filename, a.size, false as is_of_draft from source_attachments a
     where a.id = ${id} and exists (
       select 1 from inbox_messages m join inboxes i on i.id = m.inbox_id join folders f on f.id = m.folder_id
@@ -22,10 +22,7 @@ export async function requireAttachment(db: Db, reach: Reach, id: string): Promi
     union all
     select a.id, a.filename, a.size, true from draft_attachments a
       join drafts d on d.id = a.draft_id join inboxes i on i.id = d.inbox_id
-    where a.id = ${id} and i.deleted_at is null and ${isReachable(reach, sql`d`)}`)
-  if (!row) throw notFound('attachment')
-  return row
-}
+    where a.id = ${id} and i.deleted_at is null and ${isReachable(reach, sql`d`)}`)) ?? missing('attachment')
 
 const isReachable = (reach: Reach, row: Sql): Sql =>
   all([

@@ -5,7 +5,7 @@ import { all, bareArray, commaSeparated, prepared, sql, type Sql } from '../../p
 import type { Found } from '../../platform/http/paging.ts'
 import { newId } from '../../platform/ids.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import { forwardedBytes, quotedBytes } from '../compose/original.ts'
 
 /** Who asked for a scheduled send, as it is kept until then. */
@@ -120,12 +120,9 @@ export const countDrafts = async (db: Db, inboxId: string): Promise<number> =>
   (await db.one<{ count: number }>(prepared`select count(*)::int as count from drafts where inbox_id = ${inboxId}`))
     .count
 
-export async function requireDraft(db: Db, reach: Reach, id: string): Promise<StoredDraft> {
-  const draft = await db.maybe<StoredDraft>(prepared`
-    select ${columns} from drafts d where d.id = ${id} and ${reachable(reach)}`)
-  if (!draft) throw notFound('draft')
-  return draft
-}
+export const requireDraft = async (db: Db, reach: Reach, id: string): Promise<StoredDraft> =>
+  (await db.maybe<StoredDraft>(prepared`
+    select ${columns} from drafts d where d.id = ${id} and ${reachable(reach)}`)) ?? missing('draft')
 
 interface DraftSize {
   inbox_id: string
@@ -133,20 +130,15 @@ interface DraftSize {
   bytes: number
 }
 
-export async function requireDraftSize(db: Db, reach: Reach, id: string): Promise<DraftSize> {
-  const draft = await db.maybe<DraftSize>(prepared`
-    select d.inbox_id, ${sentBytes} as bytes from drafts d where d.id = ${id} and ${reachable(reach)}`)
-  if (!draft) throw notFound('draft')
-  return draft
-}
+export const requireDraftSize = async (db: Db, reach: Reach, id: string): Promise<DraftSize> =>
+  (await db.maybe<DraftSize>(prepared`
+    select d.inbox_id, ${sentBytes} as bytes from drafts d where d.id = ${id} and ${reachable(reach)}`)) ??
+  missing('draft')
 
 /** Finds and locks: nobody else changes, claims or sends it until the transaction ends. */
-export async function requireDraftForUpdate(tx: Tx, reach: Reach, id: string): Promise<StoredDraft> {
-  const draft = await tx.maybe<StoredDraft>(prepared`
-    select ${columns} from drafts d where d.id = ${id} and ${reachable(reach)} for update of d`)
-  if (!draft) throw notFound('draft')
-  return draft
-}
+export const requireDraftForUpdate = async (tx: Tx, reach: Reach, id: string): Promise<StoredDraft> =>
+  (await tx.maybe<StoredDraft>(prepared`
+    select ${columns} from drafts d where d.id = ${id} and ${reachable(reach)} for update of d`)) ?? missing('draft')
 
 /** Of drafts that their caller has claimed. */
 export const listDraftsAnywhere = (db: Db, ids: readonly string[]): Promise<StoredDraft[]> =>

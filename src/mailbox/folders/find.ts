@@ -1,6 +1,6 @@
 // Finding the folder that a request names. A name that belongs to no folder of the inbox is 404 in a path, 400 elsewhere.
 import type { Db } from '../../platform/db/database.ts'
-import { notFound, refuse } from '../../platform/refusal.ts'
+import { missing, refuse } from '../../platform/refusal.ts'
 import { folderKey } from './name.ts'
 import { findFolderByKey, listDiscarded, listFolders, type StoredFolder } from './queries.ts'
 
@@ -8,11 +8,8 @@ export type Folder = StoredFolder
 
 export { listFolders as listFoldersOf, listDiscarded as listDiscardedFolders }
 
-export async function requireFolder(db: Db, inboxId: string, name: string): Promise<Folder> {
-  const folder = await findFolderByKey(db, inboxId, folderKey(name))
-  if (!folder) throw notFound('folder')
-  return folder
-}
+export const requireFolder = async (db: Db, inboxId: string, name: string): Promise<Folder> =>
+  (await findFolderByKey(db, inboxId, folderKey(name))) ?? missing('folder')
 
 /** Where messages may be moved. `sent` holds what was sent, and nothing else. */
 export async function requireDestination(

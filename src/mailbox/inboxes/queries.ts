@@ -2,7 +2,7 @@
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import type { Connection } from './inbox-schema.ts'
 import type { PolicyPatch } from './policy.ts'
 
@@ -61,12 +61,9 @@ export async function countInboxes(db: Db, accountId: string): Promise<number> {
   return count
 }
 
-export async function requireInbox(db: Db, reach: Reach, id: string): Promise<StoredInbox> {
-  const inbox = await db.maybe<StoredInbox>(prepared`
-    select ${columns} from inboxes where id = ${id} and ${reachable(reach)}`)
-  if (!inbox) throw notFound('inbox')
-  return inbox
-}
+export const requireInbox = async (db: Db, reach: Reach, id: string): Promise<StoredInbox> =>
+  (await db.maybe<StoredInbox>(prepared`
+    select ${columns} from inboxes where id = ${id} and ${reachable(reach)}`)) ?? missing('inbox')
 
 /** The first of this address, which only one inbox on a domain has. */
 export const findInboxAt = (db: Db, reach: Reach, address: string): Promise<{ id: string } | null> =>
@@ -83,12 +80,9 @@ export const listInboxesByIdAnywhere = (db: Db, ids: readonly string[]): Promise
     select ${columns} from inboxes where id = any(${bareArray(ids)}::uuid[]) and deleted_at is null`)
 
 /** Finds and locks: see lock.ts. */
-export async function requireInboxForUpdate(tx: Tx, reach: Reach, id: string): Promise<StoredInbox> {
-  const inbox = await tx.maybe<StoredInbox>(prepared`
-    select ${columns} from inboxes where id = ${id} and ${reachable(reach)} for no key update`)
-  if (!inbox) throw notFound('inbox')
-  return inbox
-}
+export const requireInboxForUpdate = async (tx: Tx, reach: Reach, id: string): Promise<StoredInbox> =>
+  (await tx.maybe<StoredInbox>(prepared`
+    select ${columns} from inboxes where id = ${id} and ${reachable(reach)} for no key update`)) ?? missing('inbox')
 
 export type LockedRow = Pick<
   StoredInbox,

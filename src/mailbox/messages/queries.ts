@@ -2,7 +2,7 @@
 import type { Db, Reads } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import type { Authentication, Shield } from './message-schema.ts'
 
 export interface MessageRow {
@@ -53,12 +53,9 @@ const reachable = (reach: Reach) =>
 
 const joined = sql`inbox_messages m join folders f on f.id = m.folder_id join inboxes i on i.id = m.inbox_id`
 
-export async function requireMessage(db: Db, reach: Reach, id: string): Promise<MessageRow> {
-  const row = await db.maybe<MessageRow>(prepared`
-    select ${columns} from ${joined} where m.id = ${id} and ${reachable(reach)}`)
-  if (!row) throw notFound('message')
-  return row
-}
+export const requireMessage = async (db: Db, reach: Reach, id: string): Promise<MessageRow> =>
+  (await db.maybe<MessageRow>(prepared`
+    select ${columns} from ${joined} where m.id = ${id} and ${reachable(reach)}`)) ?? missing('message')
 
 /** In no order. Of ids that their caller found within its reach. */
 export const listMessageRows = (db: Reads, ids: readonly string[]): Promise<MessageRow[]> =>

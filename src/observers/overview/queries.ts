@@ -3,7 +3,7 @@ import type { Db, Reads } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import { SUSPENSIONS_MAX, type AccountRecord, type ActiveSuspension } from './contract.ts'
 
 export async function countUnackedAlerts(db: Reads, reach: Reach): Promise<number> {
@@ -41,6 +41,5 @@ export async function requireAccountRecord(db: Db, id: string): Promise<AccountR
       sandbox, tier, ai_enabled, ai_monthly_token_cap,
       webhooks_max, created_at
     from accounts where id = ${id}`)
-  if (!row) throw notFound('account')
-  return withTimesAsText(row)
+  return withTimesAsText(row ?? missing('account'))
 }

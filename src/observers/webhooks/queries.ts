@@ -3,7 +3,7 @@ import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import type { Webhook } from './contract.ts'
 
 type Row = RowOf<Webhook, 'failing_since' | 'rotated_at' | 'created_at'>
@@ -57,15 +57,13 @@ export async function listWebhooks(
 
 export async function requireWebhook(db: Db, reach: Reach, id: string): Promise<Webhook> {
   const row = await db.maybe<Row>(sql`select ${columns} from webhooks where id = ${id} and ${within(reach)}`)
-  if (!row) throw notFound('webhook')
-  return toWebhook(row)
+  return toWebhook(row ?? missing('webhook'))
 }
 
 /** Finds and locks: no other transaction changes it until this one ends. */
 export async function requireWebhookForUpdate(tx: Tx, reach: Reach, id: string): Promise<Webhook> {
   const row = await tx.maybe<Row>(sql`select ${columns} from webhooks where id = ${id} and ${within(reach)} for update`)
-  if (!row) throw notFound('webhook')
-  return toWebhook(row)
+  return toWebhook(row ?? missing('webhook'))
 }
 
 /** What happened until now is still its; it is tried when the webhook is enabled again. */
@@ -131,12 +129,9 @@ export interface Endpoint {
 const endpointColumns = sql`id, account_id, tenant_id, url, secret, old_secret, old_secret_until, older_secrets`
 
 /** With what is needed to push to it. */
-export async function requireEndpoint(db: Db, reach: Reach, id: string): Promise<Endpoint> {
-  const row = await db.maybe<Endpoint>(sql`
-    select ${endpointColumns} from webhooks where id = ${id} and ${within(reach)}`)
-  if (!row) throw notFound('webhook')
-  return row
-}
+export const requireEndpoint = async (db: Db, reach: Reach, id: string): Promise<Endpoint> =>
+  (await db.maybe<Endpoint>(sql`
+    select ${endpointColumns} from webhooks where id = ${id} and ${within(reach)}`)) ?? missing('webhook')
 
 /** Those of them that are active. For the messenger, which works for everybody. */
 export const listActiveEndpointsAnywhere = (db: Db, ids: readonly string[]): Promise<Endpoint[]> =>

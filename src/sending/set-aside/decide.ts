@@ -2,7 +2,7 @@
 import { lockAccountsShared } from '../../control/suspensions/locks.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing, notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { reserveRanks } from '../messages/ranks.ts'
 import { recordUnsent, updateReleased } from '../queue/held.ts'
@@ -54,11 +54,8 @@ export async function cancelSetAside(tx: Tx, name: SetAsideName): Promise<Decide
   return decide(tx, row, name, { status: 'cancelled', suspension_id: null })
 }
 
-async function requireSetAside(tx: Tx, name: SetAsideName): Promise<SetAsideRow> {
-  const row = await lockSetAside(tx, name)
-  if (!row) throw notFound('delivery')
-  return row
-}
+const requireSetAside = async (tx: Tx, name: SetAsideName): Promise<SetAsideRow> =>
+  (await lockSetAside(tx, name)) ?? missing('delivery')
 
 const eventOf = (type: 'released' | 'cancelled', row: SetAsideRow, data: object) => ({
   type,

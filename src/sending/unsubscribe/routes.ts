@@ -1,7 +1,7 @@
 // Handlers of the unsubscribe link. GET never changes anything: link checkers open links.
 import { suppress } from '../../control/feedback/suppress.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
-import { notFound } from '../../platform/refusal.ts'
+import { missing } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { readUnsubscribeToken } from '../messages/unsubscribe-link.ts'
 import { unsubscribeEndpoint, unsubscribePageEndpoint } from './contract.ts'
@@ -35,7 +35,5 @@ export const unsubscribeRoutes = (world: World): Route[] => [
 
 async function requireLinked(world: World, token: string): Promise<LinkedDelivery> {
   const link = readUnsubscribeToken(world.secrets, token)
-  const delivery = link && (await findLinkedDeliveryAnywhere(world.db, link.messageId, link.n))
-  if (!delivery) throw notFound('link')
-  return delivery
+  return (link && (await findLinkedDeliveryAnywhere(world.db, link.messageId, link.n))) ?? missing('link')
 }
