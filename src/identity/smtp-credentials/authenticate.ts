@@ -19,6 +19,7 @@ interface SmtpLogin {
   ip: string
 }
 
+/** Whom a login speaks for. */
 export interface SmtpPrincipal {
   credentialId: string
   username: string

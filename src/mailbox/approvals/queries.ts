@@ -227,18 +227,13 @@ export const updateSent = (tx: Tx, ids: readonly string[]): Promise<number> =>
   tx.run(prepared`
     update approvals set status = 'sent' where id = any(${bareArray(ids)}::uuid[]) and status = 'approved'`)
 
-interface Expired {
-  id: string
-  inbox_id: string
-  account_id: string
-  tenant_id: string
-}
+export type Pending = Pick<StoredApproval, 'id' | 'inbox_id' | 'account_id' | 'tenant_id'>
 
 export const listExpiredAnywhere = (
   db: Db,
   { now, exceptInboxes, limit }: { now: Date; exceptInboxes: readonly string[]; limit: number },
-): Promise<Expired[]> =>
-  db.many<Expired>(prepared`
+): Promise<Pending[]> =>
+  db.many<Pending>(prepared`
     select id, inbox_id, account_id, tenant_id from approvals
     where status = 'pending' and expires_at <= ${now} and not (inbox_id = any(${bareArray(exceptInboxes)}::uuid[]))
     order by expires_at limit ${limit}`)

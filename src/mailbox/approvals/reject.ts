@@ -9,7 +9,7 @@ import { lockInboxes, lockUnlessBusy } from '../inboxes/lock.ts'
 import { alreadyDecided } from './companion.ts'
 import type { Approval } from './contract.ts'
 import { presentApproval } from './present.ts'
-import { listExpiredAnywhere, requireApproval, updateRejected, type Requester } from './queries.ts'
+import { listExpiredAnywhere, requireApproval, updateRejected, type Pending, type Requester } from './queries.ts'
 
 export function reject(world: World, by: Actor, { reach, id }: { reach: Reach; id: string }): Promise<Approval> {
   return world.db.transact(by, async tx => {
@@ -21,13 +21,6 @@ export function reject(world: World, by: Actor, { reach, id }: { reach: Reach; i
     if (rejected === 0) throw alreadyDecided(approval.status)
     return presentApproval(approval)
   })
-}
-
-interface Pending {
-  id: string
-  inbox_id: string
-  account_id: string
-  tenant_id: string
 }
 
 /** Their inboxes are locked. Answers how many were pending until now. */

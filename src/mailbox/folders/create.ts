@@ -18,7 +18,7 @@ export const FOLDERS_MAX = 500
 /** In lists it stands for every folder. */
 export const EVERYTHING = 'all'
 
-interface FolderOrder {
+export interface FolderOrder {
   reach: Reach
   inboxId: string
   name: string

@@ -3,24 +3,18 @@
 import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
 import { onLegalHold } from '../messages/change.ts'
+import type { FolderOrder } from './create.ts'
 import { requireFolder } from './find.ts'
 import { insertFolders, updateFolderDiscarded } from './queries.ts'
-
-interface Emptying {
-  reach: Reach
-  inboxId: string
-  name: string
-}
 
 export async function emptyFolder(
   world: World,
   by: Actor,
-  { reach, inboxId, name }: Emptying,
+  { reach, inboxId, name }: FolderOrder,
 ): Promise<{ deleted: number }> {
   const result = await world.db.transact(by, async tx => {
     await requireInboxInReach(tx, reach, inboxId)

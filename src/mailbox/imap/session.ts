@@ -1,15 +1,10 @@
 // One IMAP connection to a provider, as a mirror uses it. The library answers some commands that failed with `false`; here
 // every command that was not done throws, because an empty answer that is none would remove mail.
 import { ImapFlow, type FetchMessageObject, type ListResponse, type StatusObject } from 'imapflow'
+import type { MailServer } from '../../platform/config-providers.ts'
 import type { Grant } from '../connections/tokens.ts'
 import { faultOf, isRefusal, ProviderFault } from './fault.ts'
 import { headOf, type Head } from './head.ts'
-
-export interface ImapServer {
-  host: string
-  port: number
-  secure: boolean
-}
 
 /** Mail of more bytes is mirrored by its first lines only. */
 export const SOURCE_BYTES_MAX = 40 * 1024 * 1024
@@ -52,7 +47,7 @@ export class ImapSession {
   #lastFault: Error | null = null
   #failure: ProviderFault | null = null
 
-  private constructor(server: ImapServer, grant: Grant, patience: Patience) {
+  private constructor(server: MailServer, grant: Grant, patience: Patience) {
     this.#patience = patience
     const note = ({ err }: { err?: Error }): void => {
       if (err) this.#lastFault = err
@@ -79,7 +74,7 @@ export class ImapSession {
   }
 
   /** Signed in. */
-  static async connect(server: ImapServer, grant: Grant, patience: Partial<Patience> = {}): Promise<ImapSession> {
+  static async connect(server: MailServer, grant: Grant, patience: Partial<Patience> = {}): Promise<ImapSession> {
     const session = new ImapSession(server, grant, { ...PATIENCE, ...patience })
     try {
       await within(CONNECT_MS_MAX * 2, session.#client.connect())

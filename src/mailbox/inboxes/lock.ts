@@ -5,17 +5,14 @@ import { addressesOf } from './addresses.ts'
 import { listBusyInboxes, listFreeInboxesForUpdate, listInboxesForUpdate, type LockedRow } from './queries.ts'
 import { policyOf, type Policy } from './policy.ts'
 
-export interface LockedInbox {
-  id: string
-  account_id: string
-  tenant_id: string
-  address: string
-  status: 'active' | 'paused'
+export interface LockedInbox extends Omit<LockedRow, 'policy' | 'connection'> {
   policy: Policy
-  provider: 'native' | 'google' | 'microsoft'
   /** Its address, and that of the mailbox elsewhere that it mirrors. */
   ownAddresses: readonly string[]
 }
+
+/** Who an inbox is, and whose. */
+export type InboxOwner = Pick<LockedInbox, 'id' | 'account_id' | 'tenant_id'>
 
 /** In the order of their ids, so that no two transactions wait for each other. Deleted ones are left out. */
 export async function lockInboxes(tx: Tx, ids: readonly string[]): Promise<LockedInbox[]> {

@@ -4,6 +4,7 @@ import type { Tx } from '../../platform/db/database.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { addToFolders, findSystemFolders, type FolderDelta } from '../folders/counts.ts'
 import type { Folder } from '../folders/find.ts'
+import type { InboxOwner } from '../inboxes/lock.ts'
 import { queueSourceRemovals } from '../sources/removals.ts'
 import { keepRemovedTaints } from '../tainted/removed.ts'
 import { addToThreads, type ThreadDelta } from '../threads/counts.ts'
@@ -20,12 +21,6 @@ export type Change =
   /** Into the trash, and what is there already for good. `mayRemove`: the account is not under legal hold. */
   | { kind: 'delete'; isPermanent: boolean; mayRemove: boolean }
 
-interface Owner {
-  id: string
-  account_id: string
-  tenant_id: string
-}
-
 interface Changed {
   /** Ids of messages that the inbox has. */
   found: string[]
@@ -38,7 +33,12 @@ interface Changed {
 }
 
 /** Ids that the inbox does not have are not in the answer. What is as it should be already is left alone. */
-export async function changeMessages(tx: Tx, inbox: Owner, ids: readonly string[], change: Change): Promise<Changed> {
+export async function changeMessages(
+  tx: Tx,
+  inbox: InboxOwner,
+  ids: readonly string[],
+  change: Change,
+): Promise<Changed> {
   const states = await listMessageStates(tx, inbox.id, [...new Set(ids)])
   const found = states.map(({ id }) => id)
   switch (change.kind) {
@@ -74,12 +74,12 @@ export async function changeMessages(tx: Tx, inbox: Owner, ids: readonly string[
 }
 
 /** Removes messages for good, also those in a discarded folder. The account is not under legal hold. */
-export async function removeMessages(tx: Tx, inbox: Owner, ids: readonly string[]): Promise<void> {
+export async function removeMessages(tx: Tx, inbox: InboxOwner, ids: readonly string[]): Promise<void> {
   await remove(tx, inbox, await listMessageStates(tx, inbox.id, ids, { withDiscarded: true }))
 }
 
 /** Tells of messages that changed in something else than their folder or read flag. */
-export async function recordChanged(tx: Tx, inbox: Owner, ids: readonly string[]): Promise<void> {
+export async function recordChanged(tx: Tx, inbox: InboxOwner, ids: readonly string[]): Promise<void> {
   recordUpdated(tx, inbox, await listMessageStates(tx, inbox.id, ids))
 }
 
@@ -88,7 +88,7 @@ export const onLegalHold = () =>
 
 function move(
   tx: Tx,
-  inbox: Owner,
+  inbox: InboxOwner,
   states: readonly MessageState[],
   { id, name, name_key }: Pick<Folder, 'id' | 'name' | 'name_key'>,
 ): string[] {
@@ -101,7 +101,11 @@ function move(
   return moved.map(state => state.id)
 }
 
-function apply(tx: Tx, inbox: Owner, changes: readonly (readonly [before: MessageState, after: MessageState])[]): void {
+function apply(
+  tx: Tx,
+  inbox: InboxOwner,
+  changes: readonly (readonly [before: MessageState, after: MessageState])[],
+): void {
   if (changes.length === 0) return
   const after = changes.map(([, state]) => state)
   updateMessageStates(tx, after)
@@ -116,7 +120,7 @@ function apply(tx: Tx, inbox: Owner, changes: readonly (readonly [before: Messag
   recordUpdated(tx, inbox, after)
 }
 
-async function remove(tx: Tx, inbox: Owner, states: readonly MessageState[]): Promise<void> {
+async function remove(tx: Tx, inbox: InboxOwner, states: readonly MessageState[]): Promise<void> {
   if (states.length === 0) return
   const tainted = states.filter(({ is_tainted }) => is_tainted).map(({ id }) => id)
   if (tainted.length > 0) await keepRemovedTaints(tx, { inboxId: inbox.id, messageIds: tainted })

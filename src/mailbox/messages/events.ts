@@ -1,27 +1,22 @@
 // What the streams of an inbox tell of its messages.
 import type { Tx } from '../../platform/db/database.ts'
+import type { InboxOwner } from '../inboxes/lock.ts'
 import type { MessageState } from './change-queries.ts'
 
-interface Owner {
-  id: string
-  account_id: string
-  tenant_id: string
-}
-
-export function recordUpdated(tx: Tx, inbox: Owner, states: readonly MessageState[]): void {
+export function recordUpdated(tx: Tx, inbox: InboxOwner, states: readonly MessageState[]): void {
   for (const { id, thread_id, folder, is_read, labels } of states) {
     const data = { message_id: id, thread_id, folder, read: is_read, labels }
     tx.record({ type: 'message.updated', ...ownerOf(inbox), data })
   }
 }
 
-export function recordDeleted(tx: Tx, inbox: Owner, states: readonly MessageState[]): void {
+export function recordDeleted(tx: Tx, inbox: InboxOwner, states: readonly MessageState[]): void {
   for (const { id, thread_id } of states) {
     tx.record({ type: 'message.deleted', ...ownerOf(inbox), data: { message_id: id, thread_id } })
   }
 }
 
-const ownerOf = ({ id, account_id, tenant_id }: Owner) => ({
+const ownerOf = ({ id, account_id, tenant_id }: InboxOwner) => ({
   accountId: account_id,
   tenantId: tenant_id,
   inboxId: id,

@@ -31,13 +31,7 @@ export const insertSentMessages = (tx: Tx, rows: readonly SentRow[]): void =>
       date timestamptz, received_at timestamptz, size integer, has_attachments boolean, shield jsonb, status text,
       approval_id uuid, message_id uuid)`)
 
-interface Submitted {
-  id: string
-  thread_id: string
-  subject: string
-  snippet: string
-  to_list: string[]
-}
+type Submitted = Pick<SentRow, 'id' | 'thread_id' | 'subject' | 'snippet' | 'to_list'>
 
 /** A mail that waited and is accepted now. */
 export const updateSentMessage = (

@@ -1,8 +1,9 @@
 // Signing in at the provider: a token that it refuses is refreshed once, at once.
+import type { MailServer } from '../../platform/config-providers.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import { GrantGone, type AccessTokens, type Grant } from '../connections/tokens.ts'
 import { ProviderFault } from '../imap/fault.ts'
-import { ImapSession, type ImapServer, type Patience } from '../imap/session.ts'
+import { ImapSession, type Patience } from '../imap/session.ts'
 
 export type Tokens = Pick<AccessTokens, 'current' | 'refused'>
 
@@ -15,7 +16,7 @@ interface SigningIn {
 /** Throws `GrantGone` where the provider grants nothing any more. */
 export async function signIn(
   tokens: Tokens,
-  server: ImapServer,
+  server: MailServer,
   { inboxId, patience, withPermit }: SigningIn,
 ): Promise<{ imap: ImapSession; grant: Grant }> {
   const grant = await withPermit(() => ask(() => tokens.current(inboxId)))

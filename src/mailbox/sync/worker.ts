@@ -1,5 +1,6 @@
 // Mirrors as leased work: the worker with the lease of a connection has its one session, which lasts until the process
 // ends, the lease is lost or something fails. Each session is an attempt; the heartbeat keeps its lease.
+import type { MailServer } from '../../platform/config-providers.ts'
 import { isUnavailable } from '../../platform/db/errors.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { runFor } from '../../platform/owner.ts'
@@ -17,7 +18,7 @@ import {
 import { reportFailing, reportGrantGone, reportReleased } from '../connections/report.ts'
 import { GrantGone } from '../connections/tokens.ts'
 import { ProviderFault, type FaultKind } from '../imap/fault.ts'
-import type { ImapServer, Patience } from '../imap/session.ts'
+import type { Patience } from '../imap/session.ts'
 import { LocalChanges } from './local-changes.ts'
 import { LeaseLost } from './mirror.ts'
 import { SourceReader } from './read-source.ts'
@@ -26,7 +27,7 @@ import { signIn, type Tokens } from './sign-in.ts'
 import { loadFolders } from './load-folders.ts'
 import { Permits } from './permits.ts'
 
-type ImapServers = Record<'google' | 'microsoft', { imap: ImapServer } | null>
+type ImapServers = Record<'google' | 'microsoft', { imap: MailServer } | null>
 
 /** Sessions of one process. The share of one account, half of what is free, is more than five hundred. */
 const SESSIONS_MAX = 1_200

@@ -2,16 +2,9 @@
 // account names, so nothing in it may be chosen by the account but a few names, which are shown as such and cannot become
 // links or sentences.
 import { isRate, METRICS } from '../guardian/metric.ts'
-import type { Alert } from './contract.ts'
+import type { ClaimedNotification } from './notification-queries.ts'
 
-interface Worded {
-  alert_id: string
-  kind: string
-  severity: Alert['severity']
-  scope: string | null
-  data: Record<string, unknown>
-  created_at: Date
-}
+type Worded = Pick<ClaimedNotification, 'alert_id' | 'kind' | 'severity' | 'scope' | 'data' | 'created_at'>
 
 const NAME_LENGTH_MAX = 64
 const DOMAINS_MAX = 5

@@ -2,6 +2,7 @@
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
+import type { JournalEvent } from '../../platform/journal/read.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { Secrets } from '../../platform/secrets.ts'
 import type { Alert, AlertContact } from './contract.ts'
@@ -14,13 +15,7 @@ const alertColumns = sql`id, tenant_id, kind, severity, title, scope, rule_id, r
 
 const toAlert = (row: AlertRow): Alert => withTimesAsText(row)
 
-export interface TellableEvent {
-  type: string
-  account_id: string
-  tenant_id: string | null
-  created_at: Date
-  data: Record<string, unknown>
-}
+export type TellableEvent = Pick<JournalEvent, 'type' | 'account_id' | 'tenant_id' | 'created_at' | 'data'>
 
 /** Anomalies, and approvals of accounts that want them decided by links. */
 export const listTellable = (db: Db, { after, upTo }: { after: number; upTo: number }): Promise<TellableEvent[]> =>

@@ -1,6 +1,7 @@
 // From a message as an SMTP client sent it to a submission: the header is checked and edited, the body is left alone
 // but for a text that not every receiver could take. The envelope says who receives; From says who sends.
 import { isAscii, isUtf8 } from 'node:buffer'
+import type { SmtpPrincipal } from '../../identity/smtp-credentials/authenticate.ts'
 import { formatAddress, type Address } from '../../mail/address/address.ts'
 import { formatDate } from '../../mail/mime/header-write.ts'
 import {
@@ -28,16 +29,8 @@ import { SmtpRefusal } from './reply.ts'
 import { isPrivateField, readServiceHeaders } from './service-headers.ts'
 import { fieldsInAscii, textInSevenBits, type Rewrite } from './seven-bit.ts'
 
-/** Whom a login speaks for. */
-export interface SmtpLogin {
-  credentialId: string
-  username: string
-  accountId: string
-  tenantId: string
-}
-
 export interface MailOrder extends Omit<ReceivedMail<unknown, Address>, 'login' | 'takeSource'> {
-  login: SmtpLogin
+  login: SmtpPrincipal
   source: Buffer
   /** Our name in Received. */
   host: string

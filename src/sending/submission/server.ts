@@ -10,13 +10,13 @@ import type { TlsIdentity } from '../../platform/tls.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../messages/gate.ts'
 import { Preparation } from './preparation.ts'
-import type { SmtpLogin } from './prepare-mail.ts'
+import type { SmtpPrincipal } from '../../identity/smtp-credentials/authenticate.ts'
 import type { Submission } from '../messages/submission.ts'
 import { replyFor } from './reply.ts'
 
 /** Who decides about logins, counts the failed ones and limits them. */
 export interface LoginKeeper {
-  authenticate(attempt: { username: string; password: string; ip: string }): Promise<SmtpLogin>
+  authenticate(attempt: { username: string; password: string; ip: string }): Promise<SmtpPrincipal>
 }
 
 export interface SubmissionOptions {
@@ -35,7 +35,7 @@ const RECIPIENTS_MAX = 1_000
 
 /** A login with what it was made from, so that it can be looked at again. */
 interface HeldLogin {
-  login: SmtpLogin
+  login: SmtpPrincipal
   attempt: LoginAttempt
 }
 

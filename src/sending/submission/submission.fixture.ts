@@ -9,14 +9,14 @@ import { refuse } from '../../platform/refusal.ts'
 import { loadTlsIdentity } from '../../platform/tls.ts'
 import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
 import { Gate } from '../messages/gate.ts'
-import type { SmtpLogin } from './prepare-mail.ts'
+import type { SmtpPrincipal } from '../../identity/smtp-credentials/authenticate.ts'
 import { SubmissionServer, type LoginKeeper, type SubmissionOptions } from './server.ts'
 
 export const PASSWORD = 'canary-smtp-password'
 
 export interface Submissions {
   account: TestAccount
-  login: SmtpLogin
+  login: SmtpPrincipal
   port: number
   server: SubmissionServer
   /** Connected, greeted and logged in. */
@@ -37,7 +37,7 @@ export interface StoredMessage {
 }
 
 /** Accepts the one password for any name, and refuses like the real one. */
-export function keeper(login: SmtpLogin): LoginKeeper {
+export function keeper(login: SmtpPrincipal): LoginKeeper {
   const authenticate: LoginKeeper['authenticate'] = async ({ username, password }) => {
     if (password !== PASSWORD) throw refuse('unauthorized', 'The username or password is wrong.')
     return { ...login, username }

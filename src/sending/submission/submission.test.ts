@@ -10,7 +10,7 @@ import { TestClient } from '../../smtp/server/client.fixture.ts'
 import { theBox } from '../../../test/support/box.ts'
 import { eventually } from '../../../test/support/factories.ts'
 import { Gate } from '../messages/gate.ts'
-import type { SmtpLogin } from './prepare-mail.ts'
+import type { SmtpPrincipal } from '../../identity/smtp-credentials/authenticate.ts'
 import { aSubmissionPort, idIn, message, PASSWORD, PLAIN, type Submissions } from './submission.fixture.ts'
 
 test('a mail program logs in after STARTTLS and its message is accepted for every recipient', async t => {
@@ -102,7 +102,7 @@ test('the keeper of logins is given the address, and its refusals become replies
 
 test('a credential that was revoked stops sending at once, also over a connection that is open', async t => {
   let refusal: RefusalCode | null = null
-  const known: { login?: SmtpLogin } = {}
+  const known: { login?: SmtpPrincipal } = {}
   const { login, port, count } = await aSubmissionPort(t, {
     authenticator: {
       authenticate: async ({ username }) => {
