@@ -91,10 +91,6 @@ export class MxServer {
     )
   }
 
-  get connections(): number {
-    return this.#listener.connections
-  }
-
   /** Answers with the port. */
   listen(): Promise<number> {
     const { MX_PORT, HOST } = this.#world.config

@@ -20,25 +20,14 @@ interface RecorderOptions<Entry, Answer> {
    * database was away, and may have been committed without our hearing of it.
    */
   store: (entries: readonly Entry[], batch: { isRepeated: boolean }) => Promise<Answer[]>
-  /** Results that are lost when they are not recorded; without it, all entries are. */
-  isResult?: (entry: Entry) => boolean
 }
 
 export class Recorder<Entry, Answer> {
   readonly #batcher: Batcher<Entry, Answer>
-  readonly #isResult: (entry: Entry) => boolean
   readonly #givingUp = new AbortController()
   #results = 0
 
-  constructor({
-    slots,
-    gathers,
-    weightOf = () => 0,
-    sharedBy = () => [],
-    store,
-    isResult = () => true,
-  }: RecorderOptions<Entry, Answer>) {
-    this.#isResult = isResult
+  constructor({ slots, gathers, weightOf = () => 0, sharedBy = () => [], store }: RecorderOptions<Entry, Answer>) {
     this.#batcher = new Batcher<Entry, Answer>({
       itemsMax: BATCH_MAX,
       slots,
@@ -54,9 +43,8 @@ export class Recorder<Entry, Answer> {
   }
 
   async record(entry: Entry): Promise<Answer> {
-    const count = this.#isResult(entry) ? 1 : 0
-    this.#results += count
-    return this.#batcher.submit(entry).finally(() => (this.#results -= count))
+    this.#results += 1
+    return this.#batcher.submit(entry).finally(() => (this.#results -= 1))
   }
 
   /** For what follows from a batch and must not be forgotten either. */

@@ -66,10 +66,6 @@ export class SubmissionServer {
     )
   }
 
-  get connections(): number {
-    return this.#listener.connections
-  }
-
   /** Answers with the port. */
   listen(): Promise<number> {
     const { SMTP_PORT, HOST } = this.#options.world.config
