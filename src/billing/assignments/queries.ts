@@ -27,12 +27,8 @@ export async function insertAssignment(
 const ofScope = ({ accountId, tenantId }: Pick<Reach, 'accountId' | 'tenantId'>) => sql`account_id = ${accountId}
   and ${tenantId === null ? sql`tenant_id is null` : sql`tenant_id = ${tenantId}`}`
 
-export async function countAssignments(tx: Tx, scope: Pick<Reach, 'accountId' | 'tenantId'>): Promise<number> {
-  const { count } = await tx.one<{ count: number }>(
-    sql`select count(*) as count from plan_assignments where ${ofScope(scope)}`,
-  )
-  return count
-}
+export const countAssignments = (tx: Tx, scope: Pick<Reach, 'accountId' | 'tenantId'>): Promise<number> =>
+  tx.value<number>(sql`select count(*) from plan_assignments where ${ofScope(scope)}`)
 
 export async function listAssignments(
   db: Reads,
@@ -51,13 +47,11 @@ export async function listAssignments(
 }
 
 /** What payments assigned last; null when they ended it, or never assigned anything. */
-export async function findPaidPlanId(db: Db, accountId: string): Promise<string | null> {
-  const row = await db.maybe<{ plan_id: string | null }>(sql`
+export const findPaidPlanId = (db: Db, accountId: string): Promise<string | null> =>
+  db.maybeValue<string>(sql`
     select plan_id from plan_assignments
     where account_id = ${accountId} and tenant_id is null and source = 'payment'
     order by id desc limit 1`)
-  return row?.plan_id ?? null
-}
 
 interface Effective {
   account_id: string

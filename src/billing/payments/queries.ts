@@ -25,19 +25,13 @@ export async function insertEvent(tx: Tx, event: { id: string }): Promise<boolea
 }
 
 /** The newest: an account has several when checkouts were completed side by side. */
-export async function findCustomerId(db: Db, accountId: string): Promise<string | null> {
-  const row = await db.maybe<{ customer_id: string }>(sql`
+export const findCustomerId = (db: Db, accountId: string): Promise<string | null> =>
+  db.maybeValue<string>(sql`
     select customer_id from payment_customers where account_id = ${accountId}
     order by created_at desc, customer_id limit 1`)
-  return row?.customer_id ?? null
-}
 
-export async function findCustomerAccountIdAnywhere(db: Db, customerId: string): Promise<string | null> {
-  const row = await db.maybe<{ account_id: string }>(
-    sql`select account_id from payment_customers where customer_id = ${customerId}`,
-  )
-  return row?.account_id ?? null
-}
+export const findCustomerAccountIdAnywhere = (db: Db, customerId: string): Promise<string | null> =>
+  db.maybeValue<string>(sql`select account_id from payment_customers where customer_id = ${customerId}`)
 
 export const insertCustomer = (tx: Tx, { customerId, accountId }: { customerId: string; accountId: string }) =>
   tx.run(sql`

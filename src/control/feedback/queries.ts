@@ -91,9 +91,8 @@ export async function deleteEntry(tx: Tx, reach: Reach, id: string): Promise<Sup
   return row && toEntry(row)
 }
 
-export const findHidesReason = async (db: Db, accountId: string): Promise<boolean> =>
-  (await db.one<{ hides: boolean }>(sql`select hide_suppression_reason as hides from accounts where id = ${accountId}`))
-    .hides
+export const findHidesReason = (db: Db, accountId: string): Promise<boolean> =>
+  db.value<boolean>(sql`select hide_suppression_reason from accounts where id = ${accountId}`)
 
 export const deleteOldBounce = (
   tx: Tx,

@@ -39,8 +39,7 @@ export async function countKept(tx: Tx, { accountId, sources, others, held }: Co
         end !== null && sql`q.message_id <= ${end}`,
       ])
       const counting = range ? countedTogether(page, conditions, range) : countedByMessage(page, conditions)
-      const { count } = await tx.one<{ count: number }>(counting)
-      kept += count
+      kept += await tx.value<number>(counting)
       after = end
     } while (after !== null)
     if (range) await tx.run(sql`set local enable_nestloop = on`)
@@ -79,8 +78,8 @@ async function findRange(tx: Tx, { accountId, source }: { accountId: string; sou
   const between = (from: string, to: string): Sql => sql`m.account_id = ${accountId} and m.id between ${from} and ${to}`
   const messagesMax = SAMPLE_ROWS * MESSAGES_PER_ROW_MAX
   for (const sample of [between(first, second), between(third, last)]) {
-    const { count } = await tx.one<{ count: number }>(
-      sql`select count(*) as count from (select from messages m where ${sample} limit ${messagesMax + 1}) found`,
+    const count = await tx.value<number>(
+      sql`select count(*) from (select from messages m where ${sample} limit ${messagesMax + 1}) found`,
     )
     if (count > messagesMax) return null
   }
@@ -88,10 +87,8 @@ async function findRange(tx: Tx, { accountId, source }: { accountId: string; sou
 }
 
 /** Null when what follows is less than a page. */
-async function findPageEnd(tx: Tx, source: string, after: string | null): Promise<string | null> {
-  const row = await tx.maybe<{ message_id: string }>(sql`
+const findPageEnd = (tx: Tx, source: string, after: string | null): Promise<string | null> =>
+  tx.maybeValue<string>(sql`
     select message_id from queue
     where ${all([sql`suspension_id = ${source} and status = 'held'`, after !== null && sql`message_id > ${after}`])}
     order by message_id, n offset ${PAGE_ROWS} limit 1`)
-  return row && row.message_id
-}

@@ -17,11 +17,9 @@ export interface ActiveSuspension {
 }
 
 /** Under the account's lock, so that two calls cannot both become the last one allowed. */
-export const countActive = async (tx: Tx, accountId: string): Promise<number> => {
-  const { count } = await tx.one<{ count: number }>(prepared`
-    select count(*) as count from suspensions where account_id = ${accountId} and status = 'active'`)
-  return count
-}
+export const countActive = (tx: Tx, accountId: string): Promise<number> =>
+  tx.value<number>(prepared`
+    select count(*) from suspensions where account_id = ${accountId} and status = 'active'`)
 
 export const listActiveOfAccounts = (db: Db, accountIds: readonly string[]): Promise<ActiveSuspension[]> =>
   db.many<ActiveSuspension>(prepared`

@@ -46,11 +46,10 @@ export const requireAccountAnywhere = async (db: Db, id: string): Promise<Accoun
   (await findAccountAnywhere(db, id)) ?? missing('account')
 
 /** In the UTC month of that time. */
-export async function findAiTokensUsed(db: Db, id: string, now: Date): Promise<number> {
-  const row = await db.maybe<{ used: number }>(sql`
-    select used from ai_token_months where account_id = ${id} and month = ${`${now.toISOString().slice(0, 7)}-01`}`)
-  return row?.used ?? 0
-}
+export const findAiTokensUsed = async (db: Db, id: string, now: Date): Promise<number> =>
+  (await db.maybeValue<number>(sql`
+    select used from ai_token_months
+    where account_id = ${id} and month = ${`${now.toISOString().slice(0, 7)}-01`}`)) ?? 0
 
 export async function requireAccountForUpdate(tx: Tx, id: string): Promise<Account> {
   const row = await tx.maybe<Row>(sql`select ${columns} from accounts where id = ${id} for update`)

@@ -102,9 +102,7 @@ export async function listKeys(
 }
 
 /** The tenant that a reachable inbox belongs to. Locked: it cannot be deleted before its new key is there to be revoked. */
-export async function requireInboxTenant(tx: Tx, reach: Reach, inboxId: string): Promise<string> {
-  const row = await tx.maybe<{ tenant_id: string }>(sql`
+export const requireInboxTenant = async (tx: Tx, reach: Reach, inboxId: string): Promise<string> =>
+  (await tx.maybeValue<string>(sql`
     select tenant_id from inboxes
-    where id = ${inboxId} and deleted_at is null and ${within(reach)} for share`)
-  return (row ?? missing('inbox')).tenant_id
-}
+    where id = ${inboxId} and deleted_at is null and ${within(reach)} for share`)) ?? missing('inbox')

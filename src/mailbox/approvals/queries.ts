@@ -179,13 +179,11 @@ export const findHeldContent = (
     from approvals a join inbox_messages m on m.id = a.inbox_message_id join mail_sources s on s.id = m.source_id
     where a.id = ${id}`)
 
-export const findHeldBytes = async (db: Db, id: string): Promise<number | null> =>
-  (
-    await db.maybe<{ size: number }>(prepared`
-      select s.size from approvals a join inbox_messages m on m.id = a.inbox_message_id
-        join mail_sources s on s.id = m.source_id
-      where a.id = ${id}`)
-  )?.size ?? null
+export const findHeldBytes = (db: Db, id: string): Promise<number | null> =>
+  db.maybeValue<number>(prepared`
+    select s.size from approvals a join inbox_messages m on m.id = a.inbox_message_id
+      join mail_sources s on s.id = m.source_id
+    where a.id = ${id}`)
 
 /** As they are under the lock of their inboxes. */
 export const listApprovalStates = (

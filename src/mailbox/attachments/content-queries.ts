@@ -37,7 +37,6 @@ export async function findBytes(
   { start, bytes }: { start: number; bytes: number },
 ): Promise<Buffer | null> {
   const table = isOfDraft ? sql`draft_attachments` : sql`source_attachments`
-  const row = await db.maybe<{ part: Buffer }>(prepared`
-    select substring(content from ${start + 1} for ${bytes}) as part from ${table} where id = ${id}`)
-  return row?.part ?? null
+  return db.maybeValue<Buffer>(prepared`
+    select substring(content from ${start + 1} for ${bytes}) from ${table} where id = ${id}`)
 }

@@ -79,8 +79,8 @@ type NewConnection = Pick<
 >
 
 /** Higher than any before, also than that of a connection which was deleted. */
-export const nextGeneration = async (tx: Tx): Promise<number> =>
-  (await tx.one<{ generation: number }>(sql`select nextval('connection_generations')::int as generation`)).generation
+export const nextGeneration = (tx: Tx): Promise<number> =>
+  tx.value<number>(sql`select nextval('connection_generations')::int`)
 
 /** For the same mailbox a new grant goes on where the last one ended. Work that began under that records nothing. */
 export async function upsertConnection(tx: Tx, row: NewConnection): Promise<void> {
@@ -101,15 +101,13 @@ export async function deleteConnectionRow(tx: Tx, inboxId: string): Promise<void
 }
 
 /** Providers end all grants of a mailbox to us when one is revoked. */
-export async function isConnectedElsewhere(
+export const isConnectedElsewhere = (
   db: Db,
   { provider, address, inbox_id }: Pick<ConnectionRow, 'provider' | 'address' | 'inbox_id'>,
-): Promise<boolean> {
-  const { found } = await db.one<{ found: boolean }>(sql`
+): Promise<boolean> =>
+  db.value<boolean>(sql`
     select exists (select from connections where provider = ${provider} and address = ${address}
-      and inbox_id <> ${inbox_id} and refresh_token is not null) as found`)
-  return found
-}
+      and inbox_id <> ${inbox_id} and refresh_token is not null)`)
 
 interface RefreshClaim {
   inboxId: string

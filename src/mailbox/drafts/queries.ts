@@ -116,9 +116,8 @@ export async function listDrafts(
 const hasOlder = async (db: Reads, inboxId: string, id: string): Promise<boolean> =>
   (await db.many(sql`select 1 from drafts where inbox_id = ${inboxId} and id < ${id} limit 1`)).length > 0
 
-export const countDrafts = async (db: Db, inboxId: string): Promise<number> =>
-  (await db.one<{ count: number }>(prepared`select count(*)::int as count from drafts where inbox_id = ${inboxId}`))
-    .count
+export const countDrafts = (db: Db, inboxId: string): Promise<number> =>
+  db.value<number>(prepared`select count(*)::int from drafts where inbox_id = ${inboxId}`)
 
 export const requireDraft = async (db: Db, reach: Reach, id: string): Promise<StoredDraft> =>
   (await db.maybe<StoredDraft>(prepared`

@@ -2,10 +2,8 @@
 import type { Db } from '../../platform/db/database.ts'
 import { prepared } from '../../platform/db/sql.ts'
 
-export async function findAiEnabled(db: Db, accountId: string): Promise<boolean> {
-  const row = await db.maybe<{ ai_enabled: boolean }>(prepared`select ai_enabled from accounts where id = ${accountId}`)
-  return row?.ai_enabled ?? false
-}
+export const findAiEnabled = async (db: Db, accountId: string): Promise<boolean> =>
+  (await db.maybeValue<boolean>(prepared`select ai_enabled from accounts where id = ${accountId}`)) ?? false
 
 /** Whether a model may read it. Null: it was deleted meanwhile. */
 export const findStanding = (db: Db, id: string): Promise<{ is_blocked: boolean; folder_key: string } | null> =>

@@ -9,13 +9,11 @@ interface Month {
 }
 
 /** Locks the month until the transaction ends, and answers what was used in it. */
-export async function lockMonth(tx: Tx, { accountId, month }: Month): Promise<number> {
-  const { used } = await tx.one<{ used: number }>(prepared`
+export const lockMonth = (tx: Tx, { accountId, month }: Month): Promise<number> =>
+  tx.value<number>(prepared`
     insert into ai_token_months (account_id, month) values (${accountId}, ${month})
     on conflict (account_id, month) do update set used = ai_token_months.used
     returning used`)
-  return used
-}
 
 /** A statement of its own: behind the lock it sees what others have reserved meanwhile. */
 export const findCapAndReserved = (tx: Tx, { accountId, month }: Month): Promise<{ cap: number; reserved: number }> =>

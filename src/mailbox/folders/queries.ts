@@ -62,12 +62,10 @@ export function updateFolderCounts(tx: Tx, deltas: readonly FolderDelta[]): void
     where f.id = d.id`)
 }
 
-export async function countCustomFolders(db: Db, inboxId: string): Promise<number> {
-  const { count } = await db.one<{ count: number }>(sql`
-    select count(*)::int as count from folders
+export const countCustomFolders = (db: Db, inboxId: string): Promise<number> =>
+  db.value<number>(sql`
+    select count(*)::int from folders
     where inbox_id = ${inboxId} and not is_system and discarded_at is null`)
-  return count
-}
 
 export const updateFolderName = (tx: Tx, { id, name, name_key }: NewFolderName): Promise<StoredFolder> =>
   tx.one<StoredFolder>(sql`

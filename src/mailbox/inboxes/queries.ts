@@ -55,11 +55,9 @@ export async function updateInboxDetached(tx: Tx, address: string): Promise<void
       and domain_id in (select id from domains where verified_at is null)`)
 }
 
-export async function countInboxes(db: Db, accountId: string): Promise<number> {
-  const { count } = await db.one<{ count: number }>(sql`
-    select count(*)::int as count from inboxes where account_id = ${accountId} and deleted_at is null`)
-  return count
-}
+export const countInboxes = (db: Db, accountId: string): Promise<number> =>
+  db.value<number>(sql`
+    select count(*)::int from inboxes where account_id = ${accountId} and deleted_at is null`)
 
 export const requireInbox = async (db: Db, reach: Reach, id: string): Promise<StoredInbox> =>
   (await db.maybe<StoredInbox>(prepared`

@@ -35,11 +35,9 @@ export async function listKnownUids(db: Db, folderId: string, uids: readonly num
   return new Set(rows.map(({ uid }) => uid))
 }
 
-export async function countLive(db: Db, folderId: string): Promise<number> {
-  const { count } = await db.one<{ count: number }>(prepared`
-    select count(*)::int as count from remote_messages where remote_folder_id = ${folderId} and uid > 0`)
-  return count
-}
+export const countLive = (db: Db, folderId: string): Promise<number> =>
+  db.value<number>(prepared`
+    select count(*)::int from remote_messages where remote_folder_id = ${folderId} and uid > 0`)
 
 export async function listLiveUids(db: Db, folderId: string): Promise<number[]> {
   const rows = await db.many<{ uid: number }>(prepared`
@@ -53,13 +51,11 @@ export const listNewestLive = (db: Db, folderId: string, limit: number): Promise
     order by uid desc limit ${limit}`)
 
 /** Of these UIDs of a folder, how many are of messages that the provider has, as far as is known, in no other one. */
-export async function countOnlyThere(db: Db, folderId: string, uids: readonly number[]): Promise<number> {
-  const { count } = await db.one<{ count: number }>(sql`
-    select count(*)::int as count from unnest(${bareArray(uids)}::bigint[]) as u (uid)
+export const countOnlyThere = (db: Db, folderId: string, uids: readonly number[]): Promise<number> =>
+  db.value<number>(sql`
+    select count(*)::int from unnest(${bareArray(uids)}::bigint[]) as u (uid)
     where not exists (select from remote_messages r join remote_messages o on o.message_id = r.message_id
       where r.remote_folder_id = ${folderId} and r.uid = u.uid and o.remote_folder_id <> ${folderId} and o.uid > 0)`)
-  return count
-}
 
 interface LostRange {
   from: number

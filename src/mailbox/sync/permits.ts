@@ -25,6 +25,8 @@ export class Permits {
       many: <Row>(query: Sql) => withPermit(() => db.many<Row>(query)),
       one: <Row>(query: Sql) => withPermit(() => db.one<Row>(query)),
       maybe: <Row>(query: Sql) => withPermit(() => db.maybe<Row>(query)),
+      value: <Value>(query: Sql) => withPermit(() => db.value<Value>(query)),
+      maybeValue: <Value>(query: Sql) => withPermit(() => db.maybeValue<Value>(query)),
       transact: (by, recipe) => withPermit(() => db.transact(by, recipe)),
     }
   }

@@ -37,10 +37,10 @@ export const hasTaintedBefore = async (
   db: Db,
   { inboxId, id, since }: { inboxId: string; id: string; since: Date },
 ): Promise<boolean> => {
-  const next = await db.maybe<{ received_at: Date }>(prepared`
+  const next = await db.maybeValue<Date>(prepared`
     select received_at from inbox_messages
     where inbox_id = ${inboxId} and ${isTainted} and id < ${id} order by id desc limit 1`)
-  return next !== null && next.received_at >= since
+  return next !== null && next >= since
 }
 
 /** Of the other inboxes of its tenant: the newest of all together, so that their number costs nothing. */

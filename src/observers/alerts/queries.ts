@@ -164,9 +164,8 @@ export async function insertContact(tx: Tx, secrets: Secrets, contact: NewContac
   return toContact(secrets, row)
 }
 
-export const countContacts = async (db: Db, accountId: string): Promise<number> =>
-  (await db.one<{ total: number }>(sql`select count(*) as total from alert_contacts where account_id = ${accountId}`))
-    .total
+export const countContacts = (db: Db, accountId: string): Promise<number> =>
+  db.value<number>(sql`select count(*) from alert_contacts where account_id = ${accountId}`)
 
 export async function listContacts(
   db: Reads,

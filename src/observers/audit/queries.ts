@@ -30,8 +30,8 @@ export interface Head {
 /** Waits until no other process seals. */
 export const lockSealing = (tx: Tx): Promise<void> => takeLock(tx, locks.auditSeal)
 
-export const tryLockSealing = async (tx: Tx): Promise<boolean> =>
-  (await tx.one<{ mine: boolean }>(prepared`select pg_try_advisory_xact_lock(${locks.auditSeal}) as mine`)).mine
+export const tryLockSealing = (tx: Tx): Promise<boolean> =>
+  tx.value<boolean>(prepared`select pg_try_advisory_xact_lock(${locks.auditSeal})`)
 
 export const findLastSeal = (db: Db): Promise<Seal | null> =>
   db.maybe<Seal>(prepared`

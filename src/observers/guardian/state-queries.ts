@@ -15,15 +15,12 @@ export interface State extends Scope {
 
 /** False when another process looks or acts. */
 export async function tryGuardianLock(tx: Tx): Promise<boolean> {
-  const { taken } = await tx.one<{ taken: boolean }>(
-    prepared`select pg_try_advisory_xact_lock(${locks.guardian}) as taken`,
-  )
-  return taken && !(await tx.maybe(prepared`select 1 from guardian_pass where lease_until > ${tx.now}`))
+  const isTaken = await tx.value<boolean>(prepared`select pg_try_advisory_xact_lock(${locks.guardian})`)
+  return isTaken && !(await tx.maybe(prepared`select 1 from guardian_pass where lease_until > ${tx.now}`))
 }
 
-export const findLastPass = async (db: Db): Promise<Date | null> =>
-  (await db.maybe<{ evaluated_at: Date | null }>(prepared`select evaluated_at from guardian_pass where id = 1`))
-    ?.evaluated_at ?? null
+export const findLastPass = (db: Db): Promise<Date | null> =>
+  db.maybeValue<Date>(prepared`select evaluated_at from guardian_pass where id = 1`)
 
 interface Lease {
   token: string

@@ -56,11 +56,9 @@ const statusIs = (status: WebhookAttempt['status']): Sql =>
     : sql`status = ${status} and status in ('pending', 'failed', 'dead')`
 
 /** The newest event that the webhook has an attempt for, 0 where it has none. */
-export const findNewestAttempt = async (db: Db, webhookId: string): Promise<number> => {
-  const { event_id } = await db.one<{ event_id: number }>(sql`
+export const findNewestAttempt = (db: Db, webhookId: string): Promise<number> =>
+  db.value<number>(sql`
     select coalesce(max(event_id), 0) as event_id from webhook_attempts where webhook_id = ${webhookId}`)
-  return event_id
-}
 
 interface Requeued {
   /** The last event that was looked at; null where nothing is left. */

@@ -37,12 +37,8 @@ export async function insertWebhook(tx: Tx, webhook: NewWebhook): Promise<Webhoo
   return toWebhook(row)
 }
 
-export const countWebhooks = async (tx: Tx, accountId: string): Promise<number> => {
-  const { count } = await tx.one<{ count: number }>(
-    sql`select count(*) as count from webhooks where account_id = ${accountId}`,
-  )
-  return count
-}
+export const countWebhooks = (tx: Tx, accountId: string): Promise<number> =>
+  tx.value<number>(sql`select count(*) from webhooks where account_id = ${accountId}`)
 
 export async function listWebhooks(
   db: Reads,

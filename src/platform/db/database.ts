@@ -24,6 +24,10 @@ export interface Db {
   many<Row>(query: Sql): Promise<Row[]>
   one<Row>(query: Sql): Promise<Row>
   maybe<Row>(query: Sql): Promise<Row | null>
+  /** What the one column of the one row says. */
+  value<Value>(query: Sql): Promise<Value>
+  /** Null also where there is no row. */
+  maybeValue<Value>(query: Sql): Promise<Value | null>
 }
 
 export type Reads = Pick<Db, 'many'>
@@ -66,7 +70,33 @@ interface Kind {
 const COLLISION_TRIES_MAX = 4
 const READER = system('reading')
 
-export class Database implements Db, Lists {
+/** All that reads does it by `many`. */
+abstract class Reader implements Db {
+  abstract many<Row>(query: Sql): Promise<Row[]>
+
+  async one<Row>(query: Sql): Promise<Row> {
+    const rows = await this.many<Row>(query)
+    if (rows.length !== 1) throw new Error(`expected one row, found ${rows.length}`)
+    return rows[0]!
+  }
+
+  async maybe<Row>(query: Sql): Promise<Row | null> {
+    const rows = await this.many<Row>(query)
+    if (rows.length > 1) throw new Error(`expected at most one row, found ${rows.length}`)
+    return rows[0] ?? null
+  }
+
+  async value<Value>(query: Sql): Promise<Value> {
+    return Object.values(await this.one<Record<string, Value>>(query))[0]!
+  }
+
+  async maybeValue<Value>(query: Sql): Promise<Value | null> {
+    const row = await this.maybe<Record<string, Value>>(query)
+    return row && Object.values(row)[0]!
+  }
+}
+
+export class Database extends Reader implements Lists {
   readonly #options: DatabaseOptions
   readonly #pool: SharedPool
   readonly #replica: SharedPool | null
@@ -74,6 +104,7 @@ export class Database implements Db, Lists {
   readonly continuity = new Continuity()
 
   constructor(options: DatabaseOptions) {
+    super()
     this.#options = options
     this.#nesting = options.forbidsNesting ? new NestingGuard() : null
     const { connectionsMax, onError } = options
@@ -89,26 +120,18 @@ export class Database implements Db, Lists {
     return this.continuity.watch(this.#pool.rows<Row>(query))
   }
 
-  async one<Row>(query: Sql): Promise<Row> {
-    return exactlyOne(await this.many<Row>(query))
-  }
-
-  async maybe<Row>(query: Sql): Promise<Row | null> {
-    return atMostOne(await this.many<Row>(query))
-  }
-
   /** For lists and search: the replica where there is one, the primary where not or while it is away. */
   get lists(): Lists {
     return {
       many: <Row>(query: Sql) => this.#onReplica(pool => pool.rows<Row>(query)),
       atOneMoment: read =>
-        this.#guarded(READER, () => this.#onReplica(pool => pool.snapshot(many => read(asDb(many))))),
+        this.#guarded(READER, () => this.#onReplica(pool => pool.snapshot(many => read(new Snapshot(many))))),
     }
   }
 
   /** On the primary, for readers of what was written a moment ago. */
   atOneMoment<T>(read: (db: Db) => Promise<T>): Promise<T> {
-    return this.#guarded(READER, () => this.continuity.watch(this.#pool.snapshot(many => read(asDb(many)))))
+    return this.#guarded(READER, () => this.continuity.watch(this.#pool.snapshot(many => read(new Snapshot(many)))))
   }
 
   async #onReplica<T>(read: (pool: SharedPool) => Promise<T>): Promise<T> {
@@ -197,7 +220,7 @@ export class Database implements Db, Lists {
   async clockSkew(): Promise<Skew> {
     const { clock } = this.#options
     const asked = clock.machine().getTime()
-    const { time } = await this.one<{ time: Date }>(sql`select clock_timestamp() as time`)
+    const time = await this.value<Date>(sql`select clock_timestamp()`)
     const uncertainMs = (clock.machine().getTime() - asked) / 2
     return { aheadMs: time.getTime() - asked - uncertainMs, uncertainMs }
   }
@@ -211,7 +234,20 @@ export class Database implements Db, Lists {
   }
 }
 
-class Transaction implements Tx {
+class Snapshot extends Reader {
+  readonly #many: Db['many']
+
+  constructor(many: Db['many']) {
+    super()
+    this.#many = many
+  }
+
+  many<Row>(query: Sql): Promise<Row[]> {
+    return this.#many<Row>(query)
+  }
+}
+
+class Transaction extends Reader implements Tx {
   readonly now: Date
   readonly by: Actor
   readonly events: EventDraft[] = []
@@ -221,6 +257,7 @@ class Transaction implements Tx {
   readonly #pool: SharedPool
 
   constructor(client: pg.PoolClient, pool: SharedPool, { by, now }: { by: Actor; now: Date }) {
+    super()
     this.#client = client
     this.#pool = pool
     this.by = by
@@ -230,14 +267,6 @@ class Transaction implements Tx {
   async many<Row>(query: Sql): Promise<Row[]> {
     gatherWrites(this.#client)
     return (await this.#pool.run<Row>(this.#client, query)).rows
-  }
-
-  async one<Row>(query: Sql): Promise<Row> {
-    return exactlyOne(await this.many<Row>(query))
-  }
-
-  async maybe<Row>(query: Sql): Promise<Row | null> {
-    return atMostOne(await this.many<Row>(query))
   }
 
   async run(query: Sql): Promise<number> {
@@ -266,20 +295,4 @@ class Transaction implements Tx {
 async function allOrFirstFailure(statements: readonly Promise<unknown>[]): Promise<void> {
   const results = await Promise.allSettled(statements)
   for (const result of results) if (result.status === 'rejected') throw result.reason
-}
-
-const asDb = (many: Db['many']): Db => ({
-  many,
-  one: async query => exactlyOne(await many(query)),
-  maybe: async query => atMostOne(await many(query)),
-})
-
-function exactlyOne<Row>(rows: Row[]): Row {
-  if (rows.length !== 1) throw new Error(`expected one row, found ${rows.length}`)
-  return rows[0]!
-}
-
-function atMostOne<Row>(rows: Row[]): Row | null {
-  if (rows.length > 1) throw new Error(`expected at most one row, found ${rows.length}`)
-  return rows[0] ?? null
 }

@@ -91,7 +91,7 @@ async function applyOne(client: pg.Client, { name, text, sha256 }: Migration): P
 
 /** Names of the migrations that this version brings and the database lacks. */
 export async function pendingMigrations(db: Db, migrations: readonly Migration[]): Promise<string[]> {
-  const { exists } = await db.one<{ exists: boolean }>(sql`select to_regclass('migrations') is not null as exists`)
+  const exists = await db.value<boolean>(sql`select to_regclass('migrations') is not null`)
   const applied = exists ? await db.many<{ name: string }>(sql`select name from migrations`) : []
   const names = new Set(applied.map(row => row.name))
   return migrations.map(migration => migration.name).filter(name => !names.has(name))

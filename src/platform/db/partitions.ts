@@ -15,10 +15,10 @@ export async function dropEmptyPartitions(db: Database, parent: string, below: s
     order by length(c.relname), c.relname`)
   const dropped: string[] = []
   for (const { name } of old) {
-    const { done } = await db.transact(system('partitions'), tx =>
-      tx.one<{ done: boolean }>(sql`select drop_partition_if_empty(${parent}, ${name}) as done`),
+    const isDone = await db.transact(system('partitions'), tx =>
+      tx.value<boolean>(sql`select drop_partition_if_empty(${parent}, ${name})`),
     )
-    if (done) dropped.push(name)
+    if (isDone) dropped.push(name)
   }
   return dropped
 }

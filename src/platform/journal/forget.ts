@@ -3,11 +3,11 @@
 import type { Tx } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 
-export async function deleteOldEvents(
+export const deleteOldEvents = (
   tx: Tx,
   { accountId, before, limit }: { accountId: string; before: Date; limit: number },
-): Promise<number> {
-  const { count } = await tx.one<{ count: number }>(sql`
+): Promise<number> =>
+  tx.value<number>(sql`
     with gone as (
       delete from events where account_id = ${accountId} and id in (
         select id from (
@@ -24,9 +24,7 @@ export async function deleteOldEvents(
       select inbox_id, max(id) from gone where inbox_id is not null group by inbox_id
       on conflict (inbox_id) do update set id = greatest(event_floors.id, excluded.id)
     )
-    select count(*)::int as count from gone`)
-  return count
-}
+    select count(*)::int from gone`)
 
 export const deleteFloors = (tx: Tx, inboxIds: readonly string[]): Promise<number> =>
   tx.run(sql`delete from event_floors where inbox_id = any(${inboxIds}::uuid[])`)

@@ -21,7 +21,6 @@ export const journalWorkers: Worker[] = [
 
 /** Those before the one that is written to now. */
 export async function dropOldEventPartitions({ db }: World): Promise<void> {
-  const newest = await db.maybe<{ part: string }>(sql`
-    select tableoid::regclass::text as part from events order by id desc limit 1`)
-  if (newest) await dropEmptyPartitions(db, 'events', newest.part)
+  const newest = await db.maybeValue<string>(sql`select tableoid::regclass::text from events order by id desc limit 1`)
+  if (newest !== null) await dropEmptyPartitions(db, 'events', newest)
 }

@@ -46,7 +46,5 @@ export const findIdAhead = async (
  * The newest event that is committed; 0 when there is none. As far as readers of events of inboxes go, whose ids are never
  * reserved: all of those below it are committed.
  */
-export async function findNewest(db: Db): Promise<number> {
-  const newest = await db.maybe<{ id: number }>(prepared`select id from events order by id desc limit 1`)
-  return newest?.id ?? 0
-}
+export const findNewest = async (db: Db): Promise<number> =>
+  (await db.maybeValue<number>(prepared`select id from events order by id desc limit 1`)) ?? 0

@@ -16,11 +16,10 @@ export async function readTailOnce(world: World, tail: Tail): Promise<number> {
 /** For a tail whose cursor exists. Answers how far it came, 0 when nothing was new. */
 export async function advanceTail(world: World, tail: Tail): Promise<number> {
   const read = await world.db.transact(system(tail.name), async tx => {
-    const position = await tx.maybe<{ cursor: number }>(
+    const after = await tx.maybeValue<number>(
       prepared`select cursor from tails where name = ${tail.name} for update skip locked`,
     )
-    if (!position) return 0
-    const { cursor: after } = position
+    if (after === null) return 0
     const upTo = await findIdAhead(tx, { cursor: after, limit: tail.batchMax })
     if (upTo === null) return 0
     await tail.read(world, tx, { after, upTo })

@@ -10,16 +10,14 @@ export const beat = (tx: Tx, { id, gapMs }: { id: string; gapMs: number }): void
       steady_since = case when h.beat_at < ${new Date(tx.now.getTime() - gapMs)} then ${tx.now} else h.steady_since end`)
 
 /** Whether this holder's heartbeats have come without a gap for so long, up to now. */
-export const isSteady = async (
+export const isSteady = (
   db: Db,
   { id, now, gapMs, steadyMs }: { id: string; now: Date; gapMs: number; steadyMs: number },
-): Promise<boolean> => {
-  const { steady } = await db.one<{ steady: boolean }>(prepared`
+): Promise<boolean> =>
+  db.value<boolean>(prepared`
     select exists (
       select from holders where id = ${id} and beat_at >= ${new Date(now.getTime() - gapMs)}
-        and steady_since <= ${new Date(now.getTime() - steadyMs)}) as steady`)
-  return steady
-}
+        and steady_since <= ${new Date(now.getTime() - steadyMs)})`)
 
 export const updateLeft = (tx: Tx, id: string): Promise<number> =>
   tx.run(sql`update holders set left_at = ${tx.now} where id = ${id}`)

@@ -260,8 +260,6 @@ export async function factsOfMessages(
   )
 }
 
-export const holdsAnything = async (tx: Tx, suspensionId: string): Promise<boolean> => {
-  const { holds } = await tx.one<{ holds: boolean }>(sql`
-    select exists (select from queue where suspension_id = ${suspensionId} and status = 'held') as holds`)
-  return holds
-}
+export const holdsAnything = (tx: Tx, suspensionId: string): Promise<boolean> =>
+  tx.value<boolean>(sql`
+    select exists (select from queue where suspension_id = ${suspensionId} and status = 'held')`)

@@ -52,17 +52,15 @@ export const isAnyBeingSent = async (db: Db, keys: readonly Key[]): Promise<bool
 }
 
 /** For a caller: a message out of reach has no such recipient. */
-export const findDeliveryNumber = async (
+export const findDeliveryNumber = (
   db: Db,
   reach: Reach,
   messageId: string,
   recipient: string,
-): Promise<number | null> => {
-  const row = await db.maybe<{ n: number }>(sql`
+): Promise<number | null> =>
+  db.maybeValue<number>(sql`
     select n from deliveries
     where message_id = ${messageId} and lower(recipient) = lower(${recipient}) and ${within(reach)} limit 1`)
-  return row?.n ?? null
-}
 
 export interface StatusChange extends DeliveryKey {
   status: FinalStatus | 'complained'

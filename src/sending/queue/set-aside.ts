@@ -15,14 +15,12 @@ export interface SetAsideRow extends QueuedRow, LockedRow {
   held_at: Date
 }
 
-export const findTenantOfSetAside = async (
+export const findTenantOfSetAside = (
   db: Db,
   { accountId, id }: { accountId: string; id: string },
-): Promise<string | null> => {
-  const row = await db.maybe<{ tenant_id: string }>(sql`
+): Promise<string | null> =>
+  db.maybeValue<string>(sql`
     select tenant_id from queue where account_id = ${accountId} and set_aside_id = ${id}`)
-  return row && row.tenant_id
-}
 
 export const lockSetAside = (
   tx: Tx,

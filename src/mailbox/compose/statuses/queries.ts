@@ -40,16 +40,14 @@ const listEvents = (tx: Tx, { after, upTo }: Range, accounts: Sql): Promise<Deli
     order by e.id`)
 
 /** The last of so many events of the account, whatever they are about; null when there are fewer. */
-export const findSliceEnd = async (
+export const findSliceEnd = (
   tx: Tx,
   accountId: string,
   { after, upTo, eventsMax }: Range & { eventsMax: number },
-): Promise<number | null> => {
-  const found = await tx.maybe<{ id: number }>(prepared`
+): Promise<number | null> =>
+  tx.maybeValue<number>(prepared`
     select id from events where account_id = ${accountId} and inbox_id is null and id > ${after} and id <= ${upTo}
     order by id offset ${eventsMax - 1} limit 1`)
-  return found?.id ?? null
-}
 
 /** How many recipients each submission has: they are numbered, so the last one tells. */
 export const countRecipients = (
