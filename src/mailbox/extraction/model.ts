@@ -1,7 +1,6 @@
 // The model, behind an endpoint that speaks OpenAI's chat protocol: one question, one answer, everything bounded.
-import { Semaphore } from '../../platform/fairness/semaphore.ts'
+import { atOnce, type AtOnce } from '../../platform/fairness/at-once.ts'
 import { OperatorHttp, PostFailure } from '../../platform/net/operator-http.ts'
-import { refuse, type Refusal } from '../../platform/refusal.ts'
 import { dialectAfter, FIRST_DIALECT, isAboutSchema, requestBody, type Dialect, type Question } from './dialect.ts'
 
 interface ModelOptions {
@@ -25,7 +24,8 @@ export interface ModelAnswer {
 const CALL_MS_MAX = 60_000
 const ANSWER_BYTES_MAX = 1024 * 1024
 /** Of one process. A call takes seconds and a few hundred kilobytes; most of the wait is the provider's. */
-const CALLS_AT_ONCE = { permits: 32, perOwner: 4 }
+const CALLS_AT_ONCE = { permits: 32, perOwner: 4, retryAfterSeconds: 5 }
+const TOO_MANY = 'Too many extractions of this account are under way.'
 const WAIT_MS_MAX = 5_000
 /** Providers change, and one that was refused what it has may have been updated. */
 const DIALECT_MS_MAX = 600_000
@@ -48,13 +48,13 @@ const RETRY_SECONDS = 30
 export class Model {
   readonly #options: ModelOptions
   readonly #http = new OperatorHttp({ connections: CALLS_AT_ONCE.permits, answerBytesMax: ANSWER_BYTES_MAX })
-  readonly #calls: Semaphore
+  readonly #withPermit: AtOnce
   #learned: { dialect: Dialect; until: number } | null = null
   #hasSchemas = false
 
   constructor(options: ModelOptions) {
     this.#options = options
-    this.#calls = new Semaphore({ ...CALLS_AT_ONCE, waitMsMax: options.waitMs ?? WAIT_MS_MAX })
+    this.#withPermit = atOnce({ ...CALLS_AT_ONCE, refusal: TOO_MANY, waitMsMax: options.waitMs ?? WAIT_MS_MAX })
   }
 
   /**
@@ -62,7 +62,7 @@ export class Model {
    * given one is.
    */
   run<T>(owner: string, given: AbortSignal, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    return this.#calls.run(owner, tooMany, async () => {
+    return this.#withPermit(owner, async () => {
       const timeout = new AbortController()
       const timer = setTimeout(() => timeout.abort(), this.#options.callMs ?? CALL_MS_MAX)
       try {
@@ -176,8 +176,3 @@ function tokensOf(usage: Completion['usage']): number | null {
   if (isCount(total)) return total
   return isCount(prompt) && isCount(completion) ? prompt + completion : null
 }
-
-const tooMany = (): Refusal =>
-  refuse('unavailable', 'Too many extractions of this account are under way. Try again shortly.', {
-    retryAfterSeconds: 5,
-  })

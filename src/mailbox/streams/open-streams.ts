@@ -2,7 +2,7 @@
 // inbox is no more are ended within seconds.
 import { listLiveKeys } from '../../identity/api-keys/live.ts'
 import { Batcher } from '../../platform/batcher.ts'
-import { Semaphore } from '../../platform/fairness/semaphore.ts'
+import { atOnce } from '../../platform/fairness/at-once.ts'
 import { Tally } from '../../platform/fairness/tally.ts'
 import type { StreamChannel } from '../../platform/http/streams/channel.ts'
 import { runForNobody } from '../../platform/owner.ts'
@@ -22,7 +22,7 @@ const STREAMS_MAX = 10_000
  * After a restart all come back at once. They wait here and not for connections to the database, which others need and
  * which are waited for no longer than a moment.
  */
-const OPENINGS = { permits: 64, perOwner: 16, waitMsMax: 60_000 }
+const OPENINGS = { permits: 64, perOwner: 16, waitMsMax: 60_000, retryAfterSeconds: 5 }
 /** A key that was revoked ends its streams within 5 s. */
 const LOOK_MS = 2_000
 /** A third of their lease. */
@@ -34,7 +34,7 @@ export class OpenStreams {
   readonly #open = new Set<InboxStream>()
   readonly #byAccount = new Tally()
   readonly slots: StreamSlots
-  readonly openings = new Semaphore(OPENINGS)
+  readonly opening = atOnce({ ...OPENINGS, refusal: 'Too many streams of this account are being opened.' })
   /** By inbox. */
   readonly bounds: Batcher<string, Bounds>
   readonly #nap = new Nap()

@@ -2,7 +2,6 @@
 import type { BeginStream } from '../../platform/http/contract.ts'
 import type { Frame } from '../../platform/http/streams/frames.ts'
 import type { KeyPrincipal } from '../../platform/principal.ts'
-import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
 import type { OpenStreams } from './open-streams.ts'
@@ -23,7 +22,7 @@ export async function openStream(
 ): Promise<BeginStream> {
   const { accountId } = caller.reach
   streams.requireCapacity(accountId)
-  const order = await streams.openings.run(accountId, tooMany, async () => {
+  const order = await streams.opening(accountId, async () => {
     const { id } = await requireInboxInReach(world.db, caller.reach, inboxId)
     // Before the head goes out: what happens after the caller has seen it must not be missed.
     const start = await startAt(world, { inboxId: id, afterId, bounds: await streams.bounds.submit(id) })
@@ -32,11 +31,6 @@ export async function openStream(
   })
   return channel => streams.begin(order, channel)
 }
-
-const tooMany = () =>
-  refuse('unavailable', 'Too many streams of this account are being opened. Try again shortly.', {
-    retryAfterSeconds: 5,
-  })
 
 async function startAt(
   { db, clock }: World,

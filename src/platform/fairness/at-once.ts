@@ -9,16 +9,17 @@ interface Bounds {
   /** Said to a caller that has waited for too long. */
   refusal: string
   waitMsMax?: number
+  retryAfterSeconds?: number
 }
 
 /** Never one within another of the same: an owner that has all of its permits would wait for itself. */
-export type AtOnce = <T>(owner: string, act: () => Promise<T>, tenant?: string) => Promise<T>
+export type AtOnce = <T>(owner: string | null, act: () => Promise<T>, tenant?: string) => Promise<T>
 
 /** Callers over HTTP commonly give up after two minutes. */
 const WAIT_MS_MAX = 100_000
 
-export function atOnce({ permits, perOwner, refusal, waitMsMax = WAIT_MS_MAX }: Bounds): AtOnce {
-  const semaphore = new Semaphore({ permits, perOwner, waitMsMax })
-  const tooMany = () => refuse('unavailable', `${refusal} Try again shortly.`, { retryAfterSeconds: 10 })
+export function atOnce({ refusal, waitMsMax = WAIT_MS_MAX, retryAfterSeconds = 10, ...shares }: Bounds): AtOnce {
+  const semaphore = new Semaphore({ ...shares, waitMsMax })
+  const tooMany = () => refuse('unavailable', `${refusal} Try again shortly.`, { retryAfterSeconds })
   return (owner, act, tenant) => semaphore.run(owner, tooMany, act, tenant)
 }
