@@ -28,7 +28,7 @@ export interface PauseFacts {
 export interface ScopeKind {
   type: ScopeType
   /** What values of this kind begin with; only rules have one. */
-  prefix: string
+  prefix?: string
   /** Where the fact stands: in the queue as `q`, or in the message as `m`. */
   table: 'queue' | 'messages'
   /** The values of a recipient; the pause applies when its own is among them. */
@@ -37,8 +37,8 @@ export interface ScopeKind {
   condition: (values: readonly string[]) => Sql
   /** What it compares, as a text of the message: of scopes that several tenants may have. */
   shared?: Sql
-  /** How the value of a pause is written to be compared. */
-  compared: (value: string) => string
+  /** How the value of a pause is written to be compared, where it is not as it is. */
+  compared?: (value: string) => string
 }
 
 /** An account's pauses are only compared with mail of that account: the value says nothing more. */
@@ -53,14 +53,11 @@ const oneOf =
   (values: readonly string[]): Sql =>
     sql`${column} = any(${values}::${type})`
 
-const same = (value: string): string => value
-
 const FEW_TAGS = 16
 
 export const SCOPE_KINDS: readonly ScopeKind[] = [
   {
     type: 'account',
-    prefix: '',
     table: 'queue',
     facts: () => [NOTHING],
     condition: () => sql`true`,
@@ -68,25 +65,20 @@ export const SCOPE_KINDS: readonly ScopeKind[] = [
   },
   {
     type: 'tenant',
-    prefix: '',
     table: 'queue',
     facts: ({ tenantId }) => [tenantId],
     condition: oneOf(sql`q.tenant_id`, sql`uuid[]`),
-    compared: same,
   },
   {
     type: 'domain',
-    prefix: '',
     table: 'messages',
     facts: ({ senderDomain }) => [senderDomain],
     condition: oneOf(sql`m.sender_domain`, sql`text[]`),
     shared: sql`m.sender_domain`,
-    compared: same,
   },
   {
     // The guardian names a sender as it wrote itself, a person as they please.
     type: 'sender',
-    prefix: '',
     table: 'messages',
     facts: ({ sender }) => [lowerCase(sender)],
     condition: oneOf(sql`lower(m.sender)`, sql`text[]`),
@@ -95,20 +87,16 @@ export const SCOPE_KINDS: readonly ScopeKind[] = [
   },
   {
     type: 'credential',
-    prefix: '',
     table: 'messages',
     facts: ({ credentialId }) => [credentialId],
     condition: oneOf(sql`m.credential_id`, sql`uuid[]`),
-    compared: same,
   },
   {
     type: 'api_key',
-    prefix: '',
     table: 'messages',
     facts: ({ apiKeyId }) => [apiKeyId],
     condition: oneOf(sql`m.api_key_id`, sql`uuid[]`),
     shared: sql`m.api_key_id::text`,
-    compared: same,
   },
   {
     type: 'rule',
@@ -120,7 +108,6 @@ export const SCOPE_KINDS: readonly ScopeKind[] = [
       values.length <= FEW_TAGS
         ? sql`m.tags ?| ${values}::text[]`
         : sql`exists (select from jsonb_array_elements_text(m.tags) as tag where tag = any(${values}::text[]))`,
-    compared: same,
   },
   {
     type: 'rule',
@@ -128,7 +115,6 @@ export const SCOPE_KINDS: readonly ScopeKind[] = [
     table: 'queue',
     facts: ({ recipientDomain }) => [recipientDomain],
     condition: oneOf(sql`q.recipient_domain`, sql`text[]`),
-    compared: same,
   },
 ]
 
@@ -153,9 +139,10 @@ interface FoundKind {
 
 /** What a pause compares; null for a rule that nobody knows. */
 export function kindOf({ scope_type: type, scope_value: value, only_tenant, tenant_id }: PauseScope): FoundKind | null {
-  const kind = SCOPE_KINDS.find(each => each.type === type && value.startsWith(each.prefix))
+  const kind = SCOPE_KINDS.find(each => each.type === type && value.startsWith(each.prefix ?? ''))
   if (!kind) return null
-  return { kind, value: kind.compared(value.slice(kind.prefix.length)), onlyTenant: only_tenant ? tenant_id : null }
+  const { prefix = '', compared = text => text } = kind
+  return { kind, value: compared(value.slice(prefix.length)), onlyTenant: only_tenant ? tenant_id : null }
 }
 
 /** For rows of the queue as `q`: whether one of the pauses applies. The message is looked up once at the most. */
