@@ -1,6 +1,8 @@
 // All SQL over rules; the only writer of that table.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { withTimesAsText } from '../../platform/db/times.ts'
+import type { Keyset } from '../../platform/http/paging.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { Rule as ApiRule } from './contract.ts'
 import type { Override, Rule } from './rule.ts'
@@ -14,25 +16,10 @@ const columns = sql`id, account_id, tenant_id, name, metric, scope_type, window_
   baseline_multiplier, action, severity, enabled, created_at, updated_at`
 
 export function toApi(rule: Rule | StoredRule): ApiRule {
-  const stored = 'account_id' in rule ? rule : null
-  return {
-    id: rule.id,
-    tenant_id: stored?.tenant_id ?? null,
-    name: rule.name,
-    metric: rule.metric,
-    scope_type: rule.scope_type,
-    window_seconds: rule.window_seconds,
-    threshold: rule.threshold,
-    min_volume: rule.min_volume,
-    min_count: rule.min_count,
-    baseline_multiplier: rule.baseline_multiplier,
-    action: rule.action,
-    severity: rule.severity,
-    enabled: rule.enabled,
-    source: stored ? 'override' : 'default',
-    created_at: stored?.created_at.toISOString() ?? null,
-    updated_at: stored?.updated_at.toISOString() ?? null,
-  }
+  if (!('account_id' in rule))
+    return { ...rule, tenant_id: null, source: 'default', created_at: null, updated_at: null }
+  const { account_id: _, ...shown } = withTimesAsText(rule)
+  return { ...shown, source: 'override' }
 }
 
 /** What the evaluation begins with: of every account, few compared with what they are about (see save.ts). */
@@ -50,11 +37,7 @@ export const listRulesOf = (db: Db, accountId: string, tenantId: string | null):
     order by id desc`)
 
 /** Of all tenants, newest first. */
-export const listTenantRules = (
-  db: Db,
-  reach: Reach,
-  { after, limit }: { after: string | null; limit: number },
-): Promise<StoredRule[]> =>
+export const listTenantRules = (db: Db, reach: Reach, { after, limit }: Keyset<string>): Promise<StoredRule[]> =>
   db.many<StoredRule>(sql`
     select ${columns} from rules
     where ${all([within(reach), sql`tenant_id is not null`, after !== null && sql`id < ${after}`])}
@@ -95,15 +78,12 @@ export const upsertRule = (tx: Tx, rule: Omit<StoredRule, 'created_at' | 'update
 export const deleteRuleRow = (tx: Tx, reach: Reach, id: string): Promise<StoredRule | null> =>
   tx.maybe<StoredRule>(sql`delete from rules where id = ${id} and ${within(reach)} returning ${columns}`)
 
-/** Accounts beyond the limit of a pass: the next one looks at all of their scopes. */
+/**
+ * The next pass looks at all scopes of these accounts. Two who save the rules of one account at once wait for each other, so
+ * that the limit on their number holds.
+ */
 export const upsertRuleChanges = (tx: Tx, accountIds: ReadonlySet<string>): Promise<number> =>
   tx.run(prepared`
     insert into rule_changes (account_id, changed_at) select id, ${tx.now} from unnest(${[...accountIds]}::uuid[]) as id
     order by id
-    on conflict (account_id) do update set changed_at = excluded.changed_at`)
-
-/** Two who save the account's rules at once wait for each other, so that the limit on their number holds. */
-export const upsertRuleChange = (tx: Tx, accountId: string): Promise<number> =>
-  tx.run(sql`
-    insert into rule_changes (account_id, changed_at) values (${accountId}, ${tx.now})
     on conflict (account_id) do update set changed_at = excluded.changed_at`)

@@ -6,7 +6,7 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { DEFAULT_RULES } from './defaults.ts'
-import { upsertRuleChange } from './queries.ts'
+import { upsertRuleChanges } from './queries.ts'
 import { aWatchedAccount, logins } from './guardian.fixture.ts'
 
 const RULE = {
@@ -119,7 +119,7 @@ test('deleting a rule locks in the order in which saving does: two at once wait,
   const { body: rule } = await account.api.put('/v1/rules', RULE)
   let deleting: Promise<{ status: number }> | undefined
   await db.transact(system('test'), async tx => {
-    await upsertRuleChange(tx, account.id)
+    await upsertRuleChanges(tx, new Set([account.id]))
     deleting = account.api.delete(`/v1/rules/${rule.id}`)
     await eventually('the other waits', () =>
       db.maybe(sql`

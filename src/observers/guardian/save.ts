@@ -13,7 +13,7 @@ import {
   findRuleNamed,
   toApi,
   upsertRule,
-  upsertRuleChange,
+  upsertRuleChanges,
   type StoredRule,
 } from './queries.ts'
 
@@ -32,7 +32,7 @@ export function saveRule(world: World, by: Actor, reach: Reach, wanted: RuleInpu
     // Before the change is noted: the next pass looks at all that the account has.
     const present = await find()
     if (present && isSame(present, fields)) return toApi(present)
-    await upsertRuleChange(tx, accountId)
+    await upsertRuleChanges(tx, new Set([accountId]))
     const known = await find()
     if (known && isSame(known, fields)) return toApi(known)
     const rule = { id: known?.id ?? newId(tx.now), ...fields }
@@ -63,7 +63,7 @@ async function requireFewer(tx: Tx, accountId: string, tenantId: string | null):
 export function deleteRule(world: World, by: Actor, reach: Reach, id: string): Promise<void> {
   return world.db.transact(by, async tx => {
     // First, as saving does: two that lock the same rows in another order wait for each other.
-    await upsertRuleChange(tx, reach.accountId)
+    await upsertRuleChanges(tx, new Set([reach.accountId]))
     const rule = await deleteRuleRow(tx, reach, id)
     if (!rule) throw notFound('rule')
     tx.audit({
