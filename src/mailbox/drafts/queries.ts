@@ -2,7 +2,7 @@
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, commaSeparated, prepared, sql, type Sql } from '../../platform/db/sql.ts'
-import type { Found } from '../../platform/http/paging.ts'
+import type { Found, Keyset } from '../../platform/http/paging.ts'
 import { newId } from '../../platform/ids.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
@@ -94,7 +94,7 @@ const PAGE_BYTES_MAX = 2_000_000
 export async function listDrafts(
   db: Reads,
   inboxId: string,
-  { after, limit }: { after: string | null; limit: number },
+  { after, limit }: Keyset<string>,
 ): Promise<Found<StoredDraft>> {
   const newestBefore = (id: Sql | null) => sql`
     select d.id, ${shownBytes} as bytes from drafts d
