@@ -8,23 +8,17 @@ import { beginningOf, indexed, TOKENS, type TokenForm } from './token-forms.ts'
 /** No token is a shorter word. */
 export const TOKEN_CHARS_MIN = 12
 
-export function* tokensIn(given: Codes, words: readonly Word[]): Generator<Match> {
-  for (const { start, end } of words) {
-    for (let at = nextPrefix(given, start, end); at < end; at = nextPrefix(given, at + 1, end)) {
-      if (isWordAt(given, at - 1) && isLetterAt(given, at)) continue
-      const form = formAt(given, at, end)!
-      const value = valueAt(given.text, at, form)
-      const token = value === null ? null : tokenOf(value, at, form)
-      if (token) yield token
-      at = token ? token.end - 1 : behindDull(value, at)
-    }
-  }
-}
+export const tokensIn = (given: Codes, words: readonly Word[]): Generator<Match> =>
+  tokensFrom(given, words, at => !(isWordAt(given, at - 1) && isLetterAt(given, at)))
 
 /** In words whose characters stood apart: where another word ends was not to be seen. */
-export function* tokensWithin(given: Codes, words: readonly Word[]): Generator<Match> {
+export const tokensWithin = (given: Codes, words: readonly Word[]): Generator<Match> =>
+  tokensFrom(given, words, () => true)
+
+function* tokensFrom(given: Codes, words: readonly Word[], mayBeginAt: (at: number) => boolean): Generator<Match> {
   for (const { start, end } of words) {
     for (let at = nextPrefix(given, start, end); at < end; at = nextPrefix(given, at + 1, end)) {
+      if (!mayBeginAt(at)) continue
       const form = formAt(given, at, end)!
       const value = valueAt(given.text, at, form)
       const token = value === null ? null : tokenOf(value, at, form)
