@@ -1,4 +1,5 @@
 // A draft as the API shows it.
+import { presentAttachment } from '../messages/present.ts'
 import type { Draft } from './contract.ts'
 import type { StoredDraft } from './queries.ts'
 
@@ -14,14 +15,7 @@ export const presentDraft = (draft: StoredDraft): Draft => ({
   subject: draft.subject,
   text: draft.text,
   html: draft.html,
-  attachments: draft.attachments.map(({ id, filename, content_type, size, content_id, is_inline }) => ({
-    id,
-    filename,
-    content_type,
-    size,
-    content_id,
-    inline: is_inline,
-  })),
+  attachments: draft.attachments.map(presentAttachment),
   send_at: draft.scheduled_at?.toISOString() ?? null,
   scheduled_at: draft.scheduled_at?.toISOString() ?? null,
   last_error: draft.last_error,

@@ -76,7 +76,7 @@ export const withoutContent = (message: Message): Message => ({
   notes: [],
 })
 
-const presentAttachment = (row: AttachmentRow): AttachmentInfo => ({
+export const presentAttachment = (row: Omit<AttachmentRow, 'source_id'>): AttachmentInfo => ({
   id: row.id,
   filename: row.filename,
   content_type: row.content_type,
