@@ -3,17 +3,12 @@ import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import type { Reach } from '../../platform/principal.ts'
-import { scopeName } from './scopes.ts'
+import { scopeName, type PauseScope } from './scopes.ts'
 import type { ScopeType, Suspension } from './contract.ts'
 
-export interface ActiveSuspension {
-  id: string
+export interface ActiveSuspension extends PauseScope {
   account_id: string
-  tenant_id: string | null
-  only_tenant: boolean
   scope_type: ScopeType
-  scope_value: string
-  queue_action: 'hold' | 'reject'
 }
 
 /** Under the account's lock, so that two calls cannot both become the last one allowed. */

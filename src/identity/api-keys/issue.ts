@@ -4,16 +4,10 @@ import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../platform/principal.ts'
 import { mintApiKey } from '../../platform/secrets.ts'
 import type { ApiKeyWithSecret } from './key-schema.ts'
-import { insertKey } from './queries.ts'
+import { insertKey, type NewKey } from './queries.ts'
 
-interface KeyOrder {
-  accountId: string
-  tenantId: string | null
-  inboxId: string | null
-  name: string
-  scopes: readonly Scope[]
-  allowedCidrs: string[]
-  expiresAt: Date | null
+interface KeyOrder extends Omit<NewKey, 'id' | 'prefix' | 'secretHash'> {
+  scopes: Scope[]
 }
 
 export async function issueKey(tx: Tx, order: KeyOrder): Promise<ApiKeyWithSecret> {

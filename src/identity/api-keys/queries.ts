@@ -16,7 +16,7 @@ const toKey = (row: Row): ApiKey => ({
   level: row.inbox_id ? 'inbox' : row.tenant_id ? 'tenant' : 'account',
 })
 
-interface NewKey {
+export interface NewKey {
   id: string
   accountId: string
   tenantId: string | null

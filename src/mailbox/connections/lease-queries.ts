@@ -4,13 +4,9 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
 import { isAsked, type Claim, type Leased } from '../../platform/work/leased-work.ts'
 import { LeasedTable, leasing } from '../../platform/work/leased-table.ts'
+import type { ConnectionOwner } from './queries.ts'
 
-export interface DueConnection {
-  inbox_id: string
-  account_id: string
-  tenant_id: string
-  provider: 'google' | 'microsoft'
-  address: string
+export interface DueConnection extends ConnectionOwner {
   generation: number
   connected_at: Date
   attempts: number

@@ -38,12 +38,16 @@ export const takeState = (tx: Tx, id: string): Promise<StateRow | null> =>
     delete from connect_states where id = ${id} and expires_at > ${tx.now}
     returning id, account_id, tenant_id, inbox_id, provider, content, expires_at`)
 
-export interface ConnectionRow {
+/** Which mailbox it is, and whose. */
+export interface ConnectionOwner {
   inbox_id: string
   account_id: string
   tenant_id: string
   provider: ProviderName
   address: string
+}
+
+export interface ConnectionRow extends ConnectionOwner {
   /** Sealed. Null: the grant is gone. */
   refresh_token: Buffer | null
   access_token: Buffer | null
@@ -65,18 +69,7 @@ export const findConnection = (db: Db, inboxId: string): Promise<ConnectionRow |
 export const findConnectionForUpdate = (tx: Tx, inboxId: string): Promise<ConnectionRow | null> =>
   tx.maybe<ConnectionRow>(sql`select ${columns} from connections where inbox_id = ${inboxId} for update`)
 
-type NewConnection = Pick<
-  ConnectionRow,
-  | 'inbox_id'
-  | 'account_id'
-  | 'tenant_id'
-  | 'provider'
-  | 'address'
-  | 'refresh_token'
-  | 'access_token'
-  | 'access_expires_at'
-  | 'generation'
->
+type NewConnection = Omit<ConnectionRow, 'state' | 'refresh_lease' | 'refresh_until'>
 
 /** Higher than any before, also than that of a connection which was deleted. */
 export const nextGeneration = (tx: Tx): Promise<number> =>

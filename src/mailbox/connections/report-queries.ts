@@ -2,6 +2,7 @@
 // be no lease: work that began under an older grant records nothing.
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
+import type { ConnectionOwner } from './queries.ts'
 
 export interface Lease {
   inboxId: string
@@ -11,12 +12,7 @@ export interface Lease {
 
 type State = 'syncing' | 'live' | 'failing' | 'reconnect_required'
 
-export interface ReportedConnection {
-  inbox_id: string
-  account_id: string
-  tenant_id: string
-  provider: 'google' | 'microsoft'
-  address: string
+export interface ReportedConnection extends ConnectionOwner {
   state: State
   error: string | null
   last_sync_at: Date | null

@@ -12,13 +12,17 @@ import { insertArrivals, type ArrivalRow } from './queries.ts'
 import { SMALL_BYTES } from './read-arrival.ts'
 import { RecentSources } from './recent-sources.ts'
 
-interface Arriving {
+/** A mail as a client brought it. */
+export interface BroughtMail {
   /** With our trace fields above it. */
   content: Buffer
   headBytes: number
   mailFrom: string
   clientIp: string
   helo: string
+}
+
+interface Arriving extends BroughtMail {
   /** Where the mail never left this installation: the submission that it came from. */
   submittedId: string | null
   inboxes: readonly Destination[]

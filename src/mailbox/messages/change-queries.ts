@@ -1,19 +1,15 @@
 // The SQL that changes messages. A transaction that writes has locked the inbox.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import type { MessageRow } from './queries.ts'
 
 /** What counts and events are made of. */
-export interface MessageState {
-  id: string
-  thread_id: string
-  source_id: string | null
+export interface MessageState extends Pick<MessageRow, 'id' | 'thread_id' | 'source_id' | 'folder' | 'labels'> {
   folder_id: string
-  folder: string
   folder_key: string
   is_read: boolean
   is_blocked: boolean
   is_tainted: boolean
-  labels: string[]
 }
 
 /** Messages under a discarded folder exist for nobody but the worker that removes them. */

@@ -55,16 +55,12 @@ export const insertMessages = (tx: Tx, rows: readonly MessageRow[]): void =>
 export const updateThreadOfMessages = (tx: Tx, { from, into }: { from: string; into: string }): Promise<number> =>
   tx.run(sql`update inbox_messages set thread_id = ${into} where thread_id = ${from}`)
 
-export interface ReceivedMessage {
-  id: string
-  inbox_id: string
-  thread_id: string
-  folder_id: string
+type Filed = Pick<MessageRow, 'id' | 'inbox_id' | 'thread_id' | 'folder_id' | 'from_address' | 'is_blocked'>
+
+export interface ReceivedMessage extends Filed {
   folder_key: string
-  from_address: string
   auth: Authentication
   shield: StoredShield
-  is_blocked: boolean
 }
 
 interface StoredShield {

@@ -51,14 +51,7 @@ export async function updateStatuses(tx: Tx, statuses: readonly { id: string; st
     where m.id = s.id`)
 }
 
-interface ComposedRow {
-  id: string
-  inbox_id: string
-  thread_id: string
-  status: string
-  message_id: string | null
-  approval_id: string | null
-}
+type ComposedRow = Pick<SentRow, 'id' | 'inbox_id' | 'thread_id' | 'status' | 'message_id' | 'approval_id'>
 
 /** By the submission that carries it, or by its own id while there is none. */
 export const findComposed = (db: Db, reach: Reach, id: string): Promise<ComposedRow | null> =>

@@ -14,7 +14,7 @@ import { ATTACHMENT_BYTES_MAX, SMALL_BYTES_MAX } from '../../sending/messages/li
 import { prepareLarge, prepareSmall, type Prepared } from '../../sending/messages/prepare.ts'
 import { createInboxIn } from '../inboxes/create.ts'
 import { findInboxAt } from '../inboxes/find.ts'
-import type { Arrivals } from '../inbound/arrivals.ts'
+import type { Arrivals, BroughtMail } from '../inbound/arrivals.ts'
 
 /** The account that the installation's own mail belongs to. */
 interface OperatorAccount {
@@ -26,13 +26,7 @@ interface OperatorAccount {
   known(kind: 'live'): Promise<{ account_id: string; tenant_id: string } | null>
 }
 
-export interface RoleMail {
-  /** With our trace fields above it. */
-  content: Buffer
-  headBytes: number
-  mailFrom: string
-  clientIp: string
-  helo: string
+export interface RoleMail extends BroughtMail {
   /** The addresses that it came to. */
   to: readonly string[]
 }

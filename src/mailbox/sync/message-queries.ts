@@ -227,14 +227,8 @@ export const deleteSettled = (tx: Tx, inboxId: string): Promise<number> =>
       or exists (select from remote_messages o where o.message_id = r.message_id and o.uid > 0))`)
 
 /** Something that was done here and not yet at the provider. */
-export interface LocalChange {
-  remote_folder_id: string
-  uid: number
-  identity: Buffer
-  /** As both sides agreed last. */
-  is_read: boolean
-  /** Null: removed for good. */
-  message_id: string | null
+/** `is_read`: as both sides agreed last. Without `message_id`: removed for good. */
+export interface LocalChange extends RemoteMessage {
   /** As it is here. */
   now_read: boolean | null
   now_folder_id: string | null
