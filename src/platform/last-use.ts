@@ -6,7 +6,7 @@ import type { World } from './world.ts'
 
 const WRITE_EVERY_MS = 60_000
 
-export interface Use {
+interface Use {
   id: string
   at: Date
 }
