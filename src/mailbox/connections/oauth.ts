@@ -2,7 +2,8 @@
 // Answers come from a network: they are bounded, and everything in them is checked.
 import { createHash } from 'node:crypto'
 import { Semaphore } from '../../platform/fairness/semaphore.ts'
-import { postForm, type FormAnswer } from '../../platform/net/post-form.ts'
+import type { Answer } from '../../platform/net/operator-http.ts'
+import { postForm } from '../../platform/net/post-form.ts'
 import type { Provider } from './providers.ts'
 
 const REQUEST_MS_MAX = 10_000
@@ -108,9 +109,9 @@ async function askForTokens(provider: Provider, owner: string, grant: Record<str
   return tokensOf(fields)
 }
 
-function fieldsOf({ body }: FormAnswer): Record<string, unknown> {
+function fieldsOf({ text }: Answer): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(body)
+    const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
     // Answered below, as anything else that is no object.
@@ -121,7 +122,7 @@ function fieldsOf({ body }: FormAnswer): Record<string, unknown> {
 /** The last two are Microsoft's: a person has to agree, or to prove who they are, once more. */
 const GONE = new Set(['invalid_grant', 'interaction_required', 'consent_required'])
 
-function failureOf({ status, retryAfterSeconds }: FormAnswer, { error }: Record<string, unknown>): Error {
+function failureOf({ status, retryAfterSeconds }: Answer, { error }: Record<string, unknown>): Error {
   if (status < 500 && typeof error === 'string' && GONE.has(error)) return new InvalidGrant(error)
   const code = typeof error === 'string' && /^\w{1,40}$/.test(error) ? ` ${error}` : ''
   return new OAuthFault(`the provider answered ${status}${code}`, { retryAfterSeconds })

@@ -1,6 +1,6 @@
 // The model, behind an endpoint that speaks OpenAI's chat protocol: one question, one answer, everything bounded.
 import { atOnce, type AtOnce } from '../../platform/fairness/at-once.ts'
-import { OperatorHttp, PostFailure } from '../../platform/net/operator-http.ts'
+import { OperatorHttp, PostFailure, type Answer } from '../../platform/net/operator-http.ts'
 import { dialectAfter, FIRST_DIALECT, isAboutSchema, requestBody, type Dialect, type Question } from './dialect.ts'
 
 interface ModelOptions {
@@ -138,11 +138,10 @@ const MESSAGES: Record<PostFailure['reason'], string> = {
 const RETRY_SECONDS_MAX = 300
 
 /** The text is the provider's and may quote the mail, so nothing of it is shown or logged. */
-function refusedBy({ status, retryAfter }: { status: number; retryAfter: string | null }): ModelFailure {
-  const seconds = /^\d{1,6}$/.test(retryAfter ?? '') ? Number(retryAfter) : RETRY_SECONDS
+function refusedBy({ status, retryAfterSeconds: seconds }: Answer): ModelFailure {
   return new ModelFailure('The model does not serve the request. Try again shortly.', {
     mayHaveUsed: false,
-    retryAfterSeconds: Math.min(Math.max(seconds, 1), RETRY_SECONDS_MAX),
+    retryAfterSeconds: Math.min(Math.max(seconds ?? RETRY_SECONDS, 1), RETRY_SECONDS_MAX),
     cause: new Error(`the AI endpoint answered ${status}`),
   })
 }

@@ -16,9 +16,10 @@ interface Post {
   signal: AbortSignal
 }
 
-interface Answer {
+export interface Answer {
   status: number
-  retryAfter: string | null
+  /** Of the header `Retry-After`, where it is a number. */
+  retryAfterSeconds: number | null
   text: string
 }
 
@@ -66,10 +67,10 @@ export class OperatorHttp {
     const answer = await this.#agent.request(options).catch((error: unknown) => {
       throw failureOf(error, signal)
     })
-    const retryAfter = answer.headers['retry-after']
+    const retryAfter = String(answer.headers['retry-after'])
     return {
       status: answer.statusCode,
-      retryAfter: typeof retryAfter === 'string' ? retryAfter : null,
+      retryAfterSeconds: /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : null,
       text: await this.#read(answer.body, signal),
     }
   }

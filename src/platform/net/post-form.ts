@@ -1,6 +1,6 @@
 // One form posted to a service that the operator named, so any address will do. No redirect is followed: a secret is in the
 // form. The answer is bounded in time and in bytes, whatever the service sends.
-import { OperatorHttp, PostFailure } from './operator-http.ts'
+import { OperatorHttp, PostFailure, type Answer } from './operator-http.ts'
 
 interface FormPost {
   form: Record<string, string>
@@ -9,15 +9,8 @@ interface FormPost {
   answerBytesMax: number
 }
 
-export interface FormAnswer {
-  status: number
-  body: string
-  /** Of the header `Retry-After`, where it is a number. */
-  retryAfterSeconds: number | null
-}
-
 /** Rejects where no whole answer came. */
-export async function postForm(url: string, { form, timeoutMs, answerBytesMax }: FormPost): Promise<FormAnswer> {
+export async function postForm(url: string, { form, timeoutMs, answerBytesMax }: FormPost): Promise<Answer> {
   // Of its own: such requests are seldom, and a connection that is kept would have to be closed by somebody.
   const http = new OperatorHttp({ connections: 1, answerBytesMax })
   const signal = AbortSignal.timeout(timeoutMs)
@@ -27,9 +20,7 @@ export async function postForm(url: string, { form, timeoutMs, answerBytesMax }:
     'user-agent': 'Sluice',
   }
   try {
-    const answer = await http.post({ url, headers, body: new URLSearchParams(form).toString(), signal })
-    const retryAfterSeconds = /^\d{1,6}$/.test(answer.retryAfter ?? '') ? Number(answer.retryAfter) : null
-    return { status: answer.status, body: answer.text, retryAfterSeconds }
+    return await http.post({ url, headers, body: new URLSearchParams(form).toString(), signal })
   } catch (error) {
     if (signal.aborted) throw new Error(`no answer within ${timeoutMs} ms`, { cause: error })
     const isTooLarge = error instanceof PostFailure && error.reason === 'too_large'
