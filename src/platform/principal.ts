@@ -55,3 +55,6 @@ export const within = (reach: Reach, columns: Columns = {}): Sql =>
     reach.tenantId !== null && sql`${columns.tenant ?? sql`tenant_id`} = ${reach.tenantId}`,
     reach.inboxId !== null && columns.inbox !== undefined && sql`${columns.inbox} = ${reach.inboxId}`,
   ])
+
+/** Of a tenant that the caller asks for; null leaves it open. */
+export const ofTenant = (tenantId: string | null): Sql | false => tenantId !== null && sql`tenant_id = ${tenantId}`

@@ -2,7 +2,7 @@
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import type { Assignment } from './contract.ts'
 
 type Row = RowOf<Assignment, 'created_at'>
@@ -37,11 +37,7 @@ export async function listAssignments(
 ): Promise<Assignment[]> {
   const rows = await db.many<Row>(sql`
     select ${columns} from plan_assignments
-    where ${all([
-      within(reach),
-      tenantId !== null && sql`tenant_id = ${tenantId}`,
-      after !== null && sql`id < ${after}`,
-    ])}
+    where ${all([within(reach), ofTenant(tenantId), after !== null && sql`id < ${after}`])}
     order by id desc limit ${limit}`)
   return rows.map(toAssignment)
 }

@@ -2,7 +2,7 @@
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import type { SuppressionEntry } from './contract.ts'
 import { listedAddress } from './listed-address.ts'
 import type { Suppression } from './suppress.ts'
@@ -67,7 +67,7 @@ export async function countEntries(db: Reads, reach: Reach, filter: SuppressionF
 const matching = (reach: Reach, { tenantId, reason, part }: SuppressionFilter): Sql =>
   all([
     within(reach),
-    tenantId !== null && sql`tenant_id = ${tenantId}`,
+    ofTenant(tenantId),
     reason !== null && sql`reason = ${reason}`,
     part !== null && sql`position(${listedAddress(part)} in address) > 0`,
   ])

@@ -2,7 +2,7 @@
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { ApiKey } from './key-schema.ts'
 
@@ -91,12 +91,7 @@ export async function listKeys(
 ): Promise<ApiKey[]> {
   const rows = await db.many<Row>(sql`
     select ${columns} from api_keys
-    where ${all([
-      within(reach),
-      sql`revoked_at is null`,
-      tenantId !== null && sql`tenant_id = ${tenantId}`,
-      after !== null && sql`id < ${after}`,
-    ])}
+    where ${all([within(reach), sql`revoked_at is null`, ofTenant(tenantId), after !== null && sql`id < ${after}`])}
     order by id desc limit ${limit}`)
   return rows.map(toKey)
 }

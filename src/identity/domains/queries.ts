@@ -1,7 +1,7 @@
 // All SQL over domains; the only writer of that table.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { Checked } from './outcome.ts'
 import type { StoredDomain } from './stored-domain.ts'
@@ -56,11 +56,7 @@ export const listDomains = (
 ): Promise<StoredDomain[]> =>
   db.many<StoredDomain>(sql`
     select ${columns} from domains
-    where ${all([
-      within(reach),
-      tenantId !== null && sql`tenant_id = ${tenantId}`,
-      after !== null && sql`id < ${after}`,
-    ])}
+    where ${all([within(reach), ofTenant(tenantId), after !== null && sql`id < ${after}`])}
     order by id desc limit ${limit}`)
 
 /** Raises `domains_verified` when it becomes verified and somebody else's already is. */

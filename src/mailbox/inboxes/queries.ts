@@ -1,7 +1,7 @@
 // All SQL over inboxes; the only writer of that table.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { Connection } from './inbox-schema.ts'
 import type { PolicyPatch } from './policy.ts'
@@ -121,11 +121,7 @@ export const listInboxes = (
 ): Promise<StoredInbox[]> =>
   db.many<StoredInbox>(sql`
     select ${columns} from inboxes
-    where ${all([
-      reachable(reach),
-      tenantId !== null && sql`tenant_id = ${tenantId}`,
-      after !== null && sql`id < ${after}`,
-    ])}
+    where ${all([reachable(reach), ofTenant(tenantId), after !== null && sql`id < ${after}`])}
     order by id desc limit ${limit}`)
 
 export const updateInboxRow = (tx: Tx, inbox: StoredInbox): Promise<StoredInbox> =>

@@ -2,7 +2,7 @@
 import type { Db, Database } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { findIdAhead, type JournalEvent } from '../../platform/journal/read.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import type { Event } from './contract.ts'
 import { presentEvent } from './present.ts'
 
@@ -39,7 +39,7 @@ export async function listEvents(
       // Those of an inbox are read by its streams.
       sql`inbox_id is null`,
       type !== null && typeIs(type),
-      tenantId !== null && sql`tenant_id = ${tenantId}`,
+      ofTenant(tenantId),
       messageId !== null && sql`message_id = ${messageId}`,
       recipient !== null && isAbout(recipient, reach),
       beforeId !== null && sql`id < ${beforeId}`,

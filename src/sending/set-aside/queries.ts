@@ -1,7 +1,7 @@
 // Reading what was set aside; delivery writes it.
 import type { Reads } from '../../platform/db/database.ts'
 import { all, sql } from '../../platform/db/sql.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import type { SetAside } from './contract.ts'
 
 interface SetAsideFilter {
@@ -22,7 +22,7 @@ export async function listSetAside(
     where ${all([
       within(reach),
       sql`set_aside_id is not null`,
-      tenantId !== null && sql`tenant_id = ${tenantId}`,
+      ofTenant(tenantId),
       after !== null && sql`set_aside_id < ${after}`,
     ])}
     order by set_aside_id desc limit ${limit}`)
