@@ -8,7 +8,7 @@ import { recipientRefusal } from '../compose/policy-reasons.ts'
 import type { Envelope } from '../compose/mail.ts'
 import { statusOf } from '../compose/status.ts'
 import { updateSentMessage } from '../messages/insert.ts'
-import type { LockedInbox } from '../inboxes/lock.ts'
+import { ownerOf, type LockedInbox } from '../inboxes/lock.ts'
 import { listApprovalStates, listPendingCounts, updateApproved, type Requester } from './queries.ts'
 
 export interface ApprovalCompanion extends Companion {
@@ -68,7 +68,7 @@ export async function storeApproved(
     status: statusOf(response),
     submissionId: response.message_id,
   })
-  const about = { accountId: inbox.account_id, tenantId: inbox.tenant_id, inboxId: inbox.id }
+  const about = ownerOf(inbox)
   const named = { message_id: id, thread_id, submission_id: response.message_id }
   tx.record({ type: 'approval.approved', ...about, data: { approval_id: approvalId, ...named } })
   tx.record({

@@ -2,6 +2,7 @@
 import type { Tx } from '../../platform/db/database.ts'
 import type { Filed } from '../compose/keeper.ts'
 import { contentHash, envelopeOf } from '../compose/mail.ts'
+import { ownerOf } from '../inboxes/lock.ts'
 import { insertApprovals } from './queries.ts'
 
 /** Nobody remembers after a week what was asked. */
@@ -33,9 +34,7 @@ export async function requestApprovals(tx: Tx, held: readonly Filed[]): Promise<
     const kinds = reasons.map(({ kind, detail }) => ({ kind, detail }))
     tx.record({
       type: 'approval.required',
-      accountId: inbox.account_id,
-      tenantId: inbox.tenant_id,
-      inboxId: inbox.id,
+      ...ownerOf(inbox),
       data: { approval_id: approvalId, message_id: companion.mail.id, reasons: kinds },
     })
     tx.audit({

@@ -8,6 +8,7 @@ import { newId } from '../../platform/ids.ts'
 import { requestApprovals } from '../approvals/request.ts'
 import type { AttachmentRow } from '../attachments/store.ts'
 import { addToFolders, findSystemFolders } from '../folders/counts.ts'
+import { ownerOf } from '../inboxes/lock.ts'
 import { insertSentMessages, listThreadsOf, type SentRow } from '../messages/insert.ts'
 import { insertWords } from '../search/insert-words.ts'
 import { insertSources, storeNewTexts, type SourceText } from '../sources/store.ts'
@@ -127,9 +128,7 @@ const referencesOf = ({ written: { headers } }: ComposedMail): string[] => heade
 const threadOf = ({ companion: { mail }, inbox }: Filed, { threadId, isNew, subjectKey }: Joined) => ({
   id: threadId,
   isNew,
-  accountId: inbox.account_id,
-  tenantId: inbox.tenant_id,
-  inboxId: inbox.id,
+  ...ownerOf(inbox),
   subject: mail.written.subject,
   subjectKey,
   participants: participantsOf(mail, inbox.ownAddresses),
@@ -190,7 +189,7 @@ const resultOf = ({ companion: { mail }, inbox, response, approvalId }: Filed, t
 })
 
 function record(tx: Tx, { companion: { mail, result }, inbox, approvalId }: Filed, threadId: string): void {
-  const about = { accountId: inbox.account_id, tenantId: inbox.tenant_id, inboxId: inbox.id }
+  const about = ownerOf(inbox)
   const { written, inspected } = mail
   if (approvalId === null) {
     const data = {

@@ -9,7 +9,7 @@ import type { Leased } from '../../platform/work/leased-work.ts'
 import { reopenTexts, shareQueues } from '../attachments/reopen.ts'
 import { addToFolders, findSystemFolders, type SystemFolders } from '../folders/counts.ts'
 import { isOwnAddress } from '../inboxes/addresses.ts'
-import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
+import { lockInboxes, ownerOf, type LockedInbox } from '../inboxes/lock.ts'
 import { insertWords } from '../search/insert-words.ts'
 import { insertMessages, type MessageRow } from '../messages/insert.ts'
 import { queueSourceRemovals } from '../sources/removals.ts'
@@ -199,9 +199,7 @@ function threadOf(filing: Filing, { threadId, isNew, subjectKey }: Joined, folde
   return {
     id: threadId,
     isNew,
-    accountId: inbox.account_id,
-    tenantId: inbox.tenant_id,
-    inboxId: inbox.id,
+    ...ownerOf(inbox),
     subject: read.mail.subject,
     subjectKey,
     participants: participantsOf(read.mail, inbox),
@@ -255,7 +253,7 @@ function rowOf(
 function recordFiled(tx: Tx, filing: Filing, threadId: string): void {
   const { inbox, target } = filing
   if (target.told === 'nothing') return
-  const about = { accountId: inbox.account_id, tenantId: inbox.tenant_id, inboxId: inbox.id }
+  const about = ownerOf(inbox)
   if (target.told === 'mail') recordMail(tx, filing, { about, threadId })
   tx.record({ type: 'thread.updated', ...about, data: { thread_id: threadId } })
 }

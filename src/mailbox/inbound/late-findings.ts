@@ -2,7 +2,7 @@
 // message of that mail is made again; where the policy enforces, the message goes to spam.
 import type { Tx } from '../../platform/db/database.ts'
 import { addToFolders, findSystemFolders } from '../folders/counts.ts'
-import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
+import { lockInboxes, ownerOf, type LockedInbox } from '../inboxes/lock.ts'
 import { changeMessages, recordChanged } from '../messages/change.ts'
 import {
   listInboxesOfSource,
@@ -69,9 +69,7 @@ function taint(tx: Tx, inbox: LockedInbox, message: ReceivedMessage, reasons: Sh
     {
       id: message.thread_id,
       isNew: false,
-      accountId: inbox.account_id,
-      tenantId: inbox.tenant_id,
-      inboxId: inbox.id,
+      ...ownerOf(inbox),
       subject: '',
       subjectKey: '',
       participants: [],
@@ -84,9 +82,7 @@ function taint(tx: Tx, inbox: LockedInbox, message: ReceivedMessage, reasons: Sh
   ])
   tx.record({
     type: 'thread.updated',
-    accountId: inbox.account_id,
-    tenantId: inbox.tenant_id,
-    inboxId: inbox.id,
+    ...ownerOf(inbox),
     data: { thread_id: message.thread_id, tainted: true },
   })
 }
@@ -109,9 +105,7 @@ async function block(
   }
   tx.record({
     type: 'message.blocked',
-    accountId: inbox.account_id,
-    tenantId: inbox.tenant_id,
-    inboxId: inbox.id,
+    ...ownerOf(inbox),
     data: {
       message_id: message.id,
       thread_id: message.thread_id,

@@ -14,6 +14,13 @@ export interface LockedInbox extends Omit<LockedRow, 'policy' | 'connection'> {
 /** Who an inbox is, and whose. */
 export type InboxOwner = Pick<LockedInbox, 'id' | 'account_id' | 'tenant_id'>
 
+/** The same, as events and threads say it. */
+export const ownerOf = ({ id, account_id, tenant_id }: InboxOwner) => ({
+  accountId: account_id,
+  tenantId: tenant_id,
+  inboxId: id,
+})
+
 /** In the order of their ids, so that no two transactions wait for each other. Deleted ones are left out. */
 export async function lockInboxes(tx: Tx, ids: readonly string[]): Promise<LockedInbox[]> {
   return (await listInboxesForUpdate(tx, ids)).map(lockedOf)

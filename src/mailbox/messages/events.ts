@@ -1,6 +1,6 @@
 // What the streams of an inbox tell of its messages.
 import type { Tx } from '../../platform/db/database.ts'
-import type { InboxOwner } from '../inboxes/lock.ts'
+import { ownerOf, type InboxOwner } from '../inboxes/lock.ts'
 import type { MessageState } from './change-queries.ts'
 
 export function recordUpdated(tx: Tx, inbox: InboxOwner, states: readonly MessageState[]): void {
@@ -15,9 +15,3 @@ export function recordDeleted(tx: Tx, inbox: InboxOwner, states: readonly Messag
     tx.record({ type: 'message.deleted', ...ownerOf(inbox), data: { message_id: id, thread_id } })
   }
 }
-
-const ownerOf = ({ id, account_id, tenant_id }: InboxOwner) => ({
-  accountId: account_id,
-  tenantId: tenant_id,
-  inboxId: id,
-})
