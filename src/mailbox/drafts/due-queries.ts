@@ -31,9 +31,8 @@ export const updateUnsentDrafts = (tx: Tx, unsent: readonly Unsent[]): Promise<{
 
 export interface DueDraft extends Pick<
   StoredDraft,
-  'id' | 'account_id' | 'tenant_id' | 'inbox_id' | 'attempts' | 'requested_by'
+  'id' | 'account_id' | 'tenant_id' | 'inbox_id' | 'attempts' | 'requested_by' | 'scheduled_at'
 > {
-  scheduled_at: Date | null
   was_due_at: Date
   /** Of the mail that it becomes. */
   bytes: number

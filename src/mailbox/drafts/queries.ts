@@ -7,6 +7,7 @@ import { newId } from '../../platform/ids.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import { forwardedBytes, quotedBytes } from '../compose/original.ts'
+import type { AttachmentRow } from '../messages/find.ts'
 
 /** Who asked for a scheduled send, as it is kept until then. */
 interface Requester {
@@ -14,11 +15,8 @@ interface Requester {
   name: string
 }
 
-export interface StoredDraft {
-  id: string
-  account_id: string
-  tenant_id: string
-  inbox_id: string
+/** What its owner decides. */
+export interface DraftContent {
   thread_id: string | null
   reply_to_id: string | null
   forwarded_id: string | null
@@ -29,6 +27,13 @@ export interface StoredDraft {
   text: string | null
   html: string | null
   scheduled_at: Date | null
+}
+
+export interface StoredDraft extends DraftContent {
+  id: string
+  account_id: string
+  tenant_id: string
+  inbox_id: string
   requested_by: Requester
   created_at: Date
   updated_at: Date
@@ -41,14 +46,7 @@ export interface StoredDraft {
   attachments: StoredAttachment[]
 }
 
-interface StoredAttachment {
-  id: string
-  filename: string | null
-  content_type: string
-  content_id: string | null
-  is_inline: boolean
-  size: number
-}
+type StoredAttachment = Omit<AttachmentRow, 'source_id'>
 
 const columns = sql`d.id, d.account_id, d.tenant_id, d.inbox_id, d.thread_id, d.reply_to_id, d.forwarded_id, d.to_list,
   d.cc_list, d.bcc_list, d.subject, d.text, d.html, d.scheduled_at, d.requested_by, d.created_at, d.updated_at, d.due_at,
@@ -148,20 +146,6 @@ export const findOriginal = (db: Db, inboxId: string, id: string): Promise<{ thr
   db.maybe<{ thread_id: string }>(prepared`
     select m.thread_id from inbox_messages m join folders f on f.id = m.folder_id and f.discarded_at is null
     where m.id = ${id} and m.inbox_id = ${inboxId}`)
-
-export type DraftContent = Pick<
-  StoredDraft,
-  | 'thread_id'
-  | 'reply_to_id'
-  | 'forwarded_id'
-  | 'to_list'
-  | 'cc_list'
-  | 'bcc_list'
-  | 'subject'
-  | 'text'
-  | 'html'
-  | 'scheduled_at'
->
 
 export async function insertDraft(
   tx: Tx,

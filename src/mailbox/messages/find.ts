@@ -3,4 +3,4 @@ export { findTexts as findMessageTexts, requireMessage as requireMessageInReach 
 /** Messages that a search has found, shown as lists show them. */
 export { withAttachments } from './list.ts'
 export { MessageSummary } from './message-schema.ts'
-export { listMessageRows, type MessageRow } from './queries.ts'
+export { listMessageRows, type AttachmentRow, type MessageRow } from './queries.ts'

@@ -4,10 +4,12 @@ import { prepared, sql } from '../../platform/db/sql.ts'
 import type { Ended } from '../../platform/work/leased-work.ts'
 import { LeasedTable, leasing } from '../../platform/work/leased-table.ts'
 import type { Alert } from './contract.ts'
-import { isFailing } from './queries.ts'
+import { isFailing, type NewAlert } from './queries.ts'
 import type { StoredTarget } from './target.ts'
 
-export interface ClaimedNotification extends StoredTarget {
+type AlertFacts = Pick<NewAlert, 'account_id' | 'tenant_id' | 'kind' | 'title' | 'scope' | 'created_at'>
+
+export interface ClaimedNotification extends StoredTarget, AlertFacts {
   id: string
   attempts: number
   was_due_at: Date
@@ -23,15 +25,9 @@ export interface ClaimedNotification extends StoredTarget {
   alert_id: string
   /** Set: the contact is told that a mail waits for this approval. */
   approval_id: string | null
-  account_id: string
   is_sandbox: boolean
-  tenant_id: string | null
-  kind: string
   severity: Alert['severity']
-  title: string
-  scope: string | null
   data: Record<string, unknown>
-  created_at: Date
 }
 
 interface TellLimits {
