@@ -292,6 +292,30 @@ test('events may come in any order: the newest state of the subscription wins', 
   }
 })
 
+test('of two subscriptions the one that was made last says the plan, in whatever order their events come', async () => {
+  const [older, newer] = [await aPlan(), await aPlan()]
+  const now = seconds()
+  for (const order of [
+    [0, 1, 2, 3],
+    [1, 0, 3, 2],
+    [2, 3, 1, 0],
+    [3, 1, 2, 0],
+  ]) {
+    const account = await anAccount({ box })
+    const made = (plan: TestPlan, at: number, paidAt: number) => {
+      const subscribed = aSubscription()
+      const event = changed('created', { ...subscribed, status: 'active', plan }, at)
+      Object.assign(event.data.object, { created: at, metadata: { account_id: account.id } })
+      return [event, completed(account, plan, subscribed, paidAt)]
+    }
+    // The older one was paid for last.
+    const events = [...made(older, now, now + 20), ...made(newer, now + 10, now + 12)]
+    for (const n of order) assert.equal((await post(events[n]!)).status, 200)
+    const { plans, tier } = await standing(account)
+    assert.deepEqual([plans[0], tier], [newer.id, newer.name], order.join())
+  }
+})
+
 test('a payment that tells no price leaves the plan that the customer changed to, in any order', async () => {
   const [bought, larger] = [await aPlan(), await aPlan()]
   const t = seconds()

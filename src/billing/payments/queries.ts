@@ -52,6 +52,7 @@ const known = sql`status, state_at as "stateAt", started_at as "startedAt", plan
 export const findSubscriptionAnywhere = (db: Db, subscriptionId: string): Promise<KnownState | null> =>
   db.maybe<KnownState>(sql`select ${known} from payment_subscriptions where subscription_id = ${subscriptionId}`)
 
+/** A payment does not tell when its subscription was made, which was before it: the earliest time that was told counts. */
 export const upsertSubscription = (
   tx: Tx,
   told: SubscriptionState & Pick<KnownState, 'planId' | 'pricedAt'>,
@@ -61,7 +62,8 @@ export const upsertSubscription = (
     values (${told.subscriptionId}, ${told.customerId}, ${told.planId}, ${told.pricedAt}, ${told.status}, ${told.stateAt},
       ${told.startedAt})
     on conflict (subscription_id) do update
-    set plan_id = excluded.plan_id, priced_at = excluded.priced_at, status = excluded.status, state_at = excluded.state_at`)
+    set plan_id = excluded.plan_id, priced_at = excluded.priced_at, status = excluded.status, state_at = excluded.state_at,
+      started_at = least(payment_subscriptions.started_at, excluded.started_at)`)
 
 /** Those that were told of before it was known whose they are. */
 export const adoptSubscriptions = (tx: Tx, { customerId, accountId }: { customerId: string; accountId: string }) =>
