@@ -34,6 +34,11 @@ export interface OpenMailbox {
   exists: number
 }
 
+interface Moved {
+  uids: ReadonlyMap<number, number>
+  uidValidity: number | null
+}
+
 interface MailboxEvents {
   /** New mail in the open mailbox. */
   arrived(): void
@@ -194,14 +199,16 @@ export class ImapSession {
     }
   }
 
-  /** New UIDs by old ones, as far as the provider tells them. */
-  async move(uids: readonly number[], path: string): Promise<ReadonlyMap<number, number>> {
+  /** New UIDs by old ones, as far as the provider tells them, and the UIDVALIDITY that they are of. */
+  async move(uids: readonly number[], path: string): Promise<Moved> {
     const moved = new Map<number, number>()
+    let validity: number | null = null
     for (const range of rangesOf(uids)) {
-      const { uidMap } = await this.#done(this.#client.messageMove(range, path, { uid: true }))
+      const { uidMap, uidValidity } = await this.#done(this.#client.messageMove(range, path, { uid: true }))
       for (const [from, to] of uidMap ?? []) moved.set(from, to)
+      if (uidValidity !== undefined) validity = Number(uidValidity)
     }
-    return moved
+    return { uids: moved, uidValidity: validity }
   }
 
   /** For good. Without UIDPLUS an expunge would take what others have marked, so the mark must do. */

@@ -24,10 +24,10 @@ export async function checkFolder(mirror: Mirror, folder: MirrorFolder): Promise
   const present = isComplete && live === exists ? null : await search(mirror, ranges, { isUnseen: false })
   const from = folder.is_mirrored ? folder.fetched_from : 1
   return transactMirror(mirror, async (tx, inbox) => {
-    const lost = present ? await loseMessages(tx, mirror, { folderId: folder.id, from, present }) : []
+    const lost = present && (await loseMessages(tx, mirror, { folderId: folder.id, from, present }))
     await takeFlags(tx, { inbox, folder, from, unseen })
-    if (lost.length > 0) await placeMessages(tx, inbox, lost)
-    return lost.length > 0
+    if (lost && lost.messageIds.length > 0) await placeMessages(tx, inbox, lost.messageIds)
+    return lost !== null && lost.count > 0
   })
 }
 

@@ -80,15 +80,41 @@ async function batchOf(
   { signal, ...fetched }: Fetched & { signal: AbortSignal },
 ): Promise<Batch> {
   const { heads } = fetched
-  const known = await recognise(world.db, { inboxId: lease.inboxId, folder, heads })
-  const wanted = heads.filter(({ uid }) => !known.has(uid))
+  const { claimed } = folder
+  const recognised = await recognise(world.db, { inboxId: lease.inboxId, folder, heads, claimed })
+  const wanted = heads.filter(({ uid }) => !recognised.has(uid))
   const bytes = wanted.reduce((sum, { size }) => sum + Math.min(size, SOURCE_BYTES_MAX), 0)
   const release = await reader.reserve(bytes, accountId, signal)
   try {
-    const sources = wanted.length > 0 ? await imap.sources(wanted) : new Map<number, Buffer>()
-    return { folder, uidValidity: folder.uid_validity, ...fetched, sources, release }
+    const sources = wanted.length > 0 ? await sourcesOf(imap, wanted) : new Map<number, Buffer>()
+    for (const { messageId } of recognised.values()) if (messageId !== null) claimed.add(messageId)
+    return { folder, uidValidity: folder.uid_validity, ...fetched, recognised, sources, release }
   } catch (err) {
     release()
     throw err
   }
 }
+
+/** Without those that are gone by now. One that the provider has and does not hand out is not passed over: it is shown so. */
+async function sourcesOf(imap: Mirror['imap'], wanted: readonly Head[]): Promise<Map<number, Buffer>> {
+  const sources = await imap.sources(wanted)
+  const missing = wanted.filter(({ uid }) => !sources.has(uid))
+  if (missing.length === 0) return sources
+  const present = new Set(await imap.search(missing.map(({ uid }) => uid).join(',')))
+  const withheld = missing.filter(({ uid }) => present.has(uid))
+  if (withheld.length === 0) return sources
+  const again = await imap.sources(withheld)
+  for (const head of withheld) sources.set(head.uid, again.get(head.uid) ?? placeholderOf(head))
+  return sources
+}
+
+const placeholderOf = ({ messageId, receivedAt }: Head): Buffer =>
+  Buffer.from(
+    [
+      ...(messageId === null ? [] : [`Message-ID: ${messageId}`]),
+      `Date: ${receivedAt.toUTCString()}`,
+      '',
+      'The provider lists this message and did not hand it out.',
+      '',
+    ].join('\r\n'),
+  )

@@ -11,7 +11,13 @@ import { insertSources } from '../sources/store.ts'
 import { updateCursor } from './folder-queries.ts'
 import type { Head } from '../imap/head.ts'
 import { ProviderFault } from '../imap/fault.ts'
-import { deleteRemoteMessages, insertRemoteMessages, listKnownUids, type RemoteMessage } from './message-queries.ts'
+import {
+  deleteRemoteMessages,
+  insertRemoteMessages,
+  listKnownUids,
+  listPresent,
+  type RemoteMessage,
+} from './message-queries.ts'
 import { transactMirror, type Batch, type Mirror, type MirrorFolder } from './mirror.ts'
 import { placeMessages } from './place.ts'
 import { recognise, type Recognised } from './recognise.ts'
@@ -33,15 +39,19 @@ export async function fileBatch(
   try {
     const readable = await readBatch(mirror, batch)
     await before
-    await transactMirror(mirror, (tx, inbox) => store(tx, { mirror, batch, inbox, readable }))
+    const linked = await transactMirror(mirror, (tx, inbox) => store(tx, { mirror, batch, inbox, readable }))
+    mirror.hasFoundRemoved ||= linked.ids.length < linked.count
     if (readable.some(({ read }) => read.hasFiles)) mirror.world.wakeups.hint('attachments')
     const { folder, fetchedFrom, nextUid } = batch
     folder.fetched_from = Math.min(folder.fetched_from, fetchedFrom)
     folder.next_uid = Math.max(folder.next_uid, nextUid)
   } finally {
+    for (const id of claimsOf(batch)) batch.folder.claimed.delete(id)
     batch.release()
   }
 }
+
+const claimsOf = ({ recognised }: Batch): string[] => [...recognised.values()].flatMap(each => each.messageId ?? [])
 
 async function readBatch({ world, reader, accountId, provider }: Mirror, batch: Batch): Promise<Readable[]> {
   const now = world.clock.now()
@@ -70,7 +80,7 @@ interface Storing {
   readable: readonly Readable[]
 }
 
-async function store(tx: Tx, { mirror, batch, inbox, readable }: Storing): Promise<void> {
+async function store(tx: Tx, { mirror, batch, inbox, readable }: Storing): Promise<Linked> {
   const { folder, uidValidity, nextUid, fetchedFrom } = batch
   const known = await listKnownUids(
     tx,
@@ -78,15 +88,43 @@ async function store(tx: Tx, { mirror, batch, inbox, readable }: Storing): Promi
     batch.heads.map(({ uid }) => uid),
   )
   const heads = batch.heads.filter(({ uid }) => !known.has(uid))
-  const recognised = await recognise(tx, { inboxId: inbox.id, folder, heads })
+  const own = new Set(claimsOf(batch))
+  const claimed = new Set([...folder.claimed].filter(id => !own.has(id)))
+  const recognised = await recognise(tx, { inboxId: inbox.id, folder, heads, claimed })
+  await findRemoved(tx, batch, { heads, recognised })
   const linked = await link(tx, { folder, inbox, heads, recognised })
   const fresh = readable.filter(({ head: { uid } }) => !known.has(uid) && !recognised.has(uid))
   if (fresh.length > 0) await fileFresh(tx, { mirror, batch, inbox, readable: fresh })
-  if (linked.length > 0) await placeMessages(tx, inbox, linked)
+  if (linked.ids.length > 0) await placeMessages(tx, inbox, linked.ids)
   const cursor = { uid_validity: uidValidity, next_uid: nextUid, fetched_from: fetchedFrom }
   const isSame = await updateCursor(tx, folder.id, cursor)
   if (!isSame) throw new ProviderFault('failed', 'The provider numbered a folder anew while it was read.')
-  if (heads.length > 0) await recordSynced(tx, mirror.lease, fresh.length + linked.length)
+  if (heads.length > 0) await recordSynced(tx, mirror.lease, fresh.length + linked.count)
+  return linked
+}
+
+/**
+ * What was recognised when it was fetched has no source. Where its message was removed here meanwhile, it is to be removed
+ * there; where another copy stands for it by now, it has to be fetched after all.
+ */
+async function findRemoved(
+  tx: Tx,
+  batch: Batch,
+  { heads, recognised }: { heads: readonly Head[]; recognised: Map<number, Recognised> },
+): Promise<void> {
+  const left = heads.filter(({ uid }) => !recognised.has(uid) && batch.recognised.has(uid))
+  if (left.length === 0) return
+  const before = left.map(({ uid }) => ({ uid, messageId: batch.recognised.get(uid)!.messageId }))
+  const present = await listPresent(
+    tx,
+    before.flatMap(({ messageId }) => messageId ?? []),
+  )
+  for (const { uid, messageId } of before) {
+    if (messageId !== null && present.has(messageId)) {
+      throw new ProviderFault('failed', 'A message changed while it was read.')
+    }
+    recognised.set(uid, { messageId: null, lost: null, takesFlag: false })
+  }
 }
 
 interface Linking {
@@ -96,13 +134,18 @@ interface Linking {
   recognised: ReadonlyMap<number, Recognised>
 }
 
-/** Answers the messages. */
-async function link(tx: Tx, { folder, inbox, heads, recognised }: Linking): Promise<string[]> {
+interface Linked {
+  ids: string[]
+  /** Of the provider's messages that stand for one of them, or for one that was removed here. */
+  count: number
+}
+
+async function link(tx: Tx, { folder, inbox, heads, recognised }: Linking): Promise<Linked> {
   const found = heads.flatMap(head => {
     const match = recognised.get(head.uid)
     return match ? [{ head, ...match }] : []
   })
-  if (found.length === 0) return []
+  if (found.length === 0) return { ids: [], count: 0 }
   await deleteRemoteMessages(
     tx,
     found.flatMap(({ lost }) => lost ?? []),
@@ -114,13 +157,13 @@ async function link(tx: Tx, { folder, inbox, heads, recognised }: Linking): Prom
   )
   const changed = found.filter(({ takesFlag }) => takesFlag)
   for (const isRead of [true, false]) {
-    const ids = changed.filter(({ head }) => head.isRead === isRead).map(({ messageId }) => messageId)
+    const ids = changed.filter(({ head }) => head.isRead === isRead).flatMap(({ messageId }) => messageId ?? [])
     if (ids.length > 0) await changeMessages(tx, inbox, ids, { kind: 'read', isRead })
   }
-  return found.map(({ messageId }) => messageId)
+  return { ids: found.flatMap(({ messageId }) => messageId ?? []), count: found.length }
 }
 
-const rowOf = ({ id }: MirrorFolder, { uid, isRead, identity }: Head, messageId: string): RemoteMessage => ({
+const rowOf = ({ id }: MirrorFolder, { uid, isRead, identity }: Head, messageId: string | null): RemoteMessage => ({
   remote_folder_id: id,
   uid,
   message_id: messageId,

@@ -64,6 +64,7 @@ export const inMemory = (folder: RemoteFolder, shown: Pick<MirrorFolder, 'name' 
   ...shown,
   pendingFrom: folder.fetched_from,
   queue: [],
+  claimed: new Set(),
 })
 
 export const newRemoteFolder = (
@@ -120,8 +121,12 @@ async function keep(
   let hasChanged = false
   for (const folder of vanished) {
     const now = renamed.get(folder.id)
-    if (now) hasChanged = (await follow(tx, inbox.id, { folder, now })) || hasChanged
-    else await placeMessages(tx, inbox, await loseMessages(tx, mirror, { folderId: folder.id, from: 1, present: [] }))
+    if (now) {
+      hasChanged = (await follow(tx, inbox.id, { folder, now })) || hasChanged
+      continue
+    }
+    const { messageIds } = await loseMessages(tx, mirror, { folderId: folder.id, from: 1, present: [] })
+    await placeMessages(tx, inbox, messageIds)
   }
   const made = await settle(tx, inbox.id, { chosen, fresh })
   if (hasChanged || made > 0) recordFoldersChanged(tx, inbox)

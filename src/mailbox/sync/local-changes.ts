@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { findNewest } from '../../platform/journal/read.ts'
 import type { Worker } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
-import { listChanged } from './message-queries.ts'
+import { listChanged } from './local-change-queries.ts'
 
 /** So that more can gather: a person does not see the difference at the provider. */
 const REST_MS = 200

@@ -78,13 +78,11 @@ export async function updateLostUids(
 ): Promise<Lost> {
   const isLost = sql`r.remote_folder_id = ${folderId} and r.uid >= ${from} and r.uid > 0 and r.uid <= ${to}
     and r.uid not in (select unnest(${bareArray(present)}::bigint[]))`
-  // What was removed here is removed there as well: nothing is left to agree on.
-  const deleted = await tx.run(prepared`delete from remote_messages r where ${isLost} and r.message_id is null`)
-  const rows = await tx.many<{ message_id: string }>(prepared`
+  const rows = await tx.many<{ message_id: string | null }>(prepared`
     update remote_messages r set uid = r.uid + least(0, s.least) - ${LOST_STEP}
     from (select coalesce(min(uid), 0) as least from remote_messages where remote_folder_id = ${folderId}) s
     where ${isLost} returning r.message_id`)
-  return { messageIds: rows.map(row => row.message_id), count: rows.length + deleted }
+  return { messageIds: rows.flatMap(row => row.message_id ?? []), count: rows.length }
 }
 
 interface FlagChange {
@@ -114,22 +112,23 @@ export const updateAgreedRead = (
     update remote_messages set is_read = ${isRead}
     where remote_folder_id = ${folderId} and uid = any(${bareArray(uids)}::bigint[])`)
 
-export async function deleteRemoteMessages(
-  tx: Tx,
-  rows: readonly Pick<RemoteMessage, 'remote_folder_id' | 'uid'>[],
-): Promise<void> {
-  if (rows.length === 0) return
-  await tx.run(prepared`
+type RowName = Pick<RemoteMessage, 'remote_folder_id' | 'uid'>
+
+/** Answers those that were there. */
+export async function deleteRemoteMessages(tx: Tx, rows: readonly RowName[]): Promise<RemoteMessage[]> {
+  if (rows.length === 0) return []
+  return tx.many<RemoteMessage>(prepared`
     delete from remote_messages r
     using unnest(${bareArray(rows.map(each => each.remote_folder_id))}::uuid[],
       ${bareArray(rows.map(each => each.uid))}::bigint[]) as o (folder_id, uid)
-    where r.remote_folder_id = o.folder_id and r.uid = o.uid`)
+    where r.remote_folder_id = o.folder_id and r.uid = o.uid
+    returning r.remote_folder_id, r.uid, r.message_id, r.is_read, r.identity`)
 }
 
-/** A row of a message that may be the one asked for, at its place `n` among them. */
+/** A row of a message that may be the one asked for, at its place `n` among them. Without message: it was removed here. */
 export interface Candidate {
   n: number
-  message_id: string
+  message_id: string | null
   remote_folder_id: string
   uid: number
   is_read: boolean
@@ -141,10 +140,21 @@ interface AskedHead {
   size: number
 }
 
-/** Messages of the inbox with the same Message-ID and the same date or size that this folder has not. Those lost first. */
+interface CandidatesAsked {
+  inboxId: string
+  folderId: string
+  heads: readonly AskedHead[]
+  /** A message that was removed here, and turns up in this folder, is to be removed there too. */
+  mayBeRemoved: boolean
+}
+
+/**
+ * Messages of the inbox with the same Message-ID and the same date or size that this folder has not, those lost first; then
+ * what was removed here, of which nothing but the Message-ID is known any more.
+ */
 export const listCandidates = (
   db: Db,
-  { inboxId, folderId, heads }: { inboxId: string; folderId: string; heads: readonly AskedHead[] },
+  { inboxId, folderId, heads, mayBeRemoved }: CandidatesAsked,
 ): Promise<Candidate[]> =>
   db.many<Candidate>(prepared`
     select asked.n::int as n, r.message_id, r.remote_folder_id, r.uid, r.is_read
@@ -152,11 +162,15 @@ export const listCandidates = (
       ${heads.map(each => each.receivedAt)}::timestamptz[], ${bareArray(heads.map(each => each.size))}::int[])
       with ordinality as asked (identity, received_at, size, n)
     join remote_messages r on r.inbox_id = ${inboxId} and r.identity = decode(asked.identity, 'hex')
-    join inbox_messages m on m.id = r.message_id
-    where (m.received_at = asked.received_at or m.size = asked.size)
-      and not exists (select from remote_messages o
-        where o.message_id = r.message_id and o.remote_folder_id = ${folderId} and o.uid > 0)
-    order by r.uid > 0, r.remote_folder_id <> ${folderId}, r.uid`)
+    left join inbox_messages m on m.id = r.message_id
+    where case when r.message_id is null
+      then ${mayBeRemoved} and (r.uid <= 0 or r.remote_folder_id <> ${folderId})
+        and not exists (select from remote_messages o where o.inbox_id = ${inboxId} and o.identity = r.identity
+          and o.message_id is null and o.remote_folder_id = ${folderId} and o.uid > 0)
+      else (m.received_at = asked.received_at or m.size = asked.size)
+        and not exists (select from remote_messages o
+          where o.message_id = r.message_id and o.remote_folder_id = ${folderId} and o.uid > 0) end
+    order by r.message_id is null, r.uid > 0, r.remote_folder_id <> ${folderId}, r.uid`)
 
 interface UnlinkedAsked extends AskedHead {
   messageId: string
@@ -220,57 +234,21 @@ export const listLost = (db: Db, inboxId: string, limit: number): Promise<LostMe
       and not exists (select from remote_messages o where o.message_id = r.message_id and o.uid > 0)
     order by r.remote_folder_id, r.uid limit ${limit}`)
 
-/** Rows of messages that were found elsewhere, or are gone here as well. */
+/** Rows of messages that were removed here, and were not found where they were at the provider. */
+export const listLostRemoved = (db: Db, inboxId: string, limit: number): Promise<RowName[]> =>
+  db.many<RowName>(prepared`
+    select remote_folder_id, uid from remote_messages
+    where inbox_id = ${inboxId} and uid <= 0 and message_id is null
+    order by remote_folder_id, uid limit ${limit}`)
+
+/** Rows of messages that were found elsewhere. */
 export const deleteSettled = (tx: Tx, inboxId: string): Promise<number> =>
   tx.run(prepared`
-    delete from remote_messages r where r.inbox_id = ${inboxId} and r.uid <= 0 and (r.message_id is null
-      or exists (select from remote_messages o where o.message_id = r.message_id and o.uid > 0))`)
+    delete from remote_messages r where r.inbox_id = ${inboxId} and r.uid <= 0
+      and exists (select from remote_messages o where o.message_id = r.message_id and o.uid > 0)`)
 
-/** Something that was done here and not yet at the provider. */
-/** `is_read`: as both sides agreed last. Without `message_id`: removed for good. */
-export interface LocalChange extends RemoteMessage {
-  /** As it is here. */
-  now_read: boolean | null
-  now_folder_id: string | null
-  /** The message is in no folder here that the provider has it in, and this is the one to be moved. */
-  is_moved: boolean
+export async function listPresent(db: Db, messageIds: readonly string[]): Promise<Set<string>> {
+  const rows = await db.many<{ id: string }>(prepared`
+    select id from inbox_messages where id = any(${bareArray(messageIds)}::uuid[])`)
+  return new Set(rows.map(({ id }) => id))
 }
-
-/** Blocked mail stays where the provider has it: only here it is in spam. Unless the folder there is to be deleted. */
-export const listLocalChanges = (
-  db: Db,
-  { inboxId, messageIds, limit }: { inboxId: string; messageIds: readonly string[] | null; limit: number },
-): Promise<LocalChange[]> =>
-  db.many<LocalChange>(sql`
-    with known as (
-      select r.remote_folder_id, r.uid, r.identity, r.is_read, r.message_id, m.is_read as now_read,
-        m.folder_id as now_folder_id,
-        rf.folder_id is distinct from m.folder_id
-          and not (m.is_blocked and f.name_key = 'spam' and (rf.folder_id is not null or rf.agreed_name is null))
-          and not exists (select from remote_messages o join remote_folders orf on orf.id = o.remote_folder_id
-            where o.message_id = m.id and o.uid > 0 and orf.folder_id = m.folder_id)
-          and row_number() over (partition by m.id
-            order by rf.is_mirrored desc, rf.role = 'inbox' desc nulls last, rf.id, r.uid) = 1 as is_moved
-      from remote_messages r
-      join remote_folders rf on rf.id = r.remote_folder_id
-      join inbox_messages m on m.id = r.message_id
-      join folders f on f.id = m.folder_id and f.discarded_at is null
-      where r.inbox_id = ${inboxId} and r.uid > 0 and r.message_id is not null
-        and (${messageIds === null} or r.message_id = any(${bareArray(messageIds ?? [])}::uuid[]))
-    )
-    select * from known where is_read <> now_read or is_moved
-    union all
-    select r.remote_folder_id, r.uid, r.identity, r.is_read, null, null, null, false
-    from remote_messages r where r.inbox_id = ${inboxId} and r.message_id is null and r.uid > 0
-    limit ${limit}`)
-
-/** What the journal says was changed in these inboxes. Without a message: its folders. */
-export const listChanged = (
-  db: Db,
-  { inboxIds, after, upTo }: { inboxIds: readonly string[]; after: number; upTo: number },
-): Promise<{ inbox_id: string; message_id: string | null }[]> =>
-  db.many(sql`
-    select inbox_id, data->>'message_id' as message_id from events
-    where id > ${after} and id <= ${upTo} and inbox_id = any(${bareArray(inboxIds)}::uuid[])
-      and (type in ('message.updated', 'message.deleted')
-        or type = 'inbox.updated' and data->'changed' @> '["folders"]')`)

@@ -8,6 +8,7 @@ import type { RemoteFolder } from './folder-queries.ts'
 import type { Head } from '../imap/head.ts'
 import type { ImapSession } from '../imap/session.ts'
 import { updateLostUids } from './message-queries.ts'
+import type { Recognised } from './recognise.ts'
 import type { SourceReader } from './read-source.ts'
 import type { MirrorDb } from './permits.ts'
 
@@ -20,6 +21,8 @@ export interface MirrorFolder extends RemoteFolder {
   pendingFrom: number
   /** UIDs of history that are next, the newest first. */
   queue: number[]
+  /** Messages that were recognised in batches which are not filed yet: another copy is a message of its own. */
+  claimed: Set<string>
 }
 
 export interface Mirror {
@@ -36,6 +39,8 @@ export interface Mirror {
   folders: MirrorFolder[]
   /** Changes of ours that it would not take. */
   refused: Set<string>
+  /** Messages that were removed here were found at the provider, and are to be removed there. */
+  hasFoundRemoved: boolean
 }
 
 /** A message that is about to be filed, or is known already. */
@@ -44,6 +49,8 @@ export interface Batch {
   /** Under which it was fetched. */
   uidValidity: number
   heads: readonly Head[]
+  /** Those that were not fetched, because they are here already. */
+  recognised: ReadonlyMap<number, Recognised>
   /** Of those that were fetched, by UID. */
   sources: ReadonlyMap<number, Buffer>
   /** It came while the mirror was there. */
@@ -67,10 +74,10 @@ export async function loseMessages(
   tx: Tx,
   { lease }: Pick<Mirror, 'lease'>,
   { folderId, ...range }: { folderId: string } & Parameters<typeof updateLostUids>[2],
-): Promise<string[]> {
-  const { messageIds, count } = await updateLostUids(tx, folderId, range)
-  if (count > 0) await recordSynced(tx, lease, -count)
-  return messageIds
+): ReturnType<typeof updateLostUids> {
+  const lost = await updateLostUids(tx, folderId, range)
+  if (lost.count > 0) await recordSynced(tx, lease, -lost.count)
+  return lost
 }
 
 const BY = system('mailbox mirror')

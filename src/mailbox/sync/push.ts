@@ -6,13 +6,8 @@ import { isRefusal } from '../imap/fault.ts'
 import { checkFolder } from './check.ts'
 import { openFolder } from './fetch.ts'
 import { updateRoleFolders } from './folder-queries.ts'
-import {
-  deleteRemoteMessages,
-  insertRemoteMessages,
-  listLocalChanges,
-  updateAgreedRead,
-  type LocalChange,
-} from './message-queries.ts'
+import { listLocalChanges, type LocalChange } from './local-change-queries.ts'
+import { deleteRemoteMessages, insertRemoteMessages, updateAgreedRead } from './message-queries.ts'
 import { loseMessages, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
 import { FolderRefused, remoteFolderOf } from './store-folders.ts'
 
@@ -45,8 +40,9 @@ async function listPushable(
   mirror: Mirror,
   asked: Parameters<typeof listLocalChanges>[1],
 ): Promise<readonly LocalChange[]> {
-  const changes = await listLocalChanges(mirror.world.db, asked)
-  return changes.filter(change => !mirror.refused.has(wishOf(change)))
+  // What was refused stands among the others, and must not take their places.
+  const changes = await listLocalChanges(mirror.world.db, { ...asked, limit: asked.limit + mirror.refused.size })
+  return changes.filter(change => !mirror.refused.has(wishOf(change))).slice(0, asked.limit)
 }
 
 /** What is to be there in the end: another wish for the same message is tried. */
@@ -92,10 +88,16 @@ async function pushFlags(mirror: Mirror, folder: MirrorFolder, changes: readonly
   for (const isRead of [true, false]) {
     const uids = changes.filter(({ now_read }) => now_read === isRead).map(({ uid }) => uid)
     if (uids.length === 0) continue
-    await openFolder(mirror, folder)
+    if (!(await openUnchanged(mirror, folder))) return
     await mirror.imap.markSeen(uids, isRead)
     await transactMirror(mirror, tx => updateAgreedRead(tx, folder.id, { uids, isRead }))
   }
+}
+
+/** False: it was numbered anew since its messages were listed, and their UIDs are of others now. */
+async function openUnchanged(mirror: Mirror, folder: MirrorFolder): Promise<boolean> {
+  const before = folder.uid_validity
+  return (await openFolder(mirror, folder)).uidValidity === before
 }
 
 interface Move {
@@ -106,12 +108,12 @@ interface Move {
 
 /** A provider that does not tell the new UIDs has the messages found again in the target, by what they are recognised by. */
 async function pushMove(mirror: Mirror, { folder, target, moved }: Move): Promise<void> {
-  const { uidValidity } = await openFolder(mirror, folder)
-  if (uidValidity !== folder.uid_validity) return
-  const uids = await mirror.imap.move(
+  if (!(await openUnchanged(mirror, folder))) return
+  const told = await mirror.imap.move(
     moved.map(({ uid }) => uid),
     target.path,
   )
+  const uids = told.uidValidity === target.uid_validity ? told.uids : new Map<number, number>()
   await transactMirror(mirror, tx => recordMove(tx, mirror, { folder, target, moved, uids }))
 }
 
@@ -121,17 +123,12 @@ async function recordMove(
   { folder, target, moved, uids }: Move & { uids: ReadonlyMap<number, number> },
 ): Promise<void> {
   const told = moved.filter(({ uid }) => uids.has(uid))
-  await deleteRemoteMessages(tx, told)
+  // As they are now: what was removed here since it was listed is to be removed in the target.
+  const rows = await deleteRemoteMessages(tx, told)
   await insertRemoteMessages(
     tx,
     mirror.lease.inboxId,
-    told.map(each => ({
-      remote_folder_id: target.id,
-      uid: uids.get(each.uid)!,
-      message_id: each.message_id,
-      is_read: each.now_read ?? each.is_read,
-      identity: each.identity,
-    })),
+    rows.map(row => ({ ...row, remote_folder_id: target.id, uid: uids.get(row.uid)! })),
   )
   for (const { uid } of moved) {
     if (!uids.has(uid)) await loseMessages(tx, mirror, { folderId: folder.id, from: uid, to: uid, present: [] })
@@ -143,17 +140,12 @@ async function pushRemoval(mirror: Mirror, folder: MirrorFolder, removed: readon
   const trash = mirror.folders.find(({ role }) => role === 'trash')
   if (mirror.imap.hasLabels && trash && trash.id !== folder.id) {
     await pushMove(mirror, { folder, target: trash, moved: removed })
-    const own = (
-      await listLocalChanges(mirror.world.db, {
-        inboxId: mirror.lease.inboxId,
-        messageIds: [],
-        limit: CHANGES_MAX,
-      })
-    ).filter(each => each.remote_folder_id === trash.id)
+    const asked = { inboxId: mirror.lease.inboxId, messageIds: [], limit: CHANGES_MAX }
+    const own = (await listPushable(mirror, asked)).filter(each => each.remote_folder_id === trash.id)
     if (own.length > 0) await pushRemoval(mirror, trash, own)
     return
   }
-  await openFolder(mirror, folder)
+  if (!(await openUnchanged(mirror, folder))) return
   await mirror.imap.remove(removed.map(({ uid }) => uid))
   await transactMirror(mirror, async tx => {
     await deleteRemoteMessages(tx, removed)

@@ -162,7 +162,7 @@ export class MirrorSession {
     imap.throwIfOver()
     const inbox = this.#inbox()
     const pollInMs = this.#pollInMs()
-    const isQuiet = !this.#hasArrived && !this.#hasChanged && !this.#foldersChangedHere && this.#changedHere.size === 0
+    const isQuiet = !this.#hasArrived && !this.#hasChanged && !this.#foldersChangedHere && !this.#hasToPush
     if (isQuiet && pollInMs > 0) {
       await openFolder(this.#mirror, inbox)
       await imap.idle()
@@ -192,10 +192,16 @@ export class MirrorSession {
     return inbox
   }
 
+  get #hasToPush(): boolean {
+    return this.#changedHere.size > 0 || this.#mirror.hasFoundRemoved
+  }
+
   async #push(): Promise<void> {
     const ids = [...this.#changedHere]
+    const hasToPush = this.#hasToPush
     this.#changedHere.clear()
-    if (ids.length > 0) await pushChanges(this.#mirror, ids)
+    this.#mirror.hasFoundRemoved = false
+    if (hasToPush) await pushChanges(this.#mirror, ids)
     if (this.#foldersChangedHere) await this.#pushFolders()
   }
 

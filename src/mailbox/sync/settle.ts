@@ -14,7 +14,9 @@ import {
   deleteRemoteMessages,
   deleteSettled,
   insertRemoteMessages,
+  listKnownUids,
   listLost,
+  listLostRemoved,
   type LostMessage,
 } from './message-queries.ts'
 import { transactMirror, type Mirror } from './mirror.ts'
@@ -24,10 +26,14 @@ import { placeMessages } from './place.ts'
 const BATCH_MAX = 100
 
 /** Names of the messages that are lost now. Those that still are after a look into every folder may be settled. */
-export const listLostNow = async ({ world, lease }: Mirror): Promise<ReadonlySet<string>> =>
-  new Set((await listLost(world.db, lease.inboxId, BATCH_MAX)).map(nameOf))
+export async function listLostNow({ world, lease }: Mirror): Promise<ReadonlySet<string>> {
+  const lost = await listLost(world.db, lease.inboxId, BATCH_MAX)
+  const removed = await listLostRemoved(world.db, lease.inboxId, BATCH_MAX)
+  return new Set([...lost, ...removed].map(nameOf))
+}
 
-const nameOf = ({ remote_folder_id, uid }: LostMessage): string => `${remote_folder_id} ${uid}`
+const nameOf = ({ remote_folder_id, uid }: Pick<LostMessage, 'remote_folder_id' | 'uid'>): string =>
+  `${remote_folder_id} ${uid}`
 
 /** Answers whether there may be more. `before`: those that were lost before every folder was looked into. */
 export async function settleLost(mirror: Mirror, before: ReadonlySet<string>): Promise<boolean> {
@@ -55,7 +61,8 @@ export async function settleLost(mirror: Mirror, before: ReadonlySet<string>): P
       if (ids.length > 0 && mayRemove) await removeMessages(tx, inbox, ids)
       // Under legal hold they stay, and stand for nothing at the provider.
       const unlinked = lost.filter(({ message_id }) => ids.includes(message_id))
-      if (!mayRemove) await deleteRemoteMessages(tx, unlinked)
+      const removed = (await listLostRemoved(tx, inbox.id, BATCH_MAX)).filter(each => before.has(nameOf(each)))
+      await deleteRemoteMessages(tx, [...unlinked, ...removed])
       await deleteSettled(tx, inbox.id)
     },
     async tx => (mayRemove = await lockUnlessOnHold(tx, mirror.accountId)),
@@ -112,10 +119,16 @@ async function findArchived(mirror: Mirror, lost: readonly LostMessage[]): Promi
   const all = mirror.folders.find(({ is_mirrored }) => !is_mirrored)
   if (!all || lost.length === 0) return found
   await openFolder(mirror, all)
+  const taken = new Set<number>()
   for (const each of lost) {
     if (each.rfc_message_id === null) continue
-    const uid = (await mirror.imap.searchMessageId(each.rfc_message_id)).at(-1)
-    if (uid !== undefined) found.set(nameOf(each), { ...each, remote_folder_id: all.id, uid })
+    const uids = await mirror.imap.searchMessageId(each.rfc_message_id)
+    // Each copy there stands for one message here.
+    const known = await listKnownUids(mirror.world.db, all.id, uids)
+    const uid = uids.findLast(candidate => !known.has(candidate) && !taken.has(candidate))
+    if (uid === undefined) continue
+    taken.add(uid)
+    found.set(nameOf(each), { ...each, remote_folder_id: all.id, uid })
   }
   return found
 }

@@ -150,6 +150,7 @@ export class Mirrors {
         address,
         connectedAt,
         refused: new Set<string>(),
+        hasFoundRemoved: false,
       }
       const mirror = { ...bare, folders: await loadFolders(bare) }
       session = new MirrorSession(mirror, { ...PACE, ...pace }, signal)
