@@ -51,14 +51,16 @@ test('a draft is written, listed, read, written anew and deleted', async () => {
   assert.equal((await api.get(`/v1/drafts/${draft.id}`)).status, 404)
 })
 
-test('under legal hold a draft is not deleted; it may be written anew', async () => {
+test('under legal hold neither a draft nor a file of it is deleted; it may be written anew', async () => {
   const { account, inboxId } = await aMailbox()
   const { api } = account
-  const draft = await create(account, inboxId, { to: ['u@example.com'], text: 'x' })
+  const draft = await create(account, inboxId, { to: ['u@example.com'], text: 'x', attachments: [{ content: 'eA==' }] })
   assert.equal((await api.patch('/v1/account', { legal_hold: true })).status, 200)
   const refused = await api.delete(`/v1/drafts/${draft.id}`)
   assert.deepEqual([refused.status, refused.body.error?.code], [409, 'conflict'])
-  assert.equal((await api.patch(`/v1/drafts/${draft.id}`, { text: 'y' })).status, 200)
+  assert.equal((await api.patch(`/v1/drafts/${draft.id}`, { text: 'y' })).status, 409, 'its file would be deleted')
+  const attachments = [{ id: draft.attachments[0].id }]
+  assert.equal((await api.patch(`/v1/drafts/${draft.id}`, { text: 'y', attachments })).status, 200)
   const stranger = await anAccount({ box: account.box })
   assert.equal((await stranger.api.delete(`/v1/drafts/${draft.id}`)).status, 404)
   await api.patch('/v1/account', { legal_hold: false })

@@ -80,6 +80,9 @@ export async function updateDraft(world: World, updating: Writing<DraftUpdate> &
   const files = wantedFiles(body)
   const checked = checkBody({ ...body, attachments: [...files.added] }, world.clock.now())
   return world.db.transact(by, async tx => {
+    const { attachments } = await requireDraft(tx, caller.reach, id)
+    // A file that is left out is deleted for good. The account is locked before the inbox.
+    if (attachments.some(each => !files.order.includes(each.id))) await requireNoLegalHold(tx, caller.reach.accountId)
     const { draft: before, inbox } = await requireIdleDraft(tx, caller.reach, id)
     const content = await contentOf(tx, { inboxId: inbox.id, forwardedId: before.forwarded_id }, checked)
     if (content.scheduled_at) checkAllowed(inbox.policy, content)
