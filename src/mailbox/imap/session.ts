@@ -4,6 +4,7 @@ import { ImapFlow, type FetchMessageObject, type ListResponse, type StatusObject
 import type { MailServer } from '../../platform/config-providers.ts'
 import type { Grant } from '../connections/tokens.ts'
 import { faultOf, isRefusal, ProviderFault } from './fault.ts'
+import { TOO_SLOW, within } from './within.ts'
 import { headOf, type Head } from './head.ts'
 
 /** Mail of more bytes is mirrored by its first lines only. */
@@ -14,6 +15,8 @@ const CONNECT_MS_MAX = 20_000
 /** A search in a mailbox of a million messages answers one line of eight. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024
 const UIDS_PER_COMMAND = 500
+/** Some tell the size of a message as it is stored, and not as it is sent. */
+const INEXACT_BYTES = 64 * 1024
 
 /** How long a provider is waited for. */
 export interface Patience {
@@ -24,8 +27,6 @@ export interface Patience {
 }
 
 const PATIENCE: Patience = { silenceMs: 90_000, commandMs: 300_000 }
-
-const TOO_SLOW = 'The provider answers too slowly.'
 
 export interface OpenMailbox {
   path: string
@@ -173,6 +174,8 @@ export class ImapSession {
   /** By UID; of a large one the first bytes. Those that are gone by now are left out. */
   async sources(heads: readonly Head[]): Promise<Map<number, Buffer>> {
     const found = new Map<number, Buffer>()
+    const told = heads.reduce((sum, { size }) => sum + Math.min(size, SOURCE_BYTES_MAX), 0)
+    let bytesLeft = 2 * told + heads.length * INEXACT_BYTES
     const isLarge = ({ size }: Head): boolean => size > SOURCE_BYTES_MAX
     for (const [source, part] of [
       [true, heads.filter(head => !isLarge(head))],
@@ -180,7 +183,10 @@ export class ImapSession {
     ] as const) {
       for (const range of rangesOf(part.map(({ uid }) => uid))) {
         for await (const message of this.#fetch(range, { uid: true, source })) {
-          if (message.source) found.set(message.uid, message.source)
+          if (!message.source) continue
+          found.set(message.uid, message.source)
+          bytesLeft -= message.source.length
+          if (bytesLeft < 0) throw new ProviderFault('failed', 'The provider sends more than it says that there is.')
         }
       }
     }
@@ -282,16 +288,4 @@ async function unlessRefused(act: () => Promise<string>): Promise<string | null>
 /** In sets that no server finds too long. */
 function* rangesOf(uids: readonly number[]): Generator<string> {
   for (let at = 0; at < uids.length; at += UIDS_PER_COMMAND) yield uids.slice(at, at + UIDS_PER_COMMAND).join(',')
-}
-
-async function within<T>(milliseconds: number, act: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ProviderFault('failed', TOO_SLOW)), milliseconds)
-  })
-  try {
-    return await Promise.race([act, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -138,6 +138,59 @@ test('a second label that is being fetched goes with a message that is removed f
   assert.deepEqual(await here(connected), ['Work: other'])
 })
 
+test('a folder that is numbered anew undoes nothing that was done here meanwhile', async t => {
+  const fake = await FakeImap.start()
+  for (let n = 0; n < 5; n++) fake.deliver('INBOX', mail(`m${n}`), { at })
+  const connected = await connect(t, fake)
+  await connected.untilState('live')
+  const found = await connected.until('five', messages => messages.length === 5)
+  await connected.stop()
+  const { api } = connected.account
+  const path = (subject: string): string => `/v1/inbox-messages/${found.find(each => each.subject === subject)!.id}`
+  assert.equal((await api.post(`${path('m1')}/move`, { folder: 'archive' })).status, 200)
+  assert.equal((await api.delete(path('m2'))).status, 200)
+  assert.equal((await api.post(`${path('m3')}/read`, { read: true })).status, 200)
+  assert.equal((await api.delete(`${path('m4')}?permanent=true`)).status, 200)
+  fake.renumber('INBOX')
+
+  await connected.start()
+
+  const done = ['Archive: m1', 'INBOX: m0', 'INBOX: m3', 'Trash: m2']
+  await eventually('done there too', () => there(fake).toSorted().join() === done.join())
+  await eventually('read there too', () => fake.in('INBOX').messages.some(({ flags }) => flags.has('\\Seen')))
+  await delay(LOOKS_MS)
+  assert.deepEqual((await here(connected)).toSorted(), ['archive: m1', 'inbox: m0', 'inbox: m3', 'trash: m2'])
+})
+
+test('what is read here while the provider moves it is read there in the end', async t => {
+  const fake = await FakeImap.start()
+  for (let n = 0; n < 60; n++) fake.addMailbox(`F${n}`)
+  fake.deliver('INBOX', mail('m'), { at })
+  const connected = await connect(t, fake)
+  await connected.untilState('live')
+  const [message] = await connected.until('it', messages => messages.length === 1)
+  const { db } = (await theBox()).app.world
+  fake.move('INBOX', 1, 'F59')
+  fake.tell()
+  await eventually('lost', () =>
+    db.maybe(sql`select uid from remote_messages where inbox_id = ${connected.inboxId} and uid <= 0`),
+  )
+  await connected.account.api.post(`/v1/inbox-messages/${message!.id}/read`, { read: true })
+
+  await eventually('read there', () => fake.in('F59').messages[0]!.flags.has('\\Seen'))
+})
+
+test('a provider that sends more than it says is left alone, and takes no memory', async t => {
+  const fake = await FakeImap.start()
+  for (let n = 0; n < 24; n++) {
+    fake.deliver('INBOX', mail(`m ${n}`, { body: 'x'.repeat(2_000_000) }), { at })
+    fake.in('INBOX').messages.at(-1)!.size = 100
+  }
+  const connected = await connect(t, fake)
+  await connected.untilState('failing')
+  assert.match((await connected.connection()).error!, /more than it says/)
+})
+
 test('copies that are archived together stay two, and the mirror goes on', async t => {
   const fake = await aLabelProvider()
   fake.addMailbox('All', '\\All')

@@ -79,9 +79,9 @@ async function batchOf(
   folder: MirrorFolder,
   { signal, ...fetched }: Fetched & { signal: AbortSignal },
 ): Promise<Batch> {
-  const { heads } = fetched
+  const { heads, isNew } = fetched
   const { claimed } = folder
-  const recognised = await recognise(world.db, { inboxId: lease.inboxId, folder, heads, claimed })
+  const recognised = await recognise(world.db, { inboxId: lease.inboxId, folder, heads, isNew, claimed })
   const wanted = heads.filter(({ uid }) => !recognised.has(uid))
   const bytes = wanted.reduce((sum, { size }) => sum + Math.min(size, SOURCE_BYTES_MAX), 0)
   const release = await reader.reserve(bytes, accountId, signal)

@@ -40,7 +40,7 @@ export async function fileBatch(
     const readable = await readBatch(mirror, batch)
     await before
     const linked = await transactMirror(mirror, (tx, inbox) => store(tx, { mirror, batch, inbox, readable }))
-    mirror.hasFoundRemoved ||= linked.ids.length < linked.count
+    for (const id of linked.foundAgain) mirror.foundAgain.add(id)
     if (readable.some(({ read }) => read.hasFiles)) mirror.world.wakeups.hint('attachments')
     const { folder, fetchedFrom, nextUid } = batch
     folder.fetched_from = Math.min(folder.fetched_from, fetchedFrom)
@@ -90,12 +90,12 @@ async function store(tx: Tx, { mirror, batch, inbox, readable }: Storing): Promi
   const heads = batch.heads.filter(({ uid }) => !known.has(uid))
   const own = new Set(claimsOf(batch))
   const claimed = new Set([...folder.claimed].filter(id => !own.has(id)))
-  const recognised = await recognise(tx, { inboxId: inbox.id, folder, heads, claimed })
+  const recognised = await recognise(tx, { inboxId: inbox.id, folder, heads, isNew: batch.isNew, claimed })
   await findRemoved(tx, batch, { heads, recognised })
   const linked = await link(tx, { folder, inbox, heads, recognised })
   const fresh = readable.filter(({ head: { uid } }) => !known.has(uid) && !recognised.has(uid))
   if (fresh.length > 0) await fileFresh(tx, { mirror, batch, inbox, readable: fresh })
-  if (linked.ids.length > 0) await placeMessages(tx, inbox, linked.ids)
+  if (linked.moved.length > 0) await placeMessages(tx, inbox, linked.moved)
   const cursor = { uid_validity: uidValidity, next_uid: nextUid, fetched_from: fetchedFrom }
   const isSame = await updateCursor(tx, folder.id, cursor)
   if (!isSame) throw new ProviderFault('failed', 'The provider numbered a folder anew while it was read.')
@@ -135,8 +135,10 @@ interface Linking {
 }
 
 interface Linked {
-  ids: string[]
-  /** Of the provider's messages that stand for one of them, or for one that was removed here. */
+  /** What the provider has moved, or has in one more folder. */
+  moved: string[]
+  /** What was lost, moved or numbered anew where it was; null for what was removed here. */
+  foundAgain: (string | null)[]
   count: number
 }
 
@@ -145,7 +147,7 @@ async function link(tx: Tx, { folder, inbox, heads, recognised }: Linking): Prom
     const match = recognised.get(head.uid)
     return match ? [{ head, ...match }] : []
   })
-  if (found.length === 0) return { ids: [], count: 0 }
+  if (found.length === 0) return { moved: [], foundAgain: [], count: 0 }
   await deleteRemoteMessages(
     tx,
     found.flatMap(({ lost }) => lost ?? []),
@@ -160,7 +162,12 @@ async function link(tx: Tx, { folder, inbox, heads, recognised }: Linking): Prom
     const ids = changed.filter(({ head }) => head.isRead === isRead).flatMap(({ messageId }) => messageId ?? [])
     if (ids.length > 0) await changeMessages(tx, inbox, ids, { kind: 'read', isRead })
   }
-  return { ids: found.flatMap(({ messageId }) => messageId ?? []), count: found.length }
+  const moved = found.filter(({ lost }) => lost?.remote_folder_id !== folder.id)
+  return {
+    moved: moved.flatMap(({ messageId }) => messageId ?? []),
+    foundAgain: found.filter(({ lost, messageId }) => lost || messageId === null).map(({ messageId }) => messageId),
+    count: found.length,
+  }
 }
 
 const rowOf = ({ id }: MirrorFolder, { uid, isRead, identity }: Head, messageId: string | null): RemoteMessage => ({

@@ -144,18 +144,15 @@ interface CandidatesAsked {
   inboxId: string
   folderId: string
   heads: readonly AskedHead[]
-  /** A message that was removed here, and turns up in this folder, is to be removed there too. */
-  mayBeRemoved: boolean
+  /** Which messages that were removed here, and turn up in this folder, are to be removed there too. */
+  removed: 'none' | 'lost in this folder' | 'all'
 }
 
 /**
  * Messages of the inbox with the same Message-ID and the same date or size that this folder has not, those lost first; then
  * what was removed here, of which nothing but the Message-ID is known any more.
  */
-export const listCandidates = (
-  db: Db,
-  { inboxId, folderId, heads, mayBeRemoved }: CandidatesAsked,
-): Promise<Candidate[]> =>
+export const listCandidates = (db: Db, { inboxId, folderId, heads, removed }: CandidatesAsked): Promise<Candidate[]> =>
   db.many<Candidate>(prepared`
     select asked.n::int as n, r.message_id, r.remote_folder_id, r.uid, r.is_read
     from unnest(${bareArray(heads.map(each => each.identity.toString('hex')))}::text[],
@@ -164,7 +161,8 @@ export const listCandidates = (
     join remote_messages r on r.inbox_id = ${inboxId} and r.identity = decode(asked.identity, 'hex')
     left join inbox_messages m on m.id = r.message_id
     where case when r.message_id is null
-      then ${mayBeRemoved} and (r.uid <= 0 or r.remote_folder_id <> ${folderId})
+      then (r.uid <= 0 or r.remote_folder_id <> ${folderId})
+        and (${removed === 'all'} or ${removed !== 'none'} and r.uid <= 0 and r.remote_folder_id = ${folderId})
         and not exists (select from remote_messages o where o.inbox_id = ${inboxId} and o.identity = r.identity
           and o.message_id is null and o.remote_folder_id = ${folderId} and o.uid > 0)
       else (m.received_at = asked.received_at or m.size = asked.size)

@@ -39,8 +39,8 @@ export interface Mirror {
   folders: MirrorFolder[]
   /** Changes of ours that it would not take. */
   refused: Set<string>
-  /** Messages that were removed here were found at the provider, and are to be removed there. */
-  hasFoundRemoved: boolean
+  /** Messages that were found again. What was done here meanwhile is to be pushed; null stands for those that were removed. */
+  foundAgain: Set<string | null>
 }
 
 /** A message that is about to be filed, or is known already. */

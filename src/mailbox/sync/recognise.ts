@@ -18,6 +18,8 @@ interface Recognising {
   inboxId: string
   folder: MirrorFolder
   heads: readonly Head[]
+  /** They came while the mirror was there. */
+  isNew: boolean
   /** Messages that others of the folder stand for. */
   claimed: ReadonlySet<string>
 }
@@ -25,14 +27,14 @@ interface Recognising {
 /** By UID. A message is recognised once in a folder: a second copy there is a message of its own. */
 export async function recognise(
   db: Db,
-  { inboxId, folder, heads, claimed }: Recognising,
+  { inboxId, folder, heads, isNew, claimed }: Recognising,
 ): Promise<Map<number, Recognised>> {
   const found = new Map<number, Recognised>()
   if (heads.length === 0) return found
   const taken = new Set<string>(claimed)
   // One that comes in again is a new message, whatever became of the one before it.
-  const mayBeRemoved = folder.role !== 'inbox'
-  for (const candidate of await listCandidates(db, { inboxId, folderId: folder.id, heads, mayBeRemoved })) {
+  const removed = folder.role !== 'inbox' ? 'all' : isNew ? 'none' : 'lost in this folder'
+  for (const candidate of await listCandidates(db, { inboxId, folderId: folder.id, heads, removed })) {
     const { uid, isRead } = heads[candidate.n - 1]!
     const name = candidate.message_id ?? `${candidate.remote_folder_id} ${candidate.uid}`
     if (found.has(uid) || taken.has(name)) continue
@@ -48,7 +50,7 @@ export async function recognise(
 /** What an earlier connection left here, and the copy that the provider keeps of what we send through it. */
 async function recogniseUnlinked(
   db: Db,
-  { inboxId, folder, heads }: Omit<Recognising, 'claimed'>,
+  { inboxId, folder, heads }: Omit<Recognising, 'claimed' | 'isNew'>,
   { found, taken }: { found: Map<number, Recognised>; taken: Set<string> },
 ): Promise<void> {
   const asked = heads.flatMap(head =>

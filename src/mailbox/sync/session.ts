@@ -193,15 +193,21 @@ export class MirrorSession {
   }
 
   get #hasToPush(): boolean {
-    return this.#changedHere.size > 0 || this.#mirror.hasFoundRemoved
+    return this.#changedHere.size > 0 || this.#mirror.foundAgain.size > 0
   }
 
   async #push(): Promise<void> {
-    const ids = [...this.#changedHere]
-    const hasToPush = this.#hasToPush
+    const { foundAgain } = this.#mirror
+    const ids = [...this.#changedHere, ...foundAgain]
     this.#changedHere.clear()
-    this.#mirror.hasFoundRemoved = false
-    if (hasToPush) await pushChanges(this.#mirror, ids)
+    foundAgain.clear()
+    // What was removed is among the changes whatever is asked for.
+    if (ids.length > 0) {
+      await pushChanges(
+        this.#mirror,
+        ids.filter(id => id !== null),
+      )
+    }
     if (this.#foldersChangedHere) await this.#pushFolders()
   }
 

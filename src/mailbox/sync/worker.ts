@@ -150,7 +150,7 @@ export class Mirrors {
         address,
         connectedAt,
         refused: new Set<string>(),
-        hasFoundRemoved: false,
+        foundAgain: new Set<string | null>(),
       }
       const mirror = { ...bare, folders: await loadFolders(bare) }
       session = new MirrorSession(mirror, { ...PACE, ...pace }, signal)
