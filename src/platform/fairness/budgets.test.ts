@@ -224,6 +224,24 @@ test('a tenant that has filled the share of its account keeps no small or medium
   assert.equal(fill('other', 3_000).mayRead, true)
 })
 
+test('a tenant whose oldest body goes beyond all there is keeps no small body of another tenant waiting', () => {
+  const { budget, begin, fill } = aFullBudget()
+  const oldest = begin('acme', 'greedy')
+  oldest.grow(100)
+  fill('acme', 3_000, 'greedy')
+  oldest.grow(3_500)
+  assert.ok(budget.used > 6_400)
+
+  assert.equal(fill('acme', 60, 'sibling').mayRead, true)
+})
+
+test('an account has no more of the memory for having many tenants', () => {
+  const { fill } = aFullBudget()
+  const bodies = Array.from({ length: 200 }, (_, n) => fill('acme', 100, `tenant ${n}`))
+  const whole = bodies.filter(({ mayRead }) => mayRead).length
+  assert.ok(whole * 100 <= 0.75 * 6_400 + 100, `${whole}`)
+})
+
 test('when a dozen owners fill the budget, a small body of another is received at once', () => {
   const { budget, fill } = aFullBudget()
   for (let n = 0; n < 12; n++) fill(`hostile${n}`, 3_700)

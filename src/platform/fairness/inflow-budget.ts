@@ -68,6 +68,8 @@ interface Owner {
 const SHARE = 1 / 2
 /** Of the bound: how far tenants with less than an equal part of their owner's share may exceed it together. */
 const SHARE_WITH_SIBLINGS = 3 / 4
+/** Of the bound: what small tenants may have together beside a sibling that has all the rest. */
+const SIBLINGS_SHARE = 1 / 4
 /** Of the bound: how far owners with less than an equal share may exceed it together. */
 const FULL = 1.5
 /** Of the bound: what an owner may have whatever others do. Of 64 MiB that is 1 MiB, which most mail stays under. */
@@ -179,9 +181,8 @@ export class InflowBudget {
   #mayGrow(inflow: Inflow): boolean {
     const owner = this.#ownerOf(inflow)
     const isOldestOfOwner = owner.inflows.values().next().value === inflow
-    if (this.#used <= this.#bytesMax) {
-      if (owner.bytes <= SHARE * this.#bytesMax || isOldestOfOwner || this.#isSmallAmongSiblings(inflow)) return true
-    }
+    if (this.#used <= this.#bytesMax && (owner.bytes <= SHARE * this.#bytesMax || isOldestOfOwner)) return true
+    if (this.#mayGrowAmongSiblings(inflow)) return true
     if (this.#used <= FULL * this.#bytesMax && owner.bytes <= this.#bytesMax / Math.max(2, this.#owners.size))
       return true
     if (this.#used <= 2 * this.#bytesMax && this.#isSmall(inflow)) return true
@@ -189,11 +190,21 @@ export class InflowBudget {
   }
 
   /** Its owner's other tenants have filled the share. */
-  #isSmallAmongSiblings(inflow: Inflow): boolean {
+  #mayGrowAmongSiblings(inflow: Inflow): boolean {
     const { bytes, bytesByTenant } = this.#ownerOf(inflow)
     const own = bytesByTenant.of(inflow.tenant)
     const equalPart = (SHARE * this.#bytesMax) / Math.max(2, bytesByTenant.size)
-    return own <= SMALL_SHARE * this.#bytesMax || (bytes <= SHARE_WITH_SIBLINGS * this.#bytesMax && own <= equalPart)
+    const small = SMALL_SHARE * this.#bytesMax
+    if (
+      this.#used <= this.#bytesMax &&
+      bytes <= SHARE_WITH_SIBLINGS * this.#bytesMax &&
+      own <= Math.max(small, equalPart)
+    )
+      return true
+    if (own > small || this.#used > FULL * this.#bytesMax || bytesByTenant.size < 2) return false
+    let largest = 0
+    for (const [, count] of bytesByTenant.entries()) largest = Math.max(largest, count)
+    return own < largest && bytes - largest <= SIBLINGS_SHARE * this.#bytesMax
   }
 
   #isSmall(inflow: Inflow): boolean {

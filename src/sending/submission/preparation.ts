@@ -30,6 +30,7 @@ export class Preparation {
       const answer = await this.#threads.run<MailOrder, PreparedMail>(PREPARING, {
         input: order,
         owner: order.login.accountId,
+        part: order.login.tenantId,
         bytes: order.source.length,
         transfer: [order.source.buffer as ArrayBuffer],
       })
