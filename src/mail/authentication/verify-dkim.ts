@@ -159,8 +159,12 @@ const SINGLE = [
 /** Whether a field that the signer did not sign stands above one of the same name that it did (RFC 6376 §8.15). */
 const hasUnsignedTwin = ({ byName }: RawMail, { names }: DkimSignature): boolean =>
   SINGLE.some(name => {
+    const fields = byName.get(name) ?? []
     const signed = names.filter(each => each === name).length
-    return signed > 0 && (byName.get(name)?.length ?? 0) > signed
+    if (signed === 0 || fields.length <= signed) return false
+    // Some programs write a field twice, and it says the same.
+    const [last] = fields.slice(-signed).map(field => relaxedField(field.raw))
+    return fields.slice(0, -signed).some(field => relaxedField(field.raw) !== last)
   })
 
 /** The field with what follows `b=` taken out. */
