@@ -22,6 +22,10 @@ test('a content type keeps its safe parameters and loses the rest', () => {
   assert.equal(safeContentType('text/plain; name="a b"; x=(y); boundary=z; filename=q'), 'text/plain')
 })
 
+test('a type with more parameters than a line takes goes without them', () => {
+  assert.equal(safeContentType(`image/png; a=${'x'.repeat(99)}; b=${'y'.repeat(99)}; c=${'z'.repeat(99)}`), 'image/png')
+})
+
 test('what is no content type, or claims a structure, is a plain file', () => {
   for (const bad of [
     '',
@@ -59,7 +63,7 @@ test('a file name that is cut keeps its end, and one that looks encoded is shown
     const mail = nameIn(filename)
     return mail.kind === 'mail' ? mail.attachments.map(each => each.filename) : mail
   }
-  assert.match(headerOf({ filename: `${'x'.repeat(300)}.txt` }), /x\.txt\r\n/)
+  for (const length of [300, 3_000]) assert.match(headerOf({ filename: `${'x'.repeat(length)}.txt` }), /x\.txt\r\n/)
   assert.deepEqual(names('=?utf-8?q?x?=.txt'), ['=?utf-8?q?x?=.txt'])
 })
 

@@ -53,14 +53,15 @@ const isSevenBit = (bytes: Buffer): boolean => isAscii(bytes) && findBareLineBre
 export function safeContentType(text: string): string {
   const [essence = '', ...parameters] = text.trim().split(';')
   const type = essence.trim().toLowerCase()
-  if (text.length > CONTENT_TYPE_CHARS_MAX || !/^[\w!#$&^+.-]+\/[\w!#$&^+.-]+$/.test(type)) return DEFAULT_TYPE
+  if (type.length > CONTENT_TYPE_CHARS_MAX || !/^[\w!#$&^+.-]+\/[\w!#$&^+.-]+$/.test(type)) return DEFAULT_TYPE
   if (type.startsWith('multipart/')) return DEFAULT_TYPE
   const safe = parameters.flatMap(parameter => {
     const match = /^\s*([\w-]+)\s*=\s*"?([\w!#$&^+./:-]+)"?\s*$/.exec(parameter)
     if (!match || /^(?:boundary|name|filename)$/i.test(match[1]!)) return []
     return [`; ${match[1]!.toLowerCase()}="${match[2]}"`]
   })
-  return type + safe.join('')
+  const whole = type + safe.join('')
+  return whole.length > CONTENT_TYPE_CHARS_MAX ? type : whole
 }
 
 function contentIdLine(contentId: string | null): string {
@@ -70,7 +71,7 @@ function contentIdLine(contentId: string | null): string {
 function filenameParameters(filename: string | null): string[] {
   // Cut before it is cleaned too: a caller decides how long it is.
   const name = shortened(
-    cutTo(filename ?? '', 4 * FILENAME_CHARS_MAX)
+    shortened(filename ?? '', 4 * FILENAME_CHARS_MAX)
       .toWellFormed()
       .replace(/[\p{Cc}\u2028\u2029]/gu, ''),
   )
@@ -83,10 +84,10 @@ function filenameParameters(filename: string | null): string[] {
 }
 
 /** The end says what a file is, so it is kept. */
-function shortened(name: string): string {
-  if (name.length <= FILENAME_CHARS_MAX) return name
-  const extension = /\.[^.\s]{1,20}$/.exec(name)?.[0] ?? ''
-  return cutTo(name, FILENAME_CHARS_MAX - extension.length) + extension
+function shortened(name: string, charsMax = FILENAME_CHARS_MAX): string {
+  if (name.length <= charsMax) return name
+  const extension = /\.[^.\s]{1,20}$/.exec(name.slice(-21))?.[0] ?? ''
+  return cutTo(name, charsMax - extension.length) + extension
 }
 
 /** Without half of a character at the end. */

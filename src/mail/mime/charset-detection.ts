@@ -5,18 +5,72 @@ import { decoderOf, tryDecode } from './charset-decoders.ts'
 const DETECTED_BYTES = 8_192 // as much as tells one language from another
 
 /** Bytes without a label that could be believed: the charset in which they look most like words. */
-export function decodeUndeclared(bytes: Uint8Array, label: string): string {
+export function decodeUndeclared(bytes: Uint8Array, declared: string): string {
   const head = wholeCharacters(bytes.subarray(0, DETECTED_BYTES))
   // A text that is nearly all UTF-8 was damaged on its way, or cut inside a character.
   const asUtf8 = new TextDecoder('utf-8').decode(head)
   const broken = asUtf8.split('\ufffd').length - 1
   const high = asUtf8.match(/[^\0-\x7f\ufffd]/g)?.length ?? 0
   if (high > broken * 4) return new TextDecoder('utf-8').decode(bytes)
-  if (label === 'iso-8859-1' || label === 'windows-1252') return decoderOf('windows-1252')!.decode(bytes)
+  if (declared === 'iso-8859-1' || declared === 'windows-1252') return decoderOf('windows-1252')!.decode(bytes)
   const best = CANDIDATES.map(candidate => ({ candidate, score: scoreOf(candidate, head) }))
     .filter(({ score }) => score > 0)
     .reduce((first, next) => (next.score > first.score ? next : first), { candidate: FALLBACK, score: 0 })
-  return decoderOf(best.candidate.label)!.decode(bytes)
+  const label = best.candidate.isWord === isCyrillic ? likelierRussian(head) : best.candidate.label
+  return decoderOf(label)!.decode(bytes)
+}
+
+/** Of a hundred letters of Russian text, how many are these. */
+const FREQUENCY = new Map(
+  Object.entries({
+    о: 11,
+    е: 8.5,
+    а: 8,
+    и: 7.4,
+    н: 6.7,
+    т: 6.3,
+    с: 5.5,
+    р: 4.7,
+    в: 4.5,
+    л: 4.4,
+    к: 3.5,
+    м: 3.2,
+    д: 3,
+  }).concat(
+    Object.entries({
+      п: 2.8,
+      у: 2.6,
+      я: 2,
+      ы: 1.9,
+      ь: 1.7,
+      г: 1.7,
+      з: 1.6,
+      б: 1.6,
+      ч: 1.4,
+      й: 1.2,
+      х: 1,
+      ж: 0.9,
+      ш: 0.7,
+    }),
+  ),
+)
+
+/** Both charsets have the same letters at other places: in the right one the frequent letters are frequent. */
+function likelierRussian(head: Uint8Array): string {
+  const scores = ['windows-1251', 'koi8-r'].map(label => {
+    const words = (
+      decoderOf(label)!
+        .decode(head)
+        .match(/\p{L}+/gu) ?? []
+    ).filter(isCyrillic)
+    const sum = Array.from(words.join('')).reduce((total, letter) => {
+      const frequency = FREQUENCY.get(letter.toLowerCase()) ?? 0.3
+      // Most letters are small.
+      return total + (letter === letter.toLowerCase() ? frequency : 0.9 * frequency)
+    }, 0)
+    return { label, sum }
+  })
+  return scores[1]!.sum > scores[0]!.sum ? 'koi8-r' : 'windows-1251'
 }
 
 interface Candidate {
@@ -30,9 +84,9 @@ interface Candidate {
 
 /**
  * An accented letter beside plain Latin ones is no Cyrillic, nor is one by itself. What is small in one Cyrillic charset is
- * capital in the other: a capital behind a small letter is a sign of the wrong one.
+ * capital in the other: a word that begins small and goes on in capitals is a sign of the wrong one.
  */
-const isCyrillic = (word: string): boolean => isForeign(word) && !/\p{Ll}\p{Lu}/u.test(word)
+const isCyrillic = (word: string): boolean => isForeign(word) && !/^\p{Ll}+\p{Lu}/u.test(word)
 const isLatin = (word: string): boolean => !isForeign(word)
 const isForeign = (word: string): boolean => word.length > 1 && !/[A-Za-z]/.test(word)
 

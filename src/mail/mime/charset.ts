@@ -16,7 +16,7 @@ export function decodeBytes(bytes: Uint8Array, declared?: string | null): string
   const label = normaliseLabel(declared ?? '')
   const special = label === '' ? undefined : SPECIAL[label]
   if (special) return special(bytes)
-  if (isAscii(bytes) && !bytes.includes(ESCAPE) && !SHIFTED.has(label)) return asLatin1(bytes)
+  if (isAscii(bytes) && !bytes.includes(ESCAPE) && !SHIFTED.test(label)) return asLatin1(bytes)
   if (DOUBTED.has(label) && JAPANESE_SHIFT.test(asLatin1(bytes))) return decoderOf('iso-2022-jp')!.decode(bytes)
   // UTF-8 is hardly ever met by chance, so bytes that are UTF-8 are read as such where the label promises less.
   if (DOUBTED.has(label)) return tryDecode('utf-8', bytes) ?? decodeUndeclared(bytes, label)
@@ -30,7 +30,7 @@ const DOUBTED = new Set(['', 'utf-8', 'us-ascii', 'iso-8859-1', 'windows-1252'])
 // eslint-disable-next-line no-control-regex -- the charset is made of control characters
 const JAPANESE_SHIFT = /\x1b\$[@B]|\x1b\([BJ]/
 /** Charsets whose text may be all ASCII bytes and yet mean something else. */
-const SHIFTED = new Set(['iso-2022-jp', 'utf-16', 'utf-16le', 'utf-16be'])
+const SHIFTED = /^(?:iso-2022-jp|utf-?(?:16|32)(?:[bl]e)?)$/
 
 const ALIASES: Record<string, string> = {
   utf8: 'utf-8',

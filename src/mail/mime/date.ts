@@ -6,13 +6,16 @@ const VALUE_CHARS_MAX = 200
 
 const WEEKDAY = String.raw`(?:[A-Za-z]+\.?,?\s*)?`
 const MONTH = String.raw`(?<month>[A-Za-z]{3})[a-z]*\.?`
-const CLOCK = String.raw`(?<hour>\d{1,2})[:.](?<minute>\d{2})(?:[:.](?<second>\d{2})(?:[.,]\d+)?)?`
-const ZONE = String.raw`(?:\s*(?<zone>(?:GMT|UTC?)?[+-]\d{1,2}:?\d{2}|[A-Za-z]{1,5})\b.*)?`
+const SECONDS = String.raw`(?:[:.](?<second>\d{1,2})(?:[.,]\d+)?)?(?:\s*(?<half>[AaPp])\.?[Mm]\.?)?`
+const CLOCK = String.raw`(?<hour>\d{1,2})[:.](?<minute>\d{1,2})${SECONDS}`
+const ZONE = String.raw`(?:\s*(?<zone>(?:GMT|UTC?)?[+-]\d{1,2}(?::?\d{2})?|[A-Za-z]{1,5})\b.*)?`
 const FORMS = [
   // Mon, 16 Nov 2026 10:00:00 +0200
   String.raw`${WEEKDAY}(?<day>\d{1,2})[\s-]+${MONTH},?[\s-]+(?<year>\d{2,4}),?\s+${CLOCK}${ZONE}`,
-  // Mon Nov 16 10:00:00 2026
-  String.raw`${WEEKDAY}${MONTH}\s+(?<day>\d{1,2}),?\s+${CLOCK}(?:\s+[A-Z]{1,5})?\s+(?<year>\d{4})${ZONE}`,
+  // Mon Nov 16 10:00:00 EST 2026
+  String.raw`${WEEKDAY}${MONTH}\s+(?<day>\d{1,2}),?\s+${CLOCK}(?:\s+(?<zone>[A-Z]{1,5}|[+-]\d{4}))?\s+(?<year>\d{4})`,
+  // Mon Nov 16 2026 10:00:00 GMT+0200
+  String.raw`${WEEKDAY}${MONTH}\s+(?<day>\d{1,2}),?\s+(?<year>\d{4}),?\s+${CLOCK}${ZONE}`,
   // 2026-11-16T10:00:00+02:00
   String.raw`(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})[T ]${CLOCK}${ZONE}`,
 ].map(form => new RegExp(`^${form}$`))
@@ -21,9 +24,10 @@ export function readDate(value: string | null): Date | null {
   const text = withoutComments((value ?? '').slice(0, VALUE_CHARS_MAX))
   const found = FORMS.map(form => form.exec(text)).find(match => match !== null)?.groups
   if (!found) return null
-  const { year, month, day, hour, minute, second, zone } = found as Record<string, string | undefined>
+  const { year, month, day, hour, minute, second, half, zone } = found as Record<string, string | undefined>
   const monthIndex = /^\d/.test(month!) ? Number(month) - 1 : MONTHS.indexOf(month!.toLowerCase())
-  const [hours, minutes] = [Number(hour), Number(minute)]
+  const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (/p/i.test(half) ? 12 : 0)
+  const minutes = Number(minute)
   // A leap second is taken for the one before it.
   const seconds = Math.min(59, Number(second ?? 0))
   if (monthIndex < 0 || hours > 23 || minutes > 59 || Number(second ?? 0) > 60) return null
@@ -37,7 +41,11 @@ export function readDate(value: string | null): Date | null {
   return date.getUTCFullYear() >= 1 && date.getUTCFullYear() <= 9_999 ? date : null
 }
 
-const withoutComments = (text: string): string => text.replaceAll(/\([^()]*\)/g, ' ').trim()
+/** They may stand within each other. */
+function withoutComments(text: string): string {
+  const without = text.replaceAll(/\([^()]*\)/g, ' ')
+  return without === text ? text.trim() : withoutComments(without)
+}
 
 /** RFC 5322 §4.3. */
 function fullYear(digits: string): number {
@@ -50,8 +58,8 @@ function fullYear(digits: string): number {
 const ZONES: Record<string, number> = { EDT: -4, EST: -5, CDT: -5, CST: -6, MDT: -6, MST: -7, PDT: -7, PST: -8 }
 
 function offsetMinutes(zone: string | undefined): number {
-  const digits = /([+-])(\d{1,2}):?(\d{2})$/.exec(zone ?? '')
+  const digits = /([+-])(\d{1,2}?)(?::?(\d{2}))?$/.exec(zone ?? '')
   if (!digits) return (ZONES[zone?.toUpperCase() ?? ''] ?? 0) * 60
-  const minutes = Number(digits[2]) * 60 + Number(digits[3])
+  const minutes = Number(digits[2]) * 60 + Number(digits[3] ?? 0)
   return digits[1] === '-' ? -minutes : minutes
 }

@@ -37,6 +37,7 @@ const CHARSETS: [label: string, bytes: string, text: string][] = [
   ['big5-hkscs', '\x9d\xf8\x9d\xf7', '啲咗'],
   ['cp850', 'Gr\x81\xe1e', 'Grüße'],
   ['ibm437', 'Gr\x81\xe1e', 'Grüße'],
+  ['utf-32be', '\0\0\0H\0\0\0i', 'Hi'],
   ['iso-2022-kr', '\x1b$)C\n\x0e>H3g\x0f!', '안녕!'],
   ['hz-gb-2312', '~{Dc:C~}!', '你好!'],
   ['utf-7', 'Gr+APwA3w-e +- Tom', 'Grüße + Tom'],
@@ -63,6 +64,9 @@ test('a charset that is wrong, unknown or missing is found from the bytes', () =
     ['', '\xc9lodie, \xc5se', 'Élodie, Åse'],
     ['', 'il va \xe0 Lyon', 'il va à Lyon'],
     ['', '\xcf\xf0\xe8\xe2\xe5\xf2, John!', 'Привет, John!'],
+    ['', '\xcc\xe5\xe3\xe0\xd4\xee\xed', 'МегаФон'],
+    ['', '\xd3\xde\xc5\xd4', 'счет'],
+    ['', '\xcf\xd0\xc8\xc2\xc5\xd2 \xc2\xd1\xc5\xcc', 'ПРИВЕТ ВСЕМ'],
     ['unknown-8bit', bytesOf(russian), russian],
     ['x-unknown', koi8(russian), russian.replace('ё', 'ё')],
     ['us-ascii', '\x1b$B$3$s$K$A$O\x1b(B', 'こんにちは'],
@@ -327,6 +331,7 @@ test('base64 ends at its padding, unless more base64 follows', () => {
   assert.equal(decoded('aGVsbG8=', 'Sent to you by a list'), 'hello')
   assert.equal(decoded('aGVs', 'bG8=', 'IHdvcmxk'), 'hello world')
   assert.equal(decoded('aGVsbG8=IHdvcmxk', ''), 'hello world')
+  assert.equal(decoded('aGVsbG8=', 'QUI=QUI='), 'helloABAB')
 })
 
 test('dates are read, and what is none is none', () => {
@@ -340,6 +345,11 @@ test('dates are read, and what is none is none', () => {
     ['Mon, 16 Nov 2026 10:00:00 GMT+0200', '2026-11-16T08:00:00.000Z'],
     ['Mon Nov 16 10:00:00 2026', '2026-11-16T10:00:00.000Z'],
     ['2026-11-16T10:00:00.5-08:00', '2026-11-16T18:00:00.000Z'],
+    ['Mon Nov 16 10:00:00 EST 2026', '2026-11-16T15:00:00.000Z'],
+    ['Mon Nov 16 2026 10:00:00 GMT+0200 (Central (European) Time)', '2026-11-16T08:00:00.000Z'],
+    ['Mon, Nov 16 2026 9:5:07 (a (nested) comment) +2', '2026-11-16T07:05:07.000Z'],
+    ['Mon, 16 Nov 2026 01:00:00 PM +0500', '2026-11-16T08:00:00.000Z'],
+    ['Mon, 16 Nov 2026 12:30:00 AM +0000', '2026-11-16T00:30:00.000Z'],
     ['Sat, 31 Dec 2016 23:59:60 +0000', '2016-12-31T23:59:59.000Z'],
     ['yesterday', null],
     ['hello 12', null],

@@ -46,24 +46,21 @@ export function decodeBase64(source: Buffer): Buffer {
 }
 
 const LINE_CHARS_MAX = 1_000 // a longer one is no footer
+const SHORT_LINE_CHARS = 8
 
-/** Behind the padding a list may have put its footer, in plain text: where the next line is no base64. */
+/** Behind the padding a list may have put its footer, in plain text: where the first line behind it is no base64. */
 function endOfBase64(body: Buffer): number {
   let at = body.indexOf(EQUALS)
-  while (at !== -1) {
-    let isNextLine = false
+  let isNextLine = false
+  while (at !== -1 && !isNextLine) {
     for (; at < body.length && (body[at] === EQUALS || body[at]! <= SPACE); at++) isNextLine ||= body[at] === LF
-    if (isNextLine && at < body.length) {
-      const feed = body.indexOf(LF, at)
-      const line = body
-        .toString('latin1', at, Math.min(feed === -1 ? body.length : feed, at + LINE_CHARS_MAX))
-        .trimEnd()
-      const isPiece = /^[A-Za-z0-9+/]+={0,2}$/.test(line) && (line.length % 4 === 0 || line.length === LINE_CHARS_MAX)
-      if (!isPiece) return at
-    }
-    at = body.indexOf(EQUALS, at)
+    if (!isNextLine) at = body.indexOf(EQUALS, at)
   }
-  return body.length
+  if (at === -1 || at >= body.length) return body.length
+  const feed = body.indexOf(LF, at)
+  const line = body.toString('latin1', at, Math.min(feed === -1 ? body.length : feed, at + LINE_CHARS_MAX)).trimEnd()
+  const isPiece = /^[\w+/=-]+$/.test(line) && (line.length % 4 === 0 || line.length >= SHORT_LINE_CHARS)
+  return isPiece ? body.length : at
 }
 
 /** Escapes and soft line breaks; what is no escape stands for itself. */
