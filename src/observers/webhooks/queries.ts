@@ -86,7 +86,7 @@ export const deleteWebhookRow = (tx: Tx, id: string): Promise<number> =>
     insert into webhook_removals (webhook_id) select id from gone on conflict do nothing`)
 
 /** Beside the new and the old one: who rotates more often in a day is testing. */
-const OLDER_SECRETS_MAX = 5
+const OLDER_SECRETS_MAX = 20
 
 export async function updateSecret(
   tx: Tx,
