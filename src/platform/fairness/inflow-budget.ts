@@ -60,15 +60,19 @@ export class Inflow {
 interface Owner {
   bytes: number
   bytesByTenant: Tally
+  /** Of tenants that have a small share each. */
+  smallBytes: number
   /** In the order in which they began, the oldest first. */
   inflows: Set<Inflow>
 }
+
+const newOwner = (): Owner => ({ bytes: 0, bytesByTenant: new Tally(), smallBytes: 0, inflows: new Set() })
 
 /** Of the bound: what an owner may have. */
 const SHARE = 1 / 2
 /** Of the bound: how far tenants with less than an equal part of their owner's share may exceed it together. */
 const SHARE_WITH_SIBLINGS = 3 / 4
-/** Of the bound: what small tenants may have together beside a sibling that has all the rest. */
+/** Of the bound: what tenants with a small share each may have together beside a sibling that has all the rest. */
 const SIBLINGS_SHARE = 1 / 4
 /** Of the bound: how far owners with less than an equal share may exceed it together. */
 const FULL = 1.5
@@ -109,13 +113,11 @@ export class InflowBudget {
   }
 
   add(inflow: Inflow, bytes: number): boolean {
-    const owner = this.#owners.get(inflow.owner) ?? { bytes: 0, bytesByTenant: new Tally(), inflows: new Set() }
+    const owner = this.#owners.get(inflow.owner) ?? newOwner()
     this.#owners.set(inflow.owner, owner)
     owner.inflows.add(inflow)
-    owner.bytes += bytes
-    owner.bytesByTenant.add(inflow.tenant, bytes)
+    this.#count(owner, inflow.tenant, bytes)
     this.#inflows.add(inflow)
-    this.#used += bytes
     return this.#mayGrow(inflow)
   }
 
@@ -123,16 +125,23 @@ export class InflowBudget {
     if (!this.#inflows.delete(inflow)) return
     const owner = this.#ownerOf(inflow)
     owner.inflows.delete(inflow)
-    owner.bytes -= inflow.bytes
-    owner.bytesByTenant.add(inflow.tenant, -inflow.bytes)
+    this.#count(owner, inflow.tenant, -inflow.bytes)
     if (owner.inflows.size === 0) this.#owners.delete(inflow.owner)
-    this.#used -= inflow.bytes
     for (const each of this.#inflows) {
       if (!each.isWaiting || !this.#mayGrow(each)) continue
       each.isWaiting = false
       each.since = this.now()
       each.connection.resume()
     }
+  }
+
+  #count(owner: Owner, tenant: string, bytes: number): void {
+    const before = owner.bytesByTenant.of(tenant)
+    const after = owner.bytesByTenant.add(tenant, bytes)
+    const small = SMALL_SHARE * this.#bytesMax
+    owner.smallBytes += (after <= small ? after : 0) - (before <= small ? before : 0)
+    owner.bytes += bytes
+    this.#used += bytes
   }
 
   /**
@@ -191,20 +200,14 @@ export class InflowBudget {
 
   /** Its owner's other tenants have filled the share. */
   #mayGrowAmongSiblings(inflow: Inflow): boolean {
-    const { bytes, bytesByTenant } = this.#ownerOf(inflow)
+    const { bytes, bytesByTenant, smallBytes } = this.#ownerOf(inflow)
     const own = bytesByTenant.of(inflow.tenant)
-    const equalPart = (SHARE * this.#bytesMax) / Math.max(2, bytesByTenant.size)
     const small = SMALL_SHARE * this.#bytesMax
-    if (
-      this.#used <= this.#bytesMax &&
-      bytes <= SHARE_WITH_SIBLINGS * this.#bytesMax &&
-      own <= Math.max(small, equalPart)
-    )
-      return true
-    if (own > small || this.#used > FULL * this.#bytesMax || bytesByTenant.size < 2) return false
-    let largest = 0
-    for (const [, count] of bytesByTenant.entries()) largest = Math.max(largest, count)
-    return own < largest && bytes - largest <= SIBLINGS_SHARE * this.#bytesMax
+    if (this.#used <= this.#bytesMax && bytes <= SHARE_WITH_SIBLINGS * this.#bytesMax) {
+      const equalPart = (SHARE * this.#bytesMax) / Math.max(2, bytesByTenant.size)
+      if (own <= Math.max(small, equalPart)) return true
+    }
+    return own <= small && this.#used <= FULL * this.#bytesMax && smallBytes <= SIBLINGS_SHARE * this.#bytesMax
   }
 
   #isSmall(inflow: Inflow): boolean {
