@@ -4,7 +4,9 @@ import { isAscii } from 'node:buffer'
 import { hasLongLine } from './body-encoding.ts'
 import { bareContentId, checkContentId } from './custom-headers.ts'
 import { parameterHeader } from './header-write.ts'
+import { extensionOf } from './file-name.ts'
 import { findBareLineBreak } from './headers.ts'
+import { parseStructuredField, tokenParams } from './structured-field.ts'
 
 export type Attachment = {
   filename: string | null
@@ -51,17 +53,11 @@ const isSevenBit = (bytes: Buffer): boolean => isAscii(bytes) && findBareLineBre
  * are tokens too. A multipart would claim a structure its base64 does not have, so it becomes a plain file.
  */
 export function safeContentType(text: string): string {
-  const [essence = '', ...parameters] = text.trim().split(';')
+  const [essence = ''] = text.trim().split(';', 1)
   const type = essence.trim().toLowerCase()
   if (type.length > CONTENT_TYPE_CHARS_MAX || !/^[\w!#$&^+.-]+\/[\w!#$&^+.-]+$/.test(type)) return DEFAULT_TYPE
   if (type.startsWith('multipart/')) return DEFAULT_TYPE
-  const safe = parameters.flatMap(parameter => {
-    const match = /^\s*([\w-]+)\s*=\s*"?([\w!#$&^+./:-]+)"?\s*$/.exec(parameter)
-    if (!match || /^(?:boundary|name|filename)$/i.test(match[1]!)) return []
-    return [`; ${match[1]!.toLowerCase()}="${match[2]}"`]
-  })
-  const whole = type + safe.join('')
-  return whole.length > CONTENT_TYPE_CHARS_MAX ? type : whole
+  return type + (tokenParams(parseStructuredField(text)) ?? '')
 }
 
 function contentIdLine(contentId: string | null): string {
@@ -86,14 +82,10 @@ function filenameParameters(filename: string | null): string[] {
 /** The end says what a file is, so it is kept. */
 function shortened(name: string, charsMax = FILENAME_CHARS_MAX): string {
   if (name.length <= charsMax) return name
-  const extension = /\.[^.\s]{1,20}$/.exec(name.slice(-21))?.[0] ?? ''
-  return cutTo(name, charsMax - extension.length) + extension
-}
-
-/** Without half of a character at the end. */
-function cutTo(text: string, chars: number): string {
-  const cut = text.slice(0, chars)
-  return text.length > chars && /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut
+  const extension = extensionOf(name)
+  const stem = name.slice(0, charsMax - extension.length)
+  // Without half of a character.
+  return (/[\ud800-\udbff]$/.test(stem) ? stem.slice(0, -1) : stem) + extension
 }
 
 const escapeQuoted = (text: string): string => text.replace(/["\\]/g, '\\$&')

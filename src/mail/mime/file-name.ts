@@ -31,11 +31,16 @@ function withoutDots(name: string): string {
   return name.slice(start, end)
 }
 
+/** With its dot; empty where there is none. */
+export function extensionOf(name: string): string {
+  const dot = name.lastIndexOf('.')
+  return dot > 0 && name.length - dot <= EXTENSION_CHARS_MAX ? name.slice(dot) : ''
+}
+
 /** The end says what a file is, so it is kept. */
 function shortened(name: string): string {
   if (Buffer.byteLength(name) <= NAME_BYTES_MAX) return name
-  const dot = name.lastIndexOf('.')
-  const extension = dot > 0 && name.length - dot <= EXTENSION_CHARS_MAX ? name.slice(dot) : ''
+  const extension = extensionOf(name)
   const stem = Buffer.from(name, 'utf8').subarray(0, NAME_BYTES_MAX - Buffer.byteLength(extension))
   // A character that the cut halves becomes U+FFFD, and goes.
   return stem.toString('utf8').replace(/\ufffd+$/, '') + extension
