@@ -34,7 +34,7 @@ export const key = (
   tenantAdmin: options.tenantAdmin ?? false,
 })
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /**
  * Null is a reply without a body (204); `raw` is one that is not made from a schema: its media type, or several, of which the

@@ -211,12 +211,19 @@ test('another method on a known path answers 405 and says which there are', asyn
   assert.equal(body.error.code, 'method_not_allowed')
   assert.equal(headers.get('allow'), 'POST, GET, HEAD')
   assert.match(await raw('OPTIONS /v1/tenants HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), /^HTTP\/1\.1 405 /)
-  for (const method of ['PROPFIND', 'BREW']) {
-    assert.match(
-      await raw(`${method} /v1/tenants HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`),
-      /^HTTP\/1\.1 4\d\d /,
-      method,
-    )
+  assert.match(await raw('PROPFIND /v1/tenants HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), /^HTTP\/1\.1 405 /)
+  assert.match(await raw('BREW /v1/tenants HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), /^HTTP\/1\.1 400 /)
+})
+
+test('other methods are told by the path as it is: with ids, beside a query, never of a path that there is not', async () => {
+  const { api } = await anAccount()
+  const id = '01890a5d-ac96-774b-bcce-b302099a8057'
+  const allowed = async (method: string, path: string) => (await api.request(method, path)).headers.get('allow')
+  assert.equal(await allowed('PUT', `/v1/tenants/${id}?a=/v1`), 'GET, HEAD, PATCH')
+  const head = await raw(`HEAD /v1/inboxes/${id}/ws HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+  assert.match(head, /^HTTP\/1\.1 405 .*\r\nallow: GET\r\n/s, 'of a stream there is no head alone')
+  for (const path of ['/v1/tenants/', '/v1//tenants', '/v1/nothing', `/v1/tenants/${id}/nothing`]) {
+    assert.equal((await api.request('PUT', path)).status, 404, path)
   }
 })
 

@@ -10,7 +10,7 @@ import { refuse, Refusal } from '../refusal.ts'
 import type { World } from '../world.ts'
 import { CallSignals } from './call-signals.ts'
 import { endConnectionsOnClose } from './connections.ts'
-import type { Access, Contract, Method, Route } from './contract.ts'
+import type { Access, Contract, Route } from './contract.ts'
 import { errorReply } from './errors.ts'
 import { LargeAnswers } from './large-answers.ts'
 import { LargeBodies } from './large-bodies.ts'
@@ -23,6 +23,7 @@ import {
   type RequestHead,
   type RouteBodyCheck,
 } from './mount.ts'
+import { OtherMethods } from './other-methods.ts'
 import { BodyReader } from './read-body.ts'
 import { isForwardedByStranger, sourceAddress } from './source-address.ts'
 import { StreamMount } from './streams/mount-stream.ts'
@@ -59,8 +60,6 @@ declare module 'fastify' {
   }
 }
 
-const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
-
 export function createHttpServer(
   world: World,
   { routes, largeAnswers, pages, identify }: HttpOptions,
@@ -91,7 +90,14 @@ export function createHttpServer(
   meet(world, app)
   observe(world, app)
   app.setErrorHandler((error, request, reply) => sendFailure(world, error, request, reply))
-  app.setNotFoundHandler((request, reply) => sendFailure(world, refuse('not_found', 'No such path.'), request, reply))
+  const others = new OtherMethods(routes)
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = others.insteadOf(request.method, request.url)
+    if (allowed.length === 0) return sendFailure(world, refuse('not_found', 'No such path.'), request, reply)
+    reply.header('allow', allowed.join(', '))
+    const named = allowed.filter(method => method !== 'HEAD').join(' or ')
+    return sendFailure(world, refuse('method_not_allowed', `Use ${named} here.`), request, reply)
+  })
   const identifyRequest: Identify = (access, request) =>
     identify({
       access,
@@ -112,7 +118,6 @@ export function createHttpServer(
     if ('open' in each) streams.mount(each, identifyRequest)
     else mount(world, app, each, mounting)
   }
-  refuseOtherMethods(world, app, routes)
   log.debug({ routes: routes.length }, 'routes mounted')
   return app
 }
@@ -182,26 +187,6 @@ function meet({ config }: World, app: FastifyInstance): void {
       throw refuse('invalid_request', 'A request needs a Host header.')
     }
   })
-}
-
-/** A known path with another method is 405 and says which methods there are. */
-function refuseOtherMethods(world: World, app: FastifyInstance, routes: readonly Route[]): void {
-  const methodsByPath = Map.groupBy(routes, each => each.contract.path)
-  for (const [path, known] of methodsByPath) {
-    const allowed = known.map(each => each.contract.method)
-    // Of a stream there is no head alone.
-    const isStreamed = known.some(each => 'open' in each)
-    const headOfGet = allowed.includes('GET') && !isStreamed ? ['HEAD'] : []
-    const others = [...METHODS.filter(method => !allowed.includes(method)), 'OPTIONS', ...(isStreamed ? ['HEAD'] : [])]
-    app.route({
-      method: others,
-      url: path.replace(/\{(\w+)\}/g, ':$1'),
-      handler: (request, reply) => {
-        reply.header('allow', [...allowed, ...headOfGet].join(', '))
-        return sendFailure(world, refuse('method_not_allowed', `Use ${allowed.join(' or ')} here.`), request, reply)
-      },
-    })
-  }
 }
 
 /** One log line and one observation per request. Query strings and bodies are not logged at this level. */
