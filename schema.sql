@@ -758,7 +758,7 @@ create table message_words (
 --
 -- Words that begin with two letters are many in the whole installation, and only marks keep a search from reading all of them.
 -- But every mark is paid for with each mail that is filed. So words are looked for by their beginning from three letters on.
-CREATE INDEX message_words_found ON public.message_words USING gin (inbox_id, words);
+CREATE INDEX message_words_found ON public.message_words USING gin (inbox_id, words) WITH (gin_pending_list_limit='512');
 
 -- Submitted once; never changed afterwards. Partitioned by time through the time-ordered id.
 create table messages (
