@@ -11,6 +11,8 @@ const TAIL_POLL_SECONDS = 1
 const BACKOFF_MS_MAX = 10_000
 /** SIGTERM drains within 30 s in all; the rest is for the servers and the database. */
 const STOP_MS_MAX = 20_000
+/** So long, the next worker waits for the first round of one. */
+const FIRST_ROUND_MS_MAX = 50
 
 export class Supervisor {
   readonly #world: World
@@ -26,7 +28,17 @@ export class Supervisor {
   }
 
   start(workers: readonly Worker[]): void {
-    for (const worker of workers) this.#running.push(this.#drive(worker))
+    void this.#startOneByOne(workers)
+  }
+
+  /** All first rounds at once would open every connection that the pool may have, and so would all their polls. */
+  async #startOneByOne(workers: readonly Worker[]): Promise<void> {
+    for (const worker of workers) {
+      if (this.#stopping.signal.aborted) return
+      const first = Promise.withResolvers<void>()
+      this.#running.push(this.#drive(worker, first.resolve))
+      await Promise.race([first.promise, delay(FIRST_ROUND_MS_MAX, null, { ref: false })])
+    }
   }
 
   /** Asks every worker to end its round, and waits for that within bounds. */
@@ -37,7 +49,7 @@ export class Supervisor {
     if ((await Promise.race([all, late])) === 'late') this.#world.log.warn('workers did not end in time')
   }
 
-  async #drive(worker: Worker): Promise<void> {
+  async #drive(worker: Worker, roundEnded: () => void): Promise<void> {
     const { signal } = this.#stopping
     const nap = new Nap()
     signal.addEventListener('abort', () => nap.end(), { once: true })
@@ -49,11 +61,13 @@ export class Supervisor {
         const worked = await round(signal)
         failures = 0
         this.#rounds.inc({ worker: worker.name })
+        roundEnded()
         if (worked === 0) await nap.begin(napMs)
         else await rest(worker, worked, signal)
       } catch (err) {
         if (signal.aborted) break
         failures += 1
+        roundEnded()
         this.#failures.inc({ worker: worker.name })
         this.#world.log.error({ err, worker: worker.name, failures }, 'a worker failed and will be tried again')
         await nap.begin(Math.min(100 * 2 ** failures, BACKOFF_MS_MAX))
