@@ -1,6 +1,7 @@
 // Delivery end to end: from an accepted request to the receiver, over real sockets.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { readReturnPath } from './return-path.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
@@ -167,8 +168,26 @@ test('a receiver that stays away is tried on schedule and expires after 72 hours
     await eventually(`attempt ${attempts}`, async () => (await attempt()).attempts === attempts)
     await becomes(account, id, { deferred: 1 })
   }
-  box.clock.advance(72 * 3_600_000)
+  await box.app.world.db.transact(system('test'), tx =>
+    tx.run(sql`update queue set accepted_at = accepted_at - interval '72 hours' where message_id = ${id}`),
+  )
+  box.clock.advance(22 * 60_000)
   await becomes(account, id, { expired: 1 })
+})
+
+test('days in which nothing was tried do not count: what is deferred after them is tried again', async () => {
+  const { account, sink, box } = await aSender()
+  sink.answer = verb => (verb === 'MAIL' ? '451 4.7.1 Greylisted' : null)
+  const id = await send(account)
+  await becomes(account, id, { deferred: 1 })
+  box.clock.advance(5 * 24 * 3_600_000)
+  await eventually('the second attempt', async () => {
+    const { body } = await account.api.get(`/v1/messages/${id}`)
+    return body.deliveries[0].attempts === 2 && body.deliveries[0].status === 'deferred'
+  })
+  sink.answer = () => null
+  box.clock.advance(3 * 60_000)
+  await becomes(account, id, { delivered: 1 })
 })
 
 test("a tenant's backlog does not delay another tenant's single mail", async () => {

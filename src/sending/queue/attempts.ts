@@ -38,9 +38,12 @@ interface Claim {
   limit: number
 }
 
+/** Time in which it was due and nobody tried, because no worker ran or because others came first, is not its age. */
 const leased = ({ holderId, leaseToken, leaseUntil }: Claim, now: Date): Sql =>
   sql`status = 'sending', holder_id = ${holderId}, lease_token = ${leaseToken}, lease_until = ${leaseUntil},
-      is_begun = false, attempts = attempts + 1, updated_at = ${now}`
+      is_begun = false, attempts = attempts + 1, updated_at = ${now},
+      accepted_at = case when due_at is null and attempts > 0 then accepted_at
+        else accepted_at + greatest(${now}::timestamptz - coalesce(due_at, accepted_at), interval '0') end`
 
 const claimed = sql`${queuedColumns}, q.attempts, q.accepted_at,
       q.is_suspect, q.relay_inbox_id, q.has_arrived`
