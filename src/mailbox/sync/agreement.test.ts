@@ -288,3 +288,25 @@ test('a message that the provider withholds once is fetched again, and one that 
   const { body } = await connected.account.api.get(`/v1/inbox-messages/${id}`)
   assert.match(body.text, /did not hand it out/)
 })
+
+test('what was removed for good before a legal hold is not removed at the provider until the hold is lifted', async t => {
+  const fake = await FakeImap.start()
+  fake.deliver('INBOX', mail('evidence'), { at })
+  const connected = await connect(t, fake)
+  const [message] = await connected.until('one', found => found.length === 1)
+  await connected.untilState('live')
+  await connected.stop()
+  await removeForGood(connected, message!.id)
+  const { api } = connected.account
+  await api.patch('/v1/account', { legal_hold: true })
+
+  await connected.start()
+  await connected.untilState('live')
+  await delay(LOOKS_MS)
+  assert.deepEqual([await here(connected), there(fake)], [[], ['INBOX: evidence']])
+
+  await connected.stop()
+  await api.patch('/v1/account', { legal_hold: false })
+  await connected.start()
+  await untilGone(connected, fake)
+})

@@ -15,7 +15,10 @@ export interface LocalChange extends RemoteMessage {
   is_moved: boolean
 }
 
-/** Blocked mail stays where the provider has it: only here it is in spam. Unless the folder there is to be deleted. */
+/**
+ * Blocked mail stays where the provider has it: only here it is in spam. Unless the folder there is to be deleted. Under legal
+ * hold nothing is removed at the provider either.
+ */
 export const listLocalChanges = (
   db: Db,
   { inboxId, messageIds, limit }: { inboxId: string; messageIds: readonly string[] | null; limit: number },
@@ -41,6 +44,7 @@ export const listLocalChanges = (
     union all
     select r.remote_folder_id, r.uid, r.identity, r.is_read, null, null, null, false
     from remote_messages r where r.inbox_id = ${inboxId} and r.message_id is null and r.uid > 0
+      and not (select a.legal_hold from inboxes i join accounts a on a.id = i.account_id where i.id = ${inboxId})
     limit ${limit}`)
 
 /** What the journal says was changed in these inboxes. Without a message: its folders. */
