@@ -35,7 +35,6 @@ export const listAssignmentsEndpoint = endpoint({
   }),
   replies: { 200: Type.Object({ assignments: Type.Array(Assignment), next_cursor: NextCursor }) },
   refusals: ['not_found'],
-  audit: null,
 })
 
 export const createAssignmentEndpoint = endpoint({

@@ -62,7 +62,6 @@ export const getUsageEndpoint = endpoint({
     }),
   },
   refusals: ['not_found'],
-  audit: null,
 })
 
 export const previewEndpoint = endpoint({
@@ -75,7 +74,6 @@ export const previewEndpoint = endpoint({
   replies: {
     200: Type.Object({ month: Type.String(), preview, lines: Type.Array(ChargeLine), next_cursor: NextCursor }),
   },
-  audit: null,
 })
 
 export const exportEndpoint = endpoint({
@@ -89,7 +87,6 @@ export const exportEndpoint = endpoint({
   }),
   isStreamed: true,
   replies: { 200: { raw: ['application/json; charset=utf-8', 'text/csv; charset=utf-8'] } },
-  audit: null,
 })
 
 export const listBilledAccountsEndpoint = endpoint({
@@ -111,5 +108,4 @@ export const listBilledAccountsEndpoint = endpoint({
       next_cursor: NextCursor,
     }),
   },
-  audit: null,
 })

@@ -21,7 +21,6 @@ export const listCatalogueEndpoint = endpoint({
   access: key('read'),
   query: Type.Object({ cursor: Cursor, limit: Limit }),
   replies: page,
-  audit: null,
 })
 
 export const listPlansEndpoint = endpoint({
@@ -35,7 +34,6 @@ export const listPlansEndpoint = endpoint({
     limit: Limit,
   }),
   replies: page,
-  audit: null,
 })
 
 export const createPlanEndpoint = endpoint({
@@ -56,7 +54,6 @@ export const getPlanEndpoint = endpoint({
   access: operator,
   noun: 'plan',
   replies: { 200: Plan },
-  audit: null,
 })
 
 export const updatePlanEndpoint = endpoint({

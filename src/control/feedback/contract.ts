@@ -53,7 +53,6 @@ export const listSuppressionsEndpoint = endpoint({
   }),
   replies: { 200: Type.Object({ entries: Type.Array(SuppressionEntry), total: Int64() }) },
   refusals: ['not_found'],
-  audit: null,
 })
 
 export const addSuppressionEndpoint = endpoint({

@@ -115,7 +115,6 @@ export const listSuspensionsEndpoint = endpoint({
     limit: Limit,
   }),
   replies: { 200: Type.Object({ suspensions: Type.Array(SuspensionSeen), next_cursor: NextCursor }) },
-  audit: null,
 })
 
 export const getSuspensionEndpoint = endpoint({
@@ -125,7 +124,6 @@ export const getSuspensionEndpoint = endpoint({
   access: key('read'),
   noun: 'suspension',
   replies: { 200: SuspensionSeen },
-  audit: null,
 })
 
 export const resumeSuspensionEndpoint = endpoint({

@@ -89,7 +89,6 @@ export const listAccountsEndpoint = endpoint({
   access: operator,
   query: Type.Object({ cursor: Cursor, limit: Limit }),
   replies: { 200: Type.Object({ accounts: Type.Array(Account), next_cursor: NextCursor }) },
-  audit: null,
 })
 
 export const updateAccountAsOperatorEndpoint = endpoint({
@@ -109,7 +108,6 @@ export const getAccountEndpoint = endpoint({
   summary: 'The account and its settings; tenant and inbox keys see a summary',
   access: key('read', { levels: ['account', 'tenant', 'inbox'] }),
   replies: { 200: Type.Union([AccountWithUsage, AccountSummary]) },
-  audit: null,
 })
 
 export const updateAccountEndpoint = endpoint({

@@ -41,7 +41,6 @@ export const listKeysEndpoint = endpoint({
   }),
   replies: { 200: Type.Object({ keys: Type.Array(ApiKey), next_cursor: NextCursor }) },
   refusals: ['not_found'],
-  audit: null,
 })
 
 export const revokeKeyEndpoint = endpoint({

@@ -69,7 +69,6 @@ export const listDomainsEndpoint = endpoint({
   }),
   replies: { 200: Type.Object({ domains: Type.Array(Domain), next_cursor: NextCursor }) },
   refusals: ['not_found'],
-  audit: null,
 })
 
 export const verifyDomainEndpoint = endpoint({

@@ -70,7 +70,6 @@ export const listCredentialsEndpoint = endpoint({
   noun: 'tenant',
   query: Type.Object({ cursor: Cursor, limit: Limit }),
   replies: { 200: Type.Object({ credentials: Type.Array(SmtpCredential), next_cursor: NextCursor }) },
-  audit: null,
 })
 
 export const rotateCredentialEndpoint = endpoint({

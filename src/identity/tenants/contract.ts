@@ -85,7 +85,6 @@ export const listTenantsEndpoint = endpoint({
     limit: Limit,
   }),
   replies: { 200: Type.Object({ tenants: Type.Array(Tenant), next_cursor: NextCursor }) },
-  audit: null,
 })
 
 export const getTenantEndpoint = endpoint({
@@ -95,7 +94,6 @@ export const getTenantEndpoint = endpoint({
   access: key('read'),
   noun: 'tenant',
   replies: { 200: Tenant },
-  audit: null,
 })
 
 export const updateTenantEndpoint = endpoint({

@@ -80,7 +80,6 @@ export const listApprovalsEndpoint = endpoint({
   query: Type.Object({ status: Type.Optional(Type.Enum([...STATUSES])), cursor: Cursor, limit: Limit }),
   isLargeRead: true,
   replies: { 200: Type.Object({ approvals: Type.Array(Approval), next_cursor: NextCursor }) },
-  audit: null,
 })
 
 export const getApprovalEndpoint = endpoint({
@@ -90,7 +89,6 @@ export const getApprovalEndpoint = endpoint({
   access: read,
   noun: 'approval',
   replies: { 200: Approval },
-  audit: null,
 })
 
 export const approveEndpoint = endpoint({

@@ -11,7 +11,6 @@ export const approvalPageEndpoint = endpoint({
   access: anyone,
   noun: 'link',
   replies: { 200: html, 404: html, 410: html },
-  audit: null,
 })
 
 export const approveByLinkEndpoint = endpoint({

@@ -13,5 +13,4 @@ export const getAttachmentEndpoint = endpoint({
   headers: Type.Object({ range: Type.Optional(Type.String()), 'if-range': Type.Optional(Type.String()) }),
   replies: { 200: octets, 206: octets },
   refusals: ['not_found', 'range_not_satisfiable', 'unavailable'],
-  audit: null,
 })

@@ -115,7 +115,6 @@ export const listDraftsEndpoint = endpoint({
   query: Type.Object({ cursor: Cursor, limit: Limit }),
   isLargeRead: true,
   replies: { 200: Type.Object({ drafts: Type.Array(Draft), next_cursor: NextCursor }) },
-  audit: null,
 })
 
 export const createDraftEndpoint = endpoint({
@@ -138,7 +137,6 @@ export const getDraftEndpoint = endpoint({
   access: reads,
   noun: 'draft',
   replies: { 200: Wrapped },
-  audit: null,
 })
 
 export const updateDraftEndpoint = endpoint({

@@ -31,7 +31,6 @@ export const listFoldersEndpoint = endpoint({
   access: read,
   noun: 'inbox',
   replies: { 200: Type.Object({ folders: Type.Array(Folder) }) },
-  audit: null,
 })
 
 export const createFolderEndpoint = endpoint({

@@ -63,7 +63,6 @@ export const listInboxesEndpoint = endpoint({
   }),
   replies: { 200: Type.Object({ inboxes: Type.Array(Inbox), next_cursor: NextCursor }) },
   refusals: ['not_found'],
-  audit: null,
 })
 
 export const getInboxEndpoint = endpoint({
@@ -73,7 +72,6 @@ export const getInboxEndpoint = endpoint({
   access: key('read', { levels: LEVELS }),
   noun: 'inbox',
   replies: { 200: Inbox },
-  audit: null,
 })
 
 export const updateInboxEndpoint = endpoint({

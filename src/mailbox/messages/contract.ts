@@ -42,7 +42,6 @@ export const listInboxMessagesEndpoint = endpoint({
     }),
   },
   refusals: ['invalid_request'],
-  audit: null,
 })
 
 export const getInboxMessageEndpoint = endpoint({
@@ -53,7 +52,6 @@ export const getInboxMessageEndpoint = endpoint({
   noun: 'message',
   isLargeRead: true,
   replies: { 200: Message },
-  audit: null,
 })
 
 export const getRawEndpoint = endpoint({
@@ -64,7 +62,6 @@ export const getRawEndpoint = endpoint({
   noun: 'message',
   isLargeRead: true,
   replies: { 200: { raw: 'message/rfc822' } },
-  audit: null,
 })
 
 export const getHtmlEndpoint = endpoint({
@@ -75,7 +72,6 @@ export const getHtmlEndpoint = endpoint({
   noun: 'message',
   isLargeRead: true,
   replies: { 200: Type.Object({ id: Uuid(), html: Nullable(Type.String({ ...sensitive })) }) },
-  audit: null,
 })
 
 export const markReadEndpoint = endpoint({

@@ -12,7 +12,6 @@ export const listPostmasterEndpoint = endpoint({
   query: Type.Object({ cursor: Cursor, limit: Limit }),
   replies: { 200: Type.Object({ messages: Type.Array(MessageSummary), next_cursor: NextCursor }) },
   refusals: ['invalid_request'],
-  audit: null,
 })
 
 export const getPostmasterEndpoint = endpoint({
@@ -23,5 +22,4 @@ export const getPostmasterEndpoint = endpoint({
   noun: 'message',
   isLargeRead: true,
   replies: { 200: Message },
-  audit: null,
 })

@@ -50,5 +50,4 @@ export const searchEndpoint = endpoint({
     }),
   },
   refusals: ['invalid_request', 'not_found'],
-  audit: null,
 })

@@ -36,7 +36,6 @@ export const inboxEventsEndpoint = endpoint({
   }),
   replies: { 200: { raw: 'text/event-stream', frame: StreamFrame } },
   refusals: ['too_many_streams'],
-  audit: null,
 })
 
 export const inboxSocketEndpoint = endpoint({
@@ -49,5 +48,4 @@ export const inboxSocketEndpoint = endpoint({
   query: Type.Object({ after_id: AfterId }),
   replies: { 101: null },
   refusals: ['too_many_streams'],
-  audit: null,
 })

@@ -34,7 +34,6 @@ export const listThreadsEndpoint = endpoint({
   noun: 'inbox',
   query: Type.Object({ cursor: Cursor, limit: Limit }),
   replies: { 200: Type.Object({ threads: Type.Array(Thread), next_cursor: NextCursor, hidden: Hidden }) },
-  audit: null,
 })
 
 export const getThreadEndpoint = endpoint({
@@ -44,7 +43,6 @@ export const getThreadEndpoint = endpoint({
   access: read,
   noun: 'thread',
   replies: { 200: Thread },
-  audit: null,
 })
 
 export const listThreadMessagesEndpoint = endpoint({
@@ -55,7 +53,6 @@ export const listThreadMessagesEndpoint = endpoint({
   noun: 'thread',
   query: Type.Object({ cursor: Cursor, limit: Limit }),
   replies: { 200: Type.Object({ messages: Type.Array(MessageSummary), next_cursor: NextCursor, hidden: Hidden }) },
-  audit: null,
 })
 
 export const setThreadLabelsEndpoint = endpoint({

@@ -47,7 +47,6 @@ export const listAlertsEndpoint = endpoint({
     limit: Limit,
   }),
   replies: { 200: Type.Object({ alerts: Type.Array(Alert), next_cursor: NextCursor }) },
-  audit: null,
 })
 
 export const ackAlertEndpoint = endpoint({
@@ -113,7 +112,6 @@ export const listContactsEndpoint = endpoint({
   access: key('admin'),
   query: Type.Object({ cursor: Cursor, limit: Limit }),
   replies: { 200: Type.Object({ contacts: Type.Array(AlertContact), next_cursor: NextCursor }) },
-  audit: null,
 })
 
 export const createContactEndpoint = endpoint({

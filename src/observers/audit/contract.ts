@@ -35,7 +35,6 @@ export const listAuditEndpoint = endpoint({
   replies: {
     200: Type.Object({ entries: Type.Array(AuditEntry), next_before_id: Nullable(Int64()) }),
   },
-  audit: null,
 })
 
 export const verifyAuditEndpoint = endpoint({
@@ -62,5 +61,4 @@ export const verifyAuditEndpoint = endpoint({
       ),
     }),
   },
-  audit: null,
 })

@@ -43,5 +43,4 @@ export const listEventsEndpoint = endpoint({
     }),
   },
   refusals: ['not_found'],
-  audit: null,
 })

@@ -142,7 +142,6 @@ export const listRulesEndpoint = endpoint({
   query: Type.Object({ tenant_id: Type.Optional(Uuid()), cursor: Cursor, limit: Limit }),
   replies: { 200: Type.Object({ rules: Type.Array(Rule), next_cursor: NextCursor }) },
   refusals: ['not_found'],
-  audit: null,
 })
 
 export const saveRuleEndpoint = endpoint({

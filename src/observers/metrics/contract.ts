@@ -70,5 +70,4 @@ export const getMetricsEndpoint = endpoint({
   isLargeRead: true,
   replies: { 200: Metrics },
   refusals: ['not_found'],
-  audit: null,
 })

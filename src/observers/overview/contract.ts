@@ -87,7 +87,6 @@ export const getOverviewEndpoint = endpoint({
   access: key('read'),
   isLargeRead: true,
   replies: { 200: Overview },
-  audit: null,
 })
 
 export const getAccountHealthEndpoint = endpoint({
@@ -99,5 +98,4 @@ export const getAccountHealthEndpoint = endpoint({
   replies: {
     200: component('AccountHealth', Type.Object({ ...AccountOverview.properties, account: AccountRecord })),
   },
-  audit: null,
 })

@@ -9,5 +9,4 @@ export const getQueueEndpoint = endpoint({
   access: key('read'),
   isLargeRead: true,
   replies: { 200: QueueDepth },
-  audit: null,
 })

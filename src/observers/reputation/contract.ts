@@ -23,5 +23,4 @@ export const getReputationEndpoint = endpoint({
   isLargeRead: true,
   replies: { 200: Type.Object({ rows: Type.Array(ReputationRow) }) },
   refusals: ['not_found'],
-  audit: null,
 })

@@ -107,7 +107,6 @@ export const listWebhooksEndpoint = endpoint({
   access: key('read'),
   query: Type.Object({ cursor: Cursor, limit: Limit }),
   replies: { 200: Type.Object({ webhooks: Type.Array(Webhook), next_cursor: NextCursor }) },
-  audit: null,
 })
 
 export const updateWebhookEndpoint = endpoint({
@@ -146,7 +145,6 @@ export const listAttemptsEndpoint = endpoint({
     limit: Limit,
   }),
   replies: { 200: Type.Object({ attempts: Type.Array(WebhookAttempt), next_cursor: NextCursor }) },
-  audit: null,
 })
 
 export const replayEndpoint = endpoint({

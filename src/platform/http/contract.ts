@@ -82,11 +82,12 @@ export interface Contract {
   presentRefusal?(refusal: Refusal): object | null
   replies: { readonly [status: number]: ReplySchema }
   refusals?: readonly RefusalCode[]
-  /** The audit action of every call that changes something; null on reads. */
-  audit: string | null
+  /** The audit action of every call that changes something; null, or left out by a GET, on reads. */
+  audit?: string | null
 }
 
-export const endpoint = <const C extends Contract>(contract: C): C => contract
+export const endpoint = <const C extends Contract & ({ method: 'GET' } | { audit: string | null })>(contract: C): C =>
+  contract
 
 /** What a handler is given. Its types say who may be calling. */
 interface Call<C extends Contract> {

@@ -13,7 +13,6 @@ const openApiEndpoint = endpoint({
   access: anyone,
   isLargeRead: true,
   replies: { 200: { raw: 'application/json; charset=utf-8' } },
-  audit: null,
 })
 
 const metricsEndpoint = endpoint({
@@ -25,7 +24,6 @@ const metricsEndpoint = endpoint({
   headers: Type.Object({ 'x-admin-token': Type.Optional(Type.String()) }),
   replies: { 200: { raw: 'text/plain; version=0.0.4; charset=utf-8' } },
   refusals: ['forbidden'],
-  audit: null,
 })
 
 const homeEndpoint = endpoint({
@@ -35,7 +33,6 @@ const homeEndpoint = endpoint({
   summary: 'Leads to the API reference',
   access: anyone,
   replies: { 302: null },
-  audit: null,
 })
 
 const loopback = cidrList(['127.0.0.0/8', '::1'])

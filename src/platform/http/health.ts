@@ -24,7 +24,6 @@ const healthzEndpoint = endpoint({
   summary: 'The process is alive',
   access: anyone,
   replies: { 200: Type.Object({ status: Type.Literal('ok') }) },
-  audit: null,
 })
 
 const Checks = Type.Record(Type.String(), Type.String())
@@ -38,7 +37,6 @@ const readyzEndpoint = endpoint({
     200: Type.Object({ status: Type.Literal('ready'), checks: Checks }),
     503: Type.Object({ error: Type.Object({ code: Type.String(), message: Type.String() }), checks: Checks }),
   },
-  audit: null,
 })
 
 export function healthRoutes(checks: readonly ReadinessCheck[]): Route[] {

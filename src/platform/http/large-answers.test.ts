@@ -23,7 +23,6 @@ const largeEndpoint = endpoint({
   access: key('read'),
   isLargeRead: true,
   replies: { 200: { raw: 'text/plain' } },
-  audit: null,
 })
 
 /** The name of the owner is the key. */

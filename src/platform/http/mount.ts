@@ -190,7 +190,7 @@ export const onBehalfOf = <T>(request: FastifyRequest, act: () => T): T =>
 
 function actorOf(contract: Contract, request: FastifyRequest): Actor {
   const { principal } = request
-  const circumstances = { ip: request.sourceIp, requestId: request.id, action: contract.audit }
+  const circumstances = { ip: request.sourceIp, requestId: request.id, action: contract.audit ?? null }
   if (principal?.kind === 'key') return { type: 'api_key', id: principal.keyId, name: principal.name, ...circumstances }
   if (principal?.kind === 'operator') return { type: 'operator', id: null, name: 'operator', ...circumstances }
   return { type: 'recipient', id: null, name: 'anonymous', ...circumstances }

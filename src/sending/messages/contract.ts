@@ -108,7 +108,6 @@ export const listMessagesEndpoint = endpoint({
   }),
   replies: { 200: Type.Object({ messages: Type.Array(Message), next_cursor: NextCursor }) },
   refusals: ['not_found'],
-  audit: null,
 })
 
 export const getMessageEndpoint = endpoint({
@@ -119,5 +118,4 @@ export const getMessageEndpoint = endpoint({
   noun: 'message',
   isLargeRead: true,
   replies: { 200: MessageDetail },
-  audit: null,
 })

@@ -41,7 +41,6 @@ export const listSetAsideEndpoint = endpoint({
   query: Type.Object({ tenant_id: Type.Optional(Uuid()), cursor: Cursor, limit: Limit }),
   replies: { 200: Type.Object({ deliveries: Type.Array(SetAside), next_cursor: NextCursor }) },
   refusals: ['not_found'],
-  audit: null,
 })
 
 export const releaseSetAsideEndpoint = endpoint({

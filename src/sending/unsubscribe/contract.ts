@@ -11,7 +11,6 @@ export const unsubscribePageEndpoint = endpoint({
   noun: 'link',
   replies: { 200: { raw: html } },
   refusals: ['not_found'],
-  audit: null,
 })
 
 export const unsubscribeEndpoint = endpoint({

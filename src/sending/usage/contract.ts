@@ -41,5 +41,4 @@ export const getUsageEndpoint = endpoint({
   query: Type.Object({ days: Type.Optional(Type.Integer({ minimum: 1, maximum: 400, default: 30 })) }),
   isLargeRead: true,
   replies: { 200: Usage },
-  audit: null,
 })
