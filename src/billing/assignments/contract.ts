@@ -1,7 +1,7 @@
 // Which plan prices an account or a tenant, and from when. Assignments are added and never changed: they are the history.
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
-import { component, Cursor, DateTime, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { component, DateTime, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 
 const DateOnly = (options: object = {}) => Type.String({ format: 'date', ...options })
 
@@ -28,12 +28,8 @@ export const listAssignmentsEndpoint = endpoint({
   path: '/v1/billing/assignments',
   summary: "Plan assignments, newest first: the account's plan and the rate cards of tenants, with their history",
   access: key('read'),
-  query: Type.Object({
-    tenant_id: Type.Optional(Uuid({ description: 'Only the rate cards of this tenant' })),
-    cursor: Cursor,
-    limit: Limit,
-  }),
-  replies: { 200: Type.Object({ assignments: Type.Array(Assignment), next_cursor: NextCursor }) },
+  query: PageQuery({ tenant_id: Type.Optional(Uuid({ description: 'Only the rate cards of this tenant' })) }),
+  replies: { 200: Page({ assignments: Type.Array(Assignment) }) },
   refusals: ['not_found'],
 })
 

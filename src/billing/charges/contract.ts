@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
 import { ExactInteger } from '../../platform/http/exact-integer.ts'
-import { component, Cursor, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { component, Cursor, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 
 const Month = Type.Optional(
   Type.String({ format: 'month', description: 'YYYY-MM, in UTC; the running month where it is omitted' }),
@@ -53,12 +53,11 @@ export const getUsageEndpoint = endpoint({
     limit: TenantLimit,
   }),
   replies: {
-    200: Type.Object({
+    200: Page({
       month: Type.String(),
       ...used,
       days: Type.Array(Type.Object({ date: Type.String({ format: 'date' }), ...used })),
       tenants: Type.Array(Type.Object({ tenant_id: Uuid(), ...used })),
-      next_cursor: NextCursor,
     }),
   },
   refusals: ['not_found'],
@@ -71,9 +70,7 @@ export const previewEndpoint = endpoint({
     "What a month is going to cost: the account's own charge first, then the rate card of each tenant that has one",
   access: key('read'),
   query: Type.Object({ month: Month, cursor: Cursor, limit: TenantLimit }),
-  replies: {
-    200: Type.Object({ month: Type.String(), preview, lines: Type.Array(ChargeLine), next_cursor: NextCursor }),
-  },
+  replies: { 200: Page({ month: Type.String(), preview, lines: Type.Array(ChargeLine) }) },
 })
 
 export const exportEndpoint = endpoint({
@@ -94,9 +91,9 @@ export const listBilledAccountsEndpoint = endpoint({
   path: '/admin/v1/billing/accounts',
   summary: 'Usage and preview charge of every account, newest account first',
   access: operator,
-  query: Type.Object({ month: Month, cursor: Cursor, limit: Limit }),
+  query: PageQuery({ month: Month }),
   replies: {
-    200: Type.Object({
+    200: Page({
       month: Type.String(),
       preview,
       accounts: Type.Array(
@@ -105,7 +102,6 @@ export const listBilledAccountsEndpoint = endpoint({
           Type.Object({ account_id: Uuid(), name: Type.String(), messages: used.messages, ...charged }),
         ),
       ),
-      next_cursor: NextCursor,
     }),
   },
 })

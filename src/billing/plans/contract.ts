@@ -1,7 +1,7 @@
 // The plan catalogue: kept by the operator, read by accounts.
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
-import { component, Cursor, Limit, Name, NextCursor } from '../../platform/http/schemas.ts'
+import { component, Name, Page, PageQuery } from '../../platform/http/schemas.ts'
 import { Plan, prices } from './plan.ts'
 
 const optionalPrices = Type.Partial(Type.Object(prices)).properties
@@ -12,14 +12,14 @@ export type PlanInput = Static<typeof PlanInput>
 const PlanUpdate = component('PlanUpdate', Type.Partial(Type.Object({ name: Name(255), ...prices })))
 export type PlanUpdate = Static<typeof PlanUpdate>
 
-const page = { 200: Type.Object({ plans: Type.Array(Plan), next_cursor: NextCursor }) } as const
+const page = { 200: Page({ plans: Type.Array(Plan) }) } as const
 
 export const listCatalogueEndpoint = endpoint({
   method: 'GET',
   path: '/v1/billing/plans',
   summary: 'The active plans, newest first',
   access: key('read'),
-  query: Type.Object({ cursor: Cursor, limit: Limit }),
+  query: PageQuery({}),
   replies: page,
 })
 
@@ -28,11 +28,7 @@ export const listPlansEndpoint = endpoint({
   path: '/admin/v1/plans',
   summary: 'All plans, archived ones included, newest first',
   access: operator,
-  query: Type.Object({
-    active: Type.Optional(Type.Enum(['1'], { description: 'Leaves archived plans out' })),
-    cursor: Cursor,
-    limit: Limit,
-  }),
+  query: PageQuery({ active: Type.Optional(Type.Enum(['1'], { description: 'Leaves archived plans out' })) }),
   replies: page,
 })
 

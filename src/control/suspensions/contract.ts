@@ -1,7 +1,7 @@
 // Pauses: stopping one scope's mail at once, without losing any of it, and releasing it again.
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
-import { component, Cursor, DateTime, Int64, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { component, DateTime, Int64, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 
 export const SCOPE_TYPES = ['account', 'tenant', 'domain', 'sender', 'credential', 'api_key', 'rule'] as const
 export type ScopeType = (typeof SCOPE_TYPES)[number]
@@ -109,12 +109,8 @@ export const listSuspensionsEndpoint = endpoint({
   path: '/v1/suspensions',
   summary: 'List pauses, newest first',
   access: key('read'),
-  query: Type.Object({
-    status: Type.Optional(Type.Enum(['active', 'resumed'])),
-    cursor: Cursor,
-    limit: Limit,
-  }),
-  replies: { 200: Type.Object({ suspensions: Type.Array(SuspensionSeen), next_cursor: NextCursor }) },
+  query: PageQuery({ status: Type.Optional(Type.Enum(['active', 'resumed'])) }),
+  replies: { 200: Page({ suspensions: Type.Array(SuspensionSeen) }) },
 })
 
 export const getSuspensionEndpoint = endpoint({

@@ -1,7 +1,7 @@
 // Accounts: one SaaS platform each. The operator creates them; their admins change the settings.
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
-import { component, Cursor, DateTime, Int64, Limit, Name, NextCursor, Uuid } from '../../platform/http/schemas.ts'
+import { component, DateTime, Int64, Name, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { ApiKeyWithSecret } from '../api-keys/key-schema.ts'
 
 /** A century: longer than anybody keeps mail, short enough that date arithmetic cannot overflow. */
@@ -87,8 +87,8 @@ export const listAccountsEndpoint = endpoint({
   path: '/admin/v1/accounts',
   summary: 'List accounts, newest first',
   access: operator,
-  query: Type.Object({ cursor: Cursor, limit: Limit }),
-  replies: { 200: Type.Object({ accounts: Type.Array(Account), next_cursor: NextCursor }) },
+  query: PageQuery({}),
+  replies: { 200: Page({ accounts: Type.Array(Account) }) },
 })
 
 export const updateAccountAsOperatorEndpoint = endpoint({

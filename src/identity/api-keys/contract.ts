@@ -1,7 +1,7 @@
 // API keys at three levels: account-wide, tenant-bound, inbox-scoped.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { Cidrs, component, Cursor, Limit, Name, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { Cidrs, component, Name, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { SCOPES } from '../../platform/principal.ts'
 import { ApiKey, ApiKeyWithSecret } from './key-schema.ts'
 
@@ -34,12 +34,8 @@ export const listKeysEndpoint = endpoint({
   path: '/v1/api-keys',
   summary: 'List API keys without their secrets, newest first',
   access: key('admin'),
-  query: Type.Object({
-    tenant_id: Type.Optional(Uuid({ description: 'Only keys of this tenant' })),
-    cursor: Cursor,
-    limit: Limit,
-  }),
-  replies: { 200: Type.Object({ keys: Type.Array(ApiKey), next_cursor: NextCursor }) },
+  query: PageQuery({ tenant_id: Type.Optional(Uuid({ description: 'Only keys of this tenant' })) }),
+  replies: { 200: Page({ keys: Type.Array(ApiKey) }) },
   refusals: ['not_found'],
 })
 

@@ -1,7 +1,7 @@
 // Domains: the names a tenant sends from, and the DNS records that prove they are its own.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, Cursor, DateTime, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { component, DateTime, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { PURPOSES, STATES } from './stored-domain.ts'
 
 const DomainRecord = component(
@@ -62,12 +62,8 @@ export const listDomainsEndpoint = endpoint({
   path: '/v1/domains',
   summary: 'List domains with their DNS records and verification state, newest first',
   access: key('read'),
-  query: Type.Object({
-    tenant_id: Type.Optional(Uuid({ description: 'Only domains of this tenant' })),
-    cursor: Cursor,
-    limit: Limit,
-  }),
-  replies: { 200: Type.Object({ domains: Type.Array(Domain), next_cursor: NextCursor }) },
+  query: PageQuery({ tenant_id: Type.Optional(Uuid({ description: 'Only domains of this tenant' })) }),
+  replies: { 200: Page({ domains: Type.Array(Domain) }) },
   refusals: ['not_found'],
 })
 

@@ -1,17 +1,7 @@
 // SMTP credentials: a username and a one-time password with which a tenant's programs submit mail.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import {
-  Cidrs,
-  component,
-  Cursor,
-  DateTime,
-  Limit,
-  NextCursor,
-  Nullable,
-  sensitive,
-  Uuid,
-} from '../../platform/http/schemas.ts'
+import { Cidrs, component, DateTime, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
 
 const credentialFields = {
   id: Uuid(),
@@ -68,8 +58,8 @@ export const listCredentialsEndpoint = endpoint({
   summary: 'List the SMTP credentials of a tenant without their passwords, newest first',
   access: key('admin'),
   noun: 'tenant',
-  query: Type.Object({ cursor: Cursor, limit: Limit }),
-  replies: { 200: Type.Object({ credentials: Type.Array(SmtpCredential), next_cursor: NextCursor }) },
+  query: PageQuery({}),
+  replies: { 200: Page({ credentials: Type.Array(SmtpCredential) }) },
 })
 
 export const rotateCredentialEndpoint = endpoint({

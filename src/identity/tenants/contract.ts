@@ -1,17 +1,7 @@
 // Tenants: the customers of an account.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import {
-  component,
-  Cursor,
-  DateTime,
-  Int64,
-  Limit,
-  Name,
-  NextCursor,
-  Nullable,
-  Uuid,
-} from '../../platform/http/schemas.ts'
+import { component, DateTime, Int64, Name, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 
 const RecipientsMax = (options: object = {}) => Type.Integer({ minimum: 1, maximum: 2_147_483_647, ...options })
 
@@ -79,12 +69,10 @@ export const listTenantsEndpoint = endpoint({
   path: '/v1/tenants',
   summary: 'List the tenants visible to the key, newest first',
   access: key('read'),
-  query: Type.Object({
+  query: PageQuery({
     external_id: Type.Optional(Type.String({ maxLength: 255, description: 'Only the tenant with this external id' })),
-    cursor: Cursor,
-    limit: Limit,
   }),
-  replies: { 200: Type.Object({ tenants: Type.Array(Tenant), next_cursor: NextCursor }) },
+  replies: { 200: Page({ tenants: Type.Array(Tenant) }) },
 })
 
 export const getTenantEndpoint = endpoint({

@@ -1,16 +1,7 @@
 // Approvals: composed mail that waits for a person, because the policy of its inbox says so.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import {
-  component,
-  Cursor,
-  DateTime,
-  Limit,
-  NextCursor,
-  Nullable,
-  sensitive,
-  Uuid,
-} from '../../platform/http/schemas.ts'
+import { component, DateTime, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 
 const STATUSES = ['pending', 'approved', 'rejected', 'sent'] as const
@@ -77,9 +68,9 @@ export const listApprovalsEndpoint = endpoint({
   summary: 'List the approvals of an inbox, newest first',
   access: read,
   noun: 'inbox',
-  query: Type.Object({ status: Type.Optional(Type.Enum([...STATUSES])), cursor: Cursor, limit: Limit }),
+  query: PageQuery({ status: Type.Optional(Type.Enum([...STATUSES])) }),
   isLargeRead: true,
-  replies: { 200: Type.Object({ approvals: Type.Array(Approval), next_cursor: NextCursor }) },
+  replies: { 200: Page({ approvals: Type.Array(Approval) }) },
 })
 
 export const getApprovalEndpoint = endpoint({

@@ -1,17 +1,7 @@
 // Drafts: mail that is written and not sent yet, or that is sent at a time to come.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import {
-  component,
-  Cursor,
-  DateTime,
-  Int64,
-  Limit,
-  NextCursor,
-  Nullable,
-  sensitive,
-  Uuid,
-} from '../../platform/http/schemas.ts'
+import { component, DateTime, Int64, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { Attachment, Attachments, BODY_BYTES_MAX } from '../../sending/messages/send-schema.ts'
 import { RECIPIENTS_MAX } from '../../sending/messages/limits.ts'
@@ -112,9 +102,9 @@ export const listDraftsEndpoint = endpoint({
   summary: 'List the drafts of an inbox, newest first',
   access: reads,
   noun: 'inbox',
-  query: Type.Object({ cursor: Cursor, limit: Limit }),
+  query: PageQuery({}),
   isLargeRead: true,
-  replies: { 200: Type.Object({ drafts: Type.Array(Draft), next_cursor: NextCursor }) },
+  replies: { 200: Page({ drafts: Type.Array(Draft) }) },
 })
 
 export const createDraftEndpoint = endpoint({

@@ -1,7 +1,7 @@
 // Inboxes: addresses that receive mail, and send as themselves.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, Cursor, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { component, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { Inbox, STATUSES } from './inbox-schema.ts'
 import { PolicyPatch } from './policy.ts'
@@ -56,12 +56,8 @@ export const listInboxesEndpoint = endpoint({
   path: '/v1/inboxes',
   summary: 'List the inboxes visible to the key, newest first',
   access: key('read', { levels: LEVELS }),
-  query: Type.Object({
-    tenant_id: Type.Optional(Uuid({ description: 'Only inboxes of this tenant' })),
-    cursor: Cursor,
-    limit: Limit,
-  }),
-  replies: { 200: Type.Object({ inboxes: Type.Array(Inbox), next_cursor: NextCursor }) },
+  query: PageQuery({ tenant_id: Type.Optional(Uuid({ description: 'Only inboxes of this tenant' })) }),
+  replies: { 200: Page({ inboxes: Type.Array(Inbox) }) },
   refusals: ['not_found'],
 })
 

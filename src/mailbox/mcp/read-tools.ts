@@ -1,6 +1,6 @@
 // Tools that read: inboxes, lists of messages, one message.
 import Type from 'typebox'
-import { Cursor, DateTime, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { Cursor, DateTime, NextCursor, Nullable, Page, Uuid } from '../../platform/http/schemas.ts'
 import type { World } from '../../platform/world.ts'
 import { readInboxPage } from '../inboxes/page.ts'
 import type { AttachmentInfo } from '../messages/message-schema.ts'
@@ -36,7 +36,7 @@ export const listInboxesTool = tool({
   title: 'List inboxes',
   description: 'List the inboxes that this key may use, newest first.',
   input: Type.Object({ limit: Limit, cursor: Cursor }),
-  output: Type.Object({
+  output: Page({
     inboxes: Type.Array(
       Type.Object({
         id: Uuid(),
@@ -46,7 +46,6 @@ export const listInboxesTool = tool({
         status: Type.String(),
       }),
     ),
-    next_cursor: NextCursor,
   }),
   annotations: READS,
   scope: 'read',

@@ -1,7 +1,7 @@
 // Messages of an inbox: lists, reading, and filing.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, Cursor, Limit, NextCursor, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { component, NextCursor, Nullable, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { Labels } from './labels.ts'
 import { Hidden, Message, MessageSummary } from './message-schema.ts'
@@ -17,7 +17,7 @@ export const listInboxMessagesEndpoint = endpoint({
   summary: 'List the messages of an inbox, newest first, without their texts',
   access: read,
   noun: 'inbox',
-  query: Type.Object({
+  query: PageQuery({
     folder: Type.Optional(
       Type.String({
         minLength: 1,
@@ -29,8 +29,6 @@ export const listInboxMessagesEndpoint = endpoint({
     direction: Type.Optional(Type.Enum(['in', 'out'])),
     label: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
     from: Type.Optional(Type.String({ minLength: 1, maxLength: 320, description: 'Part of the sender, in any case' })),
-    cursor: Cursor,
-    limit: Limit,
   }),
   replies: {
     200: Type.Object({

@@ -1,7 +1,7 @@
 // Mail to postmaster@ and abuse@ that was kept for the operator.
 import Type from 'typebox'
 import { endpoint, operator } from '../../platform/http/contract.ts'
-import { Cursor, Limit, NextCursor } from '../../platform/http/schemas.ts'
+import { Page, PageQuery } from '../../platform/http/schemas.ts'
 import { Message, MessageSummary } from '../messages/message-schema.ts'
 
 export const listPostmasterEndpoint = endpoint({
@@ -9,8 +9,8 @@ export const listPostmasterEndpoint = endpoint({
   path: '/admin/v1/postmaster',
   summary: 'List mail to postmaster@ and abuse@ that no inbox took, newest first, without its texts',
   access: operator,
-  query: Type.Object({ cursor: Cursor, limit: Limit }),
-  replies: { 200: Type.Object({ messages: Type.Array(MessageSummary), next_cursor: NextCursor }) },
+  query: PageQuery({}),
+  replies: { 200: Page({ messages: Type.Array(MessageSummary) }) },
   refusals: ['invalid_request'],
 })
 

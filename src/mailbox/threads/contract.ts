@@ -1,7 +1,7 @@
 // Threads: messages of an inbox that belong together.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, Cursor, DateTime, Limit, NextCursor, Uuid } from '../../platform/http/schemas.ts'
+import { component, DateTime, NextCursor, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { Labels } from '../messages/labels.ts'
 import { Hidden, MessageSummary } from '../messages/message-schema.ts'
@@ -32,7 +32,7 @@ export const listThreadsEndpoint = endpoint({
   summary: 'List the threads of an inbox that have a message outside trash and spam, most recently active first',
   access: read,
   noun: 'inbox',
-  query: Type.Object({ cursor: Cursor, limit: Limit }),
+  query: PageQuery({}),
   replies: { 200: Type.Object({ threads: Type.Array(Thread), next_cursor: NextCursor, hidden: Hidden }) },
 })
 
@@ -51,7 +51,7 @@ export const listThreadMessagesEndpoint = endpoint({
   summary: 'List the messages of a thread outside trash, oldest first, without their texts',
   access: read,
   noun: 'thread',
-  query: Type.Object({ cursor: Cursor, limit: Limit }),
+  query: PageQuery({}),
   replies: { 200: Type.Object({ messages: Type.Array(MessageSummary), next_cursor: NextCursor, hidden: Hidden }) },
 })
 

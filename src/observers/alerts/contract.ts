@@ -1,16 +1,7 @@
 // Alerts, and whom to tell of them.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import {
-  component,
-  Cursor,
-  DateTime,
-  Limit,
-  NextCursor,
-  Nullable,
-  sensitive,
-  Uuid,
-} from '../../platform/http/schemas.ts'
+import { component, DateTime, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
 
 export const SEVERITIES = ['info', 'warning', 'critical'] as const
 const CHANNELS = ['email', 'webhook', 'chat', 'paging'] as const
@@ -41,12 +32,10 @@ export const listAlertsEndpoint = endpoint({
   path: '/v1/alerts',
   summary: 'List alerts, newest first',
   access: key('read'),
-  query: Type.Object({
+  query: PageQuery({
     unacked: Type.Optional(Type.Enum(['1'], { description: 'Only those that nobody has acknowledged' })),
-    cursor: Cursor,
-    limit: Limit,
   }),
-  replies: { 200: Type.Object({ alerts: Type.Array(Alert), next_cursor: NextCursor }) },
+  replies: { 200: Page({ alerts: Type.Array(Alert) }) },
 })
 
 export const ackAlertEndpoint = endpoint({
@@ -110,8 +99,8 @@ export const listContactsEndpoint = endpoint({
   path: '/v1/alert-contacts',
   summary: 'List alert contacts, newest first',
   access: key('admin'),
-  query: Type.Object({ cursor: Cursor, limit: Limit }),
-  replies: { 200: Type.Object({ contacts: Type.Array(AlertContact), next_cursor: NextCursor }) },
+  query: PageQuery({}),
+  replies: { 200: Page({ contacts: Type.Array(AlertContact) }) },
 })
 
 export const createContactEndpoint = endpoint({

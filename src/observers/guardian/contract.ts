@@ -1,17 +1,7 @@
 // Detection rules.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import {
-  component,
-  Cursor,
-  DateTime,
-  Int64,
-  Limit,
-  Name,
-  NextCursor,
-  Nullable,
-  Uuid,
-} from '../../platform/http/schemas.ts'
+import { component, DateTime, Int64, Name, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { METRICS } from './metric.ts'
 import { ACTIONS, SCOPE_TYPES } from './rule.ts'
 
@@ -139,8 +129,8 @@ export const listRulesEndpoint = endpoint({
   summary: 'List the rules in force: platform defaults and overrides; with tenant_id those in force for that tenant',
   access: key('read'),
   noun: 'tenant',
-  query: Type.Object({ tenant_id: Type.Optional(Uuid()), cursor: Cursor, limit: Limit }),
-  replies: { 200: Type.Object({ rules: Type.Array(Rule), next_cursor: NextCursor }) },
+  query: PageQuery({ tenant_id: Type.Optional(Uuid()) }),
+  replies: { 200: Page({ rules: Type.Array(Rule) }) },
   refusals: ['not_found'],
 })
 

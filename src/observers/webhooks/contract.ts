@@ -1,17 +1,7 @@
 // Webhooks: endpoints that events are pushed to, the attempts, and what can be done about those that went wrong.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import {
-  component,
-  Cursor,
-  DateTime,
-  Int64,
-  Limit,
-  NextCursor,
-  Nullable,
-  sensitive,
-  Uuid,
-} from '../../platform/http/schemas.ts'
+import { component, DateTime, Int64, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
 import { EVENT_TYPES, INBOX_EVENT_TYPES } from '../events/event-types.ts'
 
 const STATUSES = ['active', 'disabled'] as const
@@ -105,8 +95,8 @@ export const listWebhooksEndpoint = endpoint({
   path: '/v1/webhooks',
   summary: 'List webhooks without their secrets, newest first',
   access: key('read'),
-  query: Type.Object({ cursor: Cursor, limit: Limit }),
-  replies: { 200: Type.Object({ webhooks: Type.Array(Webhook), next_cursor: NextCursor }) },
+  query: PageQuery({}),
+  replies: { 200: Page({ webhooks: Type.Array(Webhook) }) },
 })
 
 export const updateWebhookEndpoint = endpoint({
@@ -139,12 +129,8 @@ export const listAttemptsEndpoint = endpoint({
     'List what was and is to be pushed to a webhook, newest event first; kept 7 days when delivered, 30 when dead',
   access: key('read'),
   noun: 'webhook',
-  query: Type.Object({
-    status: Type.Optional(Type.Enum([...ATTEMPT_STATUSES])),
-    cursor: Cursor,
-    limit: Limit,
-  }),
-  replies: { 200: Type.Object({ attempts: Type.Array(WebhookAttempt), next_cursor: NextCursor }) },
+  query: PageQuery({ status: Type.Optional(Type.Enum([...ATTEMPT_STATUSES])) }),
+  replies: { 200: Page({ attempts: Type.Array(WebhookAttempt) }) },
 })
 
 export const replayEndpoint = endpoint({

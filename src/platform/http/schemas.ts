@@ -1,5 +1,5 @@
 // Schema pieces that many contracts share, so that a limit or a wording is said once.
-import Type, { type Static, type TSchema } from 'typebox'
+import Type, { type Static, type TProperties, type TSchema } from 'typebox'
 
 /** Ids beyond 2^53 cannot be carried by a JSON number; they are refused rather than rounded. */
 export const Int64 = (options: object = {}) =>
@@ -44,6 +44,12 @@ export const BeforeId = Type.Optional(
 export const idBefore = (given: number | undefined): number | null =>
   given === undefined ? null : Math.min(given, Number.MAX_SAFE_INTEGER)
 export const NextCursor = Nullable(Type.String({ description: 'Cursor of the next page, null on the last' }))
+
+/** The query of a list that is read page by page, and what one page of it answers. */
+export const PageQuery = <Filters extends TProperties>(filters: Filters) =>
+  Type.Object({ ...filters, cursor: Cursor, limit: Limit })
+export const Page = <Rows extends TProperties>(rows: Rows) => Type.Object({ ...rows, next_cursor: NextCursor })
+
 export const Cidrs = Type.Array(Type.String({ format: 'cidr' }), { maxItems: 100 })
 
 export const LIMIT_DEFAULT = 100

@@ -1,7 +1,7 @@
 // Sending a message, and reading what became of it.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, Cursor, DateTime, Int64, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { component, DateTime, Int64, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 
 import { BODY_BYTES_MAX, IdempotencyHeader, SendRequest, SendResponse, TextMap } from './send-schema.ts'
 
@@ -95,7 +95,7 @@ export const listMessagesEndpoint = endpoint({
   path: '/v1/messages',
   summary: 'List messages with per-status recipient counts, newest first',
   access: key('read'),
-  query: Type.Object({
+  query: PageQuery({
     tenant_id: Type.Optional(Uuid()),
     recipient: Type.Optional(Type.String({ minLength: 1, maxLength: 320 })),
     from: Type.Optional(Type.String({ minLength: 1, maxLength: 320, description: 'Sender address' })),
@@ -103,10 +103,8 @@ export const listMessagesEndpoint = endpoint({
     since: Type.Optional(DateTime()),
     until: Type.Optional(DateTime()),
     before: Type.Optional(DateTime({ description: 'Only messages accepted before this moment' })),
-    cursor: Cursor,
-    limit: Limit,
   }),
-  replies: { 200: Type.Object({ messages: Type.Array(Message), next_cursor: NextCursor }) },
+  replies: { 200: Page({ messages: Type.Array(Message) }) },
   refusals: ['not_found'],
 })
 

@@ -1,7 +1,7 @@
 // Mail that was set aside because workers died of it: seeing it, and deciding what becomes of it.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, Cursor, DateTime, Int64, Limit, NextCursor, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { component, DateTime, Int64, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 
 const named = {
   id: Uuid({ description: 'Of this delivery while it is set aside' }),
@@ -38,8 +38,8 @@ export const listSetAsideEndpoint = endpoint({
   summary: 'Deliveries that were set aside because workers died of them, newest first',
   access: key('admin'),
   noun: 'tenant',
-  query: Type.Object({ tenant_id: Type.Optional(Uuid()), cursor: Cursor, limit: Limit }),
-  replies: { 200: Type.Object({ deliveries: Type.Array(SetAside), next_cursor: NextCursor }) },
+  query: PageQuery({ tenant_id: Type.Optional(Uuid()) }),
+  replies: { 200: Page({ deliveries: Type.Array(SetAside) }) },
   refusals: ['not_found'],
 })
 
