@@ -7,14 +7,7 @@ import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { addSuppression, removeSuppression } from './add.ts'
-import {
-  addSuppressionEndpoint,
-  complainEndpoint,
-  deleteSuppressionEndpoint,
-  listSuppressionsEndpoint,
-  type ComplaintReport,
-  type SuppressionEntry,
-} from './contract.ts'
+import * as contract from './contract.ts'
 import { countEntries, findHidesReason, listEntries } from './queries.ts'
 
 /** Deliveries belong to a floor above; the composition root hands in who marks them. */
@@ -22,11 +15,11 @@ export type Complain = (
   world: World,
   by: Actor,
   reach: Reach,
-  report: ComplaintReport,
+  report: contract.ComplaintReport,
 ) => Promise<{ recipient: string; complained: boolean }>
 
 export const feedbackRoutes = (world: World, complain: Complain): Route[] => [
-  route(listSuppressionsEndpoint, async ({ caller, query }) => {
+  route(contract.listSuppressionsEndpoint, async ({ caller, query }) => {
     if (query.tenant_id !== undefined) await requireTenantInReach(world.db, caller.reach, query.tenant_id)
     const hides = await hidesReason(world, caller)
     if (hides && query.reason !== undefined) {
@@ -45,15 +38,15 @@ export const feedbackRoutes = (world: World, complain: Complain): Route[] => [
     ])
     return reply(200, { entries: hides ? entries.map(withoutReason) : entries, total })
   }),
-  route(addSuppressionEndpoint, async ({ by, caller, body }) => {
+  route(contract.addSuppressionEndpoint, async ({ by, caller, body }) => {
     const entry = await addSuppression(world, by, caller.reach, body)
     return reply(201, (await hidesReason(world, caller)) ? withoutReason(entry) : entry)
   }),
-  route(deleteSuppressionEndpoint, async ({ by, caller, params }) => {
+  route(contract.deleteSuppressionEndpoint, async ({ by, caller, params }) => {
     await removeSuppression(world, by, caller.reach, params.id)
     return reply(204, null)
   }),
-  route(complainEndpoint, async ({ by, caller, body }) => {
+  route(contract.complainEndpoint, async ({ by, caller, body }) => {
     const { recipient, complained } = await complain(world, by, caller.reach, body)
     return reply(200, { message_id: body.message_id, recipient, complained, suppressed: true as const })
   }),
@@ -62,4 +55,4 @@ export const feedbackRoutes = (world: World, complain: Complain): Route[] => [
 const hidesReason = async (world: World, { level, reach }: KeyPrincipal): Promise<boolean> =>
   level !== 'account' && (await findHidesReason(world.db, reach.accountId))
 
-const withoutReason = (entry: SuppressionEntry): SuppressionEntry => ({ ...entry, reason: null, detail: null })
+const withoutReason = (entry: contract.SuppressionEntry) => ({ ...entry, reason: null, detail: null })

@@ -6,18 +6,7 @@ import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
 import { missing, notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import {
-  createSuspensionEndpoint,
-  getSuspensionEndpoint,
-  listSuspensionsEndpoint,
-  pauseAccountEndpoint,
-  pauseTenantEndpoint,
-  resumeAccountEndpoint,
-  resumeSuspensionEndpoint,
-  resumeTenantEndpoint,
-  type Suspension,
-  type SuspensionSeen,
-} from './contract.ts'
+import * as contract from './contract.ts'
 import { pause } from './pause.ts'
 import { findActive, findSuspension, listSuspensions } from './queries.ts'
 import { resume } from './resume.ts'
@@ -31,19 +20,19 @@ export const suspensionRoutes = (world: World): Route[] => [
 ]
 
 const readRoutes = (world: World): Route[] => [
-  route(listSuspensionsEndpoint, async ({ caller, query }) => {
+  route(contract.listSuspensionsEndpoint, async ({ caller, query }) => {
     const { rows, next_cursor } = await readPage(world.secrets, 'suspensions', query, keyset =>
       listSuspensions(world.db.lists, caller.reach, { status: query.status ?? null, ...keyset }),
     )
     return reply(200, { suspensions: rows.map(seen), next_cursor })
   }),
-  route(getSuspensionEndpoint, async ({ caller, params }) => {
+  route(contract.getSuspensionEndpoint, async ({ caller, params }) => {
     const suspension = await findSuspension(world.db, caller.reach, params.id)
     return reply(200, seen(suspension ?? missing('suspension')))
   }),
 ]
 
-function seen({ is_own, ...suspension }: Suspension & { is_own: boolean }): SuspensionSeen {
+function seen({ is_own, ...suspension }: contract.Suspension & { is_own: boolean }): contract.SuspensionSeen {
   if (is_own) return suspension
   const { held_count: _, created_by: __, evidence: ___, ...rest } = suspension
   // The contract has these always; null says as little as leaving them out.
@@ -51,7 +40,7 @@ function seen({ is_own, ...suspension }: Suspension & { is_own: boolean }): Susp
 }
 
 const pauseRoutes = (world: World): Route[] => [
-  route(createSuspensionEndpoint, async ({ by, caller, body }) => {
+  route(contract.createSuspensionEndpoint, async ({ by, caller, body }) => {
     const { accountId } = caller.reach
     const suspension = await change(world, by, async tx => {
       const scope = await requireScope(tx, accountId, body)
@@ -60,7 +49,7 @@ const pauseRoutes = (world: World): Route[] => [
     })
     return suspension.created ? reply(201, suspension) : reply(200, suspension)
   }),
-  route(pauseTenantEndpoint, async ({ by, caller, params, body }) => {
+  route(contract.pauseTenantEndpoint, async ({ by, caller, params, body }) => {
     const { accountId } = caller.reach
     const suspension = await change(world, by, async tx => {
       const tenant = await requireTenantInReach(tx, caller.reach, params.id)
@@ -76,7 +65,7 @@ const pauseRoutes = (world: World): Route[] => [
     })
     return suspension.created ? reply(201, suspension) : reply(200, suspension)
   }),
-  route(pauseAccountEndpoint, async ({ by, params, body }) => {
+  route(contract.pauseAccountEndpoint, async ({ by, params, body }) => {
     const suspension = await change(world, by, async tx => {
       const mode = await findSuspendMode(tx, params.id)
       if (!mode) throw notFound('account')
@@ -95,7 +84,7 @@ const pauseRoutes = (world: World): Route[] => [
 ]
 
 const resumeRoutes = (world: World): Route[] => [
-  route(resumeSuspensionEndpoint, async ({ by, caller, params, body }) => {
+  route(contract.resumeSuspensionEndpoint, async ({ by, caller, params, body }) => {
     const find = async (tx: Tx) => {
       const { is_own: _, ...suspension } = (await findSuspension(tx, caller.reach, params.id)) ?? missing('suspension')
       return suspension
@@ -103,7 +92,7 @@ const resumeRoutes = (world: World): Route[] => [
     const { accountId } = caller.reach
     return reply(200, await resume(world, by, { accountId, find, order: body ?? {}, isOperator: false }))
   }),
-  route(resumeTenantEndpoint, async ({ by, caller, params, body }) => {
+  route(contract.resumeTenantEndpoint, async ({ by, caller, params, body }) => {
     const { accountId } = caller.reach
     const find = async (tx: Tx) => {
       const { id } = await requireTenantInReach(tx, caller.reach, params.id)
@@ -112,7 +101,7 @@ const resumeRoutes = (world: World): Route[] => [
     }
     return reply(200, await resume(world, by, { accountId, find, order: body ?? {}, isOperator: false }))
   }),
-  route(resumeAccountEndpoint, async ({ by, params, body }) => {
+  route(contract.resumeAccountEndpoint, async ({ by, params, body }) => {
     const scope = { accountId: params.id, tenantId: null, scopeType: 'account' as const, scopeValue: params.id }
     // The operator's own pause first; the operator may also lift the account's.
     const find = async (tx: Tx) =>

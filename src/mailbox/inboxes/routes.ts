@@ -1,13 +1,7 @@
 // Handlers of /v1/inboxes.
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import type { World } from '../../platform/world.ts'
-import {
-  createInboxEndpoint,
-  deleteInboxEndpoint,
-  getInboxEndpoint,
-  listInboxesEndpoint,
-  updateInboxEndpoint,
-} from './contract.ts'
+import * as contract from './contract.ts'
 import { createInbox } from './create.ts'
 import { deleteInbox } from './delete.ts'
 import { readInboxPage } from './page.ts'
@@ -16,17 +10,19 @@ import { requireInbox } from './queries.ts'
 import { updateInbox } from './update.ts'
 
 export const inboxRoutes = (world: World): Route[] => [
-  route(createInboxEndpoint, async ({ by, caller, params, body }) =>
+  route(contract.createInboxEndpoint, async ({ by, caller, params, body }) =>
     reply(201, await createInbox(world, by, { reach: caller.reach, tenantId: params.id, wanted: body })),
   ),
-  route(listInboxesEndpoint, async ({ caller, query }) => reply(200, await readInboxPage(world, caller.reach, query))),
-  route(getInboxEndpoint, async ({ caller, params }) =>
+  route(contract.listInboxesEndpoint, async ({ caller, query }) =>
+    reply(200, await readInboxPage(world, caller.reach, query)),
+  ),
+  route(contract.getInboxEndpoint, async ({ caller, params }) =>
     reply(200, presentInbox(await requireInbox(world.db, caller.reach, params.id))),
   ),
-  route(updateInboxEndpoint, async ({ by, caller, params, body }) =>
+  route(contract.updateInboxEndpoint, async ({ by, caller, params, body }) =>
     reply(200, await updateInbox(world, by, { reach: caller.reach, id: params.id, patch: body })),
   ),
-  route(deleteInboxEndpoint, async ({ by, caller, params }) => {
+  route(contract.deleteInboxEndpoint, async ({ by, caller, params }) => {
     await deleteInbox(world, by, { reach: caller.reach, id: params.id })
     return reply(204, null)
   }),

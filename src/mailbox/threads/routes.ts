@@ -8,13 +8,7 @@ import { listFoldersOf } from '../folders/find.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
 import { listMessagesOfThread } from '../messages/thread-messages.ts'
 import { hiddenBy } from '../messages/view.ts'
-import {
-  clearTaintEndpoint,
-  getThreadEndpoint,
-  listThreadMessagesEndpoint,
-  listThreadsEndpoint,
-  setThreadLabelsEndpoint,
-} from './contract.ts'
+import * as contract from './contract.ts'
 import { requireThread, withoutDiscarded } from './find.ts'
 import { clearTaint, setThreadLabels } from './labels.ts'
 import { presentThread, withoutContent } from './present.ts'
@@ -27,7 +21,7 @@ const BY_ACTIVITY = {
 }
 
 export const threadRoutes = (world: World): Route[] => [
-  route(listThreadsEndpoint, async ({ caller, params, query }) => {
+  route(contract.listThreadsEndpoint, async ({ caller, params, query }) => {
     const { id: inboxId } = await requireInboxInReach(world.db, caller.reach, params.id)
     // Of one moment: what an emptied folder still holds is subtracted from the counts, and is being removed.
     const { folders, page } = await world.db.lists.atOneMoment(async moment => ({
@@ -41,11 +35,11 @@ export const threadRoutes = (world: World): Route[] => [
     const hidden = hiddenBy(folders, shown)
     return reply(200, { threads: page.rows.map(presentThread), next_cursor: page.next_cursor, hidden })
   }),
-  route(getThreadEndpoint, async ({ caller, params }) => {
+  route(contract.getThreadEndpoint, async ({ caller, params }) => {
     const thread = await world.db.atOneMoment(moment => requireThread(moment, caller.reach, params.id))
     return reply(200, presentThread(thread))
   }),
-  route(listThreadMessagesEndpoint, async ({ caller, params, query }) => {
+  route(contract.listThreadMessagesEndpoint, async ({ caller, params, query }) => {
     const { page, hidden } = await world.db.lists.atOneMoment(async moment => {
       const thread = await requireThread(moment, caller.reach, params.id)
       const { list, hidden } = await listMessagesOfThread(moment, thread)
@@ -53,11 +47,11 @@ export const threadRoutes = (world: World): Route[] => [
     })
     return reply(200, { messages: page.rows, next_cursor: page.next_cursor, hidden })
   }),
-  route(setThreadLabelsEndpoint, async ({ by, caller, params, body }) => {
+  route(contract.setThreadLabelsEndpoint, async ({ by, caller, params, body }) => {
     const thread = await setThreadLabels(world, by, { reach: caller.reach, id: params.id, labels: body.labels })
     return reply(200, mayAct(caller, 'read') ? thread : withoutContent(thread))
   }),
-  route(clearTaintEndpoint, async ({ by, caller, params }) =>
+  route(contract.clearTaintEndpoint, async ({ by, caller, params }) =>
     reply(200, await clearTaint(world, by, { reach: caller.reach, id: params.id })),
   ),
 ]
