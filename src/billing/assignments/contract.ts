@@ -1,21 +1,18 @@
 // Which plan prices an account or a tenant, and from when. Assignments are added and never changed: they are the history.
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
-import { component, DateTime, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 
 const DateOnly = (options: object = {}) => Type.String({ format: 'date', ...options })
 
-export const Assignment = component(
-  'Assignment',
-  Type.Object({
-    id: Uuid(),
-    tenant_id: Nullable(Uuid({ description: "Null: the account's own plan; otherwise the rate card of a tenant" })),
-    plan_id: Nullable(Uuid({ description: 'Null: no plan from this day on' })),
-    effective_from: DateOnly(),
-    source: Type.Enum(['operator', 'account', 'payment'], { description: 'Who assigned it' }),
-    created_at: DateTime(),
-  }),
-)
+export const Assignment = NamedObject('Assignment', {
+  id: Uuid(),
+  tenant_id: Nullable(Uuid({ description: "Null: the account's own plan; otherwise the rate card of a tenant" })),
+  plan_id: Nullable(Uuid({ description: 'Null: no plan from this day on' })),
+  effective_from: DateOnly(),
+  source: Type.Enum(['operator', 'account', 'payment'], { description: 'Who assigned it' }),
+  created_at: DateTime(),
+})
 export type Assignment = Static<typeof Assignment>
 
 const planFields = {
@@ -38,7 +35,7 @@ export const createAssignmentEndpoint = endpoint({
   path: '/v1/billing/assignments',
   summary: 'Assign a plan to the account, or to a tenant as its rate card',
   access: key('admin'),
-  body: component('AssignmentCreate', Type.Object({ ...planFields, tenant_id: Type.Optional(Nullable(Uuid())) })),
+  body: NamedObject('AssignmentCreate', { ...planFields, tenant_id: Type.Optional(Nullable(Uuid())) }),
   replies: { 201: Assignment },
   refusals: ['not_found', 'conflict'],
   audit: 'assignment.create',
@@ -50,7 +47,7 @@ export const assignAccountPlanEndpoint = endpoint({
   summary: 'Assign a plan to an account',
   access: operator,
   noun: 'account',
-  body: component('AccountPlan', Type.Object(planFields)),
+  body: NamedObject('AccountPlan', planFields),
   replies: { 201: Assignment },
   refusals: ['conflict'],
   audit: 'assignment.create',

@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
 import { ExactInteger } from '../../platform/http/exact-integer.ts'
-import { component, Cursor, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { Cursor, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 
 const Month = Type.Optional(
   Type.String({ format: 'month', description: 'YYYY-MM, in UTC; the running month where it is omitted' }),
@@ -30,13 +30,10 @@ const charged = {
   included_recipients: ExactInteger(),
 }
 
-const ChargeLine = component(
-  'ChargeLine',
-  Type.Object({
-    tenant_id: Nullable(Uuid({ description: "Null: the account's own charge, for all that its tenants sent" })),
-    ...charged,
-  }),
-)
+const ChargeLine = NamedObject('ChargeLine', {
+  tenant_id: Nullable(Uuid({ description: "Null: the account's own charge, for all that its tenants sent" })),
+  ...charged,
+})
 export type ChargeLine = Static<typeof ChargeLine>
 
 const preview = Type.Boolean({ const: true, description: 'Always true: usage, plans and assignments may still change' })
@@ -97,10 +94,7 @@ export const listBilledAccountsEndpoint = endpoint({
       month: Type.String(),
       preview,
       accounts: Type.Array(
-        component(
-          'AccountCharge',
-          Type.Object({ account_id: Uuid(), name: Type.String(), messages: used.messages, ...charged }),
-        ),
+        NamedObject('AccountCharge', { account_id: Uuid(), name: Type.String(), messages: used.messages, ...charged }),
       ),
     }),
   },

@@ -1,9 +1,9 @@
 // Payments: a hosted checkout and a hosted portal are reached by URL; what happens there is told by signed events.
 import Type from 'typebox'
 import { anyone, endpoint, key } from '../../platform/http/contract.ts'
-import { component, Uuid } from '../../platform/http/schemas.ts'
+import { NamedObject, Uuid } from '../../platform/http/schemas.ts'
 
-const Hosted = component('HostedPage', Type.Object({ url: Type.String({ format: 'uri' }) }))
+const Hosted = NamedObject('HostedPage', { url: Type.String({ format: 'uri' }) })
 
 export const checkoutEndpoint = endpoint({
   method: 'POST',
@@ -11,7 +11,7 @@ export const checkoutEndpoint = endpoint({
   summary:
     'A hosted checkout page for a plan; the plan is assigned when the payment provider tells that it was completed',
   access: key('admin'),
-  body: component('Checkout', Type.Object({ plan_id: Uuid() })),
+  body: NamedObject('Checkout', { plan_id: Uuid() }),
   replies: { 200: Hosted },
   refusals: ['not_found', 'plan_not_purchasable', 'not_configured'],
   audit: 'payment.checkout',

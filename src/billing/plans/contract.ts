@@ -1,12 +1,12 @@
 // The plan catalogue: kept by the operator, read by accounts.
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
-import { component, Name, Page, PageQuery } from '../../platform/http/schemas.ts'
+import { component, Name, NamedObject, Page, PageQuery } from '../../platform/http/schemas.ts'
 import { Plan, prices } from './plan.ts'
 
 const optionalPrices = Type.Partial(Type.Object(prices)).properties
 
-const PlanInput = component('PlanInput', Type.Object({ name: Name(255), ...optionalPrices }))
+const PlanInput = NamedObject('PlanInput', { name: Name(255), ...optionalPrices })
 export type PlanInput = Static<typeof PlanInput>
 
 const PlanUpdate = component('PlanUpdate', Type.Partial(Type.Object({ name: Name(255), ...prices })))

@@ -1,14 +1,11 @@
 // A plan: what a month costs. All money is integer minor units.
 import Type, { type Static } from 'typebox'
-import { component, DateTime, Int64, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, Int64, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 
-const Tier = component(
-  'PlanTier',
-  Type.Object({
-    up_to_recipients: Int64({ description: 'Last recipient of the month that is priced here; 0: open-ended' }),
-    price_per_thousand_minor: Int64(),
-  }),
-)
+const Tier = NamedObject('PlanTier', {
+  up_to_recipients: Int64({ description: 'Last recipient of the month that is priced here; 0: open-ended' }),
+  price_per_thousand_minor: Int64(),
+})
 export type Tier = Static<typeof Tier>
 
 /** More bands than any price list has; each is looked at for every line of a preview. */
@@ -32,15 +29,12 @@ export const prices = {
   ),
 }
 
-export const Plan = component(
-  'Plan',
-  Type.Object({
-    id: Uuid(),
-    name: Type.String(),
-    ...prices,
-    active: Type.Boolean({ description: 'False: archived, kept for the months that it priced' }),
-    created_at: DateTime(),
-    archived_at: Nullable(DateTime()),
-  }),
-)
+export const Plan = NamedObject('Plan', {
+  id: Uuid(),
+  name: Type.String(),
+  ...prices,
+  active: Type.Boolean({ description: 'False: archived, kept for the months that it priced' }),
+  created_at: DateTime(),
+  archived_at: Nullable(DateTime()),
+})
 export type Plan = Static<typeof Plan>

@@ -1,42 +1,33 @@
 // Suppression lists and complaints.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64, Limit, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, Int64, Limit, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 
 const REASONS = ['hard_bounce', 'complaint', 'unsubscribe', 'manual'] as const
 
-export const SuppressionEntry = component(
-  'SuppressionEntry',
-  Type.Object({
-    id: Uuid(),
-    tenant_id: Nullable(Uuid({ description: 'Null: every tenant of the account' })),
-    address: Type.String(),
-    reason: Nullable(Type.Enum([...REASONS])),
-    detail: Nullable(Type.String()),
-    created_at: DateTime(),
-  }),
-)
+export const SuppressionEntry = NamedObject('SuppressionEntry', {
+  id: Uuid(),
+  tenant_id: Nullable(Uuid({ description: 'Null: every tenant of the account' })),
+  address: Type.String(),
+  reason: Nullable(Type.Enum([...REASONS])),
+  detail: Nullable(Type.String()),
+  created_at: DateTime(),
+})
 export type SuppressionEntry = Static<typeof SuppressionEntry>
 
-const SuppressionAdd = component(
-  'SuppressionAdd',
-  Type.Object({
-    address: Type.String({ format: 'email', maxLength: 320 }),
-    tenant_id: Type.Optional(Nullable(Uuid())),
-    reason: Type.Optional(Type.Enum([...REASONS])),
-    detail: Type.Optional(Nullable(Type.String({ maxLength: 1000 }))),
-  }),
-)
+const SuppressionAdd = NamedObject('SuppressionAdd', {
+  address: Type.String({ format: 'email', maxLength: 320 }),
+  tenant_id: Type.Optional(Nullable(Uuid())),
+  reason: Type.Optional(Type.Enum([...REASONS])),
+  detail: Type.Optional(Nullable(Type.String({ maxLength: 1000 }))),
+})
 export type SuppressionAdd = Static<typeof SuppressionAdd>
 
-const ComplaintReport = component(
-  'ComplaintReport',
-  Type.Object({
-    message_id: Uuid(),
-    recipient: Type.String({ minLength: 1, maxLength: 320 }),
-    detail: Type.Optional(Type.String({ maxLength: 1000 })),
-  }),
-)
+const ComplaintReport = NamedObject('ComplaintReport', {
+  message_id: Uuid(),
+  recipient: Type.String({ minLength: 1, maxLength: 320 }),
+  detail: Type.Optional(Type.String({ maxLength: 1000 })),
+})
 export type ComplaintReport = Static<typeof ComplaintReport>
 
 export const listSuppressionsEndpoint = endpoint({

@@ -1,7 +1,7 @@
 // Pauses: stopping one scope's mail at once, without losing any of it, and releasing it again.
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, Int64, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 
 export const SCOPE_TYPES = ['account', 'tenant', 'domain', 'sender', 'credential', 'api_key', 'rule'] as const
 export type ScopeType = (typeof SCOPE_TYPES)[number]
@@ -35,61 +35,52 @@ const fields = {
   resume_action: Nullable(Type.Enum(['release', 'purge'])),
 }
 
-export const Suspension = component('Suspension', Type.Object(fields))
+export const Suspension = NamedObject('Suspension', fields)
 export type Suspension = Static<typeof Suspension>
 
 const accountsFields = { held_count: fields.held_count, created_by: fields.created_by, evidence: fields.evidence }
 
 /** To a tenant's key, what a pause that spans tenants says of the others is left out, not zeroed. */
-const SuspensionSeen = component(
-  'SuspensionSeen',
-  Type.Object({ ...fields, ...Type.Partial(Type.Object(accountsFields)).properties }),
-)
+const SuspensionSeen = NamedObject('SuspensionSeen', {
+  ...fields,
+  ...Type.Partial(Type.Object(accountsFields)).properties,
+})
 export type SuspensionSeen = Static<typeof SuspensionSeen>
 
-const SuspensionCreated = component(
-  'SuspensionCreated',
-  Type.Object({ ...fields, created: Type.Boolean({ description: 'False when the scope was paused already' }) }),
-)
+const SuspensionCreated = NamedObject('SuspensionCreated', {
+  ...fields,
+  created: Type.Boolean({ description: 'False when the scope was paused already' }),
+})
 
-const SuspensionResumed = component(
-  'SuspensionResumed',
-  Type.Object({
-    ...fields,
-    affected_deliveries: Int64({ description: 'Recipients re-queued or cancelled; they follow in the background' }),
-  }),
-)
+const SuspensionResumed = NamedObject('SuspensionResumed', {
+  ...fields,
+  affected_deliveries: Int64({ description: 'Recipients re-queued or cancelled; they follow in the background' }),
+})
 
 const Reason = Type.Optional(Nullable(Type.String({ maxLength: 1000 })))
 
-const SuspensionCreate = component(
-  'SuspensionCreate',
-  Type.Object({
-    scope_type: Type.Enum([...SCOPE_TYPES]),
-    scope_value: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 400,
-        description:
-          'Id of a tenant, SMTP credential or API key; a From domain; a From address; for `rule` `tag:<tag>` or ' +
-          '`recipient_domain:<domain>`; for `account` its id, or nothing',
-      }),
-    ),
-    reason: Reason,
-    queue_action: Type.Optional(QueueAction()),
-  }),
-)
+const SuspensionCreate = NamedObject('SuspensionCreate', {
+  scope_type: Type.Enum([...SCOPE_TYPES]),
+  scope_value: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 400,
+      description:
+        'Id of a tenant, SMTP credential or API key; a From domain; a From address; for `rule` `tag:<tag>` or ' +
+        '`recipient_domain:<domain>`; for `account` its id, or nothing',
+    }),
+  ),
+  reason: Reason,
+  queue_action: Type.Optional(QueueAction()),
+})
 type SuspensionCreate = Static<typeof SuspensionCreate>
 
-const PauseOrder = component('PauseOrder', Type.Object({ reason: Reason, queue_action: Type.Optional(QueueAction()) }))
+const PauseOrder = NamedObject('PauseOrder', { reason: Reason, queue_action: Type.Optional(QueueAction()) })
 
-const ResumeOrder = component(
-  'ResumeOrder',
-  Type.Object({
-    action: Type.Optional(Type.Enum(['release', 'purge'], { default: 'release' })),
-    note: Type.Optional(Nullable(Type.String({ maxLength: 1000, description: 'Recorded in the audit log' }))),
-  }),
-)
+const ResumeOrder = NamedObject('ResumeOrder', {
+  action: Type.Optional(Type.Enum(['release', 'purge'], { default: 'release' })),
+  note: Type.Optional(Nullable(Type.String({ maxLength: 1000, description: 'Recorded in the audit log' }))),
+})
 export type ResumeOrder = Static<typeof ResumeOrder>
 
 export const createSuspensionEndpoint = endpoint({

@@ -1,7 +1,7 @@
 // Accounts: one SaaS platform each. The operator creates them; their admins change the settings.
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64, Name, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { component, DateTime, Int64, Name, NamedObject, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { ApiKeyWithSecret } from '../api-keys/key-schema.ts'
 
 /** A century: longer than anybody keeps mail, short enough that date arithmetic cannot overflow. */
@@ -36,22 +36,21 @@ const operatorSettings = {
   webhooks_max: Type.Integer({ minimum: 1, maximum: 2000, description: 'How many webhooks the account may have' }),
 }
 
-export const Account = component(
-  'Account',
-  Type.Object({ ...publicFields, ...settings, ...operatorSettings, created_at: DateTime() }),
-)
+export const Account = NamedObject('Account', {
+  ...publicFields,
+  ...settings,
+  ...operatorSettings,
+  created_at: DateTime(),
+})
 export type Account = Static<typeof Account>
 
-const AccountWithUsage = component(
-  'AccountWithUsage',
-  Type.Object({
-    ...Account.properties,
-    ai_tokens_used: Int64({ description: 'Of ai_monthly_token_cap, in this UTC month' }),
-  }),
-)
+const AccountWithUsage = NamedObject('AccountWithUsage', {
+  ...Account.properties,
+  ai_tokens_used: Int64({ description: 'Of ai_monthly_token_cap, in this UTC month' }),
+})
 
 /** What a tenant's or an inbox's key may know of the account. */
-const AccountSummary = component('AccountSummary', Type.Object(publicFields))
+const AccountSummary = NamedObject('AccountSummary', publicFields)
 
 const AccountUpdate = component('AccountUpdate', Type.Partial(Type.Object(settings)))
 export type AccountUpdate = Static<typeof AccountUpdate>
@@ -62,14 +61,11 @@ const AccountOperatorUpdate = component(
 )
 export type AccountOperatorUpdate = Static<typeof AccountOperatorUpdate>
 
-const AccountCreate = component(
-  'AccountCreate',
-  Type.Object({
-    name: Name(255),
-    data_region: Type.Optional(Name(64, { default: 'eu' })),
-    sandbox: Type.Optional(Type.Boolean({ description: 'Nothing leaves the machine; recipients meet a simulator' })),
-  }),
-)
+const AccountCreate = NamedObject('AccountCreate', {
+  name: Name(255),
+  data_region: Type.Optional(Name(64, { default: 'eu' })),
+  sandbox: Type.Optional(Type.Boolean({ description: 'Nothing leaves the machine; recipients meet a simulator' })),
+})
 export type AccountCreate = Static<typeof AccountCreate>
 
 export const createAccountEndpoint = endpoint({

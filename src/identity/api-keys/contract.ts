@@ -1,21 +1,18 @@
 // API keys at three levels: account-wide, tenant-bound, inbox-scoped.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { Cidrs, component, Name, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { Cidrs, Name, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { SCOPES } from '../../platform/principal.ts'
 import { ApiKey, ApiKeyWithSecret } from './key-schema.ts'
 
-const ApiKeyCreate = component(
-  'ApiKeyCreate',
-  Type.Object({
-    name: Name(255),
-    scopes: Type.Array(Type.Enum([...SCOPES]), { minItems: 1, maxItems: 20 }),
-    tenant_id: Type.Optional(Nullable(Uuid())),
-    inbox_id: Type.Optional(Nullable(Uuid())),
-    allowed_cidrs: Type.Optional(Cidrs),
-    expires_in_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 36_500, description: '0 means no expiry' })),
-  }),
-)
+const ApiKeyCreate = NamedObject('ApiKeyCreate', {
+  name: Name(255),
+  scopes: Type.Array(Type.Enum([...SCOPES]), { minItems: 1, maxItems: 20 }),
+  tenant_id: Type.Optional(Nullable(Uuid())),
+  inbox_id: Type.Optional(Nullable(Uuid())),
+  allowed_cidrs: Type.Optional(Cidrs),
+  expires_in_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 36_500, description: '0 means no expiry' })),
+})
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>
 
 export const createKeyEndpoint = endpoint({

@@ -1,6 +1,6 @@
 // The shape of an API key: answered by the key endpoints and by the creation of an account.
 import Type, { type Static } from 'typebox'
-import { Cidrs, component, DateTime, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { Cidrs, DateTime, NamedObject, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
 import { LEVELS, SCOPES } from '../../platform/principal.ts'
 
 const keyFields = {
@@ -18,14 +18,11 @@ const keyFields = {
   last_used_at: Nullable(DateTime({ description: 'Exact to about a minute' })),
 }
 
-export const ApiKey = component('ApiKey', Type.Object(keyFields))
+export const ApiKey = NamedObject('ApiKey', keyFields)
 export type ApiKey = Static<typeof ApiKey>
 
-export const ApiKeyWithSecret = component(
-  'ApiKeyWithSecret',
-  Type.Object({
-    ...keyFields,
-    secret: Type.String({ ...sensitive, description: 'The whole bearer string; shown once' }),
-  }),
-)
+export const ApiKeyWithSecret = NamedObject('ApiKeyWithSecret', {
+  ...keyFields,
+  secret: Type.String({ ...sensitive, description: 'The whole bearer string; shown once' }),
+})
 export type ApiKeyWithSecret = Static<typeof ApiKeyWithSecret>

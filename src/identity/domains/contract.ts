@@ -1,49 +1,42 @@
 // Domains: the names a tenant sends from, and the DNS records that prove they are its own.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { PURPOSES, STATES } from './stored-domain.ts'
 
-const DomainRecord = component(
-  'DomainRecord',
-  Type.Object({
-    purpose: Type.Enum([...PURPOSES]),
-    type: Type.Enum(['TXT', 'CNAME', 'MX']),
-    name: Type.String({ description: 'The whole name at which to publish the record' }),
-    value: Type.String(),
-    priority: Nullable(Type.Integer({ description: 'Of an MX record' })),
-    state: Type.Enum([...STATES]),
-    found: Type.Array(Type.String(), { description: 'What was in DNS there at the last look' }),
-    problem: Nullable(Type.String({ description: 'What to do about it, in words' })),
-  }),
-)
+const DomainRecord = NamedObject('DomainRecord', {
+  purpose: Type.Enum([...PURPOSES]),
+  type: Type.Enum(['TXT', 'CNAME', 'MX']),
+  name: Type.String({ description: 'The whole name at which to publish the record' }),
+  value: Type.String(),
+  priority: Nullable(Type.Integer({ description: 'Of an MX record' })),
+  state: Type.Enum([...STATES]),
+  found: Type.Array(Type.String(), { description: 'What was in DNS there at the last look' }),
+  problem: Nullable(Type.String({ description: 'What to do about it, in words' })),
+})
 
-export const Domain = component(
-  'Domain',
-  Type.Object({
-    id: Uuid(),
-    tenant_id: Uuid(),
-    name: Type.String({ description: 'In lower-case ASCII, IDNA applied' }),
-    verified: Type.Boolean({ description: 'SPF and DKIM are in place, so the tenant may send from it' }),
-    mx_verified: Type.Boolean({ description: 'The MX record is in place, so inbound may be enabled' }),
-    inbound_enabled: Type.Boolean(),
-    dkim_selector: Type.String(),
-    problem: Nullable(Type.String({ description: 'Why it is not verified, or about to be no longer' })),
-    records: Type.Array(DomainRecord),
-    checked_at: Nullable(DateTime({ description: 'When DNS was last looked at' })),
-    verified_at: Nullable(DateTime()),
-    failing_since: Nullable(DateTime({ description: 'Since when a verified domain has failed its daily checks' })),
-    created_at: DateTime(),
-  }),
-)
+export const Domain = NamedObject('Domain', {
+  id: Uuid(),
+  tenant_id: Uuid(),
+  name: Type.String({ description: 'In lower-case ASCII, IDNA applied' }),
+  verified: Type.Boolean({ description: 'SPF and DKIM are in place, so the tenant may send from it' }),
+  mx_verified: Type.Boolean({ description: 'The MX record is in place, so inbound may be enabled' }),
+  inbound_enabled: Type.Boolean(),
+  dkim_selector: Type.String(),
+  problem: Nullable(Type.String({ description: 'Why it is not verified, or about to be no longer' })),
+  records: Type.Array(DomainRecord),
+  checked_at: Nullable(DateTime({ description: 'When DNS was last looked at' })),
+  verified_at: Nullable(DateTime()),
+  failing_since: Nullable(DateTime({ description: 'Since when a verified domain has failed its daily checks' })),
+  created_at: DateTime(),
+})
 export type Domain = Static<typeof Domain>
 
-const DomainCreate = component(
-  'DomainCreate',
-  Type.Object({ name: Type.String({ maxLength: 255, examples: ['mail.example.com'] }) }),
-)
+const DomainCreate = NamedObject('DomainCreate', {
+  name: Type.String({ maxLength: 255, examples: ['mail.example.com'] }),
+})
 
-const DomainInbound = component('DomainInbound', Type.Object({ enabled: Type.Boolean() }))
+const DomainInbound = NamedObject('DomainInbound', { enabled: Type.Boolean() })
 
 export const createDomainEndpoint = endpoint({
   method: 'POST',

@@ -1,7 +1,16 @@
 // SMTP credentials: a username and a one-time password with which a tenant's programs submit mail.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { Cidrs, component, DateTime, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import {
+  Cidrs,
+  DateTime,
+  NamedObject,
+  Nullable,
+  Page,
+  PageQuery,
+  sensitive,
+  Uuid,
+} from '../../platform/http/schemas.ts'
 
 const credentialFields = {
   id: Uuid(),
@@ -13,30 +22,27 @@ const credentialFields = {
   last_used_at: Nullable(DateTime({ description: 'Exact to about a minute' })),
 }
 
-export const SmtpCredential = component('SmtpCredential', Type.Object(credentialFields))
+export const SmtpCredential = NamedObject('SmtpCredential', credentialFields)
 export type SmtpCredential = Static<typeof SmtpCredential>
 
-export const SmtpCredentialWithPassword = component(
-  'SmtpCredentialWithPassword',
-  Type.Object({ ...credentialFields, password: Type.String({ ...sensitive, description: 'Shown once' }) }),
-)
+export const SmtpCredentialWithPassword = NamedObject('SmtpCredentialWithPassword', {
+  ...credentialFields,
+  password: Type.String({ ...sensitive, description: 'Shown once' }),
+})
 export type SmtpCredentialWithPassword = Static<typeof SmtpCredentialWithPassword>
 
 /** What survives every client's settings form and every AUTH mechanism unquoted. */
 export const USERNAME = /^[A-Za-z0-9._@+-]{3,64}$/
 
-const SmtpCredentialCreate = component(
-  'SmtpCredentialCreate',
-  Type.Object({
-    username: Type.Optional(
-      Type.String({
-        pattern: USERNAME.source,
-        description: '3 to 64 characters of A-Z a-z 0-9 . _ @ + -, unique in the installation; generated when absent',
-      }),
-    ),
-    allowed_cidrs: Type.Optional(Cidrs),
-  }),
-)
+const SmtpCredentialCreate = NamedObject('SmtpCredentialCreate', {
+  username: Type.Optional(
+    Type.String({
+      pattern: USERNAME.source,
+      description: '3 to 64 characters of A-Z a-z 0-9 . _ @ + -, unique in the installation; generated when absent',
+    }),
+  ),
+  allowed_cidrs: Type.Optional(Cidrs),
+})
 export type SmtpCredentialCreate = Static<typeof SmtpCredentialCreate>
 
 export const createCredentialEndpoint = endpoint({

@@ -1,7 +1,17 @@
 // Tenants: the customers of an account.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64, Name, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import {
+  component,
+  DateTime,
+  Int64,
+  Name,
+  NamedObject,
+  Nullable,
+  Page,
+  PageQuery,
+  Uuid,
+} from '../../platform/http/schemas.ts'
 
 const RecipientsMax = (options: object = {}) => Type.Integer({ minimum: 1, maximum: 2_147_483_647, ...options })
 
@@ -12,32 +22,26 @@ const limits = {
   rate_per_hour: Nullable(Int64({ description: 'Recipients per hour; null is unlimited' })),
 }
 
-export const Tenant = component(
-  'Tenant',
-  Type.Object({
-    id: Uuid(),
-    external_id: Type.String({ description: "The caller's own id of this customer" }),
-    name: Type.String(),
-    status: Type.Enum(['active', 'disabled']),
-    ...limits,
-    max_recipients_per_message: RecipientsMax(),
-    effective_rate_per_minute: Nullable(
-      Int64({ description: "The lower of the tenant's own rate and the guardian's throttle; null is unlimited" }),
-    ),
-    created_at: DateTime(),
-  }),
-)
+export const Tenant = NamedObject('Tenant', {
+  id: Uuid(),
+  external_id: Type.String({ description: "The caller's own id of this customer" }),
+  name: Type.String(),
+  status: Type.Enum(['active', 'disabled']),
+  ...limits,
+  max_recipients_per_message: RecipientsMax(),
+  effective_rate_per_minute: Nullable(
+    Int64({ description: "The lower of the tenant's own rate and the guardian's throttle; null is unlimited" }),
+  ),
+  created_at: DateTime(),
+})
 export type Tenant = Static<typeof Tenant>
 
-const TenantCreate = component(
-  'TenantCreate',
-  Type.Object({
-    external_id: Name(255),
-    name: Name(255),
-    ...Type.Partial(Type.Object(limits)).properties,
-    max_recipients_per_message: Type.Optional(RecipientsMax()),
-  }),
-)
+const TenantCreate = NamedObject('TenantCreate', {
+  external_id: Name(255),
+  name: Name(255),
+  ...Type.Partial(Type.Object(limits)).properties,
+  max_recipients_per_message: Type.Optional(RecipientsMax()),
+})
 export type TenantCreate = Static<typeof TenantCreate>
 
 const TenantUpdate = component(

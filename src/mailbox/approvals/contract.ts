@@ -1,63 +1,54 @@
 // Approvals: composed mail that waits for a person, because the policy of its inbox says so.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, NamedObject, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 
 const STATUSES = ['pending', 'approved', 'rejected', 'sent'] as const
 
-const Finding = component(
-  'DlpFinding',
-  Type.Object({
-    detector: Type.Enum(['payment_card', 'iban', 'us_ssn', 'private_key', 'api_token']),
-    label: Type.String({ description: 'Which of its kind' }),
-    where: Type.String({
-      description: 'subject, text, html, recipients, attachment_name, attachment_type or attachment:<name>',
-    }),
-    excerpt: Type.String({ description: 'The beginning and the end of what was found' }),
-    start: Nullable(Type.Integer({ description: 'Where it stands in that part; null where it was encoded' })),
-    end: Nullable(Type.Integer()),
+const Finding = NamedObject('DlpFinding', {
+  detector: Type.Enum(['payment_card', 'iban', 'us_ssn', 'private_key', 'api_token']),
+  label: Type.String({ description: 'Which of its kind' }),
+  where: Type.String({
+    description: 'subject, text, html, recipients, attachment_name, attachment_type or attachment:<name>',
   }),
-)
+  excerpt: Type.String({ description: 'The beginning and the end of what was found' }),
+  start: Nullable(Type.Integer({ description: 'Where it stands in that part; null where it was encoded' })),
+  end: Nullable(Type.Integer()),
+})
 
-const Reason = component(
-  'ApprovalReason',
-  Type.Object({
-    kind: Type.Enum(['dlp', 'taint', 'rate', 'expired']),
-    detail: Type.String(),
-    findings: Type.Optional(Type.Array(Finding, { description: 'What to highlight' })),
-  }),
-)
+const Reason = NamedObject('ApprovalReason', {
+  kind: Type.Enum(['dlp', 'taint', 'rate', 'expired']),
+  detail: Type.String(),
+  findings: Type.Optional(Type.Array(Finding, { description: 'What to highlight' })),
+})
 
 const Who = Type.Object({ type: Type.String(), id: Nullable(Type.String()), name: Type.String() })
 
-export const Approval = component(
-  'Approval',
-  Type.Object({
-    id: Uuid(),
-    inbox_id: Uuid(),
-    status: Type.Enum([...STATUSES]),
-    reasons: Type.Array(Reason),
-    message: Type.Object({
-      id: Uuid({ description: 'The message in the mailbox' }),
-      thread_id: Uuid(),
-      message_id: Nullable(Uuid({ description: 'The accepted submission' })),
-      from: Type.String(),
-      to: Type.Array(Type.String()),
-      cc: Type.Array(Type.String()),
-      bcc: Type.Array(Type.String()),
-      subject: Type.String({ ...sensitive }),
-      snippet: Type.String({ ...sensitive }),
-      text: Type.String({ ...sensitive, description: 'The beginning; the message has the rest' }),
-      has_attachments: Type.Boolean(),
-    }),
-    requested_by: Who,
-    decided_by: Nullable(Who),
-    decided_at: Nullable(DateTime()),
-    created_at: DateTime(),
-    expires_at: DateTime({ description: 'Still pending then: rejected' }),
+export const Approval = NamedObject('Approval', {
+  id: Uuid(),
+  inbox_id: Uuid(),
+  status: Type.Enum([...STATUSES]),
+  reasons: Type.Array(Reason),
+  message: Type.Object({
+    id: Uuid({ description: 'The message in the mailbox' }),
+    thread_id: Uuid(),
+    message_id: Nullable(Uuid({ description: 'The accepted submission' })),
+    from: Type.String(),
+    to: Type.Array(Type.String()),
+    cc: Type.Array(Type.String()),
+    bcc: Type.Array(Type.String()),
+    subject: Type.String({ ...sensitive }),
+    snippet: Type.String({ ...sensitive }),
+    text: Type.String({ ...sensitive, description: 'The beginning; the message has the rest' }),
+    has_attachments: Type.Boolean(),
   }),
-)
+  requested_by: Who,
+  decided_by: Nullable(Who),
+  decided_at: Nullable(DateTime()),
+  created_at: DateTime(),
+  expires_at: DateTime({ description: 'Still pending then: rejected' }),
+})
 export type Approval = Static<typeof Approval>
 
 const read = key('read', { levels: LEVELS })

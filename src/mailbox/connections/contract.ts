@@ -1,7 +1,7 @@
 // Inboxes that mirror a mailbox at Google or Microsoft: a person agrees at the provider, in the browser of the admin.
 import Type from 'typebox'
 import { anyone, endpoint, key } from '../../platform/http/contract.ts'
-import { component, sensitive } from '../../platform/http/schemas.ts'
+import { NamedObject, sensitive } from '../../platform/http/schemas.ts'
 import { Inbox } from '../inboxes/inbox-schema.ts'
 
 export const connectEndpoint = endpoint({
@@ -13,7 +13,7 @@ export const connectEndpoint = endpoint({
   noun: 'inbox',
   pathEnums: { provider: ['google', 'microsoft'] },
   operationId: 'connectInbox',
-  replies: { 200: component('ConnectStart', Type.Object({ auth_url: Type.String({ format: 'uri' }) })) },
+  replies: { 200: NamedObject('ConnectStart', { auth_url: Type.String({ format: 'uri' }) }) },
   refusals: ['invalid_request', 'conflict', 'not_configured'],
   audit: 'inbox.authorize',
 })

@@ -1,7 +1,16 @@
 // Drafts: mail that is written and not sent yet, or that is sent at a time to come.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import {
+  DateTime,
+  Int64,
+  NamedObject,
+  Nullable,
+  Page,
+  PageQuery,
+  sensitive,
+  Uuid,
+} from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { Attachment, Attachments, BODY_BYTES_MAX } from '../../sending/messages/send-schema.ts'
 import { RECIPIENTS_MAX } from '../../sending/messages/limits.ts'
@@ -10,28 +19,25 @@ import { Composed } from '../compose/compose-schema.ts'
 const Text = (options: object = {}) => Type.String({ ...sensitive, ...options })
 const Addresses = Type.Array(Type.String({ maxLength: 1000 }), { maxItems: RECIPIENTS_MAX })
 
-const DraftBody = component(
-  'DraftBody',
-  Type.Object({
-    to: Type.Optional(Addresses),
-    cc: Type.Optional(Addresses),
-    bcc: Type.Optional(Addresses),
-    subject: Type.Optional(Nullable(Text())),
-    text: Type.Optional(Nullable(Text())),
-    html: Type.Optional(Nullable(Text())),
-    attachments: Type.Optional(Attachments()),
-    reply_to_id: Type.Optional(Nullable(Uuid({ description: 'The message replied to; threads the draft' }))),
-    forwarded_id: Type.Optional(
-      Nullable(
-        Uuid({
-          description:
-            'The message that it carries when it is sent, not together with reply_to_id. Left out by a PATCH it stays',
-        }),
-      ),
+const DraftBody = NamedObject('DraftBody', {
+  to: Type.Optional(Addresses),
+  cc: Type.Optional(Addresses),
+  bcc: Type.Optional(Addresses),
+  subject: Type.Optional(Nullable(Text())),
+  text: Type.Optional(Nullable(Text())),
+  html: Type.Optional(Nullable(Text())),
+  attachments: Type.Optional(Attachments()),
+  reply_to_id: Type.Optional(Nullable(Uuid({ description: 'The message replied to; threads the draft' }))),
+  forwarded_id: Type.Optional(
+    Nullable(
+      Uuid({
+        description:
+          'The message that it carries when it is sent, not together with reply_to_id. Left out by a PATCH it stays',
+      }),
     ),
-    send_at: Type.Optional(Nullable(DateTime({ description: 'A time to come; left out for a plain draft' }))),
-  }),
-)
+  ),
+  send_at: Type.Optional(Nullable(DateTime({ description: 'A time to come; left out for a plain draft' }))),
+})
 export type DraftBody = Static<typeof DraftBody>
 
 /** As a draft shows it, or a new one. */
@@ -43,52 +49,46 @@ const DraftFile = Type.Object({
   content_id: Type.Optional(Nullable(Type.String({ description: 'For inline cid: references in the HTML' }))),
 })
 
-const DraftUpdate = component(
-  'DraftUpdate',
-  Type.Object({
-    ...DraftBody.properties,
-    attachments: Type.Optional(
-      Type.Array(DraftFile, {
-        maxItems: 1000,
-        'x-too-many': 'invalid_message',
-        description: 'All that it has from now on: those named by their id, and new ones. Left out, none',
-      }),
-    ),
-  }),
-)
+const DraftUpdate = NamedObject('DraftUpdate', {
+  ...DraftBody.properties,
+  attachments: Type.Optional(
+    Type.Array(DraftFile, {
+      maxItems: 1000,
+      'x-too-many': 'invalid_message',
+      description: 'All that it has from now on: those named by their id, and new ones. Left out, none',
+    }),
+  ),
+})
 export type DraftUpdate = Static<typeof DraftUpdate>
 
-export const Draft = component(
-  'Draft',
-  Type.Object({
-    id: Uuid(),
-    inbox_id: Uuid(),
-    thread_id: Nullable(Uuid()),
-    reply_to_id: Nullable(Uuid()),
-    forwarded_id: Nullable(Uuid({ description: 'The message that it carries when it is sent' })),
-    to: Type.Array(Type.String()),
-    cc: Type.Array(Type.String()),
-    bcc: Type.Array(Type.String()),
-    subject: Nullable(Text()),
-    text: Nullable(Text()),
-    html: Nullable(Text()),
-    attachments: Type.Array(
-      Type.Object({
-        id: Uuid(),
-        filename: Nullable(Type.String()),
-        content_type: Type.String(),
-        size: Int64(),
-        content_id: Nullable(Type.String()),
-        inline: Type.Boolean(),
-      }),
-    ),
-    send_at: Nullable(DateTime({ description: 'As scheduled_at: a draft that is sent back stays scheduled' })),
-    scheduled_at: Nullable(DateTime()),
-    last_error: Nullable(Type.String({ description: 'Why the last try to send it did not' })),
-    created_at: DateTime(),
-    updated_at: DateTime(),
-  }),
-)
+export const Draft = NamedObject('Draft', {
+  id: Uuid(),
+  inbox_id: Uuid(),
+  thread_id: Nullable(Uuid()),
+  reply_to_id: Nullable(Uuid()),
+  forwarded_id: Nullable(Uuid({ description: 'The message that it carries when it is sent' })),
+  to: Type.Array(Type.String()),
+  cc: Type.Array(Type.String()),
+  bcc: Type.Array(Type.String()),
+  subject: Nullable(Text()),
+  text: Nullable(Text()),
+  html: Nullable(Text()),
+  attachments: Type.Array(
+    Type.Object({
+      id: Uuid(),
+      filename: Nullable(Type.String()),
+      content_type: Type.String(),
+      size: Int64(),
+      content_id: Nullable(Type.String()),
+      inline: Type.Boolean(),
+    }),
+  ),
+  send_at: Nullable(DateTime({ description: 'As scheduled_at: a draft that is sent back stays scheduled' })),
+  scheduled_at: Nullable(DateTime()),
+  last_error: Nullable(Type.String({ description: 'Why the last try to send it did not' })),
+  created_at: DateTime(),
+  updated_at: DateTime(),
+})
 export type Draft = Static<typeof Draft>
 
 const Wrapped = Type.Object({ draft: Draft })

@@ -1,25 +1,21 @@
 // Folders: five that every inbox has, and those that callers make.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime } from '../../platform/http/schemas.ts'
+import { DateTime, NamedObject } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 
-export const Folder = component(
-  'Folder',
-  Type.Object({
-    name: Type.String(),
-    system: Type.Boolean({ description: 'inbox, sent, archive, spam or trash' }),
-    total: Type.Integer({ description: 'Messages in it' }),
-    unread: Type.Integer(),
-    created_at: DateTime(),
-  }),
-)
+export const Folder = NamedObject('Folder', {
+  name: Type.String(),
+  system: Type.Boolean({ description: 'inbox, sent, archive, spam or trash' }),
+  total: Type.Integer({ description: 'Messages in it' }),
+  unread: Type.Integer(),
+  created_at: DateTime(),
+})
 export type Folder = Static<typeof Folder>
 
-const FolderName = component(
-  'FolderName',
-  Type.Object({ name: Type.String({ minLength: 1, maxLength: 256, description: '1 to 64 characters' }) }),
-)
+const FolderName = NamedObject('FolderName', {
+  name: Type.String({ minLength: 1, maxLength: 256, description: '1 to 64 characters' }),
+})
 
 const read = key('read', { levels: LEVELS })
 const write = key('send', { levels: LEVELS })

@@ -1,7 +1,7 @@
 // Inboxes: addresses that receive mail, and send as themselves.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { component, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { Inbox, STATUSES } from './inbox-schema.ts'
 import { PolicyPatch } from './policy.ts'
@@ -14,16 +14,13 @@ const DisplayName = Type.String({
   maxLength: 255,
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]*$',
 })
-const InboxCreate = component(
-  'InboxCreate',
-  Type.Object({
-    domain_id: Uuid({ description: 'Of this tenant, verified and inbound-enabled' }),
-    local_part: Type.String({ minLength: 1, maxLength: 255, description: 'What stands before the @' }),
-    display_name: Type.Optional(Nullable(DisplayName)),
-    policy: Type.Optional(PolicyPatch),
-    metadata: Type.Optional(Metadata),
-  }),
-)
+const InboxCreate = NamedObject('InboxCreate', {
+  domain_id: Uuid({ description: 'Of this tenant, verified and inbound-enabled' }),
+  local_part: Type.String({ minLength: 1, maxLength: 255, description: 'What stands before the @' }),
+  display_name: Type.Optional(Nullable(DisplayName)),
+  policy: Type.Optional(PolicyPatch),
+  metadata: Type.Optional(Metadata),
+})
 export type InboxCreate = Static<typeof InboxCreate>
 
 const InboxUpdate = component(

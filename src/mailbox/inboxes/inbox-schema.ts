@@ -1,6 +1,6 @@
 // An inbox as the API shows it, with the mailbox elsewhere that it mirrors.
 import Type, { type Static } from 'typebox'
-import { component, DateTime, Int64, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, Int64, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { Policy } from './policy.ts'
 
 export const Connection = Type.Object({
@@ -15,23 +15,20 @@ export type Connection = Static<typeof Connection>
 
 export const STATUSES = ['active', 'paused'] as const
 
-export const Inbox = component(
-  'Inbox',
-  Type.Object({
-    id: Uuid(),
-    tenant_id: Uuid(),
-    domain_id: Nullable(
-      Uuid({ description: 'Null once the domain is gone: the inbox keeps its mail and receives none' }),
-    ),
-    address: Type.String(),
-    local_part: Type.String(),
-    display_name: Nullable(Type.String()),
-    status: Type.Enum([...STATUSES]),
-    policy: Policy,
-    metadata: Type.Record(Type.String(), Type.Unknown()),
-    provider: Type.Enum(['native', 'google', 'microsoft']),
-    connection: Nullable(Connection),
-    created_at: DateTime(),
-  }),
-)
+export const Inbox = NamedObject('Inbox', {
+  id: Uuid(),
+  tenant_id: Uuid(),
+  domain_id: Nullable(
+    Uuid({ description: 'Null once the domain is gone: the inbox keeps its mail and receives none' }),
+  ),
+  address: Type.String(),
+  local_part: Type.String(),
+  display_name: Nullable(Type.String()),
+  status: Type.Enum([...STATUSES]),
+  policy: Policy,
+  metadata: Type.Record(Type.String(), Type.Unknown()),
+  provider: Type.Enum(['native', 'google', 'microsoft']),
+  connection: Nullable(Connection),
+  created_at: DateTime(),
+})
 export type Inbox = Static<typeof Inbox>

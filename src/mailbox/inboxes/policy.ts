@@ -2,7 +2,7 @@
 // somebody set; a field that nobody set has its default, also when a later version adds one.
 import Type, { type Static } from 'typebox'
 import { normaliseDomain, parseAddressOnly } from '../../mail/address/address.ts'
-import { component, Nullable } from '../../platform/http/schemas.ts'
+import { component, NamedObject, Nullable } from '../../platform/http/schemas.ts'
 import { refuse } from '../../platform/refusal.ts'
 
 const MODES = ['off', 'observe', 'enforce']
@@ -32,7 +32,7 @@ const fields = {
   require_approval_on_taint: Type.Boolean({ description: 'Holds replies in tainted threads for approval' }),
 }
 
-export const Policy = component('InboxPolicy', Type.Object(fields))
+export const Policy = NamedObject('InboxPolicy', fields)
 export type Policy = Static<typeof Policy>
 
 export const PolicyPatch = component('InboxPolicyPatch', Type.Partial(Type.Object(fields)))

@@ -1,46 +1,40 @@
 // The Model Context Protocol: one endpoint, JSON-RPC 2.0 in and out.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component } from '../../platform/http/schemas.ts'
+import { NamedObject } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { rpcRefusal } from './rpc.ts'
 import { TOOLS } from './tools.ts'
 
-const JsonRpcRequest = component(
-  'JsonRpcRequest',
-  Type.Object({
-    jsonrpc: Type.Enum(['2.0']),
-    id: Type.Optional(
-      Type.Unsafe<string | number>({
-        type: ['string', 'integer'],
-        maxLength: 500,
-        minimum: Number.MIN_SAFE_INTEGER,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description: 'Without it: a notification, which is answered by 202',
-      }),
-    ),
-    method: Type.String({
-      minLength: 1,
-      maxLength: 200,
-      description: 'initialize, ping, tools/list, tools/call; server/discover',
-      examples: ['ping'],
+const JsonRpcRequest = NamedObject('JsonRpcRequest', {
+  jsonrpc: Type.Enum(['2.0']),
+  id: Type.Optional(
+    Type.Unsafe<string | number>({
+      type: ['string', 'integer'],
+      maxLength: 500,
+      minimum: Number.MIN_SAFE_INTEGER,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Without it: a notification, which is answered by 202',
     }),
-    params: Type.Optional(Type.Unknown({ description: 'An object' })),
+  ),
+  method: Type.String({
+    minLength: 1,
+    maxLength: 200,
+    description: 'initialize, ping, tools/list, tools/call; server/discover',
+    examples: ['ping'],
   }),
-)
+  params: Type.Optional(Type.Unknown({ description: 'An object' })),
+})
 export type JsonRpcRequest = Static<typeof JsonRpcRequest>
 
-const JsonRpcResponse = component(
-  'JsonRpcResponse',
-  Type.Object({
-    jsonrpc: Type.Enum(['2.0']),
-    id: Type.Unsafe<string | number | null>({ type: ['string', 'integer', 'null'] }),
-    result: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    error: Type.Optional(
-      Type.Object({ code: Type.Integer(), message: Type.String(), data: Type.Optional(Type.Unknown()) }),
-    ),
-  }),
-)
+const JsonRpcResponse = NamedObject('JsonRpcResponse', {
+  jsonrpc: Type.Enum(['2.0']),
+  id: Type.Unsafe<string | number | null>({ type: ['string', 'integer', 'null'] }),
+  result: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  error: Type.Optional(
+    Type.Object({ code: Type.Integer(), message: Type.String(), data: Type.Optional(Type.Unknown()) }),
+  ),
+})
 export type JsonRpcResponse = Static<typeof JsonRpcResponse>
 
 /** Whether a tool is called that changes something. */

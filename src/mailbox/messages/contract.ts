@@ -1,7 +1,7 @@
 // Messages of an inbox: lists, reading, and filing.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, NextCursor, Nullable, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { NamedObject, NextCursor, Nullable, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { Labels } from './labels.ts'
 import { Hidden, Message, MessageSummary } from './message-schema.ts'
@@ -78,7 +78,7 @@ export const markReadEndpoint = endpoint({
   summary: 'Mark a message as read or unread; its content is answered to keys that may read',
   access: write,
   noun: 'message',
-  body: component('ReadFlag', Type.Object({ read: Type.Optional(Type.Boolean({ default: true })) })),
+  body: NamedObject('ReadFlag', { read: Type.Optional(Type.Boolean({ default: true })) }),
   isBodyOptional: true,
   replies: { 200: Message },
   audit: 'inbox_message.read',
@@ -90,7 +90,7 @@ export const setLabelsEndpoint = endpoint({
   summary: 'Replace the labels of a message; its content is answered to keys that may read',
   access: write,
   noun: 'message',
-  body: component('LabelList', Type.Object({ labels: Labels })),
+  body: NamedObject('LabelList', { labels: Labels }),
   replies: { 200: Message },
   audit: 'inbox_message.label',
 })
@@ -101,7 +101,7 @@ export const moveMessageEndpoint = endpoint({
   summary: 'Move a message to a folder of its inbox; its content is answered to keys that may read',
   access: write,
   noun: 'message',
-  body: component('MoveRequest', Type.Object({ folder: FolderName })),
+  body: NamedObject('MoveRequest', { folder: FolderName }),
   replies: { 200: Message },
   refusals: ['invalid_request'],
   audit: 'inbox_message.move',
@@ -119,15 +119,12 @@ export const deleteMessageEndpoint = endpoint({
   audit: 'inbox_message.delete',
 })
 
-const BatchRequest = component(
-  'BatchRequest',
-  Type.Object({
-    action: Type.Enum(['move', 'delete', 'read', 'unread']),
-    ids: Type.Array(Uuid(), { maxItems: IDS_MAX }),
-    folder: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'For move' })),
-    permanent: Type.Optional(Type.Boolean({ description: 'For delete' })),
-  }),
-)
+const BatchRequest = NamedObject('BatchRequest', {
+  action: Type.Enum(['move', 'delete', 'read', 'unread']),
+  ids: Type.Array(Uuid(), { maxItems: IDS_MAX }),
+  folder: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'For move' })),
+  permanent: Type.Optional(Type.Boolean({ description: 'For delete' })),
+})
 export type BatchRequest = Static<typeof BatchRequest>
 
 export const batchEndpoint = endpoint({

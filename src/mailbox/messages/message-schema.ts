@@ -1,60 +1,51 @@
 // The one message object of mailboxes.
 import Type, { type Static } from 'typebox'
-import { component, DateTime, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, NamedObject, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
 
 /** Of a message in a list: a mail may have a thousand, and a page 500 mails. */
 export const LISTED_ATTACHMENTS_MAX = 10
 
-const AttachmentInfo = component(
-  'InboxAttachment',
-  Type.Object({
-    id: Uuid(),
-    filename: Nullable(Type.String()),
-    content_type: Type.String(),
-    size: Type.Integer({ description: 'Bytes, decoded' }),
-    content_id: Nullable(Type.String({ description: 'For cid: references in the HTML' })),
-    inline: Type.Boolean(),
-  }),
-)
+const AttachmentInfo = NamedObject('InboxAttachment', {
+  id: Uuid(),
+  filename: Nullable(Type.String()),
+  content_type: Type.String(),
+  size: Type.Integer({ description: 'Bytes, decoded' }),
+  content_id: Nullable(Type.String({ description: 'For cid: references in the HTML' })),
+  inline: Type.Boolean(),
+})
 export type AttachmentInfo = Static<typeof AttachmentInfo>
 
-const Authentication = component(
-  'MailAuthentication',
-  Type.Object({
-    spf: Type.Object({
-      result: Type.String(),
-      domain: Nullable(Type.String()),
-      aligned: Type.Boolean({ description: "It passed, and the domain is the author's" }),
-    }),
-    dkim: Type.Object({
-      result: Type.String(),
-      signatures: Type.Array(
-        Type.Object({
-          domain: Type.String(),
-          selector: Type.String(),
-          result: Type.String(),
-          aligned: Type.Boolean(),
-        }),
-      ),
-    }),
-    dmarc: Type.Object({
-      result: Type.String(),
-      policy: Nullable(Type.String()),
-      domain: Nullable(Type.String()),
-    }),
-    arc: Type.Object({ result: Type.String() }),
+const Authentication = NamedObject('MailAuthentication', {
+  spf: Type.Object({
+    result: Type.String(),
+    domain: Nullable(Type.String()),
+    aligned: Type.Boolean({ description: "It passed, and the domain is the author's" }),
   }),
-)
+  dkim: Type.Object({
+    result: Type.String(),
+    signatures: Type.Array(
+      Type.Object({
+        domain: Type.String(),
+        selector: Type.String(),
+        result: Type.String(),
+        aligned: Type.Boolean(),
+      }),
+    ),
+  }),
+  dmarc: Type.Object({
+    result: Type.String(),
+    policy: Nullable(Type.String()),
+    domain: Nullable(Type.String()),
+  }),
+  arc: Type.Object({ result: Type.String() }),
+})
 export type Authentication = Static<typeof Authentication>
 
-const Shield = component(
-  'ShieldVerdict',
-  Type.Object({
-    verdict: Type.Enum(['clean', 'suspicious', 'blocked']),
-    reasons: Type.Array(Type.Object({ kind: Type.String(), detail: Type.String(), where: Type.String() })),
-    blocked: Type.Boolean(),
-  }),
-)
+const Shield = NamedObject('ShieldVerdict', {
+  verdict: Type.Enum(['clean', 'suspicious', 'blocked']),
+  reasons: Type.Array(Type.Object({ kind: Type.String(), detail: Type.String(), where: Type.String() })),
+  blocked: Type.Boolean(),
+})
 export type Shield = Static<typeof Shield>
 
 const Addresses = Type.Array(Type.String({ description: 'Name <address>' }))
@@ -94,28 +85,22 @@ const fields = {
 }
 
 /** In lists: without the texts. */
-export const MessageSummary = component('InboxMessageSummary', Type.Object(fields))
+export const MessageSummary = NamedObject('InboxMessageSummary', fields)
 export type MessageSummary = Static<typeof MessageSummary>
 
-export const Message = component(
-  'InboxMessage',
-  Type.Object({
-    ...fields,
-    text: Type.String({ ...sensitive }),
-    html: Nullable(Type.String({ ...sensitive, description: 'Sanitised' })),
-    extracted_text: Type.String({ ...sensitive, description: 'The new text, without what it quotes' }),
-    notes: Type.Array(Type.String(), { description: 'What was cut or could not be read of this mail, and why' }),
-  }),
-)
+export const Message = NamedObject('InboxMessage', {
+  ...fields,
+  text: Type.String({ ...sensitive }),
+  html: Nullable(Type.String({ ...sensitive, description: 'Sanitised' })),
+  extracted_text: Type.String({ ...sensitive, description: 'The new text, without what it quotes' }),
+  notes: Type.Array(Type.String(), { description: 'What was cut or could not be read of this mail, and why' }),
+})
 export type Message = Static<typeof Message>
 
 /** What a view leaves out. */
-export const Hidden = component(
-  'Hidden',
-  Type.Object({
-    spam: Type.Integer({ description: 'Messages in spam that this view leaves out' }),
-    trash: Type.Integer({ description: 'Messages in trash that this view leaves out' }),
-    blocked: Type.Integer({ description: 'Of those: blocked by the shield' }),
-  }),
-)
+export const Hidden = NamedObject('Hidden', {
+  spam: Type.Integer({ description: 'Messages in spam that this view leaves out' }),
+  trash: Type.Integer({ description: 'Messages in trash that this view leaves out' }),
+  blocked: Type.Integer({ description: 'Of those: blocked by the shield' }),
+})
 export type Hidden = Static<typeof Hidden>

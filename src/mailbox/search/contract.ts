@@ -1,7 +1,7 @@
 // Search in an inbox.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, Int64, Limit } from '../../platform/http/schemas.ts'
+import { Int64, Limit, NamedObject } from '../../platform/http/schemas.ts'
 import { MessageSummary } from '../messages/find.ts'
 
 /** Longer ones are no search that a person types. */
@@ -9,15 +9,12 @@ const QUERY_CHARS_MAX = 1_000
 /** As in lists: more than a name may have, because it may be written in more characters than it is kept in. */
 const FOLDER_CHARS_MAX = 256
 
-export const FoundMessage = component(
-  'FoundMessage',
-  Type.Object({
-    ...MessageSummary.properties,
-    snippet: Type.String({
-      description: 'HTML: what was searched for stands in <mark>, everything else is escaped',
-    }),
+export const FoundMessage = NamedObject('FoundMessage', {
+  ...MessageSummary.properties,
+  snippet: Type.String({
+    description: 'HTML: what was searched for stands in <mark>, everything else is escaped',
   }),
-)
+})
 export type FoundMessage = Static<typeof FoundMessage>
 
 export const searchEndpoint = endpoint({

@@ -1,22 +1,19 @@
 // Streams of an inbox: its events as they happen, from any id on.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, Int64, NamedObject, Uuid } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 
 /** What a stream carries: one event of server-sent events, one text message of WebSocket. */
-const StreamFrame = component(
-  'StreamFrame',
-  Type.Object({
-    id: Int64({ description: 'Where to resume from: `Last-Event-ID` or `after_id`' }),
-    type: Type.String({
-      description: 'The kind of event, such as `message.received`; `stream.reset` where events before `id` are gone',
-    }),
-    inbox_id: Uuid(),
-    created_at: DateTime(),
-    data: Type.Record(Type.String(), Type.Unknown(), { description: 'What the kind adds' }),
+const StreamFrame = NamedObject('StreamFrame', {
+  id: Int64({ description: 'Where to resume from: `Last-Event-ID` or `after_id`' }),
+  type: Type.String({
+    description: 'The kind of event, such as `message.received`; `stream.reset` where events before `id` are gone',
   }),
-)
+  inbox_id: Uuid(),
+  created_at: DateTime(),
+  data: Type.Record(Type.String(), Type.Unknown(), { description: 'What the kind adds' }),
+})
 export type StreamFrame = Static<typeof StreamFrame>
 
 const AfterId = Type.Optional(Int64({ description: 'Only events above this id; without it: from now on' }))

@@ -1,27 +1,24 @@
 // Threads: messages of an inbox that belong together.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, NextCursor, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, NamedObject, NextCursor, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { Labels } from '../messages/labels.ts'
 import { Hidden, MessageSummary } from '../messages/message-schema.ts'
 
-export const Thread = component(
-  'Thread',
-  Type.Object({
-    id: Uuid(),
-    inbox_id: Uuid(),
-    subject: Type.String(),
-    participants: Type.Array(Type.String(), { description: 'Addresses, the inbox itself left out' }),
-    message_count: Type.Integer({ description: 'Outside trash' }),
-    unread_count: Type.Integer({ description: 'Outside trash' }),
-    labels: Type.Array(Type.String()),
-    tainted: Type.Boolean({ description: 'Holds mail that an agent must not take orders from' }),
-    taint_reasons: Type.Array(Type.Unknown()),
-    last_message_at: DateTime(),
-    created_at: DateTime(),
-  }),
-)
+export const Thread = NamedObject('Thread', {
+  id: Uuid(),
+  inbox_id: Uuid(),
+  subject: Type.String(),
+  participants: Type.Array(Type.String(), { description: 'Addresses, the inbox itself left out' }),
+  message_count: Type.Integer({ description: 'Outside trash' }),
+  unread_count: Type.Integer({ description: 'Outside trash' }),
+  labels: Type.Array(Type.String()),
+  tainted: Type.Boolean({ description: 'Holds mail that an agent must not take orders from' }),
+  taint_reasons: Type.Array(Type.Unknown()),
+  last_message_at: DateTime(),
+  created_at: DateTime(),
+})
 export type Thread = Static<typeof Thread>
 
 const read = key('read', { levels: LEVELS })
@@ -61,7 +58,7 @@ export const setThreadLabelsEndpoint = endpoint({
   summary: 'Replace the labels of a thread; its subject and participants are answered to keys that may read',
   access: key('send', { levels: LEVELS }),
   noun: 'thread',
-  body: component('ThreadLabelList', Type.Object({ labels: Labels })),
+  body: NamedObject('ThreadLabelList', { labels: Labels }),
   replies: { 200: Thread },
   audit: 'thread.label',
 })

@@ -1,30 +1,27 @@
 // Alerts, and whom to tell of them.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, NamedObject, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
 
 export const SEVERITIES = ['info', 'warning', 'critical'] as const
 const CHANNELS = ['email', 'webhook', 'chat', 'paging'] as const
 
-export const Alert = component(
-  'Alert',
-  Type.Object({
-    id: Uuid(),
-    tenant_id: Nullable(Uuid()),
-    kind: Type.String({ description: 'rule, domain_unverified, webhook_disabled, message_set_aside, …' }),
-    severity: Type.Enum([...SEVERITIES]),
-    title: Type.String({ description: 'One sentence for a person' }),
-    scope: Nullable(Type.String({ description: 'type:value, where it is about a scope that can be paused' })),
-    rule_id: Nullable(Uuid()),
-    rule: Nullable(Type.String({ description: 'Name of the rule that fired' })),
-    data: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'Of rules: metric, value, threshold, volume, window_seconds, action, sample, top_recipient_domains',
-    }),
-    created_at: DateTime(),
-    acked_at: Nullable(DateTime()),
-    acked_by: Nullable(Type.String({ description: 'Name of the key' })),
+export const Alert = NamedObject('Alert', {
+  id: Uuid(),
+  tenant_id: Nullable(Uuid()),
+  kind: Type.String({ description: 'rule, domain_unverified, webhook_disabled, message_set_aside, …' }),
+  severity: Type.Enum([...SEVERITIES]),
+  title: Type.String({ description: 'One sentence for a person' }),
+  scope: Nullable(Type.String({ description: 'type:value, where it is about a scope that can be paused' })),
+  rule_id: Nullable(Uuid()),
+  rule: Nullable(Type.String({ description: 'Name of the rule that fired' })),
+  data: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'Of rules: metric, value, threshold, volume, window_seconds, action, sample, top_recipient_domains',
   }),
-)
+  created_at: DateTime(),
+  acked_at: Nullable(DateTime()),
+  acked_by: Nullable(Type.String({ description: 'Name of the key' })),
+})
 export type Alert = Static<typeof Alert>
 
 export const listAlertsEndpoint = endpoint({
@@ -62,36 +59,30 @@ const contactFields = {
   last_error: Nullable(Type.String({ description: 'Why the last failed try failed' })),
 }
 
-export const AlertContact = component('AlertContact', Type.Object(contactFields))
+export const AlertContact = NamedObject('AlertContact', contactFields)
 export type AlertContact = Static<typeof AlertContact>
 
-export const AlertContactWithSecret = component(
-  'AlertContactWithSecret',
-  Type.Object({
-    ...contactFields,
-    secret: Type.Optional(
-      Type.String({ ...sensitive, description: 'Of webhooks: the key of X-Service-Signature, shown once' }),
-    ),
-  }),
-)
+export const AlertContactWithSecret = NamedObject('AlertContactWithSecret', {
+  ...contactFields,
+  secret: Type.Optional(
+    Type.String({ ...sensitive, description: 'Of webhooks: the key of X-Service-Signature, shown once' }),
+  ),
+})
 export type AlertContactWithSecret = Static<typeof AlertContactWithSecret>
 
-const AlertContactCreate = component(
-  'AlertContactCreate',
-  Type.Object({
-    channel: Type.Enum([...CHANNELS]),
-    target: Type.String({
-      ...sensitive,
-      minLength: 1,
-      maxLength: 2000,
-      examples: ['oncall@example.com'],
-      description:
-        'email: an address; webhook: a URL that gets a signed POST; chat: a URL that gets {"text": …}; paging: a ' +
-        'routing key (PagerDuty Events v2). URLs at private addresses are refused.',
-    }),
-    min_severity: Type.Optional(Type.Enum([...SEVERITIES], { default: 'warning' })),
+const AlertContactCreate = NamedObject('AlertContactCreate', {
+  channel: Type.Enum([...CHANNELS]),
+  target: Type.String({
+    ...sensitive,
+    minLength: 1,
+    maxLength: 2000,
+    examples: ['oncall@example.com'],
+    description:
+      'email: an address; webhook: a URL that gets a signed POST; chat: a URL that gets {"text": …}; paging: a ' +
+      'routing key (PagerDuty Events v2). URLs at private addresses are refused.',
   }),
-)
+  min_severity: Type.Optional(Type.Enum([...SEVERITIES], { default: 'warning' })),
+})
 export type AlertContactCreate = Static<typeof AlertContactCreate>
 
 export const listContactsEndpoint = endpoint({

@@ -1,29 +1,26 @@
 // The audit log and its verification.
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
-import { BeforeId, component, DateTime, Int64, Limit, Name, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { BeforeId, DateTime, Int64, Limit, Name, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 
 const Hash = (options: object = {}) => Type.String({ pattern: '^[0-9a-f]{64}$', ...options })
 const Json = Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'] })
 
-export const AuditEntry = component(
-  'AuditEntry',
-  Type.Object({
-    id: Int64({ description: 'Without gaps over the whole installation' }),
-    account_id: Nullable(Uuid()),
-    tenant_id: Nullable(Uuid()),
-    actor: Type.Object({ type: Type.String(), id: Nullable(Type.String()), name: Type.String() }),
-    ip: Nullable(Type.String()),
-    action: Type.String(),
-    target: Type.Object({ type: Type.String(), id: Type.String() }),
-    before: Json,
-    after: Json,
-    request_id: Nullable(Type.String()),
-    created_at: DateTime(),
-    prev_hash: Hash({ description: 'Hash of the entry before' }),
-    hash: Hash(),
-  }),
-)
+export const AuditEntry = NamedObject('AuditEntry', {
+  id: Int64({ description: 'Without gaps over the whole installation' }),
+  account_id: Nullable(Uuid()),
+  tenant_id: Nullable(Uuid()),
+  actor: Type.Object({ type: Type.String(), id: Nullable(Type.String()), name: Type.String() }),
+  ip: Nullable(Type.String()),
+  action: Type.String(),
+  target: Type.Object({ type: Type.String(), id: Type.String() }),
+  before: Json,
+  after: Json,
+  request_id: Nullable(Type.String()),
+  created_at: DateTime(),
+  prev_hash: Hash({ description: 'Hash of the entry before' }),
+  hash: Hash(),
+})
 export type AuditEntry = Static<typeof AuditEntry>
 
 export const listAuditEndpoint = endpoint({

@@ -1,22 +1,19 @@
 // The event log.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { BeforeId, component, DateTime, Int64, Limit, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { BeforeId, DateTime, Int64, Limit, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { EVENT_TYPES } from './event-types.ts'
 
-export const Event = component(
-  'Event',
-  Type.Object({
-    id: Int64({ description: 'Unique and increasing, in the order in which things became true' }),
-    type: Type.Enum([...EVENT_TYPES]),
-    account_id: Uuid(),
-    tenant_id: Nullable(Uuid()),
-    message_id: Nullable(Uuid()),
-    recipient: Nullable(Type.String()),
-    created_at: DateTime(),
-    data: Type.Record(Type.String(), Type.Unknown(), { description: 'What the type adds' }),
-  }),
-)
+export const Event = NamedObject('Event', {
+  id: Int64({ description: 'Unique and increasing, in the order in which things became true' }),
+  type: Type.Enum([...EVENT_TYPES]),
+  account_id: Uuid(),
+  tenant_id: Nullable(Uuid()),
+  message_id: Nullable(Uuid()),
+  recipient: Nullable(Type.String()),
+  created_at: DateTime(),
+  data: Type.Record(Type.String(), Type.Unknown(), { description: 'What the type adds' }),
+})
 export type Event = Static<typeof Event>
 
 export const listEventsEndpoint = endpoint({

@@ -1,7 +1,7 @@
 // Detection rules.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64, Name, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, Int64, Name, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { METRICS } from './metric.ts'
 import { ACTIONS, SCOPE_TYPES } from './rule.ts'
 
@@ -55,25 +55,22 @@ const Multiplier = Nullable(
 const Enabled = Type.Boolean({ default: true, description: 'false switches a default rule off' })
 const Severity = Type.Enum([...SEVERITIES], { default: 'warning' })
 
-export const Rule = component(
-  'Rule',
-  Type.Object({
-    id: Uuid({ description: 'Fixed for platform defaults' }),
-    tenant_id: Nullable(Uuid({ description: 'Null: every tenant of the account' })),
-    name: Type.String(),
-    ...measure,
-    threshold: Threshold,
-    min_volume: MinVolume,
-    min_count: MinCount,
-    baseline_multiplier: Multiplier,
-    action: Type.Enum([...ACTIONS]),
-    severity: Severity,
-    enabled: Enabled,
-    source: Type.Enum(['default', 'override']),
-    created_at: Nullable(DateTime({ description: 'Null for platform defaults' })),
-    updated_at: Nullable(DateTime({ description: 'Null for platform defaults' })),
-  }),
-)
+export const Rule = NamedObject('Rule', {
+  id: Uuid({ description: 'Fixed for platform defaults' }),
+  tenant_id: Nullable(Uuid({ description: 'Null: every tenant of the account' })),
+  name: Type.String(),
+  ...measure,
+  threshold: Threshold,
+  min_volume: MinVolume,
+  min_count: MinCount,
+  baseline_multiplier: Multiplier,
+  action: Type.Enum([...ACTIONS]),
+  severity: Severity,
+  enabled: Enabled,
+  source: Type.Enum(['default', 'override']),
+  created_at: Nullable(DateTime({ description: 'Null for platform defaults' })),
+  updated_at: Nullable(DateTime({ description: 'Null for platform defaults' })),
+})
 export type Rule = Static<typeof Rule>
 
 const inputFields = {
@@ -91,36 +88,30 @@ const inputFields = {
   enabled: Type.Optional(Enabled),
 }
 
-const RuleInput = component('RuleInput', Type.Object(inputFields))
+const RuleInput = NamedObject('RuleInput', inputFields)
 export type RuleInput = Static<typeof RuleInput>
 
-const RuleTest = component(
-  'RuleTest',
-  Type.Object({
-    ...inputFields,
-    name: Type.Optional(Name(100)),
-    action: Type.Optional(Type.Enum([...ACTIONS])),
-    from: DateTime(),
-    to: DateTime({ description: 'At most 31 days after from' }),
-    scope_value: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 320, description: 'Only this domain, sender, credential…' }),
-    ),
-  }),
-)
+const RuleTest = NamedObject('RuleTest', {
+  ...inputFields,
+  name: Type.Optional(Name(100)),
+  action: Type.Optional(Type.Enum([...ACTIONS])),
+  from: DateTime(),
+  to: DateTime({ description: 'At most 31 days after from' }),
+  scope_value: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 320, description: 'Only this domain, sender, credential…' }),
+  ),
+})
 export type RuleTest = Static<typeof RuleTest>
 
-const Firing = component(
-  'RuleFiring',
-  Type.Object({
-    scope: Type.String({ description: 'type:value' }),
-    tenant_id: Nullable(Uuid()),
-    from: DateTime({ description: 'The minute at which the rule would have fired' }),
-    to: DateTime({ description: 'The last minute at which it was over its threshold' }),
-    peak_value: Type.Number(),
-    threshold: Type.Number({ description: 'At the peak: absolute, or the multiplied average' }),
-    volume: Int64({ description: 'At the peak' }),
-  }),
-)
+const Firing = NamedObject('RuleFiring', {
+  scope: Type.String({ description: 'type:value' }),
+  tenant_id: Nullable(Uuid()),
+  from: DateTime({ description: 'The minute at which the rule would have fired' }),
+  to: DateTime({ description: 'The last minute at which it was over its threshold' }),
+  peak_value: Type.Number(),
+  threshold: Type.Number({ description: 'At the peak: absolute, or the multiplied average' }),
+  volume: Int64({ description: 'At the peak' }),
+})
 export type Firing = Static<typeof Firing>
 
 export const listRulesEndpoint = endpoint({

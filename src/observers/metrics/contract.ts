@@ -1,7 +1,7 @@
 // Counters over time.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64 } from '../../platform/http/schemas.ts'
+import { DateTime, Int64, NamedObject } from '../../platform/http/schemas.ts'
 import { Counters } from './counters.ts'
 
 export const STEP_SECONDS_DEFAULT = 300
@@ -11,29 +11,23 @@ const STEP_SECONDS_MAX = 31_622_400
 
 const ScopeType = Type.Enum(['tenant', 'domain', 'sender', 'credential', 'api_key'])
 
-const Interval = component(
-  'MetricInterval',
-  Type.Object({
-    start: DateTime(),
-    ...Counters.properties,
-    distinct_addresses: Type.Optional(
-      Int64({ description: 'Of an SMTP credential only: addresses it was used from in the interval' }),
-    ),
-  }),
-)
+const Interval = NamedObject('MetricInterval', {
+  start: DateTime(),
+  ...Counters.properties,
+  distinct_addresses: Type.Optional(
+    Int64({ description: 'Of an SMTP credential only: addresses it was used from in the interval' }),
+  ),
+})
 export type Interval = Static<typeof Interval>
 
-export const Metrics = component(
-  'Metrics',
-  Type.Object({
-    scope_type: Type.Enum(['account', ...ScopeType.enum]),
-    scope_value: Type.String(),
-    from: DateTime({ description: 'Aligned down to step' }),
-    to: DateTime({ description: 'Aligned up to step' }),
-    step: Type.Integer(),
-    intervals: Type.Array(Interval, { description: 'One per step, oldest first, zeros where nothing happened' }),
-  }),
-)
+export const Metrics = NamedObject('Metrics', {
+  scope_type: Type.Enum(['account', ...ScopeType.enum]),
+  scope_value: Type.String(),
+  from: DateTime({ description: 'Aligned down to step' }),
+  to: DateTime({ description: 'Aligned up to step' }),
+  step: Type.Integer(),
+  intervals: Type.Array(Interval, { description: 'One per step, oldest first, zeros where nothing happened' }),
+})
 export type Metrics = Static<typeof Metrics>
 
 export const MetricsQuery = Type.Object({

@@ -2,25 +2,22 @@
 // what is paused.
 import Type, { type Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, Int64, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { Counters } from '../metrics/counters.ts'
 import { QueueDepth } from '../queue/depth.ts'
 import { standingFields } from '../reputation/health.ts'
 
 export const SUSPENSIONS_MAX = 100
 
-const ActiveSuspension = component(
-  'ActiveSuspension',
-  Type.Object({
-    id: Uuid(),
-    scope: Type.String({ description: '`type:value`' }),
-    tenant_id: Nullable(Uuid({ description: 'The tenant that the scope lies in; null when it may span tenants' })),
-    only_tenant: Type.Boolean({ description: 'Of the scope, only the mail of that tenant' }),
-    reason: Nullable(Type.String()),
-    queue_action: Type.Enum(['hold', 'reject']),
-    created_at: DateTime(),
-  }),
-)
+const ActiveSuspension = NamedObject('ActiveSuspension', {
+  id: Uuid(),
+  scope: Type.String({ description: '`type:value`' }),
+  tenant_id: Nullable(Uuid({ description: 'The tenant that the scope lies in; null when it may span tenants' })),
+  only_tenant: Type.Boolean({ description: 'Of the scope, only the mail of that tenant' }),
+  reason: Nullable(Type.String()),
+  queue_action: Type.Enum(['hold', 'reject']),
+  created_at: DateTime(),
+})
 export type ActiveSuspension = Static<typeof ActiveSuspension>
 
 const everybodysFields = {
@@ -45,39 +42,36 @@ const accountsFields = {
 }
 
 /** A tenant's key gets its own slice; what concerns the account is left out, not zeroed. */
-export const Overview = component(
-  'Overview',
-  Type.Object({ ...everybodysFields, ...Type.Partial(Type.Object(accountsFields)).properties }),
-)
+export const Overview = NamedObject('Overview', {
+  ...everybodysFields,
+  ...Type.Partial(Type.Object(accountsFields)).properties,
+})
 export type Overview = Static<typeof Overview>
 
 const AccountOverview = Type.Object({ ...everybodysFields, ...accountsFields })
 export type AccountOverview = Static<typeof AccountOverview>
 
 /** The account as the operator's list of accounts shows it. */
-const AccountRecord = component(
-  'AccountRecord',
-  Type.Object({
-    id: Uuid(),
-    name: Type.String(),
-    status: Type.Enum(['active', 'paused']),
-    data_region: Type.String(),
-    suspend_mode: Type.Enum(['hold', 'reject']),
-    hold_ttl_seconds: Int64(),
-    body_retention_days: Int64(),
-    metadata_retention_days: Int64(),
-    hide_suppression_reason: Type.Boolean(),
-    require_outbound_tls: Type.Boolean(),
-    legal_hold: Type.Boolean(),
-    approval_links: Type.Boolean(),
-    sandbox: Type.Boolean(),
-    tier: Type.String(),
-    ai_enabled: Type.Boolean(),
-    ai_monthly_token_cap: Int64(),
-    webhooks_max: Int64(),
-    created_at: DateTime(),
-  }),
-)
+const AccountRecord = NamedObject('AccountRecord', {
+  id: Uuid(),
+  name: Type.String(),
+  status: Type.Enum(['active', 'paused']),
+  data_region: Type.String(),
+  suspend_mode: Type.Enum(['hold', 'reject']),
+  hold_ttl_seconds: Int64(),
+  body_retention_days: Int64(),
+  metadata_retention_days: Int64(),
+  hide_suppression_reason: Type.Boolean(),
+  require_outbound_tls: Type.Boolean(),
+  legal_hold: Type.Boolean(),
+  approval_links: Type.Boolean(),
+  sandbox: Type.Boolean(),
+  tier: Type.String(),
+  ai_enabled: Type.Boolean(),
+  ai_monthly_token_cap: Int64(),
+  webhooks_max: Int64(),
+  created_at: DateTime(),
+})
 export type AccountRecord = Static<typeof AccountRecord>
 
 export const getOverviewEndpoint = endpoint({
@@ -96,6 +90,6 @@ export const getAccountHealthEndpoint = endpoint({
   access: operator,
   noun: 'account',
   replies: {
-    200: component('AccountHealth', Type.Object({ ...AccountOverview.properties, account: AccountRecord })),
+    200: NamedObject('AccountHealth', { ...AccountOverview.properties, account: AccountRecord }),
   },
 })

@@ -1,20 +1,17 @@
 // How deep the queue is, for the endpoint and the metrics that show it.
-import Type, { type Static } from 'typebox'
-import { component, DateTime, Int64, Nullable } from '../../platform/http/schemas.ts'
+import type { Static } from 'typebox'
+import { DateTime, Int64, NamedObject, Nullable } from '../../platform/http/schemas.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { countQueue, type StatusCount } from './queries.ts'
 
-export const QueueDepth = component(
-  'QueueDepth',
-  Type.Object({
-    queued: Int64(),
-    held: Int64(),
-    sending: Int64(),
-    deferred: Int64(),
-    oldest_due_at: Nullable(DateTime({ description: 'When the oldest recipient that could be sent now became due' })),
-  }),
-)
+export const QueueDepth = NamedObject('QueueDepth', {
+  queued: Int64(),
+  held: Int64(),
+  sending: Int64(),
+  deferred: Int64(),
+  oldest_due_at: Nullable(DateTime({ description: 'When the oldest recipient that could be sent now became due' })),
+})
 export type QueueDepth = Static<typeof QueueDepth>
 
 export const readQueueDepth = async (world: World, reach: Reach): Promise<QueueDepth> =>

@@ -1,17 +1,14 @@
 // How a tenant and its sending domains are seen by receivers.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { standingFields } from './health.ts'
 
-const ReputationRow = component(
-  'ReputationRow',
-  Type.Object({
-    tenant_id: Uuid(),
-    domain: Nullable(Type.String({ description: 'From domain; null for the tenant as a whole' })),
-    ...standingFields,
-  }),
-)
+const ReputationRow = NamedObject('ReputationRow', {
+  tenant_id: Uuid(),
+  domain: Nullable(Type.String({ description: 'From domain; null for the tenant as a whole' })),
+  ...standingFields,
+})
 export type ReputationRow = Static<typeof ReputationRow>
 
 export const getReputationEndpoint = endpoint({

@@ -1,7 +1,16 @@
 // Webhooks: endpoints that events are pushed to, the attempts, and what can be done about those that went wrong.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import {
+  DateTime,
+  Int64,
+  NamedObject,
+  Nullable,
+  Page,
+  PageQuery,
+  sensitive,
+  Uuid,
+} from '../../platform/http/schemas.ts'
 import { EVENT_TYPES, INBOX_EVENT_TYPES } from '../events/event-types.ts'
 
 const STATUSES = ['active', 'disabled'] as const
@@ -29,54 +38,44 @@ const webhookFields = {
   created_at: DateTime(),
 }
 
-export const Webhook = component('Webhook', Type.Object(webhookFields))
+export const Webhook = NamedObject('Webhook', webhookFields)
 export type Webhook = Static<typeof Webhook>
 
-export const WebhookWithSecret = component(
-  'WebhookWithSecret',
-  Type.Object({
-    ...webhookFields,
-    secret: Type.String({
-      ...sensitive,
-      description:
-        'Shown once. The whole text, `whsec_` included, is the key of the HMAC-SHA256 in X-Service-Signature',
-    }),
+export const WebhookWithSecret = NamedObject('WebhookWithSecret', {
+  ...webhookFields,
+  secret: Type.String({
+    ...sensitive,
+    description: 'Shown once. The whole text, `whsec_` included, is the key of the HMAC-SHA256 in X-Service-Signature',
   }),
-)
+})
 export type WebhookWithSecret = Static<typeof WebhookWithSecret>
 
-const WebhookCreate = component(
-  'WebhookCreate',
-  Type.Object({
-    url: Type.String({
-      format: 'uri',
-      maxLength: 2000,
-      description: 'http or https, without credentials; private and loopback targets are refused',
-    }),
-    tenant_id: Type.Optional(Nullable(Uuid())),
-    event_types: Type.Optional(EventTypes),
+const WebhookCreate = NamedObject('WebhookCreate', {
+  url: Type.String({
+    format: 'uri',
+    maxLength: 2000,
+    description: 'http or https, without credentials; private and loopback targets are refused',
   }),
-)
+  tenant_id: Type.Optional(Nullable(Uuid())),
+  event_types: Type.Optional(EventTypes),
+})
 export type WebhookCreate = Static<typeof WebhookCreate>
 
-export const WebhookAttempt = component(
-  'WebhookAttempt',
-  Type.Object({
-    id: Uuid(),
-    event_id: Int64(),
-    event_type: Type.String(),
-    status: Type.Enum([...ATTEMPT_STATUSES], {
-      description: 'pending: not tried since it was queued or replayed; failed: waits for a retry; dead: given up',
-    }),
-    attempt: Type.Integer({ minimum: 0, description: 'Tries so far, those before a replay included' }),
-    response_status: Nullable(Type.Integer({ description: 'Of the last try; null when there was no answer' })),
-    error: Nullable(Type.String({ description: 'What went wrong at the last try' })),
-    latency_ms: Nullable(Type.Integer({ minimum: 0, description: 'How long the last try took' })),
-    next_attempt_at: Nullable(DateTime({ description: 'Null when decided, and while a try is under way' })),
-    created_at: DateTime(),
-    updated_at: DateTime(),
+export const WebhookAttempt = NamedObject('WebhookAttempt', {
+  id: Uuid(),
+  event_id: Int64(),
+  event_type: Type.String(),
+  status: Type.Enum([...ATTEMPT_STATUSES], {
+    description: 'pending: not tried since it was queued or replayed; failed: waits for a retry; dead: given up',
   }),
-)
+  attempt: Type.Integer({ minimum: 0, description: 'Tries so far, those before a replay included' }),
+  response_status: Nullable(Type.Integer({ description: 'Of the last try; null when there was no answer' })),
+  error: Nullable(Type.String({ description: 'What went wrong at the last try' })),
+  latency_ms: Nullable(Type.Integer({ minimum: 0, description: 'How long the last try took' })),
+  next_attempt_at: Nullable(DateTime({ description: 'Null when decided, and while a try is under way' })),
+  created_at: DateTime(),
+  updated_at: DateTime(),
+})
 export type WebhookAttempt = Static<typeof WebhookAttempt>
 
 export const createWebhookEndpoint = endpoint({
@@ -107,7 +106,7 @@ export const updateWebhookEndpoint = endpoint({
     'again, it goes on with what is queued and with the events from then on',
   access: key('admin'),
   noun: 'webhook',
-  body: component('WebhookUpdate', Type.Object({ status: Type.Enum([...STATUSES], { examples: ['disabled'] }) })),
+  body: NamedObject('WebhookUpdate', { status: Type.Enum([...STATUSES], { examples: ['disabled'] }) }),
   replies: { 204: null },
   audit: 'webhook.update',
 })

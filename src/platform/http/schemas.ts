@@ -28,6 +28,9 @@ export function Nullable<S extends TSchema>(schema: S) {
 export const component = <S extends TSchema>(name: string, schema: S): S =>
   Object.assign(schema, { 'x-component': name })
 
+export const NamedObject = <Properties extends TProperties>(name: string, properties: Properties) =>
+  component(name, Type.Object(properties))
+
 /** Marks a value that is never logged. */
 export const sensitive = { 'x-sensitive': true } as const
 
@@ -54,7 +57,6 @@ export const Cidrs = Type.Array(Type.String({ format: 'cidr' }), { maxItems: 100
 
 export const LIMIT_DEFAULT = 100
 
-export const ErrorBody = component(
-  'Error',
-  Type.Object({ error: Type.Object({ code: Type.String(), message: Type.String() }) }),
-)
+export const ErrorBody = NamedObject('Error', {
+  error: Type.Object({ code: Type.String(), message: Type.String() }),
+})

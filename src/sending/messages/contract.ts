@@ -1,7 +1,7 @@
 // Sending a message, and reading what became of it.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, Int64, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 
 import { BODY_BYTES_MAX, IdempotencyHeader, SendRequest, SendResponse, TextMap } from './send-schema.ts'
 
@@ -37,32 +37,26 @@ const messageFields = {
   created_at: DateTime(),
 }
 
-export const Message = component('Message', Type.Object(messageFields))
+export const Message = NamedObject('Message', messageFields)
 export type Message = Static<typeof Message>
 
-export const Delivery = component(
-  'Delivery',
-  Type.Object({
-    recipient: Type.String(),
-    kind: Type.Enum(['to', 'cc', 'bcc']),
-    status: Type.Enum([...DELIVERY_STATUSES]),
-    attempts: Int64(),
-    next_attempt_at: Nullable(DateTime()),
-    smtp_code: Nullable(Type.Integer()),
-    enhanced_code: Nullable(Type.String()),
-    response: Nullable(Type.String()),
-    mx_host: Nullable(Type.String()),
-    bounce_type: Nullable(Type.Enum(['hard', 'soft'])),
-    suspension_id: Nullable(Uuid()),
-    updated_at: DateTime(),
-  }),
-)
+export const Delivery = NamedObject('Delivery', {
+  recipient: Type.String(),
+  kind: Type.Enum(['to', 'cc', 'bcc']),
+  status: Type.Enum([...DELIVERY_STATUSES]),
+  attempts: Int64(),
+  next_attempt_at: Nullable(DateTime()),
+  smtp_code: Nullable(Type.Integer()),
+  enhanced_code: Nullable(Type.String()),
+  response: Nullable(Type.String()),
+  mx_host: Nullable(Type.String()),
+  bounce_type: Nullable(Type.Enum(['hard', 'soft'])),
+  suspension_id: Nullable(Uuid()),
+  updated_at: DateTime(),
+})
 export type Delivery = Static<typeof Delivery>
 
-export const MessageDetail = component(
-  'MessageDetail',
-  Type.Object({ ...messageFields, deliveries: Type.Array(Delivery) }),
-)
+export const MessageDetail = NamedObject('MessageDetail', { ...messageFields, deliveries: Type.Array(Delivery) })
 export type MessageDetail = Static<typeof MessageDetail>
 
 export const sendEndpoint = endpoint({

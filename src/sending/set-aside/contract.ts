@@ -1,7 +1,7 @@
 // Mail that was set aside because workers died of it: seeing it, and deciding what becomes of it.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, Int64, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 
 const named = {
   id: Uuid({ description: 'Of this delivery while it is set aside' }),
@@ -10,26 +10,20 @@ const named = {
   recipient: Type.String(),
 }
 
-const SetAside = component(
-  'SetAside',
-  Type.Object({
-    ...named,
-    reason: Type.Enum(['crashes'], { description: 'Workers died while they were sending it' }),
-    crashes: Int64({ description: 'How many workers that were' }),
-    attempts: Int64(),
-    set_aside_at: DateTime({ description: 'It expires when the hold time of the account is over' }),
-  }),
-)
+const SetAside = NamedObject('SetAside', {
+  ...named,
+  reason: Type.Enum(['crashes'], { description: 'Workers died while they were sending it' }),
+  crashes: Int64({ description: 'How many workers that were' }),
+  attempts: Int64(),
+  set_aside_at: DateTime({ description: 'It expires when the hold time of the account is over' }),
+})
 export type SetAside = Static<typeof SetAside>
 
-const SetAsideDecided = component(
-  'SetAsideDecided',
-  Type.Object({
-    ...named,
-    status: Type.Enum(['queued', 'held', 'cancelled'], { description: 'Held when a pause matches what was released' }),
-    suspension_id: Nullable(Uuid({ description: 'The pause that holds it now' })),
-  }),
-)
+const SetAsideDecided = NamedObject('SetAsideDecided', {
+  ...named,
+  status: Type.Enum(['queued', 'held', 'cancelled'], { description: 'Held when a pause matches what was released' }),
+  suspension_id: Nullable(Uuid({ description: 'The pause that holds it now' })),
+})
 type SetAsideDecided = Static<typeof SetAsideDecided>
 
 export const listSetAsideEndpoint = endpoint({

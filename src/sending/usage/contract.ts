@@ -1,35 +1,28 @@
 // What a tenant has used of its quotas and rates.
 import Type, { type Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
-import { component, DateTime, Int64, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { DateTime, Int64, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 
-const Window = component(
-  'UsageWindow',
-  Type.Object({
-    used: Int64({ description: 'Recipients accepted in the running window' }),
-    limit: Nullable(Int64({ description: 'Null is unlimited' })),
-    remaining: Nullable(Int64()),
-    resets_at: DateTime(),
-  }),
-)
+const Window = NamedObject('UsageWindow', {
+  used: Int64({ description: 'Recipients accepted in the running window' }),
+  limit: Nullable(Int64({ description: 'Null is unlimited' })),
+  remaining: Nullable(Int64()),
+  resets_at: DateTime(),
+})
 
-export const Usage = component(
-  'Usage',
-  Type.Object({
-    tenant_id: Uuid(),
-    effective_rate_per_minute: Nullable(
-      Int64({ description: "The lower of the tenant's own rate and the guardian's throttle; null is unlimited" }),
-    ),
-    minute: Window,
-    hour: Window,
-    day: Window,
-    month: Window,
-    history: Type.Array(
-      Type.Object({ date: Type.String({ format: 'date' }), recipients: Int64(), messages: Int64() }),
-      { description: 'One row per UTC day, newest first, days without mail included' },
-    ),
+export const Usage = NamedObject('Usage', {
+  tenant_id: Uuid(),
+  effective_rate_per_minute: Nullable(
+    Int64({ description: "The lower of the tenant's own rate and the guardian's throttle; null is unlimited" }),
+  ),
+  minute: Window,
+  hour: Window,
+  day: Window,
+  month: Window,
+  history: Type.Array(Type.Object({ date: Type.String({ format: 'date' }), recipients: Int64(), messages: Int64() }), {
+    description: 'One row per UTC day, newest first, days without mail included',
   }),
-)
+})
 export type Usage = Static<typeof Usage>
 
 export const getUsageEndpoint = endpoint({
