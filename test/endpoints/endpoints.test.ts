@@ -13,7 +13,7 @@ import { anAccount, anInboundDomain, anInbox, type TestAccount } from '../suppor
 import { aModel, type ModelStandIn } from '../support/model.ts'
 import { aStripe, type StripeStandIn } from '../support/stripe.ts'
 import { accessMatrix, principals } from './access-matrix.ts'
-import { anObjectFor, apiFor, bodyOf, kindOf, namesFor } from './objects.ts'
+import { anObjectFor, apiFor, bodyOf, namesFor } from './objects.ts'
 import { bodyFor, pathFor } from './samples.ts'
 
 let box: Box
@@ -247,13 +247,6 @@ test('query values of a wrong shape answer 400 or 404 on every endpoint, never 5
         assert.ok(status < 500, `${contract.method} ${path.slice(0, 200)} answered ${status}`)
       }
     }
-  }
-})
-
-test('the path names the kind that the 404 names', async () => {
-  for (const contract of box.app.contracts) {
-    if (contract.path.includes('{id}'))
-      assert.ok(contract.noun, `${named(contract)} (${kindOf(contract.path)}) has no noun`)
   }
 })
 

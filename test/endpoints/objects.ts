@@ -248,7 +248,7 @@ async function aMessage(account: TestAccount): Promise<string> {
   return sent.body.message_id
 }
 
-export const kindOf = (path: string): string => path.split('/{id}')[0]!.split('/').at(-1)!
+const kindOf = (path: string): string => path.split('/{id}')[0]!.split('/').at(-1)!
 
 export const apiFor = (contract: Contract, account: TestAccount): Api =>
   contract.access.kind === 'operator' ? account.box.operator : account.api

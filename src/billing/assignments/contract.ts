@@ -46,7 +46,6 @@ export const assignAccountPlanEndpoint = endpoint({
   path: '/admin/v1/accounts/{id}/plan',
   summary: 'Assign a plan to an account',
   access: operator,
-  noun: 'account',
   body: NamedObject('AccountPlan', planFields),
   replies: { 201: Assignment },
   refusals: ['conflict'],

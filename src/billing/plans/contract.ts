@@ -48,7 +48,6 @@ export const getPlanEndpoint = endpoint({
   path: '/admin/v1/plans/{id}',
   summary: 'Get a plan, archived or not',
   access: operator,
-  noun: 'plan',
   replies: { 200: Plan },
 })
 
@@ -57,7 +56,6 @@ export const updatePlanEndpoint = endpoint({
   path: '/admin/v1/plans/{id}',
   summary: 'Change a plan that is not archived: absent fields are kept. Previews of every month follow it at once',
   access: operator,
-  noun: 'plan',
   body: PlanUpdate,
   replies: { 200: Plan },
   refusals: ['conflict'],
@@ -69,7 +67,6 @@ export const archivePlanEndpoint = endpoint({
   path: '/admin/v1/plans/{id}',
   summary: 'Archive a plan: it goes on pricing whom it was assigned to, and is not assigned any more',
   access: operator,
-  noun: 'plan',
   replies: { 204: null },
   audit: 'plan.archive',
 })

@@ -62,7 +62,6 @@ export const deleteSuppressionEndpoint = endpoint({
   path: '/v1/suppressions/{id}',
   summary: 'Take an address off the list',
   access: key('admin'),
-  noun: 'suppression',
   replies: { 204: null },
   audit: 'suppression.delete',
 })
@@ -73,7 +72,6 @@ export const complainEndpoint = endpoint({
   summary:
     'Report that a recipient complained: suppressed across all tenants, or for one tenant if nothing was delivered',
   access: key('feedback'),
-  noun: 'message',
   body: ComplaintReport,
   replies: {
     200: Type.Object({

@@ -92,7 +92,6 @@ export const updateAccountAsOperatorEndpoint = endpoint({
   path: '/admin/v1/accounts/{id}',
   summary: 'Change what only the operator may: name, sandbox, tier, AI, number of webhooks',
   access: operator,
-  noun: 'account',
   body: AccountOperatorUpdate,
   replies: { 200: Account },
   audit: 'account.update',

@@ -43,7 +43,6 @@ export const createDomainEndpoint = endpoint({
   path: '/v1/tenants/{id}/domains',
   summary: 'Register a domain; a DKIM key pair is generated, and the records to publish are answered',
   access: key('admin'),
-  noun: 'tenant',
   body: DomainCreate,
   replies: { 201: Domain },
   refusals: ['conflict'],
@@ -65,7 +64,6 @@ export const verifyDomainEndpoint = endpoint({
   path: '/v1/domains/{id}/verify',
   summary: 'Look the records up now; verified is true when SPF and DKIM are in place',
   access: key('admin'),
-  noun: 'domain',
   replies: { 200: Domain },
   audit: 'domain.verify',
 })
@@ -75,7 +73,6 @@ export const setInboundEndpoint = endpoint({
   path: '/v1/domains/{id}/inbound',
   summary: 'Switch inbound mail on or off; on needs a verified MX record',
   access: key('admin'),
-  noun: 'domain',
   body: DomainInbound,
   replies: { 200: Domain },
   refusals: ['mx_not_verified'],
@@ -87,7 +84,6 @@ export const deleteDomainEndpoint = endpoint({
   path: '/v1/domains/{id}',
   summary: 'Delete a domain; queued mail is still sent, new mail from it is refused',
   access: key('admin'),
-  noun: 'domain',
   replies: { 204: null },
   audit: 'domain.delete',
 })

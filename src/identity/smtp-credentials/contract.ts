@@ -50,7 +50,6 @@ export const createCredentialEndpoint = endpoint({
   path: '/v1/tenants/{id}/smtp-credentials',
   summary: 'Create an SMTP credential; its password is shown once',
   access: key('admin'),
-  noun: 'tenant',
   body: SmtpCredentialCreate,
   isBodyOptional: true,
   replies: { 201: SmtpCredentialWithPassword },
@@ -63,7 +62,6 @@ export const listCredentialsEndpoint = endpoint({
   path: '/v1/tenants/{id}/smtp-credentials',
   summary: 'List the SMTP credentials of a tenant without their passwords, newest first',
   access: key('admin'),
-  noun: 'tenant',
   query: PageQuery({}),
   replies: { 200: Page({ credentials: Type.Array(SmtpCredential) }) },
 })

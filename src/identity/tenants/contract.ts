@@ -84,7 +84,6 @@ export const getTenantEndpoint = endpoint({
   path: '/v1/tenants/{id}',
   summary: 'Get a tenant',
   access: key('read'),
-  noun: 'tenant',
   replies: { 200: Tenant },
 })
 
@@ -93,7 +92,6 @@ export const updateTenantEndpoint = endpoint({
   path: '/v1/tenants/{id}',
   summary: 'Change a tenant: absent fields are kept, null removes a limit',
   access: key('admin'),
-  noun: 'tenant',
   body: TenantUpdate,
   replies: { 200: Tenant },
   audit: 'tenant.update',

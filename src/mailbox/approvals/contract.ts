@@ -58,7 +58,6 @@ export const listApprovalsEndpoint = endpoint({
   path: '/v1/inboxes/{id}/approvals',
   summary: 'List the approvals of an inbox, newest first',
   access: read,
-  noun: 'inbox',
   query: PageQuery({ status: Type.Optional(Type.Enum([...STATUSES])) }),
   isLargeRead: true,
   replies: { 200: Page({ approvals: Type.Array(Approval) }) },
@@ -69,7 +68,6 @@ export const getApprovalEndpoint = endpoint({
   path: '/v1/approvals/{id}',
   summary: 'An approval with what was found and a preview of the mail',
   access: read,
-  noun: 'approval',
   replies: { 200: Approval },
 })
 
@@ -78,7 +76,6 @@ export const approveEndpoint = endpoint({
   path: '/v1/approvals/{id}/approve',
   summary: 'Approve: exactly what was held is submitted for delivery. Not with the key that asked',
   access: key('admin'),
-  noun: 'approval',
   replies: { 200: Approval },
   refusals: [
     'already_decided',
@@ -101,7 +98,6 @@ export const rejectEndpoint = endpoint({
   path: '/v1/approvals/{id}/reject',
   summary: 'Reject: the mail stays in its thread and never leaves',
   access: key('admin'),
-  noun: 'approval',
   replies: { 200: Approval },
   refusals: ['already_decided'],
   audit: 'approval.reject',

@@ -31,7 +31,6 @@ export const composeEndpoint = endpoint({
   ...common,
   path: '/v1/inboxes/{id}/messages',
   summary: 'Send mail from an inbox: it is filed in sent, or held for approval where the policy says so',
-  noun: 'inbox',
   audit: 'inbox_message.send',
 })
 

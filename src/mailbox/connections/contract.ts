@@ -10,7 +10,6 @@ export const connectEndpoint = endpoint({
   summary:
     'Where the browser of the admin is sent to agree that the inbox mirrors a mailbox at `google` or `microsoft`',
   access: key('admin'),
-  noun: 'inbox',
   pathEnums: { provider: ['google', 'microsoft'] },
   operationId: 'connectInbox',
   replies: { 200: NamedObject('ConnectStart', { auth_url: Type.String({ format: 'uri' }) }) },
@@ -40,7 +39,6 @@ export const disconnectEndpoint = endpoint({
   path: '/v1/inboxes/{id}/connect',
   summary: 'End the connection: the inbox keeps what was synced and sends from its own address again',
   access: key('admin'),
-  noun: 'inbox',
   operationId: 'disconnectInbox',
   replies: { 200: Inbox },
   refusals: ['conflict', 'not_configured'],

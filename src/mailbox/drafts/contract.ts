@@ -101,7 +101,6 @@ export const listDraftsEndpoint = endpoint({
   path: '/v1/inboxes/{id}/drafts',
   summary: 'List the drafts of an inbox, newest first',
   access: reads,
-  noun: 'inbox',
   query: PageQuery({}),
   isLargeRead: true,
   replies: { 200: Page({ drafts: Type.Array(Draft) }) },
@@ -112,7 +111,6 @@ export const createDraftEndpoint = endpoint({
   path: '/v1/inboxes/{id}/drafts',
   summary: 'Write a draft; with send_at it is sent then',
   access: writes,
-  noun: 'inbox',
   body: DraftBody,
   bodyBytesMax: BODY_BYTES_MAX,
   replies: { 201: Wrapped },
@@ -125,7 +123,6 @@ export const getDraftEndpoint = endpoint({
   path: '/v1/drafts/{id}',
   summary: 'Get a draft',
   access: reads,
-  noun: 'draft',
   replies: { 200: Wrapped },
 })
 
@@ -135,7 +132,6 @@ export const updateDraftEndpoint = endpoint({
   summary:
     'Write a draft anew: what is left out is cleared, attachments and schedule included, but not what it forwards',
   access: writes,
-  noun: 'draft',
   body: DraftUpdate,
   bodyBytesMax: BODY_BYTES_MAX,
   replies: { 200: Wrapped },
@@ -148,7 +144,6 @@ export const deleteDraftEndpoint = endpoint({
   path: '/v1/drafts/{id}',
   summary: 'Delete a draft',
   access: writes,
-  noun: 'draft',
   replies: { 200: Type.Object({ deleted: Type.Literal(true) }) },
   refusals: ['conflict'],
   audit: 'draft.delete',
@@ -159,7 +154,6 @@ export const sendDraftEndpoint = endpoint({
   path: '/v1/drafts/{id}/send',
   summary: 'Send a draft; the outbound policy of the inbox may hold it for approval. The draft is removed',
   access: writes,
-  noun: 'draft',
   replies: { 202: Composed },
   refusals: [
     'conflict',
@@ -183,7 +177,6 @@ export const scheduleDraftEndpoint = endpoint({
   path: '/v1/drafts/{id}/schedule',
   summary: 'Send a draft at a time to come',
   access: writes,
-  noun: 'draft',
   body: Type.Object({ send_at: DateTime() }),
   replies: { 200: Scheduled },
   refusals: ['conflict', 'invalid_message'],
@@ -195,7 +188,6 @@ export const cancelDraftEndpoint = endpoint({
   path: '/v1/drafts/{id}/cancel',
   summary: 'Make a scheduled draft a plain one; once this has answered it is not sent',
   access: writes,
-  noun: 'draft',
   replies: { 200: Scheduled },
   refusals: ['conflict'],
   audit: 'draft.cancel',

@@ -25,7 +25,6 @@ export const listFoldersEndpoint = endpoint({
   path: '/v1/inboxes/{id}/folders',
   summary: 'List the folders of an inbox with exact counts: system folders first, then the others by name',
   access: read,
-  noun: 'inbox',
   replies: { 200: Type.Object({ folders: Type.Array(Folder) }) },
 })
 
@@ -34,7 +33,6 @@ export const createFolderEndpoint = endpoint({
   path: '/v1/inboxes/{id}/folders',
   summary: 'Create a folder',
   access: write,
-  noun: 'inbox',
   body: FolderName,
   replies: { 201: Folder },
   refusals: ['folder_exists', 'conflict'],
@@ -46,7 +44,6 @@ export const renameFolderEndpoint = endpoint({
   path: '/v1/inboxes/{id}/folders/{name}',
   summary: 'Rename a custom folder; its messages follow',
   access: write,
-  noun: 'inbox',
   body: FolderName,
   replies: { 200: Folder },
   refusals: ['folder_exists', 'conflict'],
@@ -58,7 +55,6 @@ export const deleteFolderEndpoint = endpoint({
   path: '/v1/inboxes/{id}/folders/{name}',
   summary: 'Delete a custom folder; what is in it goes to move_to, without which it must be empty',
   access: write,
-  noun: 'inbox',
   query: Type.Object({
     move_to: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Any other folder but sent' })),
   }),
@@ -72,7 +68,6 @@ export const emptyFolderEndpoint = endpoint({
   path: '/v1/inboxes/{id}/folders/{name}/empty',
   summary: 'Delete everything in trash or spam for good',
   access: write,
-  noun: 'inbox',
   replies: { 200: Type.Object({ deleted: Type.Integer({ description: 'Messages that were in it' }) }) },
   refusals: ['conflict', 'invalid_request'],
   audit: 'folder.empty',

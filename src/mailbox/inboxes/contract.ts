@@ -41,7 +41,6 @@ export const createInboxEndpoint = endpoint({
   path: '/v1/tenants/{id}/inboxes',
   summary: 'Create an inbox on a verified, inbound-enabled domain of the tenant',
   access: key('admin'),
-  noun: 'tenant',
   body: InboxCreate,
   replies: { 201: Inbox },
   refusals: ['conflict'],
@@ -63,7 +62,6 @@ export const getInboxEndpoint = endpoint({
   path: '/v1/inboxes/{id}',
   summary: 'Get an inbox',
   access: key('read', { levels: LEVELS }),
-  noun: 'inbox',
   replies: { 200: Inbox },
 })
 
@@ -72,7 +70,6 @@ export const updateInboxEndpoint = endpoint({
   path: '/v1/inboxes/{id}',
   summary: 'Change an inbox: the policy is merged field by field, metadata is replaced, absent fields are kept',
   access: key('admin'),
-  noun: 'inbox',
   body: InboxUpdate,
   replies: { 200: Inbox },
   audit: 'inbox.update',
@@ -83,7 +80,6 @@ export const deleteInboxEndpoint = endpoint({
   path: '/v1/inboxes/{id}',
   summary: 'Delete an inbox with all its mail; it receives nothing from now on, and its keys are revoked',
   access: key('admin'),
-  noun: 'inbox',
   replies: { 204: null },
   refusals: ['conflict'],
   audit: 'inbox.delete',

@@ -16,7 +16,6 @@ export const listInboxMessagesEndpoint = endpoint({
   path: '/v1/inboxes/{id}/messages',
   summary: 'List the messages of an inbox, newest first, without their texts',
   access: read,
-  noun: 'inbox',
   query: PageQuery({
     folder: Type.Optional(
       Type.String({
@@ -132,7 +131,6 @@ export const batchEndpoint = endpoint({
   path: '/v1/inboxes/{id}/batch',
   summary: 'Move, delete or mark up to 200 messages; ids that the inbox does not have count as missing',
   access: write,
-  noun: 'inbox',
   body: BatchRequest,
   replies: { 200: Type.Object({ moved: Type.Integer(), deleted: Type.Integer(), missing: Type.Integer() }) },
   refusals: ['conflict', 'invalid_request'],

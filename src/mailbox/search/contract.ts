@@ -22,7 +22,6 @@ export const searchEndpoint = endpoint({
   path: '/v1/inboxes/{id}/search',
   summary: 'Search subject, text, addresses and attachments of an inbox; the best match first, then the newest',
   access: key('read', { levels: ['account', 'tenant', 'inbox'] }),
-  noun: 'inbox',
   query: Type.Object({
     q: Type.String({
       minLength: 1,

@@ -23,7 +23,6 @@ export const inboxEventsEndpoint = endpoint({
   path: '/v1/inboxes/{id}/events',
   summary: 'Follow the events of an inbox as server-sent events',
   access: key('read', { levels: LEVELS }),
-  noun: 'inbox',
   stream: 'sse',
   query: Type.Object({ after_id: AfterId }),
   headers: Type.Object({
@@ -40,7 +39,6 @@ export const inboxSocketEndpoint = endpoint({
   path: '/v1/inboxes/{id}/ws',
   summary: 'Follow the events of an inbox over WebSocket; browsers offer the key as the subprotocol svc.<key>',
   access: key('read', { levels: LEVELS }),
-  noun: 'inbox',
   stream: 'websocket',
   query: Type.Object({ after_id: AfterId }),
   replies: { 101: null },

@@ -28,7 +28,6 @@ export const listThreadsEndpoint = endpoint({
   path: '/v1/inboxes/{id}/threads',
   summary: 'List the threads of an inbox that have a message outside trash and spam, most recently active first',
   access: read,
-  noun: 'inbox',
   query: PageQuery({}),
   replies: { 200: Type.Object({ threads: Type.Array(Thread), next_cursor: NextCursor, hidden: Hidden }) },
 })
@@ -38,7 +37,6 @@ export const getThreadEndpoint = endpoint({
   path: '/v1/threads/{id}',
   summary: 'Get a thread; the id of one that was merged into another answers that one',
   access: read,
-  noun: 'thread',
   replies: { 200: Thread },
 })
 
@@ -47,7 +45,6 @@ export const listThreadMessagesEndpoint = endpoint({
   path: '/v1/threads/{id}/messages',
   summary: 'List the messages of a thread outside trash, oldest first, without their texts',
   access: read,
-  noun: 'thread',
   query: PageQuery({}),
   replies: { 200: Type.Object({ messages: Type.Array(MessageSummary), next_cursor: NextCursor, hidden: Hidden }) },
 })
@@ -57,7 +54,6 @@ export const setThreadLabelsEndpoint = endpoint({
   path: '/v1/threads/{id}/labels',
   summary: 'Replace the labels of a thread; its subject and participants are answered to keys that may read',
   access: key('send', { levels: LEVELS }),
-  noun: 'thread',
   body: NamedObject('ThreadLabelList', { labels: Labels }),
   replies: { 200: Thread },
   audit: 'thread.label',
@@ -68,7 +64,6 @@ export const clearTaintEndpoint = endpoint({
   path: '/v1/threads/{id}/clear-taint',
   summary: 'Clear the taint of a thread and its messages, after a person has looked at them',
   access: key('admin'),
-  noun: 'thread',
   replies: { 200: Thread },
   refusals: ['conflict'],
   audit: 'thread.clear_taint',

@@ -40,7 +40,6 @@ export const ackAlertEndpoint = endpoint({
   path: '/v1/alerts/{id}/ack',
   summary: 'Acknowledge an alert; doing so again changes nothing',
   access: key('suspend'),
-  noun: 'alert',
   replies: { 204: null },
   audit: 'alert.ack',
 })
@@ -110,7 +109,6 @@ export const deleteContactEndpoint = endpoint({
   path: '/v1/alert-contacts/{id}',
   summary: 'Remove an alert contact; what it was not told yet is not sent',
   access: key('admin'),
-  noun: 'alert contact',
   replies: { 204: null },
   audit: 'alert_contact.delete',
 })

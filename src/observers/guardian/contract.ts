@@ -119,7 +119,6 @@ export const listRulesEndpoint = endpoint({
   path: '/v1/rules',
   summary: 'List the rules in force: platform defaults and overrides; with tenant_id those in force for that tenant',
   access: key('read'),
-  noun: 'tenant',
   query: PageQuery({ tenant_id: Type.Optional(Uuid()) }),
   replies: { 200: Page({ rules: Type.Array(Rule) }) },
   refusals: ['not_found'],
@@ -130,7 +129,6 @@ export const saveRuleEndpoint = endpoint({
   path: '/v1/rules',
   summary: 'Create a rule, or replace the one of this name and tenant; fields that are left out take their defaults',
   access: key('admin'),
-  noun: 'tenant',
   body: RuleInput,
   replies: { 200: Rule },
   refusals: ['not_found', 'conflict'],
@@ -142,7 +140,6 @@ export const deleteRuleEndpoint = endpoint({
   path: '/v1/rules/{id}',
   summary: 'Delete an override; a platform default of that name is in force again',
   access: key('admin'),
-  noun: 'rule',
   replies: { 204: null },
   audit: 'rule.delete',
 })
@@ -152,7 +149,6 @@ export const testRuleEndpoint = endpoint({
   path: '/v1/rules/test',
   summary: 'Extension: when a rule would have fired over stored metrics; changes nothing',
   access: key('read'),
-  noun: 'tenant',
   body: RuleTest,
   isLargeRead: true,
   replies: {

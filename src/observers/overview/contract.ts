@@ -88,7 +88,6 @@ export const getAccountHealthEndpoint = endpoint({
   path: '/admin/v1/accounts/{id}/health',
   summary: "An account's overview and its record",
   access: operator,
-  noun: 'account',
   replies: {
     200: NamedObject('AccountHealth', { ...AccountOverview.properties, account: AccountRecord }),
   },

@@ -105,7 +105,6 @@ export const updateWebhookEndpoint = endpoint({
     'Disable or enable a webhook. While it is disabled, what is queued waits and new events are not queued; enabled ' +
     'again, it goes on with what is queued and with the events from then on',
   access: key('admin'),
-  noun: 'webhook',
   body: NamedObject('WebhookUpdate', { status: Type.Enum([...STATUSES], { examples: ['disabled'] }) }),
   replies: { 204: null },
   audit: 'webhook.update',
@@ -116,7 +115,6 @@ export const deleteWebhookEndpoint = endpoint({
   path: '/v1/webhooks/{id}',
   summary: 'Delete a webhook and its attempts',
   access: key('admin'),
-  noun: 'webhook',
   replies: { 204: null },
   audit: 'webhook.delete',
 })
@@ -127,7 +125,6 @@ export const listAttemptsEndpoint = endpoint({
   summary:
     'List what was and is to be pushed to a webhook, newest event first; kept 7 days when delivered, 30 when dead',
   access: key('read'),
-  noun: 'webhook',
   query: PageQuery({ status: Type.Optional(Type.Enum([...ATTEMPT_STATUSES])) }),
   replies: { 200: Page({ attempts: Type.Array(WebhookAttempt) }) },
 })
@@ -139,7 +136,6 @@ export const replayEndpoint = endpoint({
     'Queue failed and dead attempts again, at once and with all their tries before them; X-Service-Delivery-Attempt ' +
     'goes on counting',
   access: key('admin'),
-  noun: 'webhook',
   query: Type.Object({
     since: Type.Optional(DateTime({ description: 'Only attempts created at this time or later' })),
   }),
@@ -154,7 +150,6 @@ export const rotateWebhookEndpoint = endpoint({
     'Make a new signing secret, shown once. For 24 hours the old one signs as well: X-Service-Signature then carries ' +
     'two v1 values, and either proves the request',
   access: key('admin'),
-  noun: 'webhook',
   replies: { 200: WebhookWithSecret },
   audit: 'webhook.rotate',
 })
@@ -166,7 +161,6 @@ export const testWebhookEndpoint = endpoint({
     'Push a sample event now, signed like any other, and tell what the receiver said. Its type is `test`, its id is 0 ' +
     'and its data says `"test": true`; it is in no journal and is not tried again. Works on a disabled webhook too',
   access: key('admin'),
-  noun: 'webhook',
   replies: {
     200: Type.Object({
       delivered: Type.Boolean({ description: 'Whether the receiver answered 2xx in time' }),

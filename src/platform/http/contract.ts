@@ -53,7 +53,7 @@ export interface Contract {
   /** In OpenAPI, where the one that follows from method and path says too little or is taken. */
   operationId?: string
   access: Access
-  /** What a missing object is called in a 404. */
+  /** What a missing object is called in a 404, where that is not what the path calls it. */
   noun?: string
   /** Values of a name in the path, for the document; another one is refused by the handler, in its order of refusals. */
   pathEnums?: Readonly<Record<string, readonly string[]>>

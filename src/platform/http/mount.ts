@@ -141,7 +141,7 @@ export function requestReader(contract: Contract) {
       const params = { ...(request.params as Record<string, string>) }
       // No name here has a NUL in it, and the database could not be asked.
       const isNowhere = Object.values(params).some(value => value.includes('\0'))
-      if (isNowhere || (params['id'] !== undefined && !isUuid(params['id']))) throw notFound(contract.noun ?? 'object')
+      if (isNowhere || (params['id'] !== undefined && !isUuid(params['id']))) throw notFound(nounOf(contract))
       if (params['id'] !== undefined) params['id'] = params['id'].toLowerCase()
       const query = contract.query ? fromText(contract.query, request.query as Record<string, unknown>) : {}
       checkQuery?.(query)
@@ -169,6 +169,12 @@ export function requestReader(contract: Contract) {
     if (ignored.length > 0) reply.header('x-service-ignored-fields', ignoredFieldsHeader(ignored))
     return value
   }
+}
+
+/** `/v1/alert-contacts/{id}` is about an alert contact. */
+function nounOf({ noun, path }: Contract): string {
+  const collection = /([\w-]+)\/\{id\}/.exec(path)?.[1] ?? 'objects'
+  return noun ?? collection.replace(/(?<=x)es$|s$/, '').replaceAll('-', ' ')
 }
 
 /** None at all is an empty one: what it means is for the handler to say. */

@@ -107,7 +107,6 @@ export const getMessageEndpoint = endpoint({
   path: '/v1/messages/{id}',
   summary: 'A message with the state of each delivery',
   access: key('read'),
-  noun: 'message',
   isLargeRead: true,
   replies: { 200: MessageDetail },
 })

@@ -31,7 +31,6 @@ export const listSetAsideEndpoint = endpoint({
   path: '/v1/set-aside',
   summary: 'Deliveries that were set aside because workers died of them, newest first',
   access: key('admin'),
-  noun: 'tenant',
   query: PageQuery({ tenant_id: Type.Optional(Uuid()) }),
   replies: { 200: Page({ deliveries: Type.Array(SetAside) }) },
   refusals: ['not_found'],

@@ -30,7 +30,6 @@ export const getUsageEndpoint = endpoint({
   path: '/v1/tenants/{id}/usage',
   summary: 'Usage against quota and rate, with daily history',
   access: key('read'),
-  noun: 'tenant',
   query: Type.Object({ days: Type.Optional(Type.Integer({ minimum: 1, maximum: 400, default: 30 })) }),
   isLargeRead: true,
   replies: { 200: Usage },
