@@ -6,6 +6,7 @@ import { parseAddress, formatAddress } from '../../mail/address/address.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
 import { isOwnAddress } from '../inboxes/addresses.ts'
+import type { Shield } from '../messages/message-schema.ts'
 import type { Inspected } from './inspect.ts'
 import type { Original } from './original.ts'
 import type { Written } from './write.ts'
@@ -31,7 +32,7 @@ export interface ComposedMail {
   /** As it was when the mail was written. */
   continuesTainted: boolean
   /** What `observe` found. */
-  shield: object | null
+  shield: Shield | null
 }
 
 /** Of a message; the source has them all. */

@@ -3,6 +3,7 @@
 import { refuse, type Refusal } from '../../platform/refusal.ts'
 import type { Recipient } from '../../sending/messages/submission.ts'
 import type { Policy } from '../inboxes/policy.ts'
+import type { Shield } from '../messages/message-schema.ts'
 import type { Finding } from './dlp/scan.ts'
 import type { Inspected } from './inspect.ts'
 
@@ -69,7 +70,7 @@ const namesOf = (findings: readonly Finding[]): string =>
   [...new Set(findings.map(({ label, where }) => `${label} in ${where}`))].slice(0, 10).join('; ')
 
 /** What `observe` leaves behind on the message: the findings, in the form of the shield's reasons. */
-export function observed(policy: Policy, { findings }: Inspected): object | null {
+export function observed(policy: Policy, { findings }: Inspected): Shield | null {
   if (policy.dlp === 'off' || findings.length === 0) return null
   const reasons = findings.map(({ detector, label, excerpt, where }) => ({
     kind: `dlp:${detector}`,

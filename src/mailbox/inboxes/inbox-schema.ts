@@ -28,6 +28,7 @@ export const Inbox = NamedObject('Inbox', {
   policy: Policy,
   metadata: Type.Record(Type.String(), Type.Unknown()),
   provider: Type.Enum(['native', 'google', 'microsoft']),
+  // Null for an inbox of our own.
   connection: Nullable(Connection),
   created_at: DateTime(),
 })

@@ -1,26 +1,15 @@
 // All SQL over inboxes; the only writer of that table.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import type { RowOf } from '../../platform/db/times.ts'
 import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
-import type { Connection } from './inbox-schema.ts'
+import type { Connection, Inbox } from './inbox-schema.ts'
 import type { PolicyPatch } from './policy.ts'
 
-export interface StoredInbox {
-  id: string
+export interface StoredInbox extends Omit<RowOf<Inbox, 'created_at'>, 'policy'> {
   account_id: string
-  tenant_id: string
-  domain_id: string | null
-  address: string
-  local_part: string
-  display_name: string | null
-  status: 'active' | 'paused'
   policy: PolicyPatch
-  metadata: Record<string, unknown>
-  provider: 'native' | 'google' | 'microsoft'
-  /** Null for an inbox of our own. */
-  connection: Connection | null
-  created_at: Date
 }
 
 const connection = sql`(

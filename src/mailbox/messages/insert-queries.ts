@@ -3,38 +3,19 @@ import type { Authentication } from '../../mail/authentication/authenticate.ts'
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
 import { storableJson } from '../storable.ts'
+import type { Shield } from './message-schema.ts'
+import type { MessageRow as StoredMessage } from './queries.ts'
 
-export interface MessageRow {
-  id: string
+/** Columns that are filled later, or by what is sent. */
+type Later = 'folder' | 'labels' | 'bcc_list' | 'approval_id' | 'message_id' | 'extracted_data'
+
+export interface MessageRow extends Omit<StoredMessage, Later> {
   account_id: string
   tenant_id: string
-  inbox_id: string
-  thread_id: string
   folder_id: string
   source_id: string
-  direction: 'in' | 'out'
-  is_read: boolean
-  from_text: string
   from_address: string
-  to_list: readonly string[]
-  cc_list: readonly string[]
-  reply_to: string | null
-  subject: string
-  snippet: string
-  rfc_message_id: string | null
-  in_reply_to: string | null
-  reference_ids: readonly string[]
-  date: Date | null
-  received_at: Date
-  size: number
   has_attachments: boolean
-  /** Null on what was sent. */
-  auth: object | null
-  shield: object | null
-  /** Of what was sent. */
-  status: string | null
-  is_blocked: boolean
-  is_tainted: boolean
 }
 
 /** Travels with the commit. */
@@ -60,13 +41,7 @@ type Filed = Pick<MessageRow, 'id' | 'inbox_id' | 'thread_id' | 'folder_id' | 'f
 export interface ReceivedMessage extends Filed {
   folder_key: string
   auth: Authentication
-  shield: StoredShield
-}
-
-interface StoredShield {
-  verdict: 'clean' | 'suspicious' | 'blocked'
-  reasons: { kind: string; where: string; detail: string }[]
-  blocked: boolean
+  shield: Shield
 }
 
 export const listReceivedOfSource = (
@@ -87,7 +62,7 @@ export const listInboxesOfSource = async (db: Db, sourceId: string): Promise<str
 
 export const updateMessageShield = (
   tx: Tx,
-  { id, shield, isBlocked, isTainted }: { id: string; shield: StoredShield; isBlocked: boolean; isTainted: boolean },
+  { id, shield, isBlocked, isTainted }: { id: string; shield: Shield; isBlocked: boolean; isTainted: boolean },
 ): Promise<number> =>
   tx.run(prepared`
     update inbox_messages set shield = ${storableJson(shield)}::jsonb, is_blocked = ${isBlocked},

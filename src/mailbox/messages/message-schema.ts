@@ -39,7 +39,6 @@ const Authentication = NamedObject('MailAuthentication', {
   }),
   arc: Type.Object({ result: Type.String() }),
 })
-export type Authentication = Static<typeof Authentication>
 
 const Shield = NamedObject('ShieldVerdict', {
   verdict: Type.Enum(['clean', 'suspicious', 'blocked']),

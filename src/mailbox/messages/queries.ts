@@ -1,40 +1,27 @@
 // Reading single messages, their texts, attachments and sources, restricted to the caller's reach.
 import type { Db, Reads } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import type { RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
-import type { Authentication, Shield } from './message-schema.ts'
+import type { MessageSummary } from './message-schema.ts'
 
-export interface MessageRow {
-  id: string
-  inbox_id: string
-  thread_id: string
+/** What the API calls otherwise. */
+type ShownOtherwise = 'read' | 'from' | 'to' | 'cc' | 'bcc' | 'references' | 'tainted'
+
+export interface MessageRow extends Omit<
+  RowOf<MessageSummary, 'date' | 'received_at'>,
+  ShownOtherwise | 'attachments' | 'attachments_truncated'
+> {
   source_id: string | null
-  folder: string
-  direction: 'in' | 'out'
   is_read: boolean
-  labels: string[]
   from_text: string
   to_list: string[]
   cc_list: string[]
   bcc_list: string[]
-  reply_to: string | null
-  subject: string
-  snippet: string
-  rfc_message_id: string | null
-  in_reply_to: string | null
   reference_ids: string[]
-  date: Date | null
-  received_at: Date
-  size: number
-  auth: Authentication | null
-  shield: Shield | null
   is_blocked: boolean
   is_tainted: boolean
-  status: string | null
-  approval_id: string | null
-  message_id: string | null
-  extracted_data: unknown
 }
 
 /** Of `inbox_messages m join folders f`. */

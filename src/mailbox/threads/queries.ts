@@ -1,24 +1,16 @@
 // All SQL over threads; the only writer of that table. A transaction that writes has locked the inbox.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import type { RowOf } from '../../platform/db/times.ts'
 import type { Found } from '../../platform/http/paging.ts'
 import { within, type Reach } from '../../platform/principal.ts'
+import type { Thread } from './contract.ts'
 import type { ThreadDelta } from './counts.ts'
 
-export interface StoredThread {
-  id: string
+export interface StoredThread extends Omit<RowOf<Thread, 'last_message_at' | 'created_at'>, 'tainted'> {
   account_id: string
   tenant_id: string
-  inbox_id: string
-  subject: string
-  participants: string[]
-  message_count: number
-  unread_count: number
-  labels: string[]
   is_tainted: boolean
-  taint_reasons: unknown[]
-  last_message_at: Date
-  created_at: Date
 }
 
 const columns = sql`t.id, t.account_id, t.tenant_id, t.inbox_id, t.subject, t.participants, t.message_count,
