@@ -1,6 +1,7 @@
 // Stripe, through its SDK: the two hosted pages, and events whose signature was checked. The SDK is half a second of the main
 // thread and 19 MB, so it is loaded where payments are configured, while the process starts and nobody waits.
 import type { Stripe } from 'stripe'
+import { inTime } from '../../platform/in-time.ts'
 import { currentOwner } from '../../platform/owner.ts'
 import { Semaphore } from '../../platform/fairness/semaphore.ts'
 import { refuse, Refusal } from '../../platform/refusal.ts'
@@ -110,7 +111,10 @@ export class PaymentProvider {
     missing: 'plan_not_purchasable' | 'no_payment_customer',
     act: (sdk: Stripe) => Promise<{ id: string; url: string | null }>,
   ): Promise<Hosted> {
-    const run = async () => withDeadline(act(await this.#sdk), this.#callMs)
+    const late = () => {
+      throw new Error(`no answer within ${this.#callMs} ms`)
+    }
+    const run = async () => inTime(this.#callMs, act(await this.#sdk), late)
     try {
       const { id, url } = await this.#calls.run(currentOwner(), busy, run)
       if (!url || !URL.canParse(url)) throw new Error('the payment provider answered without a URL')
@@ -149,18 +153,6 @@ const isEvent = ({ id, type, created, data }: Partial<Stripe.Event>): boolean =>
 const NAME = /^[!-~]{1,255}$/
 /** The end of the year 9999. */
 const SECONDS_MAX = 253_402_300_799
-
-async function withDeadline<T>(call: Promise<T>, callMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${callMs} ms`)), callMs)
-  })
-  try {
-    return await Promise.race([call, deadline])
-  } finally {
-    clearTimeout(timer)
-  }
-}
 
 /** Something that we named does not exist there; everything else is for the operator to look at. */
 function refusalOf(error: unknown, missing: 'plan_not_purchasable' | 'no_payment_customer'): Refusal {

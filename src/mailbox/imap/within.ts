@@ -1,16 +1,10 @@
 // A time limit on what a provider is asked for.
+import { inTime } from '../../platform/in-time.ts'
 import { ProviderFault } from './fault.ts'
 
 export const TOO_SLOW = 'The provider answers too slowly.'
 
-export async function within<T>(milliseconds: number, act: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ProviderFault('failed', TOO_SLOW)), milliseconds)
+export const within = <T>(milliseconds: number, act: Promise<T>): Promise<T> =>
+  inTime(milliseconds, act, () => {
+    throw new ProviderFault('failed', TOO_SLOW)
   })
-  try {
-    return await Promise.race([act, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}

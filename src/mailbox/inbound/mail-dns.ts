@@ -2,6 +2,7 @@
 // questions and a time for all of them. The look-ups of DMARC are about the author, whom the sender may have made up: they
 // have limits of their own, which the sender's records cannot use up.
 import type { DnsReply, RecordType, Resolve, Resolvers } from '../../mail/authentication/resolve.ts'
+import { inTime } from '../../platform/in-time.ts'
 import type { Dns } from '../../platform/net/dns.ts'
 
 /** SPF may ask for ten hosts with ten addresses each, signatures and seals for 31 keys. An honest mail needs ten in all. */
@@ -53,7 +54,7 @@ function within({ questionsMax, timeoutMs }: Limits, { dns, tooLate }: Asked): R
     const answer = ask(dns, name, type)
     if (!(answer instanceof Promise)) return answer
     const left = until - performance.now()
-    return left > 0 ? orLate(answer, left, endNow) : tooLate()
+    return left > 0 ? inTime(left, answer, endNow) : tooLate()
   }
 }
 
@@ -71,15 +72,5 @@ function ask({ cached }: Dns, name: string, type: RecordType): DnsReply | Promis
       return cached.ptr(name)
     case 'CNAME':
       return cached.cname(name)
-  }
-}
-
-async function orLate(answer: Promise<DnsReply>, milliseconds: number, tooLate: () => DnsReply): Promise<DnsReply> {
-  const { promise: late, resolve } = Promise.withResolvers<DnsReply>()
-  const timer = setTimeout(() => resolve(tooLate()), milliseconds)
-  try {
-    return await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -3,6 +3,7 @@
 import Type from 'typebox'
 import type { Db } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
+import { inTime } from '../in-time.ts'
 import type { World } from '../world.ts'
 import { anyone, endpoint, reply, route, type Route } from './contract.ts'
 
@@ -79,10 +80,11 @@ async function durabilityFault(db: Db): Promise<string | null> {
 async function runChecks(checks: readonly ReadinessCheck[]): Promise<Record<string, string>> {
   const results = await Promise.all(
     checks.map(async ({ name, run }) => {
-      let timer: NodeJS.Timeout | undefined
-      const late = new Promise<string>(resolve => (timer = setTimeout(() => resolve('no answer'), CHECK_MS_MAX)))
-      const result = await Promise.race([run().catch(() => 'unavailable'), late])
-      clearTimeout(timer)
+      const result = await inTime(
+        CHECK_MS_MAX,
+        run().catch(() => 'unavailable'),
+        () => 'no answer',
+      )
       return [name, result ?? 'ok'] as const
     }),
   )

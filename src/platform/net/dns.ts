@@ -3,6 +3,7 @@
 // others ask afresh each time.
 import { lookup, Resolver } from 'node:dns/promises'
 import { systemClock, type Clock } from '../clock.ts'
+import { inTime } from '../in-time.ts'
 import { SharedCache, type Loaded } from '../shared-cache.ts'
 
 export type DnsAnswer<T> =
@@ -186,7 +187,8 @@ export class Dns {
 
   async #reply<T>(question: Promise<T[]>, timeoutMs: number): Promise<DnsAnswer<T>> {
     try {
-      const values = await within(question, timeoutMs)
+      // The resolver has its own time-outs, per try and per server; this one is for all of them together.
+      const values = await inTime(timeoutMs, question, timedOut)
       // A reply that holds other types only, such as an alias without its target, comes as an empty list.
       return values.length > 0 ? { kind: 'found', values } : { kind: 'none', isNxdomain: false }
     } catch (error) {
@@ -215,16 +217,6 @@ const kept = <T>(value: DnsAnswer<T>): Loaded<DnsAnswer<T>> => ({
   ttlMs: value.kind === 'found' ? RECORD_TTL_MS : NEGATIVE_TTL_MS,
 })
 
-/** The resolver has its own time-outs, per try and per server; this one is for all of them together. */
-async function within<T>(question: Promise<T>, milliseconds: number): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => reject(Object.assign(new Error('look-up timed out'), { code: 'ETIMEOUT' })),
-    milliseconds,
-  )
-  try {
-    return await Promise.race([question, late])
-  } finally {
-    clearTimeout(timer)
-  }
+const timedOut = (): never => {
+  throw Object.assign(new Error('look-up timed out'), { code: 'ETIMEOUT' })
 }
