@@ -56,5 +56,9 @@ export const within = (reach: Reach, columns: Columns = {}): Sql =>
     reach.inboxId !== null && columns.inbox !== undefined && sql`${columns.inbox} = ${reach.inboxId}`,
   ])
 
+/** The same for rows of an inbox, by what the statement calls them. */
+export const withinInbox = (reach: Reach, row: Sql): Sql =>
+  within(reach, { account: sql`${row}.account_id`, tenant: sql`${row}.tenant_id`, inbox: sql`${row}.inbox_id` })
+
 /** Of a tenant that the caller asks for; null leaves it open. */
 export const ofTenant = (tenantId: string | null): Sql | false => tenantId !== null && sql`tenant_id = ${tenantId}`

@@ -2,7 +2,7 @@
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Found } from '../../platform/http/paging.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { withinInbox, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { Envelope } from '../compose/mail.ts'
 import type { Reason } from '../compose/policy-reasons.ts'
@@ -73,11 +73,7 @@ const joined = sql`approvals a join inbox_messages m on m.id = a.inbox_message_i
 
 /** With its mail: what is in an emptied folder or a deleted inbox is gone. */
 const reachable = (reach: Reach) =>
-  sql`f.discarded_at is null and i.deleted_at is null and ${within(reach, {
-    account: sql`a.account_id`,
-    tenant: sql`a.tenant_id`,
-    inbox: sql`a.inbox_id`,
-  })}`
+  sql`f.discarded_at is null and i.deleted_at is null and ${withinInbox(reach, sql`a`)}`
 
 export const requireApproval = async (db: Db, reach: Reach, id: string): Promise<StoredApproval> =>
   (await db.maybe<StoredApproval>(prepared`

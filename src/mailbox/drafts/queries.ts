@@ -4,7 +4,7 @@ import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, commaSeparated, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Found, Keyset } from '../../platform/http/paging.ts'
 import { newId } from '../../platform/ids.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { withinInbox, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import { forwardedBytes, quotedBytes } from '../compose/original.ts'
 import type { AttachmentRow } from '../messages/find.ts'
@@ -79,11 +79,7 @@ export const sentBytes = sql`(${textBytes}
 
 /** A draft of an inbox that was deleted is gone with it. */
 const reachable = (reach: Reach) =>
-  sql`${within(reach, {
-    account: sql`d.account_id`,
-    tenant: sql`d.tenant_id`,
-    inbox: sql`d.inbox_id`,
-  })} and exists (select from inboxes i where i.id = d.inbox_id and i.deleted_at is null)`
+  sql`${withinInbox(reach, sql`d`)} and exists (select from inboxes i where i.id = d.inbox_id and i.deleted_at is null)`
 
 /** Of what a page shows; the largest draft may have twenty times as much and comes alone. */
 const PAGE_BYTES_MAX = 2_000_000

@@ -2,7 +2,7 @@
 import type { Db, Reads } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import type { RowOf } from '../../platform/db/times.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { withinInbox, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { MessageSummary } from './message-schema.ts'
 
@@ -32,11 +32,7 @@ export const columns = sql`m.id, m.inbox_id, m.thread_id, m.source_id, f.name as
 
 /** A message in a discarded folder or a deleted inbox is gone. */
 const reachable = (reach: Reach) =>
-  sql`f.discarded_at is null and i.deleted_at is null and ${within(reach, {
-    account: sql`m.account_id`,
-    tenant: sql`m.tenant_id`,
-    inbox: sql`m.inbox_id`,
-  })}`
+  sql`f.discarded_at is null and i.deleted_at is null and ${withinInbox(reach, sql`m`)}`
 
 const joined = sql`inbox_messages m join folders f on f.id = m.folder_id join inboxes i on i.id = m.inbox_id`
 

@@ -3,7 +3,7 @@ import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import type { RowOf } from '../../platform/db/times.ts'
 import type { Found } from '../../platform/http/paging.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { withinInbox, type Reach } from '../../platform/principal.ts'
 import type { Thread } from './contract.ts'
 import type { ThreadDelta } from './counts.ts'
 
@@ -22,11 +22,7 @@ export const findThread = (db: Db, reach: Reach, id: string): Promise<StoredThre
     select ${columns} from threads named
     join threads t on t.id = coalesce(named.merged_into, named.id)
     join inboxes i on i.id = t.inbox_id
-    where named.id = ${id} and i.deleted_at is null and ${within(reach, {
-      account: sql`t.account_id`,
-      tenant: sql`t.tenant_id`,
-      inbox: sql`t.inbox_id`,
-    })}`)
+    where named.id = ${id} and i.deleted_at is null and ${withinInbox(reach, sql`t`)}`)
 
 export const hasMessageOutside = async (db: Db, threadId: string, folderIds: readonly string[]): Promise<boolean> =>
   (await db.maybe(prepared`
