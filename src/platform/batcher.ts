@@ -10,7 +10,7 @@ export interface Gathering {
   ms: number
 }
 
-interface BatcherOptions<Item, Result> {
+export interface BatcherOptions<Item, Result> {
   /** Does the work for all items at once; answers in the same order. A rejection rejects every caller of the batch. */
   run: (items: Item[]) => Promise<Result[]>
   itemsMax: number

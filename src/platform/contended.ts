@@ -1,7 +1,7 @@
 // Work that must wait for somebody's lock, taken out of the batch that all share: for a tenant's counters, which another
 // transaction has that stores ten thousand recipients, or for an account, which is being paused. What waits for one lock
 // has a batch of its own, so that others do not wait with it.
-import { Batcher } from './batcher.ts'
+import { Batcher, type BatcherOptions } from './batcher.ts'
 import { unavailable } from './db/errors.ts'
 import { Semaphore } from './fairness/semaphore.ts'
 
@@ -11,13 +11,12 @@ const WAITING_PER_ACCOUNT_MAX = 2
 /** As long as for a connection. */
 const WAIT_MS_MAX = 5_000
 
-interface ContendedOptions<Item, Result> {
-  run: (items: Item[]) => Promise<Result[]>
+interface ContendedOptions<Item, Result> extends Pick<
+  BatcherOptions<Item, Result>,
+  'run' | 'itemsMax' | 'weightMax' | 'weightOf'
+> {
   /** What names the lock. */
   keyOf: (item: Item) => string
-  itemsMax: number
-  weightMax?: number
-  weightOf?: (item: Item) => number
 }
 
 interface OwnBatcher<Item, Result> {

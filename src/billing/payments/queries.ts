@@ -38,10 +38,7 @@ export const insertCustomer = (tx: Tx, { customerId, accountId }: { customerId: 
     insert into payment_customers (customer_id, account_id, created_at)
     values (${customerId}, ${accountId}, ${tx.now}) on conflict (customer_id) do nothing`)
 
-export interface KnownState {
-  status: string
-  stateAt: Date
-  startedAt: Date
+export interface KnownState extends Pick<SubscriptionState, 'status' | 'stateAt' | 'startedAt'> {
   planId: string | null
   /** When the price was told that the plan is known by. */
   pricedAt: Date | null

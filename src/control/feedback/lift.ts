@@ -2,11 +2,9 @@
 import type { Tx } from '../../platform/db/database.ts'
 import { listedAddress } from './listed-address.ts'
 import { deleteOldBounce } from './queries.ts'
+import type { Addressed } from './suppressed.ts'
 
-interface OldBounce {
-  accountId: string
-  tenantId: string
-  address: string
+interface OldBounce extends Addressed {
   /** Only one that is older than this. */
   before: Date
 }

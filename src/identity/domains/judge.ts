@@ -1,12 +1,7 @@
 // Whether what is in DNS is what should be there, record by record. Pure: values in, verdict out.
-import type { RecordState } from './stored-domain.ts'
+import type { Finding } from './stored-domain.ts'
 
-export interface Verdict {
-  state: RecordState
-  /** What of the values concerns this record. */
-  found: string[]
-  problem: string | null
-}
+export type Verdict = Omit<Finding, 'isAnswered'>
 
 /** One record, with our include in the part that receivers evaluate. What else it allows is the owner's affair. */
 export function judgeSpf(texts: readonly string[], host: string): Verdict {

@@ -5,10 +5,11 @@ export const PURPOSES = ['spf', 'dkim', 'dmarc', 'return_path', 'mx'] as const
 export type Purpose = (typeof PURPOSES)[number]
 
 export const STATES = ['missing', 'wrong', 'ok'] as const
-export type RecordState = (typeof STATES)[number]
+type RecordState = (typeof STATES)[number]
 
 export interface Finding {
   state: RecordState
+  /** What of the values concerns this record. */
   found: string[]
   problem: string | null
   /** False: DNS gave no answer at the last look; `state` and `found` are older. */

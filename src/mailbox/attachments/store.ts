@@ -1,16 +1,12 @@
 // Storing the attachments of a source; their text is read by a worker later.
+import type { ParsedAttachment } from '../../mail/mime/parsed-mail.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { insertAttachmentRows } from './store-queries.ts'
 
-export interface AttachmentRow {
+export interface AttachmentRow extends Omit<ParsedAttachment, 'inline'> {
   id: string
   n: number
-  filename: string | null
-  contentType: string
-  typeParams: string | null
-  contentId: string | null
   isInline: boolean
-  content: Buffer
 }
 
 export async function insertAttachments(

@@ -14,7 +14,6 @@ import { tenantDisabled } from '../../sending/messages/decide.ts'
 import { SMALL_BYTES_MAX } from '../../sending/messages/limits.ts'
 import { prepareLarge, prepareSmall, type Prepared } from '../../sending/messages/prepare.ts'
 import { bytesOf, isSmall } from '../../sending/messages/size.ts'
-import type { Submission } from '../../sending/messages/submission.ts'
 import { addressesOf } from '../inboxes/addresses.ts'
 import type { FindInbox } from '../inboxes/look-up.ts'
 import { policyOf, type Policy } from '../inboxes/policy.ts'
@@ -219,12 +218,9 @@ const WORDS_PER_RECIPIENT = 400
 
 const NOTHING_TAINTED: Tainted = { texts: [], packed: [] }
 
-interface Inspecting extends Preparing {
-  submission: Submission
-  written: Written
-  files: readonly Attachment[]
-  original: Original | null
-  thread: ContinuedThread | null
+type Parts = Pick<ComposedMail, 'submission' | 'written' | 'files' | 'original' | 'thread'>
+
+interface Inspecting extends Preparing, Parts {
   policy: Policy
 }
 

@@ -5,20 +5,16 @@ import type { World } from '../../platform/world.ts'
 import { bodyHash, findAnswerWithin } from '../../sending/messages/idempotency.ts'
 import type { SendResponse } from '../../sending/messages/send-schema.ts'
 import { findComposed, listThreadsOf } from '../messages/insert.ts'
-import type { Composed, ComposeRequest } from './compose-schema.ts'
+import type { ComposeOrder } from './compose.ts'
+import type { Composed } from './compose-schema.ts'
 import type { Composing } from './composing.ts'
 import { countDeliveriesAnywhere } from './status-queries.ts'
 import { statusOf } from './status.ts'
-import type { Kind } from './write.ts'
 
 /** What a repetition must be the same in. */
-interface Repeatable {
-  kind: Kind
+interface Repeatable extends Pick<ComposeOrder, 'kind' | 'originalId' | 'body' | 'idempotencyKey'> {
   /** Of a new mail. That of a reply or forward is known from its original, unless that was deleted. */
   inboxId?: string
-  originalId?: string
-  body: ComposeRequest
-  idempotencyKey?: string
 }
 
 /** Of mail that is sent at once and of mail that is sent later: a key stands for one request. */

@@ -1,18 +1,14 @@
 // What a new mail must be compared with where tainted threads wait for a person: mail that is not to be trusted must not be
 // passed on, or answered under another name, without somebody having seen it.
 import type { Db } from '../../platform/db/database.ts'
-import type { Submission } from '../../sending/messages/submission.ts'
 import type { Tainted } from '../tainted/quotes.ts'
 import { findTainted, type Reader } from '../tainted/find.ts'
 import { ALIKE_MS, subjectKey } from '../threads/subject-key.ts'
+import type { ComposedMail } from './mail.ts'
 import { listTaintedSubjects } from './original-queries.ts'
-import type { Written } from './write.ts'
 
-interface NewMail {
+interface NewMail extends Pick<ComposedMail, 'submission' | 'written' | 'at'> {
   inboxId: string
-  submission: Submission
-  written: Written
-  at: Date
 }
 
 /** Null: it must wait, whatever it says. It joins a tainted thread, or there is more than it can be compared with. */

@@ -3,12 +3,8 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import type { ProviderName } from './providers.ts'
 
-interface StateRow {
+interface StateRow extends Omit<ConnectionOwner, 'address'> {
   id: string
-  account_id: string
-  tenant_id: string
-  inbox_id: string
-  provider: ProviderName
   /** Sealed. */
   content: Buffer
   expires_at: Date

@@ -2,11 +2,11 @@
 // mailbox right, and a call that is cut short is finished by the next.
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxToChange } from '../inboxes/find.ts'
 import { changeMessages, listIdsInFolder } from '../messages/change.ts'
+import type { FolderOrder } from './create.ts'
 import { recordFoldersChanged } from './events.ts'
 import { requireDestination, requireFolder } from './find.ts'
 import { deleteFolderRow } from './queries.ts'
@@ -18,10 +18,7 @@ const BATCH_MAX = 1_000
 /** A million messages. Others may move mail into the folder all the while: the call ends in any case. */
 const BATCHES_MAX = 1_000
 
-interface Deletion {
-  reach: Reach
-  inboxId: string
-  name: string
+interface Deletion extends FolderOrder {
   moveTo: string | null
 }
 

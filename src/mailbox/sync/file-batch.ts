@@ -127,11 +127,8 @@ async function findRemoved(
   }
 }
 
-interface Linking {
-  folder: MirrorFolder
+interface Linking extends Pick<Batch, 'folder' | 'heads' | 'recognised'> {
   inbox: LockedInbox
-  heads: readonly Head[]
-  recognised: ReadonlyMap<number, Recognised>
 }
 
 interface Linked {

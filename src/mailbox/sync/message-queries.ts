@@ -126,12 +126,8 @@ export async function deleteRemoteMessages(tx: Tx, rows: readonly RowName[]): Pr
 }
 
 /** A row of a message that may be the one asked for, at its place `n` among them. Without message: it was removed here. */
-export interface Candidate {
+export interface Candidate extends Omit<RemoteMessage, 'identity'> {
   n: number
-  message_id: string | null
-  remote_folder_id: string
-  uid: number
-  is_read: boolean
 }
 
 interface AskedHead {
@@ -214,12 +210,8 @@ export const listStandings = (db: Db, messageIds: readonly string[]): Promise<St
     where m.id = any(${bareArray(messageIds)}::uuid[])
     order by rf.is_mirrored desc, rf.role = 'inbox' desc nulls last, rf.id, r.uid`)
 
-export interface LostMessage {
+export interface LostMessage extends RemoteMessage {
   message_id: string
-  remote_folder_id: string
-  uid: number
-  is_read: boolean
-  identity: Buffer
   rfc_message_id: string | null
 }
 

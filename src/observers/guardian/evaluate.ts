@@ -193,11 +193,7 @@ async function withoutResumed(tx: Tx, look: Look, findings: readonly Finding[]):
   return judged.filter(finding => !resumed.has(finding) || news.has(finding))
 }
 
-interface Planning {
-  look: Look
-  now: Date
-  findings: readonly Judged[]
-  states: readonly State[]
+interface Planning extends Pick<Seen, 'look' | 'now' | 'findings' | 'states'> {
   /** Accounts that are never stopped or slowed: the alerts of all others leave through them. */
   exempt: ReadonlySet<string>
 }

@@ -2,19 +2,16 @@
 // floor can raise one by recording what it found.
 import type { Tx } from '../db/database.ts'
 import { newId } from '../ids.ts'
+import type { EventDraft } from './append.ts'
 
 export type Severity = 'info' | 'warning' | 'critical'
 
-interface Anomaly {
+interface Anomaly extends Omit<EventDraft, 'type' | 'inboxId' | 'data'> {
   /** What sort of thing it is: `rule`, `domain_unverified`, `webhook_disabled`, `message_set_aside`. */
   kind: string
   severity: Severity
   /** One sentence for a person. */
   title: string
-  accountId: string
-  tenantId?: string | null
-  messageId?: string | null
-  recipient?: string | null
   /** `type:value`, where it is about a scope that can be paused. */
   scope?: string | null
   /** Facts, by name. */

@@ -2,17 +2,14 @@
 // statement per table.
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared } from '../../platform/db/sql.ts'
+import type { Key } from './keys.ts'
 
 export function enqueue(tx: Tx, deliveries: readonly DeliveryRow[], queue: readonly QueueRow[]): void {
   insertDeliveries(tx, deliveries)
   if (queue.length > 0) insertQueue(tx, queue)
 }
 
-export interface DeliveryRow {
-  message_id: string
-  n: number
-  account_id: string
-  tenant_id: string
+export interface DeliveryRow extends Key {
   recipient: string
   kind: string
   status: 'open' | 'suppressed'

@@ -8,18 +8,14 @@ import { isLoopback } from '../../platform/net/address-guard.ts'
 import { Connection } from './connection.ts'
 import { isVouchedFor, presentedChain } from './dane.ts'
 import { readExtensions } from './extensions.ts'
-import type { Login } from './next-hops.ts'
+import type { Hop, Login } from './next-hops.ts'
 import { TOKEN_REFUSED, Failure, type Phase, type Timeouts } from './outcome.ts'
 import type { RawReply } from './reply-reader.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
-interface SessionTarget {
-  host: string
-  port: number
+interface SessionTarget extends Pick<Hop, 'host' | 'port' | 'auth' | 'isImplicitTls'> {
   addresses: readonly string[]
   policy: TlsPolicy
-  auth: Login | null
-  isImplicitTls?: boolean
   /** Asked about the address that the socket is really connected to. */
   mayConnect: (address: string) => boolean
   onConnectFailed: (address: string, failure: Failure) => void
