@@ -16,6 +16,12 @@ export interface Reach {
   inboxId: string | null
 }
 
+/** What a caller names by its id; found only within the caller's reach. */
+export interface Named {
+  reach: Reach
+  id: string
+}
+
 export interface KeyPrincipal {
   kind: 'key'
   keyId: string

@@ -1,11 +1,11 @@
 // Deleting a domain. What is queued is still sent, without its signature; new mail from it is refused at once.
 import type { Actor } from '../../platform/db/actor.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { summariseDomain } from './present.ts'
 import { deleteDomainRow, requireDomainForUpdate } from './queries.ts'
 
-export function deleteDomain(world: World, by: Actor, { reach, id }: { reach: Reach; id: string }): Promise<void> {
+export function deleteDomain(world: World, by: Actor, { reach, id }: Named): Promise<void> {
   return world.db.transact(by, async tx => {
     const domain = await requireDomainForUpdate(tx, reach, id)
     await deleteDomainRow(tx, id)

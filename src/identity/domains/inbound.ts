@@ -2,16 +2,14 @@
 import type { Config } from '../../platform/config.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { Named } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Domain } from './contract.ts'
 import { presentDomain } from './present.ts'
 import { requireDomainForUpdate, updateDomainInbound } from './queries.ts'
 
-interface InboundChange {
-  reach: Reach
-  id: string
+interface InboundChange extends Named {
   isEnabled: boolean
 }
 

@@ -3,7 +3,7 @@
 import { system, type Actor } from '../../platform/db/actor.ts'
 import { isUniqueViolation } from '../../platform/db/errors.ts'
 import type { Dns } from '../../platform/net/dns.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Domain } from './contract.ts'
 import { findingsOf, lookUp, publishedFindings, type Look } from './look-up.ts'
@@ -19,12 +19,7 @@ import {
 import type { StoredDomain } from './stored-domain.ts'
 import { recordUnverified } from './unverify.ts'
 
-interface DomainOfCaller {
-  reach: Reach
-  id: string
-}
-
-export async function verifyDomain(world: World, dns: Dns, by: Actor, { reach, id }: DomainOfCaller): Promise<Domain> {
+export async function verifyDomain(world: World, dns: Dns, by: Actor, { reach, id }: Named): Promise<Domain> {
   const domain = await requireDomain(world.db, reach, id)
   const look = domain.is_platform ? null : await lookUp(dns, world.config, domain)
   try {
@@ -66,7 +61,7 @@ async function releaseName(world: World, dns: Dns, name: string): Promise<void> 
   })
 }
 
-interface Looked extends DomainOfCaller {
+interface Looked extends Named {
   /** Null for names that the installation publishes itself. */
   look: Look | null
   isTaken: boolean

@@ -3,7 +3,7 @@ import { Batcher } from '../../platform/batcher.ts'
 import type { Database, Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { within, type Named, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { Tenant } from './contract.ts'
 
@@ -74,16 +74,11 @@ export async function listTenants(
   return rows.map(toTenant)
 }
 
-interface Asked {
-  reach: Reach
-  id: string
-}
-
 /** Concurrent readers of single tenants share one statement; each row is still restricted to its own caller's reach. */
-export const tenantReader = (db: Database): Batcher<Asked, Tenant | null> =>
+export const tenantReader = (db: Database): Batcher<Named, Tenant | null> =>
   new Batcher({ run: asked => findTenants(db, asked), itemsMax: 500, slots: 2 })
 
-async function findTenants(db: Db, asked: Asked[]): Promise<(Tenant | null)[]> {
+async function findTenants(db: Db, asked: Named[]): Promise<(Tenant | null)[]> {
   const rows = await db.many<Row & { n: number }>(prepared`
     select asked.n, ${columns}
     from unnest(${asked.map(each => each.id)}::uuid[], ${asked.map(each => each.reach.accountId)}::uuid[],

@@ -1,14 +1,12 @@
 // Changing a tenant: name, status, limits.
 import { changedFields } from '../../platform/changes.ts'
 import type { Actor } from '../../platform/db/actor.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Tenant, TenantUpdate } from './contract.ts'
 import { requireTenantForUpdate, updateTenantRow } from './queries.ts'
 
-interface TenantChange {
-  reach: Reach
-  id: string
+interface TenantChange extends Named {
   patch: TenantUpdate
 }
 

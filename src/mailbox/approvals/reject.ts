@@ -1,7 +1,7 @@
 // Rejecting a mail that waits: by a person, or by time. It stays in its thread and never leaves.
 import { system, type Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Reason } from '../compose/policy-reasons.ts'
 import { updateStatuses } from '../messages/insert.ts'
@@ -11,7 +11,7 @@ import type { Approval } from './contract.ts'
 import { presentApproval } from './present.ts'
 import { listExpiredAnywhere, requireApproval, updateRejected, type Pending, type Requester } from './queries.ts'
 
-export function reject(world: World, by: Actor, { reach, id }: { reach: Reach; id: string }): Promise<Approval> {
+export function reject(world: World, by: Actor, { reach, id }: Named): Promise<Approval> {
   return world.db.transact(by, async tx => {
     const { inbox_id, account_id, tenant_id } = await requireApproval(tx, reach, id)
     const whom = { type: by.type, id: by.id, name: by.name }

@@ -3,7 +3,7 @@ import { requireNoLegalHold } from '../../identity/accounts/legal-hold.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
-import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
+import type { KeyPrincipal, Named, Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
@@ -96,7 +96,7 @@ export async function updateDraft(world: World, updating: Writing<DraftUpdate> &
   })
 }
 
-export async function deleteDraft(world: World, by: Actor, { reach, id }: { reach: Reach; id: string }): Promise<void> {
+export async function deleteDraft(world: World, by: Actor, { reach, id }: Named): Promise<void> {
   await world.db.transact(by, async tx => {
     // Before the hold is asked about: a draft of somebody else is not found, whatever the caller's own hold.
     await requireDraft(tx, reach, id)

@@ -3,7 +3,7 @@
 import { system } from '../../platform/db/actor.ts'
 import type { Db } from '../../platform/db/database.ts'
 import { retryWhileUnavailable } from '../../platform/db/retry.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { Named } from '../../platform/principal.ts'
 import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { notForModels } from '../messages/file.ts'
@@ -21,9 +21,7 @@ export interface Extraction {
   schemas: SchemaChecker
 }
 
-interface Wanted {
-  reach: Reach
-  id: string
+interface Wanted extends Named {
   schema: Record<string, unknown>
   /** Aborted when nobody waits for the data any more. */
   signal: AbortSignal

@@ -3,7 +3,7 @@
 import { requireNoLegalHold } from '../../identity/accounts/legal-hold.ts'
 import { revokeKeysOfInbox } from '../../identity/api-keys/keys-of-inbox.ts'
 import type { Actor } from '../../platform/db/actor.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { endConnection, revokeEnded } from '../connections/disconnect.ts'
 import { presentInbox } from './present.ts'
@@ -12,7 +12,7 @@ import { requireInbox, requireInboxForUpdate, updateInboxDeleted } from './queri
 /** Keys that an entry names: nobody counts them when they are made. */
 const KEYS_NAMED_MAX = 1_000
 
-export async function deleteInbox(world: World, by: Actor, { reach, id }: { reach: Reach; id: string }): Promise<void> {
+export async function deleteInbox(world: World, by: Actor, { reach, id }: Named): Promise<void> {
   const connection = await world.db.transact(by, async tx => {
     // Before the hold is asked about: an inbox of somebody else is not found, whatever the caller's own hold.
     await requireInbox(tx, reach, id)

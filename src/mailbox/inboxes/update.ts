@@ -1,7 +1,7 @@
 // Changing an inbox: its name, status, policy and metadata.
 import { isDeepStrictEqual } from 'node:util'
 import type { Actor } from '../../platform/db/actor.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import type { InboxUpdate } from './contract.ts'
 import type { Inbox } from './inbox-schema.ts'
@@ -10,9 +10,7 @@ import { mergePolicy } from './policy.ts'
 import { presentInbox } from './present.ts'
 import { requireInboxForUpdate, updateInboxRow } from './queries.ts'
 
-interface InboxChange {
-  reach: Reach
-  id: string
+interface InboxChange extends Named {
   patch: InboxUpdate
 }
 

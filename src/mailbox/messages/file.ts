@@ -3,7 +3,7 @@
 import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { Named } from '../../platform/principal.ts'
 import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireDestination } from '../folders/find.ts'
@@ -15,11 +15,6 @@ import { readLabels } from './labels.ts'
 import type { Message } from './message-schema.ts'
 import { requireMessage } from './queries.ts'
 import { readMessage } from './read.ts'
-
-interface Named {
-  reach: Reach
-  id: string
-}
 
 export const markRead = (
   world: World,

@@ -1,7 +1,7 @@
 // Labelling a thread, and clearing its taint. Both leave one audit entry when something changed.
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { Named } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { lockInboxes } from '../inboxes/lock.ts'
@@ -12,11 +12,6 @@ import type { Thread } from './contract.ts'
 import { requireThread } from './find.ts'
 import { presentThread } from './present.ts'
 import { updateThreadLabels, updateThreadUntainted, type StoredThread } from './queries.ts'
-
-interface Named {
-  reach: Reach
-  id: string
-}
 
 export function setThreadLabels(
   world: World,

@@ -1,6 +1,6 @@
 // Disabling, enabling and deleting a webhook, and renewing its secret.
 import type { Actor } from '../../platform/db/actor.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Webhook, WebhookWithSecret } from './contract.ts'
 import { FAN_OUT } from './fan-out.ts'
@@ -9,11 +9,6 @@ import { mintSigningSecret, sealSigningSecret } from './signature.ts'
 
 /** For so long after a rotation the old secret signs as well. */
 const OLD_SECRET_MS = 24 * 3_600_000
-
-export interface Named {
-  reach: Reach
-  id: string
-}
 
 /** What is in nobody's hands yet waits from now on; what a worker has leased, it gives back within a second or two. */
 export async function setWebhookStatus(

@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
 import { findNewestAttempt, requeueAttempts } from './attempt-queries.ts'
-import type { Named } from './change.ts'
+import type { Named } from '../../platform/principal.ts'
 import { requireWebhookForUpdate } from './queries.ts'
 import { updateDueNow } from './work-queries.ts'
 

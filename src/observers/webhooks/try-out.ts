@@ -2,7 +2,7 @@
 import type { Actor } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
 import { presentEvent } from '../events/present.ts'
-import type { Named } from './change.ts'
+import type { Named } from '../../platform/principal.ts'
 import type { GuardedHttp, PushResult } from '../../platform/net/guarded-http.ts'
 import { pushHeaders } from './push-headers.ts'
 import { requireEndpoint } from './queries.ts'
