@@ -15,8 +15,8 @@ export interface TestSink {
   received: ReceivedMail[]
   /** How many connections were made. */
   connections: number
-  /** Answers to a command in place of 250; null for the usual one. */
-  answer: (verb: string, argument: string) => string | null
+  /** Answers to a command in place of 250; null for the usual one. `recipients` are those that were taken. */
+  answer: (verb: string, argument: string, recipients: readonly string[]) => string | null
   /** How long it takes for its answer to a message. */
   slowMs: number
   /** Ends every connection without a word. */
@@ -89,7 +89,7 @@ function serve(socket: Socket, sink: TestSink): void {
 
   function takeContent(text: string): void {
     isData = false
-    const answer = sink.answer('CONTENT', text)
+    const answer = sink.answer('CONTENT', text, mail!.recipients)
     if (!answer) sink.received.push({ ...mail!, source: `${text}\r\n`.replace(/^\.\./gm, '.') })
     const reply = answer ?? '250 2.0.0 Ok: queued'
     if (sink.slowMs > 0) setTimeout(() => say(reply), sink.slowMs)
@@ -99,7 +99,7 @@ function serve(socket: Socket, sink: TestSink): void {
 
   function takeCommand(line: string): void {
     const verb = line.split(/[ :]/)[0]!.toUpperCase()
-    const answer = sink.answer(verb, line)
+    const answer = sink.answer(verb, line, mail?.recipients ?? [])
     if (answer === 'HANG') return
     if (answer === 'CLOSE') return void socket.destroy()
     if (verb === 'EHLO') return say(answer ?? '250-sink.test\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 SMTPUTF8')

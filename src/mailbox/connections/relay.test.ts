@@ -36,10 +36,10 @@ beforeEach(() => {
 })
 
 /** The provider, but for what this says. */
-function answerWith(own: (verb: string, line: string) => string | null): void {
-  sink.answer = (verb, line) => {
+function answerWith(own: TestSink['answer']): void {
+  sink.answer = (verb, line, recipients) => {
     if (verb === 'AUTH') logins.push(Buffer.from(line.split(' ')[2]!, 'base64').toString())
-    const answer = own(verb, line)
+    const answer = own(verb, line, recipients)
     if (answer) return answer
     return verb === 'EHLO' ? EHLO : verb === 'AUTH' ? '235 2.7.0 Accepted' : null
   }
@@ -122,6 +122,21 @@ test('a mail leaves from the mailbox, unsigned, with its token, in one transacti
     const { body } = await account.api.get(`/v1/inbox-messages/${sent.id}`)
     return body.status === 'delivered'
   })
+})
+
+test('a provider that refuses the content for one recipient gets the mail for the others, one by one', async () => {
+  const mailbox = await aConnected()
+  answerWith((verb, _, recipients) =>
+    verb === 'CONTENT' && recipients.includes('gone@two.example') ? '550 5.1.1 No such user' : null,
+  )
+  const sent = await compose(mailbox, { to: ['bob@one.example', 'gone@two.example', 'eve@two.example'] })
+  await eventually('each has its verdict', async () => {
+    const statuses = await statusesOf(sent.message_id)
+    return statuses.toSorted().join() === 'bounced,delivered,delivered'
+  })
+  assert.deepEqual(sink.received.map(mail => mail.recipients).toSorted(), [['bob@one.example'], ['eve@two.example']])
+  const bounced = (await deliveriesOf(sent.message_id)).find(({ status }) => status === 'bounced')
+  assert.equal(bounced!.recipient, 'gone@two.example')
 })
 
 test('a reply to all is sent to neither address of the inbox', async () => {

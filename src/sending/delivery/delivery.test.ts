@@ -89,6 +89,37 @@ test('more than twenty at one destination share transactions, and each is known 
   }
 })
 
+test('a refusal of the content for an unknown user bounces nobody who shared its transaction', async () => {
+  for (const verb of ['DATA', 'CONTENT']) {
+    const { account, sink } = await aSender()
+    const asked: number[] = []
+    sink.answer = (said, _, recipients) => {
+      if (said !== verb) return null
+      asked.push(recipients.length)
+      return recipients.includes('u7@one.example') ? '550 5.1.1 <u7@one.example>: User unknown' : null
+    }
+    const to = Array.from({ length: 25 }, (_, n) => `u${n}@one.example`)
+    const id = await send(account, { to })
+    await becomes(account, id, { delivered: 24, bounced: 1 })
+    assert.deepEqual(asked, [25, ...Array(25).fill(1)])
+    assert.deepEqual(sink.received.flatMap(mail => mail.recipients).toSorted(), to.toSpliced(7, 1).toSorted())
+    const { body } = await account.api.get('/v1/suppressions')
+    assert.deepEqual(
+      body.entries.map((entry: { address: string }) => entry.address),
+      ['u7@one.example'],
+    )
+  }
+})
+
+test('a refusal of the content for what it is refuses it for all that share the transaction, at once', async () => {
+  const { account, sink } = await aSender()
+  let asked = 0
+  sink.answer = verb => (verb === 'CONTENT' && ++asked > 0 ? '550 5.7.1 This looks like spam' : null)
+  const id = await send(account, { to: Array.from({ length: 25 }, (_, n) => `u${n}@one.example`) })
+  await becomes(account, id, { blocked: 25 })
+  assert.equal(asked, 1)
+})
+
 test('recipients of a large message share its bytes and its signature', async () => {
   const { account, sink } = await aSender()
   const to = Array.from({ length: 8 }, (_, n) => `u${n}@one.example`)

@@ -6,7 +6,7 @@ import type { MessageToSend } from './queries.ts'
 import { groupOf, transactionsOf } from './transactions.ts'
 
 const claimed = (recipient: string, n = 0): Claimed =>
-  ({ message_id: 'm', n, recipient, recipient_domain: 'x.example', relay_inbox_id: null }) as Claimed
+  ({ message_id: 'm', n, recipient, recipient_domain: 'x.example', relay_inbox_id: null, smtp_code: null }) as Claimed
 const message = (fields: Partial<MessageToSend> = {}): MessageToSend =>
   ({ is_sandbox: false, relay_inbox_id: null, has_unsubscribe: false, ...fields }) as MessageToSend
 const many = (count: number): Claimed[] => Array.from({ length: count }, (_, n) => claimed(`u${n}@x.example`, n))
@@ -21,5 +21,13 @@ test('in the sandbox too each recipient has a return path and a link of its own'
     assert.equal(transactionsOf(message({ is_sandbox }), many(3)).length, 3)
     assert.equal(transactionsOf(message({ is_sandbox, has_unsubscribe: true }), many(30)).length, 30)
     assert.equal(transactionsOf(message({ is_sandbox }), many(30)).length, 1)
+  }
+})
+
+test('who was refused with others shares no transaction from then on, in any process', () => {
+  const deliveries = many(30).map(each => (each.n < 5 ? { ...each, smtp_code: 550 } : { ...each, smtp_code: 451 }))
+  for (const relay_inbox_id of [null, 'i']) {
+    const sizes = transactionsOf(message({ relay_inbox_id }), deliveries).map(({ length }) => length)
+    assert.deepEqual(sizes, [1, 1, 1, 1, 1, 25])
   }
 })

@@ -21,6 +21,15 @@ export const needsSmtputf8 = (recipient: string): boolean => /[^ -~]/.test(recip
 
 /** The recipients of one message at one destination, divided into transactions. */
 export function transactionsOf(message: MessageToSend, deliveries: readonly Claimed[]): Claimed[][] {
+  const alone = deliveries.filter(isToGoAlone).map(delivery => [delivery])
+  const rest = deliveries.filter(delivery => !isToGoAlone(delivery))
+  return rest.length === 0 ? alone : [...alone, ...shared(message, rest)]
+}
+
+/** Refused for good and in the queue all the same: it was said of several that shared a transaction, and meant one. */
+const isToGoAlone = ({ smtp_code }: Claimed): boolean => smtp_code !== null && smtp_code >= 500
+
+function shared(message: MessageToSend, deliveries: readonly Claimed[]): Claimed[][] {
   // Their return path is the sender's mailbox, and what it gets back is filed there.
   if (message.relay_inbox_id !== null) return [[...deliveries]]
   // Each recipient has a source of its own where it holds a personal link.

@@ -39,17 +39,20 @@ export function verdictOf(outcome: Outcome | Cancelled, attempted: Attempted, no
   if (outcome.kind === 'delivered') return { ...facts, status: 'delivered', data: { attempt, tls: outcome.tls } }
   const { class: bounceClass, rule } = classOf(outcome, reply, recipient)
   const data = { attempt, phase: outcome.phase, rule }
+  const deferred = (dueAt: Date): Verdict =>
+    isTooOld(acceptedAt, now)
+      ? { ...facts, status: 'expired', data }
+      : { ...facts, status: 'deferred', dueAt, data: { ...data, next_attempt_at: dueAt.toISOString() } }
   switch (bounceClass) {
     case 'hard':
     case 'soft':
       return { ...facts, status: 'bounced', bounceType: bounceClass, data }
     case 'block':
       return { ...facts, status: 'blocked', data }
-    case 'transient': {
-      const dueAt = new Date(now.getTime() + retryDelayAfter(attempt))
-      if (isTooOld(acceptedAt, now)) return { ...facts, status: 'expired', data }
-      return { ...facts, status: 'deferred', dueAt, data: { ...data, next_attempt_at: dueAt.toISOString() } }
-    }
+    case 'transient':
+      return deferred(new Date(now.getTime() + retryDelayAfter(attempt)))
+    case 'alone':
+      return deferred(now)
   }
 }
 
@@ -69,13 +72,16 @@ function classOf(
   outcome: Exclude<Outcome, { kind: 'delivered' }>,
   reply: SmtpReply,
   recipient: string,
-): { class: BounceClass; rule: string } {
+): { class: BounceClass | 'alone'; rule: string } {
   if (outcome.kind === 'refused') {
     const found = classifyReply(reply, [recipient])
     // Said before any recipient was named: it is about us, and nobody is to be suppressed for it.
     const isSaidOfMailboxes = found.class === 'hard' || found.rule === 'refused-without-reason'
     const isAboutUs = isSaidOfMailboxes && BEFORE_RECIPIENTS.has(outcome.phase)
-    return isAboutUs ? { class: 'block', rule: `refused-${outcome.phase}` } : found
+    if (isAboutUs) return { class: 'block', rule: `refused-${outcome.phase}` }
+    // The server took each recipient and then refused one of them without saying whom: the others are not to suffer for it.
+    const isAboutOne = isSaidOfMailboxes || found.rule.startsWith('mailbox')
+    return isAboutOne && outcome.ofSeveral ? { class: 'alone', rule: 'refused-of-several' } : found
   }
   if (!outcome.isPermanent) return { class: 'transient', rule: `fault-${outcome.phase}` }
   return { class: 'hard', rule: `fault-${outcome.phase}` }

@@ -17,6 +17,8 @@ import {
 export interface Claimed extends QueuedRow {
   attempts: number
   accepted_at: Date
+  /** What the attempt before was answered. */
+  smtp_code: number | null
   /** Says which transaction it is, where recipients share one. */
   envelope?: number
   /** A worker died while it had leased it. */
@@ -45,7 +47,7 @@ const leased = ({ holderId, leaseToken, leaseUntil }: Claim, now: Date): Sql =>
       accepted_at = case when due_at is null and attempts > 0 then accepted_at
         else accepted_at + greatest(${now}::timestamptz - coalesce(due_at, accepted_at), interval '0') end`
 
-const claimed = sql`${queuedColumns}, q.attempts, q.accepted_at,
+const claimed = sql`${queuedColumns}, q.attempts, q.accepted_at, q.smtp_code,
       q.is_suspect, q.relay_inbox_id, q.has_arrived`
 
 /**

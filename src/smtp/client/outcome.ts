@@ -39,8 +39,11 @@ export class LineTimeout extends Error {}
 
 export type Outcome =
   | { kind: 'delivered'; reply: SmtpReply; host: string; tls: boolean }
-  /** The server said no (4xx or 5xx), or we say it in its place because its extensions make the answer certain. */
-  | { kind: 'refused'; reply: SmtpReply; phase: Phase; host: string }
+  /**
+   * The server said no (4xx or 5xx), or we say it in its place because its extensions make the answer certain. `ofSeveral`:
+   * it said so once for several recipients, after it had taken each of them.
+   */
+  | { kind: 'refused'; reply: SmtpReply; phase: Phase; host: string; ofSeveral?: true }
   /** Nobody said anything usable. `code` is an enhanced status (RFC 3463) where one fits exactly. */
   | { kind: 'fault'; phase: Phase; reason: string; host: string | null; isPermanent: boolean; code?: string }
 

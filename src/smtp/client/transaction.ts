@@ -225,7 +225,11 @@ const refusal = ({ host }: Connection, phase: Phase, reply: SmtpReply): Outcome 
 })
 
 function refuseOpen(exchange: Exchange, reply: RawReply, phase: Phase): void {
-  const refused = refusal(exchange.connection, phase, parseReply(reply.text))
+  const isOfSeveral = phase !== 'mail' && exchange.outcomes.filter(outcome => outcome === null).length > 1
+  const refused: Outcome = {
+    ...refusal(exchange.connection, phase, parseReply(reply.text)),
+    ...(isOfSeveral && { ofSeveral: true }),
+  }
   exchange.outcomes = exchange.outcomes.map(outcome => outcome ?? refused)
 }
 
