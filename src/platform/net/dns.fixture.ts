@@ -16,6 +16,8 @@ export interface FakeDns {
   /** IPv4 and IPv6 addresses, in place of those that the name had. */
   addresses(name: string, ...addresses: string[]): void
   remove(name: string): void
+  /** Answers about this name are called authentic. */
+  sign(name: string): void
   /** Every question about this name meets the fault, until `mend`. */
   breakDown(name: string, fault: Fault): void
   mend(name: string): void
@@ -55,6 +57,7 @@ const isFreeForDatagrams = (port: number): Promise<boolean> =>
 export async function aDnsServer(): Promise<FakeDns> {
   const zone = new Map<string, Published[]>()
   const faults = new Map<string, Fault>()
+  const signed = new Set<string>()
   const questions: string[] = []
   const handle: dns2.DnsHandler = (request, send) => {
     const response = Packet.createResponseFromRequest(request)
@@ -65,6 +68,7 @@ export async function aDnsServer(): Promise<FakeDns> {
     const fault = faults.get(name)
     if (fault === 'silence') return
     const known = zone.get(name)
+    Object.assign(response.header, { ad: signed.has(name) && !fault ? 1 : 0 })
     if (fault) response.header.rcode = Packet.RCODE[fault]
     else if (!known) response.header.rcode = Packet.RCODE.NXDOMAIN
     for (const { fields } of fault ? [] : (known ?? []).filter(each => each.type === type)) {
@@ -90,6 +94,7 @@ export async function aDnsServer(): Promise<FakeDns> {
       }
     },
     remove: name => void zone.delete(name),
+    sign: name => void signed.add(name),
     breakDown: (name, fault) => void faults.set(name, fault),
     mend: name => void faults.delete(name),
     publish: records => {

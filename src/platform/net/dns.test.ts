@@ -53,6 +53,31 @@ test('SERVFAIL, REFUSED, silence and nobody listening are failures, within the t
   assert.ok(performance.now() - begun < 2_000)
 })
 
+test('an answer is signed where the resolver says so, also of what is not there or does not fit a datagram', async () => {
+  server.mx('plain.example.com', 'mx.example.net')
+  server.mx('signed.example.com', 'mx.example.net')
+  server.mx('long.example.com', ...Array.from({ length: 100 }, (_, n) => `a-mail-host-with-number-${n}.example.net`))
+  for (const name of ['signed.example.com', 'long.example.com', 'absent.example.com', 'failing.example.com']) {
+    server.sign(name)
+  }
+  server.breakDown('failing.example.com', 'SERVFAIL')
+  server.breakDown('mute.example.com', 'silence')
+  assert.equal(await dns.isSigned('plain.example.com', 'MX'), false)
+  assert.equal(await dns.isSigned('signed.example.com', 'MX'), true)
+  assert.equal(await dns.isSigned('signed.example.com', 'A'), true)
+  assert.equal(await dns.isSigned('absent.example.com', 'TLSA'), true)
+  server.questions.length = 0
+  assert.equal(await dns.isSigned('long.example.com', 'MX'), true)
+  assert.deepEqual(server.questions, ['long.example.com 15', 'long.example.com 15'])
+  for (const name of ['failing.example.com', 'mute.example.com', 'a..b', '']) {
+    assert.equal(await dns.isSigned(name, 'MX'), false, name)
+  }
+  server.mend('failing.example.com')
+  const away = new Dns({ servers: ['127.0.0.1:1', server.address], timeoutMs: 2_000 })
+  assert.equal(await away.isSigned('failing.example.com', 'MX'), true)
+  assert.equal(await new Dns({ servers: [] }).isSigned('signed.example.com', 'MX'), false)
+})
+
 test('answers are not kept: what is published now is found now', async () => {
   assert.deepEqual(await dns.txt('changing.example.com'), { kind: 'none', isNxdomain: true })
   server.txt('changing.example.com', 'one')

@@ -5,6 +5,7 @@ import { lookup, Resolver } from 'node:dns/promises'
 import { systemClock, type Clock } from '../clock.ts'
 import { inTime } from '../in-time.ts'
 import { SharedCache, type Loaded } from '../shared-cache.ts'
+import { isSigned, type SignedType } from './dnssec.ts'
 
 export type DnsAnswer<T> =
   | { kind: 'found'; values: T[] }
@@ -30,7 +31,7 @@ export interface Tlsa {
 }
 
 interface DnsOptions {
-  /** `ip` or `ip:port`; none means those of the system. Named ones are trusted to validate DNSSEC. */
+  /** `ip` or `ip:port`; none means those of the system. Named ones are believed when they call an answer signed. */
   servers: readonly string[]
   timeoutMs?: number
   clock?: Clock
@@ -50,8 +51,6 @@ const SILENT_MS = 120_000
 const ALIASES_MAX = 9 // resolvers themselves give up after eight to sixteen
 
 export class Dns {
-  /** TLSA records prove something only where the resolver has validated them. */
-  readonly isValidating: boolean
   readonly cached: {
     addresses: Cached
     txt: Cached
@@ -65,12 +64,13 @@ export class Dns {
   }
   readonly #resolver: Resolver
   readonly #timeoutMs: number
+  readonly #isNamed: boolean
   #hasAnswered = false
   /** Since the last answer; null where nothing has failed since. */
   #failingSince: number | null = null
 
   constructor({ servers, timeoutMs = TIMEOUT_MS, clock = systemClock() }: DnsOptions) {
-    this.isValidating = servers.length > 0
+    this.#isNamed = servers.length > 0
     this.#timeoutMs = timeoutMs
     // Two tries, the second with twice the time, fit into the whole.
     this.#resolver = new Resolver({ timeout: Math.max(1, Math.floor(timeoutMs / 3)), tries: 2 })
@@ -129,6 +129,12 @@ export class Dns {
       data: Buffer.from(data as ArrayBuffer),
     }))
     return { kind: 'found', values }
+  }
+
+  /** The resolver has validated what it says of the name (DNSSEC). Never where nobody has named the resolvers. */
+  async isSigned(name: string, type: SignedType): Promise<boolean> {
+    if (!this.#isNamed) return false
+    return isSigned({ name, type, servers: this.#resolver.getServers(), timeoutMs: this.#timeoutMs })
   }
 
   /** IPv6 first, then IPv4, each in the order DNS gave them. */

@@ -102,9 +102,9 @@ test('records of other usages, selectors, matchings or lengths are not usable', 
 
 async function aDomain(t: TestContext, server: FakeServer, records: Name): Promise<FakeDns> {
   return await aZone(t, {
-    'receiver.test': { MX: [[10, 'mx.receiver.test']] },
-    'mx.receiver.test': { A: ['127.0.0.1'] },
-    [`_${server.port}._tcp.mx.receiver.test`]: records,
+    'receiver.test': { MX: [[10, 'mx.receiver.test']], isSigned: true },
+    'mx.receiver.test': { A: ['127.0.0.1'], isSigned: true },
+    [`_${server.port}._tcp.mx.receiver.test`]: { isSigned: true, ...records },
   })
 }
 
@@ -150,30 +150,48 @@ test('a kept connection is not used once other records are published', async t =
   const dns = await aDomain(t, server, { TLSA: [wire(tlsa(3, 1, 1, own))] })
   const transport = aTransport(t, { dnsServers: [dns.server], mxPort: server.port, clock })
   const first = await transport.send('receiver.test', anEnvelope())
-  dns.zone[`_${server.port}._tcp.mx.receiver.test`] = { TLSA: [wire(tlsa(3, 1, 1, authority))] }
+  dns.zone[`_${server.port}._tcp.mx.receiver.test`] = { TLSA: [wire(tlsa(3, 1, 1, authority))], isSigned: true }
   clock.advance(121_000)
   const second = await transport.send('receiver.test', anEnvelope())
   assert.deepEqual([...first, ...second].map(brief), ['delivered over TLS', 'fault tls'])
 })
 
-test('DANE is not asked for where the resolvers were not named by the operator, or for a static route', async () => {
+test('records of a name that is not signed all the way prove nothing, and their failure puts nothing off', async t => {
+  const server = await aServer(t, { tls: own })
+  const plain = await aServer(t)
+  const stale = { TLSA: [wire(tlsa(3, 1, 1, authority))] }
+  const names = (port: number) => ['receiver.test', 'mx.receiver.test', `_${port}._tcp.mx.receiver.test`]
+  for (const [index, unsigned] of names(server.port).entries()) {
+    const dns = await aDomain(t, server, stale)
+    dns.zone[unsigned]!.isSigned = false
+    const transport = aTransport(t, { dnsServers: [dns.server], mxPort: server.port })
+    assert.equal(brief((await transport.send('receiver.test', anEnvelope()))[0]), 'delivered over TLS', unsigned)
+    if (index === 2) continue
+    const failing = await aDomain(t, plain, { rcode: 'SERVFAIL' })
+    failing.zone[unsigned]!.isSigned = false
+    const other = aTransport(t, { dnsServers: [failing.server], mxPort: plain.port })
+    assert.equal(brief((await other.send('receiver.test', anEnvelope()))[0]), 'delivered', unsigned)
+    assert.ok(!failing.queries.some(query => query.startsWith('TLSA')))
+  }
+})
+
+test('DANE is not asked for where the domain has not signed who takes its mail, or for a static route', async () => {
   const asked: string[] = []
   const dns = {
     tlsa: async (name: string) => {
       asked.push(name)
       return { kind: 'found' as const, values: [tlsa(3, 1, 1, own)] }
     },
+    isSigned: async () => true,
   }
   const hop = { key: 'k', host: 'mx.receiver.test', port: 25, isStatic: false, auth: null, preference: 0 }
   const demands = { mustVerify: false, requireTls: false }
-  const clock = steerableClock()
-  const untrusted = new TlsPolicies({ clock, dns: { ...dns, isValidating: false } })
-  const trusted = new TlsPolicies({ clock, dns: { ...dns, isValidating: true } })
+  const policies = new TlsPolicies({ clock: steerableClock(), dns })
 
-  assert.equal((await untrusted.policyFor(hop, demands)).kind, 'opportunistic')
-  assert.equal((await trusted.policyFor({ ...hop, isStatic: true }, demands)).kind, 'opportunistic')
+  assert.equal((await policies.policyFor({ ...hop, isSigned: false }, demands)).kind, 'opportunistic')
+  assert.equal((await policies.policyFor({ ...hop, isStatic: true }, demands)).kind, 'opportunistic')
   assert.deepEqual(asked, [])
-  assert.equal((await trusted.policyFor(hop, demands)).kind, 'dane')
-  assert.equal((await trusted.policyFor(hop, { mustVerify: true, requireTls: false })).kind, 'dane')
+  assert.equal((await policies.policyFor({ ...hop, isSigned: true }, demands)).kind, 'dane')
+  assert.equal((await policies.policyFor({ ...hop, isSigned: true }, { ...demands, mustVerify: true })).kind, 'dane')
   assert.deepEqual(asked, ['_25._tcp.mx.receiver.test'])
 })

@@ -1,7 +1,7 @@
 // DANE for SMTP (RFC 7672): certificates that a domain publishes for its mail hosts in signed DNS.
 //
-// node:dns does not tell whether an answer was validated (the AD bit), so this is only used when the operator has named
-// resolvers in DNS_SERVERS: they must validate DNSSEC themselves and be reached over a trusted path.
+// It is only used when the operator has named resolvers in DNS_SERVERS, which must be reached over a trusted path: whether an
+// answer was signed is what they say (the AD bit).
 import { createHash, X509Certificate } from 'node:crypto'
 import type { Tlsa } from '../../platform/net/dns.ts'
 import type { DetailedPeerCertificate } from 'node:tls'

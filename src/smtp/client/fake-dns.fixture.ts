@@ -11,6 +11,8 @@ export interface Name {
   /** Raw records: usage, selector, matching, data. */
   TLSA?: Buffer[]
   ttl?: number
+  /** The resolver calls every answer about it authentic. */
+  isSigned?: boolean
   /** Answers with an error instead. */
   rcode?: 'SERVFAIL' | 'REFUSED' | 'NOTIMP'
   /** Types that are left without any answer. */
@@ -21,7 +23,7 @@ export interface FakeDns {
   /** For `dnsServers`. */
   server: string
   zone: Record<string, Name>
-  /** `TYPE name`, in the order asked. */
+  /** `TYPE name`, in the order asked, behind `AD` where the question is whether it is signed. */
   queries: string[]
 }
 
@@ -43,11 +45,13 @@ export async function aZone(t: TestContext, zone: Record<string, Name>): Promise
     handle: (request, send) => {
       const { name, type } = request.questions[0] as { name: string; type: number }
       const typeName = TYPE_NAMES[type] ?? String(type)
-      fake.queries.push(`${typeName} ${name}`)
+      const { ad } = request.header as { ad?: number }
+      fake.queries.push(`${ad ? 'AD ' : ''}${typeName} ${name}`)
       const found = fake.zone[name]
       if (found?.silent?.includes(typeName)) return
       const response = DNS.Packet.createResponseFromRequest(request)
       response.header.ra = 1
+      Object.assign(response.header, { ad: found?.isSigned ? 1 : 0 })
       response.header.rcode = found === undefined ? RCODE.NXDOMAIN : found.rcode ? RCODE[found.rcode] : RCODE.NOERROR
       const common = { name, type, class: CLASS.IN, ttl: found?.ttl ?? 60 }
       for (const fields of recordsOf(found ?? {}, typeName)) {

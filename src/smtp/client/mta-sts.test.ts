@@ -1,5 +1,6 @@
 // MTA-STS (RFC 8461): domains that demand verified encryption, and policy hosts that cannot be trusted with anything.
 import assert from 'node:assert/strict'
+import { createHash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:https'
 import type { RequestListener } from 'node:http'
@@ -94,6 +95,16 @@ test('an enforced policy puts mail off for a certificate of nobody, of another, 
     assert.equal(await send(transportTo(server)), 'fault tls')
     assert.equal(server.messages.length, 0)
   }
+})
+
+test('an enforced policy is not met by records that anybody could have put into DNS', async t => {
+  const { dns, transportTo } = await aScene(t, policy('enforce', 'mx.receiver.test'))
+  const impostor = await aServer(t, { tls: unknown })
+  const key = new X509Certificate(unknown.cert).publicKey.export({ type: 'spki', format: 'der' })
+  const vouching = Buffer.concat([Buffer.of(3, 1, 1), createHash('sha256').update(key).digest()])
+  dns.zone[`_${impostor.port}._tcp.mx.receiver.test`] = { TLSA: [vouching] }
+  assert.equal(await send(transportTo(impostor)), 'fault tls')
+  assert.equal(impostor.messages.length, 0)
 })
 
 test('an enforced policy puts mail off when no MX host is on its list', async t => {

@@ -19,6 +19,8 @@ export interface Hop {
   isStatic: boolean
   auth: Login | null
   preference: number
+  /** The domain has signed that this host takes its mail (DNSSEC). */
+  isSigned?: boolean
   /** TLS from the first byte on, where it is not offered by STARTTLS. */
   isImplicitTls?: boolean
   /** Where it takes fewer connections than other hosts do. */
@@ -36,7 +38,7 @@ interface NextHopsOptions {
   routes: readonly SmtpRoute[]
   mxPort: number
   clock: Clock
-  dns: Pick<Dns, 'mx' | 'cached'>
+  dns: Pick<Dns, 'mx' | 'cached' | 'isSigned'>
   sts: Pick<StsPolicies, 'enforcedFor'>
 }
 
@@ -65,14 +67,15 @@ export class NextHops {
   async #load(domain: string): Promise<Loaded<Route>> {
     const found = await this.#findHosts(domain)
     if (found instanceof Failure) return { value: { kind: 'none', failure: found }, ttlMs: NEGATIVE_TTL_MS }
-    const policy = await this.#options.sts.enforcedFor(domain)
+    const { sts, dns } = this.#options
+    const [policy, isSigned] = await Promise.all([sts.enforcedFor(domain), dns.isSigned(domain, 'MX')])
     const allowed = policy ? found.filter(({ host }) => allowsHost(policy, host)) : found
     if (allowed.length === 0) {
       // Either DNS or the policy is being tampered with or changed just now: wait, do not bounce (RFC 8461 §4.2).
       const failure = new Failure({ phase: 'tls', reason: 'no MX host of the domain is allowed by its MTA-STS policy' })
       return { value: { kind: 'none', failure }, ttlMs: NEGATIVE_TTL_MS }
     }
-    const hops = allowed.map(record => this.#hop(record))
+    const hops = allowed.map(record => ({ ...this.#hop(record), isSigned }))
     return { value: { kind: 'hops', hops, mustVerify: policy !== null }, ttlMs: RECORD_TTL_MS }
   }
 

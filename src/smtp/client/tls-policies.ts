@@ -11,8 +11,7 @@ import { OPPORTUNISTIC, REQUIRED, VERIFIED, type TlsPolicy } from './tls-policy.
 
 interface TlsPoliciesOptions {
   clock: Clock
-  dns: Pick<Dns, 'tlsa' | 'isValidating'>
-  /** The resolvers were named by the operator, so that they can be trusted to validate (see `dane.ts`). */
+  dns: Pick<Dns, 'tlsa' | 'isSigned'>
 }
 
 interface Demands {
@@ -33,26 +32,35 @@ export class TlsPolicies {
     this.#published = new SharedCache({
       clock: options.clock,
       entriesMax: HOSTS_MAX,
-      load: name => this.#load(name),
+      load: key => this.#load(key),
     })
   }
 
   /** Rejects with a `Failure` when it cannot be known: then nothing may be sent to that host. */
   policyFor(hop: Hop, demands: Demands): TlsPolicy | Promise<TlsPolicy> {
-    return hop.isStatic || !this.#options.dns.isValidating ? asked(demands) : this.#strictest(hop, demands)
+    return hop.isSigned ? this.#strictest(hop, demands) : asked(demands)
   }
 
   async #strictest(hop: Hop, demands: Demands): Promise<TlsPolicy> {
-    const published = await this.#published.get(`_${hop.port}._tcp.${hop.host}`)
+    const published = await this.#published.get(`${hop.port} ${hop.host}`)
     if (published instanceof Failure) throw published
     // DANE is the stronger proof and is not to be overridden (RFC 8461 §2); its mere wish for TLS is.
     const isWeaker = published === null || (published.kind === 'required' && demands.mustVerify)
     return isWeaker ? asked(demands) : published
   }
 
-  async #load(name: string): Promise<Loaded<TlsPolicy | Failure | null>> {
-    const answer = await this.#options.dns.tlsa(name)
-    if (answer.kind === 'found') return { value: policyOf(answer.values), ttlMs: RECORD_TTL_MS }
+  /** Records that are not signed prove nothing: the host is as if it had none (RFC 7672 §2.2). */
+  async #load(key: string): Promise<Loaded<TlsPolicy | Failure | null>> {
+    const { dns } = this.#options
+    const [port, host] = key.split(' ') as [string, string]
+    // Name servers of unsigned zones may fail for TLSA, which is no reason to wait (RFC 7672 §2.2.2).
+    if (!(await dns.isSigned(host, 'A'))) return { value: null, ttlMs: NEGATIVE_TTL_MS }
+    const name = `_${port}._tcp.${host}`
+    const answer = await dns.tlsa(name)
+    if (answer.kind === 'found') {
+      const isSigned = await dns.isSigned(name, 'TLSA')
+      return { value: isSigned ? policyOf(answer.values) : null, ttlMs: RECORD_TTL_MS }
+    }
     if (answer.kind === 'none' || NO_TLSA_CODES.has(answer.code)) return { value: null, ttlMs: NEGATIVE_TTL_MS }
     // An attacker who can suppress the records could else strip the encryption off: wait (RFC 7672 §2.1.2).
     const failure = new Failure({ phase: 'dns', reason: `its TLSA records cannot be had: ${answer.reason}` })

@@ -33,7 +33,7 @@ export type { Envelope, Outcome, Phase, Timeouts } from './outcome.ts'
 export interface TransportOptions {
   helloName: string
   routes: readonly SmtpRoute[]
-  /** One that validates turns DANE on. */
+  /** One that validates, and was named by the operator, turns DANE on. */
   dns: Dns
   allowPrivate: CidrList
   connectionsPerHostMax?: number
