@@ -148,9 +148,21 @@ async function authenticate(connection: Connection, login: Login, { timeouts }: 
     const final = isChallenge ? await ask(connection, '', 'auth', timeouts) : reply
     // Not a refusal of the mail: the login is wrong, and no one's message may bounce for that.
     const isTokenRefused = 'accessToken' in login && final.code >= 500
-    const reason = `refused our credentials: ${formatReply(parseReply(final.text))}`
+    const said = withoutSecrets(formatReply(parseReply(final.text)), login, steps)
+    const reason = `refused our credentials: ${said}`
     throw new Failure({ phase: 'auth', reason, ...(isTokenRefused && { code: TOKEN_REFUSED }) })
   }
+}
+
+/** Servers repeat what they refuse, whole or in part, and the reason is shown to everybody whose mail waits for it. */
+function withoutSecrets(text: string, login: Login, steps: readonly string[]): string {
+  const secret = 'pass' in login ? login.pass : login.accessToken
+  const sent = steps.map(step => step.replace(/^AUTH \S+ ?/, '').toLowerCase()).filter(step => step !== '')
+  return text
+    .replaceAll(secret, '***')
+    .replaceAll(/[a-z0-9+/=]{6,}/gi, run =>
+      sent.some(step => step.includes(run.toLowerCase()) || run.toLowerCase().includes(step)) ? '***' : run,
+    )
 }
 
 /** Of the command: RFC 4616, RFC 4954; LOGIN was never more than a draft and is still all that some relays know. */

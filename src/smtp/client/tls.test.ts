@@ -162,6 +162,21 @@ test('a login that fails, or is not offered, puts the mail off and never bounces
   }
 })
 
+test('what a server repeats of our login is not told, whole or in part, encoded or not', async t => {
+  const sent = Buffer.from(`\0user\0${SECRET}`).toString('base64')
+  const echoes = [sent, sent.slice(0, 9), `${sent.slice(0, 8)}\r\n535-${sent.slice(8)}`, sent.toUpperCase(), SECRET]
+  for (const echo of echoes) {
+    const AUTH = `535-5.7.8 Not accepted:\r\n535-"AUTH PLAIN ${echo}..."\r\n535 (see manual)`
+    const server = await aServer(t, { extensions: ['AUTH PLAIN'], answers: { AUTH } })
+    const [outcome] = await aTransport(t, withAuth(server)).send('receiver.test', anEnvelope())
+    assert.match(
+      outcome!.kind === 'fault' ? outcome!.reason : '',
+      /^refused our credentials: 535 5\.7\.8 Not accepted: "AUTH PLAIN (?:\*{3} ?)+\.\.\." \(see manual\)$/,
+      echo,
+    )
+  }
+})
+
 test('a wrong password is tried once, not once per waiting message', async t => {
   const server = await aServer(t, { extensions: ['AUTH PLAIN'], answers: { AUTH: '535 5.7.8 Wrong password' } })
   const transport = aTransport(t, { ...withAuth(server), connectionsPerHostMax: 1 })
