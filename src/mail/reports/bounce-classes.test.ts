@@ -192,6 +192,8 @@ const REPLIES: Record<BounceClass, string[]> = {
     '550 5.2.0 Message content rejected due to CMAE analysis',
     '550 5.2.0 Mail rejete. Mail rejected. OFR_506 [506]',
     '554 5.7.1 <jane@example.com>: Relay access denied',
+    '554 5.7.1 <jane@example.com>: Recipient address rejected: Access denied',
+    '550 <jane@example.com>: Recipient address rejected: Access denied',
     '550 5.7.1 Unable to relay',
     "553 sorry, that domain isn't in my list of allowed rcpthosts (#5.7.1)",
     '550 Relaying denied',

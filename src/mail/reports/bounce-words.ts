@@ -40,7 +40,7 @@ export const NO_SUCH_USER = anyOf(
   String.raw`(?<!\byou are )\bnot (?:a |an )?(?:valid|known|existing|active) (?:e-?mail )?${MAILBOX}`,
   String.raw`\bis not an? (?:user|mailbox|account|recipient) (?:here|at|on|of)\b`,
   String.raw`\b(?:wrong|bad|incorrect) (?:recipient|destination|(?:e-?mail )?address)\b`,
-  /recipient address rejected: (?:access denied|undeliverable|user|unknown|unverified)/,
+  /recipient address rejected: (?:undeliverable|user|unknown|unverified)/,
   /recipientnotfound|recipnotfound|unroute?able address|not our customer|destinataire invalide/,
   /(?:unknown|illegal) or (?:illegal|unknown) (?:virtual )?(?:user|alias)|not listed in (?:the )?(?:domino|public|name)/,
   /(?:can ?not|can'?t|could ?n[o']t|unable to) (?:find|locate) (?:the |this |that |a )?(?:user|recipient|mailbox|account)/,
@@ -51,6 +51,9 @@ export const NO_SUCH_USER = anyOf(
   /\bno (?:mail ?box|account|user|alias) (?:here|found|exists?|available for)\b/,
   ...NO_SUCH_USER_ABROAD,
 )
+
+/** Microsoft's words for an address that is not in its directory, behind 5.4.1. Postfix says them of any rule. */
+export const RECIPIENT_DENIED = anyOf(/recipient address rejected: access denied/)
 
 /** Not the host or the domain that sends. */
 const THEIR = '(?<!(?:your|client|sender|sending|remote|connecting|from|helo|ehlo) )'
