@@ -848,6 +848,20 @@ create table migrations (
   constraint migrations_pkey PRIMARY KEY (name)
 );
 
+-- What domains demand of senders for as long as they said (MTA-STS, RFC 8461). Kept here, so that a tampered DNS cannot take it
+-- back from a process that has just begun. Only policies that are enforced.
+create table mta_sts_policies (
+  domain text not null,
+  policy_id text not null,
+  -- Names of mail hosts; `*.` stands for one label.
+  mx text[] not null,
+  max_age_seconds integer not null,
+  until timestamp with time zone not null,
+  constraint mta_sts_policies_pkey PRIMARY KEY (domain)
+);
+-- For those that have lapsed.
+CREATE INDEX mta_sts_policies_until ON public.mta_sts_policies USING btree (until);
+
 -- The accounts that the installation itself sends from. What sandbox accounts cause is sent from one that is a sandbox too,
 -- so it meets the simulator and suppresses nobody's address.
 create table operator_senders (

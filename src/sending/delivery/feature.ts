@@ -7,6 +7,7 @@ import { RelayMail } from '../relay/relay-mail.ts'
 import type { Relays } from '../relay/relays.ts'
 import { Courier } from './courier.ts'
 import type { LocalInboxes } from './local.ts'
+import { stsStore } from '../sts/store.ts'
 import { deliveryWorkers } from './workers.ts'
 
 export function feature(world: World, { inboxes, relays }: { inboxes: LocalInboxes; relays: Relays }): Feature {
@@ -22,13 +23,15 @@ export function feature(world: World, { inboxes, relays }: { inboxes: LocalInbox
   }
 }
 
-function openTransport({ config, clock, dns, metrics }: World): Transport {
+function openTransport(world: World): Transport {
+  const { config, clock, dns, metrics } = world
   const transport = new Transport({
     helloName: config.MX_HOST,
     routes: config.SMTP_ROUTES,
     dns,
     allowPrivate: config.DELIVERY_ALLOW_CIDRS,
     clock,
+    stsStore: stsStore(world),
   })
   metrics.gauge('sluice_smtp_connections', 'Connections to receivers', ['host'], gauge => {
     gauge.reset()

@@ -3,6 +3,7 @@ import { retryWhileUnavailable } from '../../platform/db/retry.ts'
 import type { Worker } from '../../platform/work/worker.ts'
 import type { Courier } from './courier.ts'
 import { forgetHolders, reclaim } from './reclaim.ts'
+import { forgetStsPolicies } from '../sts/store.ts'
 import { keepWeekPartitions } from './week-partitions.ts'
 
 export const deliveryWorkers = (courier: Courier): Worker[] => [
@@ -25,5 +26,6 @@ export const deliveryWorkers = (courier: Courier): Worker[] => [
   },
   { kind: 'periodic', name: 'delivery-lapsed-leases', seconds: 4, run: world => reclaim(world, courier.holder) },
   { kind: 'periodic', name: 'delivery-old-holders', seconds: 3600, run: forgetHolders },
+  { kind: 'periodic', name: 'delivery-lapsed-policies', seconds: 3600, run: forgetStsPolicies },
   { kind: 'periodic', name: 'message-partitions', seconds: 3600, run: keepWeekPartitions },
 ]

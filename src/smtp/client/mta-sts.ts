@@ -4,25 +4,37 @@ import type { Clock } from '../../platform/clock.ts'
 import type { DnsAnswer } from '../../platform/net/dns.ts'
 import { readPolicy, readPolicyId, type StsPolicy } from './mta-sts-policy.ts'
 
+/** A policy, by its id, until it lapses. */
 interface Known {
   id: string
-  /** Null: it could not be fetched, and is not asked for again until then. */
-  policy: StsPolicy | null
+  policy: StsPolicy
   until: number
+}
+
+export interface StsStore {
+  find(domain: string): Promise<Known | null>
+  save(domain: string, known: Known): Promise<void>
 }
 
 interface StsOptions {
   clock: Clock
   txt: (name: string) => DnsAnswer<string> | Promise<DnsAnswer<string>>
   fetchText: (domain: string) => Promise<string>
+  store?: StsStore | undefined
 }
 
 const RETRY_MS = 300_000 // RFC 8461 §3.3 allows one fetch per domain in five minutes
+/** For so long a domain that nothing is stored of is not looked up again: a policy that comes up is found by its record. */
+const NOTHING_STORED_MS = 3_600_000
 const DOMAINS_MAX = 20_000
 
 export class StsPolicies {
   readonly #options: StsOptions
   readonly #known = new Map<string, Known>()
+  /** Domains that nothing is stored of. Apart, as are the failures: they are not to push policies out. */
+  readonly #unstored = new Map<string, { until: number }>()
+  /** Policies that could not be fetched, and are not asked for again until then. */
+  readonly #failed = new Map<string, { id: string; until: number }>()
 
   constructor(options: StsOptions) {
     this.#options = options
@@ -35,20 +47,35 @@ export class StsPolicies {
   }
 
   async #policyFor(domain: string): Promise<StsPolicy | null> {
-    const remembered = this.#known.get(domain)
-    const known = remembered && remembered.until > this.#now() ? remembered : null
     const id = await this.#idOf(domain)
+    const known = this.#alive(this.#known, domain) ?? (await this.#stored(domain))
     // No record, or no answer: what is remembered stays in force until it lapses (RFC 8461 §5.1).
-    if (id === null || id === known?.id) return known?.policy ?? null
+    if (id === null || id === known?.id || id === this.#alive(this.#failed, domain)?.id) return known?.policy ?? null
     const policy = await this.#fetch(domain)
     if (policy) {
-      this.#remember(domain, { id, policy, until: this.#now() + policy.maxAgeSeconds * 1_000 })
+      const fresh = { id, policy, until: this.#now() + policy.maxAgeSeconds * 1_000 }
+      await this.#options.store?.save(domain, fresh)
+      remember(this.#known, domain, fresh)
       return policy
     }
     // A policy that cannot be had binds nobody (RFC 8461 §3.3), but an older one still does.
-    if (known?.policy) return known.policy
-    this.#remember(domain, { id, policy: null, until: this.#now() + RETRY_MS })
-    return null
+    remember(this.#failed, domain, { id, until: this.#now() + RETRY_MS })
+    return known?.policy ?? null
+  }
+
+  /** What this process, before a restart, or another has learned. */
+  async #stored(domain: string): Promise<Known | null> {
+    const { store } = this.#options
+    if (!store || this.#alive(this.#unstored, domain)) return null
+    const found = await store.find(domain)
+    if (found) remember(this.#known, domain, found)
+    else remember(this.#unstored, domain, { until: this.#now() + NOTHING_STORED_MS })
+    return found
+  }
+
+  #alive<T extends { until: number }>(map: ReadonlyMap<string, T>, domain: string): T | null {
+    const entry = map.get(domain)
+    return entry && entry.until > this.#now() ? entry : null
   }
 
   async #idOf(domain: string): Promise<string | null> {
@@ -64,13 +91,14 @@ export class StsPolicies {
     }
   }
 
-  #remember(domain: string, known: Known): void {
-    if (this.#known.size >= DOMAINS_MAX) this.#known.delete(this.#known.keys().next().value!)
-    this.#known.delete(domain)
-    this.#known.set(domain, known)
-  }
-
   #now(): number {
     return this.#options.clock.now().getTime()
   }
+}
+
+/** The oldest is forgotten. */
+function remember<T>(map: Map<string, T>, domain: string, entry: T): void {
+  map.delete(domain)
+  if (map.size >= DOMAINS_MAX) map.delete(map.keys().next().value!)
+  map.set(domain, entry)
 }

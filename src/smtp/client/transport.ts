@@ -9,7 +9,7 @@ import type { Dns } from '../../platform/net/dns.ts'
 import { mayConnect } from '../../platform/net/address-guard.ts'
 import type { Connection } from './connection.ts'
 import { policyFetcher } from './mta-sts-fetch.ts'
-import { StsPolicies } from './mta-sts.ts'
+import { StsPolicies, type StsStore } from './mta-sts.ts'
 import { inOrder, NextHops, type Hop } from './next-hops.ts'
 import { openSession, type SessionSettings } from './open-session.ts'
 import {
@@ -44,6 +44,8 @@ export interface TransportOptions {
   lineMs?: number
   timeouts?: Partial<Timeouts>
   clock?: Clock
+  /** Where policies of MTA-STS outlive the process. */
+  stsStore?: StsStore
   /** Certificates (PEM) to trust besides the usual authorities, where a policy demands verification. */
   trustedCertificates?: readonly string[]
   /** Where MX hosts and policy hosts listen; other ports are for tests. */
@@ -88,7 +90,7 @@ export class Transport {
       timeoutMs: timeouts.policyMs,
       trusted,
     })
-    const sts = new StsPolicies({ clock, txt: name => dns.cached.txt(name), fetchText })
+    const sts = new StsPolicies({ clock, txt: name => dns.cached.txt(name), fetchText, store: options.stsStore })
     this.#nextHops = new NextHops({ routes, mxPort: options.mxPort ?? 25, clock, dns, sts })
     this.#tlsPolicies = new TlsPolicies({ clock, dns })
     this.#pool = new Pool({
