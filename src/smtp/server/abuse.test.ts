@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { TestClient } from './client.fixture.ts'
+import { SMTP_LIMITS } from './door.ts'
 import { networkOf, siteOf } from '../../platform/net/cidr.ts'
 import { until } from '../../../test/support/eventually.ts'
 import { LOGIN, openPort, takesPassword } from './port.fixture.ts'
@@ -373,6 +374,23 @@ test('silence, a trickle and a stalled message are cut', async t => {
   endless.write('x'.repeat(200_000))
   assert.match(await endless.reply(), /^421 4\.4\.2/)
   assert.equal([...silent.received, ...slow.received, ...long.received].length, 0)
+})
+
+test('a client may pause inside a message, unless more than half of the connections are taken', async t => {
+  assert.ok(SMTP_LIMITS.slowWindowMs >= 180_000)
+  const limits = { connectionsMax: 4, slowWindowMs: 60_000, slowWindowMsWhileShort: 40 }
+  const { port, received } = await openPort(t, {}, limits)
+  const pausing = await TestClient.open(t, port)
+  await begin(pausing)
+  pausing.write('Subject: x\r\n')
+  const began = performance.now()
+  await until(() => performance.now() - began > 3 * limits.slowWindowMsWhileShort)
+  assert.match(await pausing.say('\r\nx\r\n.'), /^250/)
+
+  for (const line of ['MAIL FROM:<a@x.example>', 'RCPT TO:<b@x.example>', 'DATA']) await pausing.say(line)
+  for (let n = 0; n < 2; n++) await (await TestClient.open(t, port)).hello()
+  assert.match(await pausing.reply(), /^421 4\.4\.2/)
+  assert.equal(received.length, 1)
 })
 
 test('clients of many addresses that fill the memory and go silent keep no large message out', async t => {

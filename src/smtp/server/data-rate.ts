@@ -1,12 +1,12 @@
 // How fast a message comes in: a client that sends a byte now and then would keep a session and its memory for ever.
 
 export class DataRate {
-  readonly #limits: { bytesPerSecondMin: number; slowWindowMs: number }
+  readonly #bytesPerSecondMin: number
   #since = 0
   #bytes = 0
 
-  constructor(limits: { bytesPerSecondMin: number; slowWindowMs: number }) {
-    this.#limits = limits
+  constructor({ bytesPerSecondMin }: { bytesPerSecondMin: number }) {
+    this.#bytesPerSecondMin = bytesPerSecondMin
   }
 
   begin(now: number): void {
@@ -19,11 +19,10 @@ export class DataRate {
   }
 
   /** Asked now and then; each window that is over is judged once. */
-  isTooSlow(now: number): boolean {
-    const { slowWindowMs, bytesPerSecondMin } = this.#limits
+  isTooSlow(now: number, windowMs: number): boolean {
     const elapsed = now - this.#since
-    if (elapsed < slowWindowMs) return false
-    const isSlow = this.#bytes < (elapsed / 1_000) * bytesPerSecondMin
+    if (elapsed < windowMs) return false
+    const isSlow = this.#bytes < (elapsed / 1_000) * this.#bytesPerSecondMin
     this.begin(now)
     return isSlow
   }

@@ -62,6 +62,8 @@ export interface SmtpLimits {
   /** A client that sends a message more slowly than this over a whole window is cut. */
   bytesPerSecondMin: number
   slowWindowMs: number
+  /** The window while more than half of the connections are taken. */
+  slowWindowMsWhileShort: number
   /** How long a session that was told to end may keep its socket. */
   farewellMs: number
   /** How often time is looked at. */
@@ -85,7 +87,9 @@ export const SMTP_LIMITS: SmtpLimits = {
   dataMs: 600_000,
   handshakeMs: 30_000,
   bytesPerSecondMin: 1_024,
-  slowWindowMs: 10_000,
+  // A client may be silent for three minutes inside a message (RFC 5321 §4.5.3.2.5), and is heard as long as nobody else waits.
+  slowWindowMs: 180_000,
+  slowWindowMsWhileShort: 10_000,
   farewellMs: 5_000,
   sweepMs: 1_000,
   connectionsMax: 2_000,
@@ -94,7 +98,7 @@ export const SMTP_LIMITS: SmtpLimits = {
   connectionsReserved: 1_000,
   // With the copies on the way to the database, twenty messages of 25 MB at once stay under 600 MB.
   memoryBytesMax: 67_108_864,
-  // Five times less than a window of the slowest rate; a lost packet is sent again by then.
+  // Five times less than the shorter window of the slowest rate; a lost packet is sent again by then.
   stalledMs: 2_000,
   closeMs: 10_000,
 }

@@ -178,7 +178,9 @@ export class SmtpListener<Login, Recipient> {
 
   #sweep(): void {
     const now = performance.now()
-    for (const session of this.#all()) session.sweep(now)
+    const { connectionsMax, slowWindowMs, slowWindowMsWhileShort } = this.#limits
+    const isShort = this.#sessions.size > connectionsMax / 2
+    for (const session of this.#all()) session.sweep(now, isShort ? slowWindowMsWhileShort : slowWindowMs)
     this.#memory.relieve()
   }
 }

@@ -72,8 +72,8 @@ export class SmtpSession<Login, Recipient> {
     return this.#conversation.owesMessageSince
   }
 
-  /** Cuts what takes too long. */
-  sweep(now: number): void {
+  /** Cuts what takes too long; a message that was too slow over the whole window, too. */
+  sweep(now: number, slowWindowMs: number): void {
     const elapsed = now - this.#since
     const { limits } = this.#options
     switch (this.#phase) {
@@ -81,8 +81,8 @@ export class SmtpSession<Login, Recipient> {
         if (elapsed > limits.commandMs) this.#leave('421 4.4.2 Nothing was said for too long')
         return
       case 'data':
-        if (elapsed > limits.dataMs || this.#rate.isTooSlow(now)) this.#leave('421 4.4.2 The message came too slowly')
-        return
+        if (elapsed <= limits.dataMs && !this.#rate.isTooSlow(now, slowWindowMs)) return
+        return this.#leave('421 4.4.2 The message came too slowly')
       case 'handshake':
       case 'farewell':
         if (elapsed > limits[`${this.#phase}Ms`]) this.#socket.destroy()
