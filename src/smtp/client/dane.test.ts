@@ -34,7 +34,7 @@ const wire = ({ usage, selector, matching, data }: Tlsa): Buffer =>
 
 const seen = (...chain: Certified[]): Parameters<typeof isVouchedFor>[1] => ({
   chain: chain.map(x509),
-  host: 'mx.receiver.test',
+  names: ['mx.receiver.test'],
   now: new Date(),
 })
 
@@ -175,6 +175,31 @@ test('records of a name that is not signed all the way prove nothing, and their 
   }
 })
 
+test('a mail host that is an alias is held to the records of what it stands for, or else to its own', async t => {
+  const real = await aCertificate(['real.host.test'], authority)
+  const server = await aServer(t, { tls: real })
+  const at = (name: string) => `_${server.port}._tcp.${name}`
+  const fits = { TLSA: [wire(tlsa(2, 0, 1, authority))], isSigned: true }
+  const another = { TLSA: [wire(tlsa(3, 0, 1, own))], isSigned: true }
+  const cases: [records: Record<string, Name>, outcome: string][] = [
+    [{ [at('real.host.test')]: fits }, 'delivered over TLS'],
+    [{ [at('real.host.test')]: fits, [at('mx.receiver.test')]: another }, 'delivered over TLS'],
+    [{ [at('real.host.test')]: another }, 'fault tls'],
+    [{ [at('mx.receiver.test')]: another }, 'fault tls'],
+    [{ [at('real.host.test')]: { ...another, isSigned: false } }, 'delivered over TLS'],
+  ]
+  for (const [records, outcome] of cases) {
+    const dns = await aZone(t, {
+      'receiver.test': { MX: [[10, 'mx.receiver.test']], isSigned: true },
+      'mx.receiver.test': { CNAME: 'real.host.test', isSigned: true },
+      'real.host.test': { A: ['127.0.0.1'], isSigned: true },
+      ...records,
+    })
+    const transport = aTransport(t, { dnsServers: [dns.server], mxPort: server.port })
+    assert.equal(brief((await transport.send('receiver.test', anEnvelope()))[0]), outcome, JSON.stringify(records))
+  }
+})
+
 test('DANE is not asked for where the domain has not signed who takes its mail, or for a static route', async () => {
   const asked: string[] = []
   const dns = {
@@ -183,6 +208,7 @@ test('DANE is not asked for where the domain has not signed who takes its mail, 
       return { kind: 'found' as const, values: [tlsa(3, 1, 1, own)] }
     },
     isSigned: async () => true,
+    cname: async () => ({ kind: 'none' as const, isNxdomain: false }),
   }
   const hop = { key: 'k', host: 'mx.receiver.test', port: 25, isStatic: false, auth: null, preference: 0 }
   const demands = { mustVerify: false, requireTls: false }

@@ -17,18 +17,19 @@ export function isUsable({ usage, selector, matching, data }: Tlsa): boolean {
 interface Presented {
   /** The host's certificate first, each followed by its issuer as far as the host has sent them. */
   chain: readonly X509Certificate[]
-  host: string
+  /** What the certificate may be for: one of them. */
+  names: readonly string[]
   now: Date
 }
 
 /** Whether any record vouches for what the host has shown. */
-export function isVouchedFor(records: readonly Tlsa[], { chain, host, now }: Presented): boolean {
+export function isVouchedFor(records: readonly Tlsa[], { chain, names, now }: Presented): boolean {
   const [own] = chain
   if (!own) return false
   // DANE-EE: the key is the proof; names and dates are not looked at (RFC 7672 §3.1.1).
   if (records.some(record => record.usage === 3 && matches(record, own))) return true
   const authorities = records.filter(({ usage }) => usage === 2)
-  if (authorities.length === 0 || !isNamed(own, host)) return false
+  if (authorities.length === 0 || !names.some(name => isNamed(own, name))) return false
   return reachesAuthority(authorities, chain, now)
 }
 

@@ -54,7 +54,7 @@ export async function aZone(t: TestContext, zone: Record<string, Name>): Promise
       Object.assign(response.header, { ad: found?.isSigned ? 1 : 0 })
       response.header.rcode = found === undefined ? RCODE.NXDOMAIN : found.rcode ? RCODE[found.rcode] : RCODE.NOERROR
       const common = { name, type, class: CLASS.IN, ttl: found?.ttl ?? 60 }
-      for (const fields of recordsOf(found ?? {}, typeName)) {
+      for (const fields of [...recordsOf(found ?? {}, typeName), ...behindAlias(fake.zone, found, typeName)]) {
         response.answers.push({ ...common, ...fields } as unknown as (typeof response.answers)[number])
       }
       void send(response)
@@ -65,6 +65,13 @@ export async function aZone(t: TestContext, zone: Record<string, Name>): Promise
   fake.server = `127.0.0.1:${udp.port}`
   t.after(() => server.close())
   return fake
+}
+
+/** What an alias leads to, at once: if it is no alias itself. */
+function behindAlias(zone: FakeDns['zone'], found: Name | undefined, typeName: string): object[] {
+  const target = found?.CNAME === undefined || typeName === 'CNAME' ? undefined : zone[found.CNAME]
+  if (!target || target.CNAME !== undefined) return []
+  return recordsOf(target, typeName).map(fields => ({ name: found!.CNAME, ...fields }))
 }
 
 function recordsOf(found: Name, typeName: string): object[] {

@@ -118,7 +118,8 @@ async function secure(connection: Connection, target: SessionTarget, settings: S
     const socket = await connection.secure(tlsOptions(target, settings), settings.timeouts.commandMs)
     if (target.policy.kind === 'dane') {
       const chain = presentedChain(socket.getPeerCertificate(true))
-      if (!isVouchedFor(target.policy.records, { chain, host: target.host, now: settings.clock.now() })) {
+      const names = [target.policy.name, target.host]
+      if (!isVouchedFor(target.policy.records, { chain, names, now: settings.clock.now() })) {
         throw new Failure({ phase: 'tls', reason: 'shows a certificate that its TLSA records do not vouch for' })
       }
     }
@@ -129,7 +130,8 @@ async function secure(connection: Connection, target: SessionTarget, settings: S
 
 function tlsOptions({ host, policy }: SessionTarget, { trusted }: SessionSettings): ConnectionOptions {
   const options: ConnectionOptions = { rejectUnauthorized: policy.kind === 'verified' }
-  if (isIP(host) === 0) options.servername = host
+  const name = policy.kind === 'dane' ? policy.name : host
+  if (isIP(name) === 0) options.servername = name
   if (trusted.length > 0) options.ca = [...rootCertificates, ...trusted]
   return options
 }

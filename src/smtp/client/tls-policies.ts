@@ -11,7 +11,7 @@ import { OPPORTUNISTIC, REQUIRED, VERIFIED, type TlsPolicy } from './tls-policy.
 
 interface TlsPoliciesOptions {
   clock: Clock
-  dns: Pick<Dns, 'tlsa' | 'isSigned'>
+  dns: Pick<Dns, 'tlsa' | 'isSigned' | 'cname'>
 }
 
 interface Demands {
@@ -22,6 +22,7 @@ interface Demands {
 }
 
 const HOSTS_MAX = 50_000
+const ALIASES_MAX = 8
 
 export class TlsPolicies {
   readonly #options: TlsPoliciesOptions
@@ -55,16 +56,33 @@ export class TlsPolicies {
     const [port, host] = key.split(' ') as [string, string]
     // Name servers of unsigned zones may fail for TLSA, which is no reason to wait (RFC 7672 §2.2.2).
     if (!(await dns.isSigned(host, 'A'))) return { value: null, ttlMs: NEGATIVE_TTL_MS }
+    // Of an alias first what it stands for, then the alias itself (RFC 7672 §2.2.3).
+    for (const name of new Set([await this.#targetOf(host), host])) {
+      const found = await this.#find(name, port)
+      if (found) return { value: found, ttlMs: found instanceof Failure ? NEGATIVE_TTL_MS : RECORD_TTL_MS }
+    }
+    return { value: null, ttlMs: NEGATIVE_TTL_MS }
+  }
+
+  /** Its addresses are signed, and so are the aliases on the way to them. */
+  async #targetOf(host: string): Promise<string> {
+    let target = host
+    for (let aliases = 0; aliases < ALIASES_MAX; aliases++) {
+      const answer = await this.#options.dns.cname(target)
+      if (answer.kind !== 'found') break
+      target = answer.values[0]!
+    }
+    return target
+  }
+
+  async #find(host: string, port: string): Promise<TlsPolicy | Failure | null> {
+    const { dns } = this.#options
     const name = `_${port}._tcp.${host}`
     const answer = await dns.tlsa(name)
-    if (answer.kind === 'found') {
-      const isSigned = await dns.isSigned(name, 'TLSA')
-      return { value: isSigned ? policyOf(answer.values) : null, ttlMs: RECORD_TTL_MS }
-    }
-    if (answer.kind === 'none' || NO_TLSA_CODES.has(answer.code)) return { value: null, ttlMs: NEGATIVE_TTL_MS }
+    if (answer.kind === 'found') return (await dns.isSigned(name, 'TLSA')) ? policyOf(answer.values, host) : null
+    if (answer.kind === 'none' || NO_TLSA_CODES.has(answer.code)) return null
     // An attacker who can suppress the records could else strip the encryption off: wait (RFC 7672 §2.1.2).
-    const failure = new Failure({ phase: 'dns', reason: `its TLSA records cannot be had: ${answer.reason}` })
-    return { value: failure, ttlMs: NEGATIVE_TTL_MS }
+    return new Failure({ phase: 'dns', reason: `its TLSA records cannot be had: ${answer.reason}` })
   }
 }
 
@@ -74,11 +92,13 @@ const asked = ({ mustVerify, requireTls }: Demands): TlsPolicy =>
 /** The resolver itself, which is trusted, does not serve this type. */
 const NO_TLSA_CODES = new Set(['NOTIMP', 'REFUSED', 'FORMERR'])
 
-function policyOf(records: readonly Tlsa[]): TlsPolicy {
+function policyOf(records: readonly Tlsa[], name: string): TlsPolicy {
   const usable = records.filter(isUsable)
   // Records that nobody can use still say that the host speaks TLS (RFC 7672 §2.2).
   if (usable.length === 0) return REQUIRED
   const texts = usable.map(({ usage, selector, matching, data }) => [usage, selector, matching, data.toString('hex')])
-  const digest = createHash('sha256').update(JSON.stringify(texts.toSorted())).digest('hex')
-  return { kind: 'dane', key: `dane ${digest}`, records: usable }
+  const digest = createHash('sha256')
+    .update(JSON.stringify([name, texts.toSorted()]))
+    .digest('hex')
+  return { kind: 'dane', key: `dane ${digest}`, records: usable, name }
 }

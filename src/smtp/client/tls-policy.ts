@@ -8,7 +8,7 @@ export type TlsPolicy = {
   | { kind: 'opportunistic' } // encrypt if the server can; nobody is verified (RFC 7435)
   | { kind: 'required' } // encrypt or do not send
   | { kind: 'verified' } // and the certificate must be valid for the host (MTA-STS, RFC 8461 §4.2)
-  | { kind: 'dane'; records: readonly Tlsa[] } // and the certificate must match DNS (RFC 7672)
+  | { kind: 'dane'; records: readonly Tlsa[]; name: string } // and the certificate must match DNS at that name (RFC 7672)
 )
 
 export const OPPORTUNISTIC: TlsPolicy = { kind: 'opportunistic', key: 'opportunistic' }
