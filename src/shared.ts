@@ -1,6 +1,7 @@
 // What lives beside the World and is used by several features; and what a lower floor is lent by a higher one.
 import { contactPersons } from './mailbox/approvals/contact-person.ts'
 import { approvalLinks } from './mailbox/approvals/link.ts'
+import { backlogs as statusBacklogs } from './mailbox/compose/statuses/follow-deliveries.ts'
 import { composingWith } from './mailbox/compose/composing.ts'
 import { providerRelays } from './mailbox/connections/relay.ts'
 import { providersOf } from './mailbox/connections/providers.ts'
@@ -11,6 +12,8 @@ import { addFindings } from './mailbox/inbound/late-findings.ts'
 import { localInboxes } from './mailbox/inbound/local-delivery.ts'
 import { Postmaster } from './mailbox/postmaster/take.ts'
 import { emailContacts } from './observers/alerts/email-contact.ts'
+import { backlogs as pushBacklogs } from './observers/webhooks/fan-out.ts'
+import { findFirstUndecided } from './observers/webhooks/undecided.ts'
 import { operatorAccounts } from './operator-account.ts'
 import { operatorMail } from './operator-mail.ts'
 import type { World } from './platform/world.ts'
@@ -39,6 +42,7 @@ export function buildShared(world: World, publicUrl: () => string) {
     approvalLink: approvalLinks(world, { publicUrl, emailContact }),
     emailContact,
     complain,
+    eventReaders: { backlogs: [pushBacklogs, statusBacklogs], findFirstUndecided },
     onAttachmentText: addFindings,
   }
 }

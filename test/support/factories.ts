@@ -1,9 +1,11 @@
 // What tests begin with: an account and what it needs, made through the API like anybody else's.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { sql } from '../../src/platform/db/sql.ts'
 import type { Scope } from '../../src/platform/principal.ts'
 import { theBox, type Box } from './box.ts'
 import type { Api } from './client.ts'
+import { eventually } from './eventually.ts'
 
 export { eventually } from './eventually.ts'
 
@@ -90,3 +92,9 @@ export async function anInboundDomain(api: Api, tenantId: string): Promise<strin
 }
 
 export const unique = (word: string): string => `${word}-${randomBytes(6).toString('hex')}`
+
+/** Retention keeps what some tail has not read. */
+export const readByTails = ({ app }: Box): Promise<unknown> =>
+  eventually('every tail has read everything', () =>
+    app.world.db.value<boolean>(sql`select (select min(cursor) from tails) >= (select max(id) from events)`),
+  )

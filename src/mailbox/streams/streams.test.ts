@@ -215,7 +215,12 @@ test('events that are gone for their age are told by one stream.reset, and the s
     await tx.run(sql`update events set created_at = '2020-01-01' where inbox_id = ${inbox} and id < ${kept!.id}`)
   })
   await db.transact(by, tx =>
-    deleteOldEvents(tx, { accountId: account.id, before: new Date('2021-01-01'), limit: 100 }),
+    deleteOldEvents(tx, {
+      accountId: account.id,
+      before: new Date('2021-01-01'),
+      use: { readUpTo: Number.MAX_SAFE_INTEGER, undecidedFrom: null },
+      limit: 100,
+    }),
   )
 
   const resumed = await followSocket({ ...asked, afterId: lost!.id })

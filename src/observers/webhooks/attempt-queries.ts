@@ -60,6 +60,18 @@ export const findNewestAttempt = (db: Db, webhookId: string): Promise<number> =>
   db.value<number>(sql`
     select coalesce(max(event_id), 0) as event_id from webhook_attempts where webhook_id = ${webhookId}`)
 
+/**
+ * The oldest event that an active webhook of the account is still to be pushed. One that is disabled may stay so for ever;
+ * what is gone when it is enabled again is listed as dead then.
+ */
+export const findFirstUndecided = (db: Db, accountId: string): Promise<number | null> => {
+  const first = (status: Sql): Sql => sql`(select event_id from webhook_attempts a
+    where a.webhook_id = w.id and a.status = ${status} order by event_id limit 1)`
+  return db.value<number | null>(sql`
+    select min(least(${first(sql`'pending'`)}, ${first(sql`'failed'`)})) from webhooks w
+    where w.account_id = ${accountId} and w.status = 'active'`)
+}
+
 interface Requeued {
   /** The last event that was looked at; null where nothing is left. */
   last: number | null

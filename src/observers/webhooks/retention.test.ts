@@ -1,11 +1,13 @@
-// Old attempts go, but none of an account under legal hold; and what is kept costs the others nothing.
+// Old attempts go, but none of an account under legal hold; and what is kept costs the others nothing. Events stay until they
+// are pushed.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { aBox, type Box } from '../../../test/support/box.ts'
-import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
+import { anAccount, eventually, readByTails, type TestAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
+import { aReceiver } from '../../platform/net/receiver.fixture.ts'
 
 const DAY_MS = 86_400_000
 /** More than are looked at in a batch. */
@@ -56,4 +58,96 @@ test('an account under legal hold keeps its attempts, however many; others do no
   assert.deepEqual(await leftAfter(23), { held: [MANY, 2], other: [0, 0] })
   await held.api.patch('/v1/account', { legal_hold: false })
   assert.deepEqual(await leftAfter(1), { held: [0, 0], other: [0, 0] })
+})
+
+const ALLOWED = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }
+
+async function forgetEvents({ app }: Box): Promise<number> {
+  const worker = app.workers.find(each => each.name === 'retention')
+  assert.ok(worker?.kind === 'periodic')
+  await worker.run(app.world, new AbortController().signal)
+  return app.world.db.value<number>(sql`select count(*) from events where type = 'accepted'`)
+}
+
+/** So many events, older by a day than they are kept. */
+const addOldEvents = ({ app }: Box, { id }: TestAccount, count: number): Promise<void> =>
+  app.world.db
+    .transact(system('test'), async tx => {
+      for (let n = 0; n < count; n++) tx.record({ type: 'accepted', accountId: id })
+    })
+    .then(() => backdateEvents(app.world.db, 8))
+
+const backdateEvents = async (db: Box['app']['world']['db'], days: number): Promise<void> => {
+  await db.transact(system('test'), tx =>
+    tx.run(sql`update events set created_at = ${new Date(tx.now.getTime() - days * DAY_MS)} where type = 'accepted'`),
+  )
+}
+
+async function anOldEvent(count: number) {
+  const receiver = await aReceiver()
+  const box = await aBox({ environment: { ...ALLOWED, ROLES: 'api' } })
+  const account = await anAccount({ box })
+  await account.api.patch('/v1/account', { metadata_retention_days: 7 })
+  const { body: webhook } = await account.api.post('/v1/webhooks', { url: receiver.url, event_types: ['accepted'] })
+  await addOldEvents(box, account, count)
+  const attempts = async (status: string): Promise<{ error: string | null }[]> =>
+    (await account.api.get(`/v1/webhooks/${webhook.id}/attempts?status=${status}`)).body.attempts
+  return { receiver, box, account, webhook, attempts }
+}
+
+test('an event stays until every tail has read it and its pushes are decided, however old it is', async t => {
+  const { receiver, box, attempts } = await anOldEvent(20)
+  t.after(() => receiver.close())
+  assert.equal(await forgetEvents(box), 20, 'no tail has read them')
+
+  receiver.answer = (_request, response) => void response.writeHead(500).end()
+  const later = await aBox({ environment: ALLOWED, databaseUrl: box.databaseUrl })
+  await eventually('pushed in vain', async () => (await attempts('failed')).length === 20)
+  await readByTails(later)
+  assert.equal(await forgetEvents(later), 20, 'they are to be pushed again')
+
+  receiver.answer = (_request, response) => void response.end()
+  later.clock.advance(10_000)
+  await eventually('pushed', async () => (await attempts('delivered')).length === 20)
+  assert.equal(await forgetEvents(later), 0)
+})
+
+test('an event waits for its pushes no longer than thirty days past its time; then they are listed as dead', async t => {
+  const { receiver, box, attempts } = await anOldEvent(1)
+  t.after(() => receiver.close())
+  receiver.answer = (_request, response) => void response.writeHead(500).end()
+  const later = await aBox({ environment: ALLOWED, databaseUrl: box.databaseUrl })
+  await eventually('pushed in vain', async () => (await attempts('failed')).length === 1)
+  await readByTails(later)
+  await backdateEvents(later.app.world.db, 38)
+
+  assert.equal(await forgetEvents(later), 0)
+
+  later.clock.advance(10_000)
+  await eventually('given up', async () => (await attempts('dead')).length === 1)
+  assert.equal((await attempts('dead'))[0]!.error, 'The event is no longer stored.')
+})
+
+test('a webhook that is disabled keeps no event from being removed', async t => {
+  const { receiver, box, account, webhook, attempts } = await anOldEvent(1)
+  t.after(() => receiver.close())
+  receiver.answer = (_request, response) => void response.writeHead(500).end()
+  const later = await aBox({ environment: ALLOWED, databaseUrl: box.databaseUrl })
+  await eventually('pushed in vain', async () => (await attempts('failed')).length === 1)
+  await readByTails(later)
+  await account.api.patch(`/v1/webhooks/${webhook.id}`, { status: 'disabled' })
+
+  assert.equal(await forgetEvents(later), 0)
+})
+
+test('every tail has a cursor before a worker has run', async () => {
+  const { app } = await aBox({ environment: { ROLES: 'api' } })
+  const tails = await app.world.db.many<{ name: string }>(sql`select name from tails order by name`)
+  assert.deepEqual(
+    tails.map(tail => tail.name),
+    app.workers
+      .filter(worker => worker.kind === 'tail')
+      .map(worker => worker.name)
+      .toSorted(),
+  )
 })

@@ -1,12 +1,27 @@
-// Deletes old events. Oldest first and in bounded batches: the oldest of an account are looked at, never its
-// history. How far the events of an inbox are gone is kept: its streams tell clients that resume from before.
+// Deletes old events that every reader is done with. Oldest first and in bounded batches: the oldest of an account are looked
+// at, never its history. How far the events of an inbox are gone is kept: its streams tell clients that resume from before.
 import type { Tx } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 
-export const deleteOldEvents = (
-  tx: Tx,
-  { accountId, before, limit }: { accountId: string; before: Date; limit: number },
-): Promise<number> =>
+/** How far the readers of the journal are with an account's events. Asked before: readers only go forward. */
+export interface EventUse {
+  /** Every tail has read the events up to this one. No later one is ever deleted: nobody would know of it. */
+  readUpTo: number
+  /** A push of this event is not decided; null where all are. */
+  undecidedFrom: number | null
+}
+
+/** Longer than this past their time, events wait for no push: an endpoint may be too slow for ever. */
+const UNDECIDED_MS_MAX = 30 * 86_400_000
+
+interface OldEvents {
+  accountId: string
+  before: Date
+  use: EventUse
+  limit: number
+}
+
+export const deleteOldEvents = (tx: Tx, { accountId, before, use, limit }: OldEvents): Promise<number> =>
   tx.value<number>(sql`
     with gone as (
       delete from events where account_id = ${accountId} and id in (
@@ -17,7 +32,9 @@ export const deleteOldEvents = (
           (select id, created_at from events where account_id = ${accountId} and inbox_id is not null
             order by id limit ${limit})
         ) oldest
-        where created_at < ${before})
+        where created_at < ${before} and id <= ${use.readUpTo}
+          and (id < ${use.undecidedFrom ?? use.readUpTo + 1}
+            or created_at < ${new Date(before.getTime() - UNDECIDED_MS_MAX)}))
       returning id, inbox_id
     ), floors as (
       insert into event_floors (inbox_id, id)

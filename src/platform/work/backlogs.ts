@@ -2,7 +2,7 @@
 // own, and its events up to where the tail has come are worked off in slices, account by account.
 import { setTimeout as delay } from 'node:timers/promises'
 import { system } from '../db/actor.ts'
-import type { Tx } from '../db/database.ts'
+import type { Db, Tx } from '../db/database.ts'
 import { RowLimit } from '../db/row-limit.ts'
 import { bareArray, prepared, type Sql } from '../db/sql.ts'
 import type { World } from '../world.ts'
@@ -69,6 +69,11 @@ export class Backlogs {
     return tx.run(prepared`
       delete from ${this.#table} where account_id in (
         select account_id from ${this.#table} where cursor >= ${after} for update skip locked)`)
+  }
+
+  /** Null for an account that is not behind the tail. */
+  findCursor(db: Db, accountId: string): Promise<number | null> {
+    return db.maybeValue<number>(prepared`select cursor from ${this.#table} where account_id = ${accountId}`)
   }
 
   /** Gives the accounts their slices in turn. */

@@ -1,6 +1,7 @@
 // One step of a tail: the next ids, what its reader makes of them, and the new cursor, in one transaction. The cursor's row
 // lock lets one process read at a time; the others skip.
 import { system } from '../db/actor.ts'
+import type { Db } from '../db/database.ts'
 import { prepared, sql } from '../db/sql.ts'
 import { findIdAhead } from '../journal/read.ts'
 import type { World } from '../world.ts'
@@ -29,3 +30,6 @@ export async function advanceTail(world: World, tail: Tail): Promise<number> {
   if (read > 0) tail.committed?.(world)
   return read
 }
+
+/** Up to here every tail has read the journal, also one that never ran: the migrations insert all their cursors. */
+export const findReadByAll = (db: Db): Promise<number> => db.value<number>(sql`select min(cursor) from tails`)

@@ -24,7 +24,8 @@ export interface Due {
 
 /**
  * Reads the journal exactly once, in order: what it writes and how far it has come are one transaction. It is told which
- * ids are next, not what they say, because it does its work in the database.
+ * ids are next, not what they say, because it does its work in the database. A migration inserts its cursor: retention deletes
+ * no event that some tail has not read.
  */
 export interface Tail {
   kind: 'tail'

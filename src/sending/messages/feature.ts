@@ -2,10 +2,16 @@
 import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from './gate.ts'
-import { enforceRetention } from './retention.ts'
+import { enforceRetention, type EventReaders } from './retention.ts'
 import { messageRoutes } from './routes.ts'
 
-export const feature = (world: World, { gate, publicUrl }: { gate: Gate; publicUrl: () => string }): Feature => ({
+interface Lent {
+  gate: Gate
+  publicUrl: () => string
+  eventReaders: EventReaders
+}
+
+export const feature = (world: World, { gate, publicUrl, eventReaders }: Lent): Feature => ({
   routes: messageRoutes(world, gate, publicUrl),
   workers: [
     {
@@ -13,7 +19,7 @@ export const feature = (world: World, { gate, publicUrl }: { gate: Gate; publicU
       name: 'retention',
       seconds: 3600,
       run: async (_world, signal) => {
-        const done = await enforceRetention(world, signal)
+        const done = await enforceRetention(world, eventReaders, signal)
         if (done.bodies + done.messages > 0) world.log.info(done, 'retention')
       },
     },

@@ -40,7 +40,8 @@ export const listOldBodies = (db: Db, old: Old): Promise<string[]> =>
     order by m.id limit ${old.limit}`,
   )
 
-export const listOldMessages = (db: Db, old: Old): Promise<string[]> =>
+/** One with an event that some tail has not read stays: readers look at the message and its deliveries. */
+export const listOldMessages = (db: Db, old: Old & { readUpTo: number }): Promise<string[]> =>
   listUntilFull(
     db,
     old,
@@ -48,6 +49,7 @@ export const listOldMessages = (db: Db, old: Old): Promise<string[]> =>
     select m.id, m.recipients, m.size from messages m
     where m.account_id = ${old.accountId} and m.id < ${firstIdAt(old.before)}
       and not exists (${queued})
+      and not exists (select from events e where e.message_id = m.id and e.id > ${old.readUpTo})
     order by m.id limit ${old.limit}`,
   )
 

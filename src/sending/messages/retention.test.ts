@@ -7,12 +7,18 @@ import { system } from '../../platform/db/actor.ts'
 import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import { sql } from '../../platform/db/sql.ts'
 import type { World } from '../../platform/world.ts'
-import { aBox, asSuperuser } from '../../../test/support/box.ts'
-import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
+import { aBox, asSuperuser, type Box } from '../../../test/support/box.ts'
+import { anAccount, eventually, readByTails, type TestAccount } from '../../../test/support/factories.ts'
 import { keepWeekPartitions } from '../delivery/week-partitions.ts'
 import { enforceRetention } from './retention.ts'
 
 const DAY_MS = 86_400_000
+
+/** Nothing is pushed here. */
+const readers = { backlogs: [], findFirstUndecided: async () => null }
+
+const enforceOn = ({ app }: Box): Promise<{ bodies: number; messages: number }> =>
+  enforceRetention(app.world, readers, new AbortController().signal)
 
 async function aDeliveredMessage(account: TestAccount): Promise<string> {
   const { body } = await account.api.post('/v1/messages', {
@@ -44,10 +50,11 @@ test('the body leaves after its days, the rest after its own, and a queued messa
   )
   await account.api.patch('/v1/account', { body_retention_days: 10, metadata_retention_days: 20 })
 
+  await readByTails(box)
   await box.close()
   const later = await aBox({ databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
   const world = later.app.world
-  const enforce = () => enforceRetention(world, new AbortController().signal)
+  const enforce = () => enforceOn(later)
   later.clock.advance(9 * DAY_MS)
   assert.deepEqual(await enforce(), { bodies: 0, messages: 0 })
   later.clock.advance(2 * DAY_MS)
@@ -66,6 +73,23 @@ test('the body leaves after its days, the rest after its own, and a queued messa
   assert.equal((await enforce()).messages, 1)
   assert.equal((await api.get(`/v1/messages/${id}`)).status, 404)
   assert.equal((await api.get(`/v1/events?message_id=${id}`)).body.events.length, 0)
+})
+
+test('a message stays while a tail has not read what became of it', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const account = await anAccount({ sandbox: true, box })
+  const { db } = box.app.world
+  await account.api.post('/v1/suppressions', { address: 'someone@example.com', tenant_id: account.tenant.id })
+  await account.api.post('/v1/messages', {
+    tenant_id: account.tenant.id,
+    from: 'a@acme.example',
+    to: ['someone@example.com'],
+    text: 'x',
+  })
+  box.clock.advance(400 * DAY_MS)
+  assert.equal((await enforceOn(box)).messages, 0)
+  await db.transact(system('test'), tx => tx.run(sql`update tails set cursor = (select max(id) from events)`))
+  assert.equal((await enforceOn(box)).messages, 1)
 })
 
 test('a legal hold stops a pass that is under way', async () => {
@@ -95,6 +119,7 @@ test('a batch holds few messages of many recipients, and an account that fails k
   for (const account of accounts) {
     for (let sent = 0; sent < 3; sent++) await aDeliveredMessage(account)
   }
+  await readByTails(box)
   await box.close()
   const later = await aBox({ databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
   const superuser = new Client(await asSuperuser(box.databaseUrl))
@@ -112,7 +137,7 @@ test('a batch holds few messages of many recipients, and an account that fails k
     end $$;
     create trigger stop before delete on messages for each row execute function stop();`)
   later.clock.advance(400 * DAY_MS)
-  await assert.rejects(enforceRetention(later.app.world, new AbortController().signal), /not this one/)
+  await assert.rejects(enforceOn(later), /not this one/)
   const { rows } = await superuser.query(
     'select count(*)::int, count(distinct transaction)::int as batches from batches',
   )
