@@ -19,6 +19,7 @@ type Purpose =
   | 'audit-mac'
   | 'audit-head'
   | 'unsubscribe'
+  | 'unsubscribe-link'
   | 'approval-link'
   | 'return-path'
   | 'oauth-state'
@@ -59,10 +60,7 @@ export class Secrets {
   /** AES-256-GCM. `row` names the place the value lives in: a sealed value copied to another row does not open. */
   seal(row: string, clear: string): string {
     const key = this.derive('seal')
-    const nonce = randomBytes(12)
-    const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(row))
-    const sealed = Buffer.concat([nonce, cipher.update(clear, 'utf8'), cipher.final(), cipher.getAuthTag()])
-    return `v1.${keyId(key)}.${sealed.toString('base64url')}`
+    return `v1.${keyId(key)}.${encrypt(key, row, Buffer.from(clear)).toString('base64url')}`
   }
 
   open(row: string, sealed: string): string {
@@ -70,11 +68,23 @@ export class Secrets {
     const [version, id, body] = sealed.split('.')
     if (version !== 'v1' || !body) throw new Error(`a sealed value of ${row} has an unknown form`)
     if (id !== keyId(key)) throw new Error(`a sealed value of ${row} was made with another SECRET_KEY`)
-    const bytes = Buffer.from(body, 'base64url')
-    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
-      .setAAD(Buffer.from(row))
-      .setAuthTag(bytes.subarray(-16))
-    return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString('utf8')
+    return decrypt(key, row, Buffer.from(body, 'base64url')).toString('utf8')
+  }
+
+  /** For links that carry all that they mean, and show none of it where they are logged. */
+  sealToken(purpose: Purpose, clear: Buffer): string {
+    return encrypt(this.derive(purpose), purpose, clear).toString('base64url')
+  }
+
+  /** Null when it is not one of ours. */
+  openToken(purpose: Purpose, token: string): Buffer | null {
+    const sealed = Buffer.from(token, 'base64url')
+    if (sealed.length < NONCE_BYTES + TAG_BYTES) return null
+    try {
+      return decrypt(this.derive(purpose), purpose, sealed)
+    } catch {
+      return null
+    }
   }
 
   /** An opaque cursor. `list` binds it to one list, so that a cursor of another list is refused. */
@@ -92,6 +102,23 @@ export class Secrets {
   #cursorMac(list: string, body: string): string {
     return this.mac('cursor', `${list}\n${body}`).subarray(0, 15).toString('base64url')
   }
+}
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** AES-256-GCM: the nonce, the text, the tag. What `context` names is under the tag too. */
+function encrypt(key: Buffer, context: string, clear: Buffer): Buffer {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context))
+  return Buffer.concat([nonce, cipher.update(clear), cipher.final(), cipher.getAuthTag()])
+}
+
+function decrypt(key: Buffer, context: string, sealed: Buffer): Buffer {
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES))
+    .setAAD(Buffer.from(context))
+    .setAuthTag(sealed.subarray(-TAG_BYTES))
+  return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()])
 }
 
 /** Compares without telling by its duration where the texts differ. */

@@ -189,6 +189,7 @@ test('finders without reach say so, and these are all of them', () => {
     'countQueueAnywhere',
     'countWaitingAnywhere',
     'findAccountAnywhere',
+    'findAccountOfTenantAnywhere',
     'findClaimedDomainAnywhere',
     'findCustomerAccountIdAnywhere',
     'findLinkedApprovalAnywhere',

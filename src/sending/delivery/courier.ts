@@ -216,7 +216,7 @@ export class Courier {
     const suspects = deliveries.filter(each => each.is_suspect).map(each => leaseOf(each, leaseToken))
     const mark = (isBegun: boolean) => (suspects.length > 0 ? this.holder.markBegun(suspects, isBegun) : null)
     await mark(true)
-    const ready = await this.#sources.ready(message, deliveries[0]!.n)
+    const ready = await this.#sources.ready(message, deliveries[0]!.recipient)
     if (!ready) return deliveries.map(() => ({ outcome: BODY_GONE, complains: false }))
     // From here to the pause check it only waits for a connection.
     await mark(false)

@@ -131,7 +131,7 @@ test('recipients of a large message share its memory until the last of them has 
 test('a large message whose signature fails gives its memory back', async () => {
   const { large, sources } = aLargeMail()
   const message = aLargeMessage({ has_unsubscribe: false, source: Buffer.from('a: b\r\n\r\n'), domain_id: 'd' })
-  const attempt = large.attempt(message, { recipients: 1, signal }, () => sources.ready(message, 1))
+  const attempt = large.attempt(message, { recipients: 1, signal }, () => sources.ready(message, 'u@example.com'))
   assert.equal(sources.tryReserve(aLargeMessage({ account_id: 'b' })), null)
   await assert.rejects(attempt, /cannot be opened/)
   assert.notEqual(sources.tryReserve(aLargeMessage({ account_id: 'b' })), null)

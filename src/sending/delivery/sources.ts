@@ -88,15 +88,15 @@ export class Sources {
    * Null when the body is gone: retention took it, and there is nothing left to send. A large message has reserved its
    * memory before.
    */
-  async ready(message: MessageToSend, n: number): Promise<ReadyMessage | null> {
+  async ready(message: MessageToSend, recipient: string): Promise<ReadyMessage | null> {
     if (message.source) {
-      if (message.has_unsubscribe) return this.#finish(message, message.source, n)
+      if (message.has_unsubscribe) return this.#finish(message, message.source, recipient)
       return this.#finishOnce(message, message.source)
     }
-    if (message.has_unsubscribe) return this.#fetch(message, n)
+    if (message.has_unsubscribe) return this.#fetch(message, recipient)
     const shared = this.#shared.get(message)
     assert(shared, 'a large message has reserved its memory before it is read')
-    return (shared.ready ??= this.#fetch(message, 0))
+    return (shared.ready ??= this.#fetch(message, null))
   }
 
   /** Recipients of a large message share its bytes and its signature for as long as one of them is being sent to. */
@@ -125,29 +125,29 @@ export class Sources {
     }
   }
 
-  async #fetch(message: MessageToSend, n: number): Promise<ReadyMessage | null> {
+  async #fetch(message: MessageToSend, linkFor: string | null): Promise<ReadyMessage | null> {
     const body = await fetchBody(this.#world.db, message)
-    return body && this.#finish(message, body, n)
+    return body && this.#finish(message, body, linkFor)
   }
 
   /** A signature costs milliseconds: recipients at many destinations share the one of their message. */
   #finishOnce(message: MessageToSend, stored: Buffer): Promise<ReadyMessage> {
     let finished = this.#finished.get(message)
     if (!finished) {
-      finished = this.#finish(message, stored, 0)
+      finished = this.#finish(message, stored, null)
       this.#finished.set(message, finished)
     }
     return finished
   }
 
-  async #finish(message: MessageToSend, stored: Buffer, n: number): Promise<ReadyMessage> {
-    const { RETURN_PATH_HOST } = this.#world.config
-    const source = message.has_unsubscribe
-      ? personalise(stored, this.#world.secrets, { messageId: message.id, n })
-      : stored
+  /** With the link of this recipient, or as it is for all of them. */
+  async #finish(message: MessageToSend, stored: Buffer, linkFor: string | null): Promise<ReadyMessage> {
+    const { secrets, config, clock } = this.#world
+    const about = { messageId: message.id, tenantId: message.tenant_id }
+    const source = linkFor === null ? stored : personalise(stored, secrets, { ...about, recipient: linkFor })
     const key = message.domain_id === null ? null : await this.#keys.keyOf(message.domain_id)
-    const returnPathDomain = key?.returnPathOk ? `bounce.${key.domain}` : RETURN_PATH_HOST
-    const signing = key && { domain: key.domain, selector: key.selector, key: key.key, now: this.#world.clock.now() }
+    const returnPathDomain = key?.returnPathOk ? `bounce.${key.domain}` : config.RETURN_PATH_HOST
+    const signing = key && { domain: key.domain, selector: key.selector, key: key.key, now: clock.now() }
     if (source.length > SMALL_BYTES_MAX) {
       const final = await this.#largeSources.finish(source, signing, message.account_id)
       return { source: final, returnPathDomain }

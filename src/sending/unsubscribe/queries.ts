@@ -1,15 +1,20 @@
-// Finding the delivery that a signed link names.
+// Finding whom a signed link is for.
 import type { Db } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 
-export interface LinkedDelivery {
-  message_id: string
-  account_id: string
-  tenant_id: string
+export interface Linked {
+  accountId: string
+  tenantId: string
+  messageId: string
   recipient: string
 }
 
 /** The link's signature is the proof; nobody is logged in. */
-export const findLinkedDeliveryAnywhere = (db: Db, messageId: string, n: number): Promise<LinkedDelivery | null> =>
-  db.maybe<LinkedDelivery>(sql`
-    select message_id, account_id, tenant_id, recipient from deliveries where message_id = ${messageId} and n = ${n}`)
+export const findAccountOfTenantAnywhere = (db: Db, tenantId: string): Promise<string | null> =>
+  db.maybeValue<string>(sql`select account_id from tenants where id = ${tenantId}`)
+
+/** The link's signature is the proof here, too. */
+export const findLinkedDeliveryAnywhere = (db: Db, messageId: string, n: number): Promise<Linked | null> =>
+  db.maybe<Linked>(sql`
+    select message_id as "messageId", account_id as "accountId", tenant_id as "tenantId", recipient
+    from deliveries where message_id = ${messageId} and n = ${n}`)

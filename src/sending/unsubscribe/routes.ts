@@ -3,10 +3,10 @@ import { suppress } from '../../control/feedback/suppress.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import { readUnsubscribeToken } from '../messages/unsubscribe-link.ts'
+import { readDeliveryToken, readUnsubscribeToken } from '../messages/unsubscribe-link.ts'
 import { unsubscribeEndpoint, unsubscribePageEndpoint } from './contract.ts'
 import { donePage, questionPage } from './page.ts'
-import { findLinkedDeliveryAnywhere, type LinkedDelivery } from './queries.ts'
+import { findAccountOfTenantAnywhere, findLinkedDeliveryAnywhere, type Linked } from './queries.ts'
 
 const HEADERS = {
   'content-security-policy':
@@ -21,8 +21,7 @@ export const unsubscribeRoutes = (world: World): Route[] => [
     return reply(200, questionPage(recipient), HEADERS)
   }),
   route(unsubscribeEndpoint, async ({ params, by, ip }) => {
-    const delivery = await requireLinked(world, params.token)
-    const { account_id: accountId, tenant_id: tenantId, message_id: messageId, recipient } = delivery
+    const { accountId, tenantId, messageId, recipient } = await requireLinked(world, params.token)
     await world.db.transact({ ...by, name: recipient, ip }, async tx => {
       const said = { accountId, tenantId, address: recipient, reason: 'unsubscribe' as const, detail: null, messageId }
       if ((await suppress(tx, [said])) === 0) return
@@ -33,7 +32,10 @@ export const unsubscribeRoutes = (world: World): Route[] => [
   }),
 ]
 
-async function requireLinked(world: World, token: string): Promise<LinkedDelivery> {
-  const link = readUnsubscribeToken(world.secrets, token)
-  return (link && (await findLinkedDeliveryAnywhere(world.db, link.messageId, link.n))) ?? missing('link')
+async function requireLinked({ secrets, db }: World, token: string): Promise<Linked> {
+  const delivery = readDeliveryToken(secrets, token)
+  if (delivery) return (await findLinkedDeliveryAnywhere(db, delivery.messageId, delivery.n)) ?? missing('link')
+  const subscription = readUnsubscribeToken(secrets, token) ?? missing('link')
+  const accountId = (await findAccountOfTenantAnywhere(db, subscription.tenantId)) ?? missing('link')
+  return { accountId, ...subscription }
 }

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeToken } from '../../mail/address/verp.ts'
+import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { idToBytes } from '../../platform/ids.ts'
-import { anAccount } from '../../../test/support/factories.ts'
+import { anAccount, eventually } from '../../../test/support/factories.ts'
 import { personalise } from '../messages/unsubscribe-link.ts'
 
 test('each recipient has a link of its own: GET asks, POST unsubscribes that recipient for the tenant', async () => {
@@ -24,7 +25,11 @@ test('each recipient has a link of its own: GET asks, POST unsubscribes that rec
     sql`select source from message_bodies where message_id = ${body.message_id}`,
   )
   const sourceFor = (n: number) =>
-    personalise(source, box.app.world.secrets, { messageId: body.message_id, n }).toString()
+    personalise(source, box.app.world.secrets, {
+      messageId: body.message_id,
+      tenantId: account.tenant.id,
+      recipient: message.to[n]!,
+    }).toString()
   const linkOf = (text: string): string =>
     new URL(/List-Unsubscribe: +<([^>]+)>/.exec(text.replace(/\r\n /g, ' '))![1]!).pathname
   assert.match(sourceFor(0), /^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m)
@@ -76,6 +81,37 @@ test('who was suppressed for another reason is unsubscribed too, and stays so wh
     ['unsubscribe'],
   )
   assert.equal((await account.api.get('/v1/events?type=unsubscribed')).body.events.length, 1)
+})
+
+test('the link works when retention has removed the message, and does not show the address', async () => {
+  const account = await anAccount({ sandbox: true })
+  const { box } = account
+  const { secrets, db } = box.app.world
+  // As long as an address may be.
+  const recipient = `${'u'.repeat(64)}@${'long.'.repeat(36)}example`
+  const message = {
+    tenant_id: account.tenant.id,
+    from: 'a@acme.example',
+    to: [recipient],
+    text: 'x',
+    unsubscribe: true,
+  }
+  const { body } = await account.api.post('/v1/messages', message)
+  const source = await db.value<Buffer>(sql`select source from message_bodies where message_id = ${body.message_id}`)
+  const about = { messageId: body.message_id, tenantId: account.tenant.id, recipient }
+  const [, token] = /unsubscribe\/([\w-]+)>\r\n/.exec(personalise(source, secrets, about).toString())!
+  await eventually('it has left the queue', async () => (await account.api.get('/v1/queue')).body.queued === 0)
+  await db.transact(system('test'), async tx => {
+    await tx.run(sql`delete from deliveries where message_id = ${body.message_id}`)
+    await tx.run(sql`delete from messages where id = ${body.message_id}`)
+  })
+
+  assert.ok(!Buffer.from(token!, 'base64url').includes('uuuu'))
+  assert.match((await box.client().get(`/unsubscribe/${token}`)).body, /long\.example/)
+  assert.equal((await box.client().request('POST', `/unsubscribe/${token}`)).status, 200)
+  assert.deepEqual((await account.api.post('/v1/messages', message)).body.suppressed, 1)
+  const changed = `${token!.slice(0, 40)}${token![40] === 'a' ? 'b' : 'a'}${token!.slice(41)}`
+  assert.equal((await box.client().get(`/unsubscribe/${changed}`)).status, 404)
 })
 
 test('a link that was changed is no link', async () => {
