@@ -1489,6 +1489,10 @@ create table webhooks (
   -- Secrets of webhooks that were in force before the old one, when a secret is rotated again within a day: each signs until its
   -- own end. Objects of `secret` (sealed) and `until`, the newest first.
   older_secrets jsonb not null default '[]'::jsonb,
+  -- On how many days tries failed since the last success, each at least a day after the one before, and when the last of them was
+  -- counted. The time since the first failure alone would blame an endpoint for days on which nobody called it.
+  failed_days smallint not null default 0,
+  failed_day_at timestamp with time zone,
   constraint webhooks_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['gone'::text, 'failing'::text]))),
   constraint webhooks_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
   constraint webhooks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),

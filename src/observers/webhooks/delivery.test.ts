@@ -169,10 +169,10 @@ test('410 disables the endpoint, raises an alert and is audited as the system', 
   assert.deepEqual(entry.after, { status: 'disabled', disabled_reason: 'gone' })
 })
 
-test('an endpoint whose tries all failed for five days is disabled; a success in between starts the days anew', async () => {
+async function aFailingWebhook() {
   const account = await anAccount({ box })
-  let status = 500
-  const { id } = await aWebhook(account, () => status)
+  const answer = { status: 500 }
+  const { id } = await aWebhook(account, () => answer.status)
   const oneMore = async (): Promise<void> => {
     const before = (await attemptsOf(account, id)).length
     await happen(account, { type: 'accepted' })
@@ -181,26 +181,49 @@ test('an endpoint whose tries all failed for five days is disabled; a success in
       return list.length === before + 1 && list[0]!.attempt > 0
     })
   }
+  const daily = async (days: number): Promise<void> => {
+    for (let day = 0; day < days; day++) {
+      box.clock.advance(DAY_MS)
+      await oneMore()
+    }
+  }
+  return { account, id, answer, oneMore, daily, webhook: () => webhookOf(account, id) }
+}
+
+test('an endpoint whose tries all failed for five days is disabled; a success in between starts the days anew', async () => {
+  const { account, answer, oneMore, daily, webhook } = await aFailingWebhook()
   await oneMore()
-  assert.notEqual((await webhookOf(account, id)).failing_since, null)
-  box.clock.advance(4 * DAY_MS)
-  status = 200
+  assert.notEqual((await webhook()).failing_since, null)
+  await daily(4)
+  answer.status = 200
+  await daily(1)
+  await eventually('it succeeds', async () => (await webhook()).failing_since === null)
+  answer.status = 500
   await oneMore()
-  await eventually('it succeeds', async () => (await webhookOf(account, id)).failing_since === null)
-  status = 500
-  await oneMore()
-  box.clock.advance(4 * DAY_MS)
-  await oneMore()
-  assert.equal((await webhookOf(account, id)).status, 'active')
+  await daily(4)
+  assert.equal((await webhook()).status, 'active')
 
   // What failed before is due again, and its failure is one too many.
-  box.clock.advance(DAY_MS + HOUR_MS)
+  box.clock.advance(DAY_MS)
   box.app.world.wakeups.nudge('attempts')
 
-  await eventually('disabled', async () => (await webhookOf(account, id)).status === 'disabled')
-  assert.equal((await webhookOf(account, id)).disabled_reason, 'failing')
+  await eventually('disabled', async () => (await webhook()).status === 'disabled')
+  assert.equal((await webhook()).disabled_reason, 'failing')
   const { events } = (await account.api.get('/v1/events?type=anomaly_detected')).body
   assert.deepEqual([events.length, events[0].data.reason], [1, 'failing'])
+})
+
+test('days on which nothing was tried do not count towards the five', async () => {
+  const { oneMore, daily, webhook } = await aFailingWebhook()
+  await oneMore()
+  box.clock.advance(6 * DAY_MS)
+  await oneMore()
+  assert.equal((await webhook()).status, 'active')
+  // So an endpoint that is hardly ever called is disabled later, but it is.
+  await daily(3)
+  assert.equal((await webhook()).status, 'active')
+  await daily(1)
+  await eventually('disabled', async () => (await webhook()).status === 'disabled')
 })
 
 test('what waits when an endpoint is disabled waits, and goes on when it is enabled', async () => {

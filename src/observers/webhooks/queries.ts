@@ -70,7 +70,8 @@ export const disableWebhook = (tx: Tx, id: string): Promise<number> =>
 export const enableWebhook = (tx: Tx, { id, tail }: { id: string; tail: string }): Promise<number> =>
   tx.run(sql`
     with enabled as (
-      update webhooks set status = 'active', disabled_reason = null, failing_since = null, until_event_id = null,
+      update webhooks set status = 'active', disabled_reason = null, failing_since = null, failed_days = 0,
+        failed_day_at = null, until_event_id = null,
         after_event_id = case when until_event_id > coalesce(
             (select cursor from webhook_backlogs b where b.account_id = webhooks.account_id),
             (select cursor from tails where name = ${tail}))
@@ -131,25 +132,34 @@ export const listActiveEndpointsAnywhere = (db: Db, ids: readonly string[]): Pro
   db.many<Endpoint>(sql`
     select ${endpointColumns} from webhooks where id = any(${ids}::uuid[]) and status = 'active'`)
 
-/** Notes who began to fail and who succeeded again; a row is touched only when that changes. */
+const DAY_MS = 86_400_000
+
+/**
+ * Notes who began to fail, or fails on one more day, and who succeeded again; a row is touched only when that changes. A day is
+ * counted by a failure that is a day later than the one counted before.
+ */
 export const updateFailing = (
   tx: Tx,
   { failed, succeeded }: { failed: readonly string[]; succeeded: readonly string[] },
 ): Promise<number> =>
   tx.run(sql`
-    update webhooks set failing_since = case when id = any(${failed}::uuid[]) then ${tx.now}::timestamptz end
-    where (id = any(${failed}::uuid[]) and failing_since is null)
+    update webhooks set
+      failing_since = case when id = any(${failed}::uuid[]) then coalesce(failing_since, ${tx.now}) end,
+      failed_days = case when id = any(${failed}::uuid[]) then failed_days + 1 else 0 end,
+      failed_day_at = case when id = any(${failed}::uuid[]) then ${tx.now}::timestamptz end
+    where (id = any(${failed}::uuid[])
+        and (failed_day_at is null or failed_day_at <= ${new Date(tx.now.getTime() - DAY_MS)}))
       or (id = any(${succeeded}::uuid[]) and failing_since is not null)`)
 
-/** Disables those that are active and answered 410, or have failed since before the time given. */
+/** Disables those that are active and answered 410, or have failed on so many days. */
 export const disableHopeless = (
   tx: Tx,
-  { gone, failed, failingBefore }: { gone: readonly string[]; failed: readonly string[]; failingBefore: Date },
+  { gone, failed, failedDays }: { gone: readonly string[]; failed: readonly string[]; failedDays: number },
 ): Promise<(Endpoint & { disabled_reason: 'gone' | 'failing'; failing_since: Date | null })[]> =>
   tx.many(sql`
     update webhooks
     set status = 'disabled', until_event_id = ${newestEventId},
       disabled_reason = case when id = any(${gone}::uuid[]) then 'gone' else 'failing' end
     where status = 'active'
-      and (id = any(${gone}::uuid[]) or (id = any(${failed}::uuid[]) and failing_since <= ${failingBefore}))
+      and (id = any(${gone}::uuid[]) or (id = any(${failed}::uuid[]) and failed_days >= ${failedDays}))
     returning ${endpointColumns}, disabled_reason, failing_since`)

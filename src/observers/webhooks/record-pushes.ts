@@ -14,8 +14,11 @@ import { recordTried, type ClaimedRow, type Tried } from './work-queries.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const RETRY_DELAYS_MS = [5_000, 5 * MINUTE_MS, 30 * MINUTE_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS, 10 * HOUR_MS]
-/** An endpoint whose tries all failed for this long is disabled. */
-const FAILING_MS_MAX = 5 * 24 * HOUR_MS
+/**
+ * An endpoint whose tries all failed for five days is disabled: on the first of them and on five later ones. Time in which
+ * nothing was tried, because nothing happened or the service was away, says nothing about the endpoint.
+ */
+const FAILED_DAYS_MAX = 6
 
 type Pushed = Ended<ClaimedRow, PushResult>
 
@@ -68,7 +71,7 @@ export async function stopHopeless(world: World, pushed: readonly Pushed[]): Pro
     const webhooks = await disableHopeless(tx, {
       gone: failed.filter(each => each.result.responseStatus === 410).map(each => each.item.webhook_id),
       failed: failed.map(each => each.item.webhook_id),
-      failingBefore: new Date(tx.now.getTime() - FAILING_MS_MAX),
+      failedDays: FAILED_DAYS_MAX,
     })
     for (const { id, account_id: accountId, tenant_id: tenantId, url, disabled_reason: reason } of webhooks) {
       const { host } = new URL(url)
