@@ -37,6 +37,7 @@ function check(source: Buffer, records: Zone = zone(), envelope = ENVELOPE): Pro
     resolvers: zoneResolvers(records),
     hostname: 'mx.sluice.example',
     now: NOW,
+    receivedAt: NOW,
     recentSpf: new RecentSpf(),
     inSlices: atOnce,
   })

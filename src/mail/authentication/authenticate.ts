@@ -32,6 +32,8 @@ interface Options {
   /** Ours, for the macros of SPF. */
   hostname: string
   now: Date
+  /** A signature need only have been good then, however long the mail waited to be checked (RFC 6376 §3.5, x=). */
+  receivedAt: Date
   recentSpf: RecentSpf
   inSlices: InSlices
 }
@@ -59,8 +61,8 @@ export async function authenticate(source: Buffer, envelope: Envelope, options: 
   }
 }
 
-async function checkContent(mail: RawMail, { resolvers: { keys }, now, inSlices }: Options) {
-  const checking = { resolve: keys, now, inSlices }
+async function checkContent(mail: RawMail, { resolvers: { keys }, receivedAt, inSlices }: Options) {
+  const checking = { resolve: keys, receivedAt, inSlices }
   const [signatures, arc] = await Promise.all([verifyDkim(mail, checking), checkArc(mail, checking)])
   return { signatures, arc }
 }

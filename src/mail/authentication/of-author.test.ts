@@ -18,7 +18,14 @@ const ENVELOPE = { ip: '192.0.2.1', helo: 'mx.evil.example', mailFrom: 'm@evil.e
 async function look(header: string): Promise<{ auth: Authentication; shown: string[] }> {
   const source = Buffer.from(`${header}\r\nSubject: x\r\n\r\nHello\r\n`, 'latin1')
   const resolvers = zoneResolvers(ZONE)
-  const options = { resolvers, hostname: 'mx.sluice.example', now: NOW, recentSpf: new RecentSpf(), inSlices: atOnce }
+  const options = {
+    resolvers,
+    hostname: 'mx.sluice.example',
+    now: NOW,
+    receivedAt: NOW,
+    recentSpf: new RecentSpf(),
+    inSlices: atOnce,
+  }
   const auth = await authenticate(source, ENVELOPE, options)
   const parsed = parseMail(new Uint8Array(source))
   assert(parsed.kind === 'mail')

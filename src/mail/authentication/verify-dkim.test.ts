@@ -32,7 +32,7 @@ const resolver = () =>
     .resolve
 
 async function ours(source: Buffer): Promise<string[]> {
-  return (await verifyDkim(readRawMail(source)!, { resolve: resolver(), now: NOW, inSlices: atOnce })).map(
+  return (await verifyDkim(readRawMail(source)!, { resolve: resolver(), receivedAt: NOW, inSlices: atOnce })).map(
     ({ result }) => result,
   )
 }
@@ -219,7 +219,7 @@ test('keys that are too short, too long to check, revoked or not for mail do not
   const source = await signed(aMail(), rsa)
   const verdict = async (record: string): Promise<string> => {
     const { resolve } = zoneResolver({ 's1._domainkey.acme.example TXT': [record] })
-    return (await verifyDkim(readRawMail(source)!, { resolve, now: NOW, inSlices: atOnce }))[0]!.result
+    return (await verifyDkim(readRawMail(source)!, { resolve, receivedAt: NOW, inSlices: atOnce }))[0]!.result
   }
   assert.equal(await verdict(rsa.record), 'pass')
   for (const record of [

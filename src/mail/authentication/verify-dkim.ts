@@ -22,7 +22,7 @@ export type InSlices = <T>(work: Generator<void, T>) => Promise<T>
 
 export interface Checking {
   resolve: Resolve
-  now: Date
+  receivedAt: Date
   inSlices: InSlices
 }
 
@@ -60,7 +60,7 @@ interface BodyHash {
 }
 
 async function verifyField(verification: Verification): Promise<VerifiedSignature> {
-  const { mail, field, resolve, now, kind } = verification
+  const { mail, field, resolve, receivedAt, kind } = verification
   const signature = readSignature(field, kind)
   const { domain, selector } = signature
   const answer = (result: DkimResult): VerifiedSignature => ({ domain, selector, result })
@@ -82,7 +82,7 @@ async function verifyField(verification: Verification): Promise<VerifiedSignatur
       ? verify('sha256', data, key.key, signature.signature)
       : verify(null, hash('sha256', data, 'buffer'), key.key, signature.signature)
   if (!isValid) return answer('fail')
-  if (signature.expires !== null && signature.expires * 1000 < now.getTime()) return answer('neutral')
+  if (signature.expires !== null && signature.expires * 1000 < receivedAt.getTime()) return answer('neutral')
   // What follows the signed part, or stands above it, was added by anybody, and an agent would read it as the author's.
   return answer(body.unsigned > 0 || hasUnsignedTwin(mail, signature) ? 'policy' : 'pass')
 }

@@ -81,6 +81,7 @@ async function receive(source: Buffer, resolvers: Resolvers, envelope = STRANGER
     resolvers,
     hostname: 'mx.sluice.example',
     now: NOW,
+    receivedAt: NOW,
     recentSpf: new RecentSpf(),
     inSlices: atOnce,
   })

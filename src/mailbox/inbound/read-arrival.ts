@@ -108,6 +108,7 @@ export class ArrivalReader {
       resolvers: withZone(this.#zone, mailDns(dns, dns.isSilent ? { timeoutMs: SILENT_TIMEOUT_MS } : {})),
       hostname: config.MX_HOST,
       now: clock.now(),
+      receivedAt: arrival.received_at,
       recentSpf: this.#recentSpf,
       inSlices: work => slices.run(work, [arrival.account_id]),
     })

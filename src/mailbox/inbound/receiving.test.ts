@@ -1,6 +1,6 @@
 // Mail for inboxes: taken at the MX port, durable before the 250, then filed in its thread and folder exactly once.
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
+import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { after, test, type TestContext } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
@@ -432,27 +432,56 @@ test('mail whose sender cannot be checked at any attempt proves nothing, and lea
   const { world } = (await theBox()).app
   const reader = new ArrivalReader({ ...world, dns: new BrokenDns({ servers: [dns.address] }) })
   const source = { content: Buffer.from(`${mail({ Subject: 'Unchecked' }).join('\r\n')}\r\n`), headBytes: 0 }
-  const arrival = (attempts: number): Arrival => ({
-    id: randomUUID(),
-    account_id: account.id,
-    source_id: randomUUID(),
-    size: source.content.length,
-    inbox_ids: [inboxId],
-    mail_from: 'ann@example.com',
-    client_ip: '192.0.2.1',
-    helo: 'mx.example.com',
-    submitted_id: null,
-    received_at: new Date(),
-    was_due_at: new Date(),
-    attempts,
-    crashes: 0,
-  })
+  const arrival = (attempts: number) => anArrival(account, { inbox_ids: [inboxId], attempts })
   await assert.rejects(reader.read(arrival(2), source, 2), /out of order/)
   const reading = await reader.read(arrival(3), source, 2)
   assert.ok(reading.kind === 'read')
   const { auth, mail: shown, texts } = reading.read
   assert.deepEqual([auth.spf.result, auth.dkim.result, auth.dmarc.result], ['permerror', 'permerror', 'permerror'])
   assert.deepEqual([shown.subject, texts?.notes], ['Unchecked', ['Reading the message failed again and again.']])
+})
+
+const anArrival = ({ id }: TestAccount, fields: Partial<Arrival>): Arrival => ({
+  id: randomUUID(),
+  account_id: id,
+  source_id: randomUUID(),
+  size: 1_000,
+  inbox_ids: [],
+  mail_from: 'ann@example.com',
+  client_ip: '192.0.2.1',
+  helo: 'mx.example.com',
+  submitted_id: null,
+  received_at: new Date(),
+  was_due_at: new Date(),
+  attempts: 1,
+  crashes: 0,
+  ...fields,
+})
+
+test('a signature that expired while the mail waited to be filed is judged as of when the mail came', async () => {
+  const { account, inboxId } = await anAddress()
+  const { world } = (await theBox()).app
+  const name = `${unique('signing')}.example`
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
+  dns.txt(`s1._domainkey.${name}`, `v=DKIM1; k=rsa; p=${key}`)
+  dns.txt(`_dmarc.${name}`, 'v=DMARC1; p=reject')
+  const receivedAt = new Date(world.clock.now().getTime() - 8 * 86_400_000)
+  const expires = Math.floor(receivedAt.getTime() / 1000) + 7 * 86_400
+  const hash = createHash('sha256').update('Shall we meet?\r\n').digest('base64')
+  const field = `DKIM-Signature: v=1; a=rsa-sha256; d=${name}; s=s1; x=${expires}; h=From; bh=${hash}; b=`
+  const signature = sign('sha256', Buffer.from(`From: ann@${name}\r\n${field}`), privateKey).toString('base64')
+  const content = Buffer.from(`${field}${signature}\r\nFrom: ann@${name}\r\n\r\nShall we meet?\r\n`)
+  const reader = new ArrivalReader(world)
+  const authAt = async (received_at: Date) => {
+    const arrival = anArrival(account, { inbox_ids: [inboxId], received_at })
+    const reading = await reader.read(arrival, { content, headBytes: 0 }, 2)
+    assert.ok(reading.kind === 'read')
+    return [reading.read.auth.dkim.result, reading.read.auth.dmarc.result]
+  }
+
+  assert.deepEqual(await authAt(receivedAt), ['pass', 'pass'])
+  assert.deepEqual(await authAt(world.clock.now()), ['neutral', 'fail'])
 })
 
 /** Not a failure that DNS knows: a fault of the program. */
