@@ -1535,12 +1535,15 @@ begin
   return made;
 end $function$;
 
+-- Weeks are counted without a zone: seven days are 167 hours where the session's zone begins its summer time. What a session with
+-- such a zone made before overlaps the next week, whose mail then lies there or in the default partition.
 CREATE OR REPLACE FUNCTION public.create_message_partitions(now timestamp with time zone, weeks_ahead integer)
  RETURNS integer
  LANGUAGE plpgsql
 AS $function$
 declare
-  monday timestamptz;
+  -- In UTC.
+  monday timestamp;
   name text;
   parent text;
   -- Bodies of up to 8 kB stay in the row; a delivery is written a second time, in its page.
@@ -1550,18 +1553,19 @@ declare
 begin
   perform pg_advisory_xact_lock(hashtext('create_message_partitions'));
   for week in 0 .. weeks_ahead loop
-    monday := date_trunc('week', now at time zone 'utc') at time zone 'utc' + week * interval '7 days';
+    monday := date_trunc('week', now at time zone 'utc') + week * interval '7 days';
     foreach parent in array array['messages', 'message_bodies', 'deliveries'] loop
-      name := parent || '_' || to_char(monday at time zone 'utc', 'YYYYMMDD');
+      name := parent || '_' || to_char(monday, 'YYYYMMDD');
       continue when to_regclass(name) is not null;
       begin
         execute format('create table %I (like %I including defaults including constraints including storage) with (%s)',
           name, parent, settings ->> parent);
-        execute format('alter table %I attach partition %I for values from (%L) to (%L)',
-          parent, name, uuid_at(monday), uuid_at(monday + interval '7 days'));
+        execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name,
+          uuid_at(monday at time zone 'utc'), uuid_at((monday + interval '7 days') at time zone 'utc'));
         made := made + 1;
-      exception when check_violation then
-        -- The default partition holds rows of that week already: they stay there, and so does the rest of the week.
+      exception when check_violation or invalid_object_definition then
+        -- The default partition holds rows of that week already, and they stay there, as does the rest of the week; or another
+        -- partition overlaps the week.
         null;
       end;
     end loop;

@@ -6,6 +6,7 @@ import { Client } from 'pg'
 import { system } from '../../platform/db/actor.ts'
 import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import { sql } from '../../platform/db/sql.ts'
+import { firstIdAt } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
 import { aBox, asSuperuser, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, readByTails, type TestAccount } from '../../../test/support/factories.ts'
@@ -184,6 +185,31 @@ test('a week whose messages have all gone is dropped, one that still holds some 
   assert.equal(await doesExist(world, keptWeek), true)
   assert.equal(await weekOf(kept), keptWeek)
   assert.equal(await weekOf(await send()), `messages_${mondayOf(world.clock.now())}`)
+})
+
+test('weeks begin on Monday in UTC, also where the database has a summer time', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const superuser = new Client(await asSuperuser(box.databaseUrl))
+  await superuser.connect()
+  await superuser.query(`set timezone = 'Europe/Berlin'`)
+  // Summer time begins on Sunday, 28 March 2027.
+  for (const day of ['2027-03-22', '2027-03-29', '2027-04-05']) {
+    await superuser.query(`select create_message_partitions($1, 2)`, [`${day}T12:00:00Z`])
+  }
+  const { rows } = await superuser.query<{ name: string; bounds: string }>(`
+    select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bounds
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'messages'::regclass and c.relname between 'messages_20270320' and 'messages_20270420'
+    order by c.relname`)
+  await superuser.end()
+  const mondays = ['03-22', '03-29', '04-05', '04-12', '04-19', '04-26'].map(day => new Date(`2027-${day}T00:00:00Z`))
+  assert.deepEqual(
+    rows,
+    mondays.slice(0, -1).map((monday, n) => ({
+      name: `messages_${mondayOf(monday)}`,
+      bounds: `FOR VALUES FROM ('${firstIdAt(monday)}') TO ('${firstIdAt(mondays[n + 1]!)}')`,
+    })),
+  )
 })
 
 const doesExist = async ({ db }: World, table: string): Promise<boolean> =>
