@@ -194,7 +194,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       await openPorts(world, doors, app.ports)
       // Last: a caller that finds us ready finds every door open.
       if (config.ROLES.has('api')) app.url = await listen(http, config)
-      if (config.ROLES.has('worker')) supervisor.start(workers)
+      supervisor.start(config.ROLES.has('worker') ? workers : workers.filter(isEverywhere))
     },
     stop: async () => {
       state.isStopping = true
@@ -212,6 +212,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   }
   return app
 }
+
+const isEverywhere = (worker: Worker): boolean => worker.kind === 'periodic' && worker.isEverywhere === true
 
 export const describeApi = (contracts: readonly Contract[]) =>
   openApiDocument(contracts, {

@@ -304,6 +304,19 @@ test('partitions of the journal are made ahead of the writers, by several proces
   assert.equal(last.part, 'events_6')
 })
 
+test('a process without workers makes partitions of the journal, too', async () => {
+  const before = await aBox({ environment: { ROLES: 'api' } })
+  await before.app.world.db.transact(system('test'), tx => tx.run(sql`select setval('events_id_seq', 14999998)`))
+  await before.close()
+  const { db } = (await aBox({ environment: { ROLES: 'api' }, databaseUrl: before.databaseUrl })).app.world
+  await eventually('the next one is there', () =>
+    db.value<boolean>(sql`select to_regclass('events_3') is not null and to_regclass('events_4') is not null`),
+  )
+  for (let n = 0; n < 3; n++) {
+    await db.transact(system('test'), async tx => tx.record({ type: 'accepted', accountId: randomUUID() }))
+  }
+})
+
 test('partitions of the journal that are old and empty are dropped; those with rows, and those ahead, stay', async () => {
   const box = await aBox({ environment: { ROLES: 'api' } })
   const { world } = box.app

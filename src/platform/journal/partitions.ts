@@ -13,6 +13,8 @@ export const journalWorkers: Worker[] = [
     kind: 'periodic',
     name: 'journal-partitions',
     seconds: 60,
+    // Without a partition no event can be appended, and so nothing be accepted, wherever the workers are.
+    isEverywhere: true,
     run: ({ db }) =>
       db.transact(system('journal-partitions'), tx => tx.run(sql`select create_event_partitions(${PARTITIONS_AHEAD})`)),
   },

@@ -9,6 +9,8 @@ export interface Periodic {
   kind: 'periodic'
   name: string
   seconds: number
+  /** Also in processes without the role `worker`, which could not go on without it. */
+  isEverywhere?: true
   run(world: World, signal: AbortSignal): Promise<unknown>
 }
 
