@@ -5,6 +5,7 @@ import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { Scanned } from '../../platform/work/retention-scan.ts'
+import { lockedUnlessOnHold } from '../accounts/legal-hold.ts'
 import type { SmtpCredential } from './contract.ts'
 
 type Row = RowOf<SmtpCredential, 'created_at' | 'rotated_at' | 'last_used_at'>
@@ -126,10 +127,11 @@ export const deleteCredentialAddresses = (
       select minute, credential_id, address, account_id from credential_addresses
       where ${all([sql`minute < ${before}`, isNext])}
       order by minute, credential_id, address limit ${limit}
+    ), free as materialized (${lockedUnlessOnHold(sql`select account_id from scanned`)}
     ), deleted as (
       delete from credential_addresses a using scanned s
       where a.credential_id = s.credential_id and a.minute = s.minute and a.address = s.address
-        and not exists (select from accounts c where c.id = s.account_id and c.legal_hold)
+        and s.account_id in (select id from free)
       returning 1
     )
     select (select count(*) from scanned) as scanned, (select count(*) from deleted) as deleted,

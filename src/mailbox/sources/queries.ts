@@ -1,4 +1,5 @@
 // The SQL that removes sources of mail.
+import { lockedUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 
@@ -32,8 +33,7 @@ export const claimDueRemovals = (tx: Tx, limit: number): Promise<DueRemoval[]> =
 
 /** Accounts of these that are not under legal hold. One that is put under it meanwhile waits for the end of the batch. */
 export async function lockAccountsNotOnHold(tx: Tx, accountIds: readonly string[]): Promise<Set<string>> {
-  const rows = await tx.many<{ id: string }>(sql`
-    select id from accounts where id = any(${accountIds}::uuid[]) and not legal_hold order by id for share`)
+  const rows = await tx.many<{ id: string }>(lockedUnlessOnHold(sql`select unnest(${accountIds}::uuid[])`))
   return new Set(rows.map(({ id }) => id))
 }
 

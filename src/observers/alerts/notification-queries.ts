@@ -1,4 +1,5 @@
 // SQL over notifications: claiming what is due, and recording what came of it, fenced by the lease.
+import { deletable } from '../../identity/accounts/legal-hold.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
 import type { Ended } from '../../platform/work/leased-work.ts'
@@ -173,9 +174,12 @@ export const updateUntriedDead = (
  */
 export const deleteOldNotifications = (tx: Tx, { before, limit }: { before: Date; limit: number }): Promise<number> =>
   tx.run(prepared`
-    delete from alert_notifications where id = any(array(
-      select old.id from alert_contacts c join accounts a on a.id = c.account_id cross join lateral (
+    delete from alert_notifications where id = any(${deletable(
+      sql`id`,
+      sql`
+      select old.id, c.account_id from alert_contacts c join accounts a on a.id = c.account_id cross join lateral (
         select n.id from alert_notifications n
         where n.contact_id = c.id and n.status <> 'pending' and n.updated_at < ${before} limit ${limit}
       ) old
-      where not a.legal_hold limit ${limit}))`)
+      where not a.legal_hold limit ${limit}`,
+    )})`)

@@ -1,4 +1,5 @@
 // All SQL over alerts and their contacts; the only writer of those tables.
+import { deletable } from '../../identity/accounts/legal-hold.ts'
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
@@ -217,9 +218,12 @@ export const updateSealedTargets = (tx: Tx, rows: readonly { id: string; sealed:
  */
 export const deleteOldAlerts = (tx: Tx, limit: number): Promise<number> =>
   tx.run(sql`
-    delete from alerts where id = any(array(
-      select a.id from alerts a join accounts c on c.id = a.account_id
+    delete from alerts where id = any(${deletable(
+      sql`id`,
+      sql`
+      select a.id, a.account_id from alerts a join accounts c on c.id = a.account_id
       where not c.legal_hold and a.created_at < ${tx.now}::timestamptz - c.metadata_retention_days * interval '1 day'
         and not exists (select from alert_notifications n where n.alert_id = a.id)
         and not exists (select from guardian_states g where g.account_id = a.account_id and g.alert_id = a.id)
-      order by a.id limit ${limit}))`)
+      order by a.id limit ${limit}`,
+    )})`)

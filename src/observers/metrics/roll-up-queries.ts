@@ -1,5 +1,6 @@
 // Counting the journal in the database: two small steps down (per message, per sender), one fan-out to the scopes, and
 // one ordered write per table. The only writer of the roll-ups.
+import { deletable } from '../../identity/accounts/legal-hold.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
 import { NO_TENANT } from './counters.ts'
@@ -111,7 +112,7 @@ interface Over {
 
 /** An account under legal hold keeps all it has. */
 const oldest = (rows: 'metric_minutes' | 'metric_hours', { before, limit }: Over) => sql`
-  select old.ctid
+  select old.ctid as row_id, accounts.id as account_id
   from accounts cross join unnest(array['account', 'tenant', 'domain', 'sender', 'credential', 'api_key']) as scope (type)
   cross join lateral (
     select ctid from ${rows === 'metric_minutes' ? sql`metric_minutes` : sql`metric_hours`}
@@ -120,14 +121,17 @@ const oldest = (rows: 'metric_minutes' | 'metric_hours', { before, limit }: Over
   where not legal_hold limit ${limit}`
 
 export const deleteOldMinutes = (tx: Tx, over: Over): Promise<number> =>
-  tx.run(sql`delete from metric_minutes where ctid = any(array(${oldest('metric_minutes', over)}))`)
+  tx.run(sql`delete from metric_minutes where ctid = any(${deletable(sql`row_id`, oldest('metric_minutes', over))})`)
 
 export const deleteOldHours = (tx: Tx, over: Over): Promise<number> =>
-  tx.run(sql`delete from metric_hours where ctid = any(array(${oldest('metric_hours', over)}))`)
+  tx.run(sql`delete from metric_hours where ctid = any(${deletable(sql`row_id`, oldest('metric_hours', over))})`)
 
 /** The time is asked again: a scope may have come back to life while we looked. */
 export const deleteOldActivity = (tx: Tx, { before, limit }: Over): Promise<number> =>
   tx.run(sql`
-    delete from metric_activity where counted_at < ${before} and ctid = any(array(
-      select activity.ctid from metric_activity activity join accounts on accounts.id = activity.account_id
-      where activity.counted_at < ${before} and not legal_hold limit ${limit}))`)
+    delete from metric_activity where counted_at < ${before} and ctid = any(${deletable(
+      sql`row_id`,
+      sql`
+      select activity.ctid as row_id, account_id from metric_activity activity join accounts on accounts.id = account_id
+      where activity.counted_at < ${before} and not legal_hold limit ${limit}`,
+    )})`)

@@ -1,4 +1,5 @@
 // The SQL over attempts as people see and handle them: lists, replay, retention.
+import { lockedUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
@@ -143,11 +144,12 @@ export const deleteDecided = (tx: Tx, { status, before, after, limit }: DecidedB
     with scanned as materialized (
       select updated_at, webhook_id, event_id from webhook_attempts where ${all([isOld, isNext])}
       order by updated_at, webhook_id, event_id limit ${limit}
+    ), free as materialized (${lockedUnlessOnHold(sql`
+      select account_id from webhooks where id in (select webhook_id from scanned)`)}
     ), old as materialized (
       select a.webhook_id, a.event_id from scanned join webhook_attempts a using (webhook_id, event_id)
       where a.status = ${status} and a.updated_at < ${before}
-        and not exists (select from webhooks w join accounts c on c.id = w.account_id
-          where w.id = a.webhook_id and c.legal_hold)
+        and not exists (select from webhooks w where w.id = a.webhook_id and w.account_id not in (select id from free))
       for update of a skip locked
     ), deleted as (
       delete from webhook_attempts a using old where a.webhook_id = old.webhook_id and a.event_id = old.event_id returning 1
