@@ -8,7 +8,8 @@ import { LEVELS } from '../../platform/principal.ts'
 const StreamFrame = NamedObject('StreamFrame', {
   id: Int64({ description: 'Where to resume from: `Last-Event-ID` or `after_id`' }),
   type: Type.String({
-    description: 'The kind of event, such as `message.received`; `stream.reset` where events before `id` are gone',
+    description:
+      'The kind of event, such as `message.received`; `stream.reset` where events are gone, and it goes on from `id`',
   }),
   inbox_id: Uuid(),
   created_at: DateTime(),

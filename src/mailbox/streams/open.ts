@@ -41,5 +41,6 @@ async function startAt(
   if (afterId >= floor && afterId <= last) return { position: afterId, reset: null }
   // Events after that id are gone, or it is none of this journal: the database was restored from a copy.
   const oldest = await findOldestEvent(db, inboxId)
-  return { position: newest, reset: resetFrame({ oldestId: oldest?.id ?? newest, inboxId, now: clock.now() }) }
+  const reset = resetFrame({ position: newest, oldestId: oldest?.id ?? newest, inboxId, now: clock.now() })
+  return { position: newest, reset }
 }

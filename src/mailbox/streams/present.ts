@@ -10,10 +10,19 @@ export function frameOf({ id, type, inbox_id, created_at, data }: StoredEvent): 
   return { id, type, json }
 }
 
-/** Told to one that resumes from where events are gone: what is kept begins at this id, and the stream goes on from now. */
-export function resetFrame({ oldestId, inboxId, now }: { oldestId: number; inboxId: string; now: Date }): Frame {
+interface Reset {
+  /** Where the stream goes on, and so where its reader resumes next time. */
+  position: number
+  /** What is kept begins here. */
+  oldestId: number
+  inboxId: string
+  now: Date
+}
+
+/** Told to one that resumes from where events are gone. */
+export function resetFrame({ position, oldestId, inboxId, now }: Reset): Frame {
   const frame: StreamFrame = {
-    id: oldestId,
+    id: position,
     type: 'stream.reset',
     inbox_id: inboxId,
     created_at: now.toISOString(),

@@ -233,12 +233,15 @@ test('events that are gone for their age are told by one stream.reset, and the s
     resumed.frames.map(({ type }) => type),
     ['stream.reset', 'message.received'],
   )
-  assert.equal(resumed.frames[0]!.id, kept!.id)
-  assert.deepEqual(resumed.frames[0]!.data, { oldest_id: kept!.id })
+  const [reset, next] = resumed.frames
+  assert.deepEqual(reset!.data, { oldest_id: kept!.id })
+  // Who resumes from the reset gets what came after it, and nothing of before.
+  const again = await followEvents({ ...asked, afterId: reset!.id })
+  assert.equal((await again.until(1))[0]!.id, next!.id)
   assert.equal(exact.frames[0]!.id, kept!.id)
   const unknown = await followEvents({ ...asked, afterId: Number.MAX_SAFE_INTEGER })
   assert.equal((await unknown.until(1))[0]!.type, 'stream.reset')
-  for (const stream of [resumed, exact, unknown]) stream.close()
+  for (const stream of [resumed, again, exact, unknown]) stream.close()
 })
 
 test('the floor of an inbox that is no more is removed, that of another stays', async () => {
