@@ -1,6 +1,7 @@
 // The second half of connecting: the provider sends the admin's browser back. The state is taken once; the code becomes
 // tokens outside any transaction; then inbox and connection change together. Whatever goes wrong behind a good state is told
 // in the console, to which the browser is sent.
+import { listLiveKeys } from '../../identity/api-keys/live.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
@@ -34,6 +35,7 @@ type Obstacle =
   | 'no_refresh_token'
   | 'not_configured'
   | 'inbox_gone'
+  | 'key_revoked'
   | 'already_connected'
 
 class Obstructed extends Error {
@@ -91,6 +93,7 @@ async function connect(world: World, publicUrl: string, { by, returned, state }:
   const provider = providersOf(world.config)[state.provider]
   if (!provider) throw new Obstructed('not_configured')
   const content = openContent(world.secrets, state.id, state.content)
+  if (!(await isStillIn(world, content))) throw new Obstructed('key_revoked')
   const tokens = await tokensFor(provider, {
     code,
     verifier: content.verifier,
@@ -108,6 +111,11 @@ async function connect(world: World, publicUrl: string, { by, returned, state }:
     throw failure
   }
   world.wakeups.hint('connections')
+}
+
+/** A key that was revoked meanwhile connects nothing: it may have been somebody else's, who has the URL. */
+async function isStillIn({ db, clock }: World, { by }: StateContent): Promise<boolean> {
+  return by.id === null || (await listLiveKeys(db, { ids: [by.id], now: clock.now() })).length > 0
 }
 
 async function tokensFor(provider: Provider, exchange: Parameters<typeof exchangeCode>[1]): Promise<Tokens> {

@@ -271,6 +271,14 @@ test('an inbox that is deleted between the halves is not connected, and the new 
   assert.equal(oauth.revoked.length, before + 1)
 })
 
+test('what a key has begun that was revoked since is not finished', async () => {
+  const inboxId = await anInbox(account)
+  const { body: key } = await account.api.post('/v1/api-keys', { name: 'Stolen', scopes: ['admin'] })
+  const { body } = await box.client(key.secret).post(`/v1/inboxes/${inboxId}/connect/google`)
+  assert.equal((await account.api.delete(`/v1/api-keys/${key.id}`)).status, 204)
+  assert.equal(await obstacleAfter(await oauth.agree(body.auth_url), inboxId), 'key_revoked')
+})
+
 test('flows of an inbox beyond the tenth replace the oldest, and old ones are forgotten', async () => {
   const inboxId = await anInbox(account)
   const count = async () =>
