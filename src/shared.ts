@@ -10,6 +10,7 @@ import { scheduleComposed } from './mailbox/drafts/schedule-composed.ts'
 import { Arrivals } from './mailbox/inbound/arrivals.ts'
 import { addFindings } from './mailbox/inbound/late-findings.ts'
 import { localInboxes } from './mailbox/inbound/local-delivery.ts'
+import { attachInboxes } from './mailbox/inboxes/attach.ts'
 import { Postmaster } from './mailbox/postmaster/take.ts'
 import { emailContacts } from './observers/alerts/email-contact.ts'
 import { backlogs as pushBacklogs } from './observers/webhooks/fan-out.ts'
@@ -44,5 +45,6 @@ export function buildShared(world: World, publicUrl: () => string) {
     complain,
     eventReaders: { backlogs: [pushBacklogs, statusBacklogs], findFirstUndecided },
     onAttachmentText: addFindings,
+    attachInboxes,
   }
 }

@@ -13,8 +13,23 @@ interface InboundChange extends Named {
   isEnabled: boolean
 }
 
-export const setInbound = (world: World, by: Actor, change: InboundChange): Promise<Domain> =>
-  world.db.transact(by, tx => setInboundIn(tx, world.config, change))
+/** The inboxes of the tenant that had their addresses under this name before it was deleted have them again. */
+export type AttachInboxes = (tx: Tx, domain: Pick<Domain, 'id' | 'tenant_id' | 'name'>) => Promise<unknown>
+
+interface Lent {
+  attachInboxes: AttachInboxes
+}
+
+export const setInbound = (
+  world: World,
+  by: Actor,
+  { attachInboxes, ...change }: InboundChange & Lent,
+): Promise<Domain> =>
+  world.db.transact(by, async tx => {
+    const domain = await setInboundIn(tx, world.config, change)
+    if (domain.inbound_enabled) await attachInboxes(tx, domain)
+    return domain
+  })
 
 /** As part of a larger transaction. */
 export async function setInboundIn(tx: Tx, config: Config, { reach, id, isEnabled }: InboundChange): Promise<Domain> {

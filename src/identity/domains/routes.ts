@@ -6,12 +6,12 @@ import { requireTenantInReach } from '../tenants/find.ts'
 import * as contract from './contract.ts'
 import { createDomain } from './create.ts'
 import { deleteDomain } from './delete.ts'
-import { setInbound } from './inbound.ts'
+import { setInbound, type AttachInboxes } from './inbound.ts'
 import { presentDomain } from './present.ts'
 import { listDomains } from './queries.ts'
 import { verifyDomain } from './verify.ts'
 
-export const domainRoutes = (world: World): Route[] => [
+export const domainRoutes = (world: World, attachInboxes: AttachInboxes): Route[] => [
   route(contract.createDomainEndpoint, async ({ by, caller, params, body }) =>
     reply(201, await createDomain(world, by, { reach: caller.reach, tenantId: params.id, name: body.name })),
   ),
@@ -26,7 +26,10 @@ export const domainRoutes = (world: World): Route[] => [
     reply(200, await verifyDomain(world, world.dns, by, { reach: caller.reach, id: params.id })),
   ),
   route(contract.setInboundEndpoint, async ({ by, caller, params, body }) =>
-    reply(200, await setInbound(world, by, { reach: caller.reach, id: params.id, isEnabled: body.enabled })),
+    reply(
+      200,
+      await setInbound(world, by, { reach: caller.reach, id: params.id, isEnabled: body.enabled, attachInboxes }),
+    ),
   ),
   route(contract.deleteDomainEndpoint, async ({ by, caller, params }) => {
     await deleteDomain(world, by, { reach: caller.reach, id: params.id })

@@ -44,6 +44,26 @@ export async function updateInboxDetached(tx: Tx, address: string): Promise<void
       and domain_id in (select id from domains where verified_at is null)`)
 }
 
+/** The same for all inboxes of a name. */
+export const updateInboxesDetached = (tx: Tx, name: string): Promise<number> =>
+  tx.run(sql`
+    update inboxes set domain_id = null
+    where domain_id in (select id from domains where name = ${name} and verified_at is null)`)
+
+/** Of several that lost one address the first has it again, unless an inbox has it by now. */
+export const updateInboxesAttached = (
+  tx: Tx,
+  domain: { id: string; tenant_id: string; name: string },
+): Promise<number> =>
+  tx.run(sql`
+    update inboxes set domain_id = ${domain.id} where id in (
+      select distinct on (lost.address) lost.id from inboxes lost
+      where lost.tenant_id = ${domain.tenant_id} and lost.domain_id is null and lost.deleted_at is null
+        and split_part(lost.address, '@', 2) = ${domain.name}
+        and not exists (select from inboxes i
+          where i.address = lost.address and i.domain_id is not null and i.deleted_at is null)
+      order by lost.address, lost.id)`)
+
 export const countInboxes = (db: Db, accountId: string): Promise<number> =>
   db.value<number>(sql`
     select count(*)::int from inboxes where account_id = ${accountId} and deleted_at is null`)
