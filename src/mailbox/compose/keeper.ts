@@ -218,7 +218,7 @@ class LockedMailboxes implements LockedCompanions {
     if (obstacle) return obstacle
     const key = keyOf(companion)
     if (key !== null && this.#admitted.has(key)) return sentByAnother(companion)
-    if (inbox.provider === 'native' && isRelayed(companion)) return disconnected()
+    if (isRelayed(companion) && !isStillConnected(companion, inbox)) return disconnected()
     if (companion.kind === 'approval') return admitApproval(companion, this.#approvals, { inbox, now: this.#tx.now })
     if (asksMore(inbox.policy, companion.inspectedFor)) return new PolicyChanged()
     return recipientRefusal(inbox.policy, companion.mail.submission.recipients)
@@ -251,6 +251,10 @@ const sentByAnother = ({ kind }: AnyCompanion): Error =>
 
 const isRelayed = (companion: AnyCompanion): boolean => (envelopeOf(companion).relayInboxId ?? null) !== null
 
+/** To the mailbox that it was written from, and not to another one since. */
+const isStillConnected = (companion: AnyCompanion, { provider, ownAddresses }: LockedInbox): boolean =>
+  provider !== 'native' && ownAddresses.includes(envelopeOf(companion).sender.toLowerCase())
+
 /** It is written from an address that the inbox no longer has. */
 const disconnected = () =>
   refuse('conflict', 'The mailbox that this mail was written from was disconnected. Write it anew.')
@@ -266,5 +270,5 @@ const writtenTo = (companion: AnyCompanion): Written => ({
   domains: envelopeOf(companion).recipients.map(({ domain }) => domain),
 })
 
-const envelopeOf = (companion: AnyCompanion): Pick<Envelope, 'recipients' | 'relayInboxId'> =>
+const envelopeOf = (companion: AnyCompanion): Pick<Envelope, 'sender' | 'recipients' | 'relayInboxId'> =>
   companion.kind === 'approval' ? companion.envelope : companion.mail.submission

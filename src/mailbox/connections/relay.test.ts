@@ -337,9 +337,13 @@ test('an approved mail leaves through the provider, and cannot be approved once 
   await eventually('it left', async () => sink.received.length === 1)
   assert.equal(sink.received[0]!.mailFrom, mailbox.email)
   await account.api.delete(`/v1/inboxes/${mailbox.inboxId}/connect`)
-  const refused = await approver.post(`/v1/approvals/${two.approval_id}/approve`)
+  const approve = () => approver.post(`/v1/approvals/${two.approval_id}/approve`)
+  const refused = await approve()
   assert.equal(refused.status, 409)
   assert.match(refused.body.error.message, /disconnected/)
+  await connect({ ...mailbox, email: `${unique('bob')}@provider.example` })
+  assert.equal((await approve()).status, 409, 'of another mailbox it is none')
+  assert.equal((await approver.get(`/v1/approvals/${two.approval_id}`)).body.status, 'pending')
 })
 
 test('nothing of a sandbox leaves through a provider', async () => {
