@@ -76,13 +76,13 @@ test('logins are written within two seconds, once per minute and address, and at
 test('addresses are forgotten after eight days', async () => {
   const box = await aBox({ environment: { ROLES: 'api' } })
   const { world } = box.app
+  const { id } = await anAccount({ box })
   const worker = box.app.workers.find(each => each.name === 'login-addresses-retention')
   assert.ok(worker?.kind === 'periodic')
   await world.db.transact(system('test'), tx =>
     tx.run(sql`
       insert into credential_addresses (credential_id, minute, address, account_id, tenant_id)
-      select gen_random_uuid(), ${tx.now}::timestamptz - n * interval '1 hour', '192.0.2.1', gen_random_uuid(),
-        gen_random_uuid()
+      select gen_random_uuid(), ${tx.now}::timestamptz - n * interval '1 hour', '192.0.2.1', ${id}, gen_random_uuid()
       from generate_series(1, 240) n`),
   )
   await worker.run(world, new AbortController().signal)
