@@ -32,6 +32,8 @@ async function sendAcross(inboxId: string, send: () => Sending, change: Sql): Pr
     await lockInboxes(tx, [inboxId])
     sent = send()
     await eventually('the mail waits for the lock', async () => {
+      // What was seen once is seen again for the rest of the transaction.
+      await tx.one(sql`select pg_stat_clear_snapshot()`)
       const waiting = await tx.one<{ count: number }>(
         sql`select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
       )
