@@ -69,9 +69,9 @@ test('an answer is signed where the resolver says so, also of what is not there 
   server.questions.length = 0
   assert.equal(await dns.isSigned('long.example.com', 'MX'), true)
   assert.deepEqual(server.questions, ['long.example.com 15', 'long.example.com 15'])
-  for (const name of ['failing.example.com', 'mute.example.com', 'a..b', '']) {
-    assert.equal(await dns.isSigned(name, 'MX'), false, name)
-  }
+  for (const name of ['failing.example.com', 'mute.example.com'])
+    assert.equal(await dns.isSigned(name, 'MX'), null, name)
+  for (const name of ['a..b', '']) assert.equal(await dns.isSigned(name, 'MX'), false, name)
   server.mend('failing.example.com')
   const away = new Dns({ servers: ['127.0.0.1:1', server.address], timeoutMs: 2_000 })
   assert.equal(await away.isSigned('failing.example.com', 'MX'), true)

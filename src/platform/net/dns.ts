@@ -131,8 +131,11 @@ export class Dns {
     return { kind: 'found', values }
   }
 
-  /** The resolver has validated what it says of the name (DNSSEC). Never where nobody has named the resolvers. */
-  async isSigned(name: string, type: SignedType): Promise<boolean> {
+  /**
+   * The resolver has validated what it says of the name (DNSSEC); null: it says nothing. Never where nobody has named the
+   * resolvers.
+   */
+  async isSigned(name: string, type: SignedType): Promise<boolean | null> {
     if (!this.#isNamed) return false
     return isSigned({ name, type, servers: this.#resolver.getServers(), timeoutMs: this.#timeoutMs })
   }

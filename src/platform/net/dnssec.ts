@@ -20,8 +20,8 @@ interface Question {
 const ROUNDS = 2
 const TRY_MS_MAX = 3_000
 
-/** Absence may be signed as well. No where nobody has answered in time: what is not known to be signed is not. */
-export async function isSigned({ name, type, servers, timeoutMs }: Question): Promise<boolean> {
+/** Absence may be signed as well. Null where nobody has answered in time. */
+export async function isSigned({ name, type, servers, timeoutMs }: Question): Promise<boolean | null> {
   const query = queryOf(name, TYPES[type])
   if (!query) return false
   const tries = Array.from({ length: ROUNDS }, () => servers).flat()
@@ -32,7 +32,7 @@ export async function isSigned({ name, type, servers, timeoutMs }: Question): Pr
     if (flags && flags & TRUNCATED) flags = await askOverTcp(endpointOf(server), query, until - performance.now())
     if (flags !== null && ANSWERS.has(flags & RCODE)) return (flags & AUTHENTIC) !== 0
   }
-  return false
+  return null
 }
 
 const REPLY = 0x8000

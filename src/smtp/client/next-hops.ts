@@ -19,7 +19,7 @@ export interface Hop {
   isStatic: boolean
   auth: Login | null
   preference: number
-  /** The domain has signed that this host takes its mail (DNSSEC). */
+  /** The domain has signed that this host takes its mail (DNSSEC), or nobody can say at the moment that it has not. */
   isSigned?: boolean
   /** TLS from the first byte on, where it is not offered by STARTTLS. */
   isImplicitTls?: boolean
@@ -68,14 +68,14 @@ export class NextHops {
     const found = await this.#findHosts(domain)
     if (found instanceof Failure) return { value: { kind: 'none', failure: found }, ttlMs: NEGATIVE_TTL_MS }
     const { sts, dns } = this.#options
-    const [policy, isSigned] = await Promise.all([sts.enforcedFor(domain), dns.isSigned(domain, 'MX')])
+    const [policy, signed] = await Promise.all([sts.enforcedFor(domain), dns.isSigned(domain, 'MX')])
     const allowed = policy ? found.filter(({ host }) => allowsHost(policy, host)) : found
     if (allowed.length === 0) {
       // Either DNS or the policy is being tampered with or changed just now: wait, do not bounce (RFC 8461 §4.2).
       const failure = new Failure({ phase: 'tls', reason: 'no MX host of the domain is allowed by its MTA-STS policy' })
       return { value: { kind: 'none', failure }, ttlMs: NEGATIVE_TTL_MS }
     }
-    const hops = allowed.map(record => ({ ...this.#hop(record), isSigned }))
+    const hops = allowed.map(record => ({ ...this.#hop(record), isSigned: signed !== false }))
     return { value: { kind: 'hops', hops, mustVerify: policy !== null }, ttlMs: RECORD_TTL_MS }
   }
 

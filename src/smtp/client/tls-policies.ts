@@ -54,8 +54,9 @@ export class TlsPolicies {
   async #load(key: string): Promise<Loaded<TlsPolicy | Failure | null>> {
     const { dns } = this.#options
     const [port, host] = key.split(' ') as [string, string]
-    // Name servers of unsigned zones may fail for TLSA, which is no reason to wait (RFC 7672 §2.2.2).
-    if (!(await dns.isSigned(host, 'A'))) return { value: null, ttlMs: NEGATIVE_TTL_MS }
+    // Name servers of unsigned zones may fail for TLSA, which is no reason to wait (RFC 7672 §2.2.2). Where nobody says
+    // whether it is signed, the records are asked for: silence is what an attacker would cause.
+    if ((await dns.isSigned(host, 'A')) === false) return { value: null, ttlMs: NEGATIVE_TTL_MS }
     // Of an alias first what it stands for, then the alias itself (RFC 7672 §2.2.3).
     for (const name of new Set([await this.#targetOf(host), host])) {
       const found = await this.#find(name, port)
@@ -79,7 +80,11 @@ export class TlsPolicies {
     const { dns } = this.#options
     const name = `_${port}._tcp.${host}`
     const answer = await dns.tlsa(name)
-    if (answer.kind === 'found') return (await dns.isSigned(name, 'TLSA')) ? policyOf(answer.values, host) : null
+    if (answer.kind === 'found') {
+      const isSigned = await dns.isSigned(name, 'TLSA')
+      if (isSigned !== null) return isSigned ? policyOf(answer.values, host) : null
+      return new Failure({ phase: 'dns', reason: 'no resolver says whether its TLSA records are signed' })
+    }
     if (answer.kind === 'none' || NO_TLSA_CODES.has(answer.code)) return null
     // An attacker who can suppress the records could else strip the encryption off: wait (RFC 7672 §2.1.2).
     return new Failure({ phase: 'dns', reason: `its TLSA records cannot be had: ${answer.reason}` })
