@@ -31,5 +31,5 @@ export const deleteStsPolicy = (tx: Tx, domain: string): Promise<number> =>
 
 export const deleteLapsedStsPolicies = (tx: Tx, limit: number): Promise<number> =>
   tx.run(sql`
-    delete from mta_sts_policies where domain in (
+    delete from mta_sts_policies where until <= ${tx.now} and domain in (
       select domain from mta_sts_policies where until <= ${tx.now} limit ${limit})`)
