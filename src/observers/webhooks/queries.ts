@@ -149,7 +149,7 @@ export const updateFailing = (
       failed_day_at = case when id = any(${failed}::uuid[]) then ${tx.now}::timestamptz end
     where (id = any(${failed}::uuid[])
         and (failed_day_at is null or failed_day_at <= ${new Date(tx.now.getTime() - DAY_MS)}))
-      or (id = any(${succeeded}::uuid[]) and failing_since is not null)`)
+      or (id = any(${succeeded}::uuid[]) and (failing_since is not null or failed_days > 0))`)
 
 /** Disables those that are active and answered 410, or have failed on so many days. */
 export const disableHopeless = (
