@@ -41,6 +41,6 @@ async function startAt(
   if (afterId >= floor && afterId <= last) return { position: afterId, reset: null }
   // Events after that id are gone, or it is none of this journal: the database was restored from a copy.
   const oldest = await findOldestEvent(db, inboxId)
-  const reset = resetFrame({ position: newest, oldestId: oldest?.id ?? newest, inboxId, now: clock.now() })
-  return { position: newest, reset }
+  const position = Math.max(newest, floor)
+  return { position, reset: resetFrame({ position, oldestId: oldest?.id ?? position, inboxId, now: clock.now() }) }
 }
