@@ -27,7 +27,7 @@ export const setInbound = (
 ): Promise<Domain> =>
   world.db.transact(by, async tx => {
     const domain = await setInboundIn(tx, world.config, change)
-    if (domain.inbound_enabled) await attachInboxes(tx, domain)
+    if (domain.inbound_enabled && domain.verified) await attachInboxes(tx, domain)
     return domain
   })
 
