@@ -3,6 +3,7 @@
 // in the console, to which the browser is sent.
 import { listLiveKeys } from '../../identity/api-keys/live.ts'
 import type { Actor } from '../../platform/db/actor.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { changeProvider } from '../inboxes/change-provider.ts'
@@ -93,7 +94,6 @@ async function connect(world: World, publicUrl: string, { by, returned, state }:
   const provider = providersOf(world.config)[state.provider]
   if (!provider) throw new Obstructed('not_configured')
   const content = openContent(world.secrets, state.id, state.content)
-  if (!(await isStillIn(world, content))) throw new Obstructed('key_revoked')
   const tokens = await tokensFor(provider, {
     code,
     verifier: content.verifier,
@@ -114,9 +114,8 @@ async function connect(world: World, publicUrl: string, { by, returned, state }:
 }
 
 /** A key that was revoked meanwhile connects nothing: it may have been somebody else's, who has the URL. */
-async function isStillIn({ db, clock }: World, { by }: StateContent): Promise<boolean> {
-  return by.id === null || (await listLiveKeys(db, { ids: [by.id], now: clock.now() })).length > 0
-}
+const isStillIn = async (tx: Tx, { id }: Actor): Promise<boolean> =>
+  id === null || (await listLiveKeys(tx, { ids: [id], now: tx.now })).length > 0
 
 async function tokensFor(provider: Provider, exchange: Parameters<typeof exchangeCode>[1]): Promise<Tokens> {
   try {
@@ -150,6 +149,7 @@ function store(world: World, { by, state, grant }: { by: Actor; state: TakenStat
   const { inbox_id: inboxId, account_id, tenant_id, provider } = state
   const { address, tokens, refreshToken } = grant
   return world.db.transact(by, async tx => {
+    if (!(await isStillIn(tx, by))) throw new Obstructed('key_revoked')
     const [inbox] = await lockInboxes(tx, [inboxId])
     if (!inbox) throw new Obstructed('inbox_gone')
     const before = await findConnectionForUpdate(tx, inboxId)
