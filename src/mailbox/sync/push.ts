@@ -1,5 +1,6 @@
 // What was done here goes to the provider: read flags, moves, the trash, removals for good. Nothing is queued: what differs
 // from what both sides agreed on last is what is to be done, so a crash forgets nothing.
+import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { recordSynced } from '../connections/report.ts'
 import { isRefusal } from '../imap/fault.ts'
@@ -145,10 +146,18 @@ async function pushRemoval(mirror: Mirror, folder: MirrorFolder, removed: readon
     if (own.length > 0) await pushRemoval(mirror, trash, own)
     return
   }
-  if (!(await openUnchanged(mirror, folder))) return
+  if (!(await openUnchanged(mirror, folder)) || !(await mayRemove(mirror))) return
   await mirror.imap.remove(removed.map(({ uid }) => uid))
   await transactMirror(mirror, async tx => {
     await deleteRemoteMessages(tx, removed)
     await recordSynced(tx, mirror.lease, -removed.length)
   })
+}
+
+/** Asked again at the last moment: a legal hold may have come since the changes were listed. */
+async function mayRemove(mirror: Mirror): Promise<boolean> {
+  let isFree = false
+  const ask = async (tx: Tx): Promise<unknown> => (isFree = await lockUnlessOnHold(tx, mirror.accountId))
+  await transactMirror(mirror, async () => {}, ask)
+  return isFree
 }
