@@ -12,7 +12,7 @@ import { anAccount, eventually } from '../../../test/support/factories.ts'
 import { aSink } from '../../../test/support/sink.ts'
 import { courierOver } from './courier.fixture.ts'
 import type { Transport } from './courier.ts'
-import { claimDue, type Claimed } from '../queue/attempts.ts'
+import { claimDue, releaseLeases, type Claimed } from '../queue/attempts.ts'
 import { InFlight } from './in-flight.ts'
 
 const closing: (() => unknown)[] = []
@@ -155,6 +155,24 @@ test('a slow key is deferred by its length and pace, keeps a share, and is forgo
   assert.equal(throttle.deferMs('slow.test', 1), null, 'a share goes on being tried')
   throttle.end('slow.test', 10)
   assert.equal(throttle.size, 0)
+})
+
+test('time in which mail waited is left out of its age once, however often it is claimed', async () => {
+  const box = await aBox({ environment: { ROLES: 'api' } })
+  const account = await anAccount({ sandbox: true, box })
+  const body = { tenant_id: account.tenant.id, from: 'a@b.test', to: ['user@example.com'], text: 'x' }
+  await account.api.post('/v1/messages', body)
+  const { db } = box.app.world
+  const claim = { holderId: crypto.randomUUID(), leaseToken: crypto.randomUUID(), limit: 1 }
+  const by = system('test')
+  await db.transact(by, tx => tx.run(sql`update queue set status = 'deferred', due_at = ${tx.now}, attempts = 1`))
+  box.clock.advance(4 * 86_400_000)
+  for (let n = 0; n < 3; n++) {
+    const [claimed] = await db.transact(by, tx => claimDue(tx, { ...claim, leaseUntil: tx.now }))
+    const aheadMs = claimed!.accepted_at.getTime() - box.clock.now().getTime()
+    assert.ok(aheadMs < 1_000 && aheadMs > -60_000, `${aheadMs} ms ahead of now`)
+    await db.transact(by, tx => releaseLeases(tx, [{ ...claimed!, lease_token: claim.leaseToken }]))
+  }
 })
 
 test('new mail and mail that is due again are claimed in turns', async () => {

@@ -44,8 +44,8 @@ interface Claim {
 const leased = ({ holderId, leaseToken, leaseUntil }: Claim, now: Date): Sql =>
   sql`status = 'sending', holder_id = ${holderId}, lease_token = ${leaseToken}, lease_until = ${leaseUntil},
       is_begun = false, attempts = attempts + 1, updated_at = ${now},
-      accepted_at = case when due_at is null and attempts > 0 then accepted_at
-        else accepted_at + greatest(${now}::timestamptz - coalesce(due_at, accepted_at), interval '0') end`
+      accepted_at = accepted_at
+        + greatest(${now}::timestamptz - greatest(due_at, accepted_at, updated_at), interval '0')`
 
 const claimed = sql`${queuedColumns}, q.attempts, q.accepted_at, q.smtp_code,
       q.is_suspect, q.relay_inbox_id, q.has_arrived`
