@@ -474,7 +474,7 @@ test('a pass that is cut off in the middle leaves all of it to the next one', as
     const { rows } = await database.query(`select 1 ${others} and wait_event_type = 'Lock'`)
     return rows.length > 0
   })
-  await database.query(`select pg_terminate_backend(pid) ${others}`)
+  await database.query(`select pg_terminate_backend(pid) ${others} and wait_event_type = 'Lock'`)
   await database.query('rollback')
   await cutOff
   await database.end()
