@@ -4,16 +4,14 @@ import { before, test } from 'node:test'
 import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { authenticate, type Authentication } from './authenticate.ts'
 import {
-  atOnce,
+  checkedWith,
   aMail,
   anEd25519Signer,
   anRsaSigner,
-  NOW,
   signed,
   zoneResolvers,
   type Signer,
 } from './authentication.fixture.ts'
-import { RecentSpf } from './recent-spf.ts'
 
 let signer: Signer
 before(async () => {
@@ -33,14 +31,7 @@ const ENVELOPE = { ip: '192.0.2.1', helo: 'mx.acme.example', mailFrom: 'ann@acme
 const STRANGER = { ...ENVELOPE, ip: '203.0.113.9' }
 
 function check(source: Buffer, records: Zone = zone(), envelope = ENVELOPE): Promise<Authentication> {
-  return authenticate(source, envelope, {
-    resolvers: zoneResolvers(records),
-    hostname: 'mx.sluice.example',
-    now: NOW,
-    receivedAt: NOW,
-    recentSpf: new RecentSpf(),
-    inSlices: atOnce,
-  })
+  return authenticate(source, envelope, checkedWith(zoneResolvers(records)))
 }
 
 test('a signed mail from a permitted address passes everything', async () => {

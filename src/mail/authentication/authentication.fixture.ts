@@ -1,6 +1,7 @@
 // Signed mails and the DNS they are checked against, for tests and measurements.
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { dkimRecord, generateDkimKey, signDkim } from '../dkim/sign.ts'
+import { RecentSpf } from './recent-spf.ts'
 import type { DnsReply, RecordType, Resolve, Resolvers } from './resolve.ts'
 import { runAtOnce } from '../../platform/slices.ts'
 
@@ -61,3 +62,13 @@ export async function signed(
 
 /** Long work without others in between. */
 export const atOnce = async <T>(work: Generator<void, T>): Promise<T> => runAtOnce(work)
+
+/** What mail that came now is checked with. */
+export const checkedWith = (resolvers: Resolvers) => ({
+  resolvers,
+  hostname: 'mx.sluice.example',
+  now: NOW,
+  receivedAt: NOW,
+  recentSpf: new RecentSpf(),
+  inSlices: atOnce,
+})

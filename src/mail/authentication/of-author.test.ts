@@ -4,9 +4,8 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { parseMail } from '../mime/parse.ts'
 import { authenticate, type Authentication } from './authenticate.ts'
-import { atOnce, NOW, zoneResolvers } from './authentication.fixture.ts'
+import { checkedWith, zoneResolvers } from './authentication.fixture.ts'
 import { ofAuthor } from './of-author.ts'
-import { RecentSpf } from './recent-spf.ts'
 
 const ZONE = {
   'evil.example TXT': ['v=spf1 ip4:192.0.2.1 -all'],
@@ -17,16 +16,7 @@ const ENVELOPE = { ip: '192.0.2.1', helo: 'mx.evil.example', mailFrom: 'm@evil.e
 
 async function look(header: string): Promise<{ auth: Authentication; shown: string[] }> {
   const source = Buffer.from(`${header}\r\nSubject: x\r\n\r\nHello\r\n`, 'latin1')
-  const resolvers = zoneResolvers(ZONE)
-  const options = {
-    resolvers,
-    hostname: 'mx.sluice.example',
-    now: NOW,
-    receivedAt: NOW,
-    recentSpf: new RecentSpf(),
-    inSlices: atOnce,
-  }
-  const auth = await authenticate(source, ENVELOPE, options)
+  const auth = await authenticate(source, ENVELOPE, checkedWith(zoneResolvers(ZONE)))
   const parsed = parseMail(new Uint8Array(source))
   assert(parsed.kind === 'mail')
   return { auth: ofAuthor(auth, parsed.from), shown: parsed.from.map(({ address }) => address) }

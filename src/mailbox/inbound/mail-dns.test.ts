@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { authenticate, type Authentication } from '../../mail/authentication/authenticate.ts'
-import { atOnce, aMail, anRsaSigner, NOW, signed } from '../../mail/authentication/authentication.fixture.ts'
-import { RecentSpf } from '../../mail/authentication/recent-spf.ts'
+import { aMail, anRsaSigner, checkedWith, signed } from '../../mail/authentication/authentication.fixture.ts'
 import type { Resolvers } from '../../mail/authentication/resolve.ts'
 import { aDnsServer, type FakeDns } from '../../platform/net/dns.fixture.ts'
 import { Dns } from '../../platform/net/dns.ts'
@@ -77,14 +76,7 @@ const SHORT_MS = 200
 
 /** Who is proven to have sent it, and whether an inbox that asks for proof blocks it. */
 async function receive(source: Buffer, resolvers: Resolvers, envelope = STRANGER) {
-  const auth: Authentication = await authenticate(source, envelope, {
-    resolvers,
-    hostname: 'mx.sluice.example',
-    now: NOW,
-    receivedAt: NOW,
-    recentSpf: new RecentSpf(),
-    inSlices: atOnce,
-  })
+  const auth: Authentication = await authenticate(source, envelope, checkedWith(resolvers))
   const { blocked } = judge({
     findings: [],
     auth,
