@@ -80,7 +80,7 @@ export async function loseMessages(
   return lost
 }
 
-const BY = system('mailbox mirror')
+export const MIRROR = system('mailbox mirror')
 
 /** A transaction under the lock of the inbox, and only while the lease is ours. `first` locks what comes before the inbox. */
 export const transactMirror = <T>(
@@ -88,7 +88,7 @@ export const transactMirror = <T>(
   recipe: (tx: Tx, inbox: LockedInbox) => Promise<T>,
   first: (tx: Tx) => Promise<unknown> = async () => {},
 ): Promise<T> =>
-  world.db.transact(BY, async tx => {
+  world.db.transact(MIRROR, async tx => {
     await first(tx)
     const [inbox] = await lockInboxes(tx, [lease.inboxId])
     if (!inbox || !(await recordSynced(tx, lease, 0))) throw new LeaseLost()

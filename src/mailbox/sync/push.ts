@@ -9,7 +9,7 @@ import { openFolder } from './fetch.ts'
 import { updateRoleFolders } from './folder-queries.ts'
 import { listLocalChanges, type LocalChange } from './local-change-queries.ts'
 import { deleteRemoteMessages, insertRemoteMessages, updateAgreedRead } from './message-queries.ts'
-import { loseMessages, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
+import { loseMessages, MIRROR, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
 import { FolderRefused, remoteFolderOf } from './store-folders.ts'
 
 const CHANGES_MAX = 500
@@ -155,9 +155,5 @@ async function pushRemoval(mirror: Mirror, folder: MirrorFolder, removed: readon
 }
 
 /** Asked again at the last moment: a legal hold may have come since the changes were listed. */
-async function mayRemove(mirror: Mirror): Promise<boolean> {
-  let isFree = false
-  const ask = async (tx: Tx): Promise<unknown> => (isFree = await lockUnlessOnHold(tx, mirror.accountId))
-  await transactMirror(mirror, async () => {}, ask)
-  return isFree
-}
+const mayRemove = ({ world, accountId }: Mirror): Promise<boolean> =>
+  world.db.transact(MIRROR, tx => lockUnlessOnHold(tx, accountId))
