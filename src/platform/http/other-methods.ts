@@ -11,13 +11,10 @@ export class OtherMethods {
   readonly #known: readonly Known[]
 
   constructor(routes: readonly { contract: Pick<Contract, 'method' | 'path'> }[]) {
-    this.#known = routes.map(route => ({
-      segments: route.contract.path.split('/'),
-      methods: methodsOf(route),
-    }))
+    this.#known = routes.map(route => ({ segments: route.contract.path.split('/'), methods: methodsOf(route) }))
   }
 
-  /** What may be asked of this path; empty where nothing but this method is missing, or no route has such a path. */
+  /** What may be asked of this path instead; nothing where no route has the path, or one has it with this very method. */
   insteadOf(method: string, url: string): string[] {
     const segments = url.replace(/\?.*/s, '').split('/')
     const methods = this.#known.flatMap(known => (fits(known.segments, segments) ? known.methods : []))

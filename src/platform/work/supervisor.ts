@@ -2,6 +2,7 @@
 // bounds when the process is asked to end.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Topic } from '../db/wakeups.ts'
+import { inTime } from '../in-time.ts'
 import type { World } from '../world.ts'
 import type { Worker } from './worker.ts'
 import { Nap } from './nap.ts'
@@ -37,7 +38,7 @@ export class Supervisor {
       if (this.#stopping.signal.aborted) return
       const first = Promise.withResolvers<void>()
       this.#running.push(this.#drive(worker, first.resolve))
-      await Promise.race([first.promise, delay(FIRST_ROUND_MS_MAX, null, { ref: false })])
+      await inTime(FIRST_ROUND_MS_MAX, first.promise, () => {})
     }
   }
 
