@@ -23,7 +23,7 @@ export const domainRoutes = (world: World, attachInboxes: AttachInboxes): Route[
     return reply(200, { domains: rows.map(domain => presentDomain(world.config, domain)), next_cursor })
   }),
   route(contract.verifyDomainEndpoint, async ({ by, caller, params }) =>
-    reply(200, await verifyDomain(world, world.dns, by, { reach: caller.reach, id: params.id })),
+    reply(200, await verifyDomain(world, world.dns, by, { reach: caller.reach, id: params.id, attachInboxes })),
   ),
   route(contract.setInboundEndpoint, async ({ by, caller, params, body }) =>
     reply(

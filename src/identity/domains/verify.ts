@@ -6,6 +6,7 @@ import type { Dns } from '../../platform/net/dns.ts'
 import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Domain } from './contract.ts'
+import type { AttachInboxes } from './inbound.ts'
 import { findingsOf, lookUp, publishedFindings, type Look } from './look-up.ts'
 import { outcomeOfVerify } from './outcome.ts'
 import { presentDomain } from './present.ts'
@@ -19,16 +20,20 @@ import {
 import type { StoredDomain } from './stored-domain.ts'
 import { recordUnverified } from './unverify.ts'
 
-export async function verifyDomain(world: World, dns: Dns, by: Actor, { reach, id }: Named): Promise<Domain> {
-  const domain = await requireDomain(world.db, reach, id)
+interface Verifying extends Named {
+  attachInboxes: AttachInboxes
+}
+
+export async function verifyDomain(world: World, dns: Dns, by: Actor, verifying: Verifying): Promise<Domain> {
+  const domain = await requireDomain(world.db, verifying.reach, verifying.id)
   const look = domain.is_platform ? null : await lookUp(dns, world.config, domain)
   try {
-    return await record(world, by, { reach, id, look, isTaken: false })
+    return await record(world, by, { ...verifying, look, isTaken: false })
   } catch (error) {
     if (!isUniqueViolation(error, 'domains_verified')) throw error
     // Everything is in place, but somebody else has the name, perhaps only because the daily checks have not found out yet.
     await releaseName(world, dns, domain.name)
-    return await recordOrTaken(world, by, { reach, id, look })
+    return await recordOrTaken(world, by, { ...verifying, look })
   }
 }
 
@@ -61,13 +66,13 @@ async function releaseName(world: World, dns: Dns, name: string): Promise<void> 
   })
 }
 
-interface Looked extends Named {
+interface Looked extends Verifying {
   /** Null for names that the installation publishes itself. */
   look: Look | null
   isTaken: boolean
 }
 
-function record(world: World, by: Actor, { reach, id, look, isTaken }: Looked): Promise<Domain> {
+function record(world: World, by: Actor, { reach, id, attachInboxes, look, isTaken }: Looked): Promise<Domain> {
   return world.db.transact(by, async tx => {
     const before = await requireDomainForUpdate(tx, reach, id)
     const records = look ? findingsOf(look, before.findings.records ?? {}) : publishedFindings(world.config, before)
@@ -79,6 +84,7 @@ function record(world: World, by: Actor, { reach, id, look, isTaken }: Looked): 
       before: verification(before),
       after: verification(after),
     })
+    if (after.inbound_enabled && after.verified_at && !before.verified_at) await attachInboxes(tx, after)
     return presentDomain(world.config, after)
   })
 }

@@ -345,6 +345,17 @@ test('an inbox whose domain is gone keeps its mail, and has its address again wh
   assert.deepEqual([await domainOf(first.inboxId), await domainOf(second.inboxId)], [third, null])
   assert.equal((await account.api.get(`/v1/inboxes/${first.inboxId}/messages`)).body.messages.length, 1)
   assert.equal((await info(account.tenant.id, third)).status, 409)
+
+  // One that is verified only after inbound was enabled.
+  assert.equal((await account.api.delete(`/v1/domains/${third}`)).status, 204)
+  const fourth = await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name })
+  await db.transact(system('test'), tx =>
+    tx.run(sql`update domains set verified_at = null where id = ${fourth.body.id}`),
+  )
+  await account.api.post(`/v1/domains/${fourth.body.id}/inbound`, { enabled: true })
+  assert.equal(await domainOf(first.inboxId), null)
+  assert.equal((await account.api.post(`/v1/domains/${fourth.body.id}/verify`)).body.verified, true)
+  assert.equal(await domainOf(first.inboxId), fourth.body.id)
 })
 
 test('a setting that the policy does not have is named, so that a misspelled one does not go unnoticed', async () => {
