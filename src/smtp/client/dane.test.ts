@@ -175,6 +175,22 @@ test('records of a name that is not signed all the way prove nothing, and their 
   }
 })
 
+test('mail waits where no resolver says whether records are signed, and silence spares a host none of them', async t => {
+  const server = await aServer(t, { tls: own })
+  const records = `_${server.port}._tcp.mx.receiver.test`
+  for (const [name, silent, outcome] of [
+    [records, 'AD TLSA', 'fault dns'],
+    ['receiver.test', 'AD MX', 'fault tls'],
+    ['mx.receiver.test', 'AD A', 'fault tls'],
+  ] as const) {
+    const dns = await aDomain(t, server, { TLSA: [wire(tlsa(3, 1, 1, authority))] })
+    dns.zone[name]!.silent = [silent]
+    const transport = aTransport(t, { dnsServers: [dns.server], mxPort: server.port, dnsMs: 600 })
+    assert.equal(brief((await transport.send('receiver.test', anEnvelope()))[0]), outcome, silent)
+  }
+  assert.equal(server.messages.length, 0)
+})
+
 test('a mail host that is an alias is held to the records of what it stands for, or else to its own', async t => {
   const real = await aCertificate(['real.host.test'], authority)
   const server = await aServer(t, { tls: real })

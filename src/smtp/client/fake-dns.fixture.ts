@@ -15,7 +15,7 @@ export interface Name {
   isSigned?: boolean
   /** Answers with an error instead. */
   rcode?: 'SERVFAIL' | 'REFUSED' | 'NOTIMP'
-  /** Types that are left without any answer. */
+  /** Types that are left without any answer, behind `AD` where only the question whether it is signed is. */
   silent?: string[]
 }
 
@@ -46,9 +46,10 @@ export async function aZone(t: TestContext, zone: Record<string, Name>): Promise
       const { name, type } = request.questions[0] as { name: string; type: number }
       const typeName = TYPE_NAMES[type] ?? String(type)
       const { ad } = request.header as { ad?: number }
-      fake.queries.push(`${ad ? 'AD ' : ''}${typeName} ${name}`)
+      const asked = `${ad ? 'AD ' : ''}${typeName}`
+      fake.queries.push(`${asked} ${name}`)
       const found = fake.zone[name]
-      if (found?.silent?.includes(typeName)) return
+      if (found?.silent?.some(each => each === asked || each === typeName)) return
       const response = DNS.Packet.createResponseFromRequest(request)
       response.header.ra = 1
       Object.assign(response.header, { ad: found?.isSigned ? 1 : 0 })
