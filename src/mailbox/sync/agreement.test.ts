@@ -310,3 +310,28 @@ test('what was removed for good before a legal hold is not removed at the provid
   await connected.start()
   await untilGone(connected, fake)
 })
+
+test('a legal hold that comes while changes are on their way to the provider stops a removal until it is lifted', async t => {
+  const fake = await FakeImap.start()
+  for (const subject of ['evidence', 'moved']) fake.deliver('Archive', mail(subject), { at })
+  const connected = await connect(t, fake)
+  const found = await connected.until('both', messages => messages.length === 2)
+  await connected.untilState('live')
+  await connected.stop()
+  const { api } = connected.account
+  const idOf = (subject: string) => found.find(message => message.subject === subject)!.id
+  await api.post(`/v1/inbox-messages/${idOf('moved')}/move`, { folder: 'inbox' })
+  await removeForGood(connected, idOf('evidence'))
+
+  fake.drip = { command: 'UID MOVE', everyMs: 5 }
+  await connected.start()
+  await eventually('being moved', () => fake.said.some(command => command.startsWith('UID MOVE')))
+  await api.patch('/v1/account', { legal_hold: true })
+  fake.drip = null
+  await connected.untilState('live')
+  await delay(LOOKS_MS)
+  assert.deepEqual(there(fake), ['INBOX: moved', 'Archive: evidence'])
+
+  await api.patch('/v1/account', { legal_hold: false })
+  await eventually('removed', () => there(fake).join() === 'INBOX: moved')
+})

@@ -175,7 +175,7 @@ export class MirrorSession {
       this.#hasChanged = false
       await this.#catchUp(inbox)
     }
-    await this.#push()
+    await this.#push({ isPoll: false })
     if (this.#pollInMs() <= 0) await this.#poll()
     // A folder that was numbered anew is read again.
     await this.#fetchHistory()
@@ -196,13 +196,14 @@ export class MirrorSession {
     return this.#changedHere.size > 0 || this.#mirror.foundAgain.size > 0
   }
 
-  async #push(): Promise<void> {
+  /** When it is time to look: also what waited for the end of a legal hold, which nobody tells us of. */
+  async #push({ isPoll }: { isPoll: boolean }): Promise<void> {
     const { foundAgain } = this.#mirror
     const ids = [...this.#changedHere, ...foundAgain]
     this.#changedHere.clear()
     foundAgain.clear()
     // What was removed is among the changes whatever is asked for.
-    if (ids.length > 0) {
+    if (ids.length > 0 || isPoll) {
       await pushChanges(
         this.#mirror,
         ids.filter(id => id !== null),
@@ -227,7 +228,7 @@ export class MirrorSession {
     this.#hasLost = false
     const mayBeMore = await this.#rounds.next()
     this.#hasLost ||= mayBeMore
-    await this.#push()
+    await this.#push({ isPoll: true })
     await this.#pushFolders()
     // Both sides are the same now, which the connection says, and the lease is still ours.
     await transactMirror(this.#mirror, async () => {})
