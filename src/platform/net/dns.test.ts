@@ -38,7 +38,9 @@ test('no such name, no such record and a name that cannot exist are none', async
   server.txt('texts-only.example.com', 'x')
   assert.deepEqual(await dns.txt('nowhere.example.com'), { kind: 'none', isNxdomain: true })
   assert.deepEqual(await dns.mx('texts-only.example.com'), { kind: 'none', isNxdomain: false })
-  assert.deepEqual(await dns.txt(`${'a'.repeat(64)}.example.com`), { kind: 'none', isNxdomain: true })
+  for (const long of [`${'a'.repeat(64)}.example.com`, `${'ab.'.repeat(84)}cd`, `${'ab.'.repeat(84)}cde`]) {
+    assert.deepEqual(await dns.txt(long), { kind: 'none', isNxdomain: true }, `${long.length}`)
+  }
 })
 
 test('SERVFAIL, REFUSED, silence and nobody listening are failures, within the time given', async () => {

@@ -85,9 +85,9 @@ export class Dns {
       addresses: name => addresses.get(name),
       txt: cache(name => this.txt(name)),
       mx: cache(name => this.mx(name)),
-      ipv4: cache(name => this.#ask(this.#resolver.resolve4(name))),
-      ipv6: cache(name => this.#ask(this.#resolver.resolve6(name))),
-      ptr: cache(name => this.#ask(this.#resolver.resolvePtr(name))),
+      ipv4: cache(name => this.#ask(name, () => this.#resolver.resolve4(name))),
+      ipv6: cache(name => this.#ask(name, () => this.#resolver.resolve6(name))),
+      ptr: cache(name => this.#ask(name, () => this.#resolver.resolvePtr(name))),
       cname: cache(name => this.cname(name)),
     }
   }
@@ -100,19 +100,19 @@ export class Dns {
 
   /** The strings of one record belong together: 255 bytes are the most that one can hold (RFC 7208 §3.3). */
   async txt(name: string): Promise<DnsAnswer<string>> {
-    const answer = await this.#ask(this.#resolver.resolveTxt(name))
+    const answer = await this.#ask(name, () => this.#resolver.resolveTxt(name))
     return answer.kind === 'found' ? { kind: 'found', values: answer.values.map(strings => strings.join('')) } : answer
   }
 
   /** The target of an alias. */
   async cname(name: string): Promise<DnsAnswer<string>> {
-    const answer = await this.#ask(this.#resolver.resolveCname(name))
+    const answer = await this.#ask(name, () => this.#resolver.resolveCname(name))
     return answer.kind === 'found' ? { kind: 'found', values: answer.values.map(hostOf) } : answer
   }
 
   /** Hosts that take mail, the preferred first. */
   async mx(name: string): Promise<DnsAnswer<MxHost>> {
-    const answer = await this.#ask(this.#resolver.resolveMx(name))
+    const answer = await this.#ask(name, () => this.#resolver.resolveMx(name))
     if (answer.kind === 'none' && !answer.isNxdomain) return await this.#unlessLooping(name, answer)
     if (answer.kind !== 'found') return answer
     const values = answer.values.map(({ exchange, priority }) => ({ host: hostOf(exchange), priority }))
@@ -120,7 +120,7 @@ export class Dns {
   }
 
   async tlsa(name: string): Promise<DnsAnswer<Tlsa>> {
-    const answer = await this.#ask(this.#resolver.resolveTlsa(name))
+    const answer = await this.#ask(name, () => this.#resolver.resolveTlsa(name))
     if (answer.kind !== 'found') return answer
     const values = answer.values.map(({ certUsage, selector, match, data }) => ({
       usage: certUsage,
@@ -147,14 +147,14 @@ export class Dns {
 
   /** As the machine itself would look the name up, its hosts file included: for next hops named by the operator. */
   async systemAddresses(name: string): Promise<DnsAnswer<string>> {
-    const answer = await this.#ask(lookup(name, { all: true }))
+    const answer = await this.#ask(name, () => lookup(name, { all: true }))
     return answer.kind === 'found' ? { kind: 'found', values: answer.values.map(({ address }) => address) } : answer
   }
 
   async #loadAddresses(name: string, timeoutMs = this.#timeoutMs): Promise<Loaded<DnsAnswer<string>>> {
     const [six, four] = await Promise.all([
-      this.#ask(this.#resolver.resolve6(name, { ttl: true }), timeoutMs),
-      this.#ask(this.#resolver.resolve4(name, { ttl: true }), timeoutMs),
+      this.#ask(name, () => this.#resolver.resolve6(name, { ttl: true }), timeoutMs),
+      this.#ask(name, () => this.#resolver.resolve4(name, { ttl: true }), timeoutMs),
     ])
     const found = [six, four].flatMap(answer => (answer.kind === 'found' ? answer.values : []))
     if (found.length > 0) {
@@ -174,7 +174,7 @@ export class Dns {
     const seen = new Set([name])
     let current = name
     while (seen.size < ALIASES_MAX) {
-      const answer = await this.#ask(this.#resolver.resolveCname(current))
+      const answer = await this.#ask(current, () => this.#resolver.resolveCname(current))
       if (answer.kind === 'failed') return answer
       if (answer.kind === 'none') return none
       current = answer.values[0]!.toLowerCase()
@@ -184,8 +184,10 @@ export class Dns {
     return { kind: 'failed', code: 'CNAMELOOP', reason: 'its aliases (CNAME) lead in a circle' }
   }
 
-  async #ask<T>(question: Promise<T[]>, timeoutMs = this.#timeoutMs): Promise<DnsAnswer<T>> {
-    const answer = await this.#reply(question, timeoutMs)
+  async #ask<T>(name: string, question: () => Promise<T[]>, timeoutMs = this.#timeoutMs): Promise<DnsAnswer<T>> {
+    // The resolver's library lets two more characters through than a name can have, and servers call that a mistake of ours.
+    if (hostOf(name).length > NAME_CHARS_MAX) return { kind: 'none', isNxdomain: true }
+    const answer = await this.#reply(question(), timeoutMs)
     if (answer.kind === 'failed') this.#failingSince ??= performance.now()
     else {
       this.#hasAnswered = true
@@ -218,6 +220,9 @@ const REASONS: Record<string, string> = {
   TIMEOUT: 'look-up timed out',
   REFUSED: 'its name servers refused to answer',
 }
+
+/** 255 bytes on the wire (RFC 1035 §2.3.4). */
+const NAME_CHARS_MAX = 253
 
 const hostOf = (name: string): string => name.toLowerCase().replace(/\.$/, '')
 
