@@ -33,7 +33,8 @@ export function forgedResults(header: Buffer, hostname: string): { start: number
       const name = block.slice(start, colon).trimEnd().toLowerCase()
       if (name !== 'authentication-results') return false
       const id = servedBy(block.slice(colon + 1, end))
-      return id === null || id === own
+      // Behind a comment or a quote the version of the field follows at once.
+      return id === null || (id.startsWith(own) && /^\d*$/.test(id.slice(own.length).replace(/^\./, '')))
     })
     .map(({ start, end }) => ({ start, end }))
 }
