@@ -73,7 +73,9 @@ interface Method {
 }
 
 function parse(value: string): Authentication {
-  const methods = partsOf(value).flatMap(methodOf)
+  const parts = partsOf(value)
+  if (!parts) return UNKNOWN
+  const methods = parts.flatMap(methodOf)
   // Somebody whose address is quoted there has added one.
   if (ONCE.some(name => methods.filter(each => each.name === name).length > 1)) return UNKNOWN
   const first = (name: string): Method | null => methods.find(each => each.name === name)?.method ?? null
@@ -113,8 +115,11 @@ const oneOf = <Result extends string>(known: readonly Result[], given = 'none'):
 /** What is told once for a mail; signatures may be several. */
 const ONCE = ['spf', 'dmarc', 'arc']
 
-/** Split where no comment and no quoted text is. What is quoted is the sender's own word, and left out. */
-function partsOf(value: string): string[] {
+/**
+ * Split where no comment and no quoted text is. What is quoted is the sender's own word, and left out. Null: an address with
+ * quotes stands in a comment, and may have ended it.
+ */
+function partsOf(value: string): string[] | null {
   const parts = ['']
   let depth = 0
   let isQuoted = false
@@ -124,7 +129,8 @@ function partsOf(value: string): string[] {
       at++
       continue
     }
-    if (char === '"' && depth === 0) isQuoted = !isQuoted
+    if (char === '"' && depth > 0) return null
+    if (char === '"') isQuoted = !isQuoted
     if (isQuoted) continue
     if (char === '(') depth++
     if (char === ')') depth = Math.max(0, depth - 1)
