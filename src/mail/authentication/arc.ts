@@ -10,7 +10,7 @@ export type ArcResult = 'pass' | 'fail' | 'none' | 'temperror'
 const ARC_FIELDS = ['arc-seal', 'arc-message-signature', 'arc-authentication-results']
 /** A set is about 3 KB. Each seal covers all sets before it, so that the work grows with the square of what is let in. */
 const BYTES_MAX = 65_536
-const SETS_MAX = 20
+const SETS_MAX = 50
 
 export async function checkArc(mail: RawMail, checking: Checking): Promise<ArcResult> {
   const fields = ARC_FIELDS.flatMap(name => mail.byName.get(name) ?? [])
