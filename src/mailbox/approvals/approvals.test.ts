@@ -434,8 +434,9 @@ test('an approval whose acceptance fails at its last write is pending again, and
 test('nobody decides for seven days: rejected, with the reason', async () => {
   const { id, approvalId } = await aHeldMail()
   account.box.clock.advance(7 * 86_400_000 + 1_000)
-  const late = await account.api.post(`/v1/approvals/${approvalId}/approve`)
-  assert.equal(late.status, 409)
+  for (const decision of ['approve', 'reject']) {
+    assert.equal((await account.api.post(`/v1/approvals/${approvalId}/${decision}`)).status, 409, decision)
+  }
   await expireApprovals(account.box.app.world)
   const approval = (await account.api.get(`/v1/approvals/${approvalId}`)).body
   assert.equal(approval.status, 'rejected')

@@ -13,7 +13,9 @@ import { listExpiredAnywhere, requireApproval, updateRejected, type Pending, typ
 
 export function reject(world: World, by: Actor, { reach, id }: Named): Promise<Approval> {
   return world.db.transact(by, async tx => {
-    const { inbox_id, account_id, tenant_id } = await requireApproval(tx, reach, id)
+    const { inbox_id, account_id, tenant_id, expires_at, status } = await requireApproval(tx, reach, id)
+    // By now it is the expiry's to reject.
+    if (status === 'pending' && expires_at <= tx.now) throw alreadyDecided('expired')
     const whom = { type: by.type, id: by.id, name: by.name }
     await lockInboxes(tx, [inbox_id])
     const rejected = await rejectLocked(tx, [{ id, inbox_id, account_id, tenant_id }], { by: whom, reason: null })
