@@ -279,6 +279,19 @@ test('what a key has begun that was revoked since is not finished', async () => 
   assert.equal(await obstacleAfter(await oauth.agree(body.auth_url), inboxId), 'key_revoked')
 })
 
+test('a flow that fails gives no grant back by which its inbox mirrors the same mailbox', async () => {
+  const inboxId = await anInbox(account)
+  oauth.email = `${unique('twice')}@example.com`
+  const { body: key } = await account.api.post('/v1/api-keys', { name: 'Former', scopes: ['admin'] })
+  const { body } = await box.client(key.secret).post(`/v1/inboxes/${inboxId}/connect/google`)
+  await box.client().get(CALLBACK + (await agreed(inboxId)))
+  assert.equal((await account.api.delete(`/v1/api-keys/${key.id}`)).status, 204)
+  const before = oauth.revoked.length
+  const { headers } = await box.client().get(CALLBACK + (await oauth.agree(body.auth_url)))
+  assert.match(headers.get('location')!, /connect_error=key_revoked$/)
+  assert.deepEqual([oauth.revoked.length, (await inboxOf(inboxId)).provider], [before, 'google'])
+})
+
 test('flows of an inbox beyond the tenth replace the oldest, and old ones are forgotten', async () => {
   const inboxId = await anInbox(account)
   const count = async () =>

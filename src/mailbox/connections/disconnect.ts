@@ -12,7 +12,7 @@ import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
 import { notConfigured } from './authorize.ts'
 import { revokeToken } from './oauth.ts'
 import { providersOf } from './providers.ts'
-import { deleteConnectionRow, findConnectionForUpdate, isConnectedElsewhere, type ConnectionRow } from './queries.ts'
+import { deleteConnectionRow, findConnectionForUpdate, isConnected, type ConnectionRow } from './queries.ts'
 import { openToken } from './seal.ts'
 
 export async function disconnect(
@@ -59,14 +59,14 @@ export async function revokeEnded(world: World, ended: ConnectionRow): Promise<v
   }
 }
 
-/** Best effort. Not where another inbox mirrors the same mailbox: its grant would end as well. */
+/** Best effort. Not where an inbox mirrors the same mailbox by another grant: that would end as well. */
 export async function revokeGrant(
   world: World,
   granted: Pick<ConnectionRow, 'inbox_id' | 'provider' | 'address'>,
   refreshToken: string,
 ): Promise<void> {
   const provider = providersOf(world.config)[granted.provider]
-  if (!provider || (await isConnectedElsewhere(world.db, granted))) return
+  if (!provider || (await isConnected(world.db, granted))) return
   const failure = await revokeToken(provider, refreshToken)
   if (failure !== null) world.log.warn({ err: failure, inbox_id: granted.inbox_id }, 'a grant could not be revoked')
 }

@@ -90,13 +90,13 @@ export async function deleteConnectionRow(tx: Tx, inboxId: string): Promise<void
 }
 
 /** Providers end all grants of a mailbox to us when one is revoked. */
-export const isConnectedElsewhere = (
+export const isConnected = (
   db: Db,
-  { provider, address, inbox_id }: Pick<ConnectionRow, 'provider' | 'address' | 'inbox_id'>,
+  { provider, address }: Pick<ConnectionRow, 'provider' | 'address'>,
 ): Promise<boolean> =>
   db.value<boolean>(sql`
     select exists (select from connections where provider = ${provider} and address = ${address}
-      and inbox_id <> ${inbox_id} and refresh_token is not null)`)
+      and refresh_token is not null)`)
 
 interface RefreshClaim {
   inboxId: string
@@ -107,13 +107,14 @@ interface RefreshClaim {
   until: Date
 }
 
-/** False when somebody else refreshes, has just done so, or was told to wait. */
-export const claimRefresh = async (tx: Tx, claim: RefreshClaim): Promise<boolean> =>
-  (await tx.run(sql`
+/** With the refresh token of now. Null when somebody else refreshes, has just done so, or was told to wait. */
+export const claimRefresh = (tx: Tx, claim: RefreshClaim): Promise<ConnectionRow | null> =>
+  tx.maybe<ConnectionRow>(sql`
     update connections set refresh_lease = ${claim.lease}, refresh_until = ${claim.until}
     where inbox_id = ${claim.inboxId} and generation = ${claim.generation} and refresh_token is not null
       and (access_token is null or access_expires_at <= ${claim.freshUntil})
-      and (refresh_until is null or refresh_until <= ${tx.now})`)) === 1
+      and (refresh_until is null or refresh_until <= ${tx.now})
+    returning ${columns}`)
 
 interface Refreshed {
   inboxId: string
