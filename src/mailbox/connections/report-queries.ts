@@ -56,13 +56,22 @@ export const updateEnded = (
     from (select inbox_id, state from connections c where ${isOurs(lease)} for update) before
     where c.inbox_id = before.inbox_id returning ${columns}, before.state as was`)
 
-/** Null where it was known already, or there is a newer grant. */
+export interface GoneGrant {
+  inboxId: string
+  generation: number
+  /** Where the provider said so when a token was to be refreshed. */
+  refreshLease?: string | null
+  error: string
+}
+
+/** Null where it was known already, or there is a newer grant or refresh token. */
 export const updateGrantGone = (
   tx: Tx,
-  { inboxId, generation, error }: { inboxId: string; generation: number; error: string },
+  { inboxId, generation, refreshLease = null, error }: GoneGrant,
 ): Promise<ReportedConnection | null> =>
   tx.maybe<ReportedConnection>(prepared`
     update connections c set state = 'reconnect_required', error = ${error}, due_at = null, lease_token = null,
       refresh_token = null, access_token = null, access_expires_at = null, refresh_lease = null, refresh_until = null
     where c.inbox_id = ${inboxId} and c.generation = ${generation} and c.state <> 'reconnect_required'
+      and (${refreshLease}::uuid is null or c.refresh_lease = ${refreshLease})
     returning ${columns}`)

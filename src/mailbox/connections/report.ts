@@ -2,7 +2,14 @@
 import type { Tx } from '../../platform/db/database.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import { presentConnection } from '../inboxes/present-connection.ts'
-import { updateEnded, updateGrantGone, updateProgress, type Lease, type ReportedConnection } from './report-queries.ts'
+import {
+  updateEnded,
+  updateGrantGone,
+  updateProgress,
+  type GoneGrant,
+  type Lease,
+  type ReportedConnection,
+} from './report-queries.ts'
 
 export { updateSynced as recordSynced, type Lease } from './report-queries.ts'
 
@@ -36,11 +43,8 @@ export const reportReleased = async (tx: Tx, lease: Lease): Promise<boolean> =>
   (await updateEnded(tx, lease, { error: null, dueAt: tx.now })) !== null
 
 /** From the first process that learns of it, once for each grant. */
-export async function reportGrantGone(
-  tx: Tx,
-  { inboxId, generation, error }: { inboxId: string; generation: number; error: string },
-): Promise<boolean> {
-  const connection = await updateGrantGone(tx, { inboxId, generation, error: error.slice(0, ERROR_CHARS_MAX) })
+export async function reportGrantGone(tx: Tx, gone: GoneGrant): Promise<boolean> {
+  const connection = await updateGrantGone(tx, { ...gone, error: gone.error.slice(0, ERROR_CHARS_MAX) })
   if (!connection) return false
   recordUpdated(tx, connection)
   raise(tx, {
@@ -49,7 +53,7 @@ export async function reportGrantGone(
     title: `The mailbox ${connection.address} must be connected again: its provider no longer grants access.`,
     accountId: connection.account_id,
     tenantId: connection.tenant_id,
-    facts: { inbox_id: inboxId, provider: connection.provider, address: connection.address },
+    facts: { inbox_id: connection.inbox_id, provider: connection.provider, address: connection.address },
   })
   return true
 }

@@ -5,6 +5,7 @@ import { aBox, theBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
 import { anOAuthProvider, type OAuthStandIn } from '../../../test/support/oauth.ts'
 import { system } from '../../platform/db/actor.ts'
+import { unavailable } from '../../platform/db/errors.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { postForm } from '../../platform/net/post-form.ts'
 import { AccessTokens, GrantGone } from './tokens.ts'
@@ -61,6 +62,70 @@ test('ten workers in two processes that want a new token ask the provider once, 
   }
   oauth.rotates = false
   oauth.beforeRefresh = async () => {}
+})
+
+/** As of a process whose transactions begin only when `ready` says so, each with its number. */
+function aProcess(ready: (count: number) => Promise<void>): AccessTokens {
+  const { world } = box.app
+  let count = 0
+  const transact: typeof world.db.transact = async (...given) => {
+    await ready(++count)
+    return world.db.transact(...given)
+  }
+  const db = { maybe: world.db.maybe.bind(world.db), transact } as typeof world.db
+  return new AccessTokens(Object.create(world, { db: { value: db } }))
+}
+
+test('a process that comes late asks with the refresh token of then, and not with that which it read', async () => {
+  const inboxId = await connected()
+  oauth.rotates = true
+  await expire(inboxId)
+  const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>()
+  const { promise: hasRead, resolve: reads } = Promise.withResolvers<void>()
+  const late = aProcess(() => {
+    reads()
+    return goesOn
+  }).current(inboxId)
+  await hasRead
+  const quick = new AccessTokens(box.app.world)
+  await quick.refused(inboxId, (await quick.current(inboxId)).accessToken)
+  goOn()
+  assert.equal((await late).accessToken, oauth.accessTokens.at(-1))
+  oauth.rotates = false
+})
+
+test('an end of the grant that is told after the lease lapsed ends no grant that another process refreshed', async () => {
+  const inboxId = await connected()
+  oauth.rotates = true
+  await expire(inboxId)
+  const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>()
+  const { promise: isAsked, resolve: asks } = Promise.withResolvers<void>()
+  oauth.beforeRefresh = () => {
+    oauth.beforeRefresh = async () => {}
+    asks()
+    return goesOn
+  }
+  const late = new AccessTokens(box.app.world).current(inboxId)
+  await isAsked
+  box.clock.advance(41_000)
+  const { accessToken } = await new AccessTokens(box.app.world).current(inboxId)
+  goOn()
+  assert.equal((await late).accessToken, accessToken)
+  oauth.rotates = false
+})
+
+test('a refresh token that the provider has replaced is stored once the database is back', async () => {
+  const inboxId = await connected()
+  oauth.rotates = true
+  await expire(inboxId)
+  const before = oauth.refreshes
+  const { accessToken } = await aProcess(async count => {
+    // The first is the claim.
+    if (count === 2) throw unavailable(new Error('Connection terminated'))
+  }).current(inboxId)
+  assert.equal(oauth.refreshes, before + 1)
+  assert.equal((await new AccessTokens(box.app.world).current(inboxId)).accessToken, accessToken)
+  oauth.rotates = false
 })
 
 test('a token that was refused is replaced once, also when many say so', async () => {

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { system } from '../../platform/db/actor.ts'
+import { isClosed, isUnavailable } from '../../platform/db/errors.ts'
 import type { World } from '../../platform/world.ts'
 import { InvalidGrant, OAuthFault, refreshTokens, type Tokens } from './oauth.ts'
 import { providersOf, type Provider, type Providers } from './providers.ts'
@@ -26,6 +27,8 @@ const LOOK_AGAIN_MS = 100
 /** After an answer that said nothing about the grant. */
 const RETRY_MS = 5_000
 const RETRY_MS_MAX = 300_000
+const STORE_MS_MAX = 300_000
+const STORE_AGAIN_MS = 500
 
 const ENDED = 'The provider has ended the grant. Connect the mailbox again.'
 const by = system('access tokens')
@@ -94,7 +97,7 @@ export class AccessTokens {
     const provider = this.#providers[row.provider]
     if (!provider) throw new Error(`${row.provider} is not configured`)
     const lease = randomUUID()
-    const isOurs = await db.transact(by, tx =>
+    const claimed = await db.transact(by, tx =>
       claimRefresh(tx, {
         inboxId: row.inbox_id,
         generation: row.generation,
@@ -103,23 +106,35 @@ export class AccessTokens {
         until: new Date(tx.now.getTime() + LEASE_MS),
       }),
     )
-    if (!isOurs) return null
-    const tokens = await this.#ask(provider, row, lease)
-    const isStored = await db.transact(by, tx =>
-      updateRefreshed(tx, refreshedBy(this.#world, tokens, row, lease, tx.now)),
-    )
+    const tokens = claimed && (await this.#ask(provider, claimed, lease))
     // Connected anew, or disconnected, meanwhile.
-    return isStored ? grantOf(row, tokens.accessToken) : null
+    return tokens && (await this.#store(tokens, claimed, lease)) ? grantOf(claimed, tokens.accessToken) : null
   }
 
-  async #ask(provider: Provider, row: ConnectionRow, lease: string): Promise<Tokens> {
+  /** The provider may have ended the old refresh token: the new one is kept until the database takes it. */
+  async #store(tokens: Tokens, row: ConnectionRow, lease: string): Promise<boolean> {
+    const { db } = this.#world
+    const until = performance.now() + STORE_MS_MAX
+    for (;;) {
+      try {
+        return await db.transact(by, tx => updateRefreshed(tx, refreshedBy(this.#world, tokens, row, lease, tx.now)))
+      } catch (error) {
+        if (!isUnavailable(error) || isClosed(error) || performance.now() > until) throw error
+      }
+      await delay(STORE_AGAIN_MS)
+    }
+  }
+
+  /** Null when the lease lapsed meanwhile: what the provider says of the token then was said of an older one. */
+  async #ask(provider: Provider, row: ConnectionRow, lease: string): Promise<Tokens | null> {
     const { db, secrets, clock, log } = this.#world
     const { inbox_id: inboxId, account_id: owner } = row
     try {
       return await refreshTokens(provider, openToken(secrets, tokenRowOf(row, 'refresh'), row.refresh_token!), owner)
     } catch (error) {
       if (error instanceof InvalidGrant) {
-        await db.transact(by, tx => reportGrantGone(tx, { inboxId, generation: row.generation, error: ENDED }))
+        const gone = { inboxId, generation: row.generation, refreshLease: lease, error: ENDED }
+        if (!(await db.transact(by, tx => reportGrantGone(tx, gone)))) return null
         throw new GrantGone('the provider has ended the grant', { cause: error })
       }
       const seconds = error instanceof OAuthFault ? error.retryAfterSeconds : null
