@@ -37,6 +37,9 @@ interface Fields {
   attachments?: { filename: string; content: string }[]
 }
 
+/** As the shield says it. */
+export const BLOCKED = { verdict: 'blocked', reasons: [], blocked: true }
+
 export async function aFiledMessage({ app, clock }: Box, inboxId: string, fields: Fields = {}): Promise<FiledMessage> {
   return app.world.db.transact(system('test'), async tx => {
     const [inbox]: LockedInbox[] = await lockInboxes(tx, [inboxId])
@@ -75,11 +78,12 @@ export async function aFiledMessage({ app, clock }: Box, inboxId: string, fields
     await tx.run(sql`
       insert into inbox_messages (id, account_id, tenant_id, inbox_id, thread_id, folder_id, source_id, direction, is_read,
         from_text, from_address, to_list, cc_list, subject, snippet, rfc_message_id, date, received_at, size,
-        has_attachments, is_blocked, is_tainted)
+        has_attachments, shield, is_blocked, is_tainted)
       values (${id}, ${inbox.account_id}, ${inbox.tenant_id}, ${inboxId}, ${threadId}, ${folders[folder]}, ${sourceId},
         ${direction}, ${read}, ${from}, ${/[^<\s]+@[^>\s]+/.exec(from)?.[0].toLowerCase() ?? ''},
         ${fields.to ?? [inbox.address]}, '{}', ${subject}, ${text.slice(0, 200)}, ${`<${unique('id')}@example.com>`},
-        ${tx.now}, ${tx.now}, ${source.length}, ${attachmentIds.length > 0}, ${blocked}, ${tainted})`)
+        ${tx.now}, ${tx.now}, ${source.length}, ${attachmentIds.length > 0},
+        ${blocked ? BLOCKED : null}, ${blocked}, ${tainted})`)
     const unread = read ? 0 : 1
     const isInTrash = folder === 'trash'
     addToFolders(tx, [{ folderId: folders[folder], total: 1, unread, blocked: blocked ? 1 : 0 }])

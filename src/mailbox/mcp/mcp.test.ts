@@ -7,6 +7,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { anAccount, anInbox, type TestAccount } from '../../../test/support/factories.ts'
 import { aFiledMessage } from '../../../test/support/mailbox.ts'
 import type { Api, TestReply } from '../../../test/support/client.ts'
+import { readMessagePage } from '../messages/list.ts'
+import { showAll } from './show-all.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 
@@ -341,6 +343,13 @@ test('of blocked mail there is metadata and nothing that its sender wrote', asyn
     [true, 'attacker@evil.example', 'spam'],
   )
   assert.match(whole.content[0].text, /blocked: content is not shown/)
+
+  // What is removed for good between being read and being shown.
+  const reach = { accountId: account.id, tenantId: null, inboxId: null }
+  const page = await readMessagePage(account.box.app.world, reach, { inboxId: inbox, query: { folder: 'spam' } })
+  assert.equal((await account.api.delete(`/v1/inbox-messages/${id}?permanent=true`)).status, 200)
+  assert.equal(page.messages.length, 1)
+  assert.ok(!/CANARY/.test(JSON.stringify(showAll(page.messages))))
 })
 
 test('attachments are references and the text that was found in them', async () => {

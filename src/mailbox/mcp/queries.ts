@@ -2,14 +2,15 @@
 import type { Reads } from '../../platform/db/database.ts'
 import { bareArray, prepared } from '../../platform/db/sql.ts'
 
-export const listBlocked = (db: Reads, ids: readonly string[]): Promise<{ id: string }[]> =>
-  db.many(prepared`select id from inbox_messages where id = any(${bareArray(ids)}::uuid[]) and is_blocked`)
-
-/** The beginning of the text that was read in each attachment; those without any are left out. */
+/**
+ * The beginning of the text that was read in each attachment; those without any are left out. None where the message is
+ * blocked by now, or gone: what is found in a text may block its mail.
+ */
 export const listAttachmentTexts = (
   db: Reads,
-  { ids, charsMax }: { ids: readonly string[]; charsMax: number },
+  { messageId, ids, charsMax }: { messageId: string; ids: readonly string[]; charsMax: number },
 ): Promise<{ id: string; text: string; is_whole: boolean }[]> =>
   db.many(prepared`
     select id, left(text, ${charsMax}::int) as text, length(text) <= ${charsMax}::int as is_whole
-    from source_attachments where id = any(${bareArray(ids)}::uuid[]) and text is not null`)
+    from source_attachments where id = any(${bareArray(ids)}::uuid[]) and text is not null
+      and exists (select from inbox_messages where id = ${messageId} and not is_blocked)`)

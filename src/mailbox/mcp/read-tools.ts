@@ -6,7 +6,7 @@ import { readInboxPage } from '../inboxes/page.ts'
 import type { AttachmentInfo } from '../messages/message-schema.ts'
 import { readMessagePage } from '../messages/list.ts'
 import { readMessage } from '../messages/read.ts'
-import { listAttachmentTexts, listBlocked } from './queries.ts'
+import { listAttachmentTexts } from './queries.ts'
 import { fitted } from './result-size.ts'
 import { showAll, wordsOf } from './show-all.ts'
 import {
@@ -90,7 +90,7 @@ export const listMessagesTool = tool({
   run: ({ world, caller, input: { inbox_id: inboxId, ...query } }) =>
     fitted(query.limit ?? LIMIT_DEFAULT, async limit => {
       const page = await readMessagePage(world, caller.reach, { inboxId, query: { ...query, limit } })
-      const { messages, text } = await showAll(world, page.messages)
+      const { messages, text } = showAll(page.messages)
       const { next_cursor, hidden } = page
       return {
         text: [text, ...goingOn(next_cursor)].join('\n'),
@@ -122,9 +122,8 @@ export const getMessageTool = tool({
   scope: 'read',
   run: async ({ world, caller, input }) => {
     const message = await readMessage(world.db, caller.reach, input.message_id)
-    const isBlocked = (await listBlocked(world.db, [message.id])).length > 0
-    const texts = isBlocked ? [] : await attachmentTexts(world, message.attachments)
-    return fitted(TEXT_CHARS_MAX, async chars => showWhole(message, { isBlocked, texts, chars }))
+    const texts = await attachmentTexts(world, message)
+    return fitted(TEXT_CHARS_MAX, async chars => showWhole(message, { texts, chars }))
   },
 })
 
@@ -134,23 +133,29 @@ interface AttachmentText {
   isWhole: boolean
 }
 
-async function attachmentTexts(world: World, attachments: readonly AttachmentInfo[]): Promise<AttachmentText[]> {
+async function attachmentTexts(world: World, { id: messageId, attachments }: WholeMessage): Promise<AttachmentText[]> {
   const infos = new Map(attachments.slice(0, ATTACHMENTS_MAX).map(info => [info.id, info]))
   if (infos.size === 0) return []
-  const rows = await listAttachmentTexts(world.db, { ids: [...infos.keys()], charsMax: ATTACHMENT_TEXT_CHARS_MAX })
+  const rows = await listAttachmentTexts(world.db, {
+    messageId,
+    ids: [...infos.keys()],
+    charsMax: ATTACHMENT_TEXT_CHARS_MAX,
+  })
   return rows.map(({ id, text, is_whole }) => ({ info: infos.get(id)!, text, isWhole: is_whole }))
 }
 
 interface Showing {
-  isBlocked: boolean
   texts: readonly AttachmentText[]
   /** Of the text, and as many of all attachments together. */
   chars: number
 }
 
-function showWhole(message: Awaited<ReturnType<typeof readMessage>>, { isBlocked, texts, chars }: Showing): ToolAnswer {
+type WholeMessage = Awaited<ReturnType<typeof readMessage>>
+
+function showWhole(message: WholeMessage, { texts, chars }: Showing): ToolAnswer {
   const boundary = drawBoundary([...wordsOf(message), message.text, ...texts.map(({ text }) => text)])
-  const shown = show(message, { isBlocked, boundary })
+  const shown = show(message, boundary)
+  const isBlocked = shown.blocked
   const text = isBlocked ? '' : clipped(message.text, chars)
   const isCut = !isBlocked && message.text.length > chars
   const perFile = Math.floor(chars / Math.max(1, texts.length))

@@ -31,11 +31,11 @@ export const searchMessagesTool = tool({
   }),
   annotations: READS,
   scope: 'read',
-  run: async ({ world, use, caller, input: { inbox_id: inboxId, limit = LIMIT_DEFAULT, ...asked } }) => {
+  run: async ({ use, caller, input: { inbox_id: inboxId, limit = LIMIT_DEFAULT, ...asked } }) => {
     const { messages: found } = await use.search.find(caller.reach, { ...asked, inboxId, limit })
     const matches = found.map(match => ({ ...match, snippet: withoutMarks(match.snippet) }))
     return fitted(Math.max(1, matches.length), async amount => {
-      const { messages, text } = await showAll(world, matches.slice(0, amount))
+      const { messages, text } = showAll(matches.slice(0, amount))
       const truncated = messages.length < matches.length
       const more = `Of ${matches.length} matches ${messages.length} are shown, for their size: search more narrowly.`
       return { text: truncated ? `${text}\n${more}` : text, structured: { ...MARKS, messages, truncated } }

@@ -45,11 +45,13 @@ export const ShownMessage = Type.Object({
 })
 export type ShownMessage = Static<typeof ShownMessage>
 
-type Source = Pick<MessageSummary, Exclude<keyof ShownMessage, 'blocked' | 'attachments'>> & {
+type Source = Pick<MessageSummary, Exclude<keyof ShownMessage, 'blocked' | 'attachments'> | 'shield'> & {
   attachments: readonly AttachmentInfo[]
 }
 
-export function show(message: Source, { isBlocked, boundary }: { isBlocked: boolean; boundary: string }): ShownMessage {
+/** Whether it is blocked is read with its words: it may be gone when it is asked for again. */
+export function show(message: Source, boundary: string): ShownMessage {
+  const isBlocked = message.shield?.blocked ?? false
   const { id, inbox_id, thread_id, direction, folder, read, labels, received_at, tainted, status, approval_id } =
     message
   return {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Api } from '../../../test/support/client.ts'
 import { anAccount, anInbox, type TestAccount } from '../../../test/support/factories.ts'
-import { aFiledMessage } from '../../../test/support/mailbox.ts'
+import { aFiledMessage, BLOCKED } from '../../../test/support/mailbox.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aMailbox } from '../search/mailbox.fixture.ts'
@@ -32,7 +32,7 @@ test('search_messages finds what the API finds, without marks, and of blocked ma
     from: 'CANARY <x@evil.example>',
   })
   await account.box.app.world.db.transact(system('test'), tx =>
-    tx.run(sql`update inbox_messages set is_blocked = true where id = ${blocked}`),
+    tx.run(sql`update inbox_messages set is_blocked = true, shield = ${BLOCKED} where id = ${blocked}`),
   )
   const { structuredContent, content, isError } = await call(account.api, 'search_messages', {
     inbox_id: inboxId,
