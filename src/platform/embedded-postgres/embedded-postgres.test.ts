@@ -2,6 +2,7 @@
  * The embedded PostgreSQL with real servers: creating, starting, sharing, stopping, and what it says when it cannot.
  */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -59,6 +60,25 @@ test('only the password opens the socket', async t => {
   const socketFolder = join(installation.sockets, readdirSync(installation.sockets)[0] ?? '')
   assert.equal(statSync(socketFolder).mode & 0o777, 0o700)
   assert.equal(statSync(join(installation.folder, 'cluster', 'password')).mode & 0o777, 0o600)
+})
+
+test('a copy of a folder whose server runs gets a server of its own, and the other one keeps its socket', async t => {
+  const installation = await anInstallation(t, { prepared: true })
+  const original = await installation.hold()
+  const folder = `${installation.folder}-copy`
+  execFileSync('cp', ['-a', installation.folder, folder])
+
+  const copied = await installation.hold({ folder })
+  await installation.addRow(original.url)
+
+  assert.equal(await installation.countRows(original.url), 1)
+  assert.equal(await installation.countRows(copied.url), 0)
+  await copied.stop()
+  assert.deepEqual(
+    installation.servers().map(({ pid }) => pid),
+    [installation.serverPid()],
+  )
+  assert.equal(await installation.countRows(original.url), 1)
 })
 
 test('two processes that start at once on an empty folder share one server', async t => {

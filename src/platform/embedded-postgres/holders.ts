@@ -1,15 +1,15 @@
 /**
- * Who uses the server: one small file for each, named after the process, holding when that process began and where it
- * expects the socket. The last one to leave shuts the server down, and the processes that are there agree on one socket
- * folder.
+ * Who uses the server: one small file for each, named after the process, holding when that process began, where it
+ * expects the socket, and which folder it was written into: one that was copied along says nothing. The last one to leave
+ * shuts the server down, and the processes that are there agree on one socket folder.
  */
 import { randomBytes } from 'node:crypto'
 import { chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
-import { renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { type Account, fileOwner } from './account.ts'
-import { lookForServer, socketFiles } from './lock-file.ts'
+import { lookForServer, removeDeadSocket } from './lock-file.ts'
 import { identify, isAlive, readOrEmpty } from './processes.ts'
 import type { Site } from './site.ts'
 
@@ -25,8 +25,9 @@ export function newHolderFile(site: Site): string {
 /** Written beside and renamed, since others may read it at any moment. */
 export function writeHolderFile(path: string, socketFolder: string): void {
   const me = identify(process.pid)
-  const fresh = join(path, '..', `.${basename(path)}`)
-  writeFileSync(fresh, `${me?.started}\n${socketFolder}\n`, { mode: 0o600 })
+  const users = dirname(path)
+  const fresh = join(users, `.${basename(path)}`)
+  writeFileSync(fresh, `${me?.started}\n${socketFolder}\n${identityOf(users)}\n`, { mode: 0o600 })
   renameSync(fresh, path)
 }
 
@@ -71,7 +72,7 @@ export function dropSocketFolder(path: string): void {
 /** Removes what a killed server left. Only where that can be nothing else: the path was read from a file. */
 function removeDeadSocketFolder(path: string, account: Account): void {
   if (!basename(path).startsWith(SOCKET_FOLDER_PREFIX) || !isOurs(path, account)) return
-  for (const file of socketFiles(path)) rmSync(file, { force: true })
+  removeDeadSocket(path)
   dropSocketFolder(path)
 }
 
@@ -86,14 +87,21 @@ function readHolders(site: Site): { live: string[]; dead: string[] } {
       if (!identify(pid)) rmSync(path, { force: true })
       continue
     }
-    const [started = '', socketFolder = ''] = readOrEmpty(path).split('\n')
-    if (isAlive({ pid, started })) live.push(socketFolder)
+    const [started = '', socketFolder = '', folder] = readOrEmpty(path).split('\n')
+    if (folder !== identityOf(site.users)) rmSync(path, { force: true })
+    else if (isAlive({ pid, started })) live.push(socketFolder)
     else {
       rmSync(path, { force: true })
       dead.push(socketFolder)
     }
   }
   return { live, dead }
+}
+
+/** Another one for a copy, wherever that lies. */
+function identityOf(folder: string): string {
+  const { dev, ino } = statSync(folder)
+  return `${dev}:${ino}`
 }
 
 function createSocketFolder(account: Account): string {

@@ -36,6 +36,8 @@ const spare = join(shared, 'data')
 process.on('exit', () => rmSync(shared, { recursive: true, force: true }))
 
 interface HoldOptions {
+  /** Another one than that of the installation. */
+  folder?: string
   uid?: number
   settings?: Record<string, string>
   mode?: 'stay' | 'leave'
@@ -89,7 +91,7 @@ export async function anInstallation(
     watchdogOf: (holder: number) => required(watchdogOrNull(holder), 'the holder has a watchdog'),
 
     async hold(options: HoldOptions = {}) {
-      const holder = startHolder({ folder, sockets }, options)
+      const holder = startHolder({ folder: options.folder ?? folder, sockets }, options)
       const line = await holder.next()
       if (line['kind'] !== 'up') assert.fail(`the holder did not come up: ${JSON.stringify(line)}`)
       const { url, superuserUrl, origin } = line as { url: string; superuserUrl: string; origin: string }

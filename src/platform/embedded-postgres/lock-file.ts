@@ -23,13 +23,12 @@ interface RunningServer {
 }
 
 // Line numbers from PostgreSQL's pidfile.h, counted from 0.
-const LINE = { pid: 0, socketFolder: 4, status: 7 }
+const LINE = { pid: 0, cluster: 1, socketFolder: 4, status: 7 }
 
 export function lookForServer(cluster: string): Sighting {
-  const lines = readLockFile(cluster)
+  const lines = readLockFile(lockFile(cluster))
   if (lines === null) return { kind: 'none' }
-  // A server in single-user mode writes its id with a minus.
-  const pid = Math.abs(Number(lines[LINE.pid]))
+  const pid = pidIn(lines)
   if (!(pid > 0)) return { kind: 'empty' }
 
   const socketFolder = lines[LINE.socketFolder] || null
@@ -53,7 +52,15 @@ export function lookForServer(cluster: string): Sighting {
  */
 export function removeLock(cluster: string, socketFolder: string | null): void {
   rmSync(lockFile(cluster), { force: true })
-  if (socketFolder) for (const file of socketFiles(socketFolder)) rmSync(file, { force: true })
+  if (socketFolder) removeDeadSocket(socketFolder)
+}
+
+/** A folder that was copied while its server ran names the socket of that server, which is not for us to remove. */
+export function removeDeadSocket(socketFolder: string): void {
+  const [socket, lock] = socketFiles(socketFolder)
+  const lines = readLockFile(lock)
+  if (lines !== null && isServerOf(pidIn(lines), lines[LINE.cluster] ?? '')) return
+  for (const file of [socket, lock]) rmSync(file, { force: true })
 }
 
 export function socketFiles(socketFolder: string): [socket: string, lock: string] {
@@ -61,14 +68,17 @@ export function socketFiles(socketFolder: string): [socket: string, lock: string
   return [socket, `${socket}.lock`]
 }
 
-function readLockFile(cluster: string): string[] | null {
+function readLockFile(path: string): string[] | null {
   try {
-    return readFileSync(lockFile(cluster), 'utf8').split('\n')
+    return readFileSync(path, 'utf8').split('\n')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw cause
   }
 }
+
+/** A server in single-user mode writes its id with a minus. */
+const pidIn = (lines: readonly string[]): number => Math.abs(Number(lines[LINE.pid]))
 
 const lockFile = (cluster: string) => join(cluster, 'postmaster.pid')
 
