@@ -76,18 +76,19 @@ interface Starting {
 async function start(config: Config, { log, wait, opened }: Starting): Promise<App> {
   const prepared = await prepare(config, { log, wait })
   opened.push(prepared)
-  const { app, isNewInstallation } = prepared
+  const { app, isEmbedded } = prepared
   // Others may be coming back from the same outage.
   if (wait.hasWaited) app.world.db.continuity.noteLost()
-  const demo = (config.DEMO ?? isNewInstallation) ? await createDemo(app.world, wait.until) : null
   await app.start(wait.until)
+  // Its key is shown once: not before nothing can keep it from being shown.
+  const demo = (config.DEMO ?? isEmbedded) ? await createDemo(app.world, wait.until) : null
   process.stdout.write(welcome(config, { url: app.url, ports: app.ports, demo }))
   return app
 }
 
 interface Prepared {
   app: App
-  isNewInstallation: boolean
+  isEmbedded: boolean
   close: () => Promise<void>
 }
 
@@ -96,7 +97,7 @@ export async function prepare(config: Config, { log, wait }: Omit<Starting, 'ope
   await mkdir(config.DATA_DIR, { recursive: true })
   const adminToken = config.ADMIN_TOKEN ?? (await keptSecret(config.DATA_DIR, 'operator-token'))
   const secretKey = config.SECRET_KEY ?? (await keptSecret(config.DATA_DIR, 'secret-key'))
-  const { url, isNew, close } = await openDatabase(config, { log, wait })
+  const { url, isEmbedded, close } = await openDatabase(config, { log, wait })
   try {
     const migrations = await readMigrations()
     const applied = await wait.until(() => migrate(url, migrations))
@@ -109,7 +110,7 @@ export async function prepare(config: Config, { log, wait }: Omit<Starting, 'ope
       adminToken,
       secrets: new Secrets(secretKey),
     })
-    return { app, isNewInstallation: isNew, close }
+    return { app, isEmbedded, close }
   } catch (error) {
     await close()
     throw error
@@ -118,7 +119,7 @@ export async function prepare(config: Config, { log, wait }: Omit<Starting, 'ope
 
 interface OpenDatabase {
   url: string
-  isNew: boolean
+  isEmbedded: boolean
   close: () => Promise<void>
 }
 
@@ -126,13 +127,13 @@ interface OpenDatabase {
 export async function openDatabase(config: Config, { log, wait }: Omit<Starting, 'opened'>): Promise<OpenDatabase> {
   if (config.DATABASE_URL) {
     await wait.connection(config.DATABASE_URL)
-    return { url: config.DATABASE_URL, isNew: false, close: async () => {} }
+    return { url: config.DATABASE_URL, isEmbedded: false, close: async () => {} }
   }
   const embedded = await startEmbeddedPostgres({
     folder: join(config.DATA_DIR, 'postgres'),
     log: (level, message, fields) => log[level](fields ?? {}, message),
   })
-  return { url: embedded.url, isNew: embedded.origin === 'created', close: () => embedded.stop() }
+  return { url: embedded.url, isEmbedded: true, close: () => embedded.stop() }
 }
 
 /** For commands that end by themselves, or by a signal as any command does. */

@@ -143,6 +143,8 @@ test('resolvers, URLs and names are checked', () => {
   assert.equal(configOf({ PUBLIC_URL: 'https://mail.example.com/' }).PUBLIC_URL, 'https://mail.example.com')
   for (const environment of [
     { DNS_SERVERS: 'dns.example' },
+    { DNS_SERVERS: '9.9.9.9:99999' },
+    { POSTMASTER_ADDRESS: 'ops.example.com' },
     { PUBLIC_URL: 'mail' },
     { PLATFORM_DOMAIN: 'a b' },
     { DEMO: 'yes' },

@@ -1,5 +1,6 @@
 // Configuration: environment variables, one schema, every one optional. A bad value stops the start with one clear line
 // per mistake. This is the only file that reads the environment.
+import { Resolver } from 'node:dns'
 import { resolve } from 'node:path'
 import { providerVariables } from './config-providers.ts'
 import { httpUrl, Mistake, nonEmpty, secret, secureUrl, variable, type Read, type Variable } from './config-variable.ts'
@@ -70,7 +71,12 @@ export const variables = {
   TRUSTED_PROXIES: variable('none', 'networks whose X-Forwarded-For is believed', cidrs, cidrList([])),
   TLS_CERT: variable<string | null>('self-signed', 'certificate file of the SMTP ports (PEM)', nonEmpty, null),
   TLS_KEY: variable<string | null>('self-signed', 'key file of the SMTP ports (PEM)', nonEmpty, null),
-  DEMO: variable<boolean | null>('1 in a new DATA_DIR', 'make a sandbox account at the first start', flag, null),
+  DEMO: variable<boolean | null>(
+    '1 without DATABASE_URL',
+    'make a sandbox account where there is no account',
+    flag,
+    null,
+  ),
   LOG_LEVEL: variable<LogLevel>('info', LOG_LEVELS.join(', '), oneOf(LOG_LEVELS), 'info'),
 } as const satisfies Record<string, Variable<unknown>>
 
@@ -176,7 +182,8 @@ function stripeUrl(text: string): string {
 function mailAddress(text: string): string {
   const at = text.lastIndexOf('@')
   // The rest of an address is for the gate to judge; here a slip of the hand is caught.
-  if (!/^[^\s@<>"(),:;]{1,64}$/.test(text.slice(0, at))) throw new Mistake(`must be an address, not "${text}"`)
+  if (!/^[^\s@<>"(),:;]{1,64}$/.test(text.slice(0, Math.max(at, 0))))
+    throw new Mistake(`must be an address, not "${text}"`)
   hostName(text.slice(at + 1))
   return text
 }
@@ -213,8 +220,11 @@ function cidrs(text: string): CidrList {
 function dnsServers(text: string): string[] {
   const servers = list(text)
   for (const server of servers) {
-    const bare = /^\[[0-9a-f:]+\](:\d+)?$/i.test(server) || parseCidr(server.replace(/:\d+$/, '')) || parseCidr(server)
-    if (!bare) throw new Mistake(`must be a list of ip or ip:port; "${server}" is none`)
+    try {
+      new Resolver().setServers([server])
+    } catch {
+      throw new Mistake(`must be a list of ip or ip:port; "${server}" is none`)
+    }
   }
   return servers
 }
