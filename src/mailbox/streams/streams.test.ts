@@ -367,7 +367,7 @@ test('every 25 seconds there is a ping, and a peer that does not answer it is cu
 
 test('a client that sends more than a stream listens to is cut', async () => {
   const { asked } = await aFollowedInbox()
-  const [loud, huge] = [await followSocket(asked), await followSocket(asked)]
+  const [loud, huge, eager] = [await followSocket(asked), await followSocket(asked), await followSocket(asked)]
   loud.socket.send('hello')
   huge.socket.send('x'.repeat(100_000))
   await eventually('too long a message', async () => huge.isClosed())
@@ -375,4 +375,6 @@ test('a client that sends more than a stream listens to is cut', async () => {
   assert.ok(!loud.isClosed())
   for (let n = 0; n < 40; n++) loud.socket.send('x'.repeat(2_000))
   await eventually('too many messages', async () => loud.isClosed())
+  for (let n = 0; n < 700; n++) eager.socket.pong('x'.repeat(100))
+  await eventually('too many answers', async () => eager.isClosed())
 })

@@ -90,8 +90,7 @@ class WebSocketChannel implements StreamChannel {
     this.#socket = socket
     client.on('error', () => {})
     client.on('pong', () => (this.#isAnswered = true))
-    client.on('message', () => this.#cutIfLoud())
-    client.on('ping', () => this.#cutIfLoud())
+    for (const kind of ['message', 'ping', 'pong']) client.on(kind, () => this.#cutIfLoud())
   }
 
   send({ texts }: FrameBatch): void {
