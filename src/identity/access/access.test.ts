@@ -1,6 +1,9 @@
 // Authentication, sentence by sentence from the spec.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { aBox, theBox } from '../../../test/support/box.ts'
 import type { Api } from '../../../test/support/client.ts'
 import { anAccount, eventually } from '../../../test/support/factories.ts'
@@ -185,6 +188,25 @@ test('revocation and rotation are in force in every process when the call return
     assert.equal((await account.api.delete(`/v1/api-keys/${key.id}`)).status, 204)
     assert.equal((await second.client(rotated.secret).get('/v1/account')).status, 401, 'the revoked key')
   }
+})
+
+test('a key that is revoked while it sends a body makes nothing with it', async t => {
+  const account = await anAccount()
+  const { body: key } = await account.api.post('/v1/api-keys', { name: 'Stolen', scopes: ['admin'] })
+  const call = request(`${account.box.url}/v1/api-keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' },
+  })
+  t.after(() => call.destroy())
+  call.write('{"name": "Next", ')
+  // Until it has been let in, and some time has passed.
+  await delay(500)
+  assert.equal((await account.api.delete(`/v1/api-keys/${key.id}`)).status, 204)
+  call.end('"scopes": ["admin"]}')
+  const [answer] = (await once(call, 'response')) as [IncomingMessage]
+  assert.equal(answer.statusCode, 401)
+  const { body } = await account.api.get('/v1/api-keys')
+  assert.ok(!body.keys.some(({ name }: { name: string }) => name === 'Next'))
 })
 
 test('when a key was last used can be seen', async () => {

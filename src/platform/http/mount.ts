@@ -24,6 +24,9 @@ export type Identify = (access: Access, request: FastifyRequest) => Promise<Prin
 /** Of endpoints that do not say otherwise. */
 export const BODY_BYTES_MAX = 1024 * 1024
 
+/** A body may take minutes, and a key that was revoked meanwhile does nothing any more: it would make the next one. */
+const IDENTIFIED_MS_MAX = 250
+
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 interface Mounting {
@@ -47,6 +50,10 @@ export function mount(
   const share = contract.isStreamed ? streams : isPage ? pages : isLarge ? largeAnswers : null
   const takesShare = (body: unknown): boolean =>
     typeof contract.isLargeRead !== 'function' || contract.isLargeRead(body as never)
+  const identifyNow = async (request: FastifyRequest): Promise<void> => {
+    request.principal = await identify(contract.access, request)
+    request.identifiedAt = performance.now()
+  }
   const answerOf = async (request: FastifyRequest, reply: FastifyReply) => {
     try {
       const call = { ...read.call(request, reply), signal: () => signals.of(reply) }
@@ -62,7 +69,8 @@ export function mount(
       }
       if (share && takesShare(call.body))
         await share.begin(isPage ? networkOf(request.sourceIp) : ownerOf(request), request, reply)
-      return await handle(call as never)
+      if (performance.now() - request.identifiedAt > IDENTIFIED_MS_MAX) await identifyNow(request)
+      return await handle({ ...call, ...callerOf(contract, request) } as never)
     } finally {
       request.releaseBody?.()
     }
@@ -79,7 +87,7 @@ export function mount(
     },
     // Before the body is read: a stranger must not be able to make us parse 40 MiB.
     onRequest: async request => {
-      request.principal = await identify(contract.access, request)
+      await identifyNow(request)
       request.head = read.head(request)
     },
     handler: (request, reply) =>
@@ -152,8 +160,7 @@ export function requestReader(contract: Contract) {
     call: (request: FastifyRequest, reply: FastifyReply) => ({
       ...request.head!,
       body: contract.takesRawBody ? readRawBody(request) : contract.body ? readBody(request, reply) : undefined,
-      caller: request.principal,
-      by: actorOf(contract, request),
+      ...callerOf(contract, request),
       ip: request.sourceIp,
       isForwardedByStranger: request.isForwardedByStranger,
     }),
@@ -193,6 +200,11 @@ export const tenantOf = ({ principal }: FastifyRequest): string =>
 
 export const onBehalfOf = <T>(request: FastifyRequest, act: () => T): T =>
   runFor(ownerOf(request), act, tenantOf(request))
+
+const callerOf = (contract: Contract, request: FastifyRequest) => ({
+  caller: request.principal,
+  by: actorOf(contract, request),
+})
 
 function actorOf(contract: Contract, request: FastifyRequest): Actor {
   const { principal } = request

@@ -47,6 +47,8 @@ declare module 'fastify' {
     sourceIp: string
     isForwardedByStranger: boolean
     principal: Principal | null
+    /** By the clock of `performance`. */
+    identifiedAt: number
     head: RequestHead | null
     /** Gives back the memory of the body that was read. */
     releaseBody: (() => void) | null
@@ -84,6 +86,7 @@ export function createHttpServer(
   app.decorateRequest('sourceIp', '')
   app.decorateRequest('isForwardedByStranger', false)
   app.decorateRequest('principal', null)
+  app.decorateRequest('identifiedAt', 0)
   app.decorateRequest('head', null)
   app.decorateRequest('releaseBody', null)
   readBodies(world, app)
