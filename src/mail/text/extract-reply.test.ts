@@ -267,6 +267,14 @@ test('a reply that goes on beyond the lines that are searched for marks is never
   assert.equal(fromText('Thanks, that works.', '', attribution, ...quoted), 'Thanks, that works.')
 })
 
+test('an answer of signs is one, wherever it stands', () => {
+  const quoted = ['On Tue, Mar 3, 2026 at 9:14 AM Ann Field <ann@example.com> wrote:', '> Shall we ship on Friday?']
+  for (const answer of ['👍', '???', ':-)', '❤️', '+1!']) {
+    assert.equal(fromText(...quoted, '', answer), answer)
+    assert.equal(fromText('Great news', answer, '', ...quoted), `Great news\n${answer}`)
+  }
+})
+
 test('a hundred thousand lines of any kind take one pass', () => {
   const lines = [
     'On Tue, Mar 3, 2026 at 9:14 AM Ann Field <ann@example.com> wrote:',

@@ -211,8 +211,10 @@ function linesBelow(lines: readonly Line[]): Below[] {
   return below
 }
 
-/** Lines that hold no words, or those of a phone. */
-const isFooter = (text: string): boolean => !/[\p{L}\p{N}]/u.test(text) || isAdded(text.slice(0, LINE_CHARS_MAX).trim())
+/** Rules drawn with signs, or words of a phone. An emoji or `???` is an answer. */
+const isFooter = (text: string): boolean => RULE.test(text) || isAdded(text.slice(0, LINE_CHARS_MAX).trim())
+
+const RULE = /^[\s\p{Pd}\p{Cf}_=*~#.·•|+<>[\]]*$/u
 
 /** By a phone, or by a program that watches for opened mail: it hides behind a dot of a script that hardly anybody uses. */
 const isAdded = (line: string): boolean =>
