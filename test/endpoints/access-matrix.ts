@@ -30,9 +30,8 @@ export async function accessMatrix(account: TestAccount): Promise<string> {
   const names = Object.keys(columns)
   const rows: string[][] = [['endpoint', ...names]]
   for (const contract of account.box.app.contracts) {
-    const row = [`${contract.method} ${contract.path}`]
-    for (const name of names) row.push((await isLetIn(contract, columns[name]!)) ? '✓' : '✗')
-    rows.push(row)
+    const marks = names.map(async name => ((await isLetIn(contract, columns[name]!)) ? '✓' : '✗'))
+    rows.push([`${contract.method} ${contract.path}`, ...(await Promise.all(marks))])
   }
   return table(rows)
 }

@@ -38,6 +38,17 @@ export async function anObjectFor(contract: Contract, account: TestAccount): Pro
   return created.body.id
 }
 
+/** The same, with one object of a kind for all endpoints: for calls that change none. */
+export function sharedObjects(): typeof anObjectFor {
+  const made = new Map<string, Promise<string>>()
+  return (contract, account) => {
+    const key = `${account.id} ${contract.path in makers ? contract.path : kindOf(contract.path)}`
+    const object = made.get(key) ?? anObjectFor(contract, account)
+    made.set(key, object)
+    return object
+  }
+}
+
 /** Kinds that no single endpoint creates and names, and paths that need one in a certain state. */
 const makers: Record<string, (account: TestAccount) => Promise<string>> = {
   messages: aMessage,
