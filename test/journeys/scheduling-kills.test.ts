@@ -1,33 +1,28 @@
 // A server that is killed in the moment in which it would send: another one over the same database sends, and nothing leaves
 // twice. The larger run is `npm run chaos -- scheduling`.
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { aStage, killAsApprovalsAreGiven, killAsDraftsFallDue, type Stage } from '../chaos/scheduling.ts'
 import { ADMIN_TOKEN } from '../chaos/site.ts'
-import { aClone } from '../support/box.ts'
+import { aClone, aDataDir } from '../support/box.ts'
 import { aServerProcess, type Server } from '../support/server-process.ts'
 import { aSink, type TestSink } from '../support/sink.ts'
 
 let sink: TestSink
-let folder: string
 let database: Awaited<ReturnType<typeof aClone>>
 let stage: Stage
 let servers: readonly [Server, Server]
 
 before(async () => {
   sink = await aSink()
-  folder = await mkdtemp(join(tmpdir(), 'sluice-kills-'))
   database = await aClone()
   const databaseUrl = database.url
-  const aServer = (n: number) =>
+  const aServer = async () =>
     aServerProcess({
       PATH: process.env['PATH'],
       DATABASE_URL: databaseUrl,
       DATABASE_POOL: '8',
-      DATA_DIR: join(folder, `server-${n}`),
+      DATA_DIR: await aDataDir(),
       SECRET_KEY: 'kills-secret-key-0123456789-0123456789',
       ADMIN_TOKEN,
       SMTP_PORT: '0',
@@ -35,7 +30,7 @@ before(async () => {
       SMTP_ROUTES: `*=127.0.0.1:${sink.port}`,
       LOG_LEVEL: 'error',
     })
-  servers = [await aServer(1), await aServer(2)]
+  servers = [await aServer(), await aServer()]
   await Promise.all(servers.map(server => server.start()))
   stage = await aStage({ servers, databaseUrl, sink, isQuick: true })
 })
@@ -45,7 +40,6 @@ after(async () => {
   for (const server of servers) await server.stop()
   await database.drop()
   await sink.close()
-  await rm(folder, { recursive: true, force: true })
 })
 
 test('a server killed while approvals are given: each mail leaves once, and none is left behind', async () => {

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { readMigrations } from '../../src/platform/db/migrate.ts'
 import { aDatabaseProxy } from '../support/database-proxy.ts'
-import { aClone } from '../support/box.ts'
+import { aBox, aClone, aDataDir } from '../support/box.ts'
 import { eventually } from '../support/factories.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -55,14 +55,10 @@ async function ready(running: Running): Promise<void> {
   })
 }
 
-async function aFolder(name: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), name))
-  undo.push(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
-
 test('a first start welcomes with a working key, a second start keeps everything, SIGTERM ends cleanly', async () => {
-  const DATA_DIR = join(await aFolder('sluice start '), 'da ta')
+  const folder = await mkdtemp(join(tmpdir(), 'sluice start '))
+  undo.push(() => rm(folder, { recursive: true, force: true }))
+  const DATA_DIR = join(folder, 'da ta')
   const first = await start({ DATA_DIR })
   await ready(first)
   await eventually('the welcome', async () => first.output().includes('Sluice is ready.'))
@@ -111,9 +107,7 @@ test('servers started at once on an empty database all come up, and each migrati
     SECRET_KEY: 'shared-secret-key-0123456789-0123456789',
     DATABASE_POOL: '5',
   }
-  const servers = await Promise.all(
-    [1, 2, 3].map(async () => start({ ...common, DATA_DIR: await aFolder('sluice-twin-') })),
-  )
+  const servers = await Promise.all([1, 2].map(async () => start({ ...common, DATA_DIR: await aDataDir() })))
 
   await Promise.all(servers.map(ready))
 
@@ -130,19 +124,14 @@ test('servers started at once on an empty database all come up, and each migrati
 })
 
 test('a process with another SECRET_KEY than the database was set up with does not start', async () => {
-  const database = await aClone()
-  undo.push(database.drop)
-  const keyed = (SECRET_KEY: string) =>
-    aFolder('sluice-key-').then(DATA_DIR => start({ DATABASE_URL: database.url, SECRET_KEY, DATA_DIR }))
-  const right = await keyed('the-right-secret-key-0123456789-0123456789')
-  await ready(right)
+  const { databaseUrl, close } = await aBox()
+  await close()
+  const SECRET_KEY = 'the-wrong-secret-key-0123456789-0123456789'
 
-  const wrong = await keyed('the-wrong-secret-key-0123456789-0123456789')
+  const wrong = await start({ DATABASE_URL: databaseUrl, SECRET_KEY, DATA_DIR: await aDataDir() })
 
   assert.equal((await wrong.exit)[0], 1)
   assert.match(wrong.output(), /^sluice: SECRET_KEY is not the one that this database was set up with$/m)
-  right.child.kill('SIGTERM')
-  await right.exit
 })
 
 async function aProxiedDatabase(template?: string) {
@@ -157,7 +146,7 @@ const linesOf = (running: Running, text: string): number => running.output().spl
 test('a server that starts while the database is away says so once, waits, and is ready when it is back', async () => {
   const proxy = await aProxiedDatabase()
   proxy.cut()
-  const running = await start({ DATABASE_URL: proxy.url, DATA_DIR: await aFolder('sluice-wait-') })
+  const running = await start({ DATABASE_URL: proxy.url, DATA_DIR: await aDataDir() })
   await eventually('it waits', async () => linesOf(running, 'waiting for the database') > 0)
   const { refused } = proxy
   await eventually('it tries again', async () => proxy.refused > refused + 2)
@@ -171,18 +160,19 @@ test('a server that starts while the database is away says so once, waits, and i
 test('who is asked to end while waiting for the database ends with 0', async () => {
   const proxy = await aProxiedDatabase()
   proxy.cut()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    const running = await start({ DATABASE_URL: proxy.url, DATA_DIR: await aFolder('sluice-wait-') })
+  const ended = (['SIGTERM', 'SIGINT'] as const).map(async signal => {
+    const running = await start({ DATABASE_URL: proxy.url, DATA_DIR: await aDataDir() })
     await eventually('it waits', async () => linesOf(running, 'waiting for the database') > 0)
     running.child.kill(signal)
     assert.equal((await running.exit)[0], 0, running.output())
-  }
+  })
+  await Promise.all(ended)
 })
 
 test('a database that goes away at any moment of the start does not end it', async () => {
   // While the schema is applied, and in the steps after it.
   const schema = (await readMigrations()).reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
-  for (const bytes of [schema / 2, schema + 1_500, schema + 4_000]) {
+  const started = [schema / 2, schema + 1_500, schema + 4_000].map(async bytes => {
     const proxy = await aProxiedDatabase('template0')
     let isCut = false
     proxy.onBytes = total => {
@@ -191,12 +181,13 @@ test('a database that goes away at any moment of the start does not end it', asy
       proxy.cut()
       setTimeout(() => proxy.restore(), 700)
     }
-    const running = await start({ DATABASE_URL: proxy.url, DATA_DIR: await aFolder('sluice-cut-'), DEMO: '1' })
+    const running = await start({ DATABASE_URL: proxy.url, DATA_DIR: await aDataDir(), DEMO: '1' })
     await ready(running)
     assert.ok(isCut, `it was cut after ${bytes}`)
     running.child.kill('SIGTERM')
     assert.equal((await running.exit)[0], 0, running.output())
-  }
+  })
+  await Promise.all(started)
 })
 
 test('what is wrong with the database for good stops the start with one line', async () => {
@@ -205,12 +196,13 @@ test('what is wrong with the database for good stops the start with one line', a
     [proxy.url.replace(/:[^:@]+@/, ':wrong@')]: /^sluice: connecting to the database: password authentication failed/,
     [proxy.url.replace(/\/\w+\?/, '/elsewhere?')]: /^sluice: connecting to the database: database "elsewhere" does not/,
   }
-  for (const [DATABASE_URL, line] of Object.entries(wrong)) {
-    const running = await start({ DATABASE_URL, DATA_DIR: await aFolder('sluice-wrong-') })
+  const stopped = Object.entries(wrong).map(async ([DATABASE_URL, line]) => {
+    const running = await start({ DATABASE_URL, DATA_DIR: await aDataDir() })
     assert.equal((await running.exit)[0], 1)
     assert.match(running.output(), line)
     assert.equal(running.output().trim().split('\n').length, 1)
-  }
+  })
+  await Promise.all(stopped)
 })
 
 test('mistakes in the configuration stop the start with a line each', async () => {
@@ -229,7 +221,7 @@ test('a port that is taken is said in one line', async () => {
   const { port } = server.address() as AddressInfo
   const database = await aClone()
   undo.push(database.drop)
-  const taken = await start({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: await aFolder('sluice-port-') })
+  const taken = await start({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: await aDataDir() })
   assert.equal((await taken.exit)[0], 1)
   assert.match(taken.output(), /^sluice: .*address already in use/m)
 })
@@ -237,8 +229,7 @@ test('a port that is taken is said in one line', async () => {
 test('verify-audit ends by itself with its verdict, wherever the database goes on running', async () => {
   const database = await aClone()
   undo.push(database.drop)
-  const folder = await aFolder('sluice-audit-')
-  const verify = await start({ DATABASE_URL: database.url, DATA_DIR: folder }, 'verify-audit')
+  const verify = await start({ DATABASE_URL: database.url, DATA_DIR: await aDataDir() }, 'verify-audit')
   assert.equal((await verify.exit)[0], 0)
   assert.match(verify.output(), /"intact":true/)
 })

@@ -77,6 +77,15 @@ interface BoxOptions {
   databaseUrl?: string
 }
 
+/** A folder for a server, with the certificate of this run in it, which it would have to make. */
+export async function aDataDir(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-box-'))
+  const prepared = process.env['SLUICE_TEST_DATA_DIR']
+  if (prepared) await cp(prepared, folder, { recursive: true })
+  atFileEnd(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
 /** They outlast the boxes, and end with the process. */
 const lastingThreads = new ThreadPool()
 lastingThreads.close = async () => {}
@@ -84,9 +93,7 @@ lastingThreads.close = async () => {}
 /** A box of its own, for tests that break it. */
 export async function aBox(options: BoxOptions = {}): Promise<Box> {
   const databaseUrl = options.databaseUrl ?? (await aDatabase())
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-box-'))
-  const prepared = process.env['SLUICE_TEST_DATA_DIR']
-  if (prepared) await cp(prepared, dataDir, { recursive: true })
+  const dataDir = await aDataDir()
   const read = readConfig({
     PORT: '0',
     SMTP_PORT: '0',
@@ -127,7 +134,6 @@ export async function aBox(options: BoxOptions = {}): Promise<Box> {
       if (!isOpen) return
       isOpen = false
       await app.stop()
-      await rm(dataDir, { recursive: true, force: true })
     },
   }
   atFileEnd(box.close)
