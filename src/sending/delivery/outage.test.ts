@@ -57,7 +57,7 @@ const eventsOf = async ({ account }: Site, id: string): Promise<string[]> =>
 test('mail that the receiver took while the database was away is recorded, not sent again', async () => {
   const site = await aSite()
   const { box, proxy, sink } = site
-  for (const round of [1, 2, 3]) {
+  for (const round of [1, 2]) {
     sink.answer = verb => {
       if (verb === 'CONTENT') proxy.cut()
       return null
@@ -71,7 +71,7 @@ test('mail that the receiver took while the database was away is recorded, not s
     await becomes(site, id, { delivered: 2 })
     assert.deepEqual((await eventsOf(site, id)).toSorted(), ['accepted', 'accepted', 'delivered', 'delivered'])
   }
-  assert.equal(sink.received.length, 6)
+  assert.equal(sink.received.length, 4)
 })
 
 test('a refusal that came while the database was away is recorded, with its suppression', async () => {
