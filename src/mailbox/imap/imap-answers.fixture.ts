@@ -22,20 +22,27 @@ export const finish = (reply: string, tag: string): string =>
 
 export const unquoted = (text: string): string => text.replace(/^"(.*)"$/, '$1')
 
-export function isWithin(uid: number, set: string, all: readonly FakeMessage[]): boolean {
+/** Whether a UID is in the set. */
+export function uidsIn(set: string, all: readonly FakeMessage[]): (uid: number) => boolean {
   const last = all.at(-1)?.uid ?? 0
-  return set.split(',').some(part => {
-    const [from, to = from] = part.split(':').map(each => (each === '*' ? last : Number(each)))
-    return uid >= Math.min(from!, to!) && uid <= Math.max(from!, to!)
-  })
+  const singles = new Set<number>()
+  const ranges: { from: number; to: number }[] = []
+  for (const part of set.split(',')) {
+    const [from, to] = part.split(':').map(each => (each === '*' ? last : Number(each)))
+    if (to === undefined) singles.add(from!)
+    else ranges.push({ from: Math.min(from!, to), to: Math.max(from!, to) })
+  }
+  return uid => singles.has(uid) || ranges.some(({ from, to }) => uid >= from && uid <= to)
 }
 
-export function matches(message: FakeMessage, query: string, all: readonly FakeMessage[]): boolean {
+/** Whether a message is what the search asks for. */
+export function matching(query: string, all: readonly FakeMessage[]): (message: FakeMessage) => boolean {
   const set = /\bUID ([\d:*,]+)/.exec(query)?.[1]
+  const isWithin = set === undefined ? () => true : uidsIn(set, all)
+  const isUnseen = query.includes('UNSEEN')
   const id = /HEADER "?message-id"? "?([^"]+)"?/i.exec(query)?.[1]
-  if (set && !isWithin(message.uid, set, all)) return false
-  if (query.includes('UNSEEN') && message.flags.has('\\Seen')) return false
-  return id === undefined || message.source.includes(id)
+  return ({ uid, flags, source }) =>
+    isWithin(uid) && !(isUnseen && flags.has('\\Seen')) && (id === undefined || source.includes(id))
 }
 
 export function fetched({ uid, flags, internalDate, source, size }: FakeMessage, n: number, query: string): string {
@@ -43,13 +50,15 @@ export function fetched({ uid, flags, internalDate, source, size }: FakeMessage,
   if (query.includes('FLAGS')) parts.push(`FLAGS (${[...flags].join(' ')})`)
   if (query.includes('INTERNALDATE')) parts.push(`INTERNALDATE "${imapDate(internalDate)}"`)
   if (query.includes('RFC822.SIZE')) parts.push(`RFC822.SIZE ${size}`)
-  const text = source.toString('latin1')
-  const header = /^message-id:.*\r\n/im.exec(text)?.[0] ?? ''
-  if (/HEADER\.FIELDS/i.test(query))
+  if (/HEADER\.FIELDS/i.test(query)) {
+    const header = /^message-id:.*\r\n/im.exec(source.toString('latin1'))?.[0] ?? ''
     parts.push(`BODY[HEADER.FIELDS (MESSAGE-ID)] {${header.length + 2}}\r\n${header}\r\n`)
-  const part = /BODY\.PEEK\[\]<0\.(\d+)>/.exec(query)?.[1]
-  const content = part ? text.slice(0, Number(part)) : text
-  if (query.includes('BODY.PEEK[]')) parts.push(`BODY[]${part ? '<0>' : ''} {${content.length}}\r\n${content}`)
+  }
+  if (query.includes('BODY.PEEK[]')) {
+    const part = /BODY\.PEEK\[\]<0\.(\d+)>/.exec(query)?.[1]
+    const content = source.toString('latin1', 0, part ? Number(part) : source.length)
+    parts.push(`BODY[]${part ? '<0>' : ''} {${content.length}}\r\n${content}`)
+  }
   return `* ${n} FETCH (${parts.join(' ')})\r\n`
 }
 

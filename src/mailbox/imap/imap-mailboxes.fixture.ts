@@ -44,10 +44,12 @@ export const mailboxCommands = (fake: Mailboxes): Record<string, (session: unkno
   },
 })
 
-export async function drip(socket: Socket, answer: string, everyMs: number): Promise<void> {
-  for (const byte of answer) {
-    if (socket.destroyed) return
-    socket.write(byte)
-    await delay(everyMs)
+/** A byte at a time while it is to be slow; what is left then comes at once. */
+export async function drip(socket: Socket, answer: string, everyMs: () => number | undefined): Promise<void> {
+  let at = 0
+  for (let ms = everyMs(); ms !== undefined && at < answer.length && !socket.destroyed; ms = everyMs()) {
+    socket.write(answer[at++]!)
+    await delay(ms)
   }
+  if (!socket.destroyed) socket.write(answer.slice(at))
 }

@@ -3,8 +3,8 @@
 import {
   finish,
   unquoted,
-  isWithin,
-  matches,
+  uidsIn,
+  matching,
   fetched,
   type FakeMailbox,
   type FakeMessage,
@@ -33,7 +33,7 @@ export class FakeImap {
   capabilities = `${CAPABILITIES} UIDPLUS MOVE`
   greeting = `* OK [CAPABILITY ${CAPABILITIES}] ready\r\n`
   meddle: Meddle = () => null
-  /** Answers to this command come a byte at a time. */
+  /** Answers to this command come a byte at a time, until it is null. */
   drip: { command: string; everyMs: number } | null = null
   /** What is new is seen and told of only after NOOP, IDLE and SELECT, though STATUS counts it: Dovecot does so at times. */
   isLazy = false
@@ -211,7 +211,7 @@ export class FakeImap {
     else if (reply !== null) {
       const hasNews = !reply.startsWith('!') && (!this.isLazy || name === 'NOOP')
       const answer = `${hasNews ? this.#news(session) : ''}${finish(reply, tag)}`
-      if (this.drip && name === this.drip.command) void drip(socket, answer, this.drip.everyMs)
+      if (this.drip && name === this.drip.command) void drip(socket, answer, () => this.drip?.everyMs)
       else socket.write(answer)
     }
   }
@@ -250,21 +250,20 @@ export class FakeImap {
     },
     'UID SEARCH': (session, rest) => {
       const all = this.isLazy ? session.known : session.selected!.messages
-      const found = all.filter(message => matches(message, rest, all))
+      const found = all.filter(matching(rest, all))
       return `* SEARCH${found.map(({ uid }) => ` ${uid}`).join('')}\r\n`
     },
     'UID FETCH': (session, rest) => {
       const set = rest.slice(0, rest.indexOf(' '))
       const all = session.selected!.messages
-      return all
-        .filter(({ uid }) => isWithin(uid, set, all))
-        .map(message => fetched(message, all.indexOf(message) + 1, rest))
-        .join('')
+      const isWanted = uidsIn(set, all)
+      return all.map((message, n) => (isWanted(message.uid) ? fetched(message, n + 1, rest) : '')).join('')
     },
     'UID STORE': (session, rest) => {
       const [set, operation] = rest.split(' ')
+      const isWanted = uidsIn(set!, session.selected!.messages)
       for (const message of session.selected!.messages) {
-        if (!isWithin(message.uid, set!, session.selected!.messages)) continue
+        if (!isWanted(message.uid)) continue
         for (const flag of /\(([^)]*)\)/.exec(rest)![1]!.split(' ')) {
           if (operation!.startsWith('+')) message.flags.add(flag)
           else message.flags.delete(flag)
@@ -275,7 +274,7 @@ export class FakeImap {
     'UID MOVE': (session, rest) => {
       const set = rest.slice(0, rest.indexOf(' '))
       const [path, from] = [unquoted(rest.slice(set.length + 1)), session.selected!]
-      const uids = from.messages.filter(({ uid }) => isWithin(uid, set, from.messages)).map(({ uid }) => uid)
+      const uids = from.messages.map(({ uid }) => uid).filter(uidsIn(set, from.messages))
       const moved = uids.map(uid => this.move(from.path, uid, path))
       const code =
         uids.length > 0
@@ -285,8 +284,9 @@ export class FakeImap {
     },
     'UID EXPUNGE': (session, rest) => {
       const from = session.selected!
+      const isWanted = uidsIn(rest, from.messages)
       for (const { uid, flags } of from.messages.slice()) {
-        if (isWithin(uid, rest, from.messages) && flags.has('\\Deleted')) this.remove(from.path, uid)
+        if (isWanted(uid) && flags.has('\\Deleted')) this.remove(from.path, uid)
       }
       return ''
     },

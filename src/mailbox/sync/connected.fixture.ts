@@ -20,6 +20,8 @@ export interface Connected {
   until(what: string, is: (messages: Mirrored[]) => boolean): Promise<Mirrored[]>
   connection(): ReturnType<typeof findConnection>
   untilState(state: string): Promise<void>
+  /** The next session begins now, not after the retry delay. */
+  tryAgain(): Promise<void>
   events(type: string): Promise<Record<string, unknown>[]>
   stop(): Promise<void>
   start(): Promise<void>
@@ -27,10 +29,15 @@ export interface Connected {
 
 /** Threads start with the first mail, which takes its time on a machine that is busy. */
 const PATIENCE_MS = 30_000
+const PACE = { pollMs: 150, progressMs: 50 }
+/** Rounds through the folders. What would come back, comes back in the first or the second. */
+const ROUNDS = 3
+
+type Provider = Pick<FakeImap, 'server' | 'close'>
 
 /** Sessions with this provider, in this process. */
 async function runMirrors(
-  fake: FakeImap,
+  provider: Provider,
   grant: Connected['grant'],
   patience: Partial<Patience> = {},
 ): Promise<{ stop(): Promise<void> }> {
@@ -43,8 +50,8 @@ async function runMirrors(
     refused: async (_inboxId: string, token: string): Promise<void> => void grant.refused.push(token),
   }
   const world = { ...app.world, metrics: createMetrics() }
-  const servers = { google: { imap: fake.server }, microsoft: null }
-  const mirrors = feature(world, { tokens, servers, pace: { pollMs: 300, progressMs: 50 }, patience })
+  const servers = { google: { imap: provider.server }, microsoft: null }
+  const mirrors = feature(world, { tokens, servers, pace: PACE, patience })
   const supervisor = new Supervisor(world)
   supervisor.start(mirrors.workers!)
   return {
@@ -58,28 +65,32 @@ async function runMirrors(
 
 interface Given {
   account?: TestAccount
+  accessToken?: string
+  /** Its sessions begin with `start`. */
+  isIdle?: boolean
   patience?: Partial<Patience>
 }
 
 /** An inbox that is connected to the provider until the end of the test. */
-export async function connect(t: TestContext, fake: FakeImap, given?: Given): Promise<Connected> {
+export async function connect(t: TestContext, provider: Provider, given?: Given): Promise<Connected> {
   const box = await theBox()
   const account = given?.account ?? (await anAccount({ box }))
   const inboxId = await anInbox(account)
   const { world } = box.app
   const grant = {
     address: 'jane@gmail.test',
-    accessToken: 'token',
+    accessToken: given?.accessToken ?? 'token',
     generation: 1,
     isGone: false,
     refused: [] as string[],
   }
   await insertConnection(world, { inboxId, address: grant.address })
-  let mirrors = await runMirrors(fake, grant, given?.patience)
+  const start = (): ReturnType<typeof runMirrors> => runMirrors(provider, grant, given?.patience)
+  let mirrors = given?.isIdle ? null : await start()
   t.after(async () => {
-    await mirrors.stop()
+    await mirrors?.stop()
     await setDue(world, inboxId, null)
-    await fake.close()
+    await provider.close()
   })
   const messages = (): Promise<Mirrored[]> => listMirrored(world, inboxId)
   const connection: Connected['connection'] = () => findConnection(world, inboxId)
@@ -101,14 +112,25 @@ export async function connect(t: TestContext, fake: FakeImap, given?: Given): Pr
     untilState: async state => {
       await eventually(`state ${state}`, async () => (await connection()).state === state, PATIENCE_MS)
     },
+    tryAgain: async () => {
+      await setDue(world, inboxId, world.clock.now())
+      world.wakeups.hint('connections')
+    },
     events: async type =>
       (
         await world.db.many<{ data: Record<string, unknown> }>(sql`
           select data from events where inbox_id = ${inboxId} and type = ${type} order by id limit 1000`)
       ).map(({ data }) => data),
-    stop: () => mirrors.stop(),
-    start: async () => void (mirrors = await runMirrors(fake, grant, given?.patience)),
+    stop: async () => mirrors?.stop(),
+    start: async () => void (mirrors = await start()),
   }
+}
+
+/** Waits until the mirror has looked through all of the few folders of the provider several times. */
+export async function untilLookedThrough(fake: FakeImap): Promise<void> {
+  const looks = (): number => fake.said.filter(command => /^STATUS "?INBOX"? /.test(command)).length
+  const before = looks()
+  await eventually('several rounds', () => looks() > before + ROUNDS)
 }
 
 export const mail = (subject: string, { id = unique('m'), from = 'ann@example.com', body = 'Hello.' } = {}): string =>
