@@ -15,10 +15,11 @@ import {
   zoneResolver,
   type Signer,
 } from './authentication.fixture.ts'
+import { Slices } from '../../platform/slices.ts'
 import { findBareLineBreak } from '../mime/headers.ts'
 import { readRawMail } from './header-fields.ts'
 import { libraryResolver } from './resolve.ts'
-import { verifyDkim } from './verify-dkim.ts'
+import { verifyDkim, type InSlices } from './verify-dkim.ts'
 
 let rsa: Signer
 let ed25519: Signer
@@ -31,8 +32,8 @@ const resolver = () =>
   zoneResolver({ 's1._domainkey.acme.example TXT': [rsa.record], 's2._domainkey.acme.example TXT': [ed25519.record] })
     .resolve
 
-async function ours(source: Buffer): Promise<string[]> {
-  return (await verifyDkim(readRawMail(source)!, { resolve: resolver(), receivedAt: NOW, inSlices: atOnce })).map(
+async function ours(source: Buffer, inSlices: InSlices = atOnce): Promise<string[]> {
+  return (await verifyDkim(readRawMail(source)!, { resolve: resolver(), receivedAt: NOW, inSlices })).map(
     ({ result }) => result,
   )
 }
@@ -247,12 +248,13 @@ test('a mail of 16 MB is hashed without holding others for more than 20 ms', asy
     ' ': 8_388_608,
     '\r\n': 8_388_608,
   }
+  const slices = new Slices()
   for (const [line, size] of Object.entries(forms)) {
     const source = await signed(aMail(line.repeat(Math.ceil(size / line.length))), rsa)
     let results: string[] = []
     const longestMs = await bestOfThree(20, () =>
       longestTurn(async () => {
-        results = await ours(source)
+        results = await ours(source, work => slices.run(work, ['test']))
       }),
     )
     assert.deepEqual(results, ['pass'])
