@@ -122,11 +122,11 @@ test('a text is cut at a million characters, and an entity that a document defin
 test('markup that is nothing but beginnings is read in the time of its length', async () => {
   const began = process.cpuUsage()
   for (const piece of ['<', '<!--', '<a ', '<script>', '&', '<![CDATA[', '</', '<p title="'])
-    await textOf(piece.repeat(500_000), { filename: 'a.html' })
+    await textOf(piece.repeat(125_000), { filename: 'a.html' })
   for (const piece of ['<', '<!--', '<w:t>', '<![CDATA[', '</', "<w:t a='"])
-    await textOf(aZip({ 'word/document.xml': piece.repeat(500_000) }))
+    await textOf(aZip({ 'word/document.xml': piece.repeat(125_000) }))
   const { user, system } = process.cpuUsage(began)
-  assert.ok((user + system) / 1_000 < 15_000)
+  assert.ok((user + system) / 1_000 < 4_000)
 })
 
 test('a PDF with a page count that is a lie, or with thousands of pages, gives the text that it has', async () => {

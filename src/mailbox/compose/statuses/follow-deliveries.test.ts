@@ -237,7 +237,7 @@ test('whatever the order of rounds, slices, locks and failures, each event is to
     ...readers.map(each => until(() => each.run(somewhere(), signal))),
     until(() => whileLocked(owners[randomInt(3)]!.inboxId, async () => void (await backlogs()))),
   ]
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 5; round++) {
     for (const mail of mails) {
       const status = ['delivered', 'bounced', 'expired'][randomInt(3)]!
       await end(mail, status, [mail.ended.length])
