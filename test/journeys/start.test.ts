@@ -214,24 +214,31 @@ test('mistakes in the configuration stop the start with a line each', async () =
   )
 })
 
-test('a port that is taken is said in one line', async () => {
+test('a port that is taken is said in one line, and no account is made whose key nobody sees', async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   undo.push(async () => server.close())
   const { port } = server.address() as AddressInfo
   const database = await aClone()
   undo.push(database.drop)
-  const taken = await start({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: await aDataDir() })
+  const environment = { DATABASE_URL: database.url, DATA_DIR: await aDataDir(), DEMO: '1' }
+  const taken = await start({ ...environment, PORT: String(port) })
   assert.equal((await taken.exit)[0], 1)
   assert.match(taken.output(), /^sluice: .*address already in use/m)
+  const free = await start({ ...environment, PORT: '0' })
+  await eventually('it welcomes with a key', async () => /API key +svc_/.test(free.output()))
 })
 
 test('verify-audit ends by itself with its verdict, wherever the database goes on running', async () => {
   const database = await aClone()
   undo.push(database.drop)
-  const verify = await start({ DATABASE_URL: database.url, DATA_DIR: await aDataDir() }, 'verify-audit')
+  const environment = { DATABASE_URL: database.url, DATA_DIR: await aDataDir() }
+  const verify = await start(environment, 'verify-audit')
   assert.equal((await verify.exit)[0], 0)
   assert.match(verify.output(), /"intact":true/)
+  const other = await start({ ...environment, SECRET_KEY: 'another key than that of the first start' }, 'verify-audit')
+  await other.exit
+  assert.match(other.output(), /^sluice: SECRET_KEY is not the one/)
 })
 
 test('help names every command', async () => {

@@ -328,7 +328,7 @@ test('a legal hold that comes while changes are on their way to the provider sto
   await api.patch('/v1/account', { legal_hold: true })
   fake.drip = null
   await connected.untilState('live')
-  await delay(LOOKS_MS)
+  await untilLookedThrough(fake)
   assert.deepEqual(there(fake), ['INBOX: moved', 'Archive: evidence'])
 
   await api.patch('/v1/account', { legal_hold: false })

@@ -29,7 +29,7 @@ export interface Connected {
 
 /** Threads start with the first mail, which takes its time on a machine that is busy. */
 const PATIENCE_MS = 30_000
-const PACE = { pollMs: 150, progressMs: 50 }
+const PACE = { pollMs: 300, progressMs: 50 }
 /** Rounds through the folders. What would come back, comes back in the first or the second. */
 const ROUNDS = 3
 
