@@ -57,16 +57,7 @@ export function mount(
   const answerOf = async (request: FastifyRequest, reply: FastifyReply) => {
     try {
       const call = { ...read.call(request, reply), signal: () => signals.of(reply) }
-      if (world.log.isLevelEnabled('debug')) {
-        world.log.debug(
-          {
-            request_id: request.id,
-            query: hideSensitive(contract.query, call.query),
-            body: hideSensitive(contract.body, call.body),
-          },
-          'call',
-        )
-      }
+      logCall(world, contract, { id: request.id, ...call })
       if (share && takesShare(call.body))
         await share.begin(isPage ? networkOf(request.sourceIp) : ownerOf(request), request, reply)
       if (performance.now() - request.identifiedAt > IDENTIFIED_MS_MAX) await identifyNow(request)
@@ -100,6 +91,16 @@ export function mount(
         return reply
       }),
   })
+}
+
+function logCall(
+  { log }: World,
+  contract: Contract,
+  { id, query, body }: { id: string; query: Record<string, unknown>; body: unknown },
+): void {
+  if (!log.isLevelEnabled('debug')) return
+  const shown = { query: hideSensitive(contract.query, query), body: hideSensitive(contract.body, body) }
+  log.debug({ request_id: id, ...shown }, 'call')
 }
 
 async function send(

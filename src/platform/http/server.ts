@@ -83,12 +83,7 @@ export function createHttpServer(
     clientErrorHandler: (error, socket) => answerBrokenHttp(error, socket, newId(clock.now())),
     frameworkErrors: (error, request, reply) => sendFailure(world, error, request, reply),
   })
-  app.decorateRequest('sourceIp', '')
-  app.decorateRequest('isForwardedByStranger', false)
-  app.decorateRequest('principal', null)
-  app.decorateRequest('identifiedAt', 0)
-  app.decorateRequest('head', null)
-  app.decorateRequest('releaseBody', null)
+  decorateRequests(app)
   readBodies(world, app)
   meet(world, app)
   observe(world, app)
@@ -123,6 +118,16 @@ export function createHttpServer(
   }
   log.debug({ routes: routes.length }, 'routes mounted')
   return app
+}
+
+/** What the server knows of a request besides what Fastify does. */
+function decorateRequests(app: FastifyInstance): void {
+  app.decorateRequest('sourceIp', '')
+  app.decorateRequest('isForwardedByStranger', false)
+  app.decorateRequest('principal', null)
+  app.decorateRequest('identifiedAt', 0)
+  app.decorateRequest('head', null)
+  app.decorateRequest('releaseBody', null)
 }
 
 const isStream = (request: FastifyRequest): boolean => request.routeOptions.config?.isStream === true
