@@ -5,8 +5,11 @@
 /** Words that were written together: `ann.lee@example.com`, `INV-2026-001`, `1,234.56`. */
 export interface Compound {
   segments: Segment[]
-  /** An address, or the digits of a number without what separates them. Null where the segments say it all. */
-  whole: string | null
+  /**
+   * An address, or the digits of a number without what separates them; then those before its decimals. None where the
+   * segments say it all.
+   */
+  wholes: readonly string[]
 }
 
 export interface Segment {
@@ -24,12 +27,14 @@ const PIECE_CHARS = 8_192
 /** The group has what makes it more than one word. */
 const COMPOUND = /[\p{L}\p{N}\p{M}]+((?:[._+\-@,][\p{L}\p{N}\p{M}]+)*)/gu
 const NUMBER = /^\d+(?:[.,-]\d+)+$/
+/** Behind another sign than what separates the thousands. */
+const DECIMALS = /^(\d+(?:,\d+)+)\.\d+$|^(\d+(?:\.\d+)+),\d+$/
 const ASCII = /^[\0-\x7f]*$/ // oxlint-disable-line no-control-regex
 
 export function compoundsOf(text: string): Compound[] {
   const compounds: Compound[] = []
   visitWords(text, {
-    word: word => compounds.push({ segments: [{ text: word, isDense: false }], whole: null }),
+    word: word => compounds.push({ segments: [{ text: word, isDense: false }], wholes: [] }),
     compound: compound => compounds.push(compound),
     isFull: () => false,
   })
@@ -97,7 +102,7 @@ function visitAny(folded: string, visitor: WordVisitor): void {
   for (let match = COMPOUND.exec(folded); match && !visitor.isFull(); match = COMPOUND.exec(folded)) {
     const found = match[0]
     if (match[1] !== '') visitJoined(found, visitor)
-    else if (MAYBE_DENSE.test(found)) visitor.compound({ segments: segmentsOf(found), whole: null })
+    else if (MAYBE_DENSE.test(found)) visitor.compound({ segments: segmentsOf(found), wholes: [] })
     else visitor.word(cut(found))
   }
 }
@@ -118,12 +123,16 @@ function endOfPiece(text: string, start: number): number {
   return isHalf ? end + 1 : end
 }
 
+const digitsOf = (number: string): string => number.replace(/\D/g, '').slice(0, WORD_CHARS_MAX)
+
 function compound(text: string): Compound {
   const words = text.split(/[._+\-@,]/)
   const segments = words.flatMap(segmentsOf)
-  if (text.includes('@')) return { segments, whole: text.slice(0, WHOLE_CHARS_MAX) }
-  const isNumber = NUMBER.test(text)
-  return { segments, whole: isNumber ? text.replace(/\D/g, '').slice(0, WORD_CHARS_MAX) : null }
+  if (text.includes('@')) return { segments, wholes: [text.slice(0, WHOLE_CHARS_MAX)] }
+  if (!NUMBER.test(text)) return { segments, wholes: [] }
+  const [, ofComma, ofPoint] = DECIMALS.exec(text) ?? []
+  const integer = ofComma ?? ofPoint
+  return { segments, wholes: integer === undefined ? [digitsOf(text)] : [digitsOf(text), digitsOf(integer)] }
 }
 
 /** Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer. */
@@ -178,8 +187,8 @@ export function fold(text: string): string {
     .replace(UNSEEN, '')
     .normalize('NFKC')
     .toLowerCase()
-    .replace(LETTERS, letter => TYPED[letter]!)
     .normalize('NFD')
     .replace(ACCENTS, '')
     .normalize('NFC')
+    .replace(LETTERS, letter => TYPED[letter]!)
 }

@@ -62,6 +62,6 @@ const labelled = ({ scope, scanMax }: Reading): Sql => sql`
 
 /** By the primary key, for conditions on `m`. `offset 0` keeps the planner from a join that reads the whole table. */
 export const rowOf = (id: Sql): Sql => sql`
-  select m.folder_id, m.has_attachments, m.labels, m.is_blocked from inbox_messages m where m.id = ${id} offset 0`
+  select m.id, m.folder_id, m.has_attachments, m.labels, m.is_blocked from inbox_messages m where m.id = ${id} offset 0`
 
 export const isIn = (folderIds: readonly string[]): Sql => sql`m.folder_id = any(${bareArray(folderIds)}::uuid[])`

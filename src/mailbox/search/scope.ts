@@ -40,7 +40,7 @@ export function scopeOf(
   const folders = every.filter(({ is_discarded }) => !is_discarded)
   const filters = groups.flatMap(group => (group.kind === 'filter' ? [group.any] : []))
   const byFolder = filters.filter(each => each.every(({ by }) => by.kind === 'folder'))
-  const namesFolder = byFolder.some(each => each.some(({ isNegated }) => !isNegated))
+  const namesFolder = filters.some(each => each.some(({ by, isNegated }) => by.kind === 'folder' && !isNegated))
   const isDefault = folder === null && !namesFolder
   const base = folder === null ? folders : foldersNamed(folders, folder, 'folder')
   const within = byFolder.reduce((left, each) => left.filter(of => isInAny(of, each, folders)), base)

@@ -51,8 +51,9 @@ function term({ compounds, field, isPrefix }: Words, joint: Joint): string {
   const start = field ? FIELDS[field] : ''
   const parts = phraseOf(compounds, start, { joint, isPrefix })
   const phrase = parts.length > 1 ? `(${parts.join('')})` : parts.join('')
-  const [{ whole }] = compounds as [Compound]
-  return compounds.length === 1 && whole !== null ? `(${lexeme(start + whole, isPrefix)} | ${phrase})` : phrase
+  const [{ wholes }] = compounds as [Compound]
+  const [whole] = wholes
+  return compounds.length === 1 && whole !== undefined ? `(${lexeme(start + whole, isPrefix)} | ${phrase})` : phrase
 }
 
 /**

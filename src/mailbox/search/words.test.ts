@@ -28,6 +28,7 @@ test('case, accents, compatibility forms and characters that are not seen make n
     ['Straße', 'strasse'],
     ['Łódź', 'lodz'],
     ['Smørrebrød', 'smorrebrod'],
+    ['Sǿren ǽ', 'soren ae'],
     ['ﬁnance', 'finance'],
     ['Ｓｌｕｉｃｅ', 'sluice'],
     ['in\u200bvoice', 'invoice'],
@@ -44,7 +45,9 @@ test('case, accents, compatibility forms and characters that are not seen make n
 
 test('addresses and numbers are found in parts and as a whole', () => {
   assert.deepEqual(wordsIn('Ann.Lee+x@Example.com,'), ['ann.lee+x@example.com', 'ann', 'lee', 'x', 'example', 'com'])
-  assert.deepEqual(wordsIn('1,234.56'), ['123456', '1', '234', '56'])
+  assert.deepEqual(wordsIn('1,234.56'), ['123456', '1234', '1', '234', '56'])
+  assert.deepEqual(wordsIn('1.234.567,8'), ['12345678', '1234567', '1', '234', '567', '8'])
+  assert.deepEqual(wordsIn('2026-11-18'), ['20261118', '2026', '11', '18'])
   assert.deepEqual(wordsIn('INV-2026'), ['inv', '2026'])
   assert.deepEqual(wordsIn('a@b.de,c@d.de'), ['a@b.de', 'a', 'b', 'de', 'c@d.de', 'c', 'd'])
   assert.deepEqual(wordsIn("don't"), ['don', 't'])

@@ -64,8 +64,8 @@ class Words {
     if (this.#position > 0) this.#position += GAP
     visitWords(text, {
       word: word => this.#put(word, ++this.#position, weight, field),
-      compound: ({ segments, whole }) => {
-        if (whole !== null) this.#put(whole, this.#position + 1, weight, field)
+      compound: ({ segments, wholes }) => {
+        for (const whole of wholes) this.#put(whole, this.#position + 1, weight, field)
         for (const segment of segments) this.#addSegment(segment, weight, field)
       },
       isFull: () => this.#bytes >= BYTES_MAX || this.#position >= WORDS_MAX,
