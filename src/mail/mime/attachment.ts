@@ -39,11 +39,20 @@ export function attachmentPart(attachment: Attachment): Piece[] {
     parameterHeader(
       'Content-Disposition',
       attachment.inline ? 'inline' : 'attachment',
-      // Nobody would know what to open it with.
-      filenameParameters(attachment.filename ?? (isMessage && !asIs ? 'message.eml' : null)),
+      filenameParameters(attachment.filename?.trim() ? attachment.filename : nameFor(attachment, contentType)),
     ) +
     '\r\n'
   return [header, asIs ? attachment.content : { base64: attachment.content }]
+}
+
+/**
+ * Of a message that goes as a file nobody would know what to open it with; and text in line is read as a part of the mail's own
+ * text unless it has a name.
+ */
+function nameFor({ contentType: given, inline }: Attachment, contentType: string): string | null {
+  if (contentType === DEFAULT_TYPE && /^\s*message\//i.test(given ?? '')) return 'message.eml'
+  if (!inline || !contentType.startsWith('text/')) return null
+  return contentType.startsWith('text/html') ? 'attachment.html' : 'attachment.txt'
 }
 
 const isSevenBit = (bytes: Buffer): boolean => isAscii(bytes) && findBareLineBreak(bytes) === -1 && !hasLongLine(bytes)

@@ -7,6 +7,7 @@ import { type Address, parseAddress } from '../address/address.ts'
 import { findBareLineBreak } from './headers.ts'
 import type { Attachment } from './attachment.ts'
 import { composeMessage, type OutgoingMessage } from './compose.ts'
+import { parseMail } from './parse.ts'
 import { bestOfThree, cpuStopwatch } from '../../../test/support/main-thread.ts'
 
 const address = (text: string): Address => parseAddress(text)!
@@ -229,6 +230,22 @@ test('a thousand recipients are folded into short lines', async () => {
 test('a local part in UTF-8 is the one thing written in UTF-8', async () => {
   const source = compose(aMessage({ to: [address('用户 <用户@example.com>')] }))
   assert.deepEqual((await PostalMime.parse(source)).to, [{ name: '用户', address: '用户@example.com' }])
+})
+
+test('text in line without a name is a file of its own, not a part of the text', () => {
+  for (const [contentType, filename] of [
+    ['text/plain', 'attachment.txt'],
+    ['text/html', 'attachment.html'],
+  ] as const) {
+    const source = compose(aMessage({ attachments: [aFile({ filename: ' ', contentType, inline: true })] }))
+    const mail = parseMail(new Uint8Array(source))
+    assert.ok('text' in mail)
+    assert.equal(unixText(mail.text ?? ''), 'Hi Jane')
+    assert.deepEqual(
+      mail.attachments.map(each => each.filename),
+      [filename],
+    )
+  }
 })
 
 test('twenty attachments of 25 MB in all are composed without work that grows with their square', () => {
