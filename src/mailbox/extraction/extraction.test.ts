@@ -203,6 +203,13 @@ test('long texts and texts of attachments are shown up to a limit, and say so', 
   assert.equal(shown.match(/\[The rest was left out for its length\.\]/g)!.length, 3)
   assert.ok(!shown.includes('\ufffd'))
   assert.ok(Buffer.byteLength(shown) < 64 * 1024, `${Buffer.byteLength(shown)} bytes`)
+
+  // As when another copy of the mail has been filed: what was read is judged anew.
+  await box.app.world.db.transact(system('test'), tx =>
+    tx.run(sql`update source_attachments set text_state = 'pending' where source_id = ${sourceId}`),
+  )
+  assert.equal((await extractFrom(id)).status, 200)
+  assert.ok(!userText(model.calls.at(-1)!).includes('Invoice 4711'))
 })
 
 test('a wrong answer is repaired once with what is wrong, and both are paid for', async () => {

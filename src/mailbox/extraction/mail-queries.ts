@@ -30,7 +30,7 @@ export interface AttachedText {
   filename: string | null
   content_type: string
   size: number
-  /** Null: not read, or there is none. */
+  /** Null: not read, not yet judged for this copy of the mail, or there is none. */
   text: string | null
   is_cut: boolean
 }
@@ -43,4 +43,7 @@ export const listAttachedTexts = (
   db.many<AttachedText>(prepared`
     select filename, content_type, size, left(text, ${charsMax}::int) as text,
       coalesce(length(text) > ${charsMax}::int, false) as is_cut
-    from source_attachments where source_id = ${sourceId} order by n limit ${limit}`)
+    from (
+      select filename, content_type, size, case when text_state = 'done' then text end as text
+      from source_attachments where source_id = ${sourceId} order by n limit ${limit}
+    ) a`)

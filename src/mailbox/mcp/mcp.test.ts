@@ -368,6 +368,13 @@ test('attachments are references and the text that was found in them', async () 
   ])
   const [file] = structuredContent.attachment_texts
   assert.deepEqual([file.id, file.truncated, /m{8000}/.test(file.text)], [attachmentIds[0], true, true])
+
+  // As when another copy of the mail has been filed: what was read is judged anew.
+  await account.box.app.world.db.transact(system('test'), tx =>
+    tx.run(sql`update source_attachments set text_state = 'pending' where id = ${attachmentIds[0]}`),
+  )
+  const pending = await call(account.api, 'get_message', { message_id: id })
+  assert.deepEqual(pending.structuredContent.attachment_texts, [])
 })
 
 test('results are capped at 128 KiB and say how to go on', async () => {

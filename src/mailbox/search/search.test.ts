@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
-import { sql } from '../../platform/db/sql.ts'
+import { sql, type Sql } from '../../platform/db/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { insertWords } from './insert-words.ts'
 import { aMailbox, type TestMailbox } from './mailbox.fixture.ts'
+import { listAttachmentTexts } from './show-queries.ts'
 
 const DAY_MS = 86_400_000
 
@@ -46,6 +47,24 @@ test('messages are found by subject, text, addresses, attachment names and attac
   assert.deepEqual(await subjects('quarterly'), ['Quarterly', 'Three', 'Two', 'Four', 'One'])
   assert.deepEqual(await subjects('QUARTÉRLY'), await subjects('quarterly'))
   assert.deepEqual(await subjects('desk@example.org'), ['Two'])
+})
+
+test('the text of a file is not quoted once it has blocked its mail, nor before it is judged', async () => {
+  const { mailbox, account } = await aSite()
+  const { db } = account.box.app.world
+  const file = { filename: 'a.txt', content: Buffer.from('x'), text: 'about the zeppelin' }
+  const { id } = await mailbox.file({ subject: 'found', attachments: [file] })
+  const found = await db.one<{ id: string; source_id: string; is_blocked: boolean }>(
+    sql`select id, source_id, is_blocked from inbox_messages where id = ${id}`,
+  )
+  const quoted = async () => (await listAttachmentTexts(db.lists, [found])).map(({ text }) => text)
+  const change = (statement: Sql) => db.transact(system('test'), tx => tx.run(statement))
+  assert.deepEqual(await quoted(), ['about the zeppelin'])
+  await change(sql`update source_attachments set text_state = 'pending' where source_id = ${found.source_id}`)
+  assert.deepEqual(await quoted(), [])
+  await change(sql`update source_attachments set text_state = 'done' where source_id = ${found.source_id}`)
+  await change(sql`update inbox_messages set is_blocked = true where id = ${id}`)
+  assert.deepEqual(await quoted(), [])
 })
 
 test('phrases, words left out, alternatives, and the last word by its beginning', async () => {

@@ -71,14 +71,10 @@ export class Search {
     const look = (texts: readonly { source_id: string; text: string }[]): Promise<void> =>
       this.#slices.run(snippetsOf(texts, { bySource, snippets, sought }), [owner])
     await look(await listTexts(this.#db.lists, [...bySource.keys()].filter(Boolean)))
-    const left = rows.filter(row => !snippets.has(row.id) && row.source_id !== null)
-    if (left.length > 0)
-      await look(
-        await listAttachmentTexts(
-          this.#db.lists,
-          left.map(row => row.source_id!),
-        ),
-      )
+    const left = rows.flatMap(({ id, source_id, is_blocked }) =>
+      source_id === null || snippets.has(id) ? [] : [{ id, source_id, is_blocked }],
+    )
+    if (left.length > 0) await look(await listAttachmentTexts(this.#db.lists, left))
     return snippets
   }
 }
