@@ -28,7 +28,7 @@ import type { Composed } from './compose-schema.ts'
 import { addToSendCounts, listSendCounts } from './count-queries.ts'
 import { fileMails } from './file.ts'
 import type { ComposedMail, Envelope } from './mail.ts'
-import { listTaintedThreads } from './original-queries.ts'
+import { listThreadTaints } from './original-queries.ts'
 import { joinsTainted } from './taint.ts'
 import { asksMore, reasonsToHold, recipientRefusal, type InspectedFor, type Reason } from './policy-reasons.ts'
 
@@ -97,7 +97,8 @@ class LockedMailboxes implements LockedCompanions {
   readonly #obstacles = new Map<AnyCompanion, Error>()
   readonly #admitted = new Set<string>()
   readonly #reasons = new Map<AnyCompanion, readonly Reason[]>()
-  #taintedThreads: ReadonlySet<string> = new Set()
+  /** Of the threads that mails of the batch continue, where that matters. */
+  #taints: ReadonlyMap<string, boolean> = new Map()
   #approvals: ReadonlyMap<string, PendingApproval> = new Map()
 
   constructor(tx: Tx, { inboxes, waits }: { inboxes: readonly LockedInbox[]; waits: boolean }) {
@@ -118,7 +119,7 @@ class LockedMailboxes implements LockedCompanions {
       this.#tx,
       reachable.flatMap(each => (each.kind === 'approval' ? each : [])),
     )
-    this.#taintedThreads = await this.#loadTaint(reachable)
+    this.#taints = await this.#loadTaints(reachable)
     await this.#loadPending(reachable)
     // Issued together: the connection is pipelined, and a batch of drafts would otherwise wait for each of them.
     await Promise.all(
@@ -132,6 +133,9 @@ class LockedMailboxes implements LockedCompanions {
   async #obstacleOf(companion: MailCompanion): Promise<Error | null> {
     const { lockKey, mail, alongside } = companion
     const { policy } = this.#inboxes.get(lockKey)!
+    const threadId = continuedBy(mail)
+    // It went with its last message, and what it was with it: the mail is prepared as one whose original was deleted.
+    if (policy.require_approval_on_taint && threadId !== null && !this.#taints.has(threadId)) return new PolicyChanged()
     const isAsked = policy.require_approval_on_taint && mail.original === null && !mail.inspected.repeatsTainted
     const [obstacle, isJoining] = await Promise.all([
       alongside?.check(this.#tx) ?? null,
@@ -141,14 +145,14 @@ class LockedMailboxes implements LockedCompanions {
   }
 
   /** A thread may have become one that is not to be trusted since the mail was written. */
-  async #loadTaint(companions: readonly AnyCompanion[]): Promise<ReadonlySet<string>> {
+  async #loadTaints(companions: readonly AnyCompanion[]): Promise<ReadonlyMap<string, boolean>> {
     const threadIds = companions.flatMap(companion =>
       companion.kind === 'mail' && this.#inboxes.get(companion.lockKey)!.policy.require_approval_on_taint
-        ? (companion.mail.original?.threadId ?? companion.mail.thread?.id ?? [])
+        ? (continuedBy(companion.mail) ?? [])
         : [],
     )
-    if (threadIds.length === 0) return new Set()
-    return new Set((await listTaintedThreads(this.#tx, threadIds)).map(({ id }) => id))
+    if (threadIds.length === 0) return new Map()
+    return new Map((await listThreadTaints(this.#tx, threadIds)).map(({ id, is_tainted }) => [id, is_tainted]))
   }
 
   async #loadPending(companions: readonly AnyCompanion[]): Promise<void> {
@@ -226,9 +230,8 @@ class LockedMailboxes implements LockedCompanions {
 
   /** By the policy as it is now. */
   #contentReasons({ mail }: MailCompanion, { policy }: LockedInbox): Reason[] {
-    const { original, thread, inspected, continuesTainted } = mail
-    const isTainted = continuesTainted || this.#taintedThreads.has(original?.threadId ?? thread?.id ?? '')
-    return reasonsToHold(policy, { isTainted, inspected })
+    const isTainted = mail.continuesTainted || (this.#taints.get(continuedBy(mail) ?? '') ?? false)
+    return reasonsToHold(policy, { isTainted, inspected: mail.inspected })
   }
 
   #sentOf({ id }: LockedInbox): number {
@@ -241,6 +244,8 @@ class LockedMailboxes implements LockedCompanions {
     return [{ kind: 'rate', detail: `The inbox may send ${max} mails an hour, and has sent them.` }]
   }
 }
+
+const continuedBy = ({ original, thread }: ComposedMail): string | null => original?.threadId ?? thread?.id ?? null
 
 /** What may be sent once: a draft, or an approved mail. Two requests for it may share a transaction. */
 const keyOf = (companion: AnyCompanion): string | null =>

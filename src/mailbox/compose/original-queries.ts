@@ -3,10 +3,12 @@ import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
 
 /** Of these, also where one has become part of another. */
-export const listTaintedThreads = (tx: Tx, ids: readonly string[]): Promise<{ id: string }[]> =>
+/** Of those that still stand. */
+export const listThreadTaints = (tx: Tx, ids: readonly string[]): Promise<{ id: string; is_tainted: boolean }[]> =>
   tx.many(prepared`
-    select t.id from threads t left join threads whole on whole.id = t.merged_into
-    where t.id = any(${ids}::uuid[]) and (t.is_tainted or whole.is_tainted)`)
+    select t.id, t.is_tainted or coalesce(whole.is_tainted, false) as is_tainted
+    from threads t left join threads whole on whole.id = t.merged_into
+    where t.id = any(${ids}::uuid[])`)
 
 /** Null: it went with its last message. It may have become part of another one since its id was read. */
 export const findThreadTaint = (db: Db, threadId: string): Promise<{ is_tainted: boolean } | null> =>

@@ -19,12 +19,12 @@ const removed = (id: string) => account.api.delete(`/v1/inbox-messages/${id}?per
 async function aReply({ fields = {}, tainted = false, alone = false } = {}) {
   const inboxId = await anInbox(account)
   const { id, threadId } = await aFiledMessage(account.box, inboxId, { subject: 'Question', tainted })
-  if (!alone) await aFiledMessage(account.box, inboxId, { threadId })
+  const last = alone ? null : await aFiledMessage(account.box, inboxId, { threadId })
   const body = { reply_to_id: id, to: ['ann@example.com'], text: 'An answer.', ...fields }
   const { body: made } = await account.api.post(`/v1/inboxes/${inboxId}/drafts`, body)
   assert.ok(made.draft, JSON.stringify(made))
   await removed(id)
-  return { inboxId, threadId, send: () => account.api.post(`/v1/drafts/${made.draft.id}/send`) }
+  return { inboxId, threadId, lastId: last?.id, send: () => account.api.post(`/v1/drafts/${made.draft.id}/send`) }
 }
 
 test('a reply draft is sent after its original was deleted, in the thread where that is left', async () => {
@@ -72,6 +72,25 @@ test('such a reply waits for an approval where its thread is tainted, or was whe
   const trusted = await aReply({ alone: true })
   await askAboutTaint(trusted.inboxId)
   assert.equal((await trusted.send()).body.approval_id, null)
+})
+
+test('such a reply waits also where its thread goes while it is sent', async t => {
+  const { inboxId, lastId, send } = await aReply({ tainted: true, fields: { subject: 'Something else' } })
+  await askAboutTaint(inboxId)
+  const { db } = account.box.app.world
+  const many = db.many.bind(db)
+  let isGone = false
+  t.mock.method(db, 'many', async (query: Parameters<typeof many>[0]) => {
+    // Right before the look at the thread.
+    if (!isGone && JSON.stringify(query).includes('as asked_id')) {
+      isGone = true
+      await removed(lastId!)
+    }
+    return many(query)
+  })
+  const sent = await send()
+  assert.ok(isGone)
+  assert.deepEqual([sent.status, sent.body.status], [202, 'held'], JSON.stringify(sent.body))
 })
 
 test('such a reply waits also where its thread had become part of the one that was tainted', async () => {

@@ -216,13 +216,14 @@ export async function updateDraftSchedule(tx: Tx, id: string, scheduledAt: Date 
 }
 
 /** Locks the draft where it is still as it was read, and under the same lease. */
-export const lockUnchangedDraft = async (
+export const lockUnchangedDraft = (
   tx: Tx,
   { id, updated_at, leaseToken }: Pick<StoredDraft, 'id' | 'updated_at'> & { leaseToken: string | null },
-): Promise<boolean> =>
-  (await tx.maybe(prepared`
-    select 1 from drafts where id = ${id} and updated_at = ${updated_at} and lease_token is not distinct from ${leaseToken}
-    for update`)) !== null
+): Promise<{ is_tainted: boolean } | null> =>
+  tx.maybe(prepared`
+    select is_tainted from drafts
+    where id = ${id} and updated_at = ${updated_at} and lease_token is not distinct from ${leaseToken}
+    for update`)
 
 /** Before these threads, which are tainted, are deleted. A draft may also name one that became part of one of them. */
 export async function updateDraftsTainted(tx: Tx, threadIds: readonly string[]): Promise<void> {

@@ -8,6 +8,7 @@ import { invalid } from '../../sending/messages/check-texts.ts'
 import { composeWithPermit, type ComposeOrder, type Requester } from '../compose/compose.ts'
 import type { Composed, ComposeRequest } from '../compose/compose-schema.ts'
 import type { Composing } from '../compose/composing.ts'
+import type { Alongside } from '../compose/keeper.ts'
 import {
   deleteDraftRow,
   findOriginal,
@@ -41,12 +42,20 @@ interface Sending {
 }
 
 /** Its caller has the permit that a large one needs. */
-export async function sendStored(
+export async function sendStored(world: World, composing: Composing, sending: Sending): Promise<Composed> {
+  try {
+    return await sendOnce(world, composing, sending)
+  } catch (error) {
+    if (!(error instanceof TaintLearned)) throw error
+    return sendOnce(world, composing, { ...sending, draft: { ...sending.draft, is_tainted: true } })
+  }
+}
+
+async function sendOnce(
   world: World,
   composing: Composing,
   { by, caller, draft, leaseToken }: Sending,
 ): Promise<Composed> {
-  const { id, updated_at } = draft
   const order: ComposeOrder = {
     by,
     caller,
@@ -57,24 +66,32 @@ export async function sendStored(
     files: await filesOf(world, draft),
     // The worker tries each minute, and would fill the journal with the same refusal.
     refusedBefore: by.type === 'system' ? draft.last_error : null,
-    alongside: {
-      key: id,
-      check: async tx => ((await lockUnchangedDraft(tx, { id, updated_at, leaseToken })) ? null : changed()),
-      store: async tx => {
-        await deleteDraftRow(tx, id)
-        recordDraft(tx, draft, 'draft.deleted')
-      },
-    },
+    alongside: alongsideOf(draft, leaseToken),
   }
   try {
     return await composeWithPermit(world, composing, order)
   } catch (error) {
     const isMissing = error instanceof Refusal && error.code === 'not_found' && order.originalId !== undefined
     if (!isMissing || (await findOriginal(world.db, draft.inbox_id, order.originalId!))) throw error
-    // Read again: the draft learns whether the thread was tainted when that goes with its last message.
-    return composeWithPermit(world, composing, withoutOriginal(order, await requireDraft(world.db, caller.reach, id)))
+    return composeWithPermit(world, composing, withoutOriginal(order, draft))
   }
 }
+
+/** A draft learns whether its thread was tainted when that goes with its last message, also while it is being sent. */
+class TaintLearned extends Error {}
+
+const alongsideOf = (draft: StoredDraft, leaseToken: string | null): Alongside => ({
+  key: draft.id,
+  check: async tx => {
+    const locked = await lockUnchangedDraft(tx, { ...draft, leaseToken })
+    if (!locked) return changed()
+    return locked.is_tainted && !draft.is_tainted ? new TaintLearned() : null
+  },
+  store: async tx => {
+    await deleteDraftRow(tx, draft.id)
+    recordDraft(tx, draft, 'draft.deleted')
+  },
+})
 
 /**
  * Deleting a mail calls no answer to it back. The answer goes as a new mail in the thread, to those whom the draft names:
@@ -82,7 +99,7 @@ export async function sendStored(
  */
 function withoutOriginal(order: ComposeOrder, draft: StoredDraft): ComposeOrder {
   const { originalId: _deleted, ...rest } = order
-  const { thread_id, to_list, text, html, is_tainted } = draft
+  const { thread_id, to_list, text, html } = draft
   if (order.kind === 'forward') throw invalid('The message that this draft forwards was deleted.')
   if (to_list.length === 0) {
     throw invalid('The message that this draft answers was deleted. Say whom to write to in the field to.')
@@ -90,7 +107,7 @@ function withoutOriginal(order: ComposeOrder, draft: StoredDraft): ComposeOrder 
   if (text === null && html === null) {
     throw invalid('The message that this draft answers was deleted and cannot be quoted. Write a text or html.')
   }
-  return { ...rest, kind: 'new', threadId: thread_id, wasTainted: is_tainted }
+  return { ...rest, kind: 'new', threadId: thread_id }
 }
 
 const whatOf = ({ reply_to_id, forwarded_id }: StoredDraft): Pick<ComposeOrder, 'kind' | 'originalId'> => {
