@@ -2,6 +2,7 @@
 import { requireNoLegalHold } from '../../identity/accounts/legal-hold.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
+import { collision } from '../../platform/db/errors.ts'
 import { newId } from '../../platform/ids.ts'
 import type { KeyPrincipal, Named, Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
@@ -80,10 +81,12 @@ export async function updateDraft(world: World, updating: Writing<DraftUpdate> &
   const files = wantedFiles(body)
   const checked = checkBody({ ...body, attachments: [...files.added] }, world.clock.now())
   return world.db.transact(by, async tx => {
-    const { attachments } = await requireDraft(tx, caller.reach, id)
+    const leavesOut = ({ attachments }: StoredDraft) => attachments.some(each => !files.order.includes(each.id))
     // A file that is left out is deleted for good. The account is locked before the inbox.
-    if (attachments.some(each => !files.order.includes(each.id))) await requireNoLegalHold(tx, caller.reach.accountId)
+    const isAsked = leavesOut(await requireDraft(tx, caller.reach, id))
+    if (isAsked) await requireNoLegalHold(tx, caller.reach.accountId)
     const { draft: before, inbox } = await requireIdleDraft(tx, caller.reach, id)
+    if (!isAsked && leavesOut(before)) throw collision('a file was added to the draft meanwhile')
     const content = await contentOf(tx, { inboxId: inbox.id, forwardedId: before.forwarded_id }, checked)
     if (content.scheduled_at) checkAllowed(inbox.policy, content)
     await updateDraftContent(tx, id, content, requesterOf(caller))
