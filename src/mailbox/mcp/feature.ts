@@ -11,5 +11,5 @@ interface Shared {
 }
 
 export const feature = (world: World, { publicUrl, composing }: Shared): Feature => ({
-  routes: mcpRoutes(world, { publicUrl, use: { search: new Search(world), composing } }),
+  routes: mcpRoutes(world, { publicUrl, use: { search: new Search(world, world.db), composing } }),
 })

@@ -89,7 +89,8 @@ export const listMessagesTool = tool({
   scope: 'read',
   run: ({ world, caller, input: { inbox_id: inboxId, ...query } }) =>
     fitted(query.limit ?? LIMIT_DEFAULT, async limit => {
-      const page = await readMessagePage(world, caller.reach, { inboxId, query: { ...query, limit } })
+      // The primary: a replica may not know yet what was blocked or deleted.
+      const page = await readMessagePage(world, caller.reach, { inboxId, query: { ...query, limit }, lists: world.db })
       const { messages, text } = showAll(page.messages)
       const { next_cursor, hidden } = page
       return {

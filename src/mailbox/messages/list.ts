@@ -1,5 +1,5 @@
 // Lists of messages: of an inbox, newest first, and of a thread, oldest first.
-import type { Reads } from '../../platform/db/database.ts'
+import type { Lists, Reads } from '../../platform/db/database.ts'
 import { readPage, type Found } from '../../platform/http/paging.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
@@ -33,9 +33,9 @@ interface MessagePage {
  * moved meanwhile, into a folder that was empty, would be in none of those that are read.
  */
 export async function readMessagePage(
-  { db: { lists }, db, secrets }: World,
+  { db, secrets }: World,
   reach: Reach,
-  { inboxId: asked, query }: { inboxId: string; query: PageAsked },
+  { inboxId: asked, query, lists = db.lists }: { inboxId: string; query: PageAsked; lists?: Lists },
 ): Promise<MessagePage> {
   const { id: inboxId } = await requireInboxInReach(db, reach, asked)
   return lists.atOneMoment(async moment => {

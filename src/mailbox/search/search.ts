@@ -1,5 +1,5 @@
 // A search: what was typed becomes a query, the index finds messages, and each shows the piece of text that it was found by.
-import type { Database, Reads } from '../../platform/db/database.ts'
+import type { Database, Lists, Reads } from '../../platform/db/database.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
@@ -27,10 +27,13 @@ interface Found {
 
 export class Search {
   readonly #db: Database
+  readonly #lists: Lists
   readonly #slices: World['slices']
 
-  constructor({ db, slices }: Pick<World, 'db' | 'slices'>) {
+  /** A replica may not know yet what was blocked or deleted: who must not see that reads the primary. */
+  constructor({ db, slices }: Pick<World, 'db' | 'slices'>, lists: Lists = db.lists) {
     this.#db = db
+    this.#lists = lists
     this.#slices = slices
   }
 
@@ -40,7 +43,7 @@ export class Search {
     const { groups } = query
     const words = tsQueryOf(groups)
     // As for lists: what is moved meanwhile must be found in one of the folders.
-    const { rows, hidden, blocked } = await this.#db.lists.atOneMoment(async moment => {
+    const { rows, hidden, blocked } = await this.#lists.atOneMoment(async moment => {
       const folders = await listSearchedFolders(moment, inboxId)
       const scope = scopeOf(groups, { inboxId, folder: folder ?? null, folders })
       const { ids, ...leftOut } = await findMatches(moment, { words, scope, limit })
@@ -56,7 +59,7 @@ export class Search {
   ): Promise<FoundMessage[]> {
     if (found.length === 0) return []
     const snippets = await this.#snippets(found, { sought, owner })
-    const shown = await withAttachments(this.#db.lists, found)
+    const shown = await withAttachments(this.#lists, found)
     return shown.map(row => ({ ...row, snippet: snippets.get(row.id) ?? marked(row.snippet, sought) }))
   }
 
@@ -70,11 +73,11 @@ export class Search {
     const bySource = Map.groupBy(rows, row => row.source_id ?? '')
     const look = (texts: readonly { source_id: string; text: string }[]): Promise<void> =>
       this.#slices.run(snippetsOf(texts, { bySource, snippets, sought }), [owner])
-    await look(await listTexts(this.#db.lists, [...bySource.keys()].filter(Boolean)))
+    await look(await listTexts(this.#lists, [...bySource.keys()].filter(Boolean)))
     const left = rows.flatMap(({ id, source_id, is_blocked }) =>
       source_id === null || snippets.has(id) ? [] : [{ id, source_id, is_blocked }],
     )
-    if (left.length > 0) await look(await listAttachmentTexts(this.#db.lists, left))
+    if (left.length > 0) await look(await listAttachmentTexts(this.#lists, left))
     return snippets
   }
 }

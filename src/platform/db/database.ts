@@ -32,7 +32,7 @@ export interface Db {
 
 export type Reads = Pick<Db, 'many'>
 
-interface Lists extends Reads {
+export interface Lists extends Reads {
   /** What is read is of one moment: a row that moves meanwhile from one place to another is found in one of them. */
   atOneMoment<T>(read: (db: Db) => Promise<T>): Promise<T>
 }
