@@ -1,7 +1,7 @@
 // The first half of connecting: where the admin's browser is sent to agree.
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
-import type { Reach } from '../../platform/principal.ts'
+import type { KeyPrincipal } from '../../platform/principal.ts'
 import { refuse, type Refusal } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
@@ -11,7 +11,7 @@ import { findConnection, insertState } from './queries.ts'
 import { newContent, sealContent, signState, STATE_MS } from './state.ts'
 
 interface Wanted {
-  reach: Reach
+  caller: Pick<KeyPrincipal, 'reach' | 'prefix'>
   inboxId: string
   provider: string
 }
@@ -20,9 +20,9 @@ export async function authorize(
   world: World,
   publicUrl: string,
   by: Actor,
-  { reach, inboxId, provider: name }: Wanted,
+  { caller, inboxId, provider: name }: Wanted,
 ): Promise<string> {
-  const inbox = await requireInboxInReach(world.db, reach, inboxId)
+  const inbox = await requireInboxInReach(world.db, caller.reach, inboxId)
   if (!isProviderName(name)) throw refuse('invalid_request', 'The provider must be google or microsoft.')
   const connection = await findConnection(world.db, inbox.id)
   // One whose grant is gone is connected again.
@@ -31,7 +31,7 @@ export async function authorize(
   }
   const provider = providersOf(world.config)[name]
   if (!provider) throw notConfigured()
-  const content = newContent(by)
+  const content = newContent(by, caller.prefix)
   return world.db.transact(by, async tx => {
     const id = newId(tx.now)
     const { account_id, tenant_id } = inbox

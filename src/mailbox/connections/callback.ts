@@ -104,7 +104,7 @@ async function connect(world: World, publicUrl: string, { by, returned, state }:
   if (tokens.refreshToken === null) throw new Obstructed('no_refresh_token')
   const grant = { address, tokens, refreshToken: tokens.refreshToken }
   try {
-    await store(world, { by: asked(by, content), state, grant })
+    await store(world, { by: asked(by, content), content, state, grant })
   } catch (failure) {
     // A grant that leads nowhere is given back.
     await revokeGrant(world, { ...state, address }, grant.refreshToken)
@@ -113,9 +113,9 @@ async function connect(world: World, publicUrl: string, { by, returned, state }:
   world.wakeups.hint('connections')
 }
 
-/** A key that was revoked meanwhile connects nothing: it may have been somebody else's, who has the URL. */
-const isStillIn = async (tx: Tx, { id }: Actor): Promise<boolean> =>
-  id === null || (await listLiveKeys(tx, { ids: [id], now: tx.now })).length > 0
+/** A key that was revoked or rotated meanwhile connects nothing: it may have been somebody else's, who has the URL. */
+const isStillIn = async (tx: Tx, { by: { id }, prefix }: StateContent): Promise<boolean> =>
+  id === null || (await listLiveKeys(tx, { ids: [id], now: tx.now })).some(key => key.prefix === prefix)
 
 async function tokensFor(provider: Provider, exchange: Parameters<typeof exchangeCode>[1]): Promise<Tokens> {
   try {
@@ -145,11 +145,18 @@ interface Grant {
   refreshToken: string
 }
 
-function store(world: World, { by, state, grant }: { by: Actor; state: TakenState; grant: Grant }): Promise<void> {
+interface Storing {
+  by: Actor
+  content: StateContent
+  state: TakenState
+  grant: Grant
+}
+
+function store(world: World, { by, content, state, grant }: Storing): Promise<void> {
   const { inbox_id: inboxId, account_id, tenant_id, provider } = state
   const { address, tokens, refreshToken } = grant
   return world.db.transact(by, async tx => {
-    if (!(await isStillIn(tx, by))) throw new Obstructed('key_revoked')
+    if (!(await isStillIn(tx, content))) throw new Obstructed('key_revoked')
     const [inbox] = await lockInboxes(tx, [inboxId])
     if (!inbox) throw new Obstructed('inbox_gone')
     const before = await findConnectionForUpdate(tx, inboxId)

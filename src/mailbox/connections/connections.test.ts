@@ -271,12 +271,17 @@ test('an inbox that is deleted between the halves is not connected, and the new 
   assert.equal(oauth.revoked.length, before + 1)
 })
 
-test('what a key has begun that was revoked since is not finished', async () => {
+test('what a key has begun that was revoked or rotated since is not finished', async () => {
   const inboxId = await anInbox(account)
-  const { body: key } = await account.api.post('/v1/api-keys', { name: 'Stolen', scopes: ['admin'] })
-  const { body } = await box.client(key.secret).post(`/v1/inboxes/${inboxId}/connect/google`)
-  assert.equal((await account.api.delete(`/v1/api-keys/${key.id}`)).status, 204)
-  assert.equal(await obstacleAfter(await oauth.agree(body.auth_url), inboxId), 'key_revoked')
+  for (const end of [
+    (id: string) => account.api.delete(`/v1/api-keys/${id}`),
+    (id: string) => account.api.post(`/v1/api-keys/${id}/rotate`),
+  ]) {
+    const { body: key } = await account.api.post('/v1/api-keys', { name: 'Stolen', scopes: ['admin'] })
+    const { body } = await box.client(key.secret).post(`/v1/inboxes/${inboxId}/connect/google`)
+    assert.ok((await end(key.id)).status < 300)
+    assert.equal(await obstacleAfter(await oauth.agree(body.auth_url), inboxId), 'key_revoked')
+  }
 })
 
 test('a flow that fails gives no grant back by which its inbox mirrors the same mailbox', async () => {

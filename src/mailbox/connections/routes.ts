@@ -8,7 +8,7 @@ import { disconnect } from './disconnect.ts'
 
 export const connectionRoutes = (world: World, publicUrl: () => string): Route[] => [
   route(connectEndpoint, async ({ by, caller, params }) => {
-    const wanted = { reach: caller.reach, inboxId: params.id, provider: params.provider }
+    const wanted = { caller, inboxId: params.id, provider: params.provider }
     return reply(200, { auth_url: await authorize(world, publicUrl(), by, wanted) })
   }),
   route(connectCallbackEndpoint, async ({ by, query }) => {

@@ -12,12 +12,15 @@ export interface StateContent {
   nonce: string
   /** Who asked for the connection. */
   by: Pick<Actor, 'type' | 'id' | 'name'>
+  /** Of the key: another one after a rotation. */
+  prefix: string
 }
 
-export const newContent = ({ type, id, name }: Actor): StateContent => ({
+export const newContent = ({ type, id, name }: Actor, prefix: string): StateContent => ({
   verifier: randomBytes(32).toString('base64url'),
   nonce: randomBytes(16).toString('base64url'),
   by: { type, id, name },
+  prefix,
 })
 
 export const signState = (secrets: Secrets, id: string): string => `${id}.${macOf(secrets, id)}`
