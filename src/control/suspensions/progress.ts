@@ -89,16 +89,16 @@ export const updateReassigned = (tx: Tx, id: string): Promise<number> =>
 export const updateDrained = (tx: Tx, id: string): Promise<number> =>
   tx.run(sql`update suspensions set drained_at = ${tx.now} where id = ${id}`)
 
-export interface Expiring extends ActiveSuspension {
-  held_before: Date
-}
-
 /** Active pauses that may hold something for longer than their account allows. */
-export const listWithOverdueAnywhere = (db: Db, now: Date): Promise<Expiring[]> =>
-  db.many<Expiring>(sql`
-    select s.id, s.account_id, s.tenant_id, s.only_tenant, s.scope_type, s.scope_value, s.queue_action,
-      ${now}::timestamptz - a.hold_ttl_seconds * interval '1 second' as held_before
+export const listWithOverdueAnywhere = (db: Db, now: Date): Promise<ActiveSuspension[]> =>
+  db.many<ActiveSuspension>(sql`
+    select s.id, s.account_id, s.tenant_id, s.only_tenant, s.scope_type, s.scope_value, s.queue_action
     from suspensions s join accounts a on a.id = s.account_id where s.status = 'active' and ${isOverdue(now)}`)
+
+/** What the account has held since before then is overdue. As it is set now: it may have been raised since. */
+export const findHeldBefore = (tx: Tx, accountId: string): Promise<Date> =>
+  tx.value<Date>(prepared`
+    select ${tx.now}::timestamptz - hold_ttl_seconds * interval '1 second' from accounts where id = ${accountId}`)
 
 const isOverdue = (now: Date): Sql => sql`s.held_since < ${now}::timestamptz - a.hold_ttl_seconds * interval '1 second'`
 

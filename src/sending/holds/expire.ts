@@ -1,9 +1,9 @@
 // Mail held for longer than its account allows is given up: expired, with an event for each recipient.
 import {
   countHolds,
+  findHeldBefore,
   listWithOverdueAnywhere,
   lockWhileActive,
-  type Expiring,
 } from '../../control/suspensions/progress.ts'
 import { system } from '../../platform/db/actor.ts'
 import { inBatches } from '../../platform/work/in-batches.ts'
@@ -14,6 +14,8 @@ import { lockHeldBefore, recordUnsent } from '../queue/held.ts'
 import { lockSetAsideOverdue } from '../queue/set-aside.ts'
 
 const BATCH_MAX = 1_000
+
+type Overdue = Awaited<ReturnType<typeof listWithOverdueAnywhere>>[number]
 
 export async function expireHeld(world: World, signal: AbortSignal): Promise<void> {
   await inBatches(signal, BATCH_MAX, () => expireSetAside(world))
@@ -32,11 +34,12 @@ const expireSetAside = (world: World): Promise<number> =>
     return rows.length
   })
 
-const expireBatch = (world: World, pause: Expiring): Promise<number> =>
+const expireBatch = (world: World, pause: Overdue): Promise<number> =>
   world.db.transact(system('hold-expiry'), async tx => {
     // A resume has fixed how many it affects: what it releases is no longer ours to give up.
     if (!(await lockWhileActive(tx, pause))) return 0
-    const rows = await lockHeldBefore(tx, { suspensionId: pause.id, limit: BATCH_MAX }, pause.held_before)
+    const heldBefore = await findHeldBefore(tx, pause.account_id)
+    const rows = await lockHeldBefore(tx, { suspensionId: pause.id, limit: BATCH_MAX }, heldBefore)
     if (rows.length === 0) return 0
     recordUnsent(tx, rows, 'expired')
     countHolds(tx, pause.id, -rows.length)
