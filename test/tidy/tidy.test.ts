@@ -215,12 +215,12 @@ test('finders without reach say so, and these are all of them', () => {
     'listKeysByPrefixAnywhere',
     'listOperatorAccountsAnywhere',
     'listOverridesAnywhere',
-    'listRetentionAnywhere',
     'listSealedKeysAnywhere',
     'listStatesAnywhere',
     'listToDrainAnywhere',
     'listToParkAnywhere',
     'listUnhashedAnywhere',
+    'listUnheldAccountsAnywhere',
     'listWithOverdueAnywhere',
     'requireAccountAnywhere',
   ])

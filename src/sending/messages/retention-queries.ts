@@ -3,16 +3,22 @@ import type { Db, Tx } from '../../platform/db/database.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
 import { firstIdAt } from '../../platform/ids.ts'
 
+/** Accounts under legal hold are left out: nothing of theirs is deleted. */
+export const listUnheldAccountsAnywhere = async (db: Db): Promise<string[]> => {
+  const rows = await db.many<{ id: string }>(sql`select id from accounts where not legal_hold order by id`)
+  return rows.map(row => row.id)
+}
+
 export interface Retention {
-  account_id: string
   body_retention_days: number
   metadata_retention_days: number
 }
 
-/** Accounts under legal hold are left out: nothing of theirs is deleted. */
-export const listRetentionAnywhere = (db: Db): Promise<Retention[]> =>
-  db.many<Retention>(sql`
-    select id as account_id, body_retention_days, metadata_retention_days from accounts where not legal_hold order by id`)
+/** Null under legal hold. A change of either that has answered holds for what follows; a later one waits for the end. */
+export const lockRetention = (tx: Tx, accountId: string): Promise<Retention | null> =>
+  tx.maybe<Retention>(sql`
+    select body_retention_days, metadata_retention_days from accounts
+    where id = ${accountId} and not legal_hold for share`)
 
 interface Old {
   accountId: string

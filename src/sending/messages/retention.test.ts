@@ -4,13 +4,13 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { system } from '../../platform/db/actor.ts'
-import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { firstIdAt } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
 import { aBox, asSuperuser, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, readByTails, type TestAccount } from '../../../test/support/factories.ts'
 import { keepWeekPartitions } from '../delivery/week-partitions.ts'
+import { lockRetention } from './retention-queries.ts'
 import { enforceRetention } from './retention.ts'
 
 const DAY_MS = 86_400_000
@@ -97,14 +97,17 @@ test('a legal hold stops a pass that is under way', async () => {
   const box = await aBox({ environment: { ROLES: 'api' } })
   const { db } = box.app.world
   const account = await anAccount({ box })
-  const isFree = (): Promise<boolean> => db.transact(system('test'), tx => lockUnlessOnHold(tx, account.id))
+  const isFree = async (): Promise<boolean> =>
+    (await db.transact(system('test'), tx => lockRetention(tx, account.id))) !== null
   assert.equal(await isFree(), true)
   const { promise: end, resolve } = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
   const batch = db.transact(system('test'), async tx => {
-    await lockUnlessOnHold(tx, account.id)
+    await lockRetention(tx, account.id)
+    locked.resolve()
     await end
   })
-  await delay(50)
+  await locked.promise
   let isHeld = false
   const hold = account.api.patch('/v1/account', { legal_hold: true }).then(() => (isHeld = true))
   await delay(100)
@@ -112,6 +115,41 @@ test('a legal hold stops a pass that is under way', async () => {
   resolve()
   await Promise.all([batch, hold])
   assert.equal(await isFree(), false)
+})
+
+test('a pass that is under way deletes by the days of now, not by those that it began with', async () => {
+  const box = await aBox()
+  const accounts = [await anAccount({ sandbox: true, box }), await anAccount({ sandbox: true, box })]
+  const [first, second] = accounts.toSorted((a, b) => (a.id < b.id ? -1 : 1)) as [TestAccount, TestAccount]
+  await aDeliveredMessage(first)
+  const id = await aDeliveredMessage(second)
+  for (const { api } of accounts) {
+    await api.patch('/v1/account', { body_retention_days: 10, metadata_retention_days: 20 })
+  }
+  await readByTails(box)
+  await box.close()
+  const later = await aBox({ databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
+  const api = later.client(second.bearer)
+  later.clock.advance(40 * DAY_MS)
+
+  // The pass waits for the first account until the second one has raised its days.
+  const superuser = new Client(await asSuperuser(box.databaseUrl))
+  await superuser.connect()
+  await superuser.query(`begin; select from accounts where id = '${first.id}' for update`)
+  const pass = enforceOn(later)
+  await eventually('the pass waits', async () => {
+    const { rowCount } = await superuser.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rowCount === 1
+  })
+  const raised = await api.patch('/v1/account', { body_retention_days: 3650, metadata_retention_days: 3650 })
+  assert.equal(raised.status, 200)
+  await superuser.query('commit')
+  await superuser.end()
+
+  assert.deepEqual(await pass, { bodies: 1, messages: 1 })
+  assert.equal((await api.get(`/v1/messages/${id}`)).status, 200)
 })
 
 test('a batch holds few messages of many recipients, and an account that fails keeps the others from nothing', async () => {

@@ -1,7 +1,6 @@
 // Retention: bodies leave first, then everything else of a message and its events, each account by its own settings.
 // Legal hold stops it, and what readers of the journal have yet to read stays. Bounded batches, each a transaction, so that
 // nothing waits long for it and a kill loses nothing.
-import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { deleteOldEvents, type EventUse } from '../../platform/journal/forget.ts'
@@ -38,27 +37,40 @@ export async function enforceRetention(
   await inBatches(signal, BATCH, () =>
     world.db.transact(by, tx => queries.deleteIdempotencyKeys(tx, new Date(now - IDEMPOTENCY_MS), BATCH)),
   )
-  const forget = async ({ account_id: accountId, ...days }: queries.Retention): Promise<void> => {
-    const bodiesBefore = new Date(now - days.body_retention_days * DAY_MS)
-    const before = new Date(now - days.metadata_retention_days * DAY_MS)
-    const batches = (size: number, batch: (tx: Tx) => Promise<number>): Promise<number> =>
+  const forget = async (accountId: string): Promise<void> => {
+    // The days come with the lock of each batch: they may be raised while a pass is under way.
+    const batches = (size: number, batch: (tx: Tx, before: Before) => Promise<number>): Promise<number> =>
       inBatches(signal, size, () =>
-        world.db.transact(by, async tx => ((await lockUnlessOnHold(tx, accountId)) ? batch(tx) : 0)),
+        world.db.transact(by, async tx => {
+          const days = await queries.lockRetention(tx, accountId)
+          return days ? batch(tx, beforeOf(now, days)) : 0
+        }),
       )
-    done.bodies += await batches(1, async tx =>
-      queries.deleteBodies(tx, await queries.listOldBodies(tx, { accountId, before: bodiesBefore, ...BATCH_MAX })),
+    done.bodies += await batches(1, async (tx, { bodies: before }) =>
+      queries.deleteBodies(tx, await queries.listOldBodies(tx, { accountId, before, ...BATCH_MAX })),
     )
     const use = await findUse(world.db, readers, accountId)
-    done.messages += await batches(1, async tx => {
+    done.messages += await batches(1, async (tx, { metadata: before }) => {
       const ids = await queries.listOldMessages(tx, { accountId, before, readUpTo: use.readUpTo, ...BATCH_MAX })
       await Promise.all([queries.deleteBodies(tx, ids), forgetDeliveries(tx, ids)])
       return queries.deleteMessages(tx, ids)
     })
-    await batches(BATCH, tx => deleteOldEvents(tx, { accountId, before, use, limit: BATCH }))
+    await batches(BATCH, (tx, { metadata: before }) => deleteOldEvents(tx, { accountId, before, use, limit: BATCH }))
   }
-  await oneByOne(await queries.listRetentionAnywhere(world.db), forget)
+  await oneByOne(await queries.listUnheldAccountsAnywhere(world.db), forget)
   return done
 }
+
+/** What is older is over. */
+interface Before {
+  bodies: Date
+  metadata: Date
+}
+
+const beforeOf = (now: number, days: queries.Retention): Before => ({
+  bodies: new Date(now - days.body_retention_days * DAY_MS),
+  metadata: new Date(now - days.metadata_retention_days * DAY_MS),
+})
 
 /** What is fanned out after the first question has events behind that answer, so its pushes are no question here. */
 async function findUse(db: Db, readers: EventReaders, accountId: string): Promise<EventUse> {
