@@ -1,9 +1,9 @@
 // Extraction, top-down: may a model read this message, is the schema sound, are there tokens left; ask, check, ask once more
 // when the answer does not match.
+import { listLiveKeys } from '../../identity/api-keys/live.ts'
 import { system } from '../../platform/db/actor.ts'
-import type { Db } from '../../platform/db/database.ts'
 import { retryWhileUnavailable } from '../../platform/db/retry.ts'
-import type { Named } from '../../platform/principal.ts'
+import type { KeyPrincipal } from '../../platform/principal.ts'
 import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { notForModels } from '../messages/file.ts'
@@ -21,7 +21,9 @@ export interface Extraction {
   schemas: SchemaChecker
 }
 
-interface Wanted extends Named {
+interface Wanted {
+  caller: Pick<KeyPrincipal, 'keyId' | 'prefix' | 'reach'>
+  id: string
   schema: Record<string, unknown>
   /** Aborted when nobody waits for the data any more. */
   signal: AbortSignal
@@ -39,36 +41,45 @@ const SETTLE_MS_MAX = 10_000
 
 /** The data; it matches the schema. */
 export async function extract(world: World, { model, schemas }: Extraction, wanted: Wanted): Promise<unknown> {
-  const { reach, id, schema, signal: given } = wanted
-  const { accountId } = reach
-  const message = await requireMessageInReach(world.db, reach, id)
-  if (!(await findAiEnabled(world.db, accountId)))
-    throw refuse('ai_not_enabled', 'AI is not enabled for this account: ask the operator.')
+  const { caller, id, schema, signal: given } = wanted
+  const { accountId } = caller.reach
+  const message = await requireMessageInReach(world.db, caller.reach, id)
+  if (!(await findAiEnabled(world.db, accountId))) throw notEnabled()
   if (!model) throw notConfigured()
 
   return model.run(accountId, given, async signal => {
     // Within the account's calls: a schema is work for a thread, and an answer that was paid for must find one free.
     const schemaText = await schemas.check(schema, accountId)
-    await requireReadable(world.db, id)
-    const ask = (messages: readonly ChatMessage[]) =>
-      askWithinCap(world, model, { accountId, messages, schemaText, signal })
+    const ask = async (messages: readonly ChatMessage[]) => {
+      await requireReadable(world, wanted)
+      const { content } = await askWithinCap(world, model, { accountId, messages, schemaText, signal })
+      return { content, checked: await schemas.validate(schemaText, content, accountId) }
+    }
     const prompt = promptFor(await readMailText(world.db, message))
-    const { content } = await ask(prompt)
-    const first = await schemas.validate(schemaText, content, accountId)
-    if (first.kind === 'valid') return first.data
-    const repaired = await ask(repairPrompt(prompt, content, first.errors))
-    const second = await schemas.validate(schemaText, repaired.content, accountId)
-    if (second.kind === 'valid') return second.data
+    const { content, checked: first } = await ask(prompt)
+    const last = first.kind === 'valid' ? first : (await ask(repairPrompt(prompt, content, first.errors))).checked
+    if (last.kind === 'valid') {
+      await requireReadable(world, wanted)
+      return last.data
+    }
     throw refuse('unavailable', "The model's answer does not match the schema, and neither did its second one.", {
       retryAfterSeconds: 30,
     })
   })
 }
 
-/** Asked as late as can be: mail may be found bad while it waits. */
-async function requireReadable(db: Db, id: string): Promise<void> {
-  const standing = await findStanding(db, id)
+/**
+ * Asked as late as can be, before each question and before data is handed out: mail may be found bad while a model reads, AI
+ * switched off, and the key revoked.
+ */
+async function requireReadable({ db, clock }: World, { caller, id }: Wanted): Promise<void> {
+  const [standing, keys] = await Promise.all([
+    findStanding(db, id),
+    listLiveKeys(db, { ids: [caller.keyId], now: clock.now() }),
+  ])
+  if (keys[0]?.prefix !== caller.prefix) throw refuse('unauthorized', 'The API key is no longer valid.')
   if (!standing) throw notFound('message')
+  if (!standing.ai_enabled) throw notEnabled()
   if (standing.is_blocked || standing.folder_key === 'spam') throw notForModels()
 }
 
@@ -119,6 +130,8 @@ function cutAt({ clock }: World, outputTokensMax: number): Refusal {
   const message = `The model's answer has more than ${OUTPUT_TOKENS_MAX} tokens. Ask for less with the schema.`
   return refuse('unavailable', message, { retryAfterSeconds: 30 })
 }
+
+const notEnabled = (): Refusal => refuse('ai_not_enabled', 'AI is not enabled for this account: ask the operator.')
 
 const notConfigured = (): Refusal =>
   refuse('not_configured', 'AI is not configured on this installation.', { retryAfterSeconds: 3600 })

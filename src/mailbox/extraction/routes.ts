@@ -12,10 +12,10 @@ export const extractionRoutes = (world: World, extraction: Extraction): Route[] 
     const { schema, save = false } = body
     const scope = save ? 'send' : 'read'
     if (!mayAct(caller, scope)) throw refuse('insufficient_scope', `This needs a key with the scope ${scope}.`)
-    const named = { reach: caller.reach, id: params.id }
-    const data = await extract(world, extraction, { ...named, schema, signal: signal() })
-    if (save) await saveExtractedData(world, by, { ...named, data })
+    const { id } = params
+    const data = await extract(world, extraction, { caller, id, schema, signal: signal() })
+    if (save) await saveExtractedData(world, by, { reach: caller.reach, id, data })
     // What was saved stands on the message, for keys that may read it.
-    return reply(200, { message_id: params.id, extracted_data: mayAct(caller, 'read') ? data : null })
+    return reply(200, { message_id: id, extracted_data: mayAct(caller, 'read') ? data : null })
   }),
 ]
