@@ -9,8 +9,10 @@ import { system } from '../../platform/db/actor.ts'
 import { locks } from '../../platform/db/locks.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aDnsServer, type FakeDns } from '../../platform/net/dns.fixture.ts'
+import { Dns } from '../../platform/net/dns.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { keyGenerator } from './generate-key.ts'
+import { verifyDomain } from './verify.ts'
 
 interface DnsRecord {
   purpose: string
@@ -220,6 +222,41 @@ test('a domain whose records are gone is no longer verified when it is verified 
   assert.equal(again.verified, false)
   assert.equal(again.verified_at, null)
   assert.equal(again.problem, 'Not in place: DKIM (missing). Publish what is shown, then verify again.')
+})
+
+test('a look at DNS that a newer one has overtaken verifies nothing: the domain is looked at again', async () => {
+  const domain = await aDomain()
+  dns.publish(domain.records)
+  const { world } = box.app
+  const slow = new Dns({ servers: [dns.address] })
+  const [asked, overtaken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  slow.mx = async name => {
+    const answer = await world.dns.mx(name)
+    asked.resolve()
+    await overtaken.promise
+    return answer
+  }
+  const reach = { accountId: account.id, tenantId: null, inboxId: null }
+  const by = { ...system('test'), action: 'domain.verify' }
+  const late = verifyDomain(world, slow, by, { reach, id: domain.id, attachInboxes: async () => {} })
+  await asked.promise
+  for (const { name } of domain.records) dns.remove(name)
+  assert.equal((await verify(domain.id)).verified, false)
+
+  overtaken.resolve()
+  assert.equal((await late).verified, false)
+  const { body } = await account.api.get('/v1/domains')
+  assert.equal(body.domains.find(({ id }: { id: string }) => id === domain.id).verified, false)
+})
+
+test('of many calls that verify a domain at once each answers the truth', async () => {
+  const domain = await aDomain()
+  dns.publish(domain.records)
+  const answers = await Promise.all(Array.from({ length: 10 }, () => verify(domain.id)))
+  assert.deepEqual(
+    answers.map(({ verified }) => verified),
+    answers.map(() => true),
+  )
 })
 
 test('SERVFAIL takes nothing away: the domain stays verified, and the record says it could not be looked up', async () => {

@@ -24,20 +24,31 @@ interface Verifying extends Named {
   attachInboxes: AttachInboxes
 }
 
+/** What others record during the second look, they have looked up after the call began: it is as good as a third. */
+const LOOKS_MAX = 2
+
 export async function verifyDomain(world: World, dns: Dns, by: Actor, verifying: Verifying): Promise<Domain> {
-  const domain = await requireDomain(world.db, verifying.reach, verifying.id)
-  const look = domain.is_platform ? null : await lookUp(dns, world.config, domain)
-  try {
-    return await record(world, by, { ...verifying, look, isTaken: false })
-  } catch (error) {
-    if (!isUniqueViolation(error, 'domains_verified')) throw error
-    // Everything is in place, but somebody else has the name, perhaps only because the daily checks have not found out yet.
-    await releaseName(world, dns, domain.name)
-    return await recordOrTaken(world, by, { ...verifying, look })
+  let domain = await requireDomain(world.db, verifying.reach, verifying.id)
+  for (let looks = 1; ; looks++) {
+    const look = domain.is_platform ? null : await lookUp(dns, world.config, domain)
+    const recorded = await recordOrRelease(world, dns, by, { ...verifying, domain, look })
+    if (recorded.isRecorded || looks === LOOKS_MAX) return presentDomain(world.config, recorded.domain)
+    domain = recorded.domain
   }
 }
 
-async function recordOrTaken(world: World, by: Actor, looked: Omit<Looked, 'isTaken'>): Promise<Domain> {
+async function recordOrRelease(world: World, dns: Dns, by: Actor, looked: Omit<Looked, 'isTaken'>): Promise<Recorded> {
+  try {
+    return await record(world, by, { ...looked, isTaken: false })
+  } catch (error) {
+    if (!isUniqueViolation(error, 'domains_verified')) throw error
+    // Everything is in place, but somebody else has the name, perhaps only because the daily checks have not found out yet.
+    await releaseName(world, dns, looked.domain.name)
+    return await recordOrTaken(world, by, looked)
+  }
+}
+
+async function recordOrTaken(world: World, by: Actor, looked: Omit<Looked, 'isTaken'>): Promise<Recorded> {
   try {
     return await record(world, by, { ...looked, isTaken: false })
   } catch (error) {
@@ -67,14 +78,25 @@ async function releaseName(world: World, dns: Dns, name: string): Promise<void> 
 }
 
 interface Looked extends Verifying {
+  /** As it was before the look began. */
+  domain: StoredDomain
   /** Null for names that the installation publishes itself. */
   look: Look | null
   isTaken: boolean
 }
 
-function record(world: World, by: Actor, { reach, id, attachInboxes, look, isTaken }: Looked): Promise<Domain> {
+interface Recorded {
+  domain: StoredDomain
+  /** False: others have looked at the domain since this look began, and theirs may be newer. */
+  isRecorded: boolean
+}
+
+function record(world: World, by: Actor, looked: Looked): Promise<Recorded> {
+  const { reach, id, attachInboxes, domain, look, isTaken } = looked
   return world.db.transact(by, async tx => {
     const before = await requireDomainForUpdate(tx, reach, id)
+    if (look && before.checked_at?.getTime() !== domain.checked_at?.getTime())
+      return { domain: before, isRecorded: false }
     const records = look ? findingsOf(look, before.findings.records ?? {}) : publishedFindings(world.config, before)
     const after = await updateDomainChecked(tx, id, outcomeOfVerify(before, { records, now: tx.now }, isTaken))
     tx.audit({
@@ -85,7 +107,7 @@ function record(world: World, by: Actor, { reach, id, attachInboxes, look, isTak
       after: verification(after),
     })
     if (after.inbound_enabled && after.verified_at && !before.verified_at) await attachInboxes(tx, after)
-    return presentDomain(world.config, after)
+    return { domain: after, isRecorded: true }
   })
 }
 
