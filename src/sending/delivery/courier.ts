@@ -179,7 +179,7 @@ export class Courier {
     const { message, deliveries } = job
     const isLocal = message.relay_inbox_id === null && (await this.#inboxes.takes(deliveries[0]!.recipient_domain))
     if (message.is_sandbox && !isLocal) {
-      return { kind: 'attempted', result: simulated(deliveries, await this.#mayBegin(job)) }
+      return { kind: 'attempted', result: simulated(deliveries, await this.#mayBegin(job, { isClear: false })) }
     }
     const send = () => this.#send(job, { isLocal, signal })
     if (message.source) return { kind: 'attempted', result: await send() }
@@ -230,9 +230,9 @@ export class Courier {
       smtputf8: message.needs_smtputf8 || deliveries.some(({ recipient }) => needsSmtputf8(recipient)),
       requireTls: message.require_tls,
       owner: message.account_id,
-      mayBegin: async () => {
+      mayBegin: async (connection: { isClear: boolean }) => {
         await mark(true)
-        return this.#mayBegin(job)
+        return this.#mayBegin(job, connection)
       },
     }
     if (message.relay_inbox_id !== null) return this.#sendByRelay(job, envelope, signal)
@@ -266,8 +266,8 @@ export class Courier {
     return results.map(result => (result.kind === 'no_inbox' ? rest.shift()! : { outcome: result, complains: false }))
   }
 
-  #mayBegin({ message, deliveries }: Job): Promise<boolean> {
-    return this.#pauseCheck.mayBegin({ accountId: message.account_id, facts: factsOf(message, deliveries) })
+  #mayBegin({ message, deliveries }: Job, { isClear }: { isClear: boolean }): Promise<boolean> {
+    return this.#pauseCheck.mayBegin({ accountId: message.account_id, facts: factsOf(message, deliveries), isClear })
   }
 
   async #release(deliveries: readonly Claimed[], leaseToken: string): Promise<void> {

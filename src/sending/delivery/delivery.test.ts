@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
+import { aServer, type Session } from '../../smtp/client/fake-smtp.fixture.ts'
 import { readReturnPath } from './return-path.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, unique, type TestAccount } from '../../../test/support/factories.ts'
@@ -237,6 +238,29 @@ test('days in which nothing was tried do not count: what is deferred after them 
   sink.answer = () => null
   box.clock.advance(3 * 60_000)
   await becomes(account, id, { delivered: 1 })
+})
+
+const GREETING = '220 fake.test ESMTP'
+
+test('mail that waits for a greeting does not leave in clear text once the account requires TLS', async t => {
+  const first = Promise.withResolvers<() => void>()
+  const connect = (_line: string, { id, socket }: Session): string | null => {
+    if (id > 0) return GREETING
+    first.resolve(() => socket.write(`${GREETING}\r\n`))
+    return null
+  }
+  const server = await aServer(t, { answers: { connect } })
+  const box = await aBox({ environment: { SMTP_ROUTES: `*=127.0.0.1:${server.port}` } })
+  const account = { ...(await anAccount({ box })), domain: 'acme.sluice.test' }
+  await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: account.domain })
+  const id = await send(account)
+  const greet = await first.promise
+
+  assert.equal((await account.api.patch('/v1/account', { require_outbound_tls: true })).status, 200)
+  greet()
+
+  await becomes(account, id, { deferred: 1 })
+  assert.deepEqual(server.messages, [])
 })
 
 test("a tenant's backlog does not delay another tenant's single mail", async () => {

@@ -31,7 +31,7 @@ export async function deliverLocally(
   { mayBegin, mailFrom, source, smtputf8 }: Envelope,
 ): Promise<LocalResult[]> {
   const arrived = deliveries.filter(each => each.has_arrived)
-  const isWithheld = arrived.length < deliveries.length && !(await mayBegin())
+  const isWithheld = arrived.length < deliveries.length && !(await mayBegin({ isClear: false }))
   const asked = isWithheld ? arrived : deliveries
   const answers = asked.length > 0 ? await inboxes.deliver({ deliveries: asked, mailFrom, source, smtputf8 }) : []
   return deliveries.map(each =>

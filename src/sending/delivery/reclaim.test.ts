@@ -57,7 +57,7 @@ function aDyingCourier(world: World, hanging: RegExp): { courier: Courier; begun
   const transport: Transport = {
     send: async (_domain, { recipients, mayBegin }) => {
       prepared.push(...recipients)
-      if (hanging.test(recipients[0]!) && (await mayBegin())) begun.push(...recipients)
+      if (hanging.test(recipients[0]!) && (await mayBegin({ isClear: false }))) begun.push(...recipients)
       return new Promise(() => {})
     },
   }

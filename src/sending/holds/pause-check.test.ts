@@ -21,7 +21,7 @@ test('attempts of an account whose pause is being made wait for it, and those of
   await locked
   const answers: string[] = []
   const ask = async (name: string, accountId: string): Promise<void> => {
-    await check.mayBegin({ accountId, facts: [] })
+    await check.mayBegin({ accountId, facts: [], isClear: false })
     answers.push(name)
   }
   const asked = Array.from({ length: 20 }, () => [ask('paused', paused.id), ask('other', other.id)]).flat()

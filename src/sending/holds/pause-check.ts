@@ -11,11 +11,14 @@ import { Contended } from '../../platform/contended.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
+import { listRequiringTls } from './queries.ts'
 
 interface Waiting {
   accountId: string
   /** Several where recipients of several domains share the attempt: it begins when no pause matches any of them. */
   facts: readonly PauseFacts[]
+  /** It would leave in clear text. The account may have forbidden that since the mail was claimed. */
+  isClear: boolean
 }
 
 interface Asking extends Waiting {
@@ -46,8 +49,8 @@ export class PauseCheck {
   }
 
   /**
-   * Whether no pause stops this attempt. It must begin at once, without waiting for anything else: the check holds
-   * until the sockets have been read.
+   * Whether neither a pause nor a lack of TLS stops this attempt. It must begin at once, without waiting for anything else:
+   * the check holds until the sockets have been read.
    */
   mayBegin(waiting: Waiting): Promise<boolean> {
     return new Promise((resolve, reject) => {
@@ -64,11 +67,17 @@ export class PauseCheck {
     const accounts = [...new Set(asking.map(each => each.accountId))].toSorted()
     return this.#world.db.transactLightly(system('pause-check'), async tx => {
       const contended = await lock(tx, accounts)
-      const pauses = new PausesByAccount(await activePauses(tx, accounts))
-      for (const { accountId, facts, answer } of asking) {
+      // Most sessions are encrypted, and cost no second statement.
+      const clear = asking.flatMap(({ accountId, isClear }) => (isClear ? accountId : []))
+      const [active, requiringTls] = await Promise.all([
+        activePauses(tx, accounts),
+        clear.length > 0 ? listRequiringTls(tx, [...new Set(clear)]) : new Set<string>(),
+      ])
+      const pauses = new PausesByAccount(active)
+      for (const { accountId, facts, isClear, answer } of asking) {
         if (contended.has(accountId)) continue
         const index = pauses.of(accountId)
-        answer(!facts.some(each => index?.broadest(each)))
+        answer(!(isClear && requiringTls.has(accountId)) && !facts.some(each => index?.broadest(each)))
       }
       await yieldToEventLoop()
       return asking.map(({ accountId }) => (contended.has(accountId) ? 'contended' : 'answered'))

@@ -16,7 +16,7 @@ export interface Envelope {
   /** Whose share of all connections it takes; no share without one. */
   owner?: string
   /** Asked when a connection is at hand, right before MAIL: false withholds it, and nothing is said to anybody. */
-  mayBegin: () => Promise<boolean>
+  mayBegin: (connection: { isClear: boolean }) => Promise<boolean>
 }
 
 /** Where a conversation was when it ended. */

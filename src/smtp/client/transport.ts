@@ -200,7 +200,7 @@ export class Transport {
     for (const isFresh of [false, true]) {
       const connection = (isFresh ? null : this.#pool.takeReady(hop, policy, owner)) ?? (await acquire(isFresh))
       // Asked again for a fresh connection: it may have taken half a minute to open.
-      if (!(await this.#isAllowed(hop, connection, envelope.mayBegin))) {
+      if (!(await this.#isAllowed(hop, connection, envelope))) {
         return envelope.recipients.map(() => ({ kind: 'withheld' }))
       }
       const outcomes = await transact(connection, envelope, this.#settings.timeouts)
@@ -211,10 +211,10 @@ export class Transport {
   }
 
   /** The connection goes back untouched when the answer is no, or when there is none. */
-  async #isAllowed(hop: Hop, connection: Connection, mayBegin: () => Promise<boolean>): Promise<boolean> {
+  async #isAllowed(hop: Hop, connection: Connection, { mayBegin }: Envelope): Promise<boolean> {
     let isAllowed = false
     try {
-      isAllowed = await mayBegin()
+      isAllowed = await mayBegin({ isClear: !connection.isTls })
       return isAllowed
     } finally {
       if (!isAllowed) this.#pool.release(hop, connection)
