@@ -103,7 +103,7 @@ test('mail that was claimed and could not be read is given back, and its lease i
   const { courier } = aCourier(world, () => delivered('ok'))
   const id = await send(account, 'u@example.com')
   await assert.rejects(courier.takeNext(signal), /timeout/)
-  assert.equal((await deliveryOf(account, id)).status, 'queued')
+  await eventually('it is given back', async () => (await deliveryOf(account, id)).status === 'queued')
   assert.match(await world.metrics.registry.metrics(), /sluice_deliveries_in_flight 0/)
   isBroken = false
   assert.equal(await courier.takeNext(signal), 1)
