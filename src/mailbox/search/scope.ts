@@ -40,8 +40,7 @@ export function scopeOf(
   const folders = every.filter(({ is_discarded }) => !is_discarded)
   const filters = groups.flatMap(group => (group.kind === 'filter' ? [group.any] : []))
   const byFolder = filters.filter(each => each.every(({ by }) => by.kind === 'folder'))
-  const namesFolder = filters.some(each => each.some(({ by, isNegated }) => by.kind === 'folder' && !isNegated))
-  const isDefault = folder === null && !namesFolder
+  const isDefault = folder === null && !filters.some(each => each.some(namesHidden))
   const base = folder === null ? folders : foldersNamed(folders, folder, 'folder')
   const within = byFolder.reduce((left, each) => left.filter(of => isInAny(of, each, folders)), base)
   const shown = within.filter(({ name }) => !isDefault || !isHidden(name))
@@ -81,6 +80,9 @@ export const isAsked = ({ hasAttachment, labels, filters }: Scope): Sql =>
   all([hasAttachment && HAS_ATTACHMENT, ...labels.map(hasLabel), ...filters])
 
 const isHidden = (name: string): boolean => folderKey(name) === HIDDEN
+
+const namesHidden = ({ by, isNegated }: Filter): boolean =>
+  by.kind === 'folder' && !isNegated && (isHidden(by.name) || ALL.has(folderKey(by.name)))
 
 const isInAny = (folder: SearchedFolder, filters: readonly Filter[], folders: readonly SearchedFolder[]): boolean =>
   filters.some(

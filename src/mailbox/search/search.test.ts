@@ -121,6 +121,7 @@ test('operators narrow a search', async () => {
   assert.deepEqual(await subjects('plan in:trash'), ['gone'])
   assert.deepEqual(await subjects('plan in:trash or in:Projekte/Süd'), ['gone', 'kept'])
   assert.deepEqual(await subjects('plan in:trash or has:attachment'), ['gone', 'files'])
+  assert.deepEqual(await subjects('plan in:projekte/süd or has:attachment'), ['kept', 'files'])
   assert.deepEqual(await subjects('plan before:2024-06 or has:attachment'), ['plan old', 'files'])
   assert.deepEqual(await subjects('plan -after:2024-06 or label:"To do"'), ['plan', 'plan old'])
   assert.deepEqual(await subjects('before:2024-06 or after:2030'), ['plan old'])
