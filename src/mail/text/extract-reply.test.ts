@@ -273,6 +273,9 @@ test('an answer of signs is one, wherever it stands', () => {
     assert.equal(fromText(...quoted, '', answer), answer)
     assert.equal(fromText('Great news', answer, '', ...quoted), `Great news\n${answer}`)
   }
+  for (const rule of ['----', '____', '──────', '\ufffc', '\u2800', '* * *', '////']) {
+    assert.equal(fromText('Great news', '', ...quoted, '', rule), 'Great news', rule)
+  }
 })
 
 test('forty thousand lines of any kind take one pass', () => {

@@ -211,10 +211,11 @@ function linesBelow(lines: readonly Line[]): Below[] {
   return below
 }
 
-/** Rules drawn with signs, or words of a phone. An emoji or `???` is an answer. */
-const isFooter = (text: string): boolean => RULE.test(text) || isAdded(text.slice(0, LINE_CHARS_MAX).trim())
+/** Lines that say nothing, such as rules drawn with signs, or words of a phone. */
+const isFooter = (text: string): boolean => !SAID.test(text) || isAdded(text.slice(0, LINE_CHARS_MAX).trim())
 
-const RULE = /^[\s\p{Pd}\p{Cf}_=*~#.·•|+<>[\]]*$/u
+/** Words, emoji, `???` and `:-)`. */
+const SAID = /[\p{L}\p{N}\p{Extended_Pictographic}?!]|[:;=][-'^]?[)(\][/\\|*]/u
 
 /** By a phone, or by a program that watches for opened mail: it hides behind a dot of a script that hardly anybody uses. */
 const isAdded = (line: string): boolean =>
