@@ -118,18 +118,24 @@ export const claimRefresh = (tx: Tx, claim: RefreshClaim): Promise<ConnectionRow
 
 interface Refreshed {
   inboxId: string
-  lease: string
+  generation: number
+  /** The provider was asked with it. */
+  usedToken: Buffer
   /** Null: as it was. */
   refreshToken: Buffer | null
   accessToken: Buffer
   expiresAt: Date
 }
 
-export const updateRefreshed = async (tx: Tx, { inboxId, lease, refreshToken, accessToken, expiresAt }: Refreshed) =>
+/** Also where the lease has lapsed while the database was away. False when there is a newer grant or refresh token. */
+export const updateRefreshed = async (
+  tx: Tx,
+  { inboxId, generation, usedToken, refreshToken, accessToken, expiresAt }: Refreshed,
+): Promise<boolean> =>
   (await tx.run(sql`
     update connections set refresh_token = coalesce(${refreshToken}::bytea, refresh_token), access_token = ${accessToken},
       access_expires_at = ${expiresAt}, refresh_lease = null, refresh_until = null
-    where inbox_id = ${inboxId} and refresh_lease = ${lease}`)) === 1
+    where inbox_id = ${inboxId} and generation = ${generation} and refresh_token = ${usedToken}`)) === 1
 
 /** Nobody asks the provider before that time. */
 export async function updateNotRefreshed(

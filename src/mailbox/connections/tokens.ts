@@ -108,16 +108,16 @@ export class AccessTokens {
     )
     const tokens = claimed && (await this.#ask(provider, claimed, lease))
     // Connected anew, or disconnected, meanwhile.
-    return tokens && (await this.#store(tokens, claimed, lease)) ? grantOf(claimed, tokens.accessToken) : null
+    return tokens && (await this.#store(tokens, claimed)) ? grantOf(claimed, tokens.accessToken) : null
   }
 
   /** The provider may have ended the old refresh token: the new one is kept until the database takes it. */
-  async #store(tokens: Tokens, row: ConnectionRow, lease: string): Promise<boolean> {
+  async #store(tokens: Tokens, row: ConnectionRow): Promise<boolean> {
     const { db } = this.#world
     const until = performance.now() + STORE_MS_MAX
     for (;;) {
       try {
-        return await db.transact(by, tx => updateRefreshed(tx, refreshedBy(this.#world, tokens, row, lease, tx.now)))
+        return await db.transact(by, tx => updateRefreshed(tx, refreshedBy(this.#world, tokens, row, tx.now)))
       } catch (error) {
         if (!isUnavailable(error) || isClosed(error) || performance.now() > until) throw error
       }
@@ -166,11 +166,12 @@ const grantOf = ({ address, generation }: ConnectionRow, accessToken: string): G
   generation,
 })
 
-function refreshedBy({ secrets }: World, tokens: Tokens, row: ConnectionRow, lease: string, now: Date) {
+function refreshedBy({ secrets }: World, tokens: Tokens, row: ConnectionRow, now: Date) {
   const { refreshToken, accessToken, expiresInSeconds } = tokens
   return {
     inboxId: row.inbox_id,
-    lease,
+    generation: row.generation,
+    usedToken: row.refresh_token!,
     refreshToken: refreshToken === null ? null : sealToken(secrets, tokenRowOf(row, 'refresh'), refreshToken),
     accessToken: sealToken(secrets, tokenRowOf(row, 'access'), accessToken),
     expiresAt: new Date(now.getTime() + expiresInSeconds * 1000),
