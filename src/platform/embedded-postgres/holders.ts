@@ -88,7 +88,8 @@ function readHolders(site: Site): { live: string[]; dead: string[] } {
       continue
     }
     const [started = '', socketFolder = '', folder] = readOrEmpty(path).split('\n')
-    if (folder !== identityOf(site.users)) rmSync(path, { force: true })
+    // Without one: of a version before.
+    if (folder && folder !== identityOf(site.users)) rmSync(path, { force: true })
     else if (isAlive({ pid, started })) live.push(socketFolder)
     else {
       rmSync(path, { force: true })
