@@ -3,7 +3,7 @@ import { describeApi } from './app.ts'
 import { describedApp } from './describe.ts'
 import { verifyAudit } from './observers/audit/verify.ts'
 import type { Config } from './platform/config.ts'
-import { claimInstallation } from './platform/db/installation.ts'
+import { checkInstallation } from './platform/db/installation.ts'
 import { migrate, readMigrations } from './platform/db/migrate.ts'
 import { openDatabase, prepare, serve, withoutEnd } from './serve.ts'
 
@@ -28,7 +28,7 @@ async function verifyOnly(config: Config): Promise<number> {
   const { app, close } = await prepare(config, withoutEnd({ ...config, LOG_LEVEL: 'silent' }))
   const { db, secrets } = app.world
   // With another key every entry would look forged.
-  const verifying = claimInstallation(db, secrets).then(() => verifyAudit(app.world))
+  const verifying = checkInstallation(db, secrets).then(() => verifyAudit(app.world))
   const verdict = await verifying.finally(async () => {
     // Or the process would wait for its connections, wherever the database goes on running.
     await db.close()
