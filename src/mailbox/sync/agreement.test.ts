@@ -322,7 +322,7 @@ test('a legal hold that comes while changes are on their way to the provider sto
   await api.post(`/v1/inbox-messages/${idOf('moved')}/move`, { folder: 'inbox' })
   await removeForGood(connected, idOf('evidence'))
 
-  fake.drip = { command: 'UID MOVE', everyMs: 5 }
+  fake.drip = { command: 'UID MOVE', everyMs: 30 }
   await connected.start()
   await eventually('being moved', () => fake.said.some(command => command.startsWith('UID MOVE')))
   await api.patch('/v1/account', { legal_hold: true })

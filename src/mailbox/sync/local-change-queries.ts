@@ -1,6 +1,6 @@
 // The SQL of what was changed here and not yet at the provider.
 import type { Db } from '../../platform/db/database.ts'
-import { bareArray, sql } from '../../platform/db/sql.ts'
+import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import type { RemoteMessage } from './message-queries.ts'
 
 /**
@@ -46,6 +46,12 @@ export const listLocalChanges = (
     from remote_messages r where r.inbox_id = ${inboxId} and r.message_id is null and r.uid > 0
       and not (select a.legal_hold from inboxes i join accounts a on a.id = i.account_id where i.id = ${inboxId})
     limit ${limit}`)
+
+/** Something was removed for good here and is still at the provider, and no legal hold keeps it there. */
+export const hasRemovals = (db: Db, inboxId: string): Promise<boolean> =>
+  db.value<boolean>(prepared`
+    select exists (select from remote_messages where inbox_id = ${inboxId} and message_id is null and uid > 0)
+      and not (select a.legal_hold from inboxes i join accounts a on a.id = i.account_id where i.id = ${inboxId})`)
 
 /** What the journal says was changed in these inboxes. Without a message: its folders. */
 export const listChanged = (

@@ -10,6 +10,7 @@ import { ProviderFault } from '../imap/fault.ts'
 import type { LocalChanges } from './local-changes.ts'
 import { LeaseLost, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
 import { pushFolders } from './push-folders.ts'
+import { hasRemovals } from './local-change-queries.ts'
 import { pushChanges } from './push.ts'
 import { Rounds } from './rounds.ts'
 
@@ -175,7 +176,7 @@ export class MirrorSession {
       this.#hasChanged = false
       await this.#catchUp(inbox)
     }
-    await this.#push({ isPoll: false })
+    await this.#push()
     if (this.#pollInMs() <= 0) await this.#poll()
     // A folder that was numbered anew is read again.
     await this.#fetchHistory()
@@ -196,14 +197,13 @@ export class MirrorSession {
     return this.#changedHere.size > 0 || this.#mirror.foundAgain.size > 0
   }
 
-  /** When it is time to look: also what waited for the end of a legal hold, which nobody tells us of. */
-  async #push({ isPoll }: { isPoll: boolean }): Promise<void> {
+  async #push(): Promise<void> {
     const { foundAgain } = this.#mirror
     const ids = [...this.#changedHere, ...foundAgain]
     this.#changedHere.clear()
     foundAgain.clear()
     // What was removed is among the changes whatever is asked for.
-    if (ids.length > 0 || isPoll) {
+    if (ids.length > 0) {
       await pushChanges(
         this.#mirror,
         ids.filter(id => id !== null),
@@ -228,7 +228,9 @@ export class MirrorSession {
     this.#hasLost = false
     const mayBeMore = await this.#rounds.next()
     this.#hasLost ||= mayBeMore
-    await this.#push({ isPoll: true })
+    await this.#push()
+    // What waited for the end of a legal hold, which nobody tells us of.
+    if (await hasRemovals(this.#mirror.world.db, this.#mirror.lease.inboxId)) await pushChanges(this.#mirror, [])
     await this.#pushFolders()
     // Both sides are the same now, which the connection says, and the lease is still ours.
     await transactMirror(this.#mirror, async () => {})
