@@ -51,9 +51,11 @@ export function attachmentPart(attachment: Attachment): Piece[] {
  */
 function nameFor({ contentType: given, inline }: Attachment, contentType: string): string | null {
   if (contentType === DEFAULT_TYPE && /^\s*message\//i.test(given ?? '')) return 'message.eml'
-  if (!inline || !contentType.startsWith('text/')) return null
-  return contentType.startsWith('text/html') ? 'attachment.html' : 'attachment.txt'
+  const [type = ''] = contentType.split(';', 1)
+  return inline ? (NAMES_OF_TEXT[type] ?? null) : null
 }
+
+const NAMES_OF_TEXT: Record<string, string> = { 'text/plain': 'attachment.txt', 'text/html': 'attachment.html' }
 
 const isSevenBit = (bytes: Buffer): boolean => isAscii(bytes) && findBareLineBreak(bytes) === -1 && !hasLongLine(bytes)
 
