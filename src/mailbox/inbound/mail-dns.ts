@@ -5,8 +5,8 @@ import type { DnsReply, RecordType, Resolve, Resolvers } from '../../mail/authen
 import { inTime } from '../../platform/in-time.ts'
 import type { Dns } from '../../platform/net/dns.ts'
 
-/** SPF may ask for ten hosts with ten addresses each, signatures and seals for 31 keys. An honest mail needs ten in all. */
-const SENDER_LIMITS: Limits = { questionsMax: 60, timeoutMs: 15_000 }
+/** SPF may ask for ten hosts with ten addresses each, signatures and seals for 61 keys. An honest mail needs ten in all. */
+const SENDER_LIMITS: Limits = { questionsMax: 65, timeoutMs: 15_000 }
 /** Eight names from the author's domain up, whether it exists, and as many names again of proofs below it (RFC 9989 §4.10). */
 const AUTHOR_LIMITS: Limits = { questionsMax: 20, timeoutMs: 10_000 }
 
