@@ -198,12 +198,13 @@ test('a key that is revoked while it sends a body makes nothing with it', async 
     headers: { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' },
   })
   t.after(() => call.destroy())
+  const answered = once(call, 'response') as Promise<[IncomingMessage]>
   call.write('{"name": "Next", ')
   // Until it has been let in, and some time has passed.
   await delay(500)
   assert.equal((await account.api.delete(`/v1/api-keys/${key.id}`)).status, 204)
   call.end('"scopes": ["admin"]}')
-  const [answer] = (await once(call, 'response')) as [IncomingMessage]
+  const [answer] = await answered
   assert.equal(answer.statusCode, 401)
   const { body } = await account.api.get('/v1/api-keys')
   assert.ok(!body.keys.some(({ name }: { name: string }) => name === 'Next'))

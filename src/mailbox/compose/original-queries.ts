@@ -2,8 +2,7 @@
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
 
-/** Of these, also where one has become part of another. */
-/** Of those that still stand. */
+/** Of those that still stand, also where one has become part of another. */
 export const listThreadTaints = (tx: Tx, ids: readonly string[]): Promise<{ id: string; is_tainted: boolean }[]> =>
   tx.many(prepared`
     select t.id, t.is_tainted or coalesce(whole.is_tainted, false) as is_tainted

@@ -73,6 +73,15 @@ test('a reply that was written before its thread became tainted waits', async ()
   assert.equal(status, 'held')
 })
 
+test('a reply whose thread is gone by then does not leave: nobody knows what the thread was in the end', async () => {
+  const { inboxId } = await aMailbox({ require_approval_on_taint: true })
+  const { id, threadId } = await aFiledMessage(account.box, inboxId)
+  const send = () => account.api.post(`/v1/inbox-messages/${id}/reply`, { text: 'Here it is.' })
+  const change = sql`with gone as (delete from inbox_messages where thread_id = ${threadId})
+    delete from threads where id = ${threadId}`
+  assert.equal(await sendAcross(inboxId, send, change), undefined)
+})
+
 test('a new mail that was written before the thread that it joins became tainted waits', async () => {
   const { inboxId, messages } = await aMailbox({ require_approval_on_taint: true })
   const { threadId } = await aFiledMessage(account.box, inboxId, { subject: 'the offer' })
