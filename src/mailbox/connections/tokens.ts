@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { system } from '../../platform/db/actor.ts'
-import { isClosed, isUnavailable } from '../../platform/db/errors.ts'
+import { retryWhileUnavailable } from '../../platform/db/retry.ts'
 import type { World } from '../../platform/world.ts'
 import { InvalidGrant, OAuthFault, refreshTokens, type Tokens } from './oauth.ts'
 import { providersOf, type Provider, type Providers } from './providers.ts'
@@ -28,7 +28,6 @@ const LOOK_AGAIN_MS = 100
 const RETRY_MS = 5_000
 const RETRY_MS_MAX = 300_000
 const STORE_MS_MAX = 300_000
-const STORE_AGAIN_MS = 500
 
 const ENDED = 'The provider has ended the grant. Connect the mailbox again.'
 const by = system('access tokens')
@@ -112,17 +111,10 @@ export class AccessTokens {
   }
 
   /** The provider may have ended the old refresh token: the new one is kept until the database takes it. */
-  async #store(tokens: Tokens, row: ConnectionRow): Promise<boolean> {
-    const { db } = this.#world
-    const until = performance.now() + STORE_MS_MAX
-    for (;;) {
-      try {
-        return await db.transact(by, tx => updateRefreshed(tx, refreshedBy(this.#world, tokens, row, tx.now)))
-      } catch (error) {
-        if (!isUnavailable(error) || isClosed(error) || performance.now() > until) throw error
-      }
-      await delay(STORE_AGAIN_MS)
-    }
+  #store(tokens: Tokens, row: ConnectionRow): Promise<boolean> {
+    const store = () =>
+      this.#world.db.transact(by, tx => updateRefreshed(tx, refreshedBy(this.#world, tokens, row, tx.now)))
+    return retryWhileUnavailable(store, AbortSignal.timeout(STORE_MS_MAX))
   }
 
   /** Null when the lease lapsed meanwhile: what the provider says of the token then was said of an older one. */
