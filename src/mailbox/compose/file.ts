@@ -7,32 +7,66 @@ import { followIndexes } from '../../platform/db/planner.ts'
 import { newId } from '../../platform/ids.ts'
 import { requestApprovals } from '../approvals/request.ts'
 import type { AttachmentRow } from '../attachments/store.ts'
-import { addToFolders, findSystemFolders } from '../folders/counts.ts'
+import { addToFolders, findSystemFolders, type SystemFolders } from '../folders/counts.ts'
 import { ownerOf } from '../inboxes/lock.ts'
 import { insertSentMessages, listThreadsOf, type SentRow } from '../messages/insert.ts'
 import { insertWords } from '../search/insert-words.ts'
 import { insertSources, storeNewTexts, type SourceText } from '../sources/store.ts'
 import { saveFiled } from '../threads/file.ts'
-import { joinThreads, type Joined, type Joining } from '../threads/join.ts'
+import {
+  findThreads,
+  joinThreads,
+  type FoundThreads,
+  type Joined,
+  type Joining,
+  type Seeking,
+} from '../threads/join.ts'
 import type { Composed } from './compose-schema.ts'
 import type { Filed } from './keeper.ts'
 import { listed, participantsOf, type ComposedMail } from './mail.ts'
 import { listStandingThreads } from './original-queries.ts'
 import { statusOf } from './status.ts'
 
-export async function fileMails(tx: Tx, filed: readonly Filed[]): Promise<void> {
-  const mails = filed.map(({ companion }) => companion.mail)
+/** Where mails may be filed, read while their inboxes are locked. */
+export interface Destinations {
+  folders: ReadonlyMap<string, SystemFolders>
+  /** By original or thread. */
+  continued: ReadonlyMap<string, string>
+  threads: FoundThreads
+}
+
+interface Fileable {
+  lockKey: string
+  mail: ComposedMail
+}
+
+/** Issued together and behind the lock: the server takes them in their order, so nothing that is read changes any more. */
+export async function findDestinations(tx: Tx, mails: readonly Fileable[]): Promise<Destinations> {
   followIndexes(tx)
+  const [folders, continued, threads] = await Promise.all([
+    findSystemFolders(tx, [...new Set(mails.map(({ lockKey }) => lockKey))]),
+    threadsContinued(
+      tx,
+      mails.map(({ mail }) => mail),
+    ),
+    findThreads(tx, mails.map(seekingOf)),
+  ])
+  return { folders, continued, threads }
+}
+
+export async function fileMails(
+  tx: Tx,
+  filed: readonly Filed[],
+  { folders, continued, threads }: Destinations,
+): Promise<void> {
+  const mails = filed.map(({ companion }) => companion.mail)
   insertSources(
     tx,
     mails.map(({ sourceId, submission }) => ({ id: sourceId, content: submission.source, headBytes: 0 })),
   )
-  // Issued together: the connection is pipelined, and what is written travels with what is read.
-  const [folders, joined] = await Promise.all([
-    findSystemFolders(tx, [...new Set(filed.map(({ inbox }) => inbox.id))]),
-    join(tx, filed),
-    storeNewTexts(tx, filed.map(textOf)),
-  ])
+  await storeNewTexts(tx, filed.map(textOf))
+  const joinings = filed.map(each => joiningOf(each, continued))
+  const joined = await joinThreads(tx, joinings, threads)
   saveFiled(
     tx,
     filed.map((each, at) => threadOf(each, joined[at]!)),
@@ -91,18 +125,10 @@ const textOf = ({ companion: { mail }, inbox }: Filed): SourceText => ({
   })),
 })
 
-async function join(tx: Tx, filed: readonly Filed[]): Promise<Joined[]> {
-  const continued = await threadsContinued(tx, filed)
-  return joinThreads(
-    tx,
-    filed.map(each => joiningOf(each, continued)),
-  )
-}
-
 /** By original or thread. A reply stays in its thread, also where there is no id to refer to. Threads may have become one. */
-async function threadsContinued(tx: Tx, filed: readonly Filed[]): Promise<ReadonlyMap<string, string>> {
-  const ids = filed.flatMap(({ companion: { mail } }) => mail.original?.id ?? [])
-  const threadIds = filed.flatMap(({ companion: { mail } }) => mail.thread?.id ?? [])
+async function threadsContinued(tx: Tx, mails: readonly ComposedMail[]): Promise<ReadonlyMap<string, string>> {
+  const ids = mails.flatMap(({ original }) => original?.id ?? [])
+  const threadIds = mails.flatMap(({ thread }) => thread?.id ?? [])
   const [ofOriginals, standing] = await Promise.all([
     ids.length > 0 ? listThreadsOf(tx, ids) : [],
     threadIds.length > 0 ? listStandingThreads(tx, threadIds) : [],
@@ -113,14 +139,18 @@ async function threadsContinued(tx: Tx, filed: readonly Filed[]): Promise<Readon
   ])
 }
 
-const joiningOf = ({ companion: { mail }, inbox }: Filed, continued: ReadonlyMap<string, string>): Joining => ({
-  inboxId: inbox.id,
+const seekingOf = ({ lockKey, mail }: Fileable): Seeking => ({
+  inboxId: lockKey,
   rfcId: mail.submission.rfcMessageId,
   references: referencesOf(mail),
   subject: mail.written.subject,
-  participants: participantsOf(mail, inbox.ownAddresses),
   at: mail.at,
-  continues: continued.get(mail.original?.id ?? mail.thread?.id ?? '') ?? null,
+})
+
+const joiningOf = ({ companion, inbox }: Filed, continued: ReadonlyMap<string, string>): Joining => ({
+  ...seekingOf(companion),
+  participants: participantsOf(companion.mail, inbox.ownAddresses),
+  continues: continued.get(companion.mail.original?.id ?? companion.mail.thread?.id ?? '') ?? null,
 })
 
 const referencesOf = ({ written: { headers } }: ComposedMail): string[] => headers['References']?.split(' ') ?? []

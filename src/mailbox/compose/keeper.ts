@@ -26,7 +26,7 @@ import {
 } from '../approvals/companion.ts'
 import type { Composed } from './compose-schema.ts'
 import { addToSendCounts, listSendCounts } from './count-queries.ts'
-import { fileMails } from './file.ts'
+import { fileMails, findDestinations, type Destinations } from './file.ts'
 import type { ComposedMail, Envelope } from './mail.ts'
 import { listThreadTaints } from './original-queries.ts'
 import { joinsTainted } from './taint.ts'
@@ -79,8 +79,12 @@ export const mailboxKeeper: CompanionKeeper = {
   lock: async (tx, companions, { waits }) => {
     const own = companions as readonly AnyCompanion[]
     const ids = [...new Set(own.map(({ lockKey }) => lockKey))].toSorted()
-    const inboxes = await (waits ? lockInboxes(tx, ids) : lockFreeInboxes(tx, ids))
-    const locked = new LockedMailboxes(tx, { inboxes, waits })
+    const mails = own.filter(each => each.kind === 'mail')
+    const [inboxes, destinations] = await Promise.all([
+      waits ? lockInboxes(tx, ids) : lockFreeInboxes(tx, ids),
+      mails.length > 0 ? findDestinations(tx, mails) : null,
+    ])
+    const locked = new LockedMailboxes(tx, { inboxes, destinations, waits })
     await locked.load(own)
     return locked
   },
@@ -90,6 +94,8 @@ class LockedMailboxes implements LockedCompanions {
   readonly #tx: Tx
   readonly #waits: boolean
   readonly #inboxes: ReadonlyMap<string, LockedInbox>
+  /** Null where no mail is to be filed. */
+  readonly #destinations: Destinations | null
   readonly #sent = new Map<string, number>()
   readonly #newlySent = new Map<string, number>()
   /** Approvals that each inbox waits for, where a mail of the batch may become another. */
@@ -101,8 +107,16 @@ class LockedMailboxes implements LockedCompanions {
   #taints: ReadonlyMap<string, boolean> = new Map()
   #approvals: ReadonlyMap<string, PendingApproval> = new Map()
 
-  constructor(tx: Tx, { inboxes, waits }: { inboxes: readonly LockedInbox[]; waits: boolean }) {
+  constructor(
+    tx: Tx,
+    {
+      inboxes,
+      destinations,
+      waits,
+    }: { inboxes: readonly LockedInbox[]; destinations: Destinations | null; waits: boolean },
+  ) {
     this.#tx = tx
+    this.#destinations = destinations
     this.#waits = waits
     this.#inboxes = new Map(inboxes.map(inbox => [inbox.id, inbox]))
   }
@@ -208,7 +222,7 @@ class LockedMailboxes implements LockedCompanions {
         filed.push({ companion, inbox, response, approvalId, reasons: this.#reasons.get(companion) ?? [] })
       }
     }
-    if (filed.length > 0) await fileMails(tx, filed)
+    if (filed.length > 0) await fileMails(tx, filed, this.#destinations!)
     addCorrespondents(tx, written)
     await Promise.all(filed.map(async ({ companion }) => companion.alongside?.store(tx)))
     // Without a cap as well: one that is set within the hour counts what was sent before.

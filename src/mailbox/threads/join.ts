@@ -38,30 +38,42 @@ export interface Joined {
   subjectKey: string
 }
 
-/** In the same order. A mail may join a thread that another one of the same call begins. */
-export async function joinThreads(tx: Tx, mails: readonly Joining[]): Promise<Joined[]> {
-  const keys = mails.map(mail => idsOf(mail).map(hashOf))
-  const subjects = new Map(mails.map(mail => [mail, subjectKey(mail.subject)]))
+/** What of a mail is needed to look for its thread. */
+export type Seeking = Pick<Joining, 'inboxId' | 'rfcId' | 'references' | 'subject' | 'at'>
+
+/** Threads that mails may belong to, as they are while their inboxes are locked. */
+export interface FoundThreads {
+  referenced: readonly Referenced[]
+  alike: AlikeThreads
+}
+
+export async function findThreads(tx: Tx, mails: readonly Seeking[]): Promise<FoundThreads> {
   const [referenced, alike] = await Promise.all([
     listReferenced(
       tx,
-      mails.map((mail, at) => [mail.inboxId, keys[at]!]),
+      mails.map(mail => [mail.inboxId, idsOf(mail).map(hashOf)]),
     ),
     // A mail that refers to nothing is most likely unknown: its subject is asked about at the same time.
     alikeThreads(
       tx,
       mails.filter(({ references }) => references.length === 0),
-      subjects,
     ),
   ])
+  return { referenced, alike }
+}
+
+/** In the same order. A mail may join a thread that another one of the same call begins. */
+export async function joinThreads(tx: Tx, mails: readonly Joining[], found?: FoundThreads): Promise<Joined[]> {
+  const { referenced, alike } = found ?? (await findThreads(tx, mails))
+  const keys = mails.map(mail => idsOf(mail).map(hashOf))
   const known = new KnownThreads(referenced)
   const lost = mails.filter(
     (mail, at) => mail.references.length > 0 && keys[at]!.every(key => known.of(mail.inboxId, key) === null),
   )
-  if (lost.length > 0) alike.add(await alikeThreads(tx, lost, subjects))
+  if (lost.length > 0) alike.add(await alikeThreads(tx, lost))
   const joined: { threadId: string; subjectKey: string }[] = []
   for (const [at, mail] of mails.entries()) {
-    const key = subjects.get(mail)!
+    const key = subjectKey(mail.subject)
     const ids = keys[at]!
     const found = (await threadNamed(tx, known, mail, ids)) ?? mail.continues ?? alike.find(mail, key)
     const threadId = found === null ? known.begin(mail.at) : known.resolve(found)
@@ -78,7 +90,7 @@ export async function joinThreads(tx: Tx, mails: readonly Joining[]): Promise<Jo
 }
 
 /** Its own, then what it answers, then the nearest before that. */
-const idsOf = ({ rfcId, references }: Joining): string[] => [
+const idsOf = ({ rfcId, references }: Seeking): string[] => [
   ...new Set([...(rfcId === null ? [] : [rfcId]), ...references.toReversed()]),
 ]
 
@@ -186,17 +198,12 @@ class KnownThreads {
 }
 
 /** Threads that a mail without known references may continue: same subject, somebody in common, active lately. */
-async function alikeThreads(
-  tx: Tx,
-  mails: readonly Joining[],
-  subjects: ReadonlyMap<Joining, string>,
-): Promise<AlikeThreads> {
-  const asked = mails.filter(mail => subjects.get(mail) !== '' && mail.participants.length > 0)
+async function alikeThreads(tx: Tx, mails: readonly Seeking[]): Promise<AlikeThreads> {
+  const keyed = mails.map(({ inboxId, subject, at }) => ({ inboxId, subjectKey: subjectKey(subject), at }))
+  const asked = keyed.filter(each => each.subjectKey !== '')
   if (asked.length === 0) return new AlikeThreads([])
-  const first = asked.reduce((least, mail) => Math.min(least, mail.at.getTime()), Infinity)
-  const since = new Date(first - ALIKE_MS)
-  const pairs = asked.map(mail => ({ inboxId: mail.inboxId, subjectKey: subjects.get(mail)! }))
-  return new AlikeThreads(await listAlike(tx, pairs, since))
+  const first = asked.reduce((least, { at }) => Math.min(least, at.getTime()), Infinity)
+  return new AlikeThreads(await listAlike(tx, asked, new Date(first - ALIKE_MS)))
 }
 
 class AlikeThreads {

@@ -99,10 +99,7 @@ export class Gate {
 
   async #accept(submissions: Submission[], kind: BatchKind): Promise<Result[]> {
     const decisions = await this.#world.db.transact(system('gate'), async tx => {
-      const { isContended: lacksLock, ...lookedUp } = await this.#lookUp(tx, submissions, kind)
-      // Behind the counters, which are locked before mailboxes everywhere. A batch of small messages waits for none of
-      // them.
-      const companions = await CompanionsOfBatch.lock(tx, submissions, kind !== 'small')
+      const [{ isContended: lacksLock, ...lookedUp }, companions] = await this.#lock(tx, submissions, kind)
       const known = { ...lookedUp, companions }
       const isContended = (each: Submission): boolean => lacksLock(each) || !companions.isLocked(each)
       const decided = new Map<Submission, Decision>()
@@ -123,9 +120,19 @@ export class Gate {
   }
 
   /**
+   * Mailboxes come behind the counters, which are locked before them everywhere. A batch of small messages waits for none of
+   * them, and so asks for both at once.
+   */
+  async #lock(tx: Tx, submissions: readonly Submission[], kind: BatchKind): Promise<[LookedUp, CompanionsOfBatch]> {
+    const lookedUp = this.#lookUp(tx, submissions, kind)
+    if (kind !== 'small') await lookedUp
+    return Promise.all([lookedUp, CompanionsOfBatch.lock(tx, submissions, kind !== 'small')])
+  }
+
+  /**
    * One round trip: the connection is pipelined, and the server takes the statements in their order. A tenant with limits
-   * has its counters locked before anything is decided; which ones those are is remembered from the last time, and looked
-   * up again when it was not known.
+   * has its counters locked before anything is decided; which ones those are is remembered from the last time. Where it was
+   * not known, a batch of small messages leaves them to one that waits, and another batch looks up again.
    *
    * The accounts are locked before the counters, as everywhere: two transactions that lock both never wait for each other.
    */
@@ -146,8 +153,9 @@ export class Gate {
     for (const tenant of locked) if (!hasLimits(tenant)) this.#limited.delete(tenant.tenant_id)
     const surprises = free.filter(hasLimits).map(tenant => tenant.tenant_id)
     const missing = lockedIds.filter(id => !locked.some(tenant => tenant.tenant_id === id))
-    const isMissed = missing.length > 0 && kind !== 'small'
-    if (isMissed || surprises.length > 0) {
+    const isMissed = missing.length > 0
+    if (kind === 'small') for (const id of surprises) this.#limited.add(id)
+    else if (isMissed || surprises.length > 0) {
       // The counters of one that was known are gone, as after a rollback: it is looked at as if it had not been known.
       if (isMissed) for (const id of missing) this.#limited.delete(id)
       for (const id of surprises) this.#limited.add(id)
@@ -159,7 +167,8 @@ export class Gate {
       ...known,
       tenants,
       locked: new Set(locked.map(tenant => tenant.tenant_id)),
-      isContended: ({ accountId, tenantId }) => (contended?.has(accountId) ?? false) || missing.includes(tenantId),
+      isContended: ({ accountId, tenantId }) =>
+        (contended?.has(accountId) ?? false) || missing.includes(tenantId) || surprises.includes(tenantId),
       suppressed: suppressed ?? (await suppressedOf(tx, submissions.filter(isWithinLimit(tenants)))),
     }
   }
