@@ -3,6 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { newId } from '../src/platform/ids.ts'
+import { binaryArray } from '../src/platform/db/sql.ts'
+import { TSVECTOR } from '../src/mailbox/search/vector.ts'
 import { wordsOf } from '../src/mailbox/search/words.ts'
 import { aDnsServer } from '../src/platform/net/dns.fixture.ts'
 import { databaseClient } from './latency.ts'
@@ -217,7 +219,10 @@ async function fill(client: pg.Client, mailboxes: readonly Mailbox[]): Promise<v
       rows.map(row => new Date(row.time)),
       mailboxes[0]!.accountId,
       mailboxes[0]!.tenantId,
-      rows.map(row => row.words),
+      binaryArray(
+        TSVECTOR,
+        rows.map(row => row.words),
+      ),
     ])
     if ((done + BATCH) % 100_000 === 0) note(`${count(done + BATCH)} messages`)
   }
@@ -263,7 +268,7 @@ function rowOf(n: number, mailboxes: readonly Mailbox[], began: number) {
 
 const INSERT = `
   with given as (
-    select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $9::text[])
+    select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $9::tsvector[])
       as g (id, thread_id, inbox_id, folder_id, subject, at, words)
   ), t as (
     insert into threads (id, account_id, tenant_id, inbox_id, subject, subject_key, participants, message_count, unread_count,
@@ -277,4 +282,4 @@ const INSERT = `
       '{"spf":{"result":"pass","domain":"example.com","aligned":true},"dkim":{"result":"pass","signatures":[]},"dmarc":{"result":"pass","policy":null,"domain":"example.com"},"arc":{"result":"none"}}',
       '{"verdict":"clean","reasons":[],"blocked":false}' from given
   )
-  insert into message_words (message_id, inbox_id, words) select id, inbox_id, words::tsvector from given`
+  insert into message_words (message_id, inbox_id, words) select id, inbox_id, words from given`

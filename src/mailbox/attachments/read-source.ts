@@ -21,7 +21,7 @@ export interface ReadSource {
   /** Those that there was time for, at least one. */
   results: AttachmentResult[]
   /** Null: they stay as they are. */
-  words: string | null
+  words: Uint8Array | null
   /** What the shield sees in the texts. */
   findings: Finding[]
 }

@@ -15,7 +15,7 @@ export interface WordsOrder {
 }
 
 export interface WordsAnswer {
-  words: string
+  words: Uint8Array
   findings: Finding[]
 }
 

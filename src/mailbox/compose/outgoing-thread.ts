@@ -32,7 +32,7 @@ export interface OutgoingText {
   ownText: string
   snippet: string
   /** As the search index takes them. */
-  words: string
+  words: Uint8Array
   findings: Finding[]
   /** Or it could not be compared with all of it. */
   repeatsTainted: boolean

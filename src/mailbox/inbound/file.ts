@@ -38,7 +38,7 @@ export interface ReadArrival {
   hasFiles: boolean
   findings: readonly Finding[]
   /** As the search index takes them. */
-  words: string
+  words: Uint8Array
 }
 
 /** Where a mail is filed, and how. */

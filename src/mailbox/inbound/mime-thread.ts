@@ -15,7 +15,7 @@ export interface ReadMessage {
   kind: 'message'
   mail: ReadMail
   findings: Finding[]
-  words: string
+  words: Uint8Array
 }
 
 interface Answers {

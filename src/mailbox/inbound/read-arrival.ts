@@ -232,7 +232,7 @@ const NOTES: Record<RefusedReason, string> = {
 }
 
 /** It is found by who wrote it and about what. A few hundred characters, so without a thread. */
-const wordsOfFirstLines = ({ subject, from }: ReadArrival['mail']): string =>
+const wordsOfFirstLines = ({ subject, from }: ReadArrival['mail']): Uint8Array =>
   wordsOf({
     subject,
     text: '',

@@ -1,13 +1,14 @@
 // The words of new messages, stored with them; and of those whose attachments were read later.
 import type { Tx } from '../../platform/db/database.ts'
 import { listMessagesOfSource, upsertSameWords, upsertWords, type MessageWords } from './queries.ts'
+import { firstWords } from './vector.ts'
 
 /**
- * Of one mail, in characters and over all inboxes that it is filed in at once. Each word is an entry in the index: a mail of
+ * Of one mail, in bytes and over all inboxes that it is filed in at once. Each word is an entry in the index: a mail of
  * 20,000 words for a hundred inboxes would keep a transaction, and all mail behind it, for seconds.
  */
 export const MAIL_WORDS_MAX = 2 * 1024 * 1024
-/** In characters: a statement must not take seconds. */
+/** In bytes: a statement must not take seconds. */
 const STATEMENT_WORDS_MAX = 1024 * 1024
 
 interface FiledWords extends MessageWords {
@@ -20,22 +21,19 @@ export function insertWords(tx: Tx, filed: readonly FiledWords[]): void {
   const inboxes = new Map<object, number>()
   for (const { mail } of filed) inboxes.set(mail, (inboxes.get(mail) ?? 0) + 1)
   let slice: MessageWords[] = []
-  let chars = 0
+  let bytes = 0
   for (const { mail, ...row } of filed) {
     const words = firstWords(row.words, Math.floor(MAIL_WORDS_MAX / inboxes.get(mail)!))
-    if (slice.length > 0 && chars + words.length > STATEMENT_WORDS_MAX) {
+    if (slice.length > 0 && bytes + words.length > STATEMENT_WORDS_MAX) {
       upsertWords(tx, slice)
       slice = []
-      chars = 0
+      bytes = 0
     }
     slice.push({ ...row, words })
-    chars += words.length
+    bytes += words.length
   }
   if (slice.length > 0) upsertWords(tx, slice)
 }
-
-const firstWords = (words: string, charsMax: number): string =>
-  words.length <= charsMax ? words : words.slice(0, words.lastIndexOf(' ', charsMax))
 
 /** Words of a long attachment are 20,000 entries in the index for each message: so many get them in one transaction. */
 export const MESSAGES_AT_ONCE = 5
@@ -46,7 +44,7 @@ export const MESSAGES_AT_ONCE = 5
  */
 export async function replaceWords(
   tx: Tx,
-  { sourceId, words, after }: { sourceId: string; words: string; after: string | null },
+  { sourceId, words, after }: { sourceId: string; words: Uint8Array; after: string | null },
 ): Promise<string[]> {
   const messages = await listMessagesOfSource(tx, sourceId, { after, limit: MESSAGES_AT_ONCE })
   if (messages.length > 0) upsertSameWords(tx, messages, words)
@@ -56,7 +54,7 @@ export async function replaceWords(
 /** Of those that were filed while the others got theirs. False: too many for one transaction. */
 export async function replaceMissingWords(
   tx: Tx,
-  { sourceId, words, written }: { sourceId: string; words: string; written: ReadonlySet<string> },
+  { sourceId, words, written }: { sourceId: string; words: Uint8Array; written: ReadonlySet<string> },
 ): Promise<boolean> {
   const messages = await listMessagesOfSource(tx, sourceId, { after: null, limit: null })
   const missing = messages.filter(({ id }) => !written.has(id))

@@ -1,25 +1,29 @@
 // All SQL of search; the only writer of message_words.
 import type { Reads, Tx } from '../../platform/db/database.ts'
-import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { all, bareArray, binaryArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { isIn, isIndexed, newest, newestAsked, rowOf } from './newest-queries.ts'
 import { isAsked, type Scope, type SearchedFolder } from './scope.ts'
 import type { TsQuery } from './tsquery.ts'
+import { bufferOf, TSVECTOR } from './vector.ts'
 
 export interface MessageWords {
   messageId: string
   inboxId: string
   /** As `wordsOf` gives them. */
-  words: string
+  words: Uint8Array
 }
 
 /** Takes the place of the words that a message has. Travels with the commit. */
 export const upsertWords = (tx: Tx, rows: readonly MessageWords[]): void =>
   tx.send(prepared`
     insert into message_words (message_id, inbox_id, words)
-    select message_id, inbox_id, words::tsvector
+    select message_id, inbox_id, words
     from unnest(${bareArray(rows.map(({ messageId }) => messageId))}::uuid[],
       ${bareArray(rows.map(({ inboxId }) => inboxId))}::uuid[],
-      ${rows.map(({ words }) => words)}::text[]) as w (message_id, inbox_id, words)
+      ${binaryArray(
+        TSVECTOR,
+        rows.map(({ words }) => words),
+      )}::tsvector[]) as w (message_id, inbox_id, words)
     on conflict (message_id) do update set words = excluded.words`)
 
 /** Locked, so that they are there when their words are written. */
@@ -34,10 +38,14 @@ export const listMessagesOfSource = (
     order by id limit ${limit} for key share`)
 
 /** The same for all of them. Travels with the commit. */
-export const upsertSameWords = (tx: Tx, messages: readonly { id: string; inbox_id: string }[], words: string): void =>
+export const upsertSameWords = (
+  tx: Tx,
+  messages: readonly { id: string; inbox_id: string }[],
+  words: Uint8Array,
+): void =>
   tx.send(prepared`
     insert into message_words (message_id, inbox_id, words)
-    select message_id, inbox_id, ${words}::tsvector
+    select message_id, inbox_id, ${bufferOf(words)}::tsvector
     from unnest(${bareArray(messages.map(({ id }) => id))}::uuid[],
       ${bareArray(messages.map(({ inbox_id }) => inbox_id))}::uuid[]) as m (message_id, inbox_id)
     on conflict (message_id) do update set words = excluded.words`)

@@ -6,6 +6,7 @@ import { system } from '../../platform/db/actor.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { insertWords } from './insert-words.ts'
+import { vectorOf, weighted } from './vector.ts'
 import { aMailbox, type TestMailbox } from './mailbox.fixture.ts'
 import { listAttachmentTexts } from './show-queries.ts'
 
@@ -315,7 +316,10 @@ test('only the newest matches are ranked, and a long list of them stays in order
 test('a mail of very many words is found by all of them, and in many inboxes at once by the first of them', async () => {
   const { account, mailbox, subjects } = await aSite()
   const count = 19_000
-  const words = Array.from({ length: count }, (_, n) => `${'w'.repeat(40)}${n}:${Math.min(n + 1, 16_000)}C`).join(' ')
+  const word = (n: number): string => `${'w'.repeat(40)}${n}`
+  const words = vectorOf(
+    new Map(Array.from({ length: count }, (_, n) => [word(n), [weighted(Math.min(n + 1, 16_000), 'C')]])),
+  )
   const ids: string[] = []
   for (const subject of ['one', 'two', 'three', 'four']) ids.push((await mailbox.file({ subject })).id)
   const filed = (mail: object, messageId: string) => ({ messageId, inboxId: mailbox.inboxId, words, mail })
@@ -324,7 +328,6 @@ test('a mail of very many words is found by all of them, and in many inboxes at 
   await account.box.app.world.db.transact(system('test'), async tx =>
     insertWords(tx, [filed(alone, first), ...copies.map(id => filed(shared, id))]),
   )
-  const word = (n: number): string => `${'w'.repeat(40)}${n}`
   assert.deepEqual((await subjects(word(7_777))).toSorted(), ['four', 'one', 'three', 'two'])
   assert.deepEqual(await subjects(word(count - 1)), ['one'])
 })

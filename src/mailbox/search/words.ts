@@ -1,6 +1,6 @@
-// The words of a message as PostgreSQL keeps them: a tsvector in its text form, with where each word stands and how much it
-// says about the message.
+// The words of a message as PostgreSQL keeps them, with where each word stands and how much it says about the message.
 import { pairsOf, visitWords, type Segment } from './lexemes.ts'
+import { vectorOf, weighted, type Weight } from './vector.ts'
 
 export interface SearchDocument {
   subject: string
@@ -35,7 +35,7 @@ const [WORD_BYTES, POSITION_BYTES] = [16, 2]
 const GAP = 10
 
 /** How much a position says: A most, D least. A million characters of text take about 150 ms: for a thread. */
-export function wordsOf(document: SearchDocument): string {
+export function wordsOf(document: SearchDocument): Uint8Array {
   const words = new Words()
   words.add(document.subject, 'A', FIELDS.subject)
   for (const address of document.addresses.from) words.add(address, 'B', FIELDS.from)
@@ -44,19 +44,12 @@ export function wordsOf(document: SearchDocument): string {
   words.add(document.text, 'C')
   if (document.htmlText !== '') words.add(document.htmlText, 'C')
   for (const text of document.attachmentTexts) words.add(text, 'D')
-  return words.toString()
-}
-
-type Weight = 'A' | 'B' | 'C' | 'D'
-
-interface Positions {
-  count: number
-  text: string
+  return words.toVector()
 }
 
 class Words {
-  /** Of each word, as a tsvector writes them. */
-  readonly #positions = new Map<string, Positions>()
+  /** Of each word, with their weights. */
+  readonly #positions = new Map<string, number[]>()
   #bytes = 0
   #position = 0
 
@@ -89,22 +82,18 @@ class Words {
     if (!positions) {
       if (this.#bytes >= BYTES_MAX || this.#positions.size >= LEXEMES_MAX) return
       this.#bytes += Buffer.byteLength(word) + WORD_BYTES
-      this.#positions.set(word, (positions = { count: 0, text: '' }))
+      this.#positions.set(word, (positions = []))
     }
-    if (position > POSITION_MAX || positions.count >= POSITIONS_MAX || this.#bytes >= BYTES_MAX) return
+    if (position > POSITION_MAX || positions.length >= POSITIONS_MAX || this.#bytes >= BYTES_MAX) return
+    const entry = weighted(position, weight)
+    // A whole and its first part may be the same word, at the same position.
+    if (positions.at(-1) === entry) return
     this.#bytes += POSITION_BYTES
-    // D is what PostgreSQL takes a position without a letter for.
-    positions.text += `${positions.count++ === 0 ? ':' : ','}${position}${weight === 'D' ? '' : weight}`
+    positions.push(entry)
   }
 
-  /**
-   * Words hold letters, digits, marks and `._+-@=`, which need no quotation marks. Joined from an array: a string that was
-   * added to takes eight times the memory for as long as it is kept.
-   */
-  toString(): string {
-    const parts: string[] = []
-    for (const [word, { text }] of this.#positions) parts.push(word + text)
-    return parts.join(' ')
+  toVector(): Uint8Array {
+    return vectorOf(this.#positions)
   }
 }
 

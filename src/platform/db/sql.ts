@@ -43,6 +43,26 @@ export const bareArray = (values: readonly (string | number | null)[]): string =
   `{${values.map(value => value ?? 'null').join(',')}}`
 
 /**
+ * An array of values that are in PostgreSQL's binary form, itself in that form. `type` is the number of theirs. As text each
+ * value would be quoted here, and parsed there.
+ */
+export function binaryArray(type: number, values: readonly Uint8Array[]): Buffer {
+  const size = values.reduce((sum, value) => sum + 4 + value.length, ARRAY_HEAD_BYTES)
+  const array = Buffer.allocUnsafe(size)
+  // Dimensions, whether there are nulls, the type; then how many, and the number of the first.
+  let at = 0
+  for (const head of [1, 0, type, values.length, 1]) at = array.writeUInt32BE(head, at)
+  for (const value of values) {
+    at = array.writeUInt32BE(value.length, at)
+    array.set(value, at)
+    at += value.length
+  }
+  return array
+}
+
+const ARRAY_HEAD_BYTES = 20
+
+/**
  * One of these. A statement with a list is planned anew each time it runs, because PostgreSQL expects ten of what it is not
  * told, and that takes longer than looking up one: where there is one it is not written as a list.
  */
