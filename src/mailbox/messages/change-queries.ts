@@ -1,6 +1,7 @@
 // The SQL that changes messages. A transaction that writes has locked the inbox.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import { deleteWords } from '../search/insert-words.ts'
 import type { MessageRow } from './queries.ts'
 
 /** What counts and events are made of. */
@@ -66,21 +67,28 @@ export const updateExtractedData = (
     where m.id = ${id} and m.extracted_data is distinct from ${json}::jsonb
     returning before.bytes_before, octet_length(m.extracted_data::text) as bytes`)
 
-/** Labels and words go with them. */
+/** Labels go with them. */
 export async function deleteMessageRows(tx: Tx, ids: readonly string[]): Promise<void> {
+  deleteWords(tx, ids)
   await tx.run(prepared`delete from inbox_messages where id = any(${bareArray(ids)}::uuid[])`)
 }
 
 /** Of an inbox that was deleted; answers what sources they had. */
-export const deleteMessagesOfInbox = (
+export async function deleteMessagesOfInbox(
   tx: Tx,
   inboxId: string,
   limit: number,
-): Promise<{ source_id: string | null }[]> =>
-  tx.many(sql`
+): Promise<{ source_id: string | null }[]> {
+  const gone = await tx.many<{ id: string; source_id: string | null }>(sql`
     delete from inbox_messages
     where id in (select id from inbox_messages where inbox_id = ${inboxId} order by id limit ${limit})
-    returning source_id`)
+    returning id, source_id`)
+  deleteWords(
+    tx,
+    gone.map(({ id }) => id),
+  )
+  return gone
+}
 
 /** Flags of messages that a person has looked at; answers how many. */
 export const updateMessagesUntainted = (tx: Tx, threadId: string, limit: number): Promise<number> =>

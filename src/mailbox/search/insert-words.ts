@@ -1,5 +1,6 @@
-// The words of new messages, stored with them; and of those whose attachments were read later.
+// The words of new messages, stored with them; of those whose attachments were read later; and of those that go.
 import type { Tx } from '../../platform/db/database.ts'
+export { deleteWords } from './queries.ts'
 import { listMessagesOfSource, upsertSameWords, upsertWords, type MessageWords } from './queries.ts'
 import { firstWords } from './vector.ts'
 

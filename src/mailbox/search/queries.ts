@@ -26,6 +26,10 @@ export const upsertWords = (tx: Tx, rows: readonly MessageWords[]): void =>
       )}::tsvector[]) as w (message_id, inbox_id, words)
     on conflict (message_id) do update set words = excluded.words`)
 
+/** With the messages: no constraint does it. Travels with the commit. */
+export const deleteWords = (tx: Tx, messageIds: readonly string[]): void =>
+  tx.send(prepared`delete from message_words where message_id = any(${bareArray(messageIds)}::uuid[])`)
+
 /** Locked, so that they are there when their words are written. */
 export const listMessagesOfSource = (
   tx: Tx,

@@ -48,13 +48,17 @@ export async function updateRemovalsDue(tx: Tx, removals: readonly DueRemoval[],
  */
 export async function deleteUnnamedSources(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.run(sql`
-    delete from mail_sources s
-    where s.id = any(${ids}::uuid[])
-      and not exists (select from inbox_messages m where m.source_id = s.id)
-      and not exists (select from arrivals a where a.source_id = s.id)
-      and not exists (
-        select from source_removals r join accounts a on a.id = r.account_id
-        where r.source_id = s.id and a.legal_hold)`)
+    with gone as (
+      delete from mail_sources s
+      where s.id = any(${ids}::uuid[])
+        and not exists (select from inbox_messages m where m.source_id = s.id)
+        and not exists (select from arrivals a where a.source_id = s.id)
+        and not exists (
+          select from source_removals r join accounts a on a.id = r.account_id
+          where r.source_id = s.id and a.legal_hold)
+      returning s.id
+    )
+    delete from source_texts where source_id in (select id from gone)`)
 }
 
 export async function deleteRemovals(tx: Tx, removals: readonly DueRemoval[]): Promise<void> {
