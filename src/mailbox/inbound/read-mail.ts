@@ -130,12 +130,15 @@ function cut(text: string, charsMax: number, what: string, notes: string[]): str
   return text.slice(0, charsMax)
 }
 
+/** All but a space that stands alone, which need not be replaced by a space. */
+const BLANKS = / [\s\p{Cc}\p{Cf}\u034f]+|[[\s\p{Cc}\p{Cf}\u034f]--[ ]][\s\p{Cc}\p{Cf}\u034f]*/gv
+
 /** The addresses of links are left out: they are long, and say little. */
 export function snippetOf(text: string): string {
   const folded = text
     .slice(0, 10 * SNIPPET_CHARS_MAX)
     .replaceAll(/ ?<https?:\/\/[^\s<>]*>/g, '')
-    .replaceAll(/(?:[\s\p{Cc}\p{Cf}]|\u034f)+/gu, ' ')
+    .replaceAll(BLANKS, ' ')
     .trim()
   return folded
     .slice(0, SNIPPET_CHARS_MAX)

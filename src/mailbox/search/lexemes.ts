@@ -54,11 +54,16 @@ interface WordVisitor {
 export function visitWords(text: string, visitor: WordVisitor): void {
   for (let start = 0; start < text.length && !visitor.isFull();) {
     const end = endOfPiece(text, start)
-    const folded = fold(text.slice(start, end))
-    if (ASCII.test(folded)) visitAscii(folded, visitor)
-    else visitAny(folded, visitor)
+    visitPiece(text.slice(start, end), visitor)
     start = end
   }
+}
+
+function visitPiece(piece: string, visitor: WordVisitor): void {
+  if (ASCII.test(piece)) return visitAscii(piece.toLowerCase(), visitor)
+  const folded = fold(piece)
+  if (ASCII.test(folded)) visitAscii(folded, visitor)
+  else visitAny(folded, visitor)
 }
 
 const [ALPHANUMERIC, JOINING] = ['abcdefghijklmnopqrstuvwxyz0123456789', '._+-@,'].map(characters => {

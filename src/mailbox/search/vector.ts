@@ -20,19 +20,36 @@ export const TSVECTOR = 3614
 export function vectorOf(words: ReadonlyMap<string, readonly number[]>): Uint8Array {
   let size = COUNT_BYTES
   for (const [word, positions] of words)
-    size += Buffer.byteLength(word) + ZERO_AND_COUNT_BYTES + positions.length * POSITION_BYTES
+    size += bytesOf(word) + ZERO_AND_COUNT_BYTES + positions.length * POSITION_BYTES
   const vector = Buffer.allocUnsafe(size)
   let at = vector.writeUInt32BE(words.size)
   for (const [word, positions] of words) {
-    at += vector.write(word, at)
+    at = writeWord(vector, word, at)
     vector[at++] = 0
-    at = vector.writeUInt16BE(positions.length, at)
-    for (const position of positions) {
-      vector[at++] = position >> 8
-      vector[at++] = position & 0xff
+    vector[at++] = positions.length >> 8
+    vector[at++] = positions.length & 0xff
+    // Not by an iterator, which makes an object for each.
+    for (let n = 0; n < positions.length; n++) {
+      vector[at++] = positions[n]! >> 8
+      vector[at++] = positions[n]! & 0xff
     }
   }
   return vector
+}
+
+/** Of a word in UTF-8. Most are short and of ASCII: the call that tells it of any string takes longer than looking. */
+export function bytesOf(word: string): number {
+  for (let at = 0; at < word.length; at++) if (word.charCodeAt(at) > 0x7f) return Buffer.byteLength(word)
+  return word.length
+}
+
+function writeWord(vector: Buffer, word: string, from: number): number {
+  for (let at = 0; at < word.length; at++) {
+    const code = word.charCodeAt(at)
+    if (code > 0x7f) return from + vector.write(word, from)
+    vector[from + at] = code
+  }
+  return from + word.length
 }
 
 /** Its first words, as many as fit. */

@@ -1,6 +1,6 @@
 // The words of a message as PostgreSQL keeps them, with where each word stands and how much it says about the message.
 import { pairsOf, visitWords, type Segment } from './lexemes.ts'
-import { vectorOf, weighted, type Weight } from './vector.ts'
+import { bytesOf, vectorOf, weighted, type Weight } from './vector.ts'
 
 export interface SearchDocument {
   subject: string
@@ -81,7 +81,7 @@ class Words {
     let positions = this.#positions.get(word)
     if (!positions) {
       if (this.#bytes >= BYTES_MAX || this.#positions.size >= LEXEMES_MAX) return
-      this.#bytes += Buffer.byteLength(word) + WORD_BYTES
+      this.#bytes += bytesOf(word) + WORD_BYTES
       this.#positions.set(word, (positions = []))
     }
     if (position > POSITION_MAX || positions.length >= POSITIONS_MAX || this.#bytes >= BYTES_MAX) return

@@ -1,7 +1,7 @@
 // The SQL that stores sources of mail.
 import type { Tx } from '../../platform/db/database.ts'
-import { commaSeparated, prepared, sql, type Sql } from '../../platform/db/sql.ts'
-import { storableJson, storableText } from '../storable.ts'
+import { bareArray, binaryTexts, commaSeparated, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { storableText } from '../storable.ts'
 import type { SourceText } from './store.ts'
 
 interface SourceRow {
@@ -32,7 +32,7 @@ export function sendSourceTexts(tx: Tx, texts: readonly SourceText[]): void {
   for (const each of insertions(texts)) tx.send(prepared`${each}`)
 }
 
-/** As JSON it would be escaped here and parsed there: of a million lines that takes a tenth of a second of the main thread. */
+/** Longer ones would be copied into one value with the others. */
 const LONG_CHARS_MIN = 64 * 1024
 
 /** Short ones together, each long one in values of its own. */
@@ -45,13 +45,15 @@ function insertions(texts: readonly SourceText[]): Sql[] {
 
 const rowOf = (text: SourceText) => ({
   source_id: text.sourceId,
-  authentication_results: text.authenticationResults,
-  text: text.text,
-  html: text.html,
-  html_text: text.htmlText,
-  extracted_text: text.extractedText === text.text ? null : text.extractedText,
-  notes: text.notes,
+  authentication_results: storableText(text.authenticationResults),
+  text: storableText(text.text),
+  html: storableOrNull(text.html),
+  html_text: storableOrNull(text.htmlText),
+  extracted_text: text.extractedText === text.text ? null : storableText(text.extractedText),
+  notes: text.notes.map(storableText),
 })
+
+const storableOrNull = (text: string | null): string | null => text && storableText(text)
 
 type Row = ReturnType<typeof rowOf>
 
@@ -60,9 +62,14 @@ const isLong = ({ text, html, html_text: shown, extracted_text: extracted }: Row
 
 const insertionOfMany = (rows: readonly Row[]): Sql => sql`
   insert into source_texts (source_id, authentication_results, text, html, html_text, extracted_text, notes)
-  select source_id, authentication_results, text, html, html_text, extracted_text, notes
-  from json_to_recordset(${storableJson(rows)}::json) as t (source_id uuid, authentication_results text, text text,
-    html text, html_text text, extracted_text text, notes text[])`
+  select source_id, authentication_results, text, html, html_text, extracted_text,
+    case when notes is null then '{}' else array(select json_array_elements_text(notes::json)) end
+  from unnest(${bareArray(rows.map(row => row.source_id))}::uuid[],
+    ${binaryTexts(rows.map(row => row.authentication_results))}::text[], ${binaryTexts(rows.map(row => row.text))}::text[],
+    ${binaryTexts(rows.map(row => row.html))}::text[], ${binaryTexts(rows.map(row => row.html_text))}::text[],
+    ${binaryTexts(rows.map(row => row.extracted_text))}::text[],
+    ${binaryTexts(rows.map(({ notes }) => (notes.length === 0 ? null : JSON.stringify(notes))))}::text[])
+    as t (source_id, authentication_results, text, html, html_text, extracted_text, notes)`
 
 const insertionOfOne = ({
   source_id,
@@ -74,6 +81,4 @@ const insertionOfOne = ({
   notes,
 }: Row): Sql => sql`
   insert into source_texts (source_id, authentication_results, text, html, html_text, extracted_text, notes)
-  values (${source_id}, ${storableText(authentication_results)}, ${storableText(text)}, ${html && storableText(html)},
-    ${html_text && storableText(html_text)},
-    ${extracted_text && storableText(extracted_text)}, ${notes.map(storableText)}::text[])`
+  values (${source_id}, ${authentication_results}, ${text}, ${html}, ${html_text}, ${extracted_text}, ${notes}::text[])`

@@ -43,24 +43,45 @@ export const bareArray = (values: readonly (string | number | null)[]): string =
   `{${values.map(value => value ?? 'null').join(',')}}`
 
 /**
- * An array of values that are in PostgreSQL's binary form, itself in that form. `type` is the number of theirs. As text each
- * value would be quoted here, and parsed there.
+ * An array in PostgreSQL's binary form, of values in theirs. `type` is the number of their type. As text each value would be
+ * quoted here, and parsed there.
  */
-export function binaryArray(type: number, values: readonly Uint8Array[]): Buffer {
-  const size = values.reduce((sum, value) => sum + 4 + value.length, ARRAY_HEAD_BYTES)
-  const array = Buffer.allocUnsafe(size)
+export const binaryArray = (type: number, values: readonly Uint8Array[]): Buffer =>
+  writeArray(type, values, {
+    bytesOf: value => value.length,
+    write: (array, value, at) => array.set(value, at),
+  })
+
+const TEXT = 25
+
+/** The same of texts. */
+export const binaryTexts = (values: readonly (string | null)[]): Buffer =>
+  writeArray(TEXT, values, {
+    bytesOf: value => Buffer.byteLength(value),
+    write: (array, value, at) => array.write(value, at),
+  })
+
+const ARRAY_HEAD_BYTES = 20
+const NULL_LENGTH = 0xff_ff_ff_ff
+
+interface ElementWriter<Value> {
+  bytesOf: (value: Value) => number
+  write: (array: Buffer, value: Value, at: number) => void
+}
+
+function writeArray<Value>(type: number, values: readonly (Value | null)[], writer: ElementWriter<Value>): Buffer {
+  const sizes = values.map(value => (value === null ? null : writer.bytesOf(value)))
+  const array = Buffer.allocUnsafe(sizes.reduce<number>((sum, size) => sum + 4 + (size ?? 0), ARRAY_HEAD_BYTES))
   // Dimensions, whether there are nulls, the type; then how many, and the number of the first.
   let at = 0
-  for (const head of [1, 0, type, values.length, 1]) at = array.writeUInt32BE(head, at)
-  for (const value of values) {
-    at = array.writeUInt32BE(value.length, at)
-    array.set(value, at)
-    at += value.length
+  for (const head of [1, Number(sizes.includes(null)), type, values.length, 1]) at = array.writeUInt32BE(head, at)
+  for (const [n, value] of values.entries()) {
+    at = array.writeUInt32BE(sizes[n] ?? NULL_LENGTH, at)
+    if (value !== null) writer.write(array, value, at)
+    at += sizes[n] ?? 0
   }
   return array
 }
-
-const ARRAY_HEAD_BYTES = 20
 
 /**
  * One of these. A statement with a list is planned anew each time it runs, because PostgreSQL expects ten of what it is not
