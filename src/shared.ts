@@ -12,6 +12,7 @@ import { addFindings } from './mailbox/inbound/late-findings.ts'
 import { localInboxes } from './mailbox/inbound/local-delivery.ts'
 import { attachInboxes } from './mailbox/inboxes/attach.ts'
 import { Postmaster } from './mailbox/postmaster/take.ts'
+import { sentSources } from './mailbox/sources/sent.ts'
 import { emailContacts } from './observers/alerts/email-contact.ts'
 import { backlogs as pushBacklogs } from './observers/webhooks/fan-out.ts'
 import { findFirstUndecided } from './observers/webhooks/undecided.ts'
@@ -35,6 +36,7 @@ export function buildShared(world: World, publicUrl: () => string) {
     inboxes: localInboxes(world, arrivals),
     tokens,
     relays: providerRelays(world, tokens),
+    keptSources: sentSources,
     servers: providersOf(world.config),
     composing: composingWith(world, { gate, publicUrl, schedule: scheduleComposed(world) }),
     publicUrl,

@@ -143,6 +143,7 @@ async function prepare(world: World, composing: Composing, { order, inbox }: Pre
     kind: 'mail',
     lockKey: inbox.id,
     keeper: mailboxKeeper,
+    keepsSource: true,
     cost: mail.inspected.words.length / WORDS_PER_RECIPIENT,
     mail,
     inspectedFor: inspectedFor(policy),
@@ -263,7 +264,7 @@ async function inspected(world: World, reader: FileReader, inspecting: Inspectin
   const repeatsTainted = found.repeatsTainted || tainted === null
   return {
     id: newId(now),
-    sourceId: newId(now),
+    sourceId: submission.messageId,
     at: now,
     submission,
     written,

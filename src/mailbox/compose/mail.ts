@@ -20,6 +20,7 @@ export interface ContinuedThread {
 export interface ComposedMail {
   /** Of the message in the mailbox. */
   id: string
+  /** The id of its message, which delivery finds it by. One that waits for an approval is sent as another message. */
   sourceId: string
   at: Date
   submission: Submission

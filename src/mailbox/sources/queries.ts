@@ -1,7 +1,22 @@
-// The SQL that removes sources of mail.
+// The SQL that reads sources of mail that was sent, and removes sources.
 import { lockedUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
-import type { Tx } from '../../platform/db/database.ts'
-import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
+import { bareArray, isAmong, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+
+export const listSources = (db: Db, ids: readonly string[]): Promise<{ id: string; source: Buffer }[]> =>
+  db.many(prepared`select id, content as source from mail_sources where ${isAmong(sql`id`, ids)}`)
+
+/** In base64, as delivery reads large bodies. */
+export async function findSourcePart(
+  db: Db,
+  id: string,
+  { start, bytes }: { start: number; bytes: number },
+): Promise<string | null> {
+  const row = await db.maybe<{ part: string }>(prepared`
+    select encode(substring(content from ${start + 1}::integer for ${bytes}::integer), 'base64') as part
+    from mail_sources where id = ${id}`)
+  return row && row.part
+}
 
 /**
  * A row that is there already may be under the eyes of the worker, which does not see that the caller removes the last

@@ -11,4 +11,5 @@ export const courierOver = (world: World, transport: Transport, keys = NO_KEYS):
     inboxes: { takes: () => false, deliver: async () => [] },
     relay: { deferMs: () => null, send: () => Promise.reject(new Error('no mailbox is connected')) },
     keys,
+    kept: { list: async () => [], findPart: async () => null },
   })

@@ -13,12 +13,12 @@ import { PauseCheck } from '../holds/pause-check.ts'
 import { claimDue, claimSiblings, destinationOf, type Claimed } from '../queue/attempts.ts'
 import type { RelayMail } from '../relay/relay-mail.ts'
 import { deliverLocally, type LocalInboxes } from './local.ts'
-import { listMessagesToSend, type MessageToSend } from './queries.ts'
+import type { MessageToSend } from './queries.ts'
 import { OutcomeRecorder } from './recorder.ts'
 import { recordComplaintReport } from './reports.ts'
 import { returnPath, type OnEnvelope } from './return-path.ts'
 import { isTooOld } from './schedule.ts'
-import { Sources, type DomainKeys } from './sources.ts'
+import { Sources, type DomainKeys, type KeptSources } from './sources.ts'
 import { factsOf, groupOf, transactionsOf, needsSmtputf8 } from './transactions.ts'
 import type { Envelope, SendResult } from '../../smtp/client/outcome.ts'
 import { attemptedOn, BODY_GONE, NOT_ATTEMPTED, verdictOf } from './verdict.ts'
@@ -29,8 +29,6 @@ export interface Transport {
 
 /** After an attempt that failed on our side. */
 const FAILED_DEFER_MS = 60_000
-/** Larger bodies are fetched one at a time, right before they are sent. */
-const BODY_BYTES_IN_CLAIM = 64 * 1024
 
 /** One transaction: a recipient of a message, or several at one destination. */
 interface Job {
@@ -44,6 +42,7 @@ interface CourierOptions {
   inboxes: LocalInboxes
   relay: Pick<RelayMail, 'deferMs' | 'send'>
   keys: DomainKeys
+  kept: KeptSources
 }
 
 export class Courier {
@@ -58,14 +57,14 @@ export class Courier {
   readonly #recorder: OutcomeRecorder
   readonly #inFlight: InFlight
 
-  constructor(world: World, { transport, inboxes, relay, keys }: CourierOptions) {
+  constructor(world: World, { transport, inboxes, relay, keys, kept }: CourierOptions) {
     this.#world = world
     this.holder = new Holder(world)
     this.#inFlight = new InFlight(world.load)
     this.#transport = transport
     this.#inboxes = inboxes
     this.#relay = relay
-    this.#sources = new Sources(world, keys)
+    this.#sources = new Sources(world, { keys, kept })
     this.#large = new LargeMail(this.#sources, this.#inFlight)
     this.#pauseCheck = new PauseCheck(world)
     this.#recorder = new OutcomeRecorder(world, this.holder)
@@ -120,7 +119,7 @@ export class Courier {
 
   async #jobsOf(claimed: readonly Claimed[], leaseToken: string): Promise<Job[]> {
     const ids = [...new Set(claimed.map(delivery => delivery.message_id))]
-    const messages = await listMessagesToSend(this.#world.db, ids, BODY_BYTES_IN_CLAIM)
+    const messages = await this.#sources.listMessages(ids)
     const byId = new Map(messages.map(message => [message.id, message]))
     const groups = Map.groupBy(claimed, groupOf)
     return [...groups.values()].flatMap(group => {

@@ -7,13 +7,20 @@ import { RelayMail } from '../relay/relay-mail.ts'
 import type { Relays } from '../relay/relays.ts'
 import { Courier } from './courier.ts'
 import type { LocalInboxes } from './local.ts'
+import type { KeptSources } from './sources.ts'
 import { stsStore } from '../sts/store.ts'
 import { deliveryWorkers } from './workers.ts'
 
-export function feature(world: World, { inboxes, relays }: { inboxes: LocalInboxes; relays: Relays }): Feature {
+interface Lent {
+  inboxes: LocalInboxes
+  relays: Relays
+  keptSources: KeptSources
+}
+
+export function feature(world: World, { inboxes, relays, keptSources: kept }: Lent): Feature {
   const transport = openTransport(world)
   const relay = new RelayMail(relays, transport, world.clock)
-  const courier = new Courier(world, { transport, inboxes, relay, keys: new SigningKeys(world) })
+  const courier = new Courier(world, { transport, inboxes, relay, keys: new SigningKeys(world), kept })
   return {
     workers: deliveryWorkers(courier),
     close: async () => {

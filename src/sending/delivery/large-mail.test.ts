@@ -90,7 +90,10 @@ const aLargeMessage = (fields: object) =>
 /** Over a budget of 112 MB: one message of 50 MB takes nearly all of it. Nothing of it gets as far as the database. */
 function aLargeMail(): { large: LargeMail; sources: Sources } {
   const keys = { keyOf: () => Promise.reject(new Error('the key cannot be opened')) }
-  const sources = new Sources({ config: {} } as World, keys)
+  const sources = new Sources({ config: {} } as World, {
+    keys,
+    kept: { list: async () => [], findPart: async () => null },
+  })
   return { large: new LargeMail(sources, new InFlight(new LoadShedder())), sources }
 }
 

@@ -11,11 +11,24 @@ import type { World } from '../../platform/world.ts'
 import { personalise } from '../messages/unsubscribe-link.ts'
 import { SMALL_BYTES_MAX } from '../messages/limits.ts'
 import { LargeSources } from './large-sources.ts'
-import { findBodyPart, type MessageToSend } from './queries.ts'
+import { findBodyPart, listMessagesToSend, type MessageToSend } from './queries.ts'
 
 /** All that delivery asks of them. */
 export type DomainKeys = Pick<SigningKeys, 'keyOf'>
 
+/**
+ * Sources that the door of a message keeps, under the id of the message: stored once, they are no bodies besides. Delivery
+ * reads them by what that door lends it.
+ */
+export interface KeptSources {
+  /** Those that there are. */
+  list(db: Db, messageIds: readonly string[]): Promise<{ id: string; source: Buffer }[]>
+  /** In base64. Null when it is gone. */
+  findPart(db: Db, messageId: string, part: { start: number; bytes: number }): Promise<string | null>
+}
+
+/** Larger bodies are fetched one at a time, right before they are sent. */
+const BODY_BYTES_IN_CLAIM = 64 * 1024
 /** Of bodies too large for a claim, in memory at once. */
 const LARGE_BYTES_MAX = 112 * 1024 * 1024
 
@@ -41,6 +54,7 @@ interface Shared {
 export class Sources {
   readonly #world: World
   readonly #keys: DomainKeys
+  readonly #kept: KeptSources
   readonly #signers = new Signers()
   readonly #largeSources: LargeSources
   readonly #large = new ByteBudget(LARGE_BYTES_MAX)
@@ -49,14 +63,31 @@ export class Sources {
   /** Lives as long as the message of one claim does. */
   readonly #finished = new WeakMap<MessageToSend, Promise<ReadyMessage>>()
 
-  constructor(world: World, keys: DomainKeys) {
+  constructor(world: World, { keys, kept }: { keys: DomainKeys; kept: KeptSources }) {
     this.#world = world
     this.#keys = keys
+    this.#kept = kept
     this.#largeSources = new LargeSources(world.threads)
   }
 
   async close(): Promise<void> {
     await this.#signers.close()
+  }
+
+  /** The messages of a claim, with the bodies that are small enough to hold many of. */
+  async listMessages(ids: readonly string[]): Promise<MessageToSend[]> {
+    const { db } = this.#world
+    const messages = await listMessagesToSend(db, ids, BODY_BYTES_IN_CLAIM)
+    const lacking = messages.filter(
+      each => each.source === null && !each.is_sandbox && each.size <= BODY_BYTES_IN_CLAIM,
+    )
+    if (lacking.length === 0) return messages
+    const kept = await this.#kept.list(
+      db,
+      lacking.map(({ id }) => id),
+    )
+    const sources = new Map(kept.map(({ id, source }) => [id, source]))
+    return messages.map(each => ({ ...each, source: each.source ?? sources.get(each.id) ?? null }))
   }
 
   /** Memory for a large message, or null when there is none now. */
@@ -126,7 +157,8 @@ export class Sources {
   }
 
   async #fetch(message: MessageToSend, linkFor: string | null): Promise<ReadyMessage | null> {
-    const body = await fetchBody(this.#world.db, message)
+    const { db } = this.#world
+    const body = (await fetchBody(db, message, findBodyPart)) ?? (await fetchBody(db, message, this.#kept.findPart))
     return body && this.#finish(message, body, linkFor)
   }
 
@@ -162,11 +194,15 @@ export class Sources {
 const PART_BYTES = 288 * 1024
 
 /** Null when it is gone. */
-async function fetchBody(db: Db, { id, size }: MessageToSend): Promise<Buffer | null> {
+async function fetchBody(
+  db: Db,
+  { id, size }: MessageToSend,
+  findPart: KeptSources['findPart'],
+): Promise<Buffer | null> {
   const body = Buffer.allocUnsafeSlow(size)
   let bytes = 0
   for (let start = 0; start < size; start += PART_BYTES) {
-    const part = await findBodyPart(db, id, { start, bytes: PART_BYTES })
+    const part = await findPart(db, id, { start, bytes: PART_BYTES })
     if (part === null) return null
     bytes += body.write(part, start, 'base64')
   }

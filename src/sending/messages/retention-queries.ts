@@ -2,6 +2,7 @@
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
 import { firstIdAt } from '../../platform/ids.ts'
+import { isQueued } from '../queue/queued.ts'
 
 /** Accounts under legal hold are left out: nothing of theirs is deleted. */
 export const listUnheldAccountsAnywhere = async (db: Db): Promise<string[]> => {
@@ -28,9 +29,6 @@ interface Old {
   bytesMax: number
 }
 
-const queued = sql`
-  select from queue q where q.account_id = m.account_id and q.tenant_id = m.tenant_id and q.message_id = m.id`
-
 /**
  * Messages whose body is over. One that is still queued keeps what it needs to be sent. The bodies are bounded as well: most
  * old messages have none, and most bodies are not old.
@@ -42,7 +40,7 @@ export const listOldBodies = (db: Db, old: Old): Promise<string[]> =>
     sql`
     select m.id, m.recipients, m.size from messages m join message_bodies b on b.message_id = m.id
     where m.account_id = ${old.accountId} and m.id < ${firstIdAt(old.before)} and b.message_id < ${firstIdAt(old.before)}
-      and not exists (${queued})
+      and not ${isQueued}
     order by m.id limit ${old.limit}`,
   )
 
@@ -54,7 +52,7 @@ export const listOldMessages = (db: Db, old: Old & { readUpTo: number }): Promis
     sql`
     select m.id, m.recipients, m.size from messages m
     where m.account_id = ${old.accountId} and m.id < ${firstIdAt(old.before)}
-      and not exists (${queued})
+      and not ${isQueued}
       and not exists (select from events e where e.message_id = m.id and e.id > ${old.readUpTo})
     order by m.id limit ${old.limit}`,
   )

@@ -42,10 +42,10 @@ async function storeAccepted(tx: Tx, accepted: readonly Accepted[]): Promise<voi
     tx,
     accepted.map(decision => decision.message),
   )
-  queries.insertBodies(
-    tx,
-    accepted.map(({ message, source }) => ({ messageId: message.id, source })),
+  const bodies = accepted.flatMap(({ message, source, companion }) =>
+    companion?.keepsSource ? [] : [{ messageId: message.id, source }],
   )
+  if (bodies.length > 0) queries.insertBodies(tx, bodies)
   await storeRecipients(tx, accepted)
   countHeld(
     tx,

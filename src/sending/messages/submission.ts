@@ -53,6 +53,8 @@ export interface Companion {
   keeper: CompanionKeeper
   /** What its rows cost the database, in recipients. */
   cost: number
+  /** Its door stores the source, under the id of the message, and lends it to delivery: it is no body besides. */
+  keepsSource?: boolean
   /** What the audit entry is about, where that is not the message. */
   target?: AuditDraft['target']
   /** What its door answers, set by `store`: kept with the idempotency key, because the rows may be deleted before it ends. */
