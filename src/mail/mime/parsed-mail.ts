@@ -2,6 +2,20 @@
 
 import type { HeaderField } from './headers.ts'
 
+/** They stand here for the main thread, which knows them and does not load the parser. */
+export const MIME_LIMITS = {
+  sourceBytesMax: 52_428_800, // 50 MiB: twice our own attachments in base64; decoded copies must fit into 256 MB
+  depthMax: 64, // the architecture's caps on levels and parts
+  partsMax: 1_000,
+  headerBytesMax: 1_048_576, // all headers of all parts; 1,000 parts of 300 bytes and a long trace fit three times
+  // What is handed to the main thread is copied there, and may cost it 250 ms at most.
+  headerFieldsMax: 2_000, // ten times what the longest trace has
+  subjectCharsMax: 2_000, // two lines of a header, RFC 5322 §2.1.1; no longer one is shown or tested for words
+  mailboxesMax: 2_000, // per field
+  referencesMax: 1_000,
+  textCharsMax: 10_485_760, // as much as we would send ourselves; the source keeps the rest
+}
+
 export type Mailbox = { name: string; address: string }
 
 export type ParsedAttachment = {

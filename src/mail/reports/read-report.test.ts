@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { parseMail } from '../mime/parse.ts'
 import type { ParsedMail } from '../mime/parsed-mail.ts'
 import { arf, dsn, dsnSaying, failed } from './report.fixture.ts'
-import { readReport, verdictOn } from './read-report.ts'
+import { readReport } from './read-report.ts'
+import { verdictOn } from './verdict.ts'
 
 async function mailOf(lines: readonly string[]): Promise<ParsedMail> {
   const mail = parseMail(new Uint8Array(Buffer.from(`Return-Path: <>\r\n${lines.join('\r\n')}`)))

@@ -2,22 +2,11 @@
 // that it can be read in a thread of its own, and the same reading compared with a collection of reports.
 
 import { readArf, type ArfReport } from './arf.ts'
-import type { BounceClass } from './bounce-classes.ts'
 import { classifyDsn, readDsn, type DsnReport } from './dsn.ts'
 import { displayText } from '../mime/headers.ts'
 import type { ParsedMail } from '../mime/parsed-mail.ts'
-import type { SmtpReply } from './smtp-reply.ts'
+import type { Verdict } from './verdict.ts'
 import { tokensIn } from '../address/verp.ts'
-
-/** What became of one recipient, as somebody else says. */
-export interface Verdict {
-  /** As the report names the recipient: the address we wrote to, and where forwarding led. Either may be missing. */
-  names: string[]
-  /** `transient`: it says nothing final. */
-  class: BounceClass
-  rule: string
-  reply: SmtpReply
-}
 
 /** The original's header may be long; of it only the marks of ours are kept. */
 interface Complaint extends Omit<ArfReport, 'originalHeader'> {
@@ -97,11 +86,4 @@ function onceEach(verdicts: readonly Verdict[]): Verdict[] {
     if (!known || (known.class === 'transient' && verdict.class !== 'transient')) byNames.set(key, verdict)
   }
   return [...byNames.values()]
-}
-
-/** The verdict on our recipient: the only one, or, where an alias led to several, the one that names the address. */
-export function verdictOn(verdicts: readonly Verdict[], recipient: string | null): Verdict | null {
-  if (verdicts.length <= 1) return verdicts[0] ?? null
-  const wanted = recipient?.toLowerCase()
-  return verdicts.find(({ names }) => wanted !== undefined && names.includes(wanted)) ?? null
 }

@@ -1,10 +1,10 @@
 // What is read in mail before it leaves: its text for the mailbox, and whatever the policy of the inbox asks about. Short
 // plain text is read here; HTML, long text and everything that detectors look at is read in a thread.
 import type { Attachment } from '../../mail/mime/attachment.ts'
+import { snippetOf } from '../../mail/text/snippet.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { ThreadFailure, type ThreadWork } from '../../platform/threads/thread-pool.ts'
 import type { World } from '../../platform/world.ts'
-import { snippetOf } from '../inbound/read-mail.ts'
 import { wordsOf } from '../search/words.ts'
 import { hasAny } from '../tainted/quotes.ts'
 import type { OutgoingOrder, OutgoingText } from './outgoing-thread.ts'

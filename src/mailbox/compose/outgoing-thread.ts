@@ -2,8 +2,8 @@
 // asks is looked for.
 import { linesToText, readHtml, shownBeside } from '../../mail/text/html-text.ts'
 import { sanitiseHtml } from '../../mail/text/sanitise.ts'
+import { snippetOf } from '../../mail/text/snippet.ts'
 import type { Work } from '../../platform/threads/thread-start.ts'
-import { snippetOf } from '../inbound/read-mail.ts'
 import { wordsOf, type SearchDocument } from '../search/words.ts'
 import { encodedIn, scan, type Finding, type Scanned } from './dlp/scan.ts'
 import { hasAny, repeatsAny, type Tainted } from '../tainted/quotes.ts'

@@ -1,7 +1,6 @@
 // Reads received messages in threads, so that hostile mail costs a thread and never the service. What a report says is found
 // out there too, because its words are held against hundreds of patterns.
-import { MIME_LIMITS } from '../../mail/mime/parse.ts'
-import type { Refused, RefusedReason } from '../../mail/mime/parsed-mail.ts'
+import { MIME_LIMITS, type Refused, type RefusedReason } from '../../mail/mime/parsed-mail.ts'
 import type { ReadReport } from '../../mail/reports/read-report.ts'
 import { siteOf } from '../../platform/net/cidr.ts'
 import { asBuffer, ThreadFailure, type ThreadPool, type ThreadWork } from '../../platform/threads/thread-pool.ts'

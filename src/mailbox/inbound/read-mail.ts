@@ -8,6 +8,7 @@ import type { Mailbox, ParsedAttachment, ParsedMail } from '../../mail/mime/pars
 import { extractFromHtml, extractFromText } from '../../mail/text/extract-reply.ts'
 import { type HtmlText, linesToText, readHtml, shownBeside } from '../../mail/text/html-text.ts'
 import { sanitiseHtml } from '../../mail/text/sanitise.ts'
+import { snippetOf } from '../../mail/text/snippet.ts'
 import { storableText } from '../storable.ts'
 
 /** The name is safe for a file system. */
@@ -40,7 +41,6 @@ export interface ReadMail extends Omit<ParsedMail, 'subject' | 'text' | 'attachm
 const TEXT_CHARS_MAX = 2_000_000 // ten times the longest novel's chapter; the source keeps the rest
 const HTML_READ_CHARS_MAX = 4_000_000
 const SUBJECT_CHARS_MAX = 2_000
-const SNIPPET_CHARS_MAX = 200
 const REFERENCES_MAX = 100
 const AUTHORS_MAX = 100
 const RECIPIENTS_MAX = 1_000
@@ -128,23 +128,6 @@ function cut(text: string, charsMax: number, what: string, notes: string[]): str
   if (text.length <= charsMax) return text
   notes.push(`The ${what} is longer than ${charsMax} characters and was cut.`)
   return text.slice(0, charsMax)
-}
-
-/** All but a space that stands alone, which need not be replaced by a space. */
-const BLANKS = / [\s\p{Cc}\p{Cf}\u034f]+|[[\s\p{Cc}\p{Cf}\u034f]--[ ]][\s\p{Cc}\p{Cf}\u034f]*/gv
-
-/** The addresses of links are left out: they are long, and say little. */
-export function snippetOf(text: string): string {
-  const folded = text
-    .slice(0, 10 * SNIPPET_CHARS_MAX)
-    .replaceAll(/ ?<https?:\/\/[^\s<>]*>/g, '')
-    .replaceAll(BLANKS, ' ')
-    .trim()
-  return folded
-    .slice(0, SNIPPET_CHARS_MAX)
-    .toWellFormed()
-    .replace(/\ufffd$/, '')
-    .trim()
 }
 
 function people(list: readonly Mailbox[], max: number, field: string, notes: string[]): Mailbox[] {

@@ -1,6 +1,7 @@
 // What a report from outside changes: a late bounce (RFC 3464), a complaint (RFC 5965), or nothing. Everything in it
 // was written by strangers; only the token in an address says which delivery it may touch.
-import { verdictOn, type Reading, type ReadReport } from '../../mail/reports/read-report.ts'
+import type { Reading, ReadReport } from '../../mail/reports/read-report.ts'
+import { verdictOn } from '../../mail/reports/verdict.ts'
 import type { World } from '../../platform/world.ts'
 import { recordFindings, type Change, type Finding } from '../../sending/delivery/reports.ts'
 import { readReturnPath, type ReadReturnPath } from '../../sending/delivery/return-path.ts'
