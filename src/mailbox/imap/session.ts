@@ -1,6 +1,6 @@
 // One IMAP connection to a provider, as a mirror uses it. The library answers some commands that failed with `false`; here
 // every command that was not done throws, because an empty answer that is none would remove mail.
-import { ImapFlow, type FetchMessageObject, type ListResponse, type StatusObject } from 'imapflow'
+import type { FetchMessageObject, ImapFlow, ListResponse, StatusObject } from 'imapflow'
 import type { MailServer } from '../../platform/config-providers.ts'
 import type { Grant } from '../connections/tokens.ts'
 import { faultOf, isRefusal, ProviderFault } from './fault.ts'
@@ -53,13 +53,13 @@ export class ImapSession {
   #lastFault: Error | null = null
   #failure: ProviderFault | null = null
 
-  private constructor(server: MailServer, grant: Grant, patience: Patience) {
+  private constructor(Client: typeof ImapFlow, server: MailServer, grant: Grant, patience: Patience) {
     this.#patience = patience
     const note = ({ err }: { err?: Error }): void => {
       if (err) this.#lastFault = err
     }
     const nothing = (): void => {}
-    this.#client = new ImapFlow({
+    this.#client = new Client({
       ...server,
       auth: { user: grant.address, accessToken: grant.accessToken },
       logger: { debug: nothing, info: nothing, warn: note, error: note },
@@ -81,7 +81,9 @@ export class ImapSession {
 
   /** Signed in. */
   static async connect(server: MailServer, grant: Grant, patience: Partial<Patience> = {}): Promise<ImapSession> {
-    const session = new ImapSession(server, grant, { ...PATIENCE, ...patience })
+    // Loaded with the first mirror: with what it needs it is a seventh of all modules, and many installations have none.
+    const { ImapFlow: Client } = await import('imapflow')
+    const session = new ImapSession(Client, server, grant, { ...PATIENCE, ...patience })
     try {
       await within(CONNECT_MS_MAX * 2, session.#client.connect())
       return session
