@@ -3,10 +3,11 @@
 // all of it.
 import { isIP, type LookupFunction } from 'node:net'
 import type { PeerCertificate } from 'node:tls'
-import { Agent, buildConnector, type Dispatcher } from 'undici'
+import type { buildConnector as Connectors, Dispatcher } from 'undici'
 import { mayConnect } from './address-guard.ts'
 import type { CidrList } from './cidr.ts'
 import type { Dns } from './dns.ts'
+import { Agent, buildConnector } from './http-agent.ts'
 import { locate, type Location } from './http-target.ts'
 
 /** Connecting, headers and body together. */
@@ -208,7 +209,7 @@ type Guard = Omit<GuardedHttpOptions, 'timeoutMs' | 'isKeptAlive'> & { timeoutMs
  * Judges before, because a literal address is never looked up; while looking up; and afterwards, who really is at the
  * other end.
  */
-function guardedConnector({ dns, allowed, timeoutMs, trusted, checkServerIdentity }: Guard): buildConnector.connector {
+function guardedConnector({ dns, allowed, timeoutMs, trusted, checkServerIdentity }: Guard): Connectors.connector {
   const lookup: LookupFunction = (hostname, options, callback) => {
     const found = (location: Location): void => {
       if (location.kind !== 'found') return callback(new Unreachable(objectionTo(location)), [])

@@ -1,6 +1,7 @@
 // One POST to an address that the operator has configured: it may be on this machine or in a private network. No redirect is
 // followed, the answer is read up to a bound, and the caller's signal ends all of it.
-import { Agent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
+import { Agent, requestOver } from './http-agent.ts'
 
 interface OperatorHttpOptions {
   /** Connections at once. */
@@ -64,7 +65,7 @@ export class OperatorHttp {
     if (signal.aborted) throw new PostFailure('unreachable')
     const { origin, pathname, search } = new URL(url)
     const options = { origin, path: pathname + search, method: 'POST', headers, body, signal } as const
-    const answer = await this.#agent.request(options).catch((error: unknown) => {
+    const answer = await requestOver(this.#agent, options).catch((error: unknown) => {
       throw failureOf(error, signal)
     })
     const retryAfter = String(answer.headers['retry-after'])
