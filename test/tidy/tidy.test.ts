@@ -114,6 +114,16 @@ test('each library is known in one place', () => {
   assert.deepEqual(found, [])
 })
 
+test('libraries that are large and seldom needed are not loaded when a process starts', () => {
+  const large = ['@scalar/fastify-api-reference', 'imapflow', 'mailauth', 'selfsigned', 'stripe', 'typebox', 'undici']
+  // A type costs nothing, and `import()` waits for its first use.
+  const atStart = new RegExp(`^(?:import|export) (?!type ).* from '(?:${large.join('|')})[/']`)
+  assert.deepEqual(
+    objections(file => linesMatching(file, atStart)),
+    [],
+  )
+})
+
 /** What a recipe calls in other files is seen by `platform/db/nesting` when a test runs it. */
 test('no transaction is opened inside a transaction', () => {
   const found = objections(({ lines }) => {

@@ -1,7 +1,8 @@
 // Which plan prices an account or a tenant, and from when. Assignments are added and never changed: they are the history.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
 import { DateTime, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 const DateOnly = (options: object = {}) => Type.String({ format: 'date', ...options })
 

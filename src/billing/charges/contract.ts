@@ -1,8 +1,9 @@
 // What was used in a month, and what it is going to cost. No month is ever locked: charges are a preview.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
 import { ExactInteger } from '../../platform/http/exact-integer.ts'
 import { Cursor, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 const Month = Type.Optional(
   Type.String({ format: 'month', description: 'YYYY-MM, in UTC; the running month where it is omitted' }),

@@ -1,7 +1,7 @@
 // Payments: a hosted checkout and a hosted portal are reached by URL; what happens there is told by signed events.
-import Type from 'typebox'
 import { anyone, endpoint, key } from '../../platform/http/contract.ts'
 import { NamedObject, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 const Hosted = NamedObject('HostedPage', { url: Type.String({ format: 'uri' }) })
 

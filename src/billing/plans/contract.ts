@@ -1,7 +1,8 @@
 // The plan catalogue: kept by the operator, read by accounts.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
 import { component, Name, NamedObject, Page, PageQuery } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { Plan, prices } from './plan.ts'
 
 const optionalPrices = Type.Partial(Type.Object(prices)).properties

@@ -1,6 +1,7 @@
 // A plan: what a month costs. All money is integer minor units.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { DateTime, Int64, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 const Tier = NamedObject('PlanTier', {
   up_to_recipients: Int64({ description: 'Last recipient of the month that is priced here; 0: open-ended' }),

@@ -1,7 +1,8 @@
 // Suppression lists and complaints.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, Int64, Limit, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 const REASONS = ['hard_bounce', 'complaint', 'unsubscribe', 'manual'] as const
 

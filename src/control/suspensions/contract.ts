@@ -1,7 +1,8 @@
 // Pauses: stopping one scope's mail at once, without losing any of it, and releasing it again.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 export const SCOPE_TYPES = ['account', 'tenant', 'domain', 'sender', 'credential', 'api_key', 'rule'] as const
 export type ScopeType = (typeof SCOPE_TYPES)[number]

@@ -1,7 +1,8 @@
 // Accounts: one SaaS platform each. The operator creates them; their admins change the settings.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
 import { component, DateTime, Int64, Name, NamedObject, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { ApiKeyWithSecret } from '../api-keys/key-schema.ts'
 
 /** A century: longer than anybody keeps mail, short enough that date arithmetic cannot overflow. */

@@ -1,7 +1,8 @@
 // API keys at three levels: account-wide, tenant-bound, inbox-scoped.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { Cidrs, Name, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { SCOPES } from '../../platform/principal.ts'
 import { ApiKey, ApiKeyWithSecret } from './key-schema.ts'
 

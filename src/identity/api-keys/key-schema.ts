@@ -1,6 +1,7 @@
 // The shape of an API key: answered by the key endpoints and by the creation of an account.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { Cidrs, DateTime, NamedObject, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { LEVELS, SCOPES } from '../../platform/principal.ts'
 
 const keyFields = {

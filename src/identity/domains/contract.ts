@@ -1,7 +1,8 @@
 // Domains: the names a tenant sends from, and the DNS records that prove they are its own.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { PURPOSES, STATES } from './stored-domain.ts'
 
 const DomainRecord = NamedObject('DomainRecord', {

@@ -1,5 +1,5 @@
 // SMTP credentials: a username and a one-time password with which a tenant's programs submit mail.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import {
   Cidrs,
@@ -11,6 +11,7 @@ import {
   sensitive,
   Uuid,
 } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 const credentialFields = {
   id: Uuid(),

@@ -1,5 +1,5 @@
 // Tenants: the customers of an account.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import {
   component,
@@ -12,6 +12,7 @@ import {
   PageQuery,
   Uuid,
 } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 const RecipientsMax = (options: object = {}) => Type.Integer({ minimum: 1, maximum: 2_147_483_647, ...options })
 

@@ -1,7 +1,8 @@
 // Approvals: composed mail that waits for a person, because the policy of its inbox says so.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, NamedObject, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
 
 const STATUSES = ['pending', 'approved', 'rejected', 'sent'] as const

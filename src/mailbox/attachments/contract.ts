@@ -1,6 +1,6 @@
 // The bytes of an attachment.
-import Type from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
+import { Type } from '../../platform/http/type.ts'
 
 const octets = { raw: 'application/octet-stream' }
 

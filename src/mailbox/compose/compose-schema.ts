@@ -1,6 +1,7 @@
 // A mail as a caller composes it, and how that is answered, whatever the door.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { DateTime, Int64, NamedObject, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { Addresses, Attachments } from '../../sending/messages/send-schema.ts'
 
 const Text = Type.String({ ...sensitive })

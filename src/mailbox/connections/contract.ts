@@ -1,7 +1,7 @@
 // Inboxes that mirror a mailbox at Google or Microsoft: a person agrees at the provider, in the browser of the admin.
-import Type from 'typebox'
 import { anyone, endpoint, key } from '../../platform/http/contract.ts'
 import { NamedObject, sensitive } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { Inbox } from '../inboxes/inbox-schema.ts'
 
 export const connectEndpoint = endpoint({

@@ -1,5 +1,5 @@
 // Drafts: mail that is written and not sent yet, or that is sent at a time to come.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import {
   DateTime,
@@ -11,6 +11,7 @@ import {
   sensitive,
   Uuid,
 } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { Attachment, Attachments, BODY_BYTES_MAX } from '../../sending/messages/send-schema.ts'
 import { RECIPIENTS_MAX } from '../../sending/messages/limits.ts'

@@ -1,7 +1,7 @@
 // Extraction: a model reads a message and fills in what a JSON Schema of the caller's asks for.
-import Type from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { NamedObject, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { SCHEMA_BYTES_MAX, SCHEMA_LEVELS_MAX } from './schema.ts'
 

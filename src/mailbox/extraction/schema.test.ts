@@ -1,8 +1,8 @@
 // Callers' schemas and models' answers, in a thread.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import Type from 'typebox'
 import { LargeBodies, schemaText } from '../../platform/http/large-bodies.ts'
+import { Type } from '../../platform/http/type.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { ThreadPool } from '../../platform/threads/thread-pool.ts'
 import { MimeReader } from '../inbound/mime-reader.ts'

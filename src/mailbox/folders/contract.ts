@@ -1,7 +1,8 @@
 // Folders: five that every inbox has, and those that callers make.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, NamedObject } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
 
 export const Folder = NamedObject('Folder', {

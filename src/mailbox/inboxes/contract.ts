@@ -1,7 +1,8 @@
 // Inboxes: addresses that receive mail, and send as themselves.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { component, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { Inbox, STATUSES } from './inbox-schema.ts'
 import { PolicyPatch } from './policy.ts'

@@ -1,6 +1,7 @@
 // An inbox as the API shows it, with the mailbox elsewhere that it mirrors.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { DateTime, Int64, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { Policy } from './policy.ts'
 
 export const Connection = Type.Object({

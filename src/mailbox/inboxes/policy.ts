@@ -1,8 +1,9 @@
 // The policy of an inbox: what the shield does with mail that comes in, and what may be sent. Stored as the fields that
 // somebody set; a field that nobody set has its default, also when a later version adds one.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { normaliseDomain, parseAddressOnly } from '../../mail/address/address.ts'
 import { component, NamedObject, Nullable } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { refuse } from '../../platform/refusal.ts'
 
 const MODES = ['off', 'observe', 'enforce']

@@ -1,7 +1,8 @@
 // The Model Context Protocol: one endpoint, JSON-RPC 2.0 in and out.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { NamedObject } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { rpcRefusal } from './rpc.ts'
 import { TOOLS } from './tools.ts'

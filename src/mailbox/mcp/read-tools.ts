@@ -1,6 +1,6 @@
 // Tools that read: inboxes, lists of messages, one message.
-import Type from 'typebox'
 import { Cursor, DateTime, NextCursor, Nullable, Page, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import type { World } from '../../platform/world.ts'
 import { readInboxPage } from '../inboxes/page.ts'
 import type { AttachmentInfo } from '../messages/message-schema.ts'

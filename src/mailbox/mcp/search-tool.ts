@@ -1,6 +1,6 @@
 // The tool that searches an inbox.
-import Type from 'typebox'
 import { Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { fitted } from './result-size.ts'
 import { showAll } from './show-all.ts'
 import { MARKS, ShownMessage, UntrustedFields } from './shown.ts'

@@ -1,6 +1,6 @@
 // Tools that send. They call the one act of composing, so that the policy of the inbox, its holds and every limit apply.
-import Type from 'typebox'
 import { Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { Addresses } from '../../sending/messages/send-schema.ts'
 import { Composed, ComposeRequest } from '../compose/compose-schema.ts'
 import { compose } from '../compose/compose.ts'

@@ -1,7 +1,8 @@
 // Messages as tools show them: what a model needs of the API's message, bounded, and of mail that the shield has blocked
 // nothing that its sender wrote.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { DateTime, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import type { AttachmentInfo, MessageSummary } from '../messages/message-schema.ts'
 import { asField, fenced, UNTRUSTED_FIELDS } from './untrusted.ts'
 

@@ -1,7 +1,8 @@
 // Messages of an inbox: lists, reading, and filing.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { NamedObject, NextCursor, Nullable, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { Labels } from './labels.ts'
 import { Hidden, Message, MessageSummary } from './message-schema.ts'

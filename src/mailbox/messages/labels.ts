@@ -1,5 +1,5 @@
 // Labels of messages and threads: free words of the caller's.
-import Type from 'typebox'
+import { Type } from '../../platform/http/type.ts'
 import { refuse } from '../../platform/refusal.ts'
 
 export const LABELS_MAX = 50

@@ -1,6 +1,7 @@
 // The one message object of mailboxes.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { DateTime, NamedObject, Nullable, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 /** Of a message in a list: a mail may have a thousand, and a page 500 mails. */
 export const LISTED_ATTACHMENTS_MAX = 10

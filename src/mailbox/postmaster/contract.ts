@@ -1,7 +1,7 @@
 // Mail to postmaster@ and abuse@ that was kept for the operator.
-import Type from 'typebox'
 import { endpoint, operator } from '../../platform/http/contract.ts'
 import { Page, PageQuery } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { Message, MessageSummary } from '../messages/message-schema.ts'
 
 export const listPostmasterEndpoint = endpoint({

@@ -1,7 +1,8 @@
 // Search in an inbox.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { Int64, Limit, NamedObject } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { MessageSummary } from '../messages/find.ts'
 
 /** Longer ones are no search that a person types. */

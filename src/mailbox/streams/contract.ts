@@ -1,7 +1,8 @@
 // Streams of an inbox: its events as they happen, from any id on.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
 
 /** What a stream carries: one event of server-sent events, one text message of WebSocket. */

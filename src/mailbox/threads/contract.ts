@@ -1,7 +1,8 @@
 // Threads: messages of an inbox that belong together.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, NamedObject, NextCursor, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { Labels } from '../messages/labels.ts'
 import { Hidden, MessageSummary } from '../messages/message-schema.ts'

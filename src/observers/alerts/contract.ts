@@ -1,7 +1,8 @@
 // Alerts, and whom to tell of them.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, NamedObject, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 export const SEVERITIES = ['info', 'warning', 'critical'] as const
 const CHANNELS = ['email', 'webhook', 'chat', 'paging'] as const

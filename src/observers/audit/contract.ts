@@ -1,7 +1,8 @@
 // The audit log and its verification.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
 import { BeforeId, DateTime, Int64, Limit, Name, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 const Hash = (options: object = {}) => Type.String({ pattern: '^[0-9a-f]{64}$', ...options })
 const Json = Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'] })

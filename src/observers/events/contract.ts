@@ -1,7 +1,8 @@
 // The event log.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { BeforeId, DateTime, Int64, Limit, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { EVENT_TYPES } from './event-types.ts'
 
 export const Event = NamedObject('Event', {

@@ -1,7 +1,8 @@
 // Detection rules.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, Int64, Name, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { METRICS } from './metric.ts'
 import { ACTIONS, SCOPE_TYPES } from './rule.ts'
 

@@ -1,7 +1,8 @@
 // Counters over time.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { Counters } from './counters.ts'
 
 export const STEP_SECONDS_DEFAULT = 300

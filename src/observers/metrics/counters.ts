@@ -1,6 +1,7 @@
 // The counters that everything observed is told in. What each one counts is decided by the roll-up.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { Int64 } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 export const Counters = Type.Object({
   recipients: Int64({ description: 'Recipients accepted for sending, held ones included, suppressed ones not' }),

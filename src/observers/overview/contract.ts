@@ -1,8 +1,9 @@
 // The dashboard: the last 24 hours, every tenant's health and, for the account itself, what waits, what was raised and
 // what is paused.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key, operator } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { Counters } from '../metrics/counters.ts'
 import { QueueDepth } from '../queue/depth.ts'
 import { standingFields } from '../reputation/health.ts'

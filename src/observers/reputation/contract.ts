@@ -1,7 +1,8 @@
 // How a tenant and its sending domains are seen by receivers.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { standingFields } from './health.ts'
 
 const ReputationRow = NamedObject('ReputationRow', {

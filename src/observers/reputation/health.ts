@@ -1,7 +1,8 @@
 // From what was counted to rates and to a word for them. The thresholds are those of the guardian's default rules,
 // held against 24 hours.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { component, Int64 } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { DEFAULT_RULES } from '../guardian/defaults.ts'
 import { isOver, measured } from '../guardian/rule.ts'
 import type { Counters } from '../metrics/counters.ts'

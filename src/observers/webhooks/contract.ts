@@ -1,5 +1,5 @@
 // Webhooks: endpoints that events are pushed to, the attempts, and what can be done about those that went wrong.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import {
   DateTime,
@@ -11,6 +11,7 @@ import {
   sensitive,
   Uuid,
 } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { EVENT_TYPES, INBOX_EVENT_TYPES } from '../events/event-types.ts'
 
 const STATUSES = ['active', 'disabled'] as const

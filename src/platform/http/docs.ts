@@ -1,10 +1,10 @@
 // What describes the service to machines: the OpenAPI document and the metrics.
-import Type from 'typebox'
 import { cidrList } from '../net/cidr.ts'
 import { refuse } from '../refusal.ts'
 import { sameSecret } from '../secrets.ts'
 import type { World } from '../world.ts'
 import { anyone, endpoint, reply, route, type Route } from './contract.ts'
+import { Type } from './type.ts'
 
 const openApiEndpoint = endpoint({
   method: 'GET',

@@ -1,7 +1,7 @@
 // Integers of any size in a reply. JSON has no limit; a JavaScript number rounds beyond 2^53, so a larger one is written
 // digit by digit. Who reads it with a parser of doubles gets the nearest, everybody else the exact one.
 import assert from 'node:assert/strict'
-import Type from 'typebox'
+import { Type } from './type.ts'
 
 /** A whole number that is not negative, without an upper bound. */
 export const ExactInteger = (options: object = {}) => Type.Integer({ minimum: 0, ...options })

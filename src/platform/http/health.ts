@@ -1,11 +1,11 @@
 // Is the process alive, and may it take traffic? Readiness is a list of named checks; what fails is named in the
 // answer.
-import Type from 'typebox'
 import type { Db } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import { inTime } from '../in-time.ts'
 import type { World } from '../world.ts'
 import { anyone, endpoint, reply, route, type Route } from './contract.ts'
+import { Type } from './type.ts'
 
 export interface ReadinessCheck {
   name: string

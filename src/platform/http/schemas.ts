@@ -1,5 +1,6 @@
 // Schema pieces that many contracts share, so that a limit or a wording is said once.
-import Type, { type Static, type TProperties, type TSchema } from 'typebox'
+import type { Static, TProperties, TSchema } from 'typebox'
+import { Type } from './type.ts'
 
 /** Ids beyond 2^53 cannot be carried by a JSON number; they are refused rather than rounded. */
 export const Int64 = (options: object = {}) =>

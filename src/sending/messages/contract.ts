@@ -1,8 +1,9 @@
 // Sending a message, and reading what became of it.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 
+import { Type } from '../../platform/http/type.ts'
 import { BODY_BYTES_MAX, IdempotencyHeader, SendRequest, SendResponse, TextMap } from './send-schema.ts'
 
 const DELIVERY_STATUSES = [

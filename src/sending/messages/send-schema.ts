@@ -1,6 +1,7 @@
 // A message as a caller hands it in, and how that is answered; parts of it are shared by the other doors that take mail.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { Int64, NamedObject, sensitive, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX, RECIPIENTS_MAX } from './limits.ts'
 
 const Text = (options: object = {}) => Type.String({ ...sensitive, ...options })

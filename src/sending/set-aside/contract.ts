@@ -1,7 +1,8 @@
 // Mail that was set aside because workers died of it: seeing it, and deciding what becomes of it.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 const named = {
   id: Uuid({ description: 'Of this delivery while it is set aside' }),

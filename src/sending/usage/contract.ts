@@ -1,7 +1,8 @@
 // What a tenant has used of its quotas and rates.
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
+import { Type } from '../../platform/http/type.ts'
 
 const Window = NamedObject('UsageWindow', {
   used: Int64({ description: 'Recipients accepted in the running window' }),
