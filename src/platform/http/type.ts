@@ -28,6 +28,7 @@ function partialOf({ properties }: { properties: Properties }, options?: Json): 
   return objectOf(Object.fromEntries(partial), options)
 }
 
+/** Of what the library takes only this: lists for an enum, any text as the key of a record, and objects for `Partial`. */
 const builders: Record<keyof Builders, (...given: never[]) => Json> = {
   Array: (items: Json, options?: Json) => ({ type: 'array', items, ...options }),
   Boolean: (options?: Json) => ({ type: 'boolean', ...options }),
