@@ -2,6 +2,7 @@
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
+import { newestFirst, type TenantKeyset } from '../../platform/http/paging.ts'
 import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import type { Assignment } from './contract.ts'
 
@@ -33,12 +34,10 @@ export const countAssignments = (tx: Tx, scope: Pick<Reach, 'accountId' | 'tenan
 export async function listAssignments(
   db: Reads,
   reach: Reach,
-  { tenantId, after, limit }: { tenantId: string | null; after: string | null; limit: number },
+  { tenantId, ...page }: TenantKeyset,
 ): Promise<Assignment[]> {
   const rows = await db.many<Row>(sql`
-    select ${columns} from plan_assignments
-    where ${all([within(reach), ofTenant(tenantId), after !== null && sql`id < ${after}`])}
-    order by id desc limit ${limit}`)
+    select ${columns} from plan_assignments ${newestFirst([within(reach), ofTenant(tenantId)], page)}`)
   return rows.map(toAssignment)
 }
 

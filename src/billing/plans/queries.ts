@@ -1,8 +1,9 @@
 // All SQL over plans; the only writer of that table.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { isUniqueViolation } from '../../platform/db/errors.ts'
-import { all, sql, type Sql } from '../../platform/db/sql.ts'
+import { sql, type Sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
+import { type Keyset, newestFirst } from '../../platform/http/paging.ts'
 import { missing, refuse } from '../../platform/refusal.ts'
 import type { Plan } from './plan.ts'
 
@@ -66,12 +67,10 @@ export async function requirePlanForShare(tx: Tx, id: string): Promise<Plan> {
 
 export async function listPlans(
   db: Reads,
-  { isActiveOnly, after, limit }: { isActiveOnly: boolean; after: string | null; limit: number },
+  { isActiveOnly, ...page }: Keyset<string> & { isActiveOnly: boolean },
 ): Promise<Plan[]> {
   const rows = await db.many<Row>(sql`
-    select ${columns} from plans
-    where ${all([isActiveOnly && sql`archived_at is null`, after !== null && sql`id < ${after}`])}
-    order by id desc limit ${limit}`)
+    select ${columns} from plans ${newestFirst([isActiveOnly && sql`archived_at is null`], page)}`)
   return rows.map(toPlan)
 }
 

@@ -2,6 +2,7 @@
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
+import { type Keyset, newestFirst } from '../../platform/http/paging.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { scopeName, type PauseScope } from './scopes.ts'
 import type { ScopeType, Suspension } from './contract.ts'
@@ -114,12 +115,11 @@ export const findSuspension = async (db: Db, reach: Reach, id: string): Promise<
 export const listSuspensions = async (
   db: Reads,
   reach: Reach,
-  { status, after, limit }: { status: string | null; after: string | null; limit: number },
+  { status, ...page }: Keyset<string> & { status: string | null },
 ): Promise<Seen[]> => {
   const rows = await db.many<Row & { is_own: boolean }>(sql`
     select ${columns}, ${isOwn(reach)} as is_own from suspensions
-    where ${all([reachable(reach), status !== null && sql`status = ${status}`, after !== null && sql`id < ${after}`])}
-    order by id desc limit ${limit}`)
+    ${newestFirst([reachable(reach), status !== null && sql`status = ${status}`], page)}`)
   return rows.map(row => ({ ...toSuspension(row), is_own: row.is_own }))
 }
 

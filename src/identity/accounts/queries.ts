@@ -1,8 +1,8 @@
 // All SQL over accounts; the only writer of that table.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
-import { all, sql } from '../../platform/db/sql.ts'
+import { sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
-import type { Keyset } from '../../platform/http/paging.ts'
+import { type Keyset, newestFirst } from '../../platform/http/paging.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { Account } from './contract.ts'
 
@@ -57,9 +57,7 @@ export async function requireAccountForUpdate(tx: Tx, id: string): Promise<Accou
   return toAccount(row ?? missing('account'))
 }
 
-export async function listAccountsAnywhere(db: Reads, { after, limit }: Keyset<string>): Promise<Account[]> {
-  const rows = await db.many<Row>(sql`
-    select ${columns} from accounts
-    where ${all([after !== null && sql`id < ${after}`])} order by id desc limit ${limit}`)
+export async function listAccountsAnywhere(db: Reads, page: Keyset<string>): Promise<Account[]> {
+  const rows = await db.many<Row>(sql`select ${columns} from accounts ${newestFirst([], page)}`)
   return rows.map(toAccount)
 }

@@ -1,7 +1,8 @@
 // All SQL over API keys; the only writer of that table.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
+import { newestFirst, type TenantKeyset } from '../../platform/http/paging.ts'
 import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { ApiKey } from './key-schema.ts'
@@ -84,15 +85,10 @@ export const listLiveKeys = (
     select id, prefix from api_keys
     where id = any(${bareArray(ids)}::uuid[]) and revoked_at is null and (expires_at is null or expires_at > ${now})`)
 
-export async function listKeys(
-  db: Db,
-  reach: Reach,
-  { tenantId, after, limit }: { tenantId: string | null; after: string | null; limit: number },
-): Promise<ApiKey[]> {
+export async function listKeys(db: Db, reach: Reach, { tenantId, ...page }: TenantKeyset): Promise<ApiKey[]> {
   const rows = await db.many<Row>(sql`
     select ${columns} from api_keys
-    where ${all([within(reach), sql`revoked_at is null`, ofTenant(tenantId), after !== null && sql`id < ${after}`])}
-    order by id desc limit ${limit}`)
+    ${newestFirst([within(reach), sql`revoked_at is null`, ofTenant(tenantId)], page)}`)
   return rows.map(toKey)
 }
 

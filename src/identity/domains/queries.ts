@@ -1,6 +1,7 @@
 // All SQL over domains; the only writer of that table.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
-import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { prepared, sql } from '../../platform/db/sql.ts'
+import { newestFirst, type TenantKeyset } from '../../platform/http/paging.ts'
 import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { Checked } from './outcome.ts'
@@ -49,15 +50,9 @@ export const requireDomainForShare = async (tx: Tx, reach: Reach, id: string): P
   (await tx.maybe<StoredDomain>(sql`
     select ${columns} from domains where id = ${id} and ${within(reach)} for share`)) ?? missing('domain')
 
-export const listDomains = (
-  db: Reads,
-  reach: Reach,
-  { tenantId, after, limit }: { tenantId: string | null; after: string | null; limit: number },
-): Promise<StoredDomain[]> =>
+export const listDomains = (db: Reads, reach: Reach, { tenantId, ...page }: TenantKeyset): Promise<StoredDomain[]> =>
   db.many<StoredDomain>(sql`
-    select ${columns} from domains
-    where ${all([within(reach), ofTenant(tenantId), after !== null && sql`id < ${after}`])}
-    order by id desc limit ${limit}`)
+    select ${columns} from domains ${newestFirst([within(reach), ofTenant(tenantId)], page)}`)
 
 /** Raises `domains_verified` when it becomes verified and somebody else's already is. */
 export const updateDomainChecked = (tx: Tx, id: string, checked: Checked): Promise<StoredDomain> =>

@@ -2,7 +2,8 @@
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { all, prepared, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
-import { within, type Reach } from '../../platform/principal.ts'
+import { newestFirst, type TenantKeyset } from '../../platform/http/paging.ts'
+import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { Scanned } from '../../platform/work/retention-scan.ts'
 import { lockedUnlessOnHold } from '../accounts/legal-hold.ts'
@@ -55,12 +56,10 @@ export async function deleteCredentialRow(tx: Tx, id: string): Promise<void> {
 export async function listCredentials(
   db: Db,
   reach: Reach,
-  { tenantId, after, limit }: { tenantId: string; after: string | null; limit: number },
+  { tenantId, ...page }: TenantKeyset,
 ): Promise<SmtpCredential[]> {
   const rows = await db.many<Row>(sql`
-    select ${columns} from smtp_credentials
-    where ${all([within(reach), sql`tenant_id = ${tenantId}`, after !== null && sql`id < ${after}`])}
-    order by id desc limit ${limit}`)
+    select ${columns} from smtp_credentials ${newestFirst([within(reach), ofTenant(tenantId)], page)}`)
   return rows.map(toCredential)
 }
 

@@ -1,8 +1,9 @@
 // All SQL over tenants; the only writer of that table.
 import { Batcher } from '../../platform/batcher.ts'
 import type { Database, Db, Reads, Tx } from '../../platform/db/database.ts'
-import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { prepared, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
+import { type Keyset, newestFirst } from '../../platform/http/paging.ts'
 import { within, type Named, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { Tenant } from './contract.ts'
@@ -61,16 +62,11 @@ export async function requireTenantForUpdate(tx: Tx, reach: Reach, id: string): 
 export async function listTenants(
   db: Reads,
   reach: Reach,
-  { externalId, after, limit }: { externalId: string | null; after: string | null; limit: number },
+  { externalId, ...page }: Keyset<string> & { externalId: string | null },
 ): Promise<Tenant[]> {
   const rows = await db.many<Row>(sql`
     select ${columns} from tenants
-    where ${all([
-      reachable(reach),
-      externalId !== null && sql`external_id = ${externalId}`,
-      after !== null && sql`id < ${after}`,
-    ])}
-    order by id desc limit ${limit}`)
+    ${newestFirst([reachable(reach), externalId !== null && sql`external_id = ${externalId}`], page)}`)
   return rows.map(toTenant)
 }
 

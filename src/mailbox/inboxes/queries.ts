@@ -1,7 +1,8 @@
 // All SQL over inboxes; the only writer of that table.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
-import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
+import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import type { RowOf } from '../../platform/db/times.ts'
+import { newestFirst, type TenantKeyset } from '../../platform/http/paging.ts'
 import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { Connection, Inbox } from './inbox-schema.ts'
@@ -123,15 +124,9 @@ export const listBusyInboxes = (tx: Tx, ids: readonly string[]): Promise<{ id: s
     )
     select id from inboxes where id = any(${bareArray(ids)}::uuid[]) and id not in (select id from free)`)
 
-export const listInboxes = (
-  db: Reads,
-  reach: Reach,
-  { tenantId, after, limit }: { tenantId: string | null; after: string | null; limit: number },
-): Promise<StoredInbox[]> =>
+export const listInboxes = (db: Reads, reach: Reach, { tenantId, ...page }: TenantKeyset): Promise<StoredInbox[]> =>
   db.many<StoredInbox>(sql`
-    select ${columns} from inboxes
-    where ${all([reachable(reach), ofTenant(tenantId), after !== null && sql`id < ${after}`])}
-    order by id desc limit ${limit}`)
+    select ${columns} from inboxes ${newestFirst([reachable(reach), ofTenant(tenantId)], page)}`)
 
 export const updateInboxRow = (tx: Tx, inbox: StoredInbox): Promise<StoredInbox> =>
   tx.one<StoredInbox>(sql`

@@ -1,8 +1,9 @@
 // All SQL over alerts and their contacts; the only writer of those tables.
 import { deletable } from '../../identity/accounts/legal-hold.ts'
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
-import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { prepared, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
+import { type Keyset, newestFirst } from '../../platform/http/paging.ts'
 import type { JournalEvent } from '../../platform/journal/read.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { Secrets } from '../../platform/secrets.ts'
@@ -111,12 +112,10 @@ export const insertApprovalNotifications = (
 export async function listAlerts(
   db: Reads,
   reach: Reach,
-  { isUnacked, after, limit }: { isUnacked: boolean; after: string | null; limit: number },
+  { isUnacked, ...page }: Keyset<string> & { isUnacked: boolean },
 ): Promise<Alert[]> {
   const rows = await db.many<AlertRow>(sql`
-    select ${alertColumns} from alerts
-    where ${all([within(reach), isUnacked && sql`acked_at is null`, after !== null && sql`id < ${after}`])}
-    order by id desc limit ${limit}`)
+    select ${alertColumns} from alerts ${newestFirst([within(reach), isUnacked && sql`acked_at is null`], page)}`)
   return rows.map(toAlert)
 }
 
@@ -171,12 +170,10 @@ export const countContacts = (db: Db, accountId: string): Promise<number> =>
 export async function listContacts(
   db: Reads,
   { accountId }: Reach,
-  { secrets, after, limit }: { secrets: Secrets; after: string | null; limit: number },
+  { secrets, ...page }: Keyset<string> & { secrets: Secrets },
 ): Promise<AlertContact[]> {
   const rows = await db.many<ContactRow>(sql`
-    select ${contactColumns} from alert_contacts
-    where ${all([sql`account_id = ${accountId}`, after !== null && sql`id < ${after}`])}
-    order by id desc limit ${limit}`)
+    select ${contactColumns} from alert_contacts ${newestFirst([sql`account_id = ${accountId}`], page)}`)
   return rows.map(row => toContact(secrets, row))
 }
 

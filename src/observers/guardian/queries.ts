@@ -1,8 +1,8 @@
 // All SQL over rules; the only writer of that table.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { all, prepared, sql } from '../../platform/db/sql.ts'
+import { prepared, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText } from '../../platform/db/times.ts'
-import type { Keyset } from '../../platform/http/paging.ts'
+import { type Keyset, newestFirst } from '../../platform/http/paging.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { Rule as ApiRule } from './contract.ts'
 import type { Override, Rule } from './rule.ts'
@@ -37,11 +37,9 @@ export const listRulesOf = (db: Db, accountId: string, tenantId: string | null):
     order by id desc`)
 
 /** Of all tenants, newest first. */
-export const listTenantRules = (db: Db, reach: Reach, { after, limit }: Keyset<string>): Promise<StoredRule[]> =>
+export const listTenantRules = (db: Db, reach: Reach, page: Keyset<string>): Promise<StoredRule[]> =>
   db.many<StoredRule>(sql`
-    select ${columns} from rules
-    where ${all([within(reach), sql`tenant_id is not null`, after !== null && sql`id < ${after}`])}
-    order by id desc limit ${limit}`)
+    select ${columns} from rules ${newestFirst([within(reach), sql`tenant_id is not null`], page)}`)
 
 export const findRuleNamed = (
   db: Db,

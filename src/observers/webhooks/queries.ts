@@ -1,8 +1,8 @@
 // The SQL over webhooks themselves. With attempt-queries and work-queries the only writer of their tables.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
-import { all, sql } from '../../platform/db/sql.ts'
+import { sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
-import type { Keyset } from '../../platform/http/paging.ts'
+import { type Keyset, newestFirst } from '../../platform/http/paging.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { missing } from '../../platform/refusal.ts'
 import type { Webhook } from './contract.ts'
@@ -41,10 +41,8 @@ export async function insertWebhook(tx: Tx, webhook: NewWebhook): Promise<Webhoo
 export const countWebhooks = (tx: Tx, accountId: string): Promise<number> =>
   tx.value<number>(sql`select count(*) from webhooks where account_id = ${accountId}`)
 
-export async function listWebhooks(db: Reads, reach: Reach, { after, limit }: Keyset<string>): Promise<Webhook[]> {
-  const rows = await db.many<Row>(sql`
-    select ${columns} from webhooks where ${all([within(reach), after !== null && sql`id < ${after}`])}
-    order by id desc limit ${limit}`)
+export async function listWebhooks(db: Reads, reach: Reach, page: Keyset<string>): Promise<Webhook[]> {
+  const rows = await db.many<Row>(sql`select ${columns} from webhooks ${newestFirst([within(reach)], page)}`)
   return rows.map(toWebhook)
 }
 

@@ -1,4 +1,5 @@
 // Keyset paging: a query asks for one row more than the page, and the cursor says where the page ended.
+import { all, sql, type Sql } from '../db/sql.ts'
 import { isUuid } from '../ids.ts'
 import { refuse } from '../refusal.ts'
 import type { Secrets } from '../secrets.ts'
@@ -15,6 +16,15 @@ export interface Keyset<Position> {
   /** Rows to read: one more than the page, which tells whether there is another page. */
   limit: number
 }
+
+export interface TenantKeyset extends Keyset<string> {
+  /** Null: every tenant within the caller's reach. */
+  tenantId: string | null
+}
+
+/** The end of the statement of a list that is ordered by id: its conditions, and where the page is. */
+export const newestFirst = (conditions: readonly (Sql | false)[], { after, limit }: Keyset<string>): Sql => sql`
+  where ${all([...conditions, after !== null && sql`id < ${after}`])} order by id desc limit ${limit}`
 
 /** What a query has found for a page. `isCut`: it ended before the limit, because the rows are large or hard to find. */
 export interface Found<Row> {
