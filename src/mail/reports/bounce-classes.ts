@@ -1,31 +1,7 @@
 // Decides what a refusal means: the address is bad (hard), the mailbox cannot take it now (soft), the receiver does not
 // want it from us (block), or we should try again (transient). The rules are data; the first that fits decides.
 
-import {
-  ABOUT_SENDER,
-  BAD_HEADER,
-  BLOCK_LIST,
-  MAILBOX_BLOCKED,
-  MAILBOX_BUSY,
-  MAILBOX_FULL,
-  MAILBOX_GONE,
-  MAILBOX_UNAVAILABLE,
-  MESSAGE_REFUSED,
-  NOTHING_ELSE,
-  NO_SUCH_DOMAIN,
-  NO_SUCH_USER,
-  OTHER_REASON,
-  RECIPIENT_DENIED,
-  REFUSED,
-  REJECTED_ALONE,
-  RELAY_DENIED,
-  SENT_TOO_MUCH,
-  TAKES_NO_MAIL,
-  THEIR_FAULT,
-  TOO_LARGE,
-  TO_THE_SENDER,
-  UNWANTED,
-} from './bounce-words.ts'
+import * as said from './bounce-words.ts'
 import { namingOf } from './recipient-named.ts'
 import { REPLY_CHARS_MAX, type SmtpReply } from './smtp-reply.ts'
 
@@ -93,41 +69,46 @@ export const BOUNCE_RULES: readonly BounceRule[] = [
   { id: 'mailbox-full', when: { enhanced: /^2\.2$/ }, class: 'soft' },
   { id: 'message-too-large', when: { enhanced: /^(?:2\.3|3\.4)$/ }, class: 'soft' },
   // We sent too much, or to too many that are not there: said with 5.1.1 too, and never about this recipient.
-  { id: 'sent-too-much', when: { text: SENT_TOO_MUCH }, class: 'block' },
+  { id: 'sent-too-much', when: { text: said.SENT_TOO_MUCH }, class: 'block' },
   // 5.7.1 is the favourite code of old Exchange and Yandex for a mailbox that is not there.
-  { id: 'sender-refused-by-policy', when: { enhanced: /^7\./, text: ABOUT_SENDER }, class: 'block' },
-  { id: 'mailbox-blocked-as-policy', when: { enhanced: /^7\./, text: MAILBOX_BLOCKED }, class: 'soft' },
-  { id: 'no-such-user-as-policy', when: { enhanced: /^7\./, text: NO_SUCH_USER }, class: 'hard' },
-  { id: 'no-mail-as-policy', when: { enhanced: /^7\./, text: TAKES_NO_MAIL }, class: 'hard' },
-  { id: 'mailbox-gone-as-policy', when: { enhanced: /^7\./, text: MAILBOX_GONE }, class: 'hard' },
+  { id: 'sender-refused-by-policy', when: { enhanced: /^7\./, text: said.ABOUT_SENDER }, class: 'block' },
+  { id: 'mailbox-blocked-as-policy', when: { enhanced: /^7\./, text: said.MAILBOX_BLOCKED }, class: 'soft' },
+  { id: 'no-such-user-as-policy', when: { enhanced: /^7\./, text: said.NO_SUCH_USER }, class: 'hard' },
+  { id: 'no-mail-as-policy', when: { enhanced: /^7\./, text: said.TAKES_NO_MAIL }, class: 'hard' },
+  { id: 'mailbox-gone-as-policy', when: { enhanced: /^7\./, text: said.MAILBOX_GONE }, class: 'hard' },
   { id: 'policy', when: { enhanced: /^7\./ }, class: 'block' },
   // 5.1.7 and 5.1.8 are about the sender's address: the recipient may be fine.
   { id: 'sender-address', when: { enhanced: /^1\.[78]$/ }, class: 'block' },
-  { id: 'sender-refused', when: { text: ABOUT_SENDER }, class: 'block' },
-  { id: 'bad-header', when: { text: BAD_HEADER }, class: 'block' },
-  { id: 'relay-denied', when: { text: RELAY_DENIED }, class: 'block' },
-  { id: 'mailbox-full-text', when: { text: MAILBOX_FULL }, class: 'soft' },
-  { id: 'mailbox-blocked-text', when: { text: MAILBOX_BLOCKED }, class: 'soft' },
-  { id: 'no-such-user-text', when: { text: NO_SUCH_USER }, class: 'hard' },
-  { id: 'no-such-user-at-microsoft', when: { enhanced: /^4\.1$/, text: RECIPIENT_DENIED }, class: 'hard' },
-  { id: 'no-such-domain-text', when: { text: NO_SUCH_DOMAIN }, class: 'hard' },
-  { id: 'no-mail-text', when: { text: TAKES_NO_MAIL }, class: 'hard' },
-  { id: 'message-too-large-text', when: { text: TOO_LARGE }, class: 'soft' },
+  { id: 'sender-refused', when: { text: said.ABOUT_SENDER }, class: 'block' },
+  { id: 'bad-header', when: { text: said.BAD_HEADER }, class: 'block' },
+  { id: 'relay-denied', when: { text: said.RELAY_DENIED }, class: 'block' },
+  { id: 'mailbox-full-text', when: { text: said.MAILBOX_FULL }, class: 'soft' },
+  { id: 'mailbox-blocked-text', when: { text: said.MAILBOX_BLOCKED }, class: 'soft' },
+  { id: 'no-such-user-text', when: { text: said.NO_SUCH_USER }, class: 'hard' },
+  { id: 'no-such-user-at-microsoft', when: { enhanced: /^4\.1$/, text: said.RECIPIENT_DENIED }, class: 'hard' },
+  { id: 'no-such-domain-text', when: { text: said.NO_SUCH_DOMAIN }, class: 'hard' },
+  { id: 'no-mail-text', when: { text: said.TAKES_NO_MAIL }, class: 'hard' },
+  { id: 'message-too-large-text', when: { text: said.TOO_LARGE }, class: 'soft' },
   // 550 5.1.1, 5.2.0 and 5.3.0 are also given for what a filter or a block list refused.
-  { id: 'block-list', when: { text: BLOCK_LIST }, class: 'block' },
-  { id: 'unwanted', when: { text: UNWANTED }, class: 'block' },
+  { id: 'block-list', when: { text: said.BLOCK_LIST }, class: 'block' },
+  { id: 'unwanted', when: { text: said.UNWANTED }, class: 'block' },
   // Gmail: a mailbox that is receiving too fast is neither gone nor full.
-  { id: 'mailbox-busy', when: { enhanced: /^2\.1$/, text: MAILBOX_BUSY }, class: 'soft' },
-  { id: 'mailbox-gone-text', when: { text: MAILBOX_GONE }, class: 'hard' },
-  { id: 'their-fault-text', when: { text: THEIR_FAULT }, class: 'soft', isVague: true },
+  { id: 'mailbox-busy', when: { enhanced: /^2\.1$/, text: said.MAILBOX_BUSY }, class: 'soft' },
+  { id: 'mailbox-gone-text', when: { text: said.MAILBOX_GONE }, class: 'hard' },
+  { id: 'their-fault-text', when: { text: said.THEIR_FAULT }, class: 'soft', isVague: true },
   // An address and that it is rejected, nothing else.
-  { id: 'address-rejected', when: { text: REJECTED_ALONE, names: 'anywhere' }, class: 'hard' },
+  { id: 'address-rejected', when: { text: said.REJECTED_ALONE, names: 'anywhere' }, class: 'hard' },
 
   { id: 'relayed-to-non-compliant', when: { enhanced: /^1\.9$/ }, class: 'soft' },
   { id: 'bad-address', when: { enhanced: /^1\./ }, class: 'hard' },
   { id: 'mailbox-disabled', when: { enhanced: /^2\.1$/ }, class: 'hard' },
   // 5.2.0 to 5.5.0 say no more than where it was noticed.
-  { id: 'message-refused', when: { enhanced: /^[2-5]\.0$/, text: MESSAGE_REFUSED }, class: 'block', isVague: true },
+  {
+    id: 'message-refused',
+    when: { enhanced: /^[2-5]\.0$/, text: said.MESSAGE_REFUSED },
+    class: 'block',
+    isVague: true,
+  },
   { id: 'mailbox', when: { enhanced: /^2\./ }, class: 'soft', isVague: true },
   { id: 'mail-system', when: { enhanced: /^3\.[1-9]/ }, class: 'soft', isVague: true },
   // 5.4.4: no route, so no MX. 5.4.310 is Microsoft's for a domain that does not exist.
@@ -143,15 +124,15 @@ export const BOUNCE_RULES: readonly BounceRule[] = [
   { id: 'domain-takes-no-mail', when: { codes: [556] }, class: 'hard' },
   { id: 'host-takes-no-mail', when: { codes: [521] }, class: 'block', isVague: true },
   { id: 'rejected-by-recipient', when: { codes: [541, 571] }, class: 'block' },
-  { id: 'mailbox-unavailable', when: { text: MAILBOX_UNAVAILABLE }, class: 'hard' },
-  { id: 'refused', when: { text: REFUSED }, class: 'block', isVague: true },
+  { id: 'mailbox-unavailable', when: { text: said.MAILBOX_UNAVAILABLE }, class: 'hard' },
+  { id: 'refused', when: { text: said.REFUSED }, class: 'block', isVague: true },
   // Also what a late report gives that says no more than that it failed.
   { id: 'command', when: { codes: [500, 501, 502, 503, 504, 555] }, class: 'soft', isVague: true },
   // RFC 5321 §4.2.3: 550 mailbox unavailable, 553 mailbox name not allowed. So it is where nothing else is said, or where
   // it is said of the recipient; words that nobody understands suppress nobody.
-  { id: 'to-the-sender', when: { codes: [550, 553], text: TO_THE_SENDER }, class: 'block', isVague: true },
-  { id: 'mailbox-refused', when: { codes: [550, 553], text: NOTHING_ELSE }, class: 'hard', isVague: true },
-  { id: 'other-reason', when: { codes: [550, 553], text: OTHER_REASON }, class: 'soft', isVague: true },
+  { id: 'to-the-sender', when: { codes: [550, 553], text: said.TO_THE_SENDER }, class: 'block', isVague: true },
+  { id: 'mailbox-refused', when: { codes: [550, 553], text: said.NOTHING_ELSE }, class: 'hard', isVague: true },
+  { id: 'other-reason', when: { codes: [550, 553], text: said.OTHER_REASON }, class: 'soft', isVague: true },
   { id: 'address-refused', when: { codes: [550, 553], names: 'first' }, class: 'hard', isVague: true },
   { id: 'refused-without-reason', when: { codes: [550, 553] }, class: 'soft', isVague: true },
   { id: 'transaction-failed', when: { codes: [554] }, class: 'block', isVague: true },

@@ -9,14 +9,7 @@ import {
   isDatedOpening,
   opensWithAttribution,
 } from './attribution.ts'
-import {
-  DEVICE_PATTERN,
-  FORWARDED_PATTERN,
-  headerKindOf,
-  isOriginalRule,
-  LIST_FOOTER_PATTERN,
-  REPLY_ABOVE_PATTERN,
-} from './reply-words.ts'
+import * as words from './reply-words.ts'
 
 interface Extracted {
   text: string
@@ -94,7 +87,10 @@ const LIST_FOOTER_LINES_MAX = 8
 function dropListFooter(lines: Line[]): void {
   const from = Math.max(0, lines.length - LIST_FOOTER_LINES_MAX)
   const rule = lines.findIndex(({ text }, at) => at >= from && /^_{20,}\s*$/.test(text))
-  if (rule > 0 && lines.slice(rule + 1).some(({ text }) => LIST_FOOTER_PATTERN.test(text.slice(0, LINE_CHARS_MAX)))) {
+  if (
+    rule > 0 &&
+    lines.slice(rule + 1).some(({ text }) => words.LIST_FOOTER_PATTERN.test(text.slice(0, LINE_CHARS_MAX)))
+  ) {
     lines.length = rule
   }
 }
@@ -139,13 +135,13 @@ function markHistory(lines: Line[]): void {
   for (const [at, line] of lines.entries()) {
     if (line.kind !== 'text' || line.text.length > LINE_CHARS_MAX) continue
     if (isParting(line.text) || (isAdded(above) && opensWithAttribution(line.text))) line.kind = 'history'
-    else if (headerKindOf(line.text) !== null && isHeader(lines, at)) line.kind = 'history'
+    else if (words.headerKindOf(line.text) !== null && isHeader(lines, at)) line.kind = 'history'
     above = line.text.trim()
   }
 }
 
 const isParting = (line: string): boolean =>
-  isOriginalRule(line) || FORWARDED_PATTERN.test(line) || REPLY_ABOVE_PATTERN.test(line)
+  words.isOriginalRule(line) || words.FORWARDED_PATTERN.test(line) || words.REPLY_ABOVE_PATTERN.test(line)
 
 /** Three fields close together, who wrote it among them, and its subject or date. */
 function isHeader(lines: readonly Line[], at: number): boolean {
@@ -156,11 +152,11 @@ function isHeader(lines: readonly Line[], at: number): boolean {
       if (kinds.size >= 3) break
       continue
     }
-    const found = kind === 'text' && text.length <= 2 * LINE_CHARS_MAX ? headerKindOf(text) : null
+    const found = kind === 'text' && text.length <= 2 * LINE_CHARS_MAX ? words.headerKindOf(text) : null
     // Nobody is called `10:30`: that is from when to when.
     if (found && !(found === 'from' && /^[^:：]*[:：][\s*_]*\d{1,2}\b/u.test(text))) kinds.add(found)
   }
-  const first = headerKindOf(lines[at]!.text)
+  const first = words.headerKindOf(lines[at]!.text)
   if (first === 'other' || first === 'cc') return false
   return kinds.has('from') && (kinds.has('subject') || kinds.has('date')) && kinds.size >= 3
 }
@@ -219,7 +215,7 @@ const SAID = /[\p{L}\p{N}\p{Extended_Pictographic}?!]|[:;=][-'^]?[)(\][/\\|*]/u
 
 /** By a phone, or by a program that watches for opened mail: it hides behind a dot of a script that hardly anybody uses. */
 const isAdded = (line: string): boolean =>
-  line === '\u1427' || DEVICE_PATTERN.test(line.replaceAll(/ ?<https?:\/\/[^\s<>]*>/g, ''))
+  line === '\u1427' || words.DEVICE_PATTERN.test(line.replaceAll(/ ?<https?:\/\/[^\s<>]*>/g, ''))
 
 /** A mail that begins with history: the answer stands below it, or the mail is nothing but history that is passed on. */
 function belowOpening(lines: readonly Line[]): Line[] {
