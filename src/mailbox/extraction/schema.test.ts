@@ -1,7 +1,7 @@
 // Callers' schemas and models' answers, in a thread.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { LargeBodies, schemaText } from '../../platform/http/large-bodies.ts'
+import { checkInThread, schemaText } from '../../platform/http/large-bodies.ts'
 import { Type } from '../../platform/http/type.ts'
 import { Refusal } from '../../platform/refusal.ts'
 import { ThreadPool } from '../../platform/threads/thread-pool.ts'
@@ -138,7 +138,7 @@ test('while patterns keep every thread busy, a body and a mail of another accoun
   const whose = { owner: 'three', tenant: '' }
   const options = { schema: schemaText(Type.Object({ text: Type.String() })), textRefusal: undefined, ...whose }
 
-  assert.deepEqual((await new LargeBodies(busy).check(body, options)).value, { text })
+  assert.deepEqual((await checkInThread(busy, body, options)).value, { text })
   const mail = await new MimeReader(busy).readMessage(Buffer.from('Subject: Hello\r\n\r\nHello\r\n'), 'four')
   assert.equal(mail.kind, 'message')
 

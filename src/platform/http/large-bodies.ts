@@ -15,28 +15,24 @@ const PARSING: ThreadWork = {
   timeoutMs: 10_000,
 }
 
-export class LargeBodies {
-  readonly #threads: ThreadPool
-
-  constructor(threads: ThreadPool) {
-    this.#threads = threads
-  }
-
-  /** The bytes are given away. */
-  async check(bytes: Buffer, { schema, textRefusal, owner, tenant }: LargeBodyOptions): Promise<CheckedBody> {
-    try {
-      const answer = await this.#threads.run<LargeBody, LargeBodyAnswer>(PARSING, {
-        input: { bytes, schema, textRefusal },
-        owner,
-        part: tenant,
-        bytes: bytes.length,
-        transfer: [bytes.buffer as ArrayBuffer],
-      })
-      if ('checked' in answer) return answer.checked
-      throw refuse(answer.refusal.code, answer.refusal.message)
-    } catch (error) {
-      throw error instanceof ThreadFailure ? refusalOf(error) : error
-    }
+/** The bytes are given away. */
+export async function checkInThread(
+  threads: ThreadPool,
+  bytes: Buffer,
+  { schema, textRefusal, owner, tenant }: LargeBodyOptions,
+): Promise<CheckedBody> {
+  try {
+    const answer = await threads.run<LargeBody, LargeBodyAnswer>(PARSING, {
+      input: { bytes, schema, textRefusal },
+      owner,
+      part: tenant,
+      bytes: bytes.length,
+      transfer: [bytes.buffer as ArrayBuffer],
+    })
+    if ('checked' in answer) return answer.checked
+    throw refuse(answer.refusal.code, answer.refusal.message)
+  } catch (error) {
+    throw error instanceof ThreadFailure ? refusalOf(error) : error
   }
 }
 

@@ -13,7 +13,8 @@ import { bodyCheck, type CheckedBody } from './check-body.ts'
 import type { CallSignals } from './call-signals.ts'
 import type { Access, CallRoute, Contract } from './contract.ts'
 import type { LargeAnswers } from './large-answers.ts'
-import { LARGE_BODY_BYTES, schemaText, type LargeBodies } from './large-bodies.ts'
+import type { ThreadPool } from '../threads/thread-pool.ts'
+import { checkInThread, LARGE_BODY_BYTES, schemaText } from './large-bodies.ts'
 import { sendRaw } from './raw-reply.ts'
 import { fromText, validator } from './validate.ts'
 
@@ -120,7 +121,7 @@ async function send(
 
 export type RouteBodyCheck = (
   bytes: Buffer,
-  by: { large: LargeBodies; owner: string; tenant: string },
+  by: { threads: ThreadPool; owner: string; tenant: string },
 ) => CheckedBody | Promise<CheckedBody>
 
 /** Where a body is taken: small ones are checked at once, large ones in a thread. */
@@ -128,8 +129,8 @@ function routeBodyCheck({ body, textRefusal }: Contract): RouteBodyCheck | undef
   if (!body) return undefined
   const check = bodyCheck(body, textRefusal)
   const schema = schemaText(body)
-  return (bytes, { large, ...whose }) =>
-    bytes.length <= LARGE_BODY_BYTES ? check(bytes) : large.check(bytes, { schema, textRefusal, ...whose })
+  return (bytes, { threads, ...whose }) =>
+    bytes.length <= LARGE_BODY_BYTES ? check(bytes) : checkInThread(threads, bytes, { schema, textRefusal, ...whose })
 }
 
 /** What is known of a request before its body is read. */

@@ -13,7 +13,6 @@ import { endConnectionsOnClose } from './connections.ts'
 import type { Access, Contract, Route } from './contract.ts'
 import { errorReply } from './errors.ts'
 import { LargeAnswers } from './large-answers.ts'
-import { LargeBodies } from './large-bodies.ts'
 import {
   BODY_BYTES_MAX,
   mount,
@@ -136,7 +135,6 @@ const isStream = (request: FastifyRequest): boolean => request.routeOptions.conf
 function readBodies({ threads }: World, app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   const bodies = new BodyReader()
-  const large = new LargeBodies(threads)
   const readBytes = async (request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> => {
     const announced = request.headers['content-length']
     const { bytes, release } = await bodies.read({
@@ -158,7 +156,7 @@ function readBodies({ threads }: World, app: FastifyInstance): void {
     if (!checkBody) return void payload.resume()
     const bytes = await readBytes(request, payload)
     try {
-      return await checkBody(bytes, { large, owner: ownerOf(request), tenant: tenantOf(request) })
+      return await checkBody(bytes, { threads, owner: ownerOf(request), tenant: tenantOf(request) })
     } catch (error) {
       request.releaseBody?.()
       throw error

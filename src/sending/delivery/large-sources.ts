@@ -11,24 +11,20 @@ const FINISHING: ThreadWork = {
   timeoutMs: 30_000,
 }
 
-export class LargeSources {
-  readonly #threads: ThreadPool
-
-  constructor(threads: ThreadPool) {
-    this.#threads = threads
-  }
-
-  /** The source as it is sent. It is given away, and must be in memory of its own. */
-  async finish(source: Buffer, signing: UnfinishedSource['signing'], owner: string): Promise<Buffer> {
-    const finished = await this.#threads.run<UnfinishedSource, FinishedSource>(FINISHING, {
-      input: { source, signing },
-      owner,
-      bytes: source.length,
-      transfer: [source.buffer as ArrayBuffer],
-    })
-    const { hasBareLineBreak, content } = finished
-    const final = asBuffer(finished.source)
-    rememberWireForm(final, { content: content ? asBuffer(content) : final, hasBareLineBreak })
-    return final
-  }
+/** The source as it is sent. It is given away, and must be in memory of its own. */
+export async function finishInThread(
+  threads: ThreadPool,
+  { source, signing }: UnfinishedSource,
+  owner: string,
+): Promise<Buffer> {
+  const finished = await threads.run<UnfinishedSource, FinishedSource>(FINISHING, {
+    input: { source, signing },
+    owner,
+    bytes: source.length,
+    transfer: [source.buffer as ArrayBuffer],
+  })
+  const { hasBareLineBreak, content } = finished
+  const final = asBuffer(finished.source)
+  rememberWireForm(final, { content: content ? asBuffer(content) : final, hasBareLineBreak })
+  return final
 }

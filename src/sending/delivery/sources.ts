@@ -10,7 +10,7 @@ import type { Db } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
 import { personalise } from '../messages/unsubscribe-link.ts'
 import { SMALL_BYTES_MAX } from '../messages/limits.ts'
-import { LargeSources } from './large-sources.ts'
+import { finishInThread } from './large-sources.ts'
 import { findBodyPart, listMessagesToSend, type MessageToSend } from './queries.ts'
 
 /** All that delivery asks of them. */
@@ -56,7 +56,6 @@ export class Sources {
   readonly #keys: DomainKeys
   readonly #kept: KeptSources
   readonly #signers = new Signers()
-  readonly #largeSources: LargeSources
   readonly #large = new ByteBudget(LARGE_BYTES_MAX)
   /** Large messages that are being sent, or that wait for memory. */
   readonly #shared = new WeakMap<MessageToSend, Shared>()
@@ -67,7 +66,6 @@ export class Sources {
     this.#world = world
     this.#keys = keys
     this.#kept = kept
-    this.#largeSources = new LargeSources(world.threads)
   }
 
   async close(): Promise<void> {
@@ -181,7 +179,7 @@ export class Sources {
     const returnPathDomain = key?.returnPathOk ? `bounce.${key.domain}` : config.RETURN_PATH_HOST
     const signing = key && { domain: key.domain, selector: key.selector, key: key.key, now: clock.now() }
     if (source.length > SMALL_BYTES_MAX) {
-      const final = await this.#largeSources.finish(source, signing, message.account_id)
+      const final = await finishInThread(this.#world.threads, { source, signing }, message.account_id)
       return { source: final, returnPathDomain }
     }
     if (!signing) return { source, returnPathDomain }

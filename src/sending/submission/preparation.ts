@@ -16,29 +16,21 @@ const PREPARING: ThreadWork = {
   timeoutMs: 10_000,
 }
 
-export class Preparation {
-  readonly #threads: ThreadPool
-
-  constructor(threads: ThreadPool) {
-    this.#threads = threads
-  }
-
-  /** The source is given away. Rejects with what `prepareMail` throws. */
-  async prepare(order: MailOrder): Promise<Submission> {
-    if (order.source.length <= SMALL_BYTES_MAX) return prepareMail(order)
-    try {
-      const answer = await this.#threads.run<MailOrder, PreparedMail>(PREPARING, {
-        input: order,
-        owner: order.login.accountId,
-        part: order.login.tenantId,
-        bytes: order.source.length,
-        transfer: [order.source.buffer as ArrayBuffer],
-      })
-      if ('submission' in answer) return withBuffers(answer.submission)
-      throw 'reply' in answer ? new SmtpRefusal(answer.reply) : refuse(answer.refusal.code, answer.refusal.message)
-    } catch (error) {
-      throw error instanceof ThreadFailure ? refusalOf(error) : error
-    }
+/** The source is given away. Rejects with what `prepareMail` throws. */
+export async function prepareSubmission(threads: ThreadPool, order: MailOrder): Promise<Submission> {
+  if (order.source.length <= SMALL_BYTES_MAX) return prepareMail(order)
+  try {
+    const answer = await threads.run<MailOrder, PreparedMail>(PREPARING, {
+      input: order,
+      owner: order.login.accountId,
+      part: order.login.tenantId,
+      bytes: order.source.length,
+      transfer: [order.source.buffer as ArrayBuffer],
+    })
+    if ('submission' in answer) return withBuffers(answer.submission)
+    throw 'reply' in answer ? new SmtpRefusal(answer.reply) : refuse(answer.refusal.code, answer.refusal.message)
+  } catch (error) {
+    throw error instanceof ThreadFailure ? refusalOf(error) : error
   }
 }
 

@@ -9,7 +9,7 @@ import { Refusal } from '../../platform/refusal.ts'
 import type { TlsIdentity } from '../../platform/tls.ts'
 import type { World } from '../../platform/world.ts'
 import type { Gate } from '../messages/gate.ts'
-import { Preparation } from './preparation.ts'
+import { prepareSubmission } from './preparation.ts'
 import type { SmtpPrincipal } from '../../identity/smtp-credentials/authenticate.ts'
 import type { Submission } from '../messages/submission.ts'
 import { replyFor } from './reply.ts'
@@ -42,12 +42,10 @@ interface HeldLogin {
 export class SubmissionServer {
   readonly #options: SubmissionOptions
   readonly #listener: SmtpListener<HeldLogin, Address>
-  readonly #preparation: Preparation
 
   constructor(options: SubmissionOptions) {
     const { world, tls, limits, trustsClearText = isLoopback } = options
     this.#options = options
-    this.#preparation = new Preparation(world.threads)
     this.#listener = new SmtpListener<HeldLogin, Address>(
       {
         host: world.config.MX_HOST,
@@ -99,8 +97,8 @@ export class SubmissionServer {
    * Not in the function that waits for the gate: that would keep the message as it came in memory beside the new one.
    */
   #prepare({ login, takeSource, ...mail }: ReceivedMail<HeldLogin, Address>): Promise<Submission> {
-    const { config, clock } = this.#options.world
-    return this.#preparation.prepare({
+    const { config, clock, threads } = this.#options.world
+    return prepareSubmission(threads, {
       ...mail,
       login: login!.login,
       source: takeSource(),
