@@ -13,7 +13,7 @@ import {
 } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
-import { Attachment, Attachments, BODY_BYTES_MAX } from '../../sending/messages/send-schema.ts'
+import { Attachment, Attachments, BODY_BYTES_MAX, SEND_REFUSALS } from '../../sending/messages/send-schema.ts'
 import { RECIPIENTS_MAX } from '../../sending/messages/limits.ts'
 import { Composed } from '../compose/compose-schema.ts'
 
@@ -156,20 +156,7 @@ export const sendDraftEndpoint = endpoint({
   summary: 'Send a draft; the outbound policy of the inbox may hold it for approval. The draft is removed',
   access: writes,
   replies: { 202: Composed },
-  refusals: [
-    'conflict',
-    'forbidden',
-    'inbox_paused',
-    'tenant_disabled',
-    'recipient_not_allowed',
-    'sending_suspended',
-    'invalid_message',
-    'too_many_recipients',
-    'attachments_too_large',
-    'domain_not_verified',
-    'rate_limited',
-    'quota_exceeded',
-  ],
+  refusals: [...SEND_REFUSALS, 'conflict', 'forbidden', 'inbox_paused', 'recipient_not_allowed'],
   audit: 'draft.send',
 })
 

@@ -2,9 +2,8 @@
 import type { Static } from 'typebox'
 import { endpoint, key } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
-
 import { Type } from '../../platform/http/type.ts'
-import { BODY_BYTES_MAX, IdempotencyHeader, SendRequest, SendResponse, TextMap } from './send-schema.ts'
+import { BODY_BYTES_MAX, IdempotencyHeader, SEND_REFUSALS, SendRequest, SendResponse, TextMap } from './send-schema.ts'
 
 const DELIVERY_STATUSES = [
   'queued',
@@ -70,18 +69,7 @@ export const sendEndpoint = endpoint({
   bodyBytesMax: BODY_BYTES_MAX,
   textRefusal: 'invalid_message',
   replies: { 202: SendResponse },
-  refusals: [
-    'invalid_message',
-    'domain_not_verified',
-    'too_many_recipients',
-    'attachments_too_large',
-    'tenant_disabled',
-    'sending_suspended',
-    'not_found',
-    'idempotency_conflict',
-    'rate_limited',
-    'quota_exceeded',
-  ],
+  refusals: [...SEND_REFUSALS, 'not_found', 'idempotency_conflict'],
   audit: 'message.send',
 })
 

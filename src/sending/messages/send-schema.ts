@@ -12,6 +12,17 @@ export const Addresses = (options: object = {}) =>
     'x-too-many': 'too_many_recipients',
     ...options,
   })
+/** Why any door that takes mail may refuse it. */
+export const SEND_REFUSALS = [
+  'invalid_message',
+  'domain_not_verified',
+  'too_many_recipients',
+  'attachments_too_large',
+  'tenant_disabled',
+  'sending_suspended',
+  'rate_limited',
+  'quota_exceeded',
+] as const
 /** Of a request that carries attachments: 25 MB in base64, and the texts. */
 export const BODY_BYTES_MAX = 40 * 1024 * 1024
 /** More than any message may have: refused unread, with the code of the exact limit. */
