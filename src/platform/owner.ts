@@ -3,7 +3,7 @@
 // its tenants.
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-interface Behalf {
+export interface Behalf {
   owner: string
   /** Empty where the key is for the whole account. */
   tenant: string

@@ -6,7 +6,7 @@ import { requirePlan } from '../plans/find.ts'
 import type { PaymentProvider } from './provider.ts'
 import { findCustomerId } from './queries.ts'
 
-interface Pages {
+export interface Payments {
   /** Null: payments are not configured. */
   provider: PaymentProvider | null
   publicUrl: () => string
@@ -14,7 +14,7 @@ interface Pages {
 
 export async function openCheckout(
   world: World,
-  { provider, publicUrl }: Pages,
+  { provider, publicUrl }: Payments,
   { by, accountId, planId }: { by: Actor; accountId: string; planId: string },
 ): Promise<string> {
   const plan = await requirePlan(world.db, planId)
@@ -37,7 +37,7 @@ export async function openCheckout(
 
 export async function openPortal(
   world: World,
-  { provider, publicUrl }: Pages,
+  { provider, publicUrl }: Payments,
   { by, accountId }: { by: Actor; accountId: string },
 ): Promise<string> {
   const customerId = await findCustomerId(world.db, accountId)

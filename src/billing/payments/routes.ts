@@ -4,14 +4,8 @@ import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { checkoutEndpoint, paymentEventEndpoint, portalEndpoint } from './contract.ts'
-import { openCheckout, openPortal } from './pages.ts'
-import type { PaymentProvider } from './provider.ts'
+import { openCheckout, openPortal, type Payments } from './pages.ts'
 import { takeEvent } from './sync.ts'
-
-interface Payments {
-  provider: PaymentProvider | null
-  publicUrl: () => string
-}
 
 export const paymentRoutes = (world: World, payments: Payments): Route[] => [
   route(checkoutEndpoint, async ({ by, caller, body }) => {

@@ -38,23 +38,16 @@ export async function verifyDomain(world: World, dns: Dns, by: Actor, verifying:
 }
 
 async function recordOrRelease(world: World, dns: Dns, by: Actor, looked: Omit<Looked, 'isTaken'>): Promise<Recorded> {
-  try {
-    return await record(world, by, { ...looked, isTaken: false })
-  } catch (error) {
-    if (!isUniqueViolation(error, 'domains_verified')) throw error
-    // Everything is in place, but somebody else has the name, perhaps only because the daily checks have not found out yet.
-    await releaseName(world, dns, looked.domain.name)
-    return await recordOrTaken(world, by, looked)
-  }
-}
-
-async function recordOrTaken(world: World, by: Actor, looked: Omit<Looked, 'isTaken'>): Promise<Recorded> {
-  try {
-    return await record(world, by, { ...looked, isTaken: false })
-  } catch (error) {
-    if (!isUniqueViolation(error, 'domains_verified')) throw error
-    return await record(world, by, { ...looked, isTaken: true })
-  }
+  const recordUnlessTaken = () =>
+    record(world, by, { ...looked, isTaken: false }).catch((error: unknown) => {
+      if (!isUniqueViolation(error, 'domains_verified')) throw error
+      return null
+    })
+  const recorded = await recordUnlessTaken()
+  if (recorded) return recorded
+  // Everything is in place, but somebody else has the name, perhaps only because the daily checks have not found out yet.
+  await releaseName(world, dns, looked.domain.name)
+  return (await recordUnlessTaken()) ?? record(world, by, { ...looked, isTaken: true })
 }
 
 const byVerify = system('domain-verify')

@@ -7,7 +7,7 @@ import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxToChange } from '../inboxes/find.ts'
 import type { Folder } from './contract.ts'
-import { recordFoldersChanged } from './events.ts'
+import { auditFolder, recordFoldersChanged } from './events.ts'
 import { requireFolder } from './find.ts'
 import { folderKey, readFolderName } from './name.ts'
 import { presentFolder } from './present.ts'
@@ -35,12 +35,7 @@ export function createFolder(world: World, by: Actor, order: FolderOrder): Promi
     const folder = { id: newId(tx.now), inbox_id: inbox.id, name, name_key: folderKey(name), is_system: false }
     await insertFolders(tx, [folder])
     const shown = presentFolder({ ...folder, total: 0, unread: 0, blocked: 0, created_at: tx.now })
-    tx.audit({
-      accountId: inbox.account_id,
-      tenantId: inbox.tenant_id,
-      target: { type: 'folder', id: folder.id },
-      after: { inbox_id: inbox.id, name },
-    })
+    auditFolder(tx, inbox, folder.id, { after: { inbox_id: inbox.id, name } })
     recordFoldersChanged(tx, inbox)
     return shown
   })
@@ -56,10 +51,7 @@ export function renameFolder(world: World, by: Actor, order: FolderOrder & { to:
     // Another spelling of its own name is free.
     if (folderKey(name) !== folder.name_key) await requireFreeName(tx, inbox.id, name)
     const renamed = await updateFolderName(tx, { id: folder.id, name, name_key: folderKey(name) })
-    tx.audit({
-      accountId: inbox.account_id,
-      tenantId: inbox.tenant_id,
-      target: { type: 'folder', id: folder.id },
+    auditFolder(tx, inbox, folder.id, {
       before: { inbox_id: inbox.id, name: folder.name },
       after: { inbox_id: inbox.id, name },
     })

@@ -7,7 +7,7 @@ import type { World } from '../../platform/world.ts'
 import { requireInboxToChange } from '../inboxes/find.ts'
 import { changeMessages, listIdsInFolder } from '../messages/change.ts'
 import type { FolderOrder } from './create.ts'
-import { recordFoldersChanged } from './events.ts'
+import { auditFolder, recordFoldersChanged } from './events.ts'
 import { requireDestination, requireFolder } from './find.ts'
 import { deleteFolderRow } from './queries.ts'
 
@@ -51,10 +51,7 @@ async function moveBatch(tx: Tx, { reach, inboxId, name, moveTo }: Deletion) {
   if (destination && ids.length > 0) await changeMessages(tx, inbox, ids, { kind: 'move', folder: destination })
   const isDeleted = ids.length === folder.total
   if (isDeleted) await deleteFolderRow(tx, folder.id)
-  tx.audit({
-    accountId: inbox.account_id,
-    tenantId: inbox.tenant_id,
-    target: { type: 'folder', id: folder.id },
+  auditFolder(tx, inbox, folder.id, {
     before: { inbox_id: inbox.id, name: folder.name },
     after: { move_to: destination?.name ?? null, moved: ids.length, deleted: isDeleted },
   })

@@ -8,6 +8,7 @@ import type { World } from '../../platform/world.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
 import { onLegalHold } from '../messages/change.ts'
 import type { FolderOrder } from './create.ts'
+import { auditFolder } from './events.ts'
 import { requireFolder } from './find.ts'
 import { insertFolders, updateFolderDiscarded } from './queries.ts'
 
@@ -29,12 +30,7 @@ export async function emptyFolder(
     await updateFolderDiscarded(tx, folder.id)
     const { name: shown, name_key } = folder
     await insertFolders(tx, [{ id: newId(tx.now), inbox_id: inbox.id, name: shown, name_key, is_system: true }])
-    tx.audit({
-      accountId: inbox.account_id,
-      tenantId: inbox.tenant_id,
-      target: { type: 'folder', id: folder.id },
-      before: { inbox_id: inbox.id, name: folder.name, total: folder.total },
-    })
+    auditFolder(tx, inbox, folder.id, { before: { inbox_id: inbox.id, name: folder.name, total: folder.total } })
     return { deleted: folder.total }
   })
   if (result.deleted > 0) world.wakeups.hint('removals')

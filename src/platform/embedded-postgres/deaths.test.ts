@@ -11,7 +11,8 @@ import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
 import { Pool } from 'pg'
 import { eventually } from '../../../test/support/eventually.ts'
-import { anInstallation, ask, isRunning, readOrEmpty, tryKill } from './installation.fixture.ts'
+import { anInstallation, ask, isRunning, tryKill } from './installation.fixture.ts'
+import { readOrEmpty } from './processes.ts'
 
 const onlyLinux = { skip: process.platform === 'linux' ? false : 'needs /proc' }
 

@@ -5,23 +5,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 import { Client } from 'pg'
 import { eventually } from '../../../test/support/eventually.ts'
+import { readOrEmpty } from './processes.ts'
 
 const FIXTURE = join(import.meta.dirname, 'holder.fixture.ts')
 const WAIT_MAX_MS = 20_000
@@ -223,12 +214,4 @@ export async function ask(url: string, statement: string): Promise<unknown> {
 function required<Value>(value: Value | null, what: string): Value {
   assert.ok(value !== null, what)
   return value
-}
-
-export function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
 }

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { migrate, readMigrations } from '../db/migrate.ts'
-import { anInstallation, ask, readOrEmpty } from './installation.fixture.ts'
+import { anInstallation, ask } from './installation.fixture.ts'
+import { readOrEmpty } from './processes.ts'
 
 const RIGHTS = `
   select jsonb_build_object('super', rolsuper, 'createrole', rolcreaterole, 'createdb', rolcreatedb,

@@ -2,6 +2,7 @@
 // grow stops reading, which TCP turns into waiting at the client. An owner (an account, or a network where nobody has
 // logged in) has a share, so that slow uploads of one do not keep another's mail out. While memory is short, bodies whose
 // peers have gone silent are dropped, so that many owners together keep nobody out either.
+import type { Behalf } from '../owner.ts'
 import { Tally } from './tally.ts'
 
 /** The connection of a body. */
@@ -10,12 +11,6 @@ interface Connection {
   resume: () => void
   /** Memory is short: it refuses the body and releases the memory at once. */
   drop: () => void
-}
-
-interface Whose {
-  owner: string
-  /** Of the owner; empty where it stands for all of them. */
-  tenant: string
 }
 
 /** What one connection has received and not yet handed on. */
@@ -31,7 +26,7 @@ export class Inflow {
   /** When bytes last came, or when the connection was last stopped or resumed. */
   since = 0
 
-  constructor(budget: InflowBudget, whose: Whose, connection: Connection) {
+  constructor(budget: InflowBudget, whose: Behalf, connection: Connection) {
     this.#budget = budget
     this.owner = whose.owner
     this.tenant = whose.tenant
@@ -104,7 +99,7 @@ export class InflowBudget {
     this.now = now
   }
 
-  open(whose: Whose, connection: Connection): Inflow {
+  open(whose: Behalf, connection: Connection): Inflow {
     return new Inflow(this, whose, connection)
   }
 

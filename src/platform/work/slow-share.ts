@@ -1,6 +1,7 @@
 // A share per account of work that waits for somebody slow. An account may have work for any number of keys (destinations),
 // each of them slow, so that no limit of a key bounds it. With too much of that under way it goes on with keys that have
 // answered lately, and its other work waits in the database.
+import type { KeyOf } from './leased-work.ts'
 import { Throttle } from './throttle.ts'
 
 /** So long under way, and its key counts as slow. */
@@ -10,12 +11,7 @@ const PER_ACCOUNT = 100
 /** Keys that are remembered to have answered without delay. */
 const QUICK_MAX = 10_000
 
-interface About {
-  accountId: string
-  key: string
-}
-
-interface UnderWay extends About {
+interface UnderWay extends KeyOf {
   since: number
   isSlow: boolean
 }
@@ -27,7 +23,7 @@ export class SlowShare {
   /** The one that answered last is at the end. */
   readonly #quick = new Set<string>()
 
-  async run<T>(about: About, act: () => Promise<T>): Promise<T> {
+  async run<T>(about: KeyOf, act: () => Promise<T>): Promise<T> {
     const work: UnderWay = { ...about, since: performance.now(), isSlow: false }
     this.#underWay.add(work)
     try {
@@ -51,7 +47,7 @@ export class SlowShare {
   }
 
   /** How long so much work has to wait because of other work of its account; null when it may go. */
-  deferMs({ accountId, key }: About, count: number): number | null {
+  deferMs({ accountId, key }: KeyOf, count: number): number | null {
     return this.#quick.has(key) ? null : this.#accounts.deferMs(accountId, count)
   }
 

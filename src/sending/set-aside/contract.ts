@@ -25,7 +25,7 @@ const SetAsideDecided = NamedObject('SetAsideDecided', {
   status: Type.Enum(['queued', 'held', 'cancelled'], { description: 'Held when a pause matches what was released' }),
   suspension_id: Nullable(Uuid({ description: 'The pause that holds it now' })),
 })
-type SetAsideDecided = Static<typeof SetAsideDecided>
+export type SetAsideDecided = Static<typeof SetAsideDecided>
 
 export const listSetAsideEndpoint = endpoint({
   method: 'GET',

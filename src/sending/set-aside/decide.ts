@@ -7,6 +7,7 @@ import type { World } from '../../platform/world.ts'
 import { reserveRanks } from '../messages/ranks.ts'
 import { recordUnsent, updateReleased } from '../queue/held.ts'
 import { requeue } from '../holds/requeue.ts'
+import type { SetAsideDecided } from './contract.ts'
 import { findTenantOfSetAside, forgetSetAside, lockSetAside, type SetAsideRow } from '../queue/set-aside.ts'
 
 /** One delivery that was set aside. */
@@ -15,20 +16,11 @@ interface SetAsideName {
   id: string
 }
 
-interface Decided {
-  id: string
-  message_id: string
-  tenant_id: string
-  recipient: string
-  status: 'queued' | 'held' | 'cancelled'
-  suspension_id: string | null
-}
-
 /**
  * Its rank in the queue is reserved before the transaction begins: within it that would take a second connection, and as many
  * releases as an account has connections would all wait for one more.
  */
-export async function releaseSetAside(world: World, by: Actor, name: SetAsideName): Promise<Decided> {
+export async function releaseSetAside(world: World, by: Actor, name: SetAsideName): Promise<SetAsideDecided> {
   const tenantId = await findTenantOfSetAside(world.db, name)
   if (tenantId === null) throw notFound('delivery')
   const rank = (await reserveRanks(world, new Map([[tenantId, 1]]))).get(tenantId) ?? world.clock.now()
@@ -36,7 +28,7 @@ export async function releaseSetAside(world: World, by: Actor, name: SetAsideNam
 }
 
 /** A pause that matches it holds it from now on: the account's lock keeps that pause from being resumed meanwhile. */
-async function release(tx: Tx, name: SetAsideName, rank: Date): Promise<Decided> {
+async function release(tx: Tx, name: SetAsideName, rank: Date): Promise<SetAsideDecided> {
   const { accountId } = name
   await lockAccountsShared(tx, [accountId])
   const row = await requireSetAside(tx, name)
@@ -47,7 +39,7 @@ async function release(tx: Tx, name: SetAsideName, rank: Date): Promise<Decided>
   return decide(tx, row, name, { status: pause ? 'held' : 'queued', suspension_id: pause?.id ?? null })
 }
 
-export async function cancelSetAside(tx: Tx, name: SetAsideName): Promise<Decided> {
+export async function cancelSetAside(tx: Tx, name: SetAsideName): Promise<SetAsideDecided> {
   const row = await requireSetAside(tx, name)
   recordUnsent(tx, [row], 'cancelled')
   tx.record(eventOf('cancelled', row, { reason: 'set_aside' }))
@@ -70,8 +62,8 @@ function decide(
   tx: Tx,
   { message_id, tenant_id, recipient, crashes, held_at }: SetAsideRow,
   { accountId, id }: SetAsideName,
-  state: Pick<Decided, 'status' | 'suspension_id'>,
-): Decided {
+  state: Pick<SetAsideDecided, 'status' | 'suspension_id'>,
+): SetAsideDecided {
   const decided = { id, message_id, tenant_id, recipient, ...state }
   tx.audit({
     accountId,
