@@ -1,5 +1,5 @@
 // Handlers of /v1/billing/plans and /admin/v1/plans.
-import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { done, reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
 import type { World } from '../../platform/world.ts'
 import { archivePlan, updatePlan } from './change.ts'
@@ -26,9 +26,6 @@ export function planRoutes(world: World): Route[] {
     route(contract.updatePlanEndpoint, async ({ by, params, body }) =>
       reply(200, await updatePlan(world, by, params.id, body)),
     ),
-    route(contract.archivePlanEndpoint, async ({ by, params }) => {
-      await archivePlan(world, by, params.id)
-      return reply(204, null)
-    }),
+    route(contract.archivePlanEndpoint, ({ by, params }) => done(archivePlan(world, by, params.id))),
   ]
 }

@@ -1,7 +1,7 @@
 // Handlers of /v1/suppressions and /v1/complaints.
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { Actor } from '../../platform/db/actor.ts'
-import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { done, reply, route, type Route } from '../../platform/http/contract.ts'
 import { LIMIT_DEFAULT } from '../../platform/http/schemas.ts'
 import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
@@ -42,10 +42,9 @@ export const feedbackRoutes = (world: World, complain: Complain): Route[] => [
     const entry = await addSuppression(world, by, caller.reach, body)
     return reply(201, (await hidesReason(world, caller)) ? withoutReason(entry) : entry)
   }),
-  route(contract.deleteSuppressionEndpoint, async ({ by, caller, params }) => {
-    await removeSuppression(world, by, caller.reach, params.id)
-    return reply(204, null)
-  }),
+  route(contract.deleteSuppressionEndpoint, ({ by, caller, params }) =>
+    done(removeSuppression(world, by, caller.reach, params.id)),
+  ),
   route(contract.complainEndpoint, async ({ by, caller, body }) => {
     const { recipient, complained } = await complain(world, by, caller.reach, body)
     return reply(200, { message_id: body.message_id, recipient, complained, suppressed: true as const })

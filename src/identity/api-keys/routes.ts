@@ -1,5 +1,5 @@
 // Handlers of /v1/api-keys.
-import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { done, reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
 import type { World } from '../../platform/world.ts'
 import { createKeyEndpoint, listKeysEndpoint, revokeKeyEndpoint, rotateKeyEndpoint } from './contract.ts'
@@ -17,9 +17,6 @@ export const apiKeyRoutes = (world: World): Route[] => [
     })
     return reply(200, { keys: rows, next_cursor })
   }),
-  route(revokeKeyEndpoint, async ({ by, caller, params }) => {
-    await revokeKey(world, by, caller.reach, params.id)
-    return reply(204, null)
-  }),
+  route(revokeKeyEndpoint, ({ by, caller, params }) => done(revokeKey(world, by, caller.reach, params.id))),
   route(rotateKeyEndpoint, async ({ by, caller, params }) => reply(200, await rotateKey(world, by, caller, params.id))),
 ]

@@ -1,5 +1,5 @@
 // Handlers of /v1/domains.
-import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { done, reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
 import type { World } from '../../platform/world.ts'
 import { requireTenantInReach } from '../tenants/find.ts'
@@ -31,8 +31,7 @@ export const domainRoutes = (world: World, attachInboxes: AttachInboxes): Route[
       await setInbound(world, by, { reach: caller.reach, id: params.id, isEnabled: body.enabled, attachInboxes }),
     ),
   ),
-  route(contract.deleteDomainEndpoint, async ({ by, caller, params }) => {
-    await deleteDomain(world, by, { reach: caller.reach, id: params.id })
-    return reply(204, null)
-  }),
+  route(contract.deleteDomainEndpoint, ({ by, caller, params }) =>
+    done(deleteDomain(world, by, { reach: caller.reach, id: params.id })),
+  ),
 ]

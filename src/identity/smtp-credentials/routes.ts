@@ -1,5 +1,5 @@
 // Handlers of SMTP credentials.
-import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { done, reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
 import type { World } from '../../platform/world.ts'
 import { requireTenantInReach } from '../tenants/find.ts'
@@ -22,8 +22,7 @@ export const smtpCredentialRoutes = (world: World): Route[] => [
   route(contract.rotateCredentialEndpoint, async ({ by, caller, params }) =>
     reply(200, await rotateCredential(world, by, caller, params.id)),
   ),
-  route(contract.deleteCredentialEndpoint, async ({ by, caller, params }) => {
-    await deleteCredential(world, by, caller.reach, params.id)
-    return reply(204, null)
-  }),
+  route(contract.deleteCredentialEndpoint, ({ by, caller, params }) =>
+    done(deleteCredential(world, by, caller.reach, params.id)),
+  ),
 ]

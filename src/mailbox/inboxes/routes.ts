@@ -1,5 +1,5 @@
 // Handlers of /v1/inboxes.
-import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { done, reply, route, type Route } from '../../platform/http/contract.ts'
 import type { World } from '../../platform/world.ts'
 import * as contract from './contract.ts'
 import { createInbox } from './create.ts'
@@ -22,8 +22,7 @@ export const inboxRoutes = (world: World): Route[] => [
   route(contract.updateInboxEndpoint, async ({ by, caller, params, body }) =>
     reply(200, await updateInbox(world, by, { reach: caller.reach, id: params.id, patch: body })),
   ),
-  route(contract.deleteInboxEndpoint, async ({ by, caller, params }) => {
-    await deleteInbox(world, by, { reach: caller.reach, id: params.id })
-    return reply(204, null)
-  }),
+  route(contract.deleteInboxEndpoint, ({ by, caller, params }) =>
+    done(deleteInbox(world, by, { reach: caller.reach, id: params.id })),
+  ),
 ]

@@ -1,5 +1,5 @@
 // Handlers of /v1/alerts and /v1/alert-contacts.
-import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { done, reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
 import type { World } from '../../platform/world.ts'
 import { ackAlert } from './ack.ts'
@@ -14,10 +14,7 @@ export const alertRoutes = (world: World): Route[] => [
     )
     return reply(200, { alerts: rows, next_cursor })
   }),
-  route(contract.ackAlertEndpoint, async ({ by, caller, params }) => {
-    await ackAlert(world, by, caller.reach, params.id)
-    return reply(204, null)
-  }),
+  route(contract.ackAlertEndpoint, ({ by, caller, params }) => done(ackAlert(world, by, caller.reach, params.id))),
   route(contract.listContactsEndpoint, async ({ caller, query }) => {
     const { rows, next_cursor } = await readPage(world.secrets, 'alert-contacts', query, keyset =>
       listContacts(world.db.lists, caller.reach, { secrets: world.secrets, ...keyset }),
@@ -27,8 +24,7 @@ export const alertRoutes = (world: World): Route[] => [
   route(contract.createContactEndpoint, async ({ by, caller, body }) =>
     reply(201, await createContact(world, by, { reach: caller.reach, wanted: body })),
   ),
-  route(contract.deleteContactEndpoint, async ({ by, caller, params }) => {
-    await deleteContact(world, by, caller.reach, params.id)
-    return reply(204, null)
-  }),
+  route(contract.deleteContactEndpoint, ({ by, caller, params }) =>
+    done(deleteContact(world, by, caller.reach, params.id)),
+  ),
 ]

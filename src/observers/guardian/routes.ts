@@ -1,6 +1,6 @@
 // Handlers of /v1/rules.
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
-import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { done, reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage, type Keyset } from '../../platform/http/paging.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
@@ -19,10 +19,7 @@ export const guardianRoutes = (world: World): Route[] => [
     return reply(200, { rules: rows.map(toApi), next_cursor })
   }),
   route(saveRuleEndpoint, async ({ by, caller, body }) => reply(200, await saveRule(world, by, caller.reach, body))),
-  route(deleteRuleEndpoint, async ({ by, caller, params }) => {
-    await deleteRule(world, by, caller.reach, params.id)
-    return reply(204, null)
-  }),
+  route(deleteRuleEndpoint, ({ by, caller, params }) => done(deleteRule(world, by, caller.reach, params.id))),
   route(testRuleEndpoint, async ({ caller, body }) => reply(200, await replayRule(world, caller.reach, body))),
 ]
 

@@ -1,5 +1,5 @@
 // Handlers of /v1/webhooks, and the gauge of what waits for Prometheus.
-import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { done, reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage, readPageBy } from '../../platform/http/paging.ts'
 import { seldom } from '../../platform/seldom.ts'
 import type { World } from '../../platform/world.ts'
@@ -23,14 +23,12 @@ export function webhookRoutes(world: World): Route[] {
       )
       return reply(200, { webhooks: rows, next_cursor })
     }),
-    route(contract.updateWebhookEndpoint, async ({ by, caller, params, body }) => {
-      await setWebhookStatus(world, by, { reach: caller.reach, id: params.id }, body.status)
-      return reply(204, null)
-    }),
-    route(contract.deleteWebhookEndpoint, async ({ by, caller, params }) => {
-      await deleteWebhook(world, by, { reach: caller.reach, id: params.id })
-      return reply(204, null)
-    }),
+    route(contract.updateWebhookEndpoint, ({ by, caller, params, body }) =>
+      done(setWebhookStatus(world, by, { reach: caller.reach, id: params.id }, body.status)),
+    ),
+    route(contract.deleteWebhookEndpoint, ({ by, caller, params }) =>
+      done(deleteWebhook(world, by, { reach: caller.reach, id: params.id })),
+    ),
     ...attemptRoutes(world),
     route(contract.rotateWebhookEndpoint, async ({ by, caller, params }) =>
       reply(200, await rotateSecret(world, by, { reach: caller.reach, id: params.id })),

@@ -159,3 +159,6 @@ export const reply = <const Status extends number, Body>(
   body: Body,
   headers: Record<string, string> = {},
 ): { status: Status; body: Body; headers: Record<string, string> } => ({ status, body, headers })
+
+/** The answer to an act that leaves nothing to say. */
+export const done = async (act: Promise<unknown>) => reply(204, await act.then(() => null))
