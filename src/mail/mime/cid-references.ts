@@ -14,8 +14,7 @@ export function referredIn(html: string, attachments: readonly Pick<Attachment, 
   for (const [, reference] of html.matchAll(CID_REFERENCE)) {
     references += 1
     if (references > REFERENCES_MAX) break
-    // Longer than any content id, and not worth hashing: an id that it begins with ends within these characters.
-    const id = reference!.slice(0, CONTENT_ID_CHARS_MAX + 1)
+    const id = reference!
     if (wanted.has(id)) referred.add(id)
     const end = id.search(END_WITHIN)
     if (end > 0 && wanted.has(id.slice(0, end))) referred.add(id.slice(0, end))
@@ -23,8 +22,12 @@ export function referredIn(html: string, attachments: readonly Pick<Attachment, 
   return referred
 }
 
-/** A reference in HTML or CSS ends at a blank, a quote or a bracket; in a srcset or before an entity also at these. */
-const CID_REFERENCE = /cid:([^\s"'<>]+)/gi
+/**
+ * A reference in HTML or CSS ends at a blank, a quote or a bracket; in a srcset or before an entity also at those below. One
+ * character more than any content id has is enough to tell. Without a bound, a run of ten million characters overflows the
+ * stack of the expression in a process that has compiled so many that V8 compiles new ones without optimizing them.
+ */
+const CID_REFERENCE = new RegExp(`cid:([^\\s"'<>]{1,${CONTENT_ID_CHARS_MAX + 1}})`, 'gi')
 const END_WITHIN = /[&,;()]/
 /** More than any page has, read in 20 ms. A file that is referred to behind them is an attachment like any other. */
 const REFERENCES_MAX = 100_000
