@@ -4,6 +4,8 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 
 export interface Metrics {
   registry: Registry
+  /** What a scrape is answered with. */
+  text(): Promise<string>
   counter<L extends string>(name: string, help: string, labels?: readonly L[]): Counter<L>
   /** `collect` runs at each scrape. */
   gauge<L extends string>(name: string, help: string, labels?: readonly L[], collect?: Collect<L>): Gauge<L>
@@ -15,12 +17,21 @@ type Collect<L extends string> = (gauge: Gauge<L>) => void | Promise<void>
 /** From a cached read to the slowest statement that is still allowed. */
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
+let processRegistry: Registry | null = null
+
+/** Once, however many services a process runs: what it observes of garbage collection and the event loop has no end. */
+function metricsOfProcess(): Registry {
+  if (!processRegistry) collectDefaultMetrics({ register: (processRegistry = new Registry()) })
+  return processRegistry
+}
+
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  const ofProcess = metricsOfProcess()
   const registers = [registry]
   return {
     registry,
+    text: async () => (await Promise.all([ofProcess.metrics(), registry.metrics()])).join('\n'),
     counter: (name, help, labels = []) => new Counter({ name, help, labelNames: labels, registers }),
     gauge: (name, help, labels = [], collect) =>
       new Gauge({

@@ -50,6 +50,6 @@ export const docsRoutes = (
     if (!isLocal && !(token !== undefined && sameSecret(token, adminToken))) {
       throw refuse('forbidden', 'Metrics are open to loopback, or with the X-Admin-Token header.')
     }
-    return reply(200, await world.metrics.registry.metrics())
+    return reply(200, await world.metrics.text())
   }),
 ]
