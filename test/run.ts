@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, glob, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { systemClock } from '../src/platform/clock.ts'
@@ -11,13 +11,13 @@ import { loadTlsIdentity } from '../src/platform/tls.ts'
 import { startCluster } from './support/cluster.ts'
 import { memoryFolder } from './support/memory-folder.ts'
 import { preparePrimes } from './support/primes.ts'
+import { LIST, processesFor, unendedOf, type QueueOptions } from './support/queue.ts'
 
 const MEASURES_PROCESS = /memoryUsage|resourceUsage/
-/** Of source, in characters: some twelve files. */
-const GROUP_WEIGHT = 100_000
 /** What stands under `test` starts whole servers: it takes longer than its length tells. */
 const JOURNEY_FACTOR = 4
-const GROUP_MS_MAX = 240_000
+/** Of a process, which runs many files. Each file has a limit of its own. */
+const PROCESS_MS_MAX = 1_800_000
 /** Beyond it, something is wrong with more than the time. */
 const AGAIN_MAX = 12
 
@@ -43,7 +43,7 @@ const concurrency = Math.max(2, Math.min(8, availableParallelism() + 1))
 let runner: ChildProcess | null = null
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner?.kill(signal))
 
-const first = await run('first', await groupFiles(files), { processes: concurrency, hasHooks: patterns.length > 0 })
+const first = await run('first', await inOrder(files), { processes: concurrency, hasHooks: patterns.length > 0 })
 const code = first.code === 0 || first.failed.length === 0 ? first.code : await runAgain(first.failed)
 await cluster.stop()
 await rm(scratch, { recursive: true, force: true })
@@ -57,37 +57,32 @@ process.exit(code)
 async function runAgain(failed: readonly string[]): Promise<number> {
   if (failed.length > AGAIN_MAX || patterns.length > 0) return 1
   console.log(`\nonce more, one after the other:\n  ${failed.join('\n  ')}\n`)
-  const { code: again } = await run(
-    'again',
-    failed.map(path => ({ paths: [resolve(path)], weight: 1 })),
-    { processes: 1, hasHooks: true },
-  )
+  const alone = failed.map(path => resolve(path))
+  const { code: again } = await run('again', { alone, shared: [] }, { processes: 1, hasHooks: true })
   if (again === 0) console.log(`\npassed only when run alone:\n  ${failed.join('\n  ')}`)
   return again
 }
 
-interface Group {
-  paths: string[]
-  weight: number
+interface Order {
+  /** Each has a process for itself. */
+  alone: readonly string[]
+  shared: readonly string[]
 }
 
 /** Answers with the files that failed. */
 async function run(
   name: string,
-  groups: readonly Group[],
+  { alone, shared }: Order,
   { processes, hasHooks }: { processes: number; hasHooks: boolean },
 ): Promise<{ code: number; failed: string[] }> {
-  const [hooks, module] = ['runner-hooks', 'group'].map(name => JSON.stringify(resolve(`test/support/${name}.ts`)))
-  const pathsOf = new Map<string, string[]>()
-  for (const { paths } of groups.toSorted((a, b) => b.weight - a.weight)) {
-    const group = join(scratch, `${name}-${String(pathsOf.size + 1).padStart(2, '0')}.mjs`)
-    const lines = [
-      `import { endRunnerHooks } from ${hooks}`,
-      `const { runGroup } = await import(${module})`,
-      `void runGroup(${JSON.stringify(paths)})${hasHooks ? '' : '.then(endRunnerHooks)'}`,
-    ]
-    await writeFile(group, lines.join('\n'))
-    pathsOf.set(group, paths)
+  const filesOf = new Map<string, { queue: string; files: readonly string[] }>()
+  for (const [n, file] of alone.entries()) {
+    const queue = await writeQueue(`${name}-alone-${n}`, [file])
+    filesOf.set(await writeProcess(`${name}-alone-${n}`, { folder: queue, hasHooks }), { queue, files: [file] })
+  }
+  const queue = await writeQueue(name, shared)
+  for (let n = 0; n < processesFor(shared.length, processes); n++) {
+    filesOf.set(await writeProcess(`${name}-${n}`, { folder: queue, hasHooks }), { queue, files: shared })
   }
   const failures = join(scratch, `${name}-failed`)
   const reporters = [
@@ -99,10 +94,10 @@ async function run(
     [
       '--test',
       `--test-concurrency=${processes}`,
-      `--test-timeout=${GROUP_MS_MAX}`,
+      `--test-timeout=${PROCESS_MS_MAX}`,
       ...(flags.some(flag => flag.startsWith('--test-reporter')) ? [] : reporters),
       ...flags,
-      ...pathsOf.keys(),
+      ...filesOf.keys(),
     ],
     {
       stdio: 'inherit',
@@ -118,31 +113,49 @@ async function run(
   )
   const exit = await new Promise<number>(end => runner!.on('close', status => end(status ?? 1)))
   const names = (await readFile(failures, 'utf8').catch(() => '')).split('\n').filter(Boolean)
-  const failed = names.flatMap(each => pathsOf.get(each) ?? [each])
+  // A process that came to an end has left the file that it was at; where all did, there are files that none has taken.
+  const failed = names.flatMap(each => {
+    const process = filesOf.get(each)
+    return process ? unendedOf(process.queue, process.files) : [resolve(each)]
+  })
   return { code: exit, failed: [...new Set(failed.map(path => relative(process.cwd(), path)))] }
 }
 
-/**
- * Files that share a process: loading the service takes longer than most files do. Those that measure the memory of their
- * process have it for themselves. The longest come first, so that no process is the last one for long.
- */
-async function groupFiles(all: readonly string[]): Promise<Group[]> {
+async function writeQueue(name: string, files: readonly string[]): Promise<string> {
+  const folder = join(scratch, `${name}-queue`)
+  await mkdir(folder)
+  await writeFile(join(folder, LIST), JSON.stringify(files))
+  return folder
+}
+
+/** The hooks of the runner are found before it is loaded. */
+async function writeProcess(name: string, options: QueueOptions): Promise<string> {
+  const [hooks, queue] = ['runner-hooks', 'queue'].map(name => JSON.stringify(resolve(`test/support/${name}.ts`)))
+  const path = join(scratch, `${name}.mjs`)
+  const lines = [
+    `import ${hooks}`,
+    `const { runQueue } = await import(${queue})`,
+    `await runQueue(${JSON.stringify(options)})`,
+  ]
+  await writeFile(path, lines.join('\n'))
+  return path
+}
+
+/** Those that measure the memory of their process have it for themselves. The longest come first, the processes end together. */
+async function inOrder(all: readonly string[]): Promise<Order> {
   const sources = await Promise.all(
-    all.toSorted().map(async file => {
+    all.map(async file => {
       const source = await readFile(file, 'utf8')
       const weight = source.length * (file.startsWith('test') ? JOURNEY_FACTOR : 1)
       return { path: resolve(file), weight, isAlone: MEASURES_PROCESS.test(source) }
     }),
   )
-  const { alone = [], together = [] } = Object.groupBy(sources, ({ isAlone }) => (isAlone ? 'alone' : 'together'))
-  const groups: Group[] = alone.map(({ path, weight }) => ({ paths: [path], weight }))
-  let open: Group | null = null
-  for (const { path, weight } of together) {
-    if (!open || open.weight > GROUP_WEIGHT) groups.push((open = { paths: [], weight: 0 }))
-    open.paths.push(path)
-    open.weight += weight
-  }
-  return groups
+  const pathsOf = (isAlone: boolean): string[] =>
+    sources
+      .filter(each => each.isAlone === isAlone)
+      .toSorted((a, b) => b.weight - a.weight)
+      .map(({ path }) => path)
+  return { alone: pathsOf(true), shared: pathsOf(false) }
 }
 
 /**

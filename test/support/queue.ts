@@ -1,0 +1,75 @@
+// Test files that share a process, one after the other: loading the service takes longer than most of them do, and code that
+// ran before is compiled. The processes of a run take their files from one list, so that none is the last one for long. After
+// some files another process takes the next: what tests leave in memory makes collecting garbage dearer, and tests slower.
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+
+import { join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { after, describe } from 'node:test'
+import { endFile } from './file-end.ts'
+import { usePreparedPrimes } from './primes.ts'
+import { endRunnerHooks, forgetEnded, startRunnerHooks } from './runner-hooks.ts'
+
+/** In the folder of a queue: all files of the run, in the order in which they are taken. */
+export const LIST = 'files.json'
+/** What a process runs; a few tens of megabytes stay of them. */
+const FILES_MAX = 30
+/** A file that goes on for longer has stopped. */
+const FILE_MS_MAX = 240_000
+
+export interface QueueOptions {
+  folder: string
+  /** The runner then knows which test threw outside of its own promise. */
+  hasHooks: boolean
+}
+
+/** How many processes it takes, of which so many run at once: the last ones find nothing left. */
+export const processesFor = (files: number, atOnce: number): number =>
+  files === 0 ? 0 : Math.ceil(files / FILES_MAX) + atOnce - 1
+
+/** Settled when the list, or the share of a process in it, is at its end. */
+export async function runQueue({ folder, hasHooks }: QueueOptions): Promise<void> {
+  usePreparedPrimes()
+  const files = JSON.parse(readFileSync(join(folder, LIST), 'utf8')) as string[]
+  let taken = 0
+  for (const [n, file] of files.entries()) {
+    if (taken === FILES_MAX) return
+    if (!mark(join(folder, `${n}.taken`))) continue
+    taken++
+    await runFile(file, hasHooks)
+    mark(join(folder, `${n}.ended`))
+  }
+}
+
+/** Files that no process has come to the end of. */
+export const unendedOf = (folder: string, files: readonly string[]): string[] =>
+  files.filter((_, n) => !existsSync(join(folder, `${n}.ended`)))
+
+/** Of several processes it answers one with true. */
+function mark(path: string): boolean {
+  try {
+    closeSync(openSync(path, 'wx'))
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+async function runFile(file: string, hasHooks: boolean): Promise<void> {
+  const [declared, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  startRunnerHooks()
+  void describe(relative(process.cwd(), file), { timeout: FILE_MS_MAX }, async () => {
+    after(() => endFile().finally(ended.resolve))
+    // One that cannot be loaded has nothing to end.
+    await import(pathToFileURL(file).href).catch(failure => {
+      ended.resolve()
+      throw failure
+    })
+    declared.resolve()
+  })
+  await Promise.race([declared.promise, ended.promise])
+  if (!hasHooks) endRunnerHooks()
+  await ended.promise
+  if (!hasHooks) forgetEnded()
+}
