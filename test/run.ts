@@ -69,7 +69,7 @@ interface Order {
   shared: readonly string[]
 }
 
-/** Answers with the files that failed. */
+/** Answers with the files that failed, those among them that were not run to their end. */
 async function run(
   name: string,
   { alone, shared }: Order,
@@ -113,12 +113,13 @@ async function run(
   )
   const exit = await new Promise<number>(end => runner!.on('close', status => end(status ?? 1)))
   const names = (await readFile(failures, 'utf8').catch(() => '')).split('\n').filter(Boolean)
-  // A process that came to an end has left the file that it was at; where all did, there are files that none has taken.
-  const failed = names.flatMap(each => {
-    const process = filesOf.get(each)
-    return process ? unendedOf(process.queue, process.files) : [resolve(each)]
-  })
-  return { code: exit, failed: [...new Set(failed.map(path => relative(process.cwd(), path)))] }
+  // A process that came to an end, whatever its exit code, has left the file that it was at, and perhaps those that no other took.
+  const unended = [...filesOf.values()].flatMap(each => unendedOf(each.queue, each.files))
+  const failed = [...names.filter(each => !filesOf.has(each)), ...unended].map(path =>
+    relative(process.cwd(), resolve(path)),
+  )
+  for (const path of new Set(unended)) console.error(`not run to its end: ${relative(process.cwd(), path)}`)
+  return { code: exit === 0 && unended.length > 0 ? 1 : exit, failed: [...new Set(failed)] }
 }
 
 async function writeQueue(name: string, files: readonly string[]): Promise<string> {

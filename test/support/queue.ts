@@ -1,7 +1,7 @@
 // Test files that share a process, one after the other: loading the service takes longer than most of them do, and code that
 // ran before is compiled. The processes of a run take their files from one list, so that none is the last one for long. After
 // some files another process takes the next: what tests leave in memory makes collecting garbage dearer, and tests slower.
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -16,6 +16,7 @@ export const LIST = 'files.json'
 const FILES_MAX = 30
 /** A file that goes on for longer has stopped. */
 const FILE_MS_MAX = 240_000
+const GRACE_MS = 10_000
 
 export interface QueueOptions {
   folder: string
@@ -33,22 +34,42 @@ export async function runQueue({ folder, hasHooks }: QueueOptions): Promise<void
   const files = JSON.parse(readFileSync(join(folder, LIST), 'utf8')) as string[]
   let taken = 0
   for (const [n, file] of files.entries()) {
-    if (taken === FILES_MAX) return
+    if (taken === FILES_MAX) break
     if (!mark(join(folder, `${n}.taken`))) continue
     taken++
+    const timer = endProcessIn(FILE_MS_MAX + GRACE_MS, `${file} does not end`)
     await runFile(file, hasHooks)
+    clearTimeout(timer)
     mark(join(folder, `${n}.ended`))
   }
+  endProcessIn(GRACE_MS, 'what one of these files has begun goes on behind the last test')
 }
 
-/** Files that no process has come to the end of. */
-export const unendedOf = (folder: string, files: readonly string[]): string[] =>
-  files.filter((_, n) => !existsSync(join(folder, `${n}.ended`)))
+function endProcessIn(ms: number, reason: string): NodeJS.Timeout {
+  const end = (): void => {
+    console.error(reason)
+    process.exit(1)
+  }
+  return setTimeout(end, ms).unref()
+}
+
+/**
+ * Files that no process has come to the end of. One that comes to an end itself may not have told of the files before: they
+ * count as well.
+ */
+export function unendedOf(folder: string, files: readonly string[]): string[] {
+  const takers = files.map((_, n) => takerOf(join(folder, `${n}.taken`)))
+  const isEnded = (n: number): boolean => existsSync(join(folder, `${n}.ended`))
+  const ended = new Set(takers.filter((taker, n) => taker !== null && !isEnded(n)))
+  return files.filter((_, n) => !isEnded(n) || ended.has(takers[n]!))
+}
+
+const takerOf = (path: string): string | null => (existsSync(path) ? readFileSync(path, 'utf8') : null)
 
 /** Of several processes it answers one with true. */
 function mark(path: string): boolean {
   try {
-    closeSync(openSync(path, 'wx'))
+    writeFileSync(path, String(process.pid), { flag: 'wx' })
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
