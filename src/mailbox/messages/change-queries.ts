@@ -67,10 +67,10 @@ export const updateExtractedData = (
     where m.id = ${id} and m.extracted_data is distinct from ${json}::jsonb
     returning before.bytes_before, octet_length(m.extracted_data::text) as bytes`)
 
-/** Labels go with them. */
+/** Labels go with them. Their words come second: who writes those of attachments locks the messages first. */
 export async function deleteMessageRows(tx: Tx, ids: readonly string[]): Promise<void> {
-  deleteWords(tx, ids)
   await tx.run(prepared`delete from inbox_messages where id = any(${bareArray(ids)}::uuid[])`)
+  deleteWords(tx, ids)
 }
 
 /** Of an inbox that was deleted; answers what sources they had. */

@@ -176,3 +176,29 @@ test('a source stays while the account that removed its message is under legal h
   onHold.box.app.world.wakeups.hint('removals')
   await eventually('it is gone when the hold is over', async () => !(await exists()))
 })
+
+test('a message is removed for good while the words of its attachments are written: neither ends the other', async () => {
+  const inbox = await anInbox(account)
+  const { id } = await aFiledMessage(account.box, inbox)
+  await db().transact(system('test'), tx =>
+    tx.run(sql`insert into message_words (message_id, inbox_id, words) values (${id}, ${inbox}, 'word')`),
+  )
+  const removal = await db().transact(system('test'), async tx => {
+    // As the worker does that has read the attachments.
+    await tx.run(sql`select from inbox_messages where id = ${id} for key share`)
+    const removing = account.api.delete(`/v1/inbox-messages/${id}?permanent=true`)
+    await eventually('the removal waits', () =>
+      db().maybe(sql`
+        select 1 as waits from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),
+    )
+    const words = await tx.run(sql`update message_words set words = words where message_id = ${id}`)
+    assert.equal(words, 1)
+    const { deadlocks } = await db().one<{ deadlocks: number }>(sql`
+      select deadlocks::int from pg_stat_database where datname = current_database()`)
+    assert.equal(deadlocks, 0)
+    return { removing }
+  })
+  assert.equal((await removal.removing).status, 200)
+  const left = sql`select count(*)::int as words from message_words where message_id = ${id}`
+  assert.equal((await db().one<{ words: number }>(left)).words, 0)
+})
