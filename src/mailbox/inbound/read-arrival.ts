@@ -15,7 +15,7 @@ import { newIdAt } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
 import { insertAttachments, type AttachmentRow } from '../attachments/store.ts'
 import { wordsOf } from '../search/words.ts'
-import { storeTexts, type SourceText } from '../sources/store.ts'
+import { storeTextsAhead, type SourceText } from '../sources/store.ts'
 import type { ReadArrival } from './file.ts'
 import { mailDns } from './mail-dns.ts'
 import { MimeReader } from './mime-reader.ts'
@@ -120,7 +120,7 @@ export class ArrivalReader {
     for (const slice of slicesOf(texts.attachments)) {
       await this.#world.db.transact(by, tx => insertAttachments(tx, texts, slice))
     }
-    await this.#world.db.transact(by, tx => storeTexts(tx, [{ ...texts, attachments: [] }]))
+    await this.#world.db.transact(by, tx => storeTextsAhead(tx, { ...texts, attachments: [] }))
   }
 }
 

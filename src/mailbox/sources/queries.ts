@@ -62,19 +62,22 @@ export async function updateRemovalsDue(tx: Tx, removals: readonly DueRemoval[],
  * source that another account under legal hold asked to be removed stays.
  */
 export async function deleteUnnamedSources(tx: Tx, ids: readonly string[]): Promise<void> {
-  await tx.run(sql`
-    with gone as (
-      delete from mail_sources s
-      where s.id = any(${ids}::uuid[])
-        and not exists (select from inbox_messages m where m.source_id = s.id)
-        and not exists (select from arrivals a where a.source_id = s.id)
-        and not exists (
-          select from source_removals r join accounts a on a.id = r.account_id
-          where r.source_id = s.id and a.legal_hold)
-      returning s.id
-    )
-    delete from source_texts where source_id in (select id from gone)`)
+  const gone = await tx.many<{ id: string }>(sql`
+    delete from mail_sources s
+    where s.id = any(${ids}::uuid[])
+      and not exists (select from inbox_messages m where m.source_id = s.id)
+      and not exists (select from arrivals a where a.source_id = s.id)
+      and not exists (
+        select from source_removals r join accounts a on a.id = r.account_id
+        where r.source_id = s.id and a.legal_hold)
+    returning s.id`)
+  // A statement of its own sees texts that somebody stored while the first one waited for the lock of their source.
+  await tx.run(sql`delete from source_texts where source_id = any(${gone.map(({ id }) => id)}::uuid[])`)
 }
+
+/** Locked until the commit. False: it was removed. */
+export const lockSource = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx.maybe(prepared`select from mail_sources where id = ${id} for key share`)) !== null
 
 export async function deleteRemovals(tx: Tx, removals: readonly DueRemoval[]): Promise<void> {
   await tx.run(sql`delete from source_removals r using ${rows(removals)} where ${isSame}`)

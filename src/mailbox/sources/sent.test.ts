@@ -1,11 +1,13 @@
 // The source of composed mail is stored once, for the mailbox and for delivery, and stays until it has left.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, anInbox, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { aSink, type TestSink } from '../../../test/support/sink.ts'
 import { removeSources } from './removals.ts'
+import { storeTextsAhead } from './store.ts'
 
 let sink: TestSink
 let box: Box
@@ -73,5 +75,32 @@ test('the source of mail that is held outlives its message in the mailbox, and g
   await eventually('its delivery is recorded', isLeft)
   box.clock.advance(3_600_001)
   await removeSources(box.app.world)
+  assert.deepEqual(await storedOf(messageId), { sources: 0, texts: 0, bodies: 0 })
+})
+
+test('texts that are stored while their source is being removed go with it, and behind it none are stored', async () => {
+  const { id, message_id: messageId } = await compose('A line whose texts are written late.')
+  await received('texts are written late')
+  const { db } = box.app.world
+  const text = { authenticationResults: '', text: 'x', html: null, htmlText: null, extractedText: 'x', notes: [] }
+  const texts = { sourceId: messageId, accountId: account.id, ...text, attachments: [] }
+  await db.transact(system('test'), async tx => {
+    await tx.run(sql`delete from source_texts where source_id = ${messageId}`)
+    await tx.run(sql`select from mail_sources where id = ${messageId} for key share`)
+    await eventually('it is delivered', async () => {
+      const { counts } = (await account.api.get(`/v1/messages/${messageId}`)).body
+      return counts.delivered === 1
+    })
+    assert.equal((await account.api.delete(`/v1/inbox-messages/${id}?permanent=true`)).status, 200)
+    await eventually('its removal waits', () =>
+      db.maybe(
+        sql`select 1 as waits from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      ),
+    )
+    await storeTextsAhead(tx, texts)
+  })
+  await eventually('it is removed', async () => (await storedOf(messageId)).sources === 0)
+  assert.deepEqual(await storedOf(messageId), { sources: 0, texts: 0, bodies: 0 })
+  await db.transact(system('test'), tx => storeTextsAhead(tx, texts))
   assert.deepEqual(await storedOf(messageId), { sources: 0, texts: 0, bodies: 0 })
 })

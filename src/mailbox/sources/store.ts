@@ -1,6 +1,7 @@
 // Storing sources of mail and what was read in them: the bytes when a mail comes, the texts when it is filed.
 import type { Tx } from '../../platform/db/database.ts'
 import { insertAttachments, type AttachmentRow } from '../attachments/store.ts'
+import { lockSource } from './queries.ts'
 import { insertSourceTexts, sendSourceTexts } from './store-queries.ts'
 
 export { insertSources } from './store-queries.ts'
@@ -26,6 +27,14 @@ export async function storeTexts(tx: Tx, texts: readonly SourceText[]): Promise<
   for (const { sourceId, accountId, attachments } of texts) {
     if (inserted.has(sourceId)) await insertAttachments(tx, { sourceId, accountId }, attachments)
   }
+}
+
+/**
+ * Before the transaction that files the mail, which says whose it is. A worker that stood still while another one filed it may
+ * come when its source is removed already.
+ */
+export async function storeTextsAhead(tx: Tx, texts: SourceText): Promise<void> {
+  if (await lockSource(tx, texts.sourceId)) await storeTexts(tx, [texts])
 }
 
 /** Of sources that are stored in the same transaction, so that nobody else can have stored them. */
