@@ -133,7 +133,7 @@ const digitsOf = (number: string): string => number.replace(/\D/g, '').slice(0, 
 function compound(text: string): Compound {
   const words = text.split(/[._+\-@,]/)
   const segments = words.flatMap(segmentsOf)
-  if (text.includes('@')) return { segments, wholes: [text.slice(0, WHOLE_CHARS_MAX)] }
+  if (text.includes('@')) return { segments, wholes: [text.slice(0, WHOLE_CHARS_MAX).toWellFormed()] }
   if (!NUMBER.test(text)) return { segments, wholes: [] }
   const [, ofComma, ofPoint] = DECIMALS.exec(text) ?? []
   const integer = ofComma ?? ofPoint

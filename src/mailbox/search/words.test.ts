@@ -101,6 +101,12 @@ test('whatever a message holds, its words are ones that PostgreSQL can read', ()
   )
 })
 
+test('addresses that are cut within a character are one word each', () => {
+  const text = ['\u{10330}', '\u{1e900}'].map(letter => `${'a'.repeat(127)}${letter}@b`).join(' ')
+  const words = writtenOut(wordsOf(aDocument({ text }))).map(word => word.split(':')[0])
+  assert.equal(new Set(words).size, words.length)
+})
+
 test('words that expand when they are folded are read in the time of what is kept', () => {
   const cpuMs = cpuStopwatch()
   wordsOf(aDocument({ text: '\ufdfa'.repeat(2_000_000) }))
