@@ -197,15 +197,16 @@ async function fetchBody(
   { id, size }: MessageToSend,
   findPart: KeptSources['findPart'],
 ): Promise<Buffer | null> {
-  const body = Buffer.allocUnsafeSlow(size)
+  let body: Buffer | null = null
   let bytes = 0
   for (let start = 0; start < size; start += PART_BYTES) {
     const part = await findPart(db, id, { start, bytes: PART_BYTES })
     if (part === null) return null
+    body ??= Buffer.allocUnsafeSlow(size)
     bytes += body.write(part, start, 'base64')
   }
   // What was not written is not ours to send.
-  return body.subarray(0, bytes)
+  return body && body.subarray(0, bytes)
 }
 
 /** The source and its signed copy. */
