@@ -101,6 +101,38 @@ test('whatever a message holds, its words are ones that PostgreSQL can read', ()
   )
 })
 
+test('text is read into the same words beside a character of two codes, which has another reader', () => {
+  const piece = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 8 }),
+    fc.constantFrom(
+      '.',
+      ',',
+      '@',
+      '-',
+      ' ',
+      'é',
+      'ß',
+      'Яй',
+      '中文字',
+      'ไทย',
+      'हिन्दी',
+      '1,234.50',
+      '１２',
+      '’',
+      '\u00ad',
+      'ﷺ',
+      'ab',
+    ),
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 20 }), pieces => {
+      const text = pieces.join('')
+      assert.deepEqual(compoundsOf(text), compoundsOf(`${text} \u{1f600}`))
+    }),
+    { numRuns: 300 },
+  )
+})
+
 test('addresses that are cut within a character are one word each', () => {
   const text = ['\u{10330}', '\u{1e900}'].map(letter => `${'a'.repeat(127)}${letter}@b`).join(' ')
   const words = writtenOut(wordsOf(aDocument({ text }))).map(word => word.split(':')[0])
