@@ -41,7 +41,8 @@ await chmod(scratch, 0o755)
 const dataDir = await prepareDataDir()
 const concurrency = Math.max(2, Math.min(8, availableParallelism() + 1))
 let runner: ChildProcess | null = null
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => runner?.kill(signal))
+let isEnding = false
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(signal))
 
 const first = await run('first', await inOrder(files), { processes: concurrency, hasHooks: patterns.length > 0 })
 const code = first.code === 0 || first.failed.length === 0 ? first.code : await runAgain(first.failed)
@@ -49,13 +50,18 @@ await cluster.stop()
 await rm(scratch, { recursive: true, force: true })
 process.exit(code)
 
+function end(signal: NodeJS.Signals): void {
+  isEnding = true
+  runner?.kill(signal)
+}
+
 /**
  * Many tests give the service so many seconds for something, and a machine that runs all of them, or whose host is busy,
  * may not give them to the service. What failed is run once more with nothing beside it. What fails then is broken; what
  * passes is named, so that somebody looks.
  */
 async function runAgain(failed: readonly string[]): Promise<number> {
-  if (failed.length > AGAIN_MAX || patterns.length > 0) return 1
+  if (isEnding || failed.length > AGAIN_MAX || patterns.length > 0) return 1
   console.log(`\nonce more, one after the other:\n  ${failed.join('\n  ')}\n`)
   const alone = failed.map(path => resolve(path))
   const { code: again } = await run('again', { alone, shared: [] }, { processes: 1, hasHooks: true })
@@ -118,7 +124,8 @@ async function run(
   const failed = [...names.filter(each => !filesOf.has(each)), ...unended].map(path =>
     relative(process.cwd(), resolve(path)),
   )
-  for (const path of new Set(unended)) console.error(`not run to its end: ${relative(process.cwd(), path)}`)
+  for (const path of new Set(unended))
+    console.error(`not run to its end, or thrown outside of its tests: ${relative(process.cwd(), path)}`)
   return { code: exit === 0 && unended.length > 0 ? 1 : exit, failed: [...new Set(failed)] }
 }
 

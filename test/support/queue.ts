@@ -2,7 +2,6 @@
 // ran before is compiled. The processes of a run take their files from one list, so that none is the last one for long. After
 // some files another process takes the next: what tests leave in memory makes collecting garbage dearer, and tests slower.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { after, describe } from 'node:test'
@@ -33,14 +32,21 @@ export async function runQueue({ folder, hasHooks }: QueueOptions): Promise<void
   usePreparedPrimes()
   const files = JSON.parse(readFileSync(join(folder, LIST), 'utf8')) as string[]
   let taken = 0
+  let current = ''
+  // Without its hooks the runner does not know whose fault it is, and fails the process.
+  for (const kind of ['uncaughtExceptionMonitor', 'unhandledRejection'] as const) {
+    process.on(kind, () => void mark(`${current}.threw`))
+  }
   for (const [n, file] of files.entries()) {
     if (taken === FILES_MAX) break
-    if (!mark(join(folder, `${n}.taken`))) continue
+    const path = join(folder, String(n))
+    if (!mark(`${path}.taken`)) continue
+    current = path
     taken++
     const timer = endProcessIn(FILE_MS_MAX + GRACE_MS, `${file} does not end`)
     await runFile(file, hasHooks)
     clearTimeout(timer)
-    mark(join(folder, `${n}.ended`))
+    mark(`${path}.ended`)
   }
   endProcessIn(GRACE_MS, 'what one of these files has begun goes on behind the last test')
 }
@@ -54,14 +60,15 @@ function endProcessIn(ms: number, reason: string): NodeJS.Timeout {
 }
 
 /**
- * Files that no process has come to the end of. One that comes to an end itself may not have told of the files before: they
- * count as well.
+ * Files that no process has come to the end of, or that threw outside of a test. A process that comes to an end itself may not
+ * have told of the files before: they count as well.
  */
 export function unendedOf(folder: string, files: readonly string[]): string[] {
   const takers = files.map((_, n) => takerOf(join(folder, `${n}.taken`)))
   const isEnded = (n: number): boolean => existsSync(join(folder, `${n}.ended`))
   const ended = new Set(takers.filter((taker, n) => taker !== null && !isEnded(n)))
-  return files.filter((_, n) => !isEnded(n) || ended.has(takers[n]!))
+  const hasThrown = (n: number): boolean => existsSync(join(folder, `${n}.threw`))
+  return files.filter((_, n) => !isEnded(n) || hasThrown(n) || ended.has(takers[n]!))
 }
 
 const takerOf = (path: string): string | null => (existsSync(path) ? readFileSync(path, 'utf8') : null)
@@ -78,19 +85,14 @@ function mark(path: string): boolean {
 }
 
 async function runFile(file: string, hasHooks: boolean): Promise<void> {
-  const [declared, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const declared = Promise.withResolvers<void>()
   startRunnerHooks()
-  void describe(relative(process.cwd(), file), { timeout: FILE_MS_MAX }, async () => {
-    after(() => endFile().finally(ended.resolve))
-    // One that cannot be loaded has nothing to end.
-    await import(pathToFileURL(file).href).catch(failure => {
-      ended.resolve()
-      throw failure
-    })
-    declared.resolve()
+  const ended = describe(relative(process.cwd(), file), { timeout: FILE_MS_MAX }, async () => {
+    after(endFile)
+    await import(pathToFileURL(file).href).finally(declared.resolve)
   })
-  await Promise.race([declared.promise, ended.promise])
+  await declared.promise
   if (!hasHooks) endRunnerHooks()
-  await ended.promise
+  await ended
   if (!hasHooks) forgetEnded()
 }
