@@ -7,5 +7,10 @@ export const arcLibrary = loadedOnce(() => import('mailauth/lib/arc/index.js'))
 
 function loadedOnce<Module>(load: () => Promise<Module>): () => Promise<Module> {
   let loaded: Promise<Module> | undefined
-  return () => (loaded ??= load())
+  const forget = (failure: unknown): never => {
+    loaded = undefined
+    throw failure
+  }
+  // A moment without file descriptors must not cost every mail its authentication until the next start.
+  return () => (loaded ??= load().catch(forget))
 }

@@ -82,7 +82,9 @@ export class ImapSession {
   /** Signed in. */
   static async connect(server: MailServer, grant: Grant, patience: Partial<Patience> = {}): Promise<ImapSession> {
     // Loaded with the first mirror: with what it needs it is a seventh of all modules, and many installations have none.
-    const { ImapFlow: Client } = await import('imapflow')
+    const { ImapFlow: Client } = await import('imapflow').catch(failure => {
+      throw faultOf(failure)
+    })
     const session = new ImapSession(Client, server, grant, { ...PATIENCE, ...patience })
     try {
       await within(CONNECT_MS_MAX * 2, session.#client.connect())
