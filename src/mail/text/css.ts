@@ -1,5 +1,6 @@
 // As much of CSS as says whether text can be seen: declarations of an element, simple selectors of a style sheet,
 // colours and lengths. Bounded, and never an error: what is not understood is passed over, as browsers do.
+import { ownCopy } from './own-copy.ts'
 
 export type Declarations = ReadonlyMap<string, string>
 
@@ -17,9 +18,11 @@ const cache = new Map<string, Declarations>()
 export function parseDeclarations(style: string): Declarations {
   const known = cache.get(style)
   if (known) return known
-  const declarations = readDeclarations(style)
+  if (style.length > CACHED_CHARS_MAX) return readDeclarations(style)
+  const own = ownCopy(style)
+  const declarations = readDeclarations(own)
   if (cache.size >= CACHED_MAX) cache.clear()
-  if (style.length <= CACHED_CHARS_MAX) cache.set(style, declarations)
+  cache.set(own, declarations)
   return declarations
 }
 

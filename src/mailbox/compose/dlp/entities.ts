@@ -1,5 +1,6 @@
 // Entities of HTML: every number, and the names of spaces, dashes and of punctuation by a table. The other two thousand names
 // are rare in mail, and are asked of the reader of HTML that the rest of the service has.
+import { ownCopy } from '../../../mail/text/own-copy.ts'
 import { scanHtml } from '../../../mail/text/scan-html.ts'
 import { isLetterAt, type Codes } from './characters.ts'
 
@@ -84,7 +85,7 @@ function namedAt(written: string, at: number): Entity | null {
   let named = names.get(written)
   if (named === undefined) {
     named = read(written)
-    if (names.size < NAMES_MAX) names.set(written, named)
+    if (names.size < NAMES_MAX) names.set(ownCopy(written), named)
   }
   if (named) return { codePoint: named.codePoint, end: at + named.length }
   return known === undefined ? null : { codePoint: known, end: at + letters[0].length }
