@@ -141,7 +141,7 @@ function base64(body: Buffer): Buffer {
 
 /** The same characters in lines of 76. What stands outside the alphabet is nothing to a decoder (RFC 2045 §6.8). */
 function rewrapped(body: Buffer): Buffer {
-  const text = body.toString('latin1').replaceAll(/[^A-Za-z0-9+/=]+/g, '')
+  const text = body.toString('latin1').replaceAll(/[^A-Za-z0-9+/=]{1,1000}/g, '')
   const lines: string[] = []
   for (let at = 0; at < text.length; at += BASE64_LINE_CHARS) lines.push(text.slice(at, at + BASE64_LINE_CHARS))
   return Buffer.from(`${lines.join('\r\n')}\r\n`, 'latin1')

@@ -153,7 +153,9 @@ class Renderer implements HtmlSink {
       }
       return
     }
-    const folded = text.replaceAll(/[ \t\r\n\f]+/g, ' ')
+    // Bounded, because a run of ten million overflows the stack of an expression that V8 has not optimized.
+    let folded = text.replaceAll(/[ \t\r\n\f]{1,1000}/g, ' ')
+    while (folded.includes('  ')) folded = folded.replaceAll(/ {2,1000}/g, ' ')
     this.#append(this.#endsBlank ? folded.replace(/^ /, '') : folded)
   }
 
