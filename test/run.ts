@@ -16,8 +16,8 @@ import { LIST, processesFor, unendedOf, type QueueOptions } from './support/queu
 const MEASURES_PROCESS = /memoryUsage|resourceUsage/
 /** What stands under `test` starts whole servers: it takes longer than its length tells. */
 const JOURNEY_FACTOR = 4
-/** Of a process, which runs many files. Each file has a limit of its own. */
-const PROCESS_MS_MAX = 1_800_000
+/** Of one test or hook. Files have a limit of their own. */
+const TEST_MS_MAX = 240_000
 /** Beyond it, something is wrong with more than the time. */
 const AGAIN_MAX = 12
 
@@ -100,7 +100,7 @@ async function run(
     [
       '--test',
       `--test-concurrency=${processes}`,
-      `--test-timeout=${PROCESS_MS_MAX}`,
+      `--test-timeout=${TEST_MS_MAX}`,
       ...(flags.some(flag => flag.startsWith('--test-reporter')) ? [] : reporters),
       ...flags,
       ...filesOf.keys(),

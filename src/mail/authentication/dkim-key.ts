@@ -10,6 +10,8 @@ type DkimKey =
   | { kind: 'weak' }
 
 const KEYS_MAX = 4_096
+/** The longest good key has 1,500. What a record of 64 KiB says is read each time. */
+const REMEMBERED_CHARS_MAX = 4_096
 const RSA_BITS_MIN = 1_024 // RFC 8301 §3.2
 // A verification with a longer key, or with an exponent as long as the modulus, would take as long as many mails.
 const RSA_BITS_MAX = 8_192
@@ -20,8 +22,9 @@ const keys = new Map<string, DkimKey>()
 export function readKey(record: string): DkimKey {
   const known = keys.get(record)
   if (known) return known
-  if (keys.size >= KEYS_MAX) keys.delete(keys.keys().next().value!)
   const key = parseKey(record)
+  if (record.length > REMEMBERED_CHARS_MAX) return key
+  if (keys.size >= KEYS_MAX) keys.delete(keys.keys().next().value!)
   keys.set(record, key)
   return key
 }

@@ -60,9 +60,10 @@ export function visitWords(text: string, visitor: WordVisitor): void {
 }
 
 function visitPiece(piece: string, visitor: WordVisitor): void {
-  const folded = ASCII.test(piece) ? piece.toLowerCase() : fold(piece)
+  if (ASCII.test(piece)) return visitCoded(piece.toLowerCase(), { visitor, isAscii: true })
+  const folded = fold(piece)
   if (SURROGATES.test(folded)) visitMatches(folded, visitor)
-  else visitCoded(folded, visitor)
+  else visitCoded(folded, { visitor, isAscii: false })
 }
 
 const SURROGATES = /[\ud800-\udfff]/
@@ -84,9 +85,8 @@ const IN_WORD = /[\p{L}\p{N}\p{M}]/u
 let kinds: Uint8Array | null = null
 
 /** The same as by the expression in half the time, and without the objects that a match is made of. */
-function visitCoded(folded: string, visitor: WordVisitor): void {
+function visitCoded(folded: string, { visitor, isAscii }: { visitor: WordVisitor; isAscii: boolean }): void {
   kinds ??= kindsByCode()
-  const isAscii = ASCII.test(folded)
   for (let at = 0; at < folded.length; at++) {
     if (kinds[folded.charCodeAt(at)] !== OF_WORD) continue
     if (visitor.isFull()) return

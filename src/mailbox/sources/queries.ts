@@ -1,7 +1,7 @@
 // The SQL that reads sources of mail that was sent, and removes sources.
 import { lockedUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { bareArray, isAmong, prepared, sql, type Sql } from '../../platform/db/sql.ts'
+import { bareArray, base64Part, isAmong, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 
 export const listSources = (db: Db, ids: readonly string[]): Promise<{ id: string; source: Buffer }[]> =>
   db.many(prepared`select id, content as source from mail_sources where ${isAmong(sql`id`, ids)}`)
@@ -10,11 +10,10 @@ export const listSources = (db: Db, ids: readonly string[]): Promise<{ id: strin
 export async function findSourcePart(
   db: Db,
   id: string,
-  { start, bytes }: { start: number; bytes: number },
+  part: { start: number; bytes: number },
 ): Promise<string | null> {
   const row = await db.maybe<{ part: string }>(prepared`
-    select encode(substring(content from ${start + 1}::integer for ${bytes}::integer), 'base64') as part
-    from mail_sources where id = ${id}`)
+    select ${base64Part(sql`content`, part)} as part from mail_sources where id = ${id}`)
   return row && row.part
 }
 

@@ -84,6 +84,13 @@ function writeArray<Value>(type: number, values: readonly (Value | null)[], writ
 }
 
 /**
+ * A part of bytes, in base64: that is shorter than the text that the driver makes of bytes, and is read in a seventh of the
+ * time.
+ */
+export const base64Part = (column: Sql, { start, bytes }: { start: number; bytes: number }): Sql =>
+  sql`encode(substring(${column} from ${start + 1}::integer for ${bytes}::integer), 'base64')`
+
+/**
  * One of these. A statement with a list is planned anew each time it runs, because PostgreSQL expects ten of what it is not
  * told, and that takes longer than looking up one: where there is one it is not written as a list.
  */
