@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
+import { atOnce, type AtOnce } from '../../platform/fairness/at-once.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { lockAccountExclusively } from './locks.ts'
@@ -35,17 +36,33 @@ const CHANGED = Symbol('changed')
 const RETRY_DELAY_MS = 50
 /** An earlier resume reassigns 150,000 recipients in about this time. */
 const WAIT_MS_MAX = 8_000
+/**
+ * Of an account one try at a time: the resume of a pause changes what the others of its account have read, so that many at
+ * once would make each other start again, some of them until they give up. Between its tries a resume lets others go on.
+ */
+const TRIES_AT_ONCE = { permits: 8, perOwner: 1, refusal: 'Too many pauses of this account are being resumed.' }
+
+type Resuming = (by: Actor, wanted: Resume) => Promise<Resumed>
+
+export function resumingWith(world: World): Resuming {
+  const withPermit = atOnce(TRIES_AT_ONCE)
+  return async (by, wanted) => {
+    const resumed = await resume(world, by, wanted, withPermit)
+    world.wakeups.hint('suspensions')
+    return resumed
+  }
+}
 
 /** One that was resumed before is answered as it is, with nothing affected. */
-export async function resume(world: World, by: Actor, wanted: Resume): Promise<Resumed> {
+async function resume(world: World, by: Actor, wanted: Resume, withPermit: AtOnce): Promise<Resumed> {
+  const once = () => withPermit(wanted.accountId, () => world.db.transact(by, tx => tryToResume(tx, wanted)))
+  const first = await once()
+  if (first !== CHANGED) return first
   const deadline = performance.now() + WAIT_MS_MAX
   do {
-    const resumed = await world.db.transact(by, tx => tryToResume(tx, wanted))
-    if (resumed !== CHANGED) {
-      world.wakeups.hint('suspensions')
-      return resumed
-    }
     await delay(RETRY_DELAY_MS)
+    const resumed = await once()
+    if (resumed !== CHANGED) return resumed
   } while (performance.now() < deadline)
   throw refuse('unavailable', 'The queue still follows this pause. Try again in a moment.', { retryAfterSeconds: 2 })
 }
@@ -66,9 +83,11 @@ async function tryToResume(tx: Tx, { accountId, find, order, isOperator }: Resum
   await lockAccountExclusively(tx, accountId)
   const plan = await planOf(tx, from, action)
   if (before === CHANGED || plan === CHANGED || namesOf(plan) !== namesOf(before)) return CHANGED
-  const affected = await countAffected(tx, plan, early)
+  const { held, kept } = await countHeld(tx, plan, early)
+  const affected = held - kept
   const { id } = suspension
-  const keptBy = plan.others.map(other => other.id)
+  // Where nothing is kept nothing is moved, and nobody who resumes one of the others has to wait for that.
+  const keptBy = kept > 0 ? plan.others.map(other => other.id) : []
   if (plan.sources.length > 1) await updateJoined(tx, { ids: plan.sources.slice(1), action, keptBy })
   const resumedBy = nameOf(tx.by)
   const resumed = await updateResumed(tx, { id, action, note: order.note ?? null, resumedBy, keptBy, affected })
@@ -117,12 +136,12 @@ async function countEarly(tx: Tx, plan: Plan): Promise<Early | null> {
   return { fingerprint, kept: await countKept(tx, { ...plan, accountId: plan.from.account_id, held }) }
 }
 
-/** All that it holds, but for what others keep. Counted again where mail came or went while it was counted. */
-async function countAffected(tx: Tx, plan: Plan, early: Early | null): Promise<number> {
+/** All that it holds, and how much of it others keep. Counted again where mail came or went while it was counted. */
+async function countHeld(tx: Tx, plan: Plan, early: Early | null): Promise<{ held: number; kept: number }> {
   const { held, fingerprint } = await sumHeld(tx, plan.sources)
-  if (!isPartial(plan)) return plan.others.length === 0 ? held : 0
-  if (early?.fingerprint === fingerprint) return held - early.kept
-  return held - (await countKept(tx, { ...plan, accountId: plan.from.account_id, held }))
+  if (!isPartial(plan)) return { held, kept: plan.others.length === 0 ? 0 : held }
+  if (early?.fingerprint === fingerprint) return { held, kept: early.kept }
+  return { held, kept: await countKept(tx, { ...plan, accountId: plan.from.account_id, held }) }
 }
 
 function noteResumed(tx: Tx, accountId: string, resumed: Resumed): void {

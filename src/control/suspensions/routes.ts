@@ -9,7 +9,7 @@ import type { World } from '../../platform/world.ts'
 import * as contract from './contract.ts'
 import { pause } from './pause.ts'
 import { findActive, findSuspension, listSuspensions } from './queries.ts'
-import { resume } from './resume.ts'
+import { resumingWith } from './resume.ts'
 import { requireScope } from './scope.ts'
 import { findSuspendMode } from './scope-queries.ts'
 
@@ -83,32 +83,36 @@ const pauseRoutes = (world: World): Route[] => [
   }),
 ]
 
-const resumeRoutes = (world: World): Route[] => [
-  route(contract.resumeSuspensionEndpoint, async ({ by, caller, params, body }) => {
-    const find = async (tx: Tx) => {
-      const { is_own: _, ...suspension } = (await findSuspension(tx, caller.reach, params.id)) ?? missing('suspension')
-      return suspension
-    }
-    const { accountId } = caller.reach
-    return reply(200, await resume(world, by, { accountId, find, order: body ?? {}, isOperator: false }))
-  }),
-  route(contract.resumeTenantEndpoint, async ({ by, caller, params, body }) => {
-    const { accountId } = caller.reach
-    const find = async (tx: Tx) => {
-      const { id } = await requireTenantInReach(tx, caller.reach, params.id)
-      const scope = { accountId, tenantId: id, scopeType: 'tenant' as const, scopeValue: id }
-      return (await findActive(tx, scope, false)) ?? missing('pause')
-    }
-    return reply(200, await resume(world, by, { accountId, find, order: body ?? {}, isOperator: false }))
-  }),
-  route(contract.resumeAccountEndpoint, async ({ by, params, body }) => {
-    const scope = { accountId: params.id, tenantId: null, scopeType: 'account' as const, scopeValue: params.id }
-    // The operator's own pause first; the operator may also lift the account's.
-    const find = async (tx: Tx) =>
-      (await findActive(tx, scope, true)) ?? (await findActive(tx, scope, false)) ?? missing('pause')
-    return reply(200, await resume(world, by, { accountId: params.id, find, order: body ?? {}, isOperator: true }))
-  }),
-]
+function resumeRoutes(world: World): Route[] {
+  const resume = resumingWith(world)
+  return [
+    route(contract.resumeSuspensionEndpoint, async ({ by, caller, params, body }) => {
+      const find = async (tx: Tx) => {
+        const { is_own: _, ...suspension } =
+          (await findSuspension(tx, caller.reach, params.id)) ?? missing('suspension')
+        return suspension
+      }
+      const { accountId } = caller.reach
+      return reply(200, await resume(by, { accountId, find, order: body ?? {}, isOperator: false }))
+    }),
+    route(contract.resumeTenantEndpoint, async ({ by, caller, params, body }) => {
+      const { accountId } = caller.reach
+      const find = async (tx: Tx) => {
+        const { id } = await requireTenantInReach(tx, caller.reach, params.id)
+        const scope = { accountId, tenantId: id, scopeType: 'tenant' as const, scopeValue: id }
+        return (await findActive(tx, scope, false)) ?? missing('pause')
+      }
+      return reply(200, await resume(by, { accountId, find, order: body ?? {}, isOperator: false }))
+    }),
+    route(contract.resumeAccountEndpoint, async ({ by, params, body }) => {
+      const scope = { accountId: params.id, tenantId: null, scopeType: 'account' as const, scopeValue: params.id }
+      // The operator's own pause first; the operator may also lift the account's.
+      const find = async (tx: Tx) =>
+        (await findActive(tx, scope, true)) ?? (await findActive(tx, scope, false)) ?? missing('pause')
+      return reply(200, await resume(by, { accountId: params.id, find, order: body ?? {}, isOperator: true }))
+    }),
+  ]
+}
 
 /** Workers that wait for changes of pauses look at once. */
 async function change<T>(world: World, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {

@@ -390,6 +390,31 @@ test('a resume goes before pauses that would go on parking', async () => {
   await Promise.all([first, resumed])
 })
 
+test('pauses that are resumed at once do not make each other start again', async () => {
+  const { account, box, from } = await aSender()
+  const ids: string[] = []
+  for (let n = 0; n < 40; n++) {
+    ids.push((await pause(account, 'rule', `tag:t${n}`)).id)
+    await send(account, from, { tags: [`t${n}`] })
+  }
+  const { db } = box.app.world
+  const transact = db.transact.bind(db)
+  let tries = 0
+  db.transact = (by, recipe) => {
+    if (by.action === 'suspension.resume') tries += 1
+    return transact(by, recipe)
+  }
+  const resumed = await Promise.all(ids.map(id => resume(account, id)))
+  db.transact = transact
+
+  assert.equal(tries, ids.length)
+  assert.equal(
+    resumed.reduce((sum, { affected_deliveries: affected }) => sum + affected, 0),
+    ids.length,
+  )
+  await assertConserved(box)
+})
+
 test('what a broader pause keeps is its own at once, however often it is handed on', async () => {
   const { account, box, from } = await aSender()
   const narrow = await pause(account, 'tenant', account.tenant.id)
