@@ -8,7 +8,8 @@ import { retryWhileUnavailable } from '../db/retry.ts'
 import { RECORD_MS_MAX, REQUEST_MS_MAX, type Feature } from '../feature.ts'
 import type { World } from '../world.ts'
 import { FairShare, FREE_MIN } from './fair-share.ts'
-import { KeyQueue, type Pace } from './key-queue.ts'
+import type { KeyQueue, Pace } from './key-queue.ts'
+import { KeyQueues } from './key-queues.ts'
 import type { KeyOf, KeysAsked, Leased, LeasedWork } from './leased-work.ts'
 import { untilDrained } from './recorder.ts'
 import { ResultRecorder } from './result-recorder.ts'
@@ -18,15 +19,13 @@ import type { Worker } from './worker.ts'
 const HEARTBEAT_SECONDS = 10
 /** Items that are no longer wanted are noticed within this time, also when claims are few. */
 const RECHECK_MS = 500
-/** Idle keys are kept for what they have taught, up to here. */
-const KEYS_KEPT_MAX = 20_000
 
 export class LeasedWorker<Item extends object, Result> {
   readonly #world: World
   readonly #work: LeasedWork<Item, Result>
   readonly #by: Actor
   readonly #results: ResultRecorder<Item, Result>
-  readonly #queues = new Map<string, KeyQueue<Leased<Item>>>()
+  readonly #queues: KeyQueues<Leased<Item>>
   readonly #inFlight = new Set<Leased<Item>>()
   readonly #stopping = new AbortController()
   #recheckedAt = 0
@@ -40,6 +39,7 @@ export class LeasedWorker<Item extends object, Result> {
     this.#world = world
     this.#work = work
     this.#by = system(work.name)
+    this.#queues = new KeyQueues(work.limits.perKey)
     world.metrics.gauge(`sluice_${work.metric}_in_flight`, `What ${work.name} has leased here`, [], gauge => {
       gauge.set(this.#inFlight.size)
     })
@@ -73,11 +73,9 @@ export class LeasedWorker<Item extends object, Result> {
   async takeNext(): Promise<number> {
     await this.#recheck()
     const now = performance.now()
-    await this.#release(
-      [...this.#queues.values()].filter(queue => queue.isLate(now)).flatMap(queue => queue.slowDown()),
-    )
+    await this.#release(this.#queues.active.filter(queue => queue.isLate(now)).flatMap(queue => queue.slowDown()))
     const limit = this.#claimLimit()
-    const share = new FairShare(this.#work.limits.inFlight, this.#queues.values())
+    const share = new FairShare(this.#work.limits.inFlight, this.#queues.active)
     const full = share.fullAccounts()
     this.#isShort = limit === 0 || full.size > 0
     this.#endedWhileShort = 0
@@ -114,7 +112,7 @@ export class LeasedWorker<Item extends object, Result> {
   /** Releases what waits, and gives what is under way `timeoutMs` to end. */
   async drain(timeoutMs: number): Promise<void> {
     this.#stopping.abort()
-    await this.#release([...this.#queues.values()].flatMap(queue => queue.waiting.splice(0)))
+    await this.#release(this.#queues.active.flatMap(queue => queue.waiting.splice(0)))
     await this.idle(timeoutMs)
   }
 
@@ -167,7 +165,7 @@ export class LeasedWorker<Item extends object, Result> {
     const isWorthIt = (queue: KeyQueue<unknown>): boolean =>
       queue.isLow && share.freeFor(queue.standing, queue.accountId) > 0
     const keysOf = (queues: KeyQueue<unknown>[]): string[] => queues.map(queue => queue.key)
-    const worthy = Map.groupBy(this.#queues.values(), isWorthIt)
+    const worthy = Map.groupBy(this.#queues.all, isWorthIt)
     const [good, rest] = [worthy.get(true) ?? [], worthy.get(false) ?? []]
     if (!share.mayTakeStrangers) return { only: keysOf(good), except: [], exceptAccounts: [], known: [] }
     const known = keysOf(good.filter(queue => full.has(queue.accountId)))
@@ -177,15 +175,9 @@ export class LeasedWorker<Item extends object, Result> {
   #limitsFor(due: readonly KeyOf[], limit: number, share: FairShare): number[] {
     const each = Math.max(1, Math.floor(limit / due.length))
     return due.map(of => {
-      const queue = this.#queueOf(of)
+      const queue = this.#queues.of(of)
       return share.take(queue.standing, of.accountId, Math.min(each, queue.free))
     })
-  }
-
-  #queueOf(of: KeyOf): KeyQueue<Leased<Item>> {
-    let queue = this.#queues.get(of.key)
-    if (!queue) this.#queues.set(of.key, (queue = new KeyQueue<Leased<Item>>(of, this.#work.limits.perKey)))
-    return queue
   }
 
   /** A claim that did not share its limit out releases what is beyond the limits of its keys and accounts. */
@@ -195,10 +187,10 @@ export class LeasedWorker<Item extends object, Result> {
     const taken = new Set<Leased<Item>>()
     try {
       for (const item of (await this.#work.prepare?.(claimed)) ?? claimed) {
-        const queue = this.#queueOf(this.#work.keyOf(item))
+        const queue = this.#queues.of(this.#work.keyOf(item))
         if (share && (queue.free === 0 || share.take(queue.standing, queue.accountId, 1) === 0)) continue
         taken.add(item)
-        queue.waiting.push(item)
+        this.#queues.put(queue, item)
         this.#pump(queue)
       }
     } finally {
@@ -212,7 +204,7 @@ export class LeasedWorker<Item extends object, Result> {
   async #recheck(): Promise<void> {
     if (!this.#work.prepare || performance.now() - this.#recheckedAt < RECHECK_MS) return
     this.#recheckedAt = performance.now()
-    const queues = [...this.#queues.values()].filter(queue => queue.waiting.length > 0)
+    const queues = this.#queues.active.filter(queue => queue.waiting.length > 0)
     if (queues.length === 0) return
     const wanted = new Set(await this.#work.prepare(queues.flatMap(queue => queue.waiting)))
     const unwanted = queues.flatMap(queue => {
@@ -246,7 +238,7 @@ export class LeasedWorker<Item extends object, Result> {
     } finally {
       giveBack()
       this.#inFlight.delete(item)
-      if (this.#queues.size > KEYS_KEPT_MAX && queue.size === 0) this.#queues.delete(queue.key)
+      this.#queues.noteEnd(queue)
       const wakes = result !== null && (this.#work.wakesAfter?.(result.value) ?? true)
       if (wakes || (!claimsAhead && this.#isShort)) this.#wake()
     }

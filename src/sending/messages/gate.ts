@@ -34,6 +34,9 @@ const LARGE_BATCH_RECIPIENTS_MAX = 2_000
 const SMALL_BATCH_RECIPIENTS_EACH_MAX = 20
 const SMALL_COMPANION_COST_MAX = 100
 
+/** Tenants remembered, some ten megabytes: one that is forgotten is looked at twice the next time. */
+const LIMITED_MAX = 100_000
+
 /** Another transaction has locked its account or the counters of its tenant; nothing is decided. */
 const CONTENDED = Symbol('contended')
 
@@ -154,11 +157,11 @@ export class Gate {
     const surprises = free.filter(hasLimits).map(tenant => tenant.tenant_id)
     const missing = lockedIds.filter(id => !locked.some(tenant => tenant.tenant_id === id))
     const isMissed = missing.length > 0
-    if (kind === 'small') for (const id of surprises) this.#limited.add(id)
+    if (kind === 'small') this.#noteLimited(surprises)
     else if (isMissed || surprises.length > 0) {
       // The counters of one that was known are gone, as after a rollback: it is looked at as if it had not been known.
       if (isMissed) for (const id of missing) this.#limited.delete(id)
-      for (const id of surprises) this.#limited.add(id)
+      this.#noteLimited(surprises)
       if (surprises.length > 0) await queries.insertMissingCounters(tx, surprises)
       return this.#lookUp(tx, submissions, kind)
     }
@@ -170,6 +173,14 @@ export class Gate {
       isContended: ({ accountId, tenantId }) =>
         (contended?.has(accountId) ?? false) || missing.includes(tenantId) || surprises.includes(tenantId),
       suppressed: suppressed ?? (await suppressedOf(tx, submissions.filter(isWithinLimit(tenants)))),
+    }
+  }
+
+  #noteLimited(tenantIds: readonly string[]): void {
+    for (const id of tenantIds) this.#limited.add(id)
+    for (const id of this.#limited) {
+      if (this.#limited.size <= LIMITED_MAX) break
+      this.#limited.delete(id)
     }
   }
 }
