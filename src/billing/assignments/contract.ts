@@ -1,6 +1,6 @@
 // Which plan prices an account or a tenant, and from when. Assignments are added and never changed: they are the history.
 import type { Static } from 'typebox'
-import { endpoint, key, operator } from '../../platform/http/contract.ts'
+import { get, key, operator, post } from '../../platform/http/contract.ts'
 import { DateTime, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 
@@ -21,9 +21,7 @@ const planFields = {
   effective_from: Type.Optional(DateOnly({ description: 'A UTC day; today where it is omitted' })),
 }
 
-export const listAssignmentsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/billing/assignments',
+export const listAssignmentsEndpoint = get('/v1/billing/assignments', {
   summary: "Plan assignments, newest first: the account's plan and the rate cards of tenants, with their history",
   access: key('read'),
   query: PageQuery({ tenant_id: Type.Optional(Uuid({ description: 'Only the rate cards of this tenant' })) }),
@@ -31,9 +29,7 @@ export const listAssignmentsEndpoint = endpoint({
   refusals: ['not_found'],
 })
 
-export const createAssignmentEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/billing/assignments',
+export const createAssignmentEndpoint = post('/v1/billing/assignments', {
   summary: 'Assign a plan to the account, or to a tenant as its rate card',
   access: key('admin'),
   body: NamedObject('AssignmentCreate', { ...planFields, tenant_id: Type.Optional(Nullable(Uuid())) }),
@@ -42,9 +38,7 @@ export const createAssignmentEndpoint = endpoint({
   audit: 'assignment.create',
 })
 
-export const assignAccountPlanEndpoint = endpoint({
-  method: 'POST',
-  path: '/admin/v1/accounts/{id}/plan',
+export const assignAccountPlanEndpoint = post('/admin/v1/accounts/{id}/plan', {
   summary: 'Assign a plan to an account',
   access: operator,
   body: NamedObject('AccountPlan', planFields),

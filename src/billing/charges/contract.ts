@@ -1,6 +1,6 @@
 // What was used in a month, and what it is going to cost. No month is ever locked: charges are a preview.
 import type { Static } from 'typebox'
-import { endpoint, key, operator } from '../../platform/http/contract.ts'
+import { get, key, operator } from '../../platform/http/contract.ts'
 import { ExactInteger } from '../../platform/http/exact-integer.ts'
 import { Cursor, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
@@ -39,9 +39,7 @@ export type ChargeLine = Static<typeof ChargeLine>
 
 const preview = Type.Boolean({ const: true, description: 'Always true: usage, plans and assignments may still change' })
 
-export const getUsageEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/billing/usage',
+export const getUsageEndpoint = get('/v1/billing/usage', {
   summary: 'Usage of a month per day and per tenant; days and tenants without mail are left out',
   access: key('read'),
   query: Type.Object({
@@ -61,9 +59,7 @@ export const getUsageEndpoint = endpoint({
   refusals: ['not_found'],
 })
 
-export const previewEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/billing/preview',
+export const previewEndpoint = get('/v1/billing/preview', {
   summary:
     "What a month is going to cost: the account's own charge first, then the rate card of each tenant that has one",
   access: key('read'),
@@ -71,9 +67,7 @@ export const previewEndpoint = endpoint({
   replies: { 200: Page({ month: Type.String(), preview, lines: Type.Array(ChargeLine) }) },
 })
 
-export const exportEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/billing/export',
+export const exportEndpoint = get('/v1/billing/export', {
   summary: 'The usage of a month as a file, a row per day and tenant',
   access: key('read'),
   query: Type.Object({
@@ -84,9 +78,7 @@ export const exportEndpoint = endpoint({
   replies: { 200: { raw: ['application/json; charset=utf-8', 'text/csv; charset=utf-8'] } },
 })
 
-export const listBilledAccountsEndpoint = endpoint({
-  method: 'GET',
-  path: '/admin/v1/billing/accounts',
+export const listBilledAccountsEndpoint = get('/admin/v1/billing/accounts', {
   summary: 'Usage and preview charge of every account, newest account first',
   access: operator,
   query: PageQuery({ month: Month }),

@@ -1,13 +1,11 @@
 // Payments: a hosted checkout and a hosted portal are reached by URL; what happens there is told by signed events.
-import { anyone, endpoint, key } from '../../platform/http/contract.ts'
+import { anyone, key, post } from '../../platform/http/contract.ts'
 import { NamedObject, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 
 const Hosted = NamedObject('HostedPage', { url: Type.String({ format: 'uri' }) })
 
-export const checkoutEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/billing/checkout',
+export const checkoutEndpoint = post('/v1/billing/checkout', {
   summary:
     'A hosted checkout page for a plan; the plan is assigned when the payment provider tells that it was completed',
   access: key('admin'),
@@ -17,9 +15,7 @@ export const checkoutEndpoint = endpoint({
   audit: 'payment.checkout',
 })
 
-export const portalEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/billing/portal',
+export const portalEndpoint = post('/v1/billing/portal', {
   summary: 'A hosted page on which the account changes or ends its subscription',
   access: key('admin'),
   replies: { 200: Hosted },
@@ -27,9 +23,7 @@ export const portalEndpoint = endpoint({
   audit: 'payment.portal',
 })
 
-export const paymentEventEndpoint = endpoint({
-  method: 'POST',
-  path: '/webhooks/payments',
+export const paymentEventEndpoint = post('/webhooks/payments', {
   summary:
     'An event of the payment provider, signed over the raw body. Events that were processed or mean nothing here are 200 too',
   access: anyone,

@@ -1,6 +1,6 @@
 // Suppression lists and complaints.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { del, get, key, post } from '../../platform/http/contract.ts'
 import { DateTime, Int64, Limit, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 
@@ -31,9 +31,7 @@ const ComplaintReport = NamedObject('ComplaintReport', {
 })
 export type ComplaintReport = Static<typeof ComplaintReport>
 
-export const listSuppressionsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/suppressions',
+export const listSuppressionsEndpoint = get('/v1/suppressions', {
   summary: 'List suppressed addresses, newest first',
   access: key('read'),
   query: Type.Object({
@@ -47,9 +45,7 @@ export const listSuppressionsEndpoint = endpoint({
   refusals: ['not_found'],
 })
 
-export const addSuppressionEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/suppressions',
+export const addSuppressionEndpoint = post('/v1/suppressions', {
   summary: 'Suppress an address, for one tenant or for the whole account; one that is listed already stays as it is',
   access: key('feedback'),
   body: SuppressionAdd,
@@ -58,18 +54,14 @@ export const addSuppressionEndpoint = endpoint({
   audit: 'suppression.create',
 })
 
-export const deleteSuppressionEndpoint = endpoint({
-  method: 'DELETE',
-  path: '/v1/suppressions/{id}',
+export const deleteSuppressionEndpoint = del('/v1/suppressions/{id}', {
   summary: 'Take an address off the list',
   access: key('admin'),
   replies: { 204: null },
   audit: 'suppression.delete',
 })
 
-export const complainEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/complaints',
+export const complainEndpoint = post('/v1/complaints', {
   summary:
     'Report that a recipient complained: suppressed across all tenants, or for one tenant if nothing was delivered',
   access: key('feedback'),

@@ -1,6 +1,6 @@
 // Pauses: stopping one scope's mail at once, without losing any of it, and releasing it again.
 import type { Static } from 'typebox'
-import { endpoint, key, operator } from '../../platform/http/contract.ts'
+import { get, key, operator, post } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 
@@ -84,9 +84,7 @@ const ResumeOrder = NamedObject('ResumeOrder', {
 })
 export type ResumeOrder = Static<typeof ResumeOrder>
 
-export const createSuspensionEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/suspensions',
+export const createSuspensionEndpoint = post('/v1/suspensions', {
   summary: 'Pause a scope: nothing that it matches is attempted after the answer',
   access: key('suspend'),
   body: SuspensionCreate,
@@ -95,26 +93,20 @@ export const createSuspensionEndpoint = endpoint({
   audit: 'suspension.create',
 })
 
-export const listSuspensionsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/suspensions',
+export const listSuspensionsEndpoint = get('/v1/suspensions', {
   summary: 'List pauses, newest first',
   access: key('read'),
   query: PageQuery({ status: Type.Optional(Type.Enum(['active', 'resumed'])) }),
   replies: { 200: Page({ suspensions: Type.Array(SuspensionSeen) }) },
 })
 
-export const getSuspensionEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/suspensions/{id}',
+export const getSuspensionEndpoint = get('/v1/suspensions/{id}', {
   summary: 'One pause, with the evidence that led to it',
   access: key('read'),
   replies: { 200: SuspensionSeen },
 })
 
-export const resumeSuspensionEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/suspensions/{id}/resume',
+export const resumeSuspensionEndpoint = post('/v1/suspensions/{id}/resume', {
   summary: 'End a pause: what it holds is re-queued, or cancelled with `purge`',
   access: key('suspend'),
   body: ResumeOrder,
@@ -124,9 +116,7 @@ export const resumeSuspensionEndpoint = endpoint({
   audit: 'suspension.resume',
 })
 
-export const pauseTenantEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/tenants/{id}/pause',
+export const pauseTenantEndpoint = post('/v1/tenants/{id}/pause', {
   summary: 'Pause a tenant',
   access: key('suspend'),
   body: PauseOrder,
@@ -135,9 +125,7 @@ export const pauseTenantEndpoint = endpoint({
   audit: 'tenant.pause',
 })
 
-export const resumeTenantEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/tenants/{id}/resume',
+export const resumeTenantEndpoint = post('/v1/tenants/{id}/resume', {
   summary: 'Resume a paused tenant',
   access: key('suspend'),
   body: ResumeOrder,
@@ -146,9 +134,7 @@ export const resumeTenantEndpoint = endpoint({
   audit: 'tenant.resume',
 })
 
-export const pauseAccountEndpoint = endpoint({
-  method: 'POST',
-  path: '/admin/v1/accounts/{id}/pause',
+export const pauseAccountEndpoint = post('/admin/v1/accounts/{id}/pause', {
   summary: 'Pause a whole account; only the operator can resume it',
   access: operator,
   body: PauseOrder,
@@ -157,9 +143,7 @@ export const pauseAccountEndpoint = endpoint({
   audit: 'account.pause',
 })
 
-export const resumeAccountEndpoint = endpoint({
-  method: 'POST',
-  path: '/admin/v1/accounts/{id}/resume',
+export const resumeAccountEndpoint = post('/admin/v1/accounts/{id}/resume', {
   summary: 'Resume a paused account',
   access: operator,
   body: ResumeOrder,

@@ -1,6 +1,6 @@
 // Accounts: one SaaS platform each. The operator creates them; their admins change the settings.
 import type { Static } from 'typebox'
-import { endpoint, key, operator } from '../../platform/http/contract.ts'
+import { get, key, operator, patch, post } from '../../platform/http/contract.ts'
 import { component, DateTime, Int64, Name, NamedObject, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { ApiKeyWithSecret } from '../api-keys/key-schema.ts'
@@ -69,9 +69,7 @@ const AccountCreate = NamedObject('AccountCreate', {
 })
 export type AccountCreate = Static<typeof AccountCreate>
 
-export const createAccountEndpoint = endpoint({
-  method: 'POST',
-  path: '/admin/v1/accounts',
+export const createAccountEndpoint = post('/admin/v1/accounts', {
   summary: 'Create an account with a one-time bootstrap admin key',
   access: operator,
   body: AccountCreate,
@@ -79,18 +77,14 @@ export const createAccountEndpoint = endpoint({
   audit: 'account.create',
 })
 
-export const listAccountsEndpoint = endpoint({
-  method: 'GET',
-  path: '/admin/v1/accounts',
+export const listAccountsEndpoint = get('/admin/v1/accounts', {
   summary: 'List accounts, newest first',
   access: operator,
   query: PageQuery({}),
   replies: { 200: Page({ accounts: Type.Array(Account) }) },
 })
 
-export const updateAccountAsOperatorEndpoint = endpoint({
-  method: 'PATCH',
-  path: '/admin/v1/accounts/{id}',
+export const updateAccountAsOperatorEndpoint = patch('/admin/v1/accounts/{id}', {
   summary: 'Change what only the operator may: name, sandbox, tier, AI, number of webhooks',
   access: operator,
   body: AccountOperatorUpdate,
@@ -98,17 +92,13 @@ export const updateAccountAsOperatorEndpoint = endpoint({
   audit: 'account.update',
 })
 
-export const getAccountEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/account',
+export const getAccountEndpoint = get('/v1/account', {
   summary: 'The account and its settings; tenant and inbox keys see a summary',
   access: key('read', { levels: ['account', 'tenant', 'inbox'] }),
   replies: { 200: Type.Union([AccountWithUsage, AccountSummary]) },
 })
 
-export const updateAccountEndpoint = endpoint({
-  method: 'PATCH',
-  path: '/v1/account',
+export const updateAccountEndpoint = patch('/v1/account', {
   summary: 'Change account settings',
   access: key('admin'),
   body: AccountUpdate,

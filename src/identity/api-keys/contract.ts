@@ -1,6 +1,6 @@
 // API keys at three levels: account-wide, tenant-bound, inbox-scoped.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { del, get, key, post } from '../../platform/http/contract.ts'
 import { Cidrs, Name, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { SCOPES } from '../../platform/principal.ts'
@@ -16,9 +16,7 @@ const ApiKeyCreate = NamedObject('ApiKeyCreate', {
 })
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>
 
-export const createKeyEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/api-keys',
+export const createKeyEndpoint = post('/v1/api-keys', {
   summary: 'Create an API key; its secret is shown once',
   access: key('admin'),
   body: ApiKeyCreate,
@@ -27,9 +25,7 @@ export const createKeyEndpoint = endpoint({
   audit: 'api_key.create',
 })
 
-export const listKeysEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/api-keys',
+export const listKeysEndpoint = get('/v1/api-keys', {
   summary: 'List API keys without their secrets, newest first',
   access: key('admin'),
   query: PageQuery({ tenant_id: Type.Optional(Uuid({ description: 'Only keys of this tenant' })) }),
@@ -37,9 +33,7 @@ export const listKeysEndpoint = endpoint({
   refusals: ['not_found'],
 })
 
-export const revokeKeyEndpoint = endpoint({
-  method: 'DELETE',
-  path: '/v1/api-keys/{id}',
+export const revokeKeyEndpoint = del('/v1/api-keys/{id}', {
   summary: 'Revoke an API key; in force in every process when the call returns',
   access: key('admin'),
   noun: 'API key',
@@ -47,9 +41,7 @@ export const revokeKeyEndpoint = endpoint({
   audit: 'api_key.revoke',
 })
 
-export const rotateKeyEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/api-keys/{id}/rotate',
+export const rotateKeyEndpoint = post('/v1/api-keys/{id}/rotate', {
   summary: 'Replace the secret of an API key; the old one stops working at once',
   access: key('admin', { tenantAdmin: true }),
   noun: 'API key',

@@ -1,6 +1,6 @@
 // Domains: the names a tenant sends from, and the DNS records that prove they are its own.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { del, get, key, post } from '../../platform/http/contract.ts'
 import { DateTime, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { PURPOSES, STATES } from './stored-domain.ts'
@@ -39,9 +39,7 @@ const DomainCreate = NamedObject('DomainCreate', {
 
 const DomainInbound = NamedObject('DomainInbound', { enabled: Type.Boolean() })
 
-export const createDomainEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/tenants/{id}/domains',
+export const createDomainEndpoint = post('/v1/tenants/{id}/domains', {
   summary: 'Register a domain; a DKIM key pair is generated, and the records to publish are answered',
   access: key('admin'),
   body: DomainCreate,
@@ -50,9 +48,7 @@ export const createDomainEndpoint = endpoint({
   audit: 'domain.create',
 })
 
-export const listDomainsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/domains',
+export const listDomainsEndpoint = get('/v1/domains', {
   summary: 'List domains with their DNS records and verification state, newest first',
   access: key('read'),
   query: PageQuery({ tenant_id: Type.Optional(Uuid({ description: 'Only domains of this tenant' })) }),
@@ -60,18 +56,14 @@ export const listDomainsEndpoint = endpoint({
   refusals: ['not_found'],
 })
 
-export const verifyDomainEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/domains/{id}/verify',
+export const verifyDomainEndpoint = post('/v1/domains/{id}/verify', {
   summary: 'Look the records up now; verified is true when SPF and DKIM are in place',
   access: key('admin'),
   replies: { 200: Domain },
   audit: 'domain.verify',
 })
 
-export const setInboundEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/domains/{id}/inbound',
+export const setInboundEndpoint = post('/v1/domains/{id}/inbound', {
   summary: 'Switch inbound mail on or off; on needs a verified MX record',
   access: key('admin'),
   body: DomainInbound,
@@ -80,9 +72,7 @@ export const setInboundEndpoint = endpoint({
   audit: 'domain.inbound',
 })
 
-export const deleteDomainEndpoint = endpoint({
-  method: 'DELETE',
-  path: '/v1/domains/{id}',
+export const deleteDomainEndpoint = del('/v1/domains/{id}', {
   summary: 'Delete a domain; queued mail is still sent, new mail from it is refused',
   access: key('admin'),
   replies: { 204: null },

@@ -1,6 +1,6 @@
 // SMTP credentials: a username and a one-time password with which a tenant's programs submit mail.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { del, get, key, post } from '../../platform/http/contract.ts'
 import {
   Cidrs,
   DateTime,
@@ -46,9 +46,7 @@ const SmtpCredentialCreate = NamedObject('SmtpCredentialCreate', {
 })
 export type SmtpCredentialCreate = Static<typeof SmtpCredentialCreate>
 
-export const createCredentialEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/tenants/{id}/smtp-credentials',
+export const createCredentialEndpoint = post('/v1/tenants/{id}/smtp-credentials', {
   summary: 'Create an SMTP credential; its password is shown once',
   access: key('admin'),
   body: SmtpCredentialCreate,
@@ -58,18 +56,14 @@ export const createCredentialEndpoint = endpoint({
   audit: 'smtp_credential.create',
 })
 
-export const listCredentialsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/tenants/{id}/smtp-credentials',
+export const listCredentialsEndpoint = get('/v1/tenants/{id}/smtp-credentials', {
   summary: 'List the SMTP credentials of a tenant without their passwords, newest first',
   access: key('admin'),
   query: PageQuery({}),
   replies: { 200: Page({ credentials: Type.Array(SmtpCredential) }) },
 })
 
-export const rotateCredentialEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/smtp-credentials/{id}/rotate',
+export const rotateCredentialEndpoint = post('/v1/smtp-credentials/{id}/rotate', {
   summary: 'Replace the password of an SMTP credential; the old one stops working at once',
   access: key('admin', { tenantAdmin: true }),
   noun: 'SMTP credential',
@@ -78,9 +72,7 @@ export const rotateCredentialEndpoint = endpoint({
   audit: 'smtp_credential.rotate',
 })
 
-export const deleteCredentialEndpoint = endpoint({
-  method: 'DELETE',
-  path: '/v1/smtp-credentials/{id}',
+export const deleteCredentialEndpoint = del('/v1/smtp-credentials/{id}', {
   summary: 'Delete an SMTP credential; it stops working at once',
   access: key('admin'),
   noun: 'SMTP credential',

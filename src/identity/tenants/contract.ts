@@ -1,6 +1,6 @@
 // Tenants: the customers of an account.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { get, key, patch, post } from '../../platform/http/contract.ts'
 import {
   component,
   DateTime,
@@ -58,9 +58,7 @@ const TenantUpdate = component(
 )
 export type TenantUpdate = Static<typeof TenantUpdate>
 
-export const createTenantEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/tenants',
+export const createTenantEndpoint = post('/v1/tenants', {
   summary: 'Create a tenant',
   access: key('admin'),
   body: TenantCreate,
@@ -69,9 +67,7 @@ export const createTenantEndpoint = endpoint({
   audit: 'tenant.create',
 })
 
-export const listTenantsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/tenants',
+export const listTenantsEndpoint = get('/v1/tenants', {
   summary: 'List the tenants visible to the key, newest first',
   access: key('read'),
   query: PageQuery({
@@ -80,17 +76,13 @@ export const listTenantsEndpoint = endpoint({
   replies: { 200: Page({ tenants: Type.Array(Tenant) }) },
 })
 
-export const getTenantEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/tenants/{id}',
+export const getTenantEndpoint = get('/v1/tenants/{id}', {
   summary: 'Get a tenant',
   access: key('read'),
   replies: { 200: Tenant },
 })
 
-export const updateTenantEndpoint = endpoint({
-  method: 'PATCH',
-  path: '/v1/tenants/{id}',
+export const updateTenantEndpoint = patch('/v1/tenants/{id}', {
   summary: 'Change a tenant: absent fields are kept, null removes a limit',
   access: key('admin'),
   body: TenantUpdate,

@@ -1,6 +1,6 @@
 // Alerts, and whom to tell of them.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { del, get, key, post } from '../../platform/http/contract.ts'
 import { DateTime, NamedObject, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 
@@ -25,9 +25,7 @@ export const Alert = NamedObject('Alert', {
 })
 export type Alert = Static<typeof Alert>
 
-export const listAlertsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/alerts',
+export const listAlertsEndpoint = get('/v1/alerts', {
   summary: 'List alerts, newest first',
   access: key('read'),
   query: PageQuery({
@@ -36,9 +34,7 @@ export const listAlertsEndpoint = endpoint({
   replies: { 200: Page({ alerts: Type.Array(Alert) }) },
 })
 
-export const ackAlertEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/alerts/{id}/ack',
+export const ackAlertEndpoint = post('/v1/alerts/{id}/ack', {
   summary: 'Acknowledge an alert; doing so again changes nothing',
   access: key('suspend'),
   replies: { 204: null },
@@ -85,18 +81,14 @@ const AlertContactCreate = NamedObject('AlertContactCreate', {
 })
 export type AlertContactCreate = Static<typeof AlertContactCreate>
 
-export const listContactsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/alert-contacts',
+export const listContactsEndpoint = get('/v1/alert-contacts', {
   summary: 'List alert contacts, newest first',
   access: key('admin'),
   query: PageQuery({}),
   replies: { 200: Page({ contacts: Type.Array(AlertContact) }) },
 })
 
-export const createContactEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/alert-contacts',
+export const createContactEndpoint = post('/v1/alert-contacts', {
   summary: 'Add somebody to tell of alerts of this severity or above',
   access: key('admin'),
   body: AlertContactCreate,
@@ -105,9 +97,7 @@ export const createContactEndpoint = endpoint({
   audit: 'alert_contact.create',
 })
 
-export const deleteContactEndpoint = endpoint({
-  method: 'DELETE',
-  path: '/v1/alert-contacts/{id}',
+export const deleteContactEndpoint = del('/v1/alert-contacts/{id}', {
   summary: 'Remove an alert contact; what it was not told yet is not sent',
   access: key('admin'),
   replies: { 204: null },

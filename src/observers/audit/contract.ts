@@ -1,6 +1,6 @@
 // The audit log and its verification.
 import type { Static } from 'typebox'
-import { endpoint, key, operator } from '../../platform/http/contract.ts'
+import { get, key, operator } from '../../platform/http/contract.ts'
 import { BeforeId, DateTime, Int64, Limit, Name, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 
@@ -24,9 +24,7 @@ export const AuditEntry = NamedObject('AuditEntry', {
 })
 export type AuditEntry = Static<typeof AuditEntry>
 
-export const listAuditEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/audit',
+export const listAuditEndpoint = get('/v1/audit', {
   summary: 'List audit entries, newest first',
   access: key('admin'),
   query: Type.Object({ action: Type.Optional(Name(100)), before_id: BeforeId, limit: Limit }),
@@ -35,9 +33,7 @@ export const listAuditEndpoint = endpoint({
   },
 })
 
-export const verifyAuditEndpoint = endpoint({
-  method: 'GET',
-  path: '/admin/v1/audit/verify',
+export const verifyAuditEndpoint = get('/admin/v1/audit/verify', {
   summary: 'Check the whole audit log, up to the newest entry at the time of the call',
   access: operator,
   replies: {

@@ -1,6 +1,6 @@
 // The event log.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { get, key } from '../../platform/http/contract.ts'
 import { BeforeId, DateTime, Int64, Limit, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { EVENT_TYPES } from './event-types.ts'
@@ -17,9 +17,7 @@ export const Event = NamedObject('Event', {
 })
 export type Event = Static<typeof Event>
 
-export const listEventsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/events',
+export const listEventsEndpoint = get('/v1/events', {
   summary: 'List events, newest first; with after_id oldest first from there, for catching up',
   access: key('read'),
   query: Type.Object({

@@ -1,6 +1,6 @@
 // Detection rules.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { del, get, key, post, put } from '../../platform/http/contract.ts'
 import { DateTime, Int64, Name, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { METRICS } from './metric.ts'
@@ -115,9 +115,7 @@ const Firing = NamedObject('RuleFiring', {
 })
 export type Firing = Static<typeof Firing>
 
-export const listRulesEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/rules',
+export const listRulesEndpoint = get('/v1/rules', {
   summary: 'List the rules in force: platform defaults and overrides; with tenant_id those in force for that tenant',
   access: key('read'),
   query: PageQuery({ tenant_id: Type.Optional(Uuid()) }),
@@ -125,9 +123,7 @@ export const listRulesEndpoint = endpoint({
   refusals: ['not_found'],
 })
 
-export const saveRuleEndpoint = endpoint({
-  method: 'PUT',
-  path: '/v1/rules',
+export const saveRuleEndpoint = put('/v1/rules', {
   summary: 'Create a rule, or replace the one of this name and tenant; fields that are left out take their defaults',
   access: key('admin'),
   body: RuleInput,
@@ -136,18 +132,14 @@ export const saveRuleEndpoint = endpoint({
   audit: 'rule.save',
 })
 
-export const deleteRuleEndpoint = endpoint({
-  method: 'DELETE',
-  path: '/v1/rules/{id}',
+export const deleteRuleEndpoint = del('/v1/rules/{id}', {
   summary: 'Delete an override; a platform default of that name is in force again',
   access: key('admin'),
   replies: { 204: null },
   audit: 'rule.delete',
 })
 
-export const testRuleEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/rules/test',
+export const testRuleEndpoint = post('/v1/rules/test', {
   summary: 'Extension: when a rule would have fired over stored metrics; changes nothing',
   access: key('read'),
   body: RuleTest,

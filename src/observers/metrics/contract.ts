@@ -1,6 +1,6 @@
 // Counters over time.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { get, key } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { Counters } from './counters.ts'
@@ -56,9 +56,7 @@ export const MetricsQuery = Type.Object({
 })
 export type MetricsQuery = Static<typeof MetricsQuery>
 
-export const getMetricsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/metrics',
+export const getMetricsEndpoint = get('/v1/metrics', {
   summary: `Counters per interval, at most ${INTERVALS_MAX} intervals`,
   access: key('read'),
   query: MetricsQuery,

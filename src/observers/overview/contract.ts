@@ -1,7 +1,7 @@
 // The dashboard: the last 24 hours, every tenant's health and, for the account itself, what waits, what was raised and
 // what is paused.
 import type { Static } from 'typebox'
-import { endpoint, key, operator } from '../../platform/http/contract.ts'
+import { get, key, operator } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { Counters } from '../metrics/counters.ts'
@@ -75,18 +75,14 @@ const AccountRecord = NamedObject('AccountRecord', {
 })
 export type AccountRecord = Static<typeof AccountRecord>
 
-export const getOverviewEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/overview',
+export const getOverviewEndpoint = get('/v1/overview', {
   summary: 'Dashboard: totals and health of the last 24 hours; for account keys also queue, alerts and pauses',
   access: key('read'),
   isLargeRead: true,
   replies: { 200: Overview },
 })
 
-export const getAccountHealthEndpoint = endpoint({
-  method: 'GET',
-  path: '/admin/v1/accounts/{id}/health',
+export const getAccountHealthEndpoint = get('/admin/v1/accounts/{id}/health', {
   summary: "An account's overview and its record",
   access: operator,
   replies: {

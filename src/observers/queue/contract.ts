@@ -1,10 +1,8 @@
 // How much waits to be delivered.
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { get, key } from '../../platform/http/contract.ts'
 import { QueueDepth } from './depth.ts'
 
-export const getQueueEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/queue',
+export const getQueueEndpoint = get('/v1/queue', {
   summary: 'Queue depth per delivery status',
   access: key('read'),
   isLargeRead: true,

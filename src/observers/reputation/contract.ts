@@ -1,6 +1,6 @@
 // How a tenant and its sending domains are seen by receivers.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { get, key } from '../../platform/http/contract.ts'
 import { NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { standingFields } from './health.ts'
@@ -12,9 +12,7 @@ const ReputationRow = NamedObject('ReputationRow', {
 })
 export type ReputationRow = Static<typeof ReputationRow>
 
-export const getReputationEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/reputation',
+export const getReputationEndpoint = get('/v1/reputation', {
   summary: 'Rates and health of the last 24 hours, per tenant and per domain that it has or sent from',
   access: key('read'),
   query: Type.Object({ tenant_id: Type.Optional(Uuid({ description: 'Only the rows of this tenant' })) }),

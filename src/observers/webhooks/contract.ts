@@ -1,6 +1,6 @@
 // Webhooks: endpoints that events are pushed to, the attempts, and what can be done about those that went wrong.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { del, get, key, patch, post } from '../../platform/http/contract.ts'
 import {
   DateTime,
   Int64,
@@ -79,9 +79,7 @@ export const WebhookAttempt = NamedObject('WebhookAttempt', {
 })
 export type WebhookAttempt = Static<typeof WebhookAttempt>
 
-export const createWebhookEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/webhooks',
+export const createWebhookEndpoint = post('/v1/webhooks', {
   summary: 'Create a webhook: events from now on are pushed to its URL; its signing secret is shown once',
   access: key('admin'),
   body: WebhookCreate,
@@ -90,18 +88,14 @@ export const createWebhookEndpoint = endpoint({
   audit: 'webhook.create',
 })
 
-export const listWebhooksEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/webhooks',
+export const listWebhooksEndpoint = get('/v1/webhooks', {
   summary: 'List webhooks without their secrets, newest first',
   access: key('read'),
   query: PageQuery({}),
   replies: { 200: Page({ webhooks: Type.Array(Webhook) }) },
 })
 
-export const updateWebhookEndpoint = endpoint({
-  method: 'PATCH',
-  path: '/v1/webhooks/{id}',
+export const updateWebhookEndpoint = patch('/v1/webhooks/{id}', {
   summary:
     'Disable or enable a webhook. While it is disabled, what is queued waits and new events are not queued; enabled ' +
     'again, it goes on with what is queued and with the events from then on',
@@ -111,18 +105,14 @@ export const updateWebhookEndpoint = endpoint({
   audit: 'webhook.update',
 })
 
-export const deleteWebhookEndpoint = endpoint({
-  method: 'DELETE',
-  path: '/v1/webhooks/{id}',
+export const deleteWebhookEndpoint = del('/v1/webhooks/{id}', {
   summary: 'Delete a webhook and its attempts',
   access: key('admin'),
   replies: { 204: null },
   audit: 'webhook.delete',
 })
 
-export const listAttemptsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/webhooks/{id}/attempts',
+export const listAttemptsEndpoint = get('/v1/webhooks/{id}/attempts', {
   summary:
     'List what was and is to be pushed to a webhook, newest event first; kept 7 days when delivered, 30 when dead',
   access: key('read'),
@@ -130,9 +120,7 @@ export const listAttemptsEndpoint = endpoint({
   replies: { 200: Page({ attempts: Type.Array(WebhookAttempt) }) },
 })
 
-export const replayEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/webhooks/{id}/replay',
+export const replayEndpoint = post('/v1/webhooks/{id}/replay', {
   summary:
     'Queue failed and dead attempts again, at once and with all their tries before them; X-Service-Delivery-Attempt ' +
     'goes on counting',
@@ -144,9 +132,7 @@ export const replayEndpoint = endpoint({
   audit: 'webhook.replay',
 })
 
-export const rotateWebhookEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/webhooks/{id}/rotate',
+export const rotateWebhookEndpoint = post('/v1/webhooks/{id}/rotate', {
   summary:
     'Make a new signing secret, shown once. For 24 hours the old one signs as well: X-Service-Signature then carries ' +
     'two v1 values, and either proves the request',
@@ -155,9 +141,7 @@ export const rotateWebhookEndpoint = endpoint({
   audit: 'webhook.rotate',
 })
 
-export const testWebhookEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/webhooks/{id}/test',
+export const testWebhookEndpoint = post('/v1/webhooks/{id}/test', {
   summary:
     'Push a sample event now, signed like any other, and tell what the receiver said. Its type is `test`, its id is 0 ' +
     'and its data says `"test": true`; it is in no journal and is not tried again. Works on a disabled webhook too',

@@ -89,6 +89,19 @@ export interface Contract {
 export const endpoint = <const C extends Contract & ({ method: 'GET' } | { audit: string | null })>(contract: C): C =>
   contract
 
+type Rest<M> = Omit<Contract, 'method' | 'path'> & (M extends 'GET' ? object : { audit: string | null })
+
+/** The same by its method: `get('/v1/tenants/{id}', { … })`. */
+const declare =
+  <const M extends Method>(method: M) =>
+  <const P extends Contract['path'], const C extends Rest<M>>(path: P, rest: C) => ({ method, path, ...rest })
+
+export const get = declare('GET')
+export const post = declare('POST')
+export const put = declare('PUT')
+export const patch = declare('PATCH')
+export const del = declare('DELETE')
+
 /** What a handler is given. Its types say who may be calling. */
 interface Call<C extends Contract> {
   params: Record<PathNames<C['path']>, string>

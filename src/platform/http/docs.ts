@@ -3,21 +3,17 @@ import { cidrList } from '../net/cidr.ts'
 import { refuse } from '../refusal.ts'
 import { sameSecret } from '../secrets.ts'
 import type { World } from '../world.ts'
-import { anyone, endpoint, reply, route, type Route } from './contract.ts'
+import { anyone, get, reply, route, type Route } from './contract.ts'
 import { Type } from './type.ts'
 
-const openApiEndpoint = endpoint({
-  method: 'GET',
-  path: '/openapi.json',
+const openApiEndpoint = get('/openapi.json', {
   summary: 'This document',
   access: anyone,
   isLargeRead: true,
   replies: { 200: { raw: 'application/json; charset=utf-8' } },
 })
 
-const metricsEndpoint = endpoint({
-  method: 'GET',
-  path: '/metrics',
+const metricsEndpoint = get('/metrics', {
   operationId: 'getPrometheusMetrics',
   summary: 'Prometheus metrics; from loopback, or with the operator token',
   access: anyone,
@@ -26,9 +22,7 @@ const metricsEndpoint = endpoint({
   refusals: ['forbidden'],
 })
 
-const homeEndpoint = endpoint({
-  method: 'GET',
-  path: '/',
+const homeEndpoint = get('/', {
   operationId: 'getHome',
   summary: 'Leads to the API reference',
   access: anyone,

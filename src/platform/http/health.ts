@@ -4,7 +4,7 @@ import type { Db } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import { inTime } from '../in-time.ts'
 import type { World } from '../world.ts'
-import { anyone, endpoint, reply, route, type Route } from './contract.ts'
+import { anyone, get, reply, route, type Route } from './contract.ts'
 import { Type } from './type.ts'
 
 export interface ReadinessCheck {
@@ -19,9 +19,7 @@ const SKEW_MS_MAX = 5_000
 const REMEMBER_MS = 500
 const CHECK_MS_MAX = 3_000
 
-const healthzEndpoint = endpoint({
-  method: 'GET',
-  path: '/healthz',
+const healthzEndpoint = get('/healthz', {
   summary: 'The process is alive',
   access: anyone,
   replies: { 200: Type.Object({ status: Type.Literal('ok') }) },
@@ -29,9 +27,7 @@ const healthzEndpoint = endpoint({
 
 const Checks = Type.Record(Type.String(), Type.String())
 
-const readyzEndpoint = endpoint({
-  method: 'GET',
-  path: '/readyz',
+const readyzEndpoint = get('/readyz', {
   summary: 'The process may take traffic',
   access: anyone,
   replies: {

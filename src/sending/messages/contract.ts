@@ -1,6 +1,6 @@
 // Sending a message, and reading what became of it.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { get, key, post } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { BODY_BYTES_MAX, IdempotencyHeader, SEND_REFUSALS, SendRequest, SendResponse, TextMap } from './send-schema.ts'
@@ -59,9 +59,7 @@ export type Delivery = Static<typeof Delivery>
 export const MessageDetail = NamedObject('MessageDetail', { ...messageFields, deliveries: Type.Array(Delivery) })
 export type MessageDetail = Static<typeof MessageDetail>
 
-export const sendEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/messages',
+export const sendEndpoint = post('/v1/messages', {
   summary: 'Send a message: 202 means that every recipient is durably stored',
   access: key('send'),
   headers: IdempotencyHeader,
@@ -73,9 +71,7 @@ export const sendEndpoint = endpoint({
   audit: 'message.send',
 })
 
-export const listMessagesEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/messages',
+export const listMessagesEndpoint = get('/v1/messages', {
   summary: 'List messages with per-status recipient counts, newest first',
   access: key('read'),
   query: PageQuery({
@@ -91,9 +87,7 @@ export const listMessagesEndpoint = endpoint({
   refusals: ['not_found'],
 })
 
-export const getMessageEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/messages/{id}',
+export const getMessageEndpoint = get('/v1/messages/{id}', {
   summary: 'A message with the state of each delivery',
   access: key('read'),
   isLargeRead: true,

@@ -1,6 +1,6 @@
 // Mail that was set aside because workers died of it: seeing it, and deciding what becomes of it.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { get, key, post } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 
@@ -27,9 +27,7 @@ const SetAsideDecided = NamedObject('SetAsideDecided', {
 })
 export type SetAsideDecided = Static<typeof SetAsideDecided>
 
-export const listSetAsideEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/set-aside',
+export const listSetAsideEndpoint = get('/v1/set-aside', {
   summary: 'Deliveries that were set aside because workers died of them, newest first',
   access: key('admin'),
   query: PageQuery({ tenant_id: Type.Optional(Uuid()) }),
@@ -37,9 +35,7 @@ export const listSetAsideEndpoint = endpoint({
   refusals: ['not_found'],
 })
 
-export const releaseSetAsideEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/set-aside/{id}/release',
+export const releaseSetAsideEndpoint = post('/v1/set-aside/{id}/release', {
   summary: 'Queue a delivery that was set aside, with its crashes forgotten',
   access: key('admin'),
   noun: 'delivery',
@@ -47,9 +43,7 @@ export const releaseSetAsideEndpoint = endpoint({
   audit: 'set_aside.release',
 })
 
-export const cancelSetAsideEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/set-aside/{id}/cancel',
+export const cancelSetAsideEndpoint = post('/v1/set-aside/{id}/cancel', {
   summary: 'Cancel a delivery that was set aside',
   access: key('admin'),
   noun: 'delivery',

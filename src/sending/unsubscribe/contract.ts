@@ -1,11 +1,9 @@
 // The unsubscribe link: a page with a button for people, one click for machines (RFC 8058).
-import { anyone, endpoint } from '../../platform/http/contract.ts'
+import { anyone, get, post } from '../../platform/http/contract.ts'
 
 const html = 'text/html; charset=utf-8'
 
-export const unsubscribePageEndpoint = endpoint({
-  method: 'GET',
-  path: '/unsubscribe/{token}',
+export const unsubscribePageEndpoint = get('/unsubscribe/{token}', {
   summary: 'The page behind an unsubscribe link; changes nothing',
   access: anyone,
   noun: 'link',
@@ -13,9 +11,7 @@ export const unsubscribePageEndpoint = endpoint({
   refusals: ['not_found'],
 })
 
-export const unsubscribeEndpoint = endpoint({
-  method: 'POST',
-  path: '/unsubscribe/{token}',
+export const unsubscribeEndpoint = post('/unsubscribe/{token}', {
   summary: 'Unsubscribes the recipient that the link was made for',
   access: anyone,
   noun: 'link',

@@ -1,6 +1,6 @@
 // What a tenant has used of its quotas and rates.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { get, key } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 
@@ -26,9 +26,7 @@ export const Usage = NamedObject('Usage', {
 })
 export type Usage = Static<typeof Usage>
 
-export const getUsageEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/tenants/{id}/usage',
+export const getUsageEndpoint = get('/v1/tenants/{id}/usage', {
   summary: 'Usage against quota and rate, with daily history',
   access: key('read'),
   query: Type.Object({ days: Type.Optional(Type.Integer({ minimum: 1, maximum: 400, default: 30 })) }),
