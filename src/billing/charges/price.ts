@@ -3,13 +3,7 @@ import type { Plan } from '../plans/plan.ts'
 
 type PriceList = Pick<Plan, 'base_price_minor' | 'included_recipients' | 'overage_per_thousand_minor' | 'tiers'>
 
-interface Charge {
-  base: bigint
-  overage: bigint
-  total: bigint
-}
-
-export function priceMonth(plan: PriceList, recipients: bigint): Charge {
+export function priceMonth(plan: PriceList, recipients: bigint): { base: bigint; overage: bigint; total: bigint } {
   const base = BigInt(plan.base_price_minor)
   const overage = perThousand(overageTimesThousand(plan, recipients))
   return { base, overage, total: base + overage }

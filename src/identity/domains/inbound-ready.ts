@@ -4,16 +4,10 @@ import type { Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import { requireDomainForShare } from './queries.ts'
 
-interface Asked {
-  reach: Reach
-  tenantId: string
-  id: string
-}
-
 /** Locked against changes until the transaction ends: inbound cannot be switched off between the look and the commit. */
 export async function requireInboundDomain(
   tx: Tx,
-  { reach, tenantId, id }: Asked,
+  { reach, tenantId, id }: { reach: Reach; tenantId: string; id: string },
 ): Promise<{ id: string; tenant_id: string; name: string }> {
   const domain = await requireDomainForShare(tx, reach, id)
   if (domain.tenant_id !== tenantId.toLowerCase()) throw notFound('domain')

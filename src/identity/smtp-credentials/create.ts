@@ -10,16 +10,10 @@ import { requireTenantInReach } from '../tenants/find.ts'
 import type { SmtpCredentialCreate, SmtpCredentialWithPassword } from './contract.ts'
 import { insertCredential } from './queries.ts'
 
-interface CredentialOrder {
-  reach: Reach
-  tenantId: string
-  wanted: SmtpCredentialCreate
-}
-
 export function createCredential(
   world: World,
   by: Actor,
-  { reach, tenantId, wanted }: CredentialOrder,
+  { reach, tenantId, wanted }: { reach: Reach; tenantId: string; wanted: SmtpCredentialCreate },
 ): Promise<SmtpCredentialWithPassword> {
   return world.db.transact(by, async tx => {
     await requireTenantInReach(tx, reach, tenantId)

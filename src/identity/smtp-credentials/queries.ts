@@ -106,16 +106,10 @@ export interface AddressKey {
   address: string
 }
 
-interface AddressBatch {
-  before: Date
-  after: AddressKey | null
-  limit: number
-}
-
 /** Looks at the next old ones, and deletes those of accounts that are not under legal hold. */
 export const deleteCredentialAddresses = (
   tx: Tx,
-  { before, after, limit }: AddressBatch,
+  { before, after, limit }: { before: Date; after: AddressKey | null; limit: number },
 ): Promise<Scanned<AddressKey>> => {
   const isNext =
     after &&

@@ -101,16 +101,10 @@ interface ListRow extends Omit<AuditEntry, 'created_at' | 'actor' | 'target'> {
   target_id: string
 }
 
-interface AuditFilter {
-  action: string | null
-  beforeId: number | null
-  limit: number
-}
-
 export async function listEntries(
   db: Db,
   reach: Reach,
-  { action, beforeId, limit }: AuditFilter,
+  { action, beforeId, limit }: { action: string | null; beforeId: number | null; limit: number },
 ): Promise<AuditEntry[]> {
   const rows = await db.many<ListRow>(sql`
     select id, account_id, tenant_id, actor_type, actor_id, actor_name, ip, action, target_type, target_id, before,

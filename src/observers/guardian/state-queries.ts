@@ -22,13 +22,8 @@ export async function tryGuardianLock(tx: Tx): Promise<boolean> {
 export const findLastPass = (db: Db): Promise<Date | null> =>
   db.maybeValue<Date>(prepared`select evaluated_at from guardian_pass where id = 1`)
 
-interface Lease {
-  token: string
-  until: Date
-}
-
 /** Under the guardian's lock. */
-export const upsertLease = (tx: Tx, { token, until }: Lease): Promise<number> =>
+export const upsertLease = (tx: Tx, { token, until }: { token: string; until: Date }): Promise<number> =>
   tx.run(prepared`
     insert into guardian_pass (id, lease_token, lease_until) values (1, ${token}, ${until})
     on conflict (id) do update set lease_token = excluded.lease_token, lease_until = excluded.lease_until`)

@@ -3,13 +3,8 @@ import type { Reads } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 
-interface TenantName {
-  id: string
-  name: string
-}
-
-export const listTenantNames = (db: Reads, reach: Reach, limit: number): Promise<TenantName[]> =>
-  db.many<TenantName>(sql`
+export const listTenantNames = (db: Reads, reach: Reach, limit: number): Promise<{ id: string; name: string }[]> =>
+  db.many(sql`
     select id, name from tenants where ${within(reach, { tenant: sql`id` })} order by id desc limit ${limit}`)
 
 export const listDomainNames = (

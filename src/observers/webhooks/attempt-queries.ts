@@ -28,17 +28,11 @@ const attemptId = (webhookId: string, eventId: number): string => {
   return `${number.slice(0, 8)}-${number.slice(8)}-8000-${webhookId.slice(19)}`
 }
 
-interface AttemptFilter {
-  status: WebhookAttempt['status'] | null
-  after: number | null
-  limit: number
-}
-
 /** Of a webhook that the caller was found to reach; newest event first. */
 export async function listAttempts(
   db: Reads,
   webhookId: string,
-  { status, after, limit }: AttemptFilter,
+  { status, after, limit }: { status: WebhookAttempt['status'] | null; after: number | null; limit: number },
 ): Promise<WebhookAttempt[]> {
   const condition = all([
     sql`webhook_id = ${webhookId}`,

@@ -25,12 +25,6 @@ interface Share {
   attemptsMax: number
 }
 
-interface Claim {
-  webhooks: readonly Share[]
-  leaseToken: string
-  leaseUntil: Date
-}
-
 export interface ClaimedRow {
   webhook_id: string
   /** The account whose webhook it is. */
@@ -48,7 +42,10 @@ export interface ClaimedRow {
 type FlatRow = Omit<ClaimedRow, 'event'> & { [Name in keyof JournalEvent]: JournalEvent[Name] | null }
 
 /** The next of each webhook that is active, as many as it may have, leased to this worker. */
-export async function claimAttempts(tx: Tx, { webhooks, leaseToken, leaseUntil }: Claim): Promise<ClaimedRow[]> {
+export async function claimAttempts(
+  tx: Tx,
+  { webhooks, leaseToken, leaseUntil }: { webhooks: readonly Share[]; leaseToken: string; leaseUntil: Date },
+): Promise<ClaimedRow[]> {
   const rows = await tx.many<FlatRow>(prepared`
     with due as (
       select due.webhook_id, due.attempts_max, w.account_id as owner_id

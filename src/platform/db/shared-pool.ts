@@ -9,11 +9,6 @@ import { findPooling, type Pooling } from './pooling.ts'
 import type { Sql } from './sql.ts'
 import { Statement, type Result } from './statement.ts'
 
-interface PoolOptions {
-  connectionsMax: number
-  onError: (error: Error) => void
-}
-
 /** A statement without an answer for this long fails, and its connection is destroyed. */
 const STATEMENT_MS_MAX = 10_000
 /** For a connection, and before that for a permit to have one. */
@@ -38,7 +33,7 @@ export class SharedPool {
   /** As the newest connection found it. */
   #pooling: Pooling = { isPooled: false, keepsNamedStatements: true }
 
-  constructor(url: string, options: PoolOptions) {
+  constructor(url: string, options: { connectionsMax: number; onError: (error: Error) => void }) {
     const { connectionsMax, onError } = options
     this.#pool = new pg.Pool({
       connectionString: url,

@@ -15,11 +15,6 @@ interface Columns {
   _prebuiltEmptyResultObject: object | null
 }
 
-interface DriverResult extends Columns {
-  parseRow(values: unknown): unknown
-  addRow(row: unknown): void
-}
-
 /** One connection, as it is to statements whose columns are known. */
 interface Known {
   connection: pg.Connection
@@ -46,7 +41,7 @@ interface StatementOptions {
 
 /** The driver's class, with what its types leave out. */
 interface DriverQuery {
-  _result: DriverResult
+  _result: Columns & { parseRow(values: unknown): unknown; addRow(row: unknown): void }
   _canceledDueToError: unknown
   prepare(connection: pg.Connection): void
   handleDataRow(message: { fields: unknown[] }): void

@@ -14,14 +14,10 @@ export interface EventUse {
 /** Longer than this past their time, events wait for no push: an endpoint may be too slow for ever. */
 const UNDECIDED_MS_MAX = 30 * 86_400_000
 
-interface OldEvents {
-  accountId: string
-  before: Date
-  use: EventUse
-  limit: number
-}
-
-export const deleteOldEvents = (tx: Tx, { accountId, before, use, limit }: OldEvents): Promise<number> =>
+export const deleteOldEvents = (
+  tx: Tx,
+  { accountId, before, use, limit }: { accountId: string; before: Date; use: EventUse; limit: number },
+): Promise<number> =>
   tx.value<number>(sql`
     with gone as (
       delete from events where account_id = ${accountId} and id in (

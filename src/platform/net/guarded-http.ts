@@ -30,12 +30,6 @@ export interface GuardedHttpOptions {
   isKeptAlive?: boolean
 }
 
-interface Push {
-  url: URL
-  headers: Record<string, string>
-  body: string
-}
-
 export interface PushResult {
   /** Null when there was no answer. */
   responseStatus: number | null
@@ -71,7 +65,7 @@ export class GuardedHttp {
   }
 
   /** Never rejects: whatever happens is a result. */
-  push({ url, headers, body }: Push): Promise<PushResult> {
+  push({ url, headers, body }: { url: URL; headers: Record<string, string>; body: string }): Promise<PushResult> {
     const { promise, resolve } = Promise.withResolvers<PushResult>()
     this.#send({ method: 'POST', url, headers, body }, new Exchange(this.#timeoutMs, resolve))
     return promise

@@ -11,13 +11,10 @@ import type { KeptSources } from './sources.ts'
 import { stsStore } from '../sts/store.ts'
 import { deliveryWorkers } from './workers.ts'
 
-interface Lent {
-  inboxes: LocalInboxes
-  relays: Relays
-  keptSources: KeptSources
-}
-
-export function feature(world: World, { inboxes, relays, keptSources: kept }: Lent): Feature {
+export function feature(
+  world: World,
+  { inboxes, relays, keptSources: kept }: { inboxes: LocalInboxes; relays: Relays; keptSources: KeptSources },
+): Feature {
   const transport = openTransport(world)
   const relay = new RelayMail(relays, transport, world.clock)
   const courier = new Courier(world, { transport, inboxes, relay, keys: new SigningKeys(world), kept })

@@ -5,13 +5,10 @@ import type { Gate } from './gate.ts'
 import { enforceRetention, type EventReaders } from './retention.ts'
 import { messageRoutes } from './routes.ts'
 
-interface Lent {
-  gate: Gate
-  publicUrl: () => string
-  eventReaders: EventReaders
-}
-
-export const feature = (world: World, { gate, publicUrl, eventReaders }: Lent): Feature => ({
+export const feature = (
+  world: World,
+  { gate, publicUrl, eventReaders }: { gate: Gate; publicUrl: () => string; eventReaders: EventReaders },
+): Feature => ({
   routes: messageRoutes(world, gate, publicUrl),
   workers: [
     {

@@ -127,17 +127,11 @@ export const addUsage = (tx: Tx, rows: readonly UsageRow[]): void =>
     on conflict (tenant_id, day) do update
     set recipients = u.recipients + excluded.recipients, messages = u.messages + excluded.messages`)
 
-interface SenderDomain {
-  id: string
-  tenant_id: string
-  name: string
-}
-
 export const listVerifiedDomains = (
   db: Db,
   wanted: readonly { tenantId: string; name: string }[],
-): Promise<SenderDomain[]> =>
-  db.many<SenderDomain>(prepared`
+): Promise<{ id: string; tenant_id: string; name: string }[]> =>
+  db.many(prepared`
     select d.id, d.tenant_id, d.name
     from unnest(${wanted.map(each => each.tenantId)}::uuid[], ${wanted.map(each => each.name)}::text[]) as w (tenant_id, name)
     join domains d on d.tenant_id = w.tenant_id and d.name = w.name

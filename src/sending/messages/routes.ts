@@ -36,13 +36,10 @@ export const messageRoutes = (world: World, gate: Gate, publicUrl: () => string)
   return [sendRoute(world, sending), ...readRoutes(world)]
 }
 
-interface Sending {
-  gate: Gate
-  publicUrl: () => string
-  largeAtOnce: AtOnce
-}
-
-const sendRoute = (world: World, { gate, publicUrl, largeAtOnce }: Sending): Route =>
+const sendRoute = (
+  world: World,
+  { gate, publicUrl, largeAtOnce }: { gate: Gate; publicUrl: () => string; largeAtOnce: AtOnce },
+): Route =>
   route(sendEndpoint, async ({ by, caller, body, headers }) => {
     const tenantId = tenantOf(caller, body.tenant_id)
     const { accountId } = caller.reach

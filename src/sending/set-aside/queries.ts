@@ -4,18 +4,12 @@ import { all, sql } from '../../platform/db/sql.ts'
 import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import type { SetAside } from './contract.ts'
 
-interface SetAsideFilter {
-  tenantId: string | null
-  after: string | null
-  limit: number
-}
-
 type Row = Omit<SetAside, 'reason' | 'set_aside_at'> & { held_at: Date }
 
 export async function listSetAside(
   db: Reads,
   reach: Reach,
-  { tenantId, after, limit }: SetAsideFilter,
+  { tenantId, after, limit }: { tenantId: string | null; after: string | null; limit: number },
 ): Promise<SetAside[]> {
   const rows = await db.many<Row>(sql`
     select set_aside_id as id, message_id, tenant_id, recipient, crashes, attempts, held_at from queue

@@ -2,12 +2,7 @@
 // server that guesses sees another message than the one in front of it. A blank after the colon of MAIL FROM: and
 // RCPT TO: is let through; old devices send it, and it leaves no doubt.
 
-interface Command {
-  verb: string
-  argument: string
-}
-
-export function parseCommand(line: string): Command {
+export function parseCommand(line: string): { verb: string; argument: string } {
   const blank = line.indexOf(' ')
   if (blank === -1) return { verb: line.toUpperCase(), argument: '' }
   return { verb: line.slice(0, blank).toUpperCase(), argument: line.slice(blank + 1).trimEnd() }
