@@ -148,3 +148,18 @@ export class Batcher<Item, Result> {
     return batch
   }
 }
+
+/** Concurrent look-ups by one key each share a statement; null where there is no such row. */
+export const lookUpBatcher = <Row extends object>(
+  list: (keys: string[]) => Promise<Row[]>,
+  keyOf: (row: Row) => string,
+): Batcher<string, Row | null> =>
+  new Batcher({
+    itemsMax: 500,
+    slots: 2,
+    run: async keys => {
+      const rows = await list([...new Set(keys)])
+      const byKey = new Map(rows.map(row => [keyOf(row), row]))
+      return keys.map(key => byKey.get(key) ?? null)
+    },
+  })

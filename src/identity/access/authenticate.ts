@@ -1,6 +1,6 @@
 // Who is calling, and may they? There is no cache of keys: concurrent look-ups share one statement instead, so that a
 // rotation or revocation is in force in every process the moment its call returns.
-import { Batcher } from '../../platform/batcher.ts'
+import { lookUpBatcher } from '../../platform/batcher.ts'
 import type { Access } from '../../platform/http/contract.ts'
 import { LastUse } from '../../platform/last-use.ts'
 import { cidrList } from '../../platform/net/cidr.ts'
@@ -36,7 +36,7 @@ const FAILURES_MAX = 300
 export class Authenticator {
   readonly #world: World
   readonly #adminToken: string
-  readonly #keys: Batcher<string, KeyRow | null>
+  readonly #keys
   readonly #failures: AuthFailures
   readonly #limit: FailureLimit
   readonly #uses: LastUse
@@ -47,7 +47,10 @@ export class Authenticator {
     this.#uses = new LastUse(world, updateLastUsed)
     this.#failures = new AuthFailures(world, 'authentication')
     this.#limit = new FailureLimit(world.clock, FAILURES_MAX)
-    this.#keys = new Batcher({ run: prefixes => this.#findKeys(prefixes), itemsMax: 500, slots: 2 })
+    this.#keys = lookUpBatcher(
+      prefixes => listKeysByPrefixAnywhere(world.db, prefixes),
+      row => row.prefix,
+    )
   }
 
   /** The principal, or a 401 or 403. */
@@ -105,12 +108,6 @@ export class Authenticator {
       throw refuse('unauthorized', 'A valid X-Admin-Token header is required.')
     }
     return { kind: 'operator' }
-  }
-
-  async #findKeys(prefixes: string[]): Promise<(KeyRow | null)[]> {
-    const rows = await listKeysByPrefixAnywhere(this.#world.db, [...new Set(prefixes)])
-    const byPrefix = new Map(rows.map(row => [row.prefix, row]))
-    return prefixes.map(prefix => byPrefix.get(prefix) ?? null)
   }
 }
 

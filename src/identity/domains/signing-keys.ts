@@ -1,9 +1,9 @@
 // DKIM keys for delivery, ready to sign with. Opening and parsing one costs more than the rest of a look-up, so the
 // parsed keys are kept; concurrent look-ups share one statement.
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { Batcher } from '../../platform/batcher.ts'
+import { lookUpBatcher } from '../../platform/batcher.ts'
 import type { World } from '../../platform/world.ts'
-import { listSealedKeysAnywhere, type SealedKey } from './queries.ts'
+import { listSealedKeysAnywhere } from './queries.ts'
 import { keyRow } from './stored-domain.ts'
 
 interface SigningKey {
@@ -34,13 +34,16 @@ interface Entry {
 
 export class SigningKeys {
   readonly #world: World
-  readonly #rows: Batcher<string, SealedKey | null>
+  readonly #rows
   /** The longest unused first. */
   readonly #entries = new Map<string, Entry>()
 
   constructor(world: World) {
     this.#world = world
-    this.#rows = new Batcher({ run: ids => this.#findRows(ids), itemsMax: 500, slots: 2 })
+    this.#rows = lookUpBatcher(
+      ids => listSealedKeysAnywhere(world.db, ids),
+      row => row.id,
+    )
   }
 
   /** Null when there is no such domain, or no longer. */
@@ -77,11 +80,5 @@ export class SigningKeys {
     if (this.#entries.size <= ENTRIES_MAX) return
     const oldest = this.#entries.keys().next()
     if (!oldest.done) this.#entries.delete(oldest.value)
-  }
-
-  async #findRows(ids: string[]): Promise<(SealedKey | null)[]> {
-    const rows = await listSealedKeysAnywhere(this.#world.db, [...new Set(ids)])
-    const byId = new Map(rows.map(row => [row.id, row]))
-    return ids.map(id => byId.get(id) ?? null)
   }
 }

@@ -2,7 +2,7 @@
 // rotation or deletion is in force in every process the moment its call returns.
 import { LastUse } from '../../platform/last-use.ts'
 import { timingSafeEqual } from 'node:crypto'
-import { Batcher } from '../../platform/batcher.ts'
+import { lookUpBatcher } from '../../platform/batcher.ts'
 import { cidrList } from '../../platform/net/cidr.ts'
 import { refuse, type Refusal } from '../../platform/refusal.ts'
 import { mintSecret, sha256 } from '../../platform/secrets.ts'
@@ -34,7 +34,7 @@ const FAILURES_MAX = 30
 
 export class SmtpAuthenticator {
   readonly #world: World
-  readonly #credentials: Batcher<string, CredentialToCheck | null>
+  readonly #credentials
   readonly #failures: AuthFailures
   readonly #limit: FailureLimit
   readonly #uses: LastUse
@@ -48,7 +48,10 @@ export class SmtpAuthenticator {
     this.#failures = new AuthFailures(world, 'smtp-authentication')
     this.#uses = new LastUse(world, updateCredentialsLastUsed)
     this.#addresses = new LoginAddresses(world)
-    this.#credentials = new Batcher({ run: usernames => this.#findCredentials(usernames), itemsMax: 500, slots: 2 })
+    this.#credentials = lookUpBatcher(
+      usernames => listCredentialsByUsernameAnywhere(world.db, usernames),
+      row => row.username,
+    )
   }
 
   /** Refuses with `unauthorized`, `ip_not_allowed`, or `rate_limited` after too many failures from one address. */
@@ -97,12 +100,6 @@ export class SmtpAuthenticator {
       .catch(err => this.#world.log.warn({ err }, 'a failed SMTP login could not be recorded'))
       .finally(() => this.#recording.delete(recording))
     this.#recording.add(recording)
-  }
-
-  async #findCredentials(usernames: string[]): Promise<(CredentialToCheck | null)[]> {
-    const rows = await listCredentialsByUsernameAnywhere(this.#world.db, [...new Set(usernames)])
-    const byUsername = new Map(rows.map(row => [row.username, row]))
-    return usernames.map(username => byUsername.get(username) ?? null)
   }
 }
 
