@@ -1,12 +1,7 @@
 // What a PATCH really changes: only fields that were given and differ. Null when nothing does, so that a repeated PATCH
 // writes nothing and leaves no audit entry.
 
-interface Changes<T> {
-  before: Partial<T>
-  after: Partial<T>
-}
-
-export function changedFields<T extends object>(current: T, patch: Partial<T>): Changes<T> | null {
+export function changedFields<T extends object>(current: T, patch: Partial<T>) {
   const before: Partial<T> = {}
   const after: Partial<T> = {}
   for (const name of Object.keys(patch) as (keyof T)[]) {

@@ -10,8 +10,6 @@ type Row = RowOf<Assignment, 'created_at'>
 
 const columns = sql`id, tenant_id, plan_id, effective_from, source, created_at`
 
-const toAssignment = (row: Row): Assignment => withTimesAsText(row)
-
 export async function insertAssignment(
   tx: Tx,
   accountId: string,
@@ -22,7 +20,7 @@ export async function insertAssignment(
     insert into plan_assignments (id, account_id, tenant_id, plan_id, effective_from, source, created_at)
     values (${id}, ${accountId}, ${tenant_id}, ${plan_id}, ${effective_from}, ${source}, ${tx.now})
     returning ${columns}`)
-  return toAssignment(row)
+  return withTimesAsText(row)
 }
 
 const ofScope = ({ accountId, tenantId }: Pick<Reach, 'accountId' | 'tenantId'>) => sql`account_id = ${accountId}
@@ -38,7 +36,7 @@ export async function listAssignments(
 ): Promise<Assignment[]> {
   const rows = await db.many<Row>(sql`
     select ${columns} from plan_assignments ${newestFirst([within(reach), ofTenant(tenantId)], page)}`)
-  return rows.map(toAssignment)
+  return rows.map(withTimesAsText)
 }
 
 /** What payments assigned last; null when they ended it, or never assigned anything. */

@@ -5,23 +5,13 @@ import type { Keyset } from '../../platform/http/paging.ts'
 import { listAccountPlans } from '../assignments/effective.ts'
 import { listPlansById } from '../plans/find.ts'
 import { chargeLine } from './charge.ts'
-import type { ChargeLine } from './contract.ts'
 import type { Month } from './month.ts'
 import { listAccountTotalsAnywhere, listBilledAccountsAnywhere } from './queries.ts'
 
 /** Summed in one statement. A month of an account with 5,000 tenants is 155,000 rows: a page of those takes many. */
 const ACCOUNTS_PER_STATEMENT = 20
 
-interface AccountCharge extends Omit<ChargeLine, 'tenant_id'> {
-  id: string
-  name: string
-  messages: number
-}
-
-export async function listAccountCharges(
-  db: Reads,
-  { month, after, limit }: Keyset<string> & { month: Month },
-): Promise<AccountCharge[]> {
+export async function listAccountCharges(db: Reads, { month, after, limit }: Keyset<string> & { month: Month }) {
   const accounts = await listBilledAccountsAnywhere(db, { after, limit })
   const ids = accounts.map(({ id }) => id)
   const effective = await listAccountPlans(db, ids, month.last)

@@ -56,11 +56,6 @@ async function noteState(tx: Tx, told: Told): Promise<void> {
   await queries.upsertSubscription(tx, { ...subscription, status: state.status, stateAt: state.stateAt, ...plan })
 }
 
-interface PlanPaid {
-  planId: string | null
-  pricedAt: Date | null
-}
-
 /**
  * The newest price that was told decides, however late it is told: a payment tells none, and may be told first. Where no plan
  * has it any more, the plan stays; before any price is known, it is the plan that was bought.
@@ -69,7 +64,7 @@ async function planOf(
   tx: Tx,
   { priceId, boughtPlanId, subscription }: Told,
   known: KnownState | null,
-): Promise<PlanPaid> {
+): Promise<Pick<KnownState, 'planId' | 'pricedAt'>> {
   const sold = priceId === null ? null : await findPlanByPrice(tx, priceId)
   if (sold && (!known?.pricedAt || isPricedLater(subscription!, known))) {
     return { planId: sold.id, pricedAt: subscription!.stateAt }

@@ -40,8 +40,6 @@ type Row = RowOf<SuppressionEntry, 'created_at'>
 
 const columns = sql`id, tenant_id, address, reason, detail, created_at`
 
-const toEntry = (row: Row): SuppressionEntry => withTimesAsText(row)
-
 interface SuppressionFilter {
   tenantId: string | null
   reason: string | null
@@ -54,7 +52,7 @@ export async function listEntries(db: Reads, reach: Reach, filter: SuppressionFi
   const rows = await db.many<Row>(sql`
     select ${columns} from suppressions where ${matching(reach, filter)}
     order by id desc limit ${filter.limit} offset ${filter.offset}`)
-  return rows.map(toEntry)
+  return rows.map(withTimesAsText)
 }
 
 export async function countEntries(db: Reads, reach: Reach, filter: SuppressionFilter): Promise<number> {
@@ -80,7 +78,7 @@ export async function findEntry(
     select ${columns} from suppressions
     where account_id = ${about.accountId} and tenant_id is not distinct from ${about.tenantId}::uuid
       and address = ${about.address}`)
-  return row && toEntry(row)
+  return row && withTimesAsText(row)
 }
 
 /** Null when there is none within reach. */
@@ -88,7 +86,7 @@ export async function deleteEntry(tx: Tx, reach: Reach, id: string): Promise<Sup
   const row = await tx.maybe<Row>(
     sql`delete from suppressions where id = ${id} and ${within(reach)} returning ${columns}`,
   )
-  return row && toEntry(row)
+  return row && withTimesAsText(row)
 }
 
 export const findHidesReason = (db: Db, accountId: string): Promise<boolean> =>

@@ -12,8 +12,6 @@ const columns = sql`id, name, account_status(id) as status, data_region, suspend
   metadata_retention_days, hide_suppression_reason, require_outbound_tls, legal_hold, approval_links, sandbox, tier,
   ai_enabled, ai_monthly_token_cap, webhooks_max, created_at`
 
-const toAccount = (row: Row): Account => withTimesAsText(row)
-
 export async function insertAccount(
   tx: Tx,
   account: Pick<Account, 'id' | 'name' | 'data_region' | 'sandbox'>,
@@ -22,7 +20,7 @@ export async function insertAccount(
     insert into accounts (id, name, data_region, sandbox, created_at)
     values (${account.id}, ${account.name}, ${account.data_region}, ${account.sandbox}, ${tx.now})
     returning ${columns}`)
-  return toAccount(row)
+  return withTimesAsText(row)
 }
 
 export async function updateAccountRow(tx: Tx, account: Account): Promise<void> {
@@ -40,7 +38,7 @@ export async function updateAccountRow(tx: Tx, account: Account): Promise<void> 
 
 export async function findAccountAnywhere(db: Db, id: string): Promise<Account | null> {
   const row = await db.maybe<Row>(sql`select ${columns} from accounts where id = ${id}`)
-  return row && toAccount(row)
+  return row && withTimesAsText(row)
 }
 
 export const requireAccountAnywhere = async (db: Db, id: string): Promise<Account> =>
@@ -54,10 +52,10 @@ export const findAiTokensUsed = async (db: Db, id: string, now: Date): Promise<n
 
 export async function requireAccountForUpdate(tx: Tx, id: string): Promise<Account> {
   const row = await tx.maybe<Row>(sql`select ${columns} from accounts where id = ${id} for update`)
-  return toAccount(row ?? missing('account'))
+  return withTimesAsText(row ?? missing('account'))
 }
 
 export async function listAccountsAnywhere(db: Reads, page: Keyset<string>): Promise<Account[]> {
   const rows = await db.many<Row>(sql`select ${columns} from accounts ${newestFirst([], page)}`)
-  return rows.map(toAccount)
+  return rows.map(withTimesAsText)
 }

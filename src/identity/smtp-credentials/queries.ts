@@ -13,8 +13,6 @@ type Row = RowOf<SmtpCredential, 'created_at' | 'rotated_at' | 'last_used_at'>
 
 const columns = sql`id, tenant_id, username, allowed_cidrs, created_at, rotated_at, last_used_at`
 
-const toCredential = (row: Row): SmtpCredential => withTimesAsText(row)
-
 interface NewCredential {
   id: string
   accountId: string
@@ -32,21 +30,21 @@ export async function insertCredential(tx: Tx, credential: NewCredential): Promi
       ${credential.passwordHash}, ${credential.allowedCidrs}, ${tx.now})
     on conflict on constraint smtp_credentials_username do nothing
     returning ${columns}`)
-  return row && toCredential(row)
+  return row && withTimesAsText(row)
 }
 
 /** The credential, locked until the transaction ends. */
 export async function requireCredentialForUpdate(tx: Tx, reach: Reach, id: string): Promise<SmtpCredential> {
   const row = await tx.maybe<Row>(sql`
     select ${columns} from smtp_credentials where id = ${id} and ${within(reach)} for update`)
-  return toCredential(row ?? missing('SMTP credential'))
+  return withTimesAsText(row ?? missing('SMTP credential'))
 }
 
 export async function updateCredentialPassword(tx: Tx, id: string, passwordHash: Buffer): Promise<SmtpCredential> {
   const row = await tx.one<Row>(sql`
     update smtp_credentials set password_hash = ${passwordHash}, rotated_at = ${tx.now}
     where id = ${id} returning ${columns}`)
-  return toCredential(row)
+  return withTimesAsText(row)
 }
 
 export async function deleteCredentialRow(tx: Tx, id: string): Promise<void> {
@@ -60,7 +58,7 @@ export async function listCredentials(
 ): Promise<SmtpCredential[]> {
   const rows = await db.many<Row>(sql`
     select ${columns} from smtp_credentials ${newestFirst([within(reach), ofTenant(tenantId)], page)}`)
-  return rows.map(toCredential)
+  return rows.map(withTimesAsText)
 }
 
 export const updateCredentialsLastUsed = (tx: Tx, uses: { id: string; at: Date }[]): Promise<number> =>

@@ -18,8 +18,6 @@ const columns = sql`tenants.id, tenants.external_id, tenants.name, tenants.statu
 /** A tenant is its own tenant: the reach's tenant is compared with the row's id. */
 const reachable = (reach: Reach) => within(reach, { tenant: sql`id` })
 
-const toTenant = (row: Row): Tenant => withTimesAsText(row)
-
 /** Null when the external id is taken. */
 export async function insertTenant(
   tx: Tx,
@@ -34,7 +32,7 @@ export async function insertTenant(
       ${tenant.max_recipients_per_message}, ${tenant.created_at})
     on conflict on constraint tenants_external_id do nothing
     returning ${columns}`)
-  return row && toTenant(row)
+  return row && withTimesAsText(row)
 }
 
 export async function updateTenantRow(tx: Tx, tenant: Tenant): Promise<Tenant> {
@@ -44,19 +42,19 @@ export async function updateTenantRow(tx: Tx, tenant: Tenant): Promise<Tenant> {
       rate_per_hour = ${tenant.rate_per_hour}, max_recipients_per_message = ${tenant.max_recipients_per_message}
     where id = ${tenant.id}
     returning ${columns}`)
-  return toTenant(row)
+  return withTimesAsText(row)
 }
 
 export async function requireTenant(db: Db, reach: Reach, id: string): Promise<Tenant> {
   const row = await db.maybe<Row>(prepared`select ${columns} from tenants where id = ${id} and ${reachable(reach)}`)
-  return toTenant(row ?? missing('tenant'))
+  return withTimesAsText(row ?? missing('tenant'))
 }
 
 /** Finds and locks: no other transaction changes the tenant until this one ends. */
 export async function requireTenantForUpdate(tx: Tx, reach: Reach, id: string): Promise<Tenant> {
   const row = await tx.maybe<Row>(sql`
     select ${columns} from tenants where id = ${id} and ${reachable(reach)} for update`)
-  return toTenant(row ?? missing('tenant'))
+  return withTimesAsText(row ?? missing('tenant'))
 }
 
 export async function listTenants(
@@ -67,7 +65,7 @@ export async function listTenants(
   const rows = await db.many<Row>(sql`
     select ${columns} from tenants
     ${newestFirst([reachable(reach), externalId !== null && sql`external_id = ${externalId}`], page)}`)
-  return rows.map(toTenant)
+  return rows.map(withTimesAsText)
 }
 
 /** Concurrent readers of single tenants share one statement; each row is still restricted to its own caller's reach. */
@@ -82,6 +80,6 @@ async function findTenants(db: Db, asked: Named[]): Promise<(Tenant | null)[]> {
     join tenants on tenants.id = asked.id and tenants.account_id = asked.account_id
       and (asked.tenant_id is null or tenants.id = asked.tenant_id)`)
   const found: (Tenant | null)[] = asked.map(() => null)
-  for (const { n, ...row } of rows) found[n - 1] = toTenant(row)
+  for (const { n, ...row } of rows) found[n - 1] = withTimesAsText(row)
   return found
 }

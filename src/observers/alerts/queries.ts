@@ -15,8 +15,6 @@ type AlertRow = RowOf<Alert, 'created_at' | 'acked_at'>
 const alertColumns = sql`id, tenant_id, kind, severity, title, scope, rule_id, rule_name as rule, data, created_at,
   acked_at, acked_by`
 
-const toAlert = (row: AlertRow): Alert => withTimesAsText(row)
-
 export type TellableEvent = Pick<JournalEvent, 'type' | 'account_id' | 'tenant_id' | 'created_at' | 'data'>
 
 /** Anomalies, and approvals of accounts that want them decided by links. */
@@ -116,7 +114,7 @@ export async function listAlerts(
 ): Promise<Alert[]> {
   const rows = await db.many<AlertRow>(sql`
     select ${alertColumns} from alerts ${newestFirst([within(reach), isUnacked && sql`acked_at is null`], page)}`)
-  return rows.map(toAlert)
+  return rows.map(withTimesAsText)
 }
 
 /** The alert as it was, locked; null when there is none within reach. */

@@ -13,16 +13,12 @@ export async function countUnackedAlerts(db: Reads, reach: Reach): Promise<numbe
   return row!.count
 }
 
-interface SuspensionRow extends RowOf<ActiveSuspension, 'created_at'> {
-  total: number
-}
-
 /** The newest of them, and how many there are. */
 export async function listActiveSuspensions(
   db: Reads,
   reach: Reach,
 ): Promise<{ suspensions: ActiveSuspension[]; count: number }> {
-  const rows = await db.many<SuspensionRow>(sql`
+  const rows = await db.many<RowOf<ActiveSuspension, 'created_at'> & { total: number }>(sql`
     select id, scope_type || ':' || scope_value as scope, tenant_id, only_tenant, reason, queue_action, created_at,
       count(*) over () as total
     from suspensions where ${within(reach)} and status = 'active'

@@ -11,12 +11,7 @@ import { listDomainNames, listTenantNames } from './queries.ts'
 const TENANTS_MAX = 10_000
 const DOMAINS_MAX = 50_000
 
-interface TenantStanding extends Standing {
-  tenant_id: string
-  name: string
-}
-
-export async function tenantStandings(world: World, reach: Reach): Promise<TenantStanding[]> {
+export async function tenantStandings(world: World, reach: Reach) {
   const [tenants, counted] = await Promise.all([
     listTenantNames(world.db.lists, reach, TENANTS_MAX),
     sumLastDay(world, reach, 'tenant'),

@@ -11,8 +11,6 @@ type Row = RowOf<Webhook, 'failing_since' | 'rotated_at' | 'created_at'>
 
 const columns = sql`id, tenant_id, url, event_types, status, disabled_reason, failing_since, rotated_at, created_at`
 
-const toWebhook = (row: Row): Webhook => withTimesAsText(row)
-
 /** The newest id that was handed out. What commits after this statement has a greater one. */
 const newestEventId = sql`(select case when is_called then last_value else 0 end from events_id_seq)`
 
@@ -35,7 +33,7 @@ export async function insertWebhook(tx: Tx, webhook: NewWebhook): Promise<Webhoo
       returning ${columns}
     ), due as (insert into webhook_due (webhook_id) select id from made)
     select ${columns} from made`)
-  return toWebhook(row)
+  return withTimesAsText(row)
 }
 
 export const countWebhooks = (tx: Tx, accountId: string): Promise<number> =>
@@ -43,18 +41,18 @@ export const countWebhooks = (tx: Tx, accountId: string): Promise<number> =>
 
 export async function listWebhooks(db: Reads, reach: Reach, page: Keyset<string>): Promise<Webhook[]> {
   const rows = await db.many<Row>(sql`select ${columns} from webhooks ${newestFirst([within(reach)], page)}`)
-  return rows.map(toWebhook)
+  return rows.map(withTimesAsText)
 }
 
 export async function requireWebhook(db: Db, reach: Reach, id: string): Promise<Webhook> {
   const row = await db.maybe<Row>(sql`select ${columns} from webhooks where id = ${id} and ${within(reach)}`)
-  return toWebhook(row ?? missing('webhook'))
+  return withTimesAsText(row ?? missing('webhook'))
 }
 
 /** Finds and locks: no other transaction changes it until this one ends. */
 export async function requireWebhookForUpdate(tx: Tx, reach: Reach, id: string): Promise<Webhook> {
   const row = await tx.maybe<Row>(sql`select ${columns} from webhooks where id = ${id} and ${within(reach)} for update`)
-  return toWebhook(row ?? missing('webhook'))
+  return withTimesAsText(row ?? missing('webhook'))
 }
 
 /** What happened until now is still its; it is tried when the webhook is enabled again. */
@@ -104,7 +102,7 @@ export async function updateSecret(
         ) kept),
       old_secret = secret, old_secret_until = ${oldUntil}, secret = ${sealedSecret}, rotated_at = ${tx.now}
     where id = ${id} returning ${columns}`)
-  return toWebhook(row)
+  return withTimesAsText(row)
 }
 
 export interface Endpoint {
