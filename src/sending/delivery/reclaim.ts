@@ -8,6 +8,7 @@ import { reclaimLapsed, type Lapsed } from '../queue/leases.ts'
 import { requeue } from '../holds/requeue.ts'
 import { deleteOldHolders } from './holder-queries.ts'
 import { LEASE_MS, type Holder } from './holder.ts'
+import { aboutOf } from '../queue/keys.ts'
 import { updateSetAside } from '../queue/set-aside.ts'
 
 /** Three workers that died of the same mail did not die by chance. */
@@ -49,14 +50,14 @@ async function setAside(tx: Tx, rows: readonly Lapsed[]): Promise<void> {
   if (rows.length === 0) return
   const named = rows.map(row => ({ ...row, set_aside_id: newId(tx.now) }))
   await updateSetAside(tx, named)
-  for (const { account_id, tenant_id, message_id, recipient, crashes, set_aside_id } of named) {
-    const about = { accountId: account_id, tenantId: tenant_id, messageId: message_id, recipient }
-    tx.record({ type: 'held', ...about, data: { reason: 'set_aside', crashes, set_aside_id } })
+  for (const row of named) {
+    const { recipient, crashes, set_aside_id } = row
+    tx.record({ type: 'held', ...aboutOf(row), data: { reason: 'set_aside', crashes, set_aside_id } })
     raise(tx, {
       kind: 'message_set_aside',
       severity: 'critical',
       title: `A delivery to ${recipient} was set aside: ${crashes} workers died attempting it.`,
-      ...about,
+      ...aboutOf(row),
       facts: { crashes, set_aside_id },
     })
   }

@@ -18,7 +18,7 @@ import {
   type Deferral,
   type Verdict,
 } from '../queue/attempts.ts'
-import { keyOf, type Lease, type QueuedRow } from '../queue/keys.ts'
+import { aboutOf, keyOf, type Lease, type QueuedRow } from '../queue/keys.ts'
 
 interface Result {
   delivery: Claimed
@@ -182,24 +182,16 @@ async function record(tx: Tx, results: readonly Result[]): Promise<void> {
 }
 
 const suppressionOf = (delivery: Claimed, { response }: Verdict) => ({
-  accountId: delivery.account_id,
-  tenantId: delivery.tenant_id,
+  ...aboutOf(delivery),
   address: delivery.recipient,
   reason: 'hard_bounce' as const,
   detail: response,
-  messageId: delivery.message_id,
 })
 
 function eventOf({ delivery, verdict }: Result) {
-  const about = {
-    accountId: delivery.account_id,
-    tenantId: delivery.tenant_id,
-    messageId: delivery.message_id,
-    recipient: delivery.recipient,
-  }
   return {
     type: verdict.status,
-    ...about,
+    ...aboutOf(delivery),
     data: {
       ...(verdict.smtpCode !== null && { smtp_code: verdict.smtpCode }),
       ...(verdict.enhancedCode !== null && { enhanced_code: verdict.enhancedCode }),

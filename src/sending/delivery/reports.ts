@@ -14,6 +14,7 @@ import {
   type DeliveryRef,
   type StatusChange,
 } from '../queue/late-reports.ts'
+import { aboutOf } from '../queue/keys.ts'
 import { clip } from './verdict.ts'
 
 /** Whom a report is about. */
@@ -200,10 +201,3 @@ async function change(tx: Tx, delivery: DeliveryRef, to: Omit<StatusChange, 'mes
   await updateStatuses(tx, [{ message_id, n, ...to }])
   delivery.status = to.status
 }
-
-const aboutOf = ({ account_id, tenant_id, message_id, recipient }: DeliveryRef) => ({
-  accountId: account_id,
-  tenantId: tenant_id,
-  messageId: message_id,
-  recipient,
-})

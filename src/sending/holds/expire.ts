@@ -11,6 +11,7 @@ import { oneByOne } from '../../platform/work/one-by-one.ts'
 import type { World } from '../../platform/world.ts'
 import { recordEvents } from './events.ts'
 import { lockHeldBefore, recordUnsent } from '../queue/held.ts'
+import { aboutOf } from '../queue/keys.ts'
 import { lockSetAsideOverdue } from '../queue/set-aside.ts'
 
 const BATCH_MAX = 1_000
@@ -28,9 +29,7 @@ const expireSetAside = (world: World): Promise<number> =>
   world.db.transact(system('hold-expiry'), async tx => {
     const rows = await lockSetAsideOverdue(tx, BATCH_MAX)
     if (rows.length > 0) recordUnsent(tx, rows, 'expired')
-    for (const { account_id: accountId, tenant_id: tenantId, message_id: messageId, recipient } of rows) {
-      tx.record({ type: 'expired', accountId, tenantId, messageId, recipient, data: { reason: 'set_aside' } })
-    }
+    for (const row of rows) tx.record({ type: 'expired', ...aboutOf(row), data: { reason: 'set_aside' } })
     return rows.length
   })
 

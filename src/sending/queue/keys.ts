@@ -15,6 +15,14 @@ export interface QueuedRow extends Key {
   recipient_domain: string
 }
 
+/** Whom an event is about. */
+export const aboutOf = (row: Key & { recipient: string }) => ({
+  accountId: row.account_id,
+  tenantId: row.tenant_id,
+  messageId: row.message_id,
+  recipient: row.recipient,
+})
+
 /** Of the queue as `q`. */
 export const queuedColumns = sql`q.account_id, q.tenant_id, q.message_id, q.n, q.recipient, q.recipient_domain`
 

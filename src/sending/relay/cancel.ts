@@ -2,6 +2,7 @@
 // cancelled.
 import type { Tx } from '../../platform/db/database.ts'
 import { lockRelayed, recordUnsent } from '../queue/held.ts'
+import { aboutOf } from '../queue/keys.ts'
 import { DISCONNECTED } from './relays.ts'
 
 /** In the transaction that disconnects. What is beyond, held or in flight is cancelled when it is attempted. */
@@ -11,9 +12,7 @@ export async function cancelRelayed(tx: Tx, inboxId: string): Promise<number> {
   const rows = await lockRelayed(tx, inboxId, AT_ONCE)
   if (rows.length === 0) return 0
   recordUnsent(tx, rows, 'cancelled')
-  for (const { account_id: accountId, tenant_id: tenantId, message_id: messageId, recipient } of rows) {
-    const data = { reason: DISCONNECTED, response: DISCONNECTED }
-    tx.record({ type: 'cancelled', accountId, tenantId, messageId, recipient, data })
-  }
+  const data = { reason: DISCONNECTED, response: DISCONNECTED }
+  for (const row of rows) tx.record({ type: 'cancelled', ...aboutOf(row), data })
   return rows.length
 }

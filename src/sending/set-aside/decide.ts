@@ -6,6 +6,7 @@ import { missing, notFound } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { reserveRanks } from '../messages/ranks.ts'
 import { recordUnsent, updateReleased } from '../queue/held.ts'
+import { aboutOf } from '../queue/keys.ts'
 import { requeue } from '../holds/requeue.ts'
 import type { SetAsideDecided } from './contract.ts'
 import { findTenantOfSetAside, forgetSetAside, lockSetAside, type SetAsideRow } from '../queue/set-aside.ts'
@@ -32,7 +33,7 @@ async function release(tx: Tx, name: SetAsideName, rank: Date): Promise<SetAside
   const { accountId } = name
   await lockAccountsShared(tx, [accountId])
   const row = await requireSetAside(tx, name)
-  tx.record(eventOf('released', row, { reason: 'set_aside' }))
+  tx.record({ type: 'released', ...aboutOf(row), data: { reason: 'set_aside' } })
   const { row_id } = await forgetSetAside(tx, name)
   updateReleased(tx, [{ row_id, rank }])
   const pause = (await requeue(tx, [row])).get(row)
@@ -42,21 +43,12 @@ async function release(tx: Tx, name: SetAsideName, rank: Date): Promise<SetAside
 export async function cancelSetAside(tx: Tx, name: SetAsideName): Promise<SetAsideDecided> {
   const row = await requireSetAside(tx, name)
   recordUnsent(tx, [row], 'cancelled')
-  tx.record(eventOf('cancelled', row, { reason: 'set_aside' }))
+  tx.record({ type: 'cancelled', ...aboutOf(row), data: { reason: 'set_aside' } })
   return decide(tx, row, name, { status: 'cancelled', suspension_id: null })
 }
 
 const requireSetAside = async (tx: Tx, name: SetAsideName): Promise<SetAsideRow> =>
   (await lockSetAside(tx, name)) ?? missing('delivery')
-
-const eventOf = (type: 'released' | 'cancelled', row: SetAsideRow, data: object) => ({
-  type,
-  accountId: row.account_id,
-  tenantId: row.tenant_id,
-  messageId: row.message_id,
-  recipient: row.recipient,
-  data: { ...data },
-})
 
 function decide(
   tx: Tx,
