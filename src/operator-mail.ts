@@ -1,6 +1,6 @@
 // Mail that the installation itself sends, such as alerts: through the same gate as everybody's, from accounts of the
 // operator's own.
-import { liftOldBounce } from './control/feedback/lift.ts'
+import { liftOldBounce } from './control/feedback/suppress.ts'
 import { system } from './platform/db/actor.ts'
 import { Refusal } from './platform/refusal.ts'
 import type { World } from './platform/world.ts'

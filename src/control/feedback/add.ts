@@ -6,8 +6,7 @@ import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { SuppressionAdd, SuppressionEntry } from './contract.ts'
-import { deleteEntry, findEntry } from './queries.ts'
-import { listedAddress } from './listed-address.ts'
+import { deleteEntry, findEntry, listedAddress } from './queries.ts'
 import { suppress } from './suppress.ts'
 
 export function addSuppression(

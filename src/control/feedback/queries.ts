@@ -4,9 +4,11 @@ import { all, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { ofTenant, within, type Reach } from '../../platform/principal.ts'
 import type { SuppressionEntry } from './contract.ts'
-import { listedAddress } from './listed-address.ts'
 import type { Suppression } from './suppress.ts'
 import type { Addressed } from './suppressed.ts'
+
+/** Nobody runs two mailboxes that differ by case. Always made small here: the database has other rules for some letters. */
+export const listedAddress = (address: string): string => address.toLowerCase()
 
 export const listSuppressed = (
   db: Db,

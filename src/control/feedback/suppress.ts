@@ -1,8 +1,8 @@
-// Adding to the suppression lists, inside somebody's transaction.
+// Adding to the suppression lists and taking off them, inside somebody's transaction.
 import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
-import { listedAddress } from './listed-address.ts'
-import { insertSuppressions } from './queries.ts'
+import { deleteOldBounce, insertSuppressions, listedAddress } from './queries.ts'
+import type { Addressed } from './suppressed.ts'
 
 type SuppressionReason = 'hard_bounce' | 'complaint' | 'unsubscribe' | 'manual'
 
@@ -27,3 +27,12 @@ export async function suppress(tx: Tx, suppressions: readonly Suppression[]): Pr
     suppressions.map(each => ({ ...each, id: newId(tx.now), address: listedAddress(each.address) })),
   )
 }
+
+interface OldBounce extends Addressed {
+  /** Only one that is older than this. */
+  before: Date
+}
+
+/** Complaints and wishes stay: only what was found out about an address is forgotten where it deserves another try. */
+export const liftOldBounce = (tx: Tx, { address, ...rest }: OldBounce): Promise<number> =>
+  deleteOldBounce(tx, { ...rest, address: listedAddress(address) })

@@ -1,7 +1,6 @@
 // A look at DNS: every record of a domain, all at once, outside any transaction.
 import type { Dns, DnsAnswer } from '../../platform/net/dns.ts'
-import { judgeCname, judgeDkim, judgeDmarc, judgeMx, type Verdict } from './judge.ts'
-import { lookUpSpf } from './look-up-spf.ts'
+import { judgeCname, judgeDkim, judgeDmarc, judgeMx, judgeSpf, spfReferences, type Verdict } from './judge.ts'
 import { recordsOf, type Hosts } from './records.ts'
 import type { Finding, Purpose, StoredDomain } from './stored-domain.ts'
 
@@ -60,3 +59,43 @@ export function publishedFindings(hosts: Hosts, domain: Parameters<typeof record
   })
   return Object.fromEntries(findings) as Record<Purpose, Finding>
 }
+
+/** A receiver asks no further either (RFC 7208 §4.6.4). */
+const LOOK_UPS_MAX = 10
+
+/** Looks for our host in the SPF record and in those that it includes or redirects to, as a receiver would. */
+async function lookUpSpf(dns: Dns, name: string, host: string): Promise<Look[Purpose]> {
+  const answer = await dns.txt(name)
+  if (answer.kind === 'failed') return { failure: answer.code }
+  const texts = answer.kind === 'found' ? answer.values : []
+  const verdict = judgeSpf(texts, host)
+  if (verdict.state !== 'wrong') return { verdict }
+  const { isThere, failure } = await follow(dns, spfReferences(texts), host)
+  if (isThere) return { verdict: { ...verdict, state: 'ok', problem: null } }
+  // It may stand where nobody answered.
+  return failure === null ? { verdict } : { failure }
+}
+
+async function follow(
+  dns: Dns,
+  references: readonly string[],
+  host: string,
+): Promise<{ isThere: boolean; failure: string | null }> {
+  const known = new Set(references.filter(isPlain))
+  let asked = 0
+  let failure: string | null = null
+  // A set that grows during the loop: whatever is referred to comes behind, and nothing is asked twice.
+  for (const name of known) {
+    if (++asked > LOOK_UPS_MAX) break
+    const answer = await dns.txt(name)
+    if (answer.kind === 'failed') failure = answer.code
+    if (answer.kind !== 'found') continue
+    const further = spfReferences(answer.values)
+    if (further.includes(host)) return { isThere: true, failure: null }
+    for (const each of further.filter(isPlain)) known.add(each)
+  }
+  return { isThere: false, failure }
+}
+
+/** A macro depends on the mail, so it cannot be followed here. */
+const isPlain = (name: string): boolean => /^[a-z0-9._-]{1,253}$/.test(name)

@@ -7,8 +7,7 @@ import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import { retryDelayMs } from '../../platform/work/retry-delay.ts'
 import type { World } from '../../platform/world.ts'
 import { notify, Obsolete, Undeliverable, type Ways } from './channels.ts'
-import { APPROVAL_MAILS_PER_DAY_MAX, MAILS_PER_DAY_MAX } from './mail-limits.ts'
-import { countMail, updateMailDay } from './mail-queries.ts'
+import { APPROVAL_MAILS_PER_DAY_MAX, countMail, MAILS_PER_DAY_MAX, updateMailDay } from './mail-queries.ts'
 import {
   claimNotifications,
   notificationLeases,

@@ -7,8 +7,13 @@ import { isUuid } from '../../platform/ids.ts'
 import type { Tail } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
 import { SEVERITIES } from './contract.ts'
-import { followMails } from './mail-outcome.ts'
-import { APPROVAL_MAILS_PER_DAY_MAX } from './mail-limits.ts'
+import {
+  APPROVAL_MAILS_PER_DAY_MAX,
+  listMailOutcomes,
+  updateMailDelivered,
+  updateMailFailed,
+  type MailOutcome,
+} from './mail-queries.ts'
 import {
   insertAlerts,
   insertApprovalNotifications,
@@ -76,3 +81,31 @@ function alertOf({ account_id, tenant_id, created_at, data }: TellableEvent): Ne
 }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+
+const ERROR_LENGTH_MAX = 300
+
+/**
+ * What became of an alert that went out as mail. Accepting it into the queue says nothing yet: it may be held, or bounce, and
+ * a contact that is told so early would be believed to know.
+ */
+async function followMails(tx: Tx, range: { after: number; upTo: number }): Promise<void> {
+  for (const outcome of await listMailOutcomes(tx, range)) {
+    if (!isUuid(outcome.notification_id)) continue
+    if (outcome.type === 'delivered') await updateMailDelivered(tx, outcome.notification_id)
+    else await updateMailFailed(tx, outcome.notification_id, errorOf(outcome))
+  }
+}
+
+const SAID: Record<Exclude<MailOutcome['type'], 'delivered'>, string> = {
+  bounced: 'The mail bounced',
+  blocked: 'The mail was refused',
+  expired: 'The mail could not be delivered in time',
+  cancelled: 'The mail was cancelled',
+  complained: 'The mail was reported as unwanted',
+}
+
+function errorOf({ type, response }: MailOutcome): string {
+  const said = SAID[type as keyof typeof SAID]
+  const text = response ? `${said}: ${response.replace(/\p{Cc}+/gu, ' ')}` : `${said}.`
+  return text.slice(0, ERROR_LENGTH_MAX).toWellFormed()
+}

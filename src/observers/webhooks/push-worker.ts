@@ -8,10 +8,9 @@ import type { Claim, Leased } from '../../platform/work/leased-work.ts'
 import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import type { World } from '../../platform/world.ts'
 import { presentEvent } from '../events/present.ts'
-import { pushHeaders } from './push-headers.ts'
 import { listActiveEndpointsAnywhere, type Endpoint } from './queries.ts'
 import { recordPushes, statusOf, stopHopeless } from './record-pushes.ts'
-import { secretsInForce, signingKeys } from './signature.ts'
+import { pushHeaders, secretsInForce, signingKeys } from './signature.ts'
 import {
   claimAttempts,
   extendLeases,

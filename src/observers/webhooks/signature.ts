@@ -1,4 +1,4 @@
-// The signature of a push: `t=<unix seconds>,v1=<hex>`, a v1 for each secret that is in force.
+// The headers of a push, and its signature: `t=<unix seconds>,v1=<hex>`, a v1 for each secret that is in force.
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { mintSecret, type Secrets } from '../../platform/secrets.ts'
 
@@ -38,3 +38,23 @@ export function sign(keys: readonly KeyObject[], body: string, now: Date): strin
   const digests = keys.map(key => createHmac('sha256', key).update(`${t}.${body}`).digest('hex'))
   return `t=${t},${digests.map(digest => `v1=${digest}`).join(',')}`
 }
+
+interface PushFacts {
+  type: string
+  id: number
+  /** 1 is the first. */
+  attempt: number
+  body: string
+  keys: readonly KeyObject[]
+  now: Date
+}
+
+/** Signed afresh for each try: receivers refuse what is older than five minutes. */
+export const pushHeaders = ({ type, id, attempt, body, keys, now }: PushFacts): Record<string, string> => ({
+  'Content-Type': 'application/json; charset=utf-8',
+  'User-Agent': 'Sluice-Webhooks/1.0',
+  'X-Service-Event': type,
+  'X-Service-Event-Id': String(id),
+  'X-Service-Delivery-Attempt': String(attempt),
+  'X-Service-Signature': sign(keys, body, now),
+})

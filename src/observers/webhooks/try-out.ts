@@ -4,9 +4,8 @@ import type { World } from '../../platform/world.ts'
 import { presentEvent } from '../events/present.ts'
 import type { Named } from '../../platform/principal.ts'
 import type { GuardedHttp, PushResult } from '../../platform/net/guarded-http.ts'
-import { pushHeaders } from './push-headers.ts'
 import { requireEndpoint } from './queries.ts'
-import { signingKeys } from './signature.ts'
+import { pushHeaders, signingKeys } from './signature.ts'
 
 /** Not among the types of the journal, so no receiver takes a sample for something that happened. */
 const SAMPLE_TYPE = 'test'

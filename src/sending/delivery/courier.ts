@@ -17,11 +17,10 @@ import type { MessageToSend } from './queries.ts'
 import { OutcomeRecorder } from './recorder.ts'
 import { recordComplaintReport } from './reports.ts'
 import { returnPath, type OnEnvelope } from './return-path.ts'
-import { isTooOld } from './schedule.ts'
 import { Sources, type DomainKeys, type KeptSources } from './sources.ts'
 import { factsOf, groupOf, transactionsOf, needsSmtputf8 } from './transactions.ts'
 import type { Envelope, SendResult } from '../../smtp/client/outcome.ts'
-import { attemptedOn, BODY_GONE, NOT_ATTEMPTED, verdictOf } from './verdict.ts'
+import { attemptedOn, BODY_GONE, isTooOld, NOT_ATTEMPTED, verdictOf } from './verdict.ts'
 
 export interface Transport {
   send(domain: string, envelope: Envelope, signal?: AbortSignal): Promise<SendResult[]>

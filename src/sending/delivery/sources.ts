@@ -10,8 +10,10 @@ import type { Db } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
 import { personalise } from '../messages/unsubscribe-link.ts'
 import { SMALL_BYTES_MAX } from '../messages/limits.ts'
-import { finishInThread } from './large-sources.ts'
+import { asBuffer, type ThreadPool, type ThreadWork } from '../../platform/threads/thread-pool.ts'
+import { rememberWireForm } from '../../smtp/dot-stuff.ts'
 import { findBodyPart, listMessagesToSend, type MessageToSend } from './queries.ts'
+import type { FinishedSource, UnfinishedSource } from './source-thread.ts'
 
 /** All that delivery asks of them. */
 export type DomainKeys = Pick<SigningKeys, 'keyOf'>
@@ -211,3 +213,31 @@ async function fetchBody(
 
 /** The source and its signed copy. */
 const bytesOf = ({ size }: MessageToSend): number => size * 2
+
+const FINISHING: ThreadWork = {
+  module: new URL('./source-thread.ts', import.meta.url),
+  // As many as are in flight.
+  queueMax: 1_000,
+  timeoutMs: 30_000,
+}
+
+/**
+ * The source of a large message as it is sent: on the main thread the signature over 36 MB and their form on the wire would
+ * keep everybody waiting for a second. The source is given away, and must be in memory of its own.
+ */
+async function finishInThread(
+  threads: ThreadPool,
+  { source, signing }: UnfinishedSource,
+  owner: string,
+): Promise<Buffer> {
+  const finished = await threads.run<UnfinishedSource, FinishedSource>(FINISHING, {
+    input: { source, signing },
+    owner,
+    bytes: source.length,
+    transfer: [source.buffer as ArrayBuffer],
+  })
+  const { hasBareLineBreak, content } = finished
+  const final = asBuffer(finished.source)
+  rememberWireForm(final, { content: content ? asBuffer(content) : final, hasBareLineBreak })
+  return final
+}

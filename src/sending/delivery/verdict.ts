@@ -2,10 +2,21 @@
 // the data that the event carries.
 import { classifyReply, type BounceClass } from '../../mail/reports/bounce-classes.ts'
 import type { SmtpReply } from '../../mail/reports/smtp-reply.ts'
+import { repeatedDelayMs } from '../../platform/work/retry-delay.ts'
 import type { Outcome, Phase } from '../../smtp/client/outcome.ts'
 import type { Claimed, Verdict } from '../queue/attempts.ts'
 import type { Cancelled } from '../relay/relays.ts'
-import { isTooOld, retryDelayAfter } from './schedule.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+const RETRY_DELAYS_MS = [1, 2, 5, 10, 20, 40]
+  .map(minutes => minutes * MINUTE_MS)
+  .concat([1, 2, 4].map(hours => hours * HOUR_MS))
+
+/** After this long without success a delivery is expired. */
+const EXPIRY_MS = 72 * HOUR_MS
+
+export const isTooOld = (acceptedAt: Date, now: Date): boolean => now.getTime() - acceptedAt.getTime() >= EXPIRY_MS
 
 interface Attempted {
   attempt: number
@@ -50,7 +61,8 @@ export function verdictOf(outcome: Outcome | Cancelled, attempted: Attempted, no
     case 'block':
       return { ...facts, status: 'blocked', data }
     case 'transient':
-      return deferred(new Date(now.getTime() + retryDelayAfter(attempt)))
+      // The last delay is repeated until it expires.
+      return deferred(new Date(now.getTime() + repeatedDelayMs(RETRY_DELAYS_MS, attempt)))
     case 'alone':
       return deferred(now)
   }
