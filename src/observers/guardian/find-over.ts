@@ -206,8 +206,7 @@ export class Look {
               name: `${scopeType} ${since.getTime()} ${hot.getTime()}`,
               hours: (hot.getTime() - since.getTime()) / HOUR_MS,
               items: scopes,
-              keyOf: scopeKey,
-              ownerOf: scope => scope.account_id,
+              ...perScope,
             },
             missing => listBounds(this.#db, scopeType, missing, { since, fullHour, until: hot }),
           )
@@ -238,8 +237,7 @@ export class Look {
         name: `history ${scopeType} ${hourBefore(window.from).getTime()}`,
         hours: BASELINE_MS / HOUR_MS,
         items: counted,
-        keyOf: scopeKey,
-        ownerOf: scope => scope.account_id,
+        ...perScope,
       },
       missing => listHistories(this.#db, scopeType, missing, window),
     )
@@ -248,8 +246,7 @@ export class Look {
         name: `logins ${scopeType} ${windowSeconds} ${hourBefore(window.from).getTime()}`,
         hours: LOGIN_HISTORY_HOURS,
         items: logins,
-        keyOf: scopeKey,
-        ownerOf: scope => scope.account_id,
+        ...perScope,
       },
       missing => listAddressHistories(this.#db, scopeType, missing, { window, windowSeconds }),
     )
@@ -291,5 +288,7 @@ export class Look {
     return asked.map(each => found.get(each)!)
   }
 }
+
+const perScope = { keyOf: scopeKey, ownerOf: (scope: Scope): string => scope.account_id }
 
 const isAboutMail = ({ rule }: { rule: Rule }): boolean => !isAboutLogins(rule)

@@ -23,17 +23,14 @@ export type Counters = Counted & { distinct_ips: number }
 
 export const NOTHING: Counters = { ...NOTHING_COUNTED, distinct_ips: 0 }
 
-export const add = (left: Counters, right: Counters): Counters => ({
-  recipients: left.recipients + right.recipients,
-  delivered: left.delivered + right.delivered,
-  hard_bounces: left.hard_bounces + right.hard_bounces,
-  soft_bounces: left.soft_bounces + right.soft_bounces,
-  blocks: left.blocks + right.blocks,
-  deferrals: left.deferrals + right.deferrals,
-  complaints: left.complaints + right.complaints,
-  auth_failures: left.auth_failures + right.auth_failures,
-  distinct_ips: left.distinct_ips + right.distinct_ips,
-})
+export const COUNTED = Object.keys(NOTHING_COUNTED) as (keyof Counted)[]
+
+export const add = (left: Counters, right: Counters): Counters => {
+  const sum = { ...left }
+  for (const name of COUNTED) sum[name] += right[name]
+  sum.distinct_ips += right.distinct_ips
+  return sum
+}
 
 export interface Measured {
   value: number

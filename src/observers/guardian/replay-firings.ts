@@ -2,7 +2,7 @@
 // 50,000 minutes and as many hours.
 import { Tally } from '../../platform/fairness/tally.ts'
 import type { Firing } from './contract.ts'
-import { baselineOf, NOTHING, type Counters, type History } from './metric.ts'
+import { baselineOf, COUNTED, NOTHING, type Counters, type History } from './metric.ts'
 import type { Chunk, CountedRow, LoginRow } from './replay-queries.ts'
 import { isOver, limitOf, measured, type Rule } from './rule.ts'
 import { NO_TENANT } from '../metrics/counters.ts'
@@ -181,8 +181,6 @@ class SlidingWindow {
   }
 }
 
-const NAMES = Object.keys(NOTHING).filter(name => name !== 'distinct_ips') as Exclude<keyof Counters, 'distinct_ips'>[]
-
 function addTo(sums: Counters, counted: Omit<Counters, 'distinct_ips'>, sign: 1 | -1): void {
-  for (const name of NAMES) sums[name] += sign * counted[name]
+  for (const name of COUNTED) sums[name] += sign * counted[name]
 }

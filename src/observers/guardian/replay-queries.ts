@@ -4,6 +4,7 @@ import type { Reads } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import type { Counters } from './metric.ts'
 import type { Scope, ScopeType } from './rule.ts'
+import { ofEachCounter } from '../metrics/counters.ts'
 import type { Period } from './sums-queries.ts'
 
 export interface Wanted extends Period {
@@ -47,7 +48,7 @@ export const listHours = (db: Reads, wanted: Wanted): Promise<Chunk[]> =>
       select * from counted
       union all
       select scope_value, tenant_id, ${milliseconds(sql`${wanted.from}::timestamptz - interval '1 hour'`)},
-        0, 0, 0, 0, 0, 0, 0, 0
+        ${ofEachCounter(() => sql`0`)}
       from (select distinct scope_value, tenant_id from counted) c
       where exists (select from metric_hours o
         where o.account_id = ${wanted.accountId} and o.scope_type = ${wanted.scopeType} and o.scope_value = c.scope_value
@@ -55,8 +56,7 @@ export const listHours = (db: Reads, wanted: Wanted): Promise<Chunk[]> =>
   )
 
 const countedIn = (table: Sql, wanted: Wanted): Sql => sql`
-  select scope_value, tenant_id, ${milliseconds(sql`start`)} as start_ms, recipients, delivered, hard_bounces,
-    soft_bounces, blocks, deferrals, complaints, auth_failures
+  select scope_value, tenant_id, ${milliseconds(sql`start`)} as start_ms, ${ofEachCounter(counter => counter)}
   from ${table}
   where ${all([
     sql`account_id = ${wanted.accountId} and scope_type = ${wanted.scopeType}`,

@@ -2,9 +2,9 @@
 // and hours from there on; the running hour's row holds what was counted so far.
 import type { Db } from '../../platform/db/database.ts'
 import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
-import { NOTHING, type Counters, type History } from './metric.ts'
+import { COUNTED, NOTHING, type Counters, type History } from './metric.ts'
 import { type Scope, type ScopeType } from './rule.ts'
-import { NO_TENANT } from '../metrics/counters.ts'
+import { NO_TENANT, ofEachCounter } from '../metrics/counters.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -22,13 +22,9 @@ export const windowBefore = (now: Date, windowSeconds: number): Period => ({
   to: now,
 })
 
-const columns: Sql = sql`recipients, delivered, hard_bounces, soft_bounces, blocks, deferrals, complaints, auth_failures`
 /** Doubles are exact for whole numbers of this size; sums of bigint are made with numeric, at twice the time. */
-const sums: Sql = sql`
-  coalesce(sum(recipients::float8), 0) as recipients, coalesce(sum(delivered::float8), 0) as delivered,
-  coalesce(sum(hard_bounces::float8), 0) as hard_bounces, coalesce(sum(soft_bounces::float8), 0) as soft_bounces,
-  coalesce(sum(blocks::float8), 0) as blocks, coalesce(sum(deferrals::float8), 0) as deferrals,
-  coalesce(sum(complaints::float8), 0) as complaints, coalesce(sum(auth_failures::float8), 0) as auth_failures`
+const sums = ofEachCounter(counter => sql`coalesce(sum(${counter}::float8), 0) as ${counter}`)
+const columns = ofEachCounter(counter => counter)
 
 /** The scopes as rows `w`, numbered from 1. */
 export const wanted = (scopes: readonly Scope[]): Sql => sql`
@@ -105,20 +101,10 @@ export async function listBounds(
   return bounds
 }
 
-const COUNTED = Object.keys(NOTHING).filter(name => name !== 'distinct_ips') as (keyof Omit<Counters, 'distinct_ips'>)[]
-
-const leastSums = (fullHour: Date): Sql => {
-  const since = sql`filter (where start >= ${fullHour})`
-  return sql`
-    coalesce(sum(recipients::float8) ${since}, 0) as least_recipients,
-    coalesce(sum(delivered::float8) ${since}, 0) as least_delivered,
-    coalesce(sum(hard_bounces::float8) ${since}, 0) as least_hard_bounces,
-    coalesce(sum(soft_bounces::float8) ${since}, 0) as least_soft_bounces,
-    coalesce(sum(blocks::float8) ${since}, 0) as least_blocks,
-    coalesce(sum(deferrals::float8) ${since}, 0) as least_deferrals,
-    coalesce(sum(complaints::float8) ${since}, 0) as least_complaints,
-    coalesce(sum(auth_failures::float8) ${since}, 0) as least_auth_failures`
-}
+const leastSums = (fullHour: Date): Sql =>
+  ofEachCounter(
+    counter => sql`coalesce(sum(${counter}::float8) filter (where start >= ${fullHour}), 0) as least_${counter}`,
+  )
 
 /** The seven days before a window, in whole hours. */
 export const daysBefore = ({ from }: Period): { since: Date; until: Date } => {

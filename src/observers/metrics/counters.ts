@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import { Int64 } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
+import { commaSeparated, Sql } from '../../platform/db/sql.ts'
 
 export const Counters = Type.Object({
   recipients: Int64({ description: 'Recipients accepted for sending, held ones included, suppressed ones not' }),
@@ -25,6 +26,11 @@ export const NOTHING: Counters = {
   complaints: 0,
   auth_failures: 0,
 }
+
+const COLUMNS = Object.keys(NOTHING).map(name => new Sql([name], []))
+
+/** The same for the column of each counter, in the order of `NOTHING`. */
+export const ofEachCounter = (write: (column: Sql) => Sql): Sql => commaSeparated(COLUMNS.map(write))
 
 /** In the place of a tenant where a scope spans tenants. */
 export const NO_TENANT = '00000000-0000-0000-0000-000000000000'

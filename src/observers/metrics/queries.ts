@@ -2,14 +2,11 @@
 import type { Db, Reads } from '../../platform/db/database.ts'
 import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { NO_TENANT, type Counters } from './counters.ts'
+import { NO_TENANT, ofEachCounter, type Counters } from './counters.ts'
 import type { MetricScope } from './scope.ts'
 import type { Window } from './window.ts'
 
-const sums = sql`sum(recipients)::bigint as recipients, sum(delivered)::bigint as delivered,
-  sum(hard_bounces)::bigint as hard_bounces, sum(soft_bounces)::bigint as soft_bounces, sum(blocks)::bigint as blocks,
-  sum(deferrals)::bigint as deferrals, sum(complaints)::bigint as complaints,
-  sum(auth_failures)::bigint as auth_failures`
+const sums = ofEachCounter(counter => sql`sum(${counter})::bigint as ${counter}`)
 
 /** The table is one whose rows fit into the steps: hours where these are whole hours. */
 const rowsFor = ({ stepSeconds }: Window): Sql => (stepSeconds % 3600 === 0 ? sql`metric_hours` : sql`metric_minutes`)
@@ -100,11 +97,10 @@ const sumsWhere = (
 ) =>
   sql`
     select ${keys}, ${sums} from (
-      select ${keys}, recipients, delivered, hard_bounces, soft_bounces, blocks, deferrals, complaints, auth_failures
-      from metric_hours where ${wanted} and start >= ${hoursFrom}
+      select ${keys}, ${ofEachCounter(counter => counter)} from metric_hours
+      where ${wanted} and start >= ${hoursFrom}
       union all
-      select ${keys}, ${sign} * recipients, ${sign} * delivered, ${sign} * hard_bounces, ${sign} * soft_bounces,
-        ${sign} * blocks, ${sign} * deferrals, ${sign} * complaints, ${sign} * auth_failures
-      from metric_minutes where ${wanted} and start >= ${minutesFrom} and start < ${minutesTo}
+      select ${keys}, ${ofEachCounter(counter => sql`${sign} * ${counter}`)} from metric_minutes
+      where ${wanted} and start >= ${minutesFrom} and start < ${minutesTo}
     ) counted
     group by ${keys}`

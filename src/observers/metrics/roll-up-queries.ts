@@ -3,24 +3,18 @@
 import { deletable } from '../../identity/accounts/legal-hold.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { sql, type Sql } from '../../platform/db/sql.ts'
-import { NO_TENANT } from './counters.ts'
+import { NO_TENANT, ofEachCounter } from './counters.ts'
 
 /** Buckets are counted from here; any full hour in UTC does, and no time zone of a session moves them. */
 const ORIGIN = sql`timestamptz '2000-01-01 00:00:00+00'`
 
 /** A batch is a few thousand events, so small integers do: sums of bigint are made with numeric, at twice the time. */
-const sums = sql`sum(recipients)::int as recipients, sum(delivered)::int as delivered,
-  sum(hard_bounces)::int as hard_bounces, sum(soft_bounces)::int as soft_bounces, sum(blocks)::int as blocks,
-  sum(deferrals)::int as deferrals, sum(complaints)::int as complaints, sum(auth_failures)::int as auth_failures`
+const sums = ofEachCounter(counter => sql`sum(${counter})::int as ${counter}`)
 
-const counters = sql`recipients, delivered, hard_bounces, soft_bounces, blocks, deferrals, complaints, auth_failures`
+const counters = ofEachCounter(counter => counter)
 
-const increments = (table: Sql): Sql => sql`
-  recipients = ${table}.recipients + excluded.recipients, delivered = ${table}.delivered + excluded.delivered,
-  hard_bounces = ${table}.hard_bounces + excluded.hard_bounces,
-  soft_bounces = ${table}.soft_bounces + excluded.soft_bounces, blocks = ${table}.blocks + excluded.blocks,
-  deferrals = ${table}.deferrals + excluded.deferrals, complaints = ${table}.complaints + excluded.complaints,
-  auth_failures = ${table}.auth_failures + excluded.auth_failures`
+const increments = (table: Sql): Sql =>
+  ofEachCounter(counter => sql`${counter} = ${table}.${counter} + excluded.${counter}`)
 
 /**
  * What the events of a range add. `expired` counts as nothing: no receiver has given a verdict, and each attempt before
