@@ -32,60 +32,26 @@ const JAPANESE_SHIFT = /\x1b\$[@B]|\x1b\([BJ]/
 /** Charsets whose text may be all ASCII bytes and yet mean something else. */
 const SHIFTED = /^(?:iso-2022-jp|utf-?(?:16|32)(?:[bl]e)?)$/
 
-const ALIASES: Record<string, string> = {
-  utf8: 'utf-8',
-  'utf-8mb4': 'utf-8',
-  ascii: 'us-ascii',
-  'ansi_x3.4-1968': 'us-ascii',
-  '646': 'us-ascii',
-  default: '',
-  none: '',
-  unknown: '',
-  'unknown-8bit': '',
-  'user-defined': '',
-  binary: '',
-  latin1: 'iso-8859-1',
-  latin: 'iso-8859-1',
-  iso8859: 'iso-8859-1',
-  'iso-8859': 'iso-8859-1',
-  cp1252: 'windows-1252',
-  ansi: 'windows-1252',
-  gb2312: 'gb18030',
-  gbk: 'gb18030',
-  gb: 'gb18030',
-  cp936: 'gb18030',
-  ms936: 'gb18030',
-  'windows-936': 'gb18030',
-  'gb_2312-80': 'gb18030',
-  cp950: 'big5',
-  'windows-950': 'big5',
-  big5hkscs: 'big5',
-  cp932: 'shift_jis',
-  'windows-932': 'shift_jis',
-  shiftjis: 'shift_jis',
-  's-jis': 'shift_jis',
-  eucjp: 'euc-jp',
-  'iso-2022-jp-1': 'iso-2022-jp',
-  'iso-2022-jp-2': 'iso-2022-jp',
-  'iso-2022-jp-ms': 'iso-2022-jp',
-  cp50220: 'iso-2022-jp',
-  cp50221: 'iso-2022-jp',
-  cp50222: 'iso-2022-jp',
-  jis7: 'iso-2022-jp',
-  jis: 'iso-2022-jp',
-  cp949: 'euc-kr',
-  uhc: 'euc-kr',
-  euckr: 'euc-kr',
-  ks_c_5601: 'euc-kr',
-  'ksc5601-1987': 'euc-kr',
-  koi8r: 'koi8-r',
-  koi8u: 'koi8-u',
-  'iso-8859-8-i': 'iso-8859-8',
-  'unicode-1-1-utf-7': 'utf-7',
-  utf7: 'utf-7',
-  'hz-gb': 'hz-gb-2312',
-  hz: 'hz-gb-2312',
-}
+const ALIASES = new Map(
+  Object.entries({
+    'utf-8': 'utf8 utf-8mb4',
+    'us-ascii': 'ascii ansi_x3.4-1968 646',
+    '': 'default none unknown unknown-8bit user-defined binary',
+    'iso-8859-1': 'latin1 latin iso8859 iso-8859',
+    'windows-1252': 'cp1252 ansi',
+    gb18030: 'gb2312 gbk gb cp936 ms936 windows-936 gb_2312-80',
+    big5: 'cp950 windows-950 big5hkscs',
+    shift_jis: 'cp932 windows-932 shiftjis s-jis',
+    'euc-jp': 'eucjp',
+    'iso-2022-jp': 'iso-2022-jp-1 iso-2022-jp-2 iso-2022-jp-ms cp50220 cp50221 cp50222 jis7 jis',
+    'euc-kr': 'cp949 uhc euckr ks_c_5601 ksc5601-1987',
+    'koi8-r': 'koi8r',
+    'koi8-u': 'koi8u',
+    'iso-8859-8': 'iso-8859-8-i',
+    'utf-7': 'unicode-1-1-utf-7 utf7',
+    'hz-gb-2312': 'hz-gb hz',
+  }).flatMap(([label, names]) => names.split(' ').map(name => [name, label])),
+)
 
 /** In lower case, without quotes, language (RFC 2231 §5) and what clients put around a known name. */
 function normaliseLabel(declared: string): string {
@@ -94,12 +60,13 @@ function normaliseLabel(declared: string): string {
     .replace(/\*.*$/, '')
     .replaceAll(/[^\w.:-]/g, '')
     .toLowerCase()
-  if (ALIASES[bare] !== undefined) return ALIASES[bare]
+  const known = ALIASES.get(bare)
+  if (known !== undefined) return known
   const plain = bare
     .replace(/^x-(?:ms-|sun-|mac-(?!roman|cyrillic|ukrainian))?/, '')
     .replace(/^(?:win|cp|windows|ms|ibm)[-_]?(125\d|874)$/, 'windows-$1')
     .replace(/^iso[-_]?8859[-_]?(\d+).*$/, 'iso-8859-$1')
-  return ALIASES[plain] ?? (decoderOf(plain) ? plain : bare)
+  return ALIASES.get(plain) ?? (decoderOf(plain) ? plain : bare)
 }
 
 const asLatin1 = (bytes: Uint8Array): string =>

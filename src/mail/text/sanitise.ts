@@ -44,35 +44,23 @@ const isSize = (value: string): boolean => isNumber(value) || /^(?:100|\d{1,2})(
 const isWord = (value: string): boolean => /^[\w#-]{1,40}$/.test(value)
 const isText = (value: string): boolean => value.length <= 2_000
 
-const ATTRIBUTES: Record<string, (value: string) => boolean> = {
-  width: isSize,
-  height: isSize,
-  border: isNumber,
-  cellpadding: isNumber,
-  cellspacing: isNumber,
-  colspan: isNumber,
-  rowspan: isNumber,
-  span: isNumber,
-  start: isNumber,
-  value: isNumber,
-  align: isWord,
-  valign: isWord,
-  bgcolor: isWord,
-  color: isWord,
-  dir: isWord,
-  lang: isWord,
-  nowrap: isWord,
-  type: isWord,
-  size: value => /^[+-]?\d$/.test(value),
-  face: value => /^[\p{L}\p{N} ,'"-]{1,300}$/u.test(value),
-  alt: isText,
-  title: isText,
+function allOf<Check>(names: string, check: Check): [string, Check][] {
+  return names.split(' ').map(name => [name, check])
 }
+
+const ATTRIBUTES = new Map<string, (value: string) => boolean>([
+  ...allOf('width height', isSize),
+  ...allOf('border cellpadding cellspacing colspan rowspan span start value', isNumber),
+  ...allOf('align valign bgcolor color dir lang nowrap type', isWord),
+  ...allOf('alt title', isText),
+  ['size', value => /^[+-]?\d$/.test(value)],
+  ['face', value => /^[\p{L}\p{N} ,'"-]{1,300}$/u.test(value)],
+])
 
 const ALLOWLIST: IOptions = {
   allowedTags: KEPT,
   allowedAttributes: {
-    '*': [...Object.keys(ATTRIBUTES), 'style'],
+    '*': [...ATTRIBUTES.keys(), 'style'],
     a: ['href', 'rel', 'target'],
     img: ['src', 'data-remote-src'],
   },
@@ -142,7 +130,7 @@ class CleanWriter implements HtmlSink {
   #attributes(name: string, attributes: Attributes): string {
     const kept: Record<string, string> = {}
     for (const [attribute, value] of attributes) {
-      if (Object.hasOwn(ATTRIBUTES, attribute) && ATTRIBUTES[attribute]!(value)) kept[attribute] = value
+      if (ATTRIBUTES.get(attribute)?.(value)) kept[attribute] = value
     }
     if (attributes.has('hidden')) kept['style'] = 'display:none'
     else if (attributes.has('style') || this.#sheet.size > 0) {
