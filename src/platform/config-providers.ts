@@ -17,23 +17,18 @@ const MICROSOFT_AUTH_URL = 'https://login.microsoftonline.com/common/oauth2/v2.0
 const MICROSOFT_TOKEN_URL = 'https://login.microsoftonline.com/common/oauth2/v2.0/token'
 
 export const providerVariables = {
-  GOOGLE_CLIENT_ID: variable<string | null>('none', 'connected mailboxes: OAuth client at Google', nonEmpty, null),
-  GOOGLE_CLIENT_SECRET: variable<string | null>('none', 'its secret', secret(8), null),
+  GOOGLE_CLIENT_ID: variable('none', 'connected mailboxes: OAuth client at Google', nonEmpty, null),
+  GOOGLE_CLIENT_SECRET: variable('none', 'its secret', secret(8), null),
   GOOGLE_AUTH_URL: variable(GOOGLE_AUTH_URL, 'where a person agrees', secureUrl, GOOGLE_AUTH_URL),
   GOOGLE_TOKEN_URL: variable(GOOGLE_TOKEN_URL, 'where tokens come from', secureUrl, GOOGLE_TOKEN_URL),
   GOOGLE_REVOKE_URL: variable(GOOGLE_REVOKE_URL, 'where tokens are revoked', secureUrl, GOOGLE_REVOKE_URL),
   GOOGLE_IMAP: variable('imap.gmail.com:993', 'IMAP server', mailServer('imap'), tls('imap.gmail.com', 993)),
   GOOGLE_SMTP: variable('smtp.gmail.com:465', 'SMTP server', mailServer('smtp'), tls('smtp.gmail.com', 465)),
-  MICROSOFT_CLIENT_ID: variable<string | null>(
-    'none',
-    'connected mailboxes: OAuth client at Microsoft',
-    nonEmpty,
-    null,
-  ),
-  MICROSOFT_CLIENT_SECRET: variable<string | null>('none', 'its secret', secret(8), null),
+  MICROSOFT_CLIENT_ID: variable('none', 'connected mailboxes: OAuth client at Microsoft', nonEmpty, null),
+  MICROSOFT_CLIENT_SECRET: variable('none', 'its secret', secret(8), null),
   MICROSOFT_AUTH_URL: variable(MICROSOFT_AUTH_URL, 'where a person agrees', secureUrl, MICROSOFT_AUTH_URL),
   MICROSOFT_TOKEN_URL: variable(MICROSOFT_TOKEN_URL, 'where tokens come from', secureUrl, MICROSOFT_TOKEN_URL),
-  MICROSOFT_REVOKE_URL: variable<string | null>('none', 'where tokens are revoked', secureUrl, null),
+  MICROSOFT_REVOKE_URL: variable('none', 'where tokens are revoked', secureUrl, null),
   MICROSOFT_IMAP: variable(
     'outlook.office365.com:993',
     'IMAP server',

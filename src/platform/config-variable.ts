@@ -13,7 +13,12 @@ export interface Variable<T> {
 /** What the reader of a variable throws: one line that says what would be right. */
 export class Mistake extends Error {}
 
-export const variable = <T>(shown: string, meaning: string, read: Read<NoInfer<T>>, absent: T): Variable<T> => ({
+export const variable = <T, Absent extends T | null>(
+  shown: string,
+  meaning: string,
+  read: Read<T>,
+  absent: Absent,
+): Variable<T | Absent> => ({
   shown,
   meaning,
   read,
