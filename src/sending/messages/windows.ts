@@ -71,18 +71,17 @@ export const endsOf = (now: Date): { minute: Date; hour: Date; day: Date; month:
 export function refusalOf(counters: Counters, limits: Limits, recipients: number, now: Date): Refusal | null {
   if (recipients === 0) return null
   const ends = endsOf(now)
-  const isOver = (count: number, limit: number | null): boolean => limit !== null && count + recipients > limit
-  if (isOver(counters.month_count, limits.quota_monthly)) {
-    return over('quota_exceeded', 'monthly quota', limits.quota_monthly!, ends.month, now)
-  }
-  if (isOver(counters.day_count, limits.quota_daily)) {
-    return over('quota_exceeded', 'daily quota', limits.quota_daily!, ends.day, now)
-  }
-  if (isOver(counters.hour_count, limits.rate_per_hour)) {
-    return over('rate_limited', 'hourly rate', limits.rate_per_hour!, ends.hour, now)
-  }
-  if (isOver(counters.minute_count, limits.rate_per_minute)) {
-    return over('rate_limited', 'rate per minute', limits.rate_per_minute!, ends.minute, now)
+  const windows = [
+    ['quota_exceeded', 'monthly quota', counters.month_count, limits.quota_monthly, ends.month],
+    ['quota_exceeded', 'daily quota', counters.day_count, limits.quota_daily, ends.day],
+    ['rate_limited', 'hourly rate', counters.hour_count, limits.rate_per_hour, ends.hour],
+    ['rate_limited', 'rate per minute', counters.minute_count, limits.rate_per_minute, ends.minute],
+  ] as const
+  for (const [code, what, count, limit, end] of windows) {
+    if (limit === null || count + recipients <= limit) continue
+    const retryAfterSeconds = Math.max(1, Math.ceil((end.getTime() - now.getTime()) / 1000))
+    const message = `This message does not fit into the tenant's ${what} of ${limit} recipients.`
+    return refuse(code, message, { retryAfterSeconds })
   }
   return null
 }
@@ -96,13 +95,6 @@ export const add = (counters: Counters, recipients: number): Counters => ({
 })
 
 const DAY_MS = 86_400_000
-
-function over(code: 'quota_exceeded' | 'rate_limited', what: string, limit: number, end: Date, now: Date): Refusal {
-  const retryAfterSeconds = Math.max(1, Math.ceil((end.getTime() - now.getTime()) / 1000))
-  return refuse(code, `This message does not fit into the tenant's ${what} of ${limit} recipients.`, {
-    retryAfterSeconds,
-  })
-}
 
 const floor = (time: Date, ms: number): Date => new Date(Math.floor(time.getTime() / ms) * ms)
 const addMs = (time: Date, ms: number): Date => new Date(time.getTime() + ms)

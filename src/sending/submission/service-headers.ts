@@ -3,14 +3,13 @@
 import { decodeWords } from '../../mail/mime/encoded-words.ts'
 import { valuesOf, type HeaderField } from '../../mail/mime/headers.ts'
 import { checkMetadata, checkTags, invalid } from '../messages/check-texts.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX } from '../messages/limits.ts'
 
 interface ServiceHeaders {
   tags: string[]
   metadata: Record<string, string>
   idempotencyKey: string | null
 }
-
-const IDEMPOTENCY_KEY_LENGTH_MAX = 255
 
 export function readServiceHeaders(fields: readonly HeaderField[]): ServiceHeaders {
   return { tags: readTags(fields), metadata: readMetadata(fields), idempotencyKey: readIdempotencyKey(fields) }
@@ -65,8 +64,8 @@ const isStorable = (text: string): boolean => !text.includes('\0') && text.isWel
 function readIdempotencyKey(fields: readonly HeaderField[]): string | null {
   const [key, ...more] = valuesOf(fields, 'Idempotency-Key')
   if (key === undefined) return null
-  if (more.length > 0 || key === '' || key.length > IDEMPOTENCY_KEY_LENGTH_MAX) {
-    throw invalid(`Idempotency-Key must stand once and have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} characters.`)
+  if (more.length > 0 || key === '' || key.length > IDEMPOTENCY_KEY_CHARS_MAX) {
+    throw invalid(`Idempotency-Key must stand once and have 1 to ${IDEMPOTENCY_KEY_CHARS_MAX} characters.`)
   }
   return key
 }
