@@ -12,13 +12,18 @@ export async function keptSecret(folder: string, name: string): Promise<string> 
   if (known) return known
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flush: true })
+  await linkFirst(draft, file)
+  const made = await readIfPresent(file)
+  if (!made) throw new Error(`${file} is empty; remove it, or set the variable it stands for`)
+  return made
+}
+
+/** Of two processes that start together the first one's file stays, and both read that. */
+export async function linkFirst(draft: string, file: string): Promise<void> {
   await link(draft, file).catch(error => {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   })
   await rm(draft)
-  const made = await readIfPresent(file)
-  if (!made) throw new Error(`${file} is empty; remove it, or set the variable it stands for`)
-  return made
 }
 
 async function readIfPresent(file: string): Promise<string | null> {

@@ -2,10 +2,11 @@
 // keeps in DATA_DIR. Key and certificate of the latter live in one file, so that no process ever sees one without the
 // other.
 import { createPrivateKey, randomBytes, X509Certificate, type KeyObject } from 'node:crypto'
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
+import { linkFirst } from './data-dir.ts'
 
 export interface TlsIdentity {
   /** PEM; the operator's may be a chain. */
@@ -69,14 +70,6 @@ async function keptIdentity(folder: string, host: string, clock: Clock): Promise
   const made = await readKept(file)
   if (!made) throw new Error(`${file} contains no key and certificate; remove it, or set TLS_CERT and TLS_KEY`)
   return made
-}
-
-/** Of two processes that start together the first one's file stays, and both read that. */
-async function linkFirst(draft: string, file: string): Promise<void> {
-  await link(draft, file).catch(error => {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  })
-  await rm(draft)
 }
 
 async function readKept(file: string): Promise<TlsIdentity | null> {

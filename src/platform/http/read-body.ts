@@ -1,6 +1,7 @@
 // Reads the body of a request: no larger than its endpoint takes, charged to the caller's account as it arrives, and not
 // slower than anybody sending in earnest. A body that finds no memory free waits unread.
 import type { Readable } from 'node:stream'
+import { DataRate } from '../fairness/data-rate.ts'
 import { InflowBudget, type Inflow } from '../fairness/inflow-budget.ts'
 import { refuse, type Refusal } from '../refusal.ts'
 
@@ -79,15 +80,16 @@ class Reading {
   /** Of a body that has grown large. */
   #memory: ArrayBuffer | null = null
   #bytes = 0
-  #window = { since: performance.now(), bytes: 0 }
+  readonly #rate = new DataRate({ bytesPerSecondMin: BYTES_PER_SECOND_MIN })
   #end: (result: ReadBody | Refusal) => void = () => {}
 
   constructor(options: BodyOptions, budget: InflowBudget) {
     const { stream, owner, tenant = '' } = options
     this.#options = options
+    this.#rate.begin(performance.now())
     const connection = {
       resume: () => {
-        this.#window = { since: performance.now(), bytes: 0 }
+        this.#rate.begin(performance.now())
         stream.resume()
       },
       drop: () => this.#end(refuse('unavailable', 'Memory is short. Send the body again shortly.', RETRY)),
@@ -115,17 +117,13 @@ class Reading {
 
   /** Waiting for memory is our doing and not counted. */
   giveUpIfSlow(now: number, windowMs: number): void {
-    const elapsedMs = now - this.#window.since
-    if (this.#inflow.isWaiting || elapsedMs < windowMs) return
-    if (this.#window.bytes < (elapsedMs / 1_000) * BYTES_PER_SECOND_MIN) {
-      return this.#end(refuse('invalid_request', 'The body came too slowly.'))
-    }
-    this.#window = { since: now, bytes: 0 }
+    if (this.#inflow.isWaiting || !this.#rate.isTooSlow(now, windowMs)) return
+    this.#end(refuse('invalid_request', 'The body came too slowly.'))
   }
 
   #take(chunk: Buffer): void {
     this.#bytes += chunk.length
-    this.#window.bytes += chunk.length
+    this.#rate.add(chunk.length)
     if (this.#bytes > this.#options.bytesMax) return this.#end(tooLarge())
     this.#keep(chunk)
     if (this.#bytes <= FREE_BYTES) return

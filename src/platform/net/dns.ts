@@ -100,14 +100,12 @@ export class Dns {
 
   /** The strings of one record belong together: 255 bytes are the most that one can hold (RFC 7208 §3.3). */
   async txt(name: string): Promise<DnsAnswer<string>> {
-    const answer = await this.#ask(name, () => this.#resolver.resolveTxt(name))
-    return answer.kind === 'found' ? { kind: 'found', values: answer.values.map(strings => strings.join('')) } : answer
+    return mapped(await this.#ask(name, () => this.#resolver.resolveTxt(name)), strings => strings.join(''))
   }
 
   /** The target of an alias. */
   async cname(name: string): Promise<DnsAnswer<string>> {
-    const answer = await this.#ask(name, () => this.#resolver.resolveCname(name))
-    return answer.kind === 'found' ? { kind: 'found', values: answer.values.map(hostOf) } : answer
+    return mapped(await this.#ask(name, () => this.#resolver.resolveCname(name)), hostOf)
   }
 
   /** Hosts that take mail, the preferred first. */
@@ -121,14 +119,12 @@ export class Dns {
 
   async tlsa(name: string): Promise<DnsAnswer<Tlsa>> {
     const answer = await this.#ask(name, () => this.#resolver.resolveTlsa(name))
-    if (answer.kind !== 'found') return answer
-    const values = answer.values.map(({ certUsage, selector, match, data }) => ({
+    return mapped(answer, ({ certUsage, selector, match, data }) => ({
       usage: certUsage,
       selector,
       matching: match,
       data: Buffer.from(data as ArrayBuffer),
     }))
-    return { kind: 'found', values }
   }
 
   /**
@@ -147,8 +143,7 @@ export class Dns {
 
   /** As the machine itself would look the name up, its hosts file included: for next hops named by the operator. */
   async systemAddresses(name: string): Promise<DnsAnswer<string>> {
-    const answer = await this.#ask(name, () => lookup(name, { all: true }))
-    return answer.kind === 'found' ? { kind: 'found', values: answer.values.map(({ address }) => address) } : answer
+    return mapped(await this.#ask(name, () => lookup(name, { all: true })), ({ address }) => address)
   }
 
   async #loadAddresses(name: string, timeoutMs = this.#timeoutMs): Promise<Loaded<DnsAnswer<string>>> {
@@ -225,6 +220,9 @@ const REASONS: Record<string, string> = {
 const NAME_CHARS_MAX = 253
 
 const hostOf = (name: string): string => name.toLowerCase().replace(/\.$/, '')
+
+const mapped = <From, To>(answer: DnsAnswer<From>, map: (value: From) => To): DnsAnswer<To> =>
+  answer.kind === 'found' ? { kind: 'found', values: answer.values.map(value => map(value)) } : answer
 
 const kept = <T>(value: DnsAnswer<T>): Loaded<DnsAnswer<T>> => ({
   value,

@@ -7,7 +7,7 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { SMTP_LIMITS, type SmtpDoor, type SmtpLimits } from './door.ts'
 import { SmtpSession } from './session.ts'
 import { InflowBudget } from '../../platform/fairness/inflow-budget.ts'
-import { networkOf, siteOf } from '../../platform/net/cidr.ts'
+import { networkOf, siteOf, unmapped } from '../../platform/net/cidr.ts'
 import { Tally } from '../../platform/fairness/tally.ts'
 
 export class SmtpListener<Login, Recipient> {
@@ -84,7 +84,7 @@ export class SmtpListener<Login, Recipient> {
 
   #accept(socket: Socket): void {
     socket.on('error', () => socket.destroy())
-    const ip = plainAddress(socket.remoteAddress ?? '')
+    const ip = unmapped(socket.remoteAddress ?? '')
     const network = networkOf(ip)
     const connections = this.#perAddress.of(network) + (this.#door.elsewhere?.(network) ?? 0)
     if (connections >= this.#limits.connectionsPerAddressMax || this.#whenEmpty || !this.#admits()) {
@@ -201,6 +201,3 @@ function longestWithoutMessage<Session extends { waitingSince: number | null }>(
 
 const tooManyOf = (whose: string): string => `421 4.7.0 Too many connections of this ${whose}; try again later`
 const TOO_MANY = '421 4.7.0 Too many connections; try again later'
-
-/** A dual-stack socket reports IPv4 peers as ::ffff:1.2.3.4. */
-const plainAddress = (ip: string): string => ip.replace(/^::ffff:(?=\d+\.)/i, '')

@@ -1,4 +1,5 @@
-// How fast a message comes in: a client that sends a byte now and then would keep a session and its memory for ever.
+// How fast a message or a body comes in: a client that sends a byte now and then would keep a session and its memory for
+// ever.
 
 export class DataRate {
   readonly #bytesPerSecondMin: number
