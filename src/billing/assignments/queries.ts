@@ -1,6 +1,6 @@
 // All SQL over plan assignments; the only writer of that table.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
-import { all, sql, type Sql } from '../../platform/db/sql.ts'
+import { all, sql } from '../../platform/db/sql.ts'
 import { withTimesAsText, type RowOf } from '../../platform/db/times.ts'
 import { newestFirst, type TenantKeyset } from '../../platform/http/paging.ts'
 import { ofTenant, within, type Reach } from '../../platform/principal.ts'
@@ -10,11 +10,7 @@ type Row = RowOf<Assignment, 'created_at'>
 
 const columns = sql`id, tenant_id, plan_id, effective_from, source, created_at`
 
-export async function insertAssignment(
-  tx: Tx,
-  accountId: string,
-  assignment: Omit<Assignment, 'created_at'>,
-): Promise<Assignment> {
+export async function insertAssignment(tx: Tx, accountId: string, assignment: Omit<Assignment, 'created_at'>) {
   const { id, tenant_id, plan_id, effective_from, source } = assignment
   const row = await tx.one<Row>(sql`
     insert into plan_assignments (id, account_id, tenant_id, plan_id, effective_from, source, created_at)
@@ -29,11 +25,7 @@ const ofScope = ({ accountId, tenantId }: Pick<Reach, 'accountId' | 'tenantId'>)
 export const countAssignments = (tx: Tx, scope: Pick<Reach, 'accountId' | 'tenantId'>): Promise<number> =>
   tx.value<number>(sql`select count(*) from plan_assignments where ${ofScope(scope)}`)
 
-export async function listAssignments(
-  db: Reads,
-  reach: Reach,
-  { tenantId, ...page }: TenantKeyset,
-): Promise<Assignment[]> {
+export async function listAssignments(db: Reads, reach: Reach, { tenantId, ...page }: TenantKeyset) {
   const rows = await db.many<Row>(sql`
     select ${columns} from plan_assignments ${newestFirst([within(reach), ofTenant(tenantId)], page)}`)
   return rows.map(withTimesAsText)
@@ -66,7 +58,7 @@ export const listAccountPlans = (db: Reads, accountIds: readonly string[], day: 
 export const rateCards = (
   reach: Reach,
   { day, after, limit }: { day: string; after: string | null; limit: number },
-): Sql => sql`
+) => sql`
   select distinct on (tenant_id) tenant_id, plan_id from plan_assignments
   where ${all([within(reach), after !== null && sql`tenant_id > ${after}`])}
     and tenant_id is not null and effective_from <= ${day}::date

@@ -28,12 +28,8 @@ interface MonthKeyset extends Keyset<string> {
   month: Month
 }
 
-export const listTenantTotals = (
-  db: Reads,
-  reach: Reach,
-  { month, after, limit }: MonthKeyset,
-): Promise<TenantTotal[]> =>
-  db.many(sql`
+export const listTenantTotals = (db: Reads, reach: Reach, { month, after, limit }: MonthKeyset) =>
+  db.many<TenantTotal>(sql`
     select tenant_id, ${sums} from usage_days
     where ${all([within(reach), inMonth(month), after !== null && sql`tenant_id > ${after}`])}
     group by tenant_id order by tenant_id limit ${limit}`)
@@ -98,11 +94,7 @@ export const listBilledAccountsAnywhere = (db: Reads, page: Keyset<string>): Pro
   db.many(sql`select id, name from accounts ${newestFirst([], page)}`)
 
 /** Accounts without mail are left out. */
-export const listAccountTotalsAnywhere = (
-  db: Reads,
-  accountIds: readonly string[],
-  month: Month,
-): Promise<(Used & { account_id: string })[]> =>
-  db.many(sql`
+export const listAccountTotalsAnywhere = (db: Reads, accountIds: readonly string[], month: Month) =>
+  db.many<Used & { account_id: string }>(sql`
     select account_id, ${sums} from usage_days
     where account_id = any(${bareArray(accountIds)}::uuid[]) and ${inMonth(month)} group by account_id`)

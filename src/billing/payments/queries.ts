@@ -50,10 +50,7 @@ export const findSubscriptionAnywhere = (db: Db, subscriptionId: string): Promis
   db.maybe<KnownState>(sql`select ${known} from payment_subscriptions where subscription_id = ${subscriptionId}`)
 
 /** A payment does not tell when its subscription was made, which was before it: the earliest time that was told counts. */
-export const upsertSubscription = (
-  tx: Tx,
-  told: SubscriptionState & Pick<KnownState, 'planId' | 'pricedAt'>,
-): Promise<number> =>
+export const upsertSubscription = (tx: Tx, told: SubscriptionState & Pick<KnownState, 'planId' | 'pricedAt'>) =>
   tx.run(sql`
     insert into payment_subscriptions (subscription_id, customer_id, plan_id, priced_at, status, state_at, started_at)
     values (${told.subscriptionId}, ${told.customerId}, ${told.planId}, ${told.pricedAt}, ${told.status}, ${told.stateAt},

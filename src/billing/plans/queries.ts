@@ -65,10 +65,7 @@ export async function requirePlanForShare(tx: Tx, id: string): Promise<Plan> {
   return toPlan(row ?? missing('plan'))
 }
 
-export async function listPlans(
-  db: Reads,
-  { isActiveOnly, ...page }: Keyset<string> & { isActiveOnly: boolean },
-): Promise<Plan[]> {
+export async function listPlans(db: Reads, { isActiveOnly, ...page }: Keyset<string> & { isActiveOnly: boolean }) {
   const rows = await db.many<Row>(sql`
     select ${columns} from plans ${newestFirst([isActiveOnly && sql`archived_at is null`], page)}`)
   return rows.map(toPlan)

@@ -10,11 +10,8 @@ import type { Addressed } from './suppressed.ts'
 /** Nobody runs two mailboxes that differ by case. Always made small here: the database has other rules for some letters. */
 export const listedAddress = (address: string): string => address.toLowerCase()
 
-export const listSuppressed = (
-  db: Db,
-  addressed: readonly Addressed[],
-): Promise<{ tenant_id: string; address: string }[]> =>
-  db.many(prepared`
+export const listSuppressed = (db: Db, addressed: readonly Addressed[]) =>
+  db.many<{ tenant_id: string; address: string }>(prepared`
     select distinct a.tenant_id, a.address
     from unnest(${addressed.map(each => each.accountId)}::uuid[], ${addressed.map(each => each.tenantId)}::uuid[],
       ${addressed.map(each => each.address)}::text[], ${addressed.map(each => listedAddress(each.address))}::text[])
@@ -72,10 +69,7 @@ const matching = (reach: Reach, { tenantId, reason, part }: SuppressionFilter): 
     part !== null && sql`position(${listedAddress(part)} in address) > 0`,
   ])
 
-export async function findEntry(
-  db: Db,
-  about: { accountId: string; tenantId: string | null; address: string },
-): Promise<SuppressionEntry | null> {
+export async function findEntry(db: Db, about: { accountId: string; tenantId: string | null; address: string }) {
   const row = await db.maybe<Row>(sql`
     select ${columns} from suppressions
     where account_id = ${about.accountId} and tenant_id is not distinct from ${about.tenantId}::uuid

@@ -158,10 +158,7 @@ export const sumHeld = (tx: Tx, ids: readonly string[]): Promise<{ held: number;
     from suspension_holds where suspension_id = any(${ids}::uuid[])`)
 
 /** Pauses resumed before that still hold mail which this one may keep. */
-export const listMovingTo = (
-  tx: Tx,
-  { id, account_id: accountId }: ActiveSuspension,
-): Promise<(ActiveSuspension & { kept_by: string[] })[]> =>
+export const listMovingTo = (tx: Tx, { id, account_id: accountId }: ActiveSuspension) =>
   tx.many<ActiveSuspension & { kept_by: string[] }>(prepared`
     select id, account_id, tenant_id, only_tenant, scope_type, scope_value, queue_action, kept_by from suspensions s
     where status = 'resumed' and drained_at is null and account_id = ${accountId} and ${id} = any(kept_by)

@@ -12,10 +12,7 @@ const columns = sql`id, name, account_status(id) as status, data_region, suspend
   metadata_retention_days, hide_suppression_reason, require_outbound_tls, legal_hold, approval_links, sandbox, tier,
   ai_enabled, ai_monthly_token_cap, webhooks_max, created_at`
 
-export async function insertAccount(
-  tx: Tx,
-  account: Pick<Account, 'id' | 'name' | 'data_region' | 'sandbox'>,
-): Promise<Account> {
+export async function insertAccount(tx: Tx, account: Pick<Account, 'id' | 'name' | 'data_region' | 'sandbox'>) {
   const row = await tx.one<Row>(sql`
     insert into accounts (id, name, data_region, sandbox, created_at)
     values (${account.id}, ${account.name}, ${account.data_region}, ${account.sandbox}, ${tx.now})

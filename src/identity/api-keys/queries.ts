@@ -47,11 +47,7 @@ export async function requireKeyForUpdate(tx: Tx, reach: Reach, id: string): Pro
   return toKey(row ?? missing('API key'))
 }
 
-export async function updateKeySecret(
-  tx: Tx,
-  id: string,
-  secret: { prefix: string; secretHash: Buffer },
-): Promise<ApiKey> {
+export async function updateKeySecret(tx: Tx, id: string, secret: { prefix: string; secretHash: Buffer }) {
   const row = await tx.one<Row>(sql`
     update api_keys set prefix = ${secret.prefix}, secret_hash = ${secret.secretHash}, rotated_at = ${tx.now}
     where id = ${id} returning ${columns}`)
@@ -77,11 +73,8 @@ export const updateKeysLastUsed = (tx: Tx, uses: { id: string; at: Date }[]): Pr
     where api_keys.id = use.id and (last_used_at is null or last_used_at < use.at)`)
 
 /** Of these keys, those that still open doors, with the secret that does. */
-export const listLiveKeys = (
-  db: Db,
-  { ids, now }: { ids: readonly string[]; now: Date },
-): Promise<{ id: string; prefix: string }[]> =>
-  db.many(prepared`
+export const listLiveKeys = (db: Db, { ids, now }: { ids: readonly string[]; now: Date }) =>
+  db.many<{ id: string; prefix: string }>(prepared`
     select id, prefix from api_keys
     where id = any(${bareArray(ids)}::uuid[]) and revoked_at is null and (expires_at is null or expires_at > ${now})`)
 

@@ -20,11 +20,7 @@ interface Lent {
   attachInboxes: AttachInboxes
 }
 
-export const setInbound = (
-  world: World,
-  by: Actor,
-  { attachInboxes, ...change }: InboundChange & Lent,
-): Promise<Domain> =>
+export const setInbound = (world: World, by: Actor, { attachInboxes, ...change }: InboundChange & Lent) =>
   world.db.transact(by, async tx => {
     const domain = await setInboundIn(tx, world.config, change)
     if (domain.inbound_enabled && domain.verified) await attachInboxes(tx, domain)

@@ -12,10 +12,7 @@ const columns = sql`domains.id, domains.account_id, domains.tenant_id, domains.n
   domains.mx_verified_at, domains.inbound_enabled, domains.failing_since, domains.created_at`
 
 /** Null when the tenant has the name already. Raises `domains_verified` when it comes verified and somebody has it. */
-export async function insertDomain(
-  tx: Tx,
-  domain: StoredDomain & { dkim_private_key: string },
-): Promise<StoredDomain | null> {
+export async function insertDomain(tx: Tx, domain: StoredDomain & { dkim_private_key: string }) {
   return tx.maybe<StoredDomain>(sql`
     insert into domains (id, account_id, tenant_id, name, is_platform, dkim_selector, dkim_public_key, dkim_private_key,
       findings, checked_at, verified_at, mx_verified_at, inbound_enabled, failing_since, created_at)
@@ -69,10 +66,7 @@ export async function deleteDomainRow(tx: Tx, id: string): Promise<void> {
 }
 
 /** Verified domains not looked at since then, the longest ago first. Skips what another process is taking. */
-export const claimDomainsToCheck = (
-  tx: Tx,
-  { checkedBefore, limit }: { checkedBefore: Date; limit: number },
-): Promise<StoredDomain[]> =>
+export const claimDomainsToCheck = (tx: Tx, { checkedBefore, limit }: { checkedBefore: Date; limit: number }) =>
   tx.many<StoredDomain>(sql`
     with due as (
       select id from domains

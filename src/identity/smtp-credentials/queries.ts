@@ -51,11 +51,7 @@ export async function deleteCredentialRow(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`delete from smtp_credentials where id = ${id}`)
 }
 
-export async function listCredentials(
-  db: Db,
-  reach: Reach,
-  { tenantId, ...page }: TenantKeyset,
-): Promise<SmtpCredential[]> {
+export async function listCredentials(db: Db, reach: Reach, { tenantId, ...page }: TenantKeyset) {
   const rows = await db.many<Row>(sql`
     select ${columns} from smtp_credentials ${newestFirst([within(reach), ofTenant(tenantId)], page)}`)
   return rows.map(withTimesAsText)

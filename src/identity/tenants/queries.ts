@@ -19,11 +19,7 @@ const columns = sql`tenants.id, tenants.external_id, tenants.name, tenants.statu
 const reachable = (reach: Reach) => within(reach, { tenant: sql`id` })
 
 /** Null when the external id is taken. */
-export async function insertTenant(
-  tx: Tx,
-  accountId: string,
-  tenant: Omit<Tenant, 'effective_rate_per_minute'>,
-): Promise<Tenant | null> {
+export async function insertTenant(tx: Tx, accountId: string, tenant: Omit<Tenant, 'effective_rate_per_minute'>) {
   const row = await tx.maybe<Row>(sql`
     insert into tenants (id, account_id, external_id, name, status, quota_daily, quota_monthly, rate_per_minute,
       rate_per_hour, max_recipients_per_message, created_at)

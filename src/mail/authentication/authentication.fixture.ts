@@ -50,12 +50,7 @@ export const aMail = (body = 'Hello world\r\n', from = 'Ann <ann@acme.example>')
       `Message-ID: <1@acme.example>\r\n\r\n${body}`,
   )
 
-export async function signed(
-  source: Buffer,
-  { key }: Signer,
-  domain = 'acme.example',
-  selector = 's1',
-): Promise<Buffer> {
+export async function signed(source: Buffer, { key }: Signer, domain = 'acme.example', selector = 's1') {
   const field = await signDkim({ source, domain, selector, key, now: NOW })
   return Buffer.concat([Buffer.from(field, 'latin1'), source])
 }

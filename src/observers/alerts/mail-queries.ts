@@ -21,10 +21,7 @@ export const countMail = async (tx: Tx, { accountId, day, mailsMax }: MailShare)
     on conflict (account_id, day) do update set mails = d.mails + 1 where d.mails < ${mailsMax}`)) > 0
 
 /** So that a second try of the same notification is not counted again. False when the lease was lost. */
-export const updateMailDay = async (
-  tx: Tx,
-  { id, leaseToken, day }: { id: string; leaseToken: string; day: string },
-): Promise<boolean> =>
+export const updateMailDay = async (tx: Tx, { id, leaseToken, day }: { id: string; leaseToken: string; day: string }) =>
   (await tx.run(prepared`
     update alert_notifications set mail_day = ${day} where id = ${id} and lease_token = ${leaseToken}`)) > 0
 

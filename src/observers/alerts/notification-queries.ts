@@ -46,10 +46,7 @@ interface TellLimits {
  * longest waiting first, no account with more than its share. Goes from contact to contact and reads one row of each, so that
  * one with very many makes nobody wait. A lease that lapsed gives its work back.
  */
-export const claimNotifications = (
-  tx: Tx,
-  { telling, limit, failingLimit, perAccount, ...lease }: TellLimits,
-): Promise<ClaimedNotification[]> =>
+export const claimNotifications = (tx: Tx, { telling, limit, failingLimit, perAccount, ...lease }: TellLimits) =>
   tx.many<ClaimedNotification>(prepared`
     with recursive waiting as (
       (select contact_id from alert_notifications where status = 'pending' order by contact_id limit 1)
@@ -157,10 +154,7 @@ export async function recordOutcomes(tx: Tx, told: readonly Told[]): Promise<Tol
 export const notificationLeases = new LeasedTable(sql`alert_notifications`, 'id')
 
 /** What nobody found the time to try: it is no news any more. */
-export const updateUntriedDead = (
-  tx: Tx,
-  { before, limit, error }: { before: Date; limit: number; error: string },
-): Promise<number> =>
+export const updateUntriedDead = (tx: Tx, { before, limit, error }: { before: Date; limit: number; error: string }) =>
   tx.run(prepared`
     update alert_notifications set status = 'dead', last_error = ${error}, updated_at = ${tx.now}
     where id = any(array(

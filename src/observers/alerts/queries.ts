@@ -118,12 +118,10 @@ export async function listAlerts(
 }
 
 /** The alert as it was, locked; null when there is none within reach. */
-export const findAlertForUpdate = (
-  tx: Tx,
-  reach: Reach,
-  id: string,
-): Promise<{ tenant_id: string | null; acked_at: Date | null } | null> =>
-  tx.maybe(sql`select tenant_id, acked_at from alerts where id = ${id} and ${within(reach)} for update`)
+export const findAlertForUpdate = (tx: Tx, reach: Reach, id: string) =>
+  tx.maybe<{ tenant_id: string | null; acked_at: Date | null }>(
+    sql`select tenant_id, acked_at from alerts where id = ${id} and ${within(reach)} for update`,
+  )
 
 export const updateAlertAcked = (tx: Tx, id: string, ackedBy: string): Promise<number> =>
   tx.run(sql`update alerts set acked_at = ${tx.now}, acked_by = ${ackedBy} where id = ${id}`)
@@ -176,22 +174,13 @@ export async function listContacts(
 }
 
 /** The address of a contact of the channel email. */
-export const findEmailTarget = (
-  db: Db,
-  { accountId }: Pick<Reach, 'accountId'>,
-  id: string,
-): Promise<StoredTarget | null> =>
+export const findEmailTarget = (db: Db, { accountId }: Pick<Reach, 'accountId'>, id: string) =>
   db.maybe<StoredTarget>(sql`
     select target, sealed_target from alert_contacts
     where id = ${id} and account_id = ${accountId} and channel = 'email'`)
 
 /** Null when there is none within reach. */
-export async function deleteContactRow(
-  tx: Tx,
-  secrets: Secrets,
-  { accountId }: Reach,
-  id: string,
-): Promise<AlertContact | null> {
+export async function deleteContactRow(tx: Tx, secrets: Secrets, { accountId }: Reach, id: string) {
   const row = await tx.maybe<ContactRow>(sql`
     delete from alert_contacts where id = ${id} and account_id = ${accountId} returning ${contactColumns}`)
   return row && toContact(secrets, row)

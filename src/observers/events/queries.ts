@@ -19,11 +19,7 @@ interface EventFilter {
 type Row = JournalEvent & Pick<Event, 'type'>
 
 /** From the oldest on where it is asked what comes after an id. */
-export async function listEvents(
-  db: Db & Pick<Database, 'lists'>,
-  reach: Reach,
-  filter: EventFilter,
-): Promise<Event[]> {
+export async function listEvents(db: Db & Pick<Database, 'lists'>, reach: Reach, filter: EventFilter) {
   const { type, tenantId, messageId, recipient, beforeId, afterId, limit } = filter
   const follows = afterId !== null
   // Who goes on from the last id that is answered would never see an event below it that is committed later. The primary
@@ -59,5 +55,5 @@ const typeIs = (type: string): Sql =>
 const isAbout = (
   recipient: string,
   reach: Reach,
-): Sql => sql`recipient = ${recipient} and (message_id is null or message_id in (
+) => sql`recipient = ${recipient} and (message_id is null or message_id in (
   select message_id from deliveries where account_id = ${reach.accountId} and recipient = ${recipient}))`

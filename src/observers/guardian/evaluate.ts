@@ -246,11 +246,7 @@ function findDueAgain(
   return look.findOverSince(acknowledged)
 }
 
-async function remember(
-  tx: Tx,
-  { book, look, findings, states, cut }: Seen,
-  failed: ReadonlySet<string>,
-): Promise<void> {
+async function remember(tx: Tx, { book, look, findings, states, cut }: Seen, failed: ReadonlySet<string>) {
   avoidCompiling(tx)
   // The next pass looks at all of their scopes again, and for the others goes on from here.
   await upsertRuleChanges(tx, new Set([...cut, ...failed]))

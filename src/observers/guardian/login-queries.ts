@@ -12,12 +12,7 @@ export const LOGIN_ROWS_MAX = 10_000
 const HISTORY_ROWS_MAX = 50_000
 
 /** How many addresses logged in to each credential, or to those of each tenant; 0 for other types of scope. */
-export async function listDistinctAddresses(
-  db: Db,
-  scopeType: ScopeType,
-  asked: readonly Since[],
-  to: Date,
-): Promise<number[]> {
+export async function listDistinctAddresses(db: Db, scopeType: ScopeType, asked: readonly Since[], to: Date) {
   const counts = asked.map(() => 0)
   const column = addressColumn(scopeType)
   if (!column || asked.length === 0) return counts

@@ -51,11 +51,7 @@ export const findRuleNamed = (
     where account_id = ${accountId} and tenant_id is not distinct from ${tenantId}::uuid and name = ${name}`)
 
 /** Of the account with all of its tenants, and of those the ones of this tenant, or of none. */
-export const countRules = (
-  db: Db,
-  accountId: string,
-  tenantId: string | null,
-): Promise<{ total: number; own: number }> =>
+export const countRules = (db: Db, accountId: string, tenantId: string | null) =>
   db.one<{ total: number; own: number }>(sql`
     select count(*) as total, count(*) filter (where tenant_id is not distinct from ${tenantId}::uuid) as own
     from rules where account_id = ${accountId}`)

@@ -113,12 +113,7 @@ export const daysBefore = ({ from }: Period): { since: Date; until: Date } => {
 }
 
 /** In the order of the scopes; null where nothing was ever counted before. A scope that was silent has an average of 0. */
-export async function listHistories(
-  db: Db,
-  scopeType: ScopeType,
-  scopes: readonly Scope[],
-  window: Period,
-): Promise<(History | null)[]> {
+export async function listHistories(db: Db, scopeType: ScopeType, scopes: readonly Scope[], window: Period) {
   const { since, until } = daysBefore(window)
   const rows = await db.many<SumsRow & { first: Date | null; is_older: boolean }>(prepared`
     select w.n, s.*, exists (select from metric_hours o

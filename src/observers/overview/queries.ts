@@ -14,10 +14,7 @@ export async function countUnackedAlerts(db: Reads, reach: Reach): Promise<numbe
 }
 
 /** The newest of them, and how many there are. */
-export async function listActiveSuspensions(
-  db: Reads,
-  reach: Reach,
-): Promise<{ suspensions: ActiveSuspension[]; count: number }> {
+export async function listActiveSuspensions(db: Reads, reach: Reach) {
   const rows = await db.many<RowOf<ActiveSuspension, 'created_at'> & { total: number }>(sql`
     select id, scope_type || ':' || scope_value as scope, tenant_id, only_tenant, reason, queue_action, created_at,
       count(*) over () as total

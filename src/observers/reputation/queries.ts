@@ -7,9 +7,7 @@ export const listTenantNames = (db: Reads, reach: Reach, limit: number): Promise
   db.many(sql`
     select id, name from tenants where ${within(reach, { tenant: sql`id` })} order by id desc limit ${limit}`)
 
-export const listDomainNames = (
-  db: Reads,
-  reach: Reach,
-  limit: number,
-): Promise<{ tenant_id: string; name: string }[]> =>
-  db.many(sql`select tenant_id, name from domains where ${within(reach)} order by id desc limit ${limit}`)
+export const listDomainNames = (db: Reads, reach: Reach, limit: number) =>
+  db.many<{ tenant_id: string; name: string }>(
+    sql`select tenant_id, name from domains where ${within(reach)} order by id desc limit ${limit}`,
+  )

@@ -11,12 +11,7 @@ import { mintSigningSecret, sealSigningSecret } from './signature.ts'
 const OLD_SECRET_MS = 24 * 3_600_000
 
 /** What is in nobody's hands yet waits from now on; what a worker has leased, it gives back within a second or two. */
-export async function setWebhookStatus(
-  world: World,
-  by: Actor,
-  { reach, id }: Named,
-  status: Webhook['status'],
-): Promise<void> {
+export async function setWebhookStatus(world: World, by: Actor, { reach, id }: Named, status: Webhook['status']) {
   await world.db.transact(by, async tx => {
     const before = await requireWebhookForUpdate(tx, reach, id)
     if (before.status === status) return

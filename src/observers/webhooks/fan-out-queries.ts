@@ -52,11 +52,7 @@ const wantsType = (type: Sql): Sql =>
   sql`(w.event_types = '{}' and strpos(${type}, '.') = 0 or ${type} = any(w.event_types))`
 
 /** One attempt per webhook and matching event of the range, of these accounts or of all; answers how many webhooks. */
-export const insertAttempts = (
-  tx: Tx,
-  { after, upTo }: Range,
-  accountIds: readonly string[] | null = null,
-): Promise<number> =>
+export const insertAttempts = (tx: Tx, { after, upTo }: Range, accountIds: readonly string[] | null = null) =>
   tx.run(prepared`
     with happened as materialized (
       select id, account_id, tenant_id, type from events

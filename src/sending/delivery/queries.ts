@@ -34,11 +34,7 @@ export const listMessagesToSend = (db: Db, ids: readonly string[], bodyBytesMax:
     where ${isAmong(sql`m.id`, ids)}`)
 
 /** Reading all of 36 MB would block the thread. */
-export async function findBodyPart(
-  db: Db,
-  messageId: string,
-  part: { start: number; bytes: number },
-): Promise<string | null> {
+export async function findBodyPart(db: Db, messageId: string, part: { start: number; bytes: number }) {
   const row = await db.maybe<{ part: string }>(prepared`
     select ${base64Part(sql`source`, part)} as part from message_bodies where message_id = ${messageId}`)
   return row && row.part

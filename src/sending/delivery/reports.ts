@@ -173,12 +173,7 @@ export async function markComplained(
   return { complained, isNews: complained || suppressed > 0 }
 }
 
-async function mark(
-  tx: Tx,
-  delivery: DeliveryRef,
-  detail: string | null,
-  { isShared }: { isShared: boolean },
-): Promise<boolean> {
+async function mark(tx: Tx, delivery: DeliveryRef, detail: string | null, { isShared }: { isShared: boolean }) {
   if (delivery.status !== 'delivered') return false
   const said = { response: null, smtp_code: null, enhanced_code: null }
   await change(tx, delivery, { status: 'complained', bounce_type: null, ...said })

@@ -194,11 +194,7 @@ export class Sources {
 const PART_BYTES = 288 * 1024
 
 /** Null when it is gone. */
-async function fetchBody(
-  db: Db,
-  { id, size }: MessageToSend,
-  findPart: KeptSources['findPart'],
-): Promise<Buffer | null> {
+async function fetchBody(db: Db, { id, size }: MessageToSend, findPart: KeptSources['findPart']) {
   let body: Buffer | null = null
   let bytes = 0
   for (let start = 0; start < size; start += PART_BYTES) {
@@ -225,11 +221,7 @@ const FINISHING: ThreadWork = {
  * The source of a large message as it is sent: on the main thread the signature over 36 MB and their form on the wire would
  * keep everybody waiting for a second. The source is given away, and must be in memory of its own.
  */
-async function finishInThread(
-  threads: ThreadPool,
-  { source, signing }: UnfinishedSource,
-  owner: string,
-): Promise<Buffer> {
+async function finishInThread(threads: ThreadPool, { source, signing }: UnfinishedSource, owner: string) {
   const finished = await threads.run<UnfinishedSource, FinishedSource>(FINISHING, {
     input: { source, signing },
     owner,

@@ -51,11 +51,7 @@ export class TimeSlices<Job extends { id: string }, Scan> {
     return signal.aborted ? 0 : worth
   }
 
-  async #slice(
-    work: LongWork<Job, Scan>,
-    { job, scan }: { job: Job; scan: Scan },
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #slice(work: LongWork<Job, Scan>, { job, scan }: { job: Job; scan: Scan }, signal: AbortSignal) {
     let isCut = false
     let until = performance.now() + SLICE_MS
     const batches = () =>

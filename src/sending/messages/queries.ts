@@ -95,11 +95,8 @@ export const updateCounters = (tx: Tx, rows: readonly TenantRow[]): void =>
     where c.tenant_id = r.tenant_id`)
 
 /** In the order of ids, as acceptance locks them. */
-export const advanceRanks = (
-  tx: Tx,
-  wanted: readonly { tenantId: string; milliseconds: number }[],
-): Promise<{ tenant_id: string; first: Date }[]> =>
-  tx.many(prepared`
+export const advanceRanks = (tx: Tx, wanted: readonly { tenantId: string; milliseconds: number }[]) =>
+  tx.many<{ tenant_id: string; first: Date }>(prepared`
     with line as (
       select c.tenant_id, greatest(c.rank, least(${tx.now}, ${head})) as first, w.milliseconds
       from tenant_counters c join unnest(${wanted.map(each => each.tenantId)}::uuid[],
@@ -127,11 +124,8 @@ export const addUsage = (tx: Tx, rows: readonly UsageRow[]): void =>
     on conflict (tenant_id, day) do update
     set recipients = u.recipients + excluded.recipients, messages = u.messages + excluded.messages`)
 
-export const listVerifiedDomains = (
-  db: Db,
-  wanted: readonly { tenantId: string; name: string }[],
-): Promise<{ id: string; tenant_id: string; name: string }[]> =>
-  db.many(prepared`
+export const listVerifiedDomains = (db: Db, wanted: readonly { tenantId: string; name: string }[]) =>
+  db.many<{ id: string; tenant_id: string; name: string }>(prepared`
     select d.id, d.tenant_id, d.name
     from unnest(${wanted.map(each => each.tenantId)}::uuid[], ${wanted.map(each => each.name)}::text[]) as w (tenant_id, name)
     join domains d on d.tenant_id = w.tenant_id and d.name = w.name
@@ -145,11 +139,7 @@ export interface KnownKey {
   response: SendResponse
 }
 
-export const listIdempotencyKeys = (
-  db: Db,
-  wanted: readonly { tenantId: string; key: string }[],
-  since: Date,
-): Promise<KnownKey[]> =>
+export const listIdempotencyKeys = (db: Db, wanted: readonly { tenantId: string; key: string }[], since: Date) =>
   db.many<KnownKey>(prepared`
     select i.tenant_id, i.key, i.body_hash, i.response
     from unnest(${wanted.map(each => each.tenantId)}::uuid[], ${wanted.map(each => each.key)}::text[]) as w (tenant_id, key)

@@ -33,11 +33,8 @@ export interface KeyRange {
 }
 
 /** The next range of an account's queue, by tenant and message, whatever the status. Its end bounds one batch. */
-export const findRangeEnd = (
-  db: Db,
-  scan: Scan,
-): Promise<(QueuePosition & { count: number; is_last: boolean }) | null> =>
-  db.maybe(sql`
+export const findRangeEnd = (db: Db, scan: Scan) =>
+  db.maybe<QueuePosition & { count: number; is_last: boolean }>(sql`
     select tenant_id, message_id, n, count, count < ${scan.limit} as is_last
     from (
       select tenant_id, message_id, n, count(*) over () as count, row_number() over () as position
@@ -116,11 +113,8 @@ export interface LockedRow extends HeldRow {
 }
 
 /** The next rows that a pause holds, without a lock: how many of each tenant, and the last of them. */
-export const listHeldByTenant = (
-  db: Db,
-  page: Omit<HeldPage, 'end'>,
-): Promise<(DeliveryKey & { tenant_id: string; count: number })[]> =>
-  db.many(prepared`
+export const listHeldByTenant = (db: Db, page: Omit<HeldPage, 'end'>) =>
+  db.many<DeliveryKey & { tenant_id: string; count: number }>(prepared`
     with page as materialized (
       select tenant_id, message_id, n from queue where ${heldAfter(page)} order by message_id, n limit ${page.limit})
     select tenant_id, count(*) as count, last.message_id, last.n
@@ -144,11 +138,7 @@ export const listHeldMatching = (tx: Tx, page: HeldPage, others: readonly PauseS
     select ${queuedColumns} from queue q
     where ${heldIn(page)} and ${matchesAny(others)} limit ${page.limit}`)
 
-export const lockHeldBefore = (
-  tx: Tx,
-  page: Pick<HeldPage, 'suspensionId' | 'limit'>,
-  heldBefore: Date,
-): Promise<QueuedRow[]> =>
+export const lockHeldBefore = (tx: Tx, page: Pick<HeldPage, 'suspensionId' | 'limit'>, heldBefore: Date) =>
   tx.many<QueuedRow>(sql`
     select ${queuedColumns} from queue q
     where suspension_id = ${page.suspensionId} and status = 'held' and held_at < ${heldBefore}
@@ -209,10 +199,7 @@ export const updateHeld = (tx: Tx, rows: readonly (Key & { suspension_id: string
     where ${isSameRow}`)
 
 /** By their `ctid`. Rows that another process is moving are skipped. */
-export const updateAllMoved = (
-  tx: Tx,
-  { fromId, toId, limit }: { fromId: string; toId: string; limit: number },
-): Promise<number> =>
+export const updateAllMoved = (tx: Tx, { fromId, toId, limit }: { fromId: string; toId: string; limit: number }) =>
   tx.run(sql`
     update queue q set suspension_id = ${toId}, updated_at = ${tx.now}
     where ctid = any(array(

@@ -52,12 +52,7 @@ export const isAnyBeingSent = async (db: Db, keys: readonly Key[]): Promise<bool
 }
 
 /** For a caller: a message out of reach has no such recipient. */
-export const findDeliveryNumber = (
-  db: Db,
-  reach: Reach,
-  messageId: string,
-  recipient: string,
-): Promise<number | null> =>
+export const findDeliveryNumber = (db: Db, reach: Reach, messageId: string, recipient: string) =>
   db.maybeValue<number>(sql`
     select n from deliveries
     where message_id = ${messageId} and lower(recipient) = lower(${recipient}) and ${within(reach)} limit 1`)

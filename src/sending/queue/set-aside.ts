@@ -15,17 +15,11 @@ export interface SetAsideRow extends QueuedRow, LockedRow {
   held_at: Date
 }
 
-export const findTenantOfSetAside = (
-  db: Db,
-  { accountId, id }: { accountId: string; id: string },
-): Promise<string | null> =>
+export const findTenantOfSetAside = (db: Db, { accountId, id }: { accountId: string; id: string }) =>
   db.maybeValue<string>(sql`
     select tenant_id from queue where account_id = ${accountId} and set_aside_id = ${id}`)
 
-export const lockSetAside = (
-  tx: Tx,
-  { accountId, id }: { accountId: string; id: string },
-): Promise<SetAsideRow | null> =>
+export const lockSetAside = (tx: Tx, { accountId, id }: { accountId: string; id: string }) =>
   tx.maybe<SetAsideRow>(sql`
     select ${queuedColumns}, crashes, held_at, ctid::text as row_id
     from queue q where account_id = ${accountId} and set_aside_id = ${id} for update`)

@@ -8,10 +8,7 @@ export const findCounters = (db: Db, tenantId: string): Promise<Counters | null>
     select minute, minute_count, hour, hour_count, day, day_count, month, month_count
     from tenant_counters where tenant_id = ${tenantId}`)
 
-export const listUsageDays = (
-  db: Db,
-  { tenantId, since }: { tenantId: string; since: string },
-): Promise<{ date: string; recipients: number; messages: number }[]> =>
-  db.many(sql`
+export const listUsageDays = (db: Db, { tenantId, since }: { tenantId: string; since: string }) =>
+  db.many<{ date: string; recipients: number; messages: number }>(sql`
     select day as date, recipients, messages from usage_days
     where tenant_id = ${tenantId} and day >= ${since}::date order by day desc`)

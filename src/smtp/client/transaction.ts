@@ -166,11 +166,7 @@ async function sendContent(exchange: Exchange): Promise<void> {
 }
 
 /** Answers false when the server has answered in the middle, for it may refuse what it has seen enough of. */
-async function sendBlocks(
-  connection: Connection,
-  [content, end]: [Buffer, Buffer],
-  { blockMs }: Timeouts,
-): Promise<boolean> {
+async function sendBlocks(connection: Connection, [content, end]: [Buffer, Buffer], { blockMs }: Timeouts) {
   for (let start = 0; start < content.length; start += BLOCK_BYTES) {
     connection.write(content.subarray(start, start + BLOCK_BYTES), start === 0 ? 1 : 0)
     await connection.drained('content', blockMs)

@@ -25,10 +25,7 @@ export interface TestTransport extends Partial<TransportOptions> {
   dnsMs?: number
 }
 
-export function aTransport(
-  t: TestContext,
-  { dnsServers = [], dnsMs = 4_000, ...options }: TestTransport = {},
-): Transport {
+export function aTransport(t: TestContext, { dnsServers = [], dnsMs = 4_000, ...options }: TestTransport = {}) {
   const transport = new Transport({
     helloName: 'sender.test',
     routes: [],

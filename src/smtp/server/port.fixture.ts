@@ -16,11 +16,7 @@ export interface Port {
   faults: unknown[]
 }
 
-export async function openPort(
-  t: TestContext,
-  door: Partial<TestDoor> = {},
-  limits: Partial<SmtpLimits> = {},
-): Promise<Port> {
+export async function openPort(t: TestContext, door: Partial<TestDoor> = {}, limits: Partial<SmtpLimits> = {}) {
   const received: Port['received'] = []
   const faults: unknown[] = []
   const listener = new SmtpListener<string, string>(
