@@ -2,6 +2,7 @@
 // parsed keys are kept; concurrent look-ups share one statement.
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { lookUpBatcher } from '../../platform/batcher.ts'
+import { remember } from '../../platform/remember.ts'
 import type { World } from '../../platform/world.ts'
 import { listSealedKeysAnywhere } from './queries.ts'
 import { keyRow } from './stored-domain.ts'
@@ -52,7 +53,7 @@ export class SigningKeys {
     const known = this.#entries.get(domainId)
     const isFresh = known !== undefined && Math.abs(nowMs - known.readAtMs) < REFRESH_MS
     const entry = isFresh ? known : { readAtMs: nowMs, loaded: this.#load(domainId, known) }
-    this.#keep(domainId, entry)
+    remember(this.#entries, domainId, entry, ENTRIES_MAX)
     try {
       return (await entry.loaded)?.signing ?? null
     } catch (error) {
@@ -72,13 +73,5 @@ export class SigningKeys {
 
   #parse(domainId: string, sealed: string): KeyObject {
     return createPrivateKey(this.#world.secrets.open(keyRow(domainId), sealed))
-  }
-
-  #keep(domainId: string, entry: Entry): void {
-    this.#entries.delete(domainId)
-    this.#entries.set(domainId, entry)
-    if (this.#entries.size <= ENTRIES_MAX) return
-    const oldest = this.#entries.keys().next()
-    if (!oldest.done) this.#entries.delete(oldest.value)
   }
 }

@@ -1,6 +1,7 @@
 // One message to its provider: the way out is asked for, a token that is refused is replaced once, and a provider that
 // throttles is left alone, by all mail of that mailbox and not by that of others.
 import type { Clock } from '../../platform/clock.ts'
+import { remember } from '../../platform/remember.ts'
 import { formatReply } from '../../mail/reports/smtp-reply.ts'
 import { TOKEN_REFUSED, type Envelope, type SendResult } from '../../smtp/client/outcome.ts'
 import type { Relay } from '../../smtp/client/transport.ts'
@@ -61,10 +62,7 @@ export class RelayMail {
   #learn(inboxId: string, results: readonly (SendResult | Cancelled)[]): void {
     if (results.some(isThrottled)) {
       const delayMs = Math.min(BACKOFF_MS_MAX, (this.#backoffs.get(inboxId)?.delayMs ?? BACKOFF_MS_MIN / 2) * 2)
-      this.#backoffs.delete(inboxId)
-      this.#backoffs.set(inboxId, { until: this.#clock.now().getTime() + delayMs, delayMs })
-      const [oldest] = this.#backoffs.keys()
-      if (this.#backoffs.size > MAILBOXES_MAX) this.#backoffs.delete(oldest!)
+      remember(this.#backoffs, inboxId, { until: this.#clock.now().getTime() + delayMs, delayMs }, MAILBOXES_MAX)
     } else if (results.some(({ kind }) => kind === 'delivered')) this.#backoffs.delete(inboxId)
   }
 }

@@ -2,6 +2,7 @@
 // the domain asked, so that someone who later tampers with DNS cannot take it back.
 import type { Clock } from '../../platform/clock.ts'
 import type { DnsAnswer } from '../../platform/net/dns.ts'
+import { remember } from '../../platform/remember.ts'
 import { readPolicy, readPolicyId, type StsPolicy } from './mta-sts-policy.ts'
 
 /** A policy, by its id, until it lapses. */
@@ -55,11 +56,11 @@ export class StsPolicies {
     if (policy) {
       const fresh = { id, policy, until: this.#now() + policy.maxAgeSeconds * 1_000 }
       await this.#options.store?.save(domain, fresh)
-      remember(this.#known, domain, fresh)
+      remember(this.#known, domain, fresh, DOMAINS_MAX)
       return policy
     }
     // A policy that cannot be had binds nobody (RFC 8461 §3.3), but an older one still does.
-    remember(this.#failed, domain, { id, until: this.#now() + RETRY_MS })
+    remember(this.#failed, domain, { id, until: this.#now() + RETRY_MS }, DOMAINS_MAX)
     return known?.policy ?? null
   }
 
@@ -68,8 +69,8 @@ export class StsPolicies {
     const { store } = this.#options
     if (!store || this.#alive(this.#unstored, domain)) return null
     const found = await store.find(domain)
-    if (found) remember(this.#known, domain, found)
-    else remember(this.#unstored, domain, { until: this.#now() + NOTHING_STORED_MS })
+    if (found) remember(this.#known, domain, found, DOMAINS_MAX)
+    else remember(this.#unstored, domain, { until: this.#now() + NOTHING_STORED_MS }, DOMAINS_MAX)
     return found
   }
 
@@ -97,8 +98,3 @@ export class StsPolicies {
 }
 
 /** The oldest is forgotten. */
-function remember<T>(map: Map<string, T>, domain: string, entry: T): void {
-  map.delete(domain)
-  if (map.size >= DOMAINS_MAX) map.delete(map.keys().next().value!)
-  map.set(domain, entry)
-}
