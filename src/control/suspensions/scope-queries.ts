@@ -7,22 +7,14 @@ interface Owner {
 }
 
 /** Revoked keys count: their mail may still be queued. */
-export const findOwnerOfId = (
-  db: Db,
-  accountId: string,
-  scopeType: 'tenant' | 'credential' | 'api_key',
-  id: string,
-): Promise<Owner | null> => {
-  switch (scopeType) {
-    case 'tenant':
-      return db.maybe<Owner>(sql`select id as tenant_id from tenants where id = ${id} and account_id = ${accountId}`)
-    case 'credential':
-      return db.maybe<Owner>(sql`
-        select tenant_id from smtp_credentials where id = ${id} and account_id = ${accountId}`)
-    case 'api_key':
-      return db.maybe<Owner>(sql`select tenant_id from api_keys where id = ${id} and account_id = ${accountId}`)
-  }
+const OWNERS = {
+  tenant: sql`id as tenant_id from tenants`,
+  credential: sql`tenant_id from smtp_credentials`,
+  api_key: sql`tenant_id from api_keys`,
 }
+
+export const findOwnerOfId = (db: Db, accountId: string, scopeType: keyof typeof OWNERS, id: string) =>
+  db.maybe<Owner>(sql`select ${OWNERS[scopeType]} where id = ${id} and account_id = ${accountId}`)
 
 /** The owner is one tenant, unless several of the account have registered the name. */
 export const findOwnerOfDomain = (db: Db, accountId: string, name: string): Promise<Owner | null> =>

@@ -48,17 +48,11 @@ export const countAddresses = (
     where credential_id = ${credentialId} and ${within(reach)} and minute >= ${window.from} and minute < ${window.to}
     group by 1`)
 
-interface Owned {
-  id: string
-  tenant_id: string | null
-}
-
-export const findCredentialScope = (db: Db, reach: Reach, id: string): Promise<Owned | null> =>
-  db.maybe<Owned>(sql`select id, tenant_id from smtp_credentials where id = ${id} and ${within(reach)}`)
-
 /** A revoked key still has a past. */
-export const findApiKeyScope = (db: Db, reach: Reach, id: string): Promise<Owned | null> =>
-  db.maybe<Owned>(sql`select id, tenant_id from api_keys where id = ${id} and ${within(reach)}`)
+export const findUser = (db: Db, reach: Reach, type: 'credential' | 'api_key', id: string) =>
+  db.maybe<{ id: string; tenant_id: string | null }>(sql`
+    select id, tenant_id from ${type === 'credential' ? sql`smtp_credentials` : sql`api_keys`}
+    where id = ${id} and ${within(reach)}`)
 
 /**
  * Sums since a minute, from the fewest rows: whole hours, and the minutes by which the first hour is too short or too
@@ -75,11 +69,7 @@ type TenantSum = Counters & { tenant_id: string }
 export type DomainSum = TenantSum & { scope_value: string }
 
 /** One row for the account (of no tenant), or one per tenant. Grouping by text as well took a fifth longer. */
-export const listSums = (
-  db: Reads,
-  reach: Reach,
-  { type, span }: { type: 'account' | 'tenant'; span: Span },
-): Promise<TenantSum[]> => {
+export const listSums = (db: Reads, reach: Reach, { type, span }: { type: 'account' | 'tenant'; span: Span }) => {
   // Says a tenant's own rows by their key as well, so that the others' are not scanned.
   const isOwn = reach.tenantId !== null && sql`scope_value = ${reach.tenantId}`
   const wanted = all([within(reach), sql`scope_type = ${type}`, isOwn])

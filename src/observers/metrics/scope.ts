@@ -7,7 +7,7 @@ import type { Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { MetricsQuery } from './contract.ts'
 import { NO_TENANT } from './counters.ts'
-import { findApiKeyScope, findCredentialScope } from './queries.ts'
+import { findUser } from './queries.ts'
 
 export interface MetricScope {
   type: 'account' | 'tenant' | 'domain' | 'sender' | 'credential' | 'api_key'
@@ -41,8 +41,8 @@ export async function requireScope(db: Db, reach: Reach, query: MetricsQuery): P
     }
     case 'credential':
     case 'api_key': {
-      const { find, noun } = finders[type]
-      const found = await find(db, reach, requireId(value, noun))
+      const noun = type === 'api_key' ? 'key' : type
+      const found = await findUser(db, reach, type, requireId(value, noun))
       if (!found) throw notFound(noun)
       return { type, value: found.id, tenantId: found.tenant_id }
     }
@@ -53,11 +53,6 @@ const widestScope = ({ accountId, tenantId }: Reach): MetricScope =>
   tenantId === null
     ? { type: 'account', value: accountId, tenantId: NO_TENANT }
     : { type: 'tenant', value: tenantId, tenantId }
-
-const finders = {
-  credential: { find: findCredentialScope, noun: 'credential' },
-  api_key: { find: findApiKeyScope, noun: 'key' },
-}
 
 function requireId(value: string, noun: string): string {
   if (!isUuid(value)) throw refuse('invalid_request', `scope_value must be the id of a ${noun}.`)
