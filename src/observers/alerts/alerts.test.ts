@@ -18,10 +18,9 @@ import { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import { createMetrics } from '../../platform/metrics.ts'
 import type { World } from '../../platform/world.ts'
 import type { SendMail, Ways } from './channels.ts'
-import { forgetOldAlerts } from './workers.ts'
+import { forgetOldAlerts, sealClearTargets } from './workers.ts'
 import { quoted } from './mail-wording.ts'
 import { notificationWorker } from './notification-worker.ts'
-import { sealClearTargets } from './seal-targets.ts'
 import { alertTail as tail } from './take-alerts.ts'
 
 let quiet: Promise<Box> | null = null

@@ -6,9 +6,9 @@ import type { World } from '../../platform/world.ts'
 import { deleteOldNotifications, updateUntriedDead } from './notification-queries.ts'
 import { deleteOldMailDays } from './mail-queries.ts'
 import type { NotificationWorker } from './notification-worker.ts'
-import { deleteOldAlerts } from './queries.ts'
-import { sealClearTargets } from './seal-targets.ts'
+import { deleteOldAlerts, lockClearTargets, updateSealedTargets } from './queries.ts'
 import { alertTail } from './take-alerts.ts'
+import { sealTarget } from './target.ts'
 
 const NOTIFICATION_KEPT_MS = 30 * 86_400_000
 const MAIL_DAYS_KEPT_MS = 7 * 86_400_000
@@ -39,4 +39,20 @@ export async function forgetOldAlerts({ db }: World, signal: AbortSignal): Promi
   )
   await inBatches(signal, BATCH_MAX, () => db.transact(by, tx => deleteOldAlerts(tx, BATCH_MAX)))
   await db.transact(by, tx => deleteOldMailDays(tx, new Date(tx.now.getTime() - MAIL_DAYS_KEPT_MS)))
+}
+
+const SEALED_AT_ONCE = 200
+
+/** Seals the targets that earlier versions stored in clear, in bounded batches. Answers how many there were. */
+export function sealClearTargets({ db, secrets }: World, signal: AbortSignal): Promise<number> {
+  return inBatches(signal, SEALED_AT_ONCE, () =>
+    db.transact(system('alert-targets'), async tx => {
+      const rows = await lockClearTargets(tx, SEALED_AT_ONCE)
+      if (rows.length === 0) return 0
+      return updateSealedTargets(
+        tx,
+        rows.map(({ id, target }) => ({ id, sealed: sealTarget(secrets, id, target) })),
+      )
+    }),
+  )
 }

@@ -10,8 +10,7 @@ import { aBox, type Box } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { counted, happen, send } from './counted.fixture.ts'
 import type { Counters } from './counters.ts'
-import { metricsTail } from './workers.ts'
-import { forgetOldMetrics } from './retention.ts'
+import { forgetOldMetrics, metricsTail } from './workers.ts'
 
 const still = (): Promise<Box> => aBox({ environment: { ROLES: 'api' } })
 

@@ -8,8 +8,7 @@ import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { advanceTail, readTailOnce } from '../../platform/work/tail.ts'
 import { aReceiver } from '../../platform/net/receiver.fixture.ts'
-import { fanOut } from './fan-out.ts'
-import { fanOutBacklog } from './fan-out-backlog.ts'
+import { fanOut, fanOutBacklog } from './fan-out.ts'
 
 const environment = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }
 const by = system('test')

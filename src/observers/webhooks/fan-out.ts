@@ -4,8 +4,8 @@
 import { RowLimit } from '../../platform/db/row-limit.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { Backlogs, shareOut } from '../../platform/work/backlogs.ts'
-import type { Tail } from '../../platform/work/worker.ts'
-import { findFanOutState, insertAttempts, listWork } from './fan-out-queries.ts'
+import type { Due, Tail } from '../../platform/work/worker.ts'
+import { findFanOutState, hasListeners, insertAttempts, insertSliceOfAttempts, listWork } from './fan-out-queries.ts'
 
 /** The name of the tail, and so of its cursor. */
 export const FAN_OUT = 'webhook-fan-out'
@@ -16,7 +16,7 @@ const EVENTS_MAX = 5_000
  * Attempts written in one transaction. The most take about a tenth of a second on a busy machine; the fewest are written in
  * time by any database that works at all.
  */
-export const ROWS = { min: 100, max: 4_000 }
+const ROWS = { min: 100, max: 4_000 }
 /** Nobody feels it in a push, and at 2,000 events a second it saves most of the rounds. */
 const REST_MS = 25
 /** Where nobody has a webhook: the first event of the first one may come this much later. */
@@ -55,3 +55,17 @@ export function fanOut(): Tail {
     },
   }
 }
+
+/** The accounts that fan-out left behind: each has slices of its own events, in turn with the others. */
+export const fanOutBacklog = (): Due =>
+  backlogs.worker({
+    name: 'webhook-backlogs',
+    rows: ROWS,
+    transactions: 'light',
+    take: async (tx, { accountId, after, upTo }, rowsMax) => {
+      if (!(await hasListeners(tx, accountId, after))) return { cursor: upTo }
+      const { last, is_full: isFull } = await insertSliceOfAttempts(tx, accountId, { after, upTo, rowsMax })
+      return { cursor: isFull ? last! : upTo }
+    },
+    taken: ({ wakeups }) => wakeups.hint('attempts'),
+  })

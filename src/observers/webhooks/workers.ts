@@ -1,7 +1,6 @@
 // The workers of webhooks: fanning events out, pushing, forgetting.
 import type { Worker } from '../../platform/work/worker.ts'
-import { fanOut } from './fan-out.ts'
-import { fanOutBacklog } from './fan-out-backlog.ts'
+import { fanOut, fanOutBacklog } from './fan-out.ts'
 import type { PushWorker } from './push-worker.ts'
 import { AttemptRetention } from './retention.ts'
 
