@@ -2,22 +2,12 @@
 // every other method of every path would take longer to mount than all that answer.
 import type { Contract } from './contract.ts'
 
-interface Known {
-  segments: readonly string[]
-  methods: readonly string[]
-}
-
-export class OtherMethods {
-  readonly #known: readonly Known[]
-
-  constructor(routes: readonly { contract: Pick<Contract, 'method' | 'path'> }[]) {
-    this.#known = routes.map(route => ({ segments: route.contract.path.split('/'), methods: methodsOf(route) }))
-  }
-
-  /** What may be asked of this path instead; nothing where no route has the path, or one has it with this very method. */
-  insteadOf(method: string, url: string): string[] {
+/** What may be asked of a path instead; nothing where no route has the path, or one has it with this very method. */
+export function otherMethods(routes: readonly { contract: Pick<Contract, 'method' | 'path'> }[]) {
+  const all = routes.map(route => ({ segments: route.contract.path.split('/'), methods: methodsOf(route) }))
+  return (method: string, url: string): string[] => {
     const segments = url.replace(/\?.*/s, '').split('/')
-    const methods = this.#known.flatMap(known => (fits(known.segments, segments) ? known.methods : []))
+    const methods = all.flatMap(known => (fits(known.segments, segments) ? known.methods : []))
     return methods.includes(method) ? [] : [...new Set(methods)]
   }
 }

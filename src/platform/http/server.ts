@@ -22,7 +22,7 @@ import {
   type RequestHead,
   type RouteBodyCheck,
 } from './mount.ts'
-import { OtherMethods } from './other-methods.ts'
+import { otherMethods } from './other-methods.ts'
 import { BodyReader } from './read-body.ts'
 import { isForwardedByStranger, sourceAddress } from './source-address.ts'
 import { StreamMount } from './streams/mount-stream.ts'
@@ -87,9 +87,9 @@ export function createHttpServer(
   meet(world, app)
   observe(world, app)
   app.setErrorHandler((error, request, reply) => sendFailure(world, error, request, reply))
-  const others = new OtherMethods(routes)
+  const methodsInstead = otherMethods(routes)
   app.setNotFoundHandler((request, reply) => {
-    const allowed = others.insteadOf(request.method, request.url)
+    const allowed = methodsInstead(request.method, request.url)
     if (allowed.length === 0) return sendFailure(world, refuse('not_found', 'No such path.'), request, reply)
     reply.header('allow', allowed.join(', '))
     const named = allowed.filter(method => method !== 'HEAD').join(' or ')
