@@ -10,11 +10,7 @@ interface Usage {
   messages: number
 }
 
-export async function usageByDay(
-  db: Reads,
-  reach: Reach,
-  month: Month,
-): Promise<Usage & { days: (Usage & { date: string })[] }> {
+export async function usageByDay(db: Reads, reach: Reach, month: Month) {
   const rows = await listDayTotals(db, reach, month)
   const sum = (counts: string[]): number => exactInteger(counts.reduce((left, right) => left + BigInt(right), 0n))
   return {

@@ -60,11 +60,7 @@ async function noteState(tx: Tx, told: Told): Promise<void> {
  * The newest price that was told decides, however late it is told: a payment tells none, and may be told first. Where no plan
  * has it any more, the plan stays; before any price is known, it is the plan that was bought.
  */
-async function planOf(
-  tx: Tx,
-  { priceId, boughtPlanId, subscription }: Told,
-  known: KnownState | null,
-): Promise<Pick<KnownState, 'planId' | 'pricedAt'>> {
+async function planOf(tx: Tx, { priceId, boughtPlanId, subscription }: Told, known: KnownState | null) {
   const sold = priceId === null ? null : await findPlanByPrice(tx, priceId)
   if (sold && (!known?.pricedAt || isPricedLater(subscription!, known))) {
     return { planId: sold.id, pricedAt: subscription!.stateAt }

@@ -3,13 +3,12 @@ import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
 import type { World } from '../../platform/world.ts'
 import type { PlanInput } from './contract.ts'
-import type { Plan } from './plan.ts'
 import { insertPlan } from './queries.ts'
 import { checkTiers } from './tiers.ts'
 
 const CURRENCY_DEFAULT = 'EUR'
 
-export async function createPlan(world: World, by: Actor, wanted: PlanInput): Promise<Plan> {
+export async function createPlan(world: World, by: Actor, wanted: PlanInput) {
   const tiers = wanted.tiers ?? []
   checkTiers(tiers)
   return world.db.transact(by, async tx => {

@@ -5,16 +5,11 @@ import type { Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
-import type { SuppressionAdd, SuppressionEntry } from './contract.ts'
+import type { SuppressionAdd } from './contract.ts'
 import { deleteEntry, findEntry, listedAddress } from './queries.ts'
 import { suppress } from './suppress.ts'
 
-export function addSuppression(
-  world: World,
-  by: Actor,
-  reach: Reach,
-  wanted: SuppressionAdd,
-): Promise<SuppressionEntry> {
+export function addSuppression(world: World, by: Actor, reach: Reach, wanted: SuppressionAdd) {
   const parsed = parseAddress(wanted.address)
   if (!parsed) throw refuse('invalid_request', 'address is not a valid email address.')
   const address = listedAddress(parsed.address)

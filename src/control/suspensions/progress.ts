@@ -44,10 +44,7 @@ export const isBeingParked = async (tx: Tx, { id, accountId }: { id: string; acc
             or not s.only_tenant and s.scope_type in ('domain', 'sender'))))`)) !== null
 
 /** Answers whether the pause is still active; it stays so until the transaction ends, for a resume waits. */
-export const lockWhileActive = async (
-  tx: Tx,
-  { id, account_id: accountId }: { id: string; account_id: string },
-): Promise<boolean> => {
+export const lockWhileActive = async (tx: Tx, { id, account_id: accountId }: { id: string; account_id: string }) => {
   // Sent together: the server takes them in their order, the lock first.
   const [, row] = await Promise.all([
     lockAccountsShared(tx, [accountId]),

@@ -134,10 +134,7 @@ interface Resumption {
 }
 
 /** What the others keep has been held since earlier than they know: the worker that expires held mail has to look there. */
-export const updateResumed = async (
-  tx: Tx,
-  { id, action, note, resumedBy, keptBy, affected }: Resumption,
-): Promise<Suspension & { affected_deliveries: number }> => {
+export const updateResumed = async (tx: Tx, { id, action, note, resumedBy, keptBy, affected }: Resumption) => {
   if (keptBy.length > 0) {
     await tx.run(sql`
       update suspensions s set held_since = least(s.held_since, earlier.held_since)

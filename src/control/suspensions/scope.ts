@@ -46,12 +46,7 @@ export async function requireScope(
   }
 }
 
-async function requireOwned(
-  db: Db,
-  accountId: string,
-  scopeType: 'tenant' | 'credential' | 'api_key',
-  id: string,
-): Promise<Scope> {
+async function requireOwned(db: Db, accountId: string, scopeType: 'tenant' | 'credential' | 'api_key', id: string) {
   const owner = isUuid(id) ? await findOwnerOfId(db, accountId, scopeType, id) : null
   if (!owner) throw notFound('scope')
   return { scopeType, scopeValue: id.toLowerCase(), tenantId: owner.tenant_id }

@@ -6,7 +6,6 @@ import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireTenantInReach } from '../tenants/find.ts'
 import type { ApiKeyCreate } from './contract.ts'
-import type { ApiKeyWithSecret } from './key-schema.ts'
 import { issueKey } from './issue.ts'
 import { requireInboxTenant } from './queries.ts'
 
@@ -19,7 +18,7 @@ const SCOPES_OF_LEVEL: Record<Level, readonly Scope[]> = {
 
 const DAY_MS = 86_400_000
 
-export function createKey(world: World, by: Actor, reach: Reach, wanted: ApiKeyCreate): Promise<ApiKeyWithSecret> {
+export function createKey(world: World, by: Actor, reach: Reach, wanted: ApiKeyCreate) {
   const level: Level = wanted.inbox_id ? 'inbox' : wanted.tenant_id ? 'tenant' : 'account'
   const excess = wanted.scopes.find(scope => !SCOPES_OF_LEVEL[level].includes(scope))
   if (excess) {

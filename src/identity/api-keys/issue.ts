@@ -3,14 +3,13 @@ import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
 import type { Scope } from '../../platform/principal.ts'
 import { mintApiKey } from '../../platform/secrets.ts'
-import type { ApiKeyWithSecret } from './key-schema.ts'
 import { insertKey, type NewKey } from './queries.ts'
 
 interface KeyOrder extends Omit<NewKey, 'id' | 'prefix' | 'secretHash'> {
   scopes: Scope[]
 }
 
-export async function issueKey(tx: Tx, order: KeyOrder): Promise<ApiKeyWithSecret> {
+export async function issueKey(tx: Tx, order: KeyOrder) {
   const { prefix, bearer, secretHash } = mintApiKey()
   const scopes = [...new Set(order.scopes)]
   const key = await insertKey(tx, { ...order, id: newId(tx.now), prefix, secretHash, scopes })

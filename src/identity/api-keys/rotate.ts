@@ -4,12 +4,11 @@ import type { KeyPrincipal, Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { mintApiKey } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
-import type { ApiKeyWithSecret } from './key-schema.ts'
 import { requireNoWider } from '../access/rotation-right.ts'
 import { requireKeyForUpdate, updateKeyRevoked, updateKeySecret } from './queries.ts'
 
 /** A new secret in place: id, scopes, expiry and allow-list stay. */
-export function rotateKey(world: World, by: Actor, caller: KeyPrincipal, id: string): Promise<ApiKeyWithSecret> {
+export function rotateKey(world: World, by: Actor, caller: KeyPrincipal, id: string) {
   return world.db.transact(by, async tx => {
     const current = await requireKeyForUpdate(tx, caller.reach, id)
     // A tenant's key may renew its equals, never one that can do more than itself.

@@ -76,11 +76,7 @@ async function lookUpSpf(dns: Dns, name: string, host: string): Promise<Look[Pur
   return failure === null ? { verdict } : { failure }
 }
 
-async function follow(
-  dns: Dns,
-  references: readonly string[],
-  host: string,
-): Promise<{ isThere: boolean; failure: string | null }> {
+async function follow(dns: Dns, references: readonly string[], host: string) {
   const known = new Set(references.filter(isPlain))
   let asked = 0
   let failure: string | null = null

@@ -5,16 +5,10 @@ import { refuse } from '../../platform/refusal.ts'
 import { mintSecret, sha256 } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
 import { requireNoWider } from '../access/rotation-right.ts'
-import type { SmtpCredentialWithPassword } from './contract.ts'
 import { deleteCredentialRow, requireCredentialForUpdate, updateCredentialPassword } from './queries.ts'
 
 /** A new password in place: id, username and allow-list stay. */
-export function rotateCredential(
-  world: World,
-  by: Actor,
-  caller: KeyPrincipal,
-  id: string,
-): Promise<SmtpCredentialWithPassword> {
+export function rotateCredential(world: World, by: Actor, caller: KeyPrincipal, id: string) {
   // A tenant's key may renew what lets in to no more than itself. Asked before the
   // credential is looked for, so that a key without the scope cannot learn which ids exist.
   if (!mayAct(caller, 'send')) throw refuse('insufficient_scope', 'This needs a key with the scope send.')

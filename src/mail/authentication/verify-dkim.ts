@@ -105,11 +105,7 @@ async function hashBody({ mail, hashes, inSlices }: Verification, signature: Dki
 /** Bodies up to this size are hashed at once, in well under a millisecond. */
 const AT_ONCE_BYTES_MAX = 262_144
 
-async function bodyHash(
-  { source, bodyStart }: RawMail,
-  { bodyForm, bodyLength }: DkimSignature,
-  inSlices: InSlices,
-): Promise<BodyHash> {
+async function bodyHash({ source, bodyStart }: RawMail, { bodyForm, bodyLength }: DkimSignature, inSlices: InSlices) {
   if (bodyForm === 'relaxed' && bodyLength === null) {
     const small = smallRelaxedBody(source, bodyStart)
     if (small) return { hash: hash('sha256', small, 'base64'), unsigned: 0 }

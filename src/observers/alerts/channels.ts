@@ -40,11 +40,7 @@ export interface Ways {
   paging: GuardedHttp
 }
 
-export async function notify(
-  world: World,
-  ways: Ways,
-  notification: ClaimedNotification,
-): Promise<'delivered' | 'sent'> {
+export async function notify(world: World, ways: Ways, notification: ClaimedNotification) {
   const target = openTarget(world.secrets, notification.contact_id, notification)
   switch (notification.channel) {
     case 'email':

@@ -92,10 +92,7 @@ interface HeadsChecked {
 }
 
 /** Against truncation and against a chain rebuilt as a whole. */
-async function checkHeads(
-  world: World,
-  { lastId, outsideBytes }: { lastId: number; outsideBytes: number },
-): Promise<HeadsChecked> {
+async function checkHeads(world: World, { lastId, outsideBytes }: { lastId: number; outsideBytes: number }) {
   const signer = new HeadSigner(world.secrets)
   const checked: HeadsChecked = { broken: null, outsideId: null }
   const check = async (heads: Head[]): Promise<void> => {

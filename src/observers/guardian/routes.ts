@@ -5,9 +5,9 @@ import { readPage, type Keyset } from '../../platform/http/paging.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { deleteRuleEndpoint, listRulesEndpoint, saveRuleEndpoint, testRuleEndpoint } from './contract.ts'
-import { listRulesOf, listTenantRules, toApi, type StoredRule } from './queries.ts'
+import { listRulesOf, listTenantRules, toApi } from './queries.ts'
 import { replayRule } from './replay.ts'
-import { effectiveRules, type Rule } from './rule.ts'
+import { effectiveRules } from './rule.ts'
 import { deleteRule, saveRule } from './save.ts'
 
 export const guardianRoutes = (world: World): Route[] => [
@@ -24,12 +24,7 @@ export const guardianRoutes = (world: World): Route[] => [
 ]
 
 /** First what is in force for everybody, or for that tenant; then, without one, those of single tenants. */
-async function listRules(
-  world: World,
-  reach: Reach,
-  tenantId: string | null,
-  { after: last, limit }: Keyset<string>,
-): Promise<(Rule | StoredRule)[]> {
+async function listRules(world: World, reach: Reach, tenantId: string | null, { after: last, limit }: Keyset<string>) {
   const inForce = effectiveRules(await listRulesOf(world.db, reach.accountId, tenantId), tenantId)
   const lastAt = inForce.findIndex(rule => rule.id === last)
   const isPast = last !== null && lastAt === -1

@@ -1,7 +1,6 @@
 // What was counted in the last 24 hours, to the minute.
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
-import type { Counters } from './counters.ts'
 import { listDomainSums, listSums, type DomainSum, type Span } from './queries.ts'
 
 const MINUTE_MS = 60_000
@@ -9,11 +8,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
 /** By tenant; the account's own sum stands under NO_TENANT. Where nothing happened there is no entry. */
-export async function sumLastDay(
-  world: World,
-  reach: Reach,
-  type: 'account' | 'tenant',
-): Promise<ReadonlyMap<string, Counters>> {
+export async function sumLastDay(world: World, reach: Reach, type: 'account' | 'tenant') {
   const sums = await listSums(world.db.lists, reach, { type, span: lastDay(world.clock.now()) })
   return new Map(sums.map(({ tenant_id, ...counters }) => [tenant_id, counters]))
 }

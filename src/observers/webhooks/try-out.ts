@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
 import { presentEvent } from '../events/present.ts'
 import type { Named } from '../../platform/principal.ts'
-import type { GuardedHttp, PushResult } from '../../platform/net/guarded-http.ts'
+import type { GuardedHttp } from '../../platform/net/guarded-http.ts'
 import { requireEndpoint } from './queries.ts'
 import { pushHeaders, signingKeys } from './signature.ts'
 
@@ -11,11 +11,7 @@ import { pushHeaders, signingKeys } from './signature.ts'
 const SAMPLE_TYPE = 'test'
 const SAMPLE_ID = 0
 
-export async function tryOut(
-  world: World,
-  by: Actor,
-  { reach, id, client }: Named & { client: GuardedHttp },
-): Promise<PushResult> {
+export async function tryOut(world: World, by: Actor, { reach, id, client }: Named & { client: GuardedHttp }) {
   const endpoint = await requireEndpoint(world.db, reach, id)
   const now = world.clock.now()
   const sample = presentEvent({

@@ -30,10 +30,7 @@ const firstReserved = sql`(
  * How far the next events go, at most so many ids on; null when there are none. Ids that were never committed count as well,
  * so that nothing has to be counted.
  */
-export const findIdAhead = async (
-  db: Db,
-  { cursor, limit }: { cursor: number; limit: number },
-): Promise<number | null> => {
+export const findIdAhead = async (db: Db, { cursor, limit }: { cursor: number; limit: number }) => {
   const { newest, reserved } = await db.one<{ newest: number | null; reserved: number | null }>(prepared`
     with newest as materialized (select id from events where id > ${cursor} order by id desc limit 1)
     select max(id) as newest, case when max(id) is not null then ${firstReserved} end as reserved from newest`)

@@ -142,11 +142,7 @@ async function release(tx: Tx, scan: HeldScan, firsts: ReadonlyMap<string, Date>
   return true
 }
 
-function ranked(
-  tx: Tx,
-  rows: readonly LockedRow[],
-  firsts: ReadonlyMap<string, Date>,
-): { row_id: string; rank: Date }[] {
+function ranked(tx: Tx, rows: readonly LockedRow[], firsts: ReadonlyMap<string, Date>) {
   const taken = new Map<string, number>()
   return rows.map(({ tenant_id: tenantId, row_id }) => {
     const count = taken.get(tenantId) ?? 0

@@ -16,11 +16,7 @@ export interface KeyedRequest {
 }
 
 /** What the key was answered with first; null where it is free, or was taken more than a day ago. */
-export async function findFirstAnswer(
-  db: Db,
-  { tenantId, key, bodyHash }: KeyedRequest,
-  now: Date,
-): Promise<object | null> {
+export async function findFirstAnswer(db: Db, { tenantId, key, bodyHash }: KeyedRequest, now: Date) {
   const [earlier] = await listIdempotencyKeys(db, [{ tenantId, key }], oldestKey(now))
   if (!earlier) return null
   if (!sameBytes(earlier.body_hash, bodyHash)) throw usedOtherwise()

@@ -51,11 +51,7 @@ export function prepareSmall(order: SendOrder): Prepared {
 }
 
 /** `path` says for whom, broadest first. The memory of the files is given away, and given back with those of the answer. */
-export async function prepareLarge(
-  world: World,
-  order: SendOrder,
-  path: readonly [string, ...string[]],
-): Promise<Prepared> {
+export async function prepareLarge(world: World, order: SendOrder, path: readonly [string, ...string[]]) {
   const { outgoing, ...checked } = await world.slices.run(checkOrder(order), path)
   // With many recipients and little text the way to a thread takes as long as composing does.
   const bytes = bytesOf(order.body, order.files)

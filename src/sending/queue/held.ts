@@ -1,5 +1,5 @@
 // The SQL of held mail: parking what waits, releasing, cancelling, expiring, moving from one pause to another.
-import { matchesAny, type PauseFacts, type PauseScope } from '../../control/suspensions/scopes.ts'
+import { matchesAny, type PauseScope } from '../../control/suspensions/scopes.ts'
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { followIndexes } from '../../platform/db/planner.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
@@ -175,11 +175,7 @@ export const updateReleased = (tx: Tx, rows: readonly { row_id: string; rank: Da
 const quoted = (rowIds: readonly string[]): string => `{"${rowIds.join('","')}"}`
 
 /** From a pause to others, held as long as before. Answers to which: what another process has moved is left alone. */
-export const updateMoved = async (
-  tx: Tx,
-  fromId: string,
-  rows: readonly (Key & { suspension_id: string })[],
-): Promise<string[]> => {
+export const updateMoved = async (tx: Tx, fromId: string, rows: readonly (Key & { suspension_id: string })[]) => {
   const moved = await tx.many<{ suspension_id: string }>(prepared`
     update queue q set suspension_id = o.suspension_id, updated_at = ${tx.now}
     from unnest(${keysOf(rows)}, ${bareArray(rows.map(row => row.suspension_id))}::uuid[])
@@ -226,10 +222,7 @@ interface FactsRow {
 }
 
 /** What pauses may ask of the messages, by id. */
-export async function factsOfMessages(
-  tx: Tx,
-  rows: readonly QueuedRow[],
-): Promise<Map<string, Omit<PauseFacts, 'tenantId' | 'recipientDomain'>>> {
+export async function factsOfMessages(tx: Tx, rows: readonly QueuedRow[]) {
   const ids = [...new Set(rows.map(row => row.message_id))]
   const found = await tx.many<FactsRow>(prepared`
     select id, sender, sender_domain, credential_id, api_key_id, tags from messages where id = any(${ids}::uuid[])`)

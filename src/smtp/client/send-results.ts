@@ -19,10 +19,7 @@ export const toAll = <R extends SendResult>({ recipients }: Envelope, result: R)
 const RECIPIENTS_PER_TRANSACTION_MAX = 100
 
 /** One after the other. Where a part cannot be begun, what is known of those before it stays known. */
-export async function inParts(
-  envelope: Envelope,
-  deliver: (part: Envelope) => Promise<SendResult[]>,
-): Promise<SendResult[]> {
+export async function inParts(envelope: Envelope, deliver: (part: Envelope) => Promise<SendResult[]>) {
   if (envelope.recipients.length <= RECIPIENTS_PER_TRANSACTION_MAX) return deliver(envelope)
   const results: SendResult[] = []
   for (let start = 0; start < envelope.recipients.length; start += RECIPIENTS_PER_TRANSACTION_MAX) {

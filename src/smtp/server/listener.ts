@@ -185,9 +185,7 @@ export class SmtpListener<Login, Recipient> {
   }
 }
 
-function longestWithoutMessage<Session extends { waitingSince: number | null }>(
-  sessions: Iterable<Session>,
-): Session | null {
+function longestWithoutMessage<Session extends { waitingSince: number | null }>(sessions: Iterable<Session>) {
   let longest: Session | null = null
   let since = Infinity
   for (const session of sessions) {
