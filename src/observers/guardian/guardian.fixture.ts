@@ -2,38 +2,22 @@
 // workers; tests make each pass themselves and move the clock.
 import assert from 'node:assert/strict'
 import { aBox, type Box } from '../../../test/support/box.ts'
-import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
+import { anAccount } from '../../../test/support/factories.ts'
 import { onePerFile } from '../../../test/support/file-end.ts'
 import { system } from '../../platform/db/actor.ts'
-import { sql } from '../../platform/db/sql.ts'
+import { commaSeparated, sql } from '../../platform/db/sql.ts'
 import { advanceTail, readTailOnce } from '../../platform/work/tail.ts'
 import type { World } from '../../platform/world.ts'
 import { alertTail } from '../alerts/take-alerts.ts'
 import { evaluate } from './evaluate.ts'
-import type { Counters } from './metric.ts'
+import { COUNTED, type Counters } from './metric.ts'
 import type { ScopeType } from './rule.ts'
+import { ofEachCounter } from '../metrics/counters.ts'
 
 /** Without a worker: nothing happens but what the test does. */
 export const aQuietBox = onePerFile(() => aBox({ environment: { ROLES: 'api' } }))
 
-export interface Watched {
-  account: TestAccount
-  world: World
-  box: Box
-  tenantId: string
-  /** Adds to what was counted: of the tenant now, unless said otherwise. */
-  count(counted: Partial<Counters>, where?: Where): Promise<Date>
-  /** One pass of the guardian, then the alerts that came of it. */
-  pass(): Promise<void>
-  alerts(): Promise<AlertView[]>
-  /** Names of the rules that have raised an alert, in order. */
-  fired(): Promise<string[]>
-  pauses(): Promise<PauseView[]>
-  throttle(tenantId?: string): Promise<{ rate_per_minute: number; rule_name: string } | null>
-  audited(action: string): Promise<number>
-  saveRule(rule: object): Promise<{ id: string }>
-  advance(seconds: number): void
-}
+export type Watched = Awaited<ReturnType<typeof aWatchedAccount>>
 
 interface Where {
   tenantId?: string
@@ -75,7 +59,7 @@ export async function aWatchedAccount({
   tenants = 1,
   sandbox = false,
   box: given,
-}: { tenants?: number; sandbox?: boolean; box?: Box } = {}): Promise<Watched> {
+}: { tenants?: number; sandbox?: boolean; box?: Box } = {}) {
   const box = given ?? (await aQuietBox())
   const account = await anAccount({ tenants, sandbox, box })
   const { world } = box.app
@@ -88,29 +72,35 @@ export async function aWatchedAccount({
     box,
     tenantId,
     alerts,
-    count: (counted, where = {}) => count(world, { accountId: account.id, tenantId, ...where }, counted),
+    /** Adds to what was counted: of the tenant now, unless said otherwise. */
+    count: (counted: Partial<Counters>, where: Where = {}) =>
+      count(world, { accountId: account.id, tenantId, ...where }, counted),
+    /** One pass of the guardian, then the alerts that came of it. */
     pass: async () => {
       assert.ok(await evaluate(world))
       await makeAlerts(world)
     },
+    /** Names of the rules that have raised an alert, in order. */
     fired: async () => (await alerts()).map(alert => alert.rule),
     pauses: () =>
       world.db.many<PauseView>(sql`
         select id, scope_type, scope_value, tenant_id, only_tenant, queue_action, source, rule_id, status, evidence from suspensions
         where account_id = ${account.id} order by id`),
     throttle: (of = tenantId) =>
-      world.db.maybe(sql`select rate_per_minute, rule_name from tenant_throttles where tenant_id = ${of}`),
-    audited: async action =>
+      world.db.maybe<{ rate_per_minute: number; rule_name: string }>(
+        sql`select rate_per_minute, rule_name from tenant_throttles where tenant_id = ${of}`,
+      ),
+    audited: async (action: string) =>
       (
         await world.db.one<{ total: number }>(sql`
           select count(*) as total from audit_entries where account_id = ${account.id} and action = ${action}`)
       ).total,
-    saveRule: async rule => {
+    saveRule: async (rule: object) => {
       const saved = await account.api.put('/v1/rules', rule)
       assert.equal(saved.status, 200, JSON.stringify(saved.body))
-      return saved.body
+      return saved.body as { id: string }
     },
-    advance: seconds => box.clock.advance(seconds * 1000),
+    advance: (seconds: number) => box.clock.advance(seconds * 1000),
   }
 }
 
@@ -122,23 +112,17 @@ export async function count(
 ): Promise<Date> {
   const { accountId, tenantId, scopeType = 'tenant', scopeValue = tenantId, secondsAgo = 0 } = where
   const at = new Date(world.clock.now().getTime() - secondsAgo * 1000)
-  const of = (name: keyof Counters): number => counted[name] ?? 0
   await world.db.transact(system('test'), async tx => {
     for (const [table, unit] of [
       [sql`metric_minutes`, 'minute'],
       [sql`metric_hours`, 'hour'],
     ] as const) {
       await tx.run(sql`
-        insert into ${table} as m (account_id, scope_type, scope_value, tenant_id, start, recipients, delivered,
-          hard_bounces, soft_bounces, blocks, deferrals, complaints, auth_failures)
+        insert into ${table} as m (account_id, scope_type, scope_value, tenant_id, start, ${ofEachCounter(each => each)})
         values (${accountId}, ${scopeType}, ${scopeValue}, ${tenantId}, date_trunc(${unit}, ${at}::timestamptz, 'UTC'),
-          ${of('recipients')}, ${of('delivered')}, ${of('hard_bounces')}, ${of('soft_bounces')}, ${of('blocks')},
-          ${of('deferrals')}, ${of('complaints')}, ${of('auth_failures')})
+          ${commaSeparated(COUNTED.map(name => sql`${counted[name] ?? 0}`))})
         on conflict (account_id, scope_type, scope_value, tenant_id, start) do update set
-          recipients = m.recipients + excluded.recipients, delivered = m.delivered + excluded.delivered,
-          hard_bounces = m.hard_bounces + excluded.hard_bounces, soft_bounces = m.soft_bounces + excluded.soft_bounces,
-          blocks = m.blocks + excluded.blocks, deferrals = m.deferrals + excluded.deferrals,
-          complaints = m.complaints + excluded.complaints, auth_failures = m.auth_failures + excluded.auth_failures`)
+          ${ofEachCounter(each => sql`${each} = m.${each} + excluded.${each}`)}`)
     }
     await tx.run(sql`
       insert into metric_activity (account_id, scope_type, scope_value, tenant_id, counted_at)

@@ -7,23 +7,14 @@ import { sql } from '../../platform/db/sql.ts'
 import { newId } from '../../platform/ids.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { loadTlsIdentity } from '../../platform/tls.ts'
-import { anAccount, type TestAccount } from '../../../test/support/factories.ts'
+import { anAccount } from '../../../test/support/factories.ts'
 import { Gate } from '../messages/gate.ts'
 import type { SmtpPrincipal } from '../../identity/smtp-credentials/authenticate.ts'
 import { SubmissionServer, type LoginKeeper, type SubmissionOptions } from './server.ts'
 
 export const PASSWORD = 'canary-smtp-password'
 
-export interface Submissions {
-  account: TestAccount
-  login: SmtpPrincipal
-  port: number
-  server: SubmissionServer
-  /** Connected, greeted and logged in. */
-  client(): Promise<TestClient>
-  stored(id: string): Promise<StoredMessage>
-  count(): Promise<number>
-}
+export type Submissions = Awaited<ReturnType<typeof aSubmissionPort>>
 
 export interface StoredMessage {
   source: string
@@ -50,7 +41,7 @@ interface Choices extends Partial<Pick<SubmissionOptions, 'gate' | 'authenticato
   limits?: Partial<SmtpLimits>
 }
 
-export async function aSubmissionPort(t: TestContext, choices: Choices = {}): Promise<Submissions> {
+export async function aSubmissionPort(t: TestContext, choices: Choices = {}) {
   const { sandbox = true, limits, ...rest } = choices
   const account = await anAccount({ sandbox })
   const { world } = account.box.app
@@ -71,12 +62,13 @@ export async function aSubmissionPort(t: TestContext, choices: Choices = {}): Pr
     login,
     port,
     server,
+    /** Connected, greeted and logged in. */
     client: async () => {
       const client = await TestClient.open(t, port)
       await client.hello({ username: login.username, password: PASSWORD })
       return client
     },
-    stored: async id => {
+    stored: async (id: string): Promise<StoredMessage> => {
       const row = await world.db.one<StoredMessage & { bytes: Buffer }>(sql`
         select b.source as bytes, m.needs_smtputf8, m.credential_id, m.sender, m.subject, m.rfc_message_id, m.tags,
           m.metadata

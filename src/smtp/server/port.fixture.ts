@@ -9,15 +9,8 @@ const { cert, private: key } = await generate([{ name: 'commonName', value: 'mx.
 
 type TestDoor = SmtpDoor<string, string>
 
-export interface Port {
-  port: number
-  listener: SmtpListener<string, string>
-  received: (ReceivedMail<string, string> & { source: Buffer })[]
-  faults: unknown[]
-}
-
 export async function openPort(t: TestContext, door: Partial<TestDoor> = {}, limits: Partial<SmtpLimits> = {}) {
-  const received: Port['received'] = []
+  const received: (ReceivedMail<string, string> & { source: Buffer })[] = []
   const faults: unknown[] = []
   const listener = new SmtpListener<string, string>(
     {
