@@ -117,14 +117,8 @@ export async function prepare(config: Config, { log, wait }: Omit<Starting, 'ope
   }
 }
 
-interface OpenDatabase {
-  url: string
-  isEmbedded: boolean
-  close: () => Promise<void>
-}
-
 /** The external database, or the embedded one brought up now. */
-export async function openDatabase(config: Config, { log, wait }: Omit<Starting, 'opened'>): Promise<OpenDatabase> {
+export async function openDatabase(config: Config, { log, wait }: Omit<Starting, 'opened'>) {
   if (config.DATABASE_URL) {
     await wait.connection(config.DATABASE_URL)
     return { url: config.DATABASE_URL, isEmbedded: false, close: async () => {} }

@@ -5,11 +5,6 @@ import type { Reach } from '../../platform/principal.ts'
 import type { Month } from './month.ts'
 import { listDayTotals } from './queries.ts'
 
-interface Usage {
-  recipients: number
-  messages: number
-}
-
 export async function usageByDay(db: Reads, reach: Reach, month: Month) {
   const rows = await listDayTotals(db, reach, month)
   const sum = (counts: string[]): number => exactInteger(counts.reduce((left, right) => left + BigInt(right), 0n))
@@ -21,7 +16,7 @@ export async function usageByDay(db: Reads, reach: Reach, month: Month) {
 }
 
 /** Counts as they come from the database. */
-export const exact = ({ recipients, messages }: { recipients: string; messages: string }): Usage => ({
+export const exact = ({ recipients, messages }: { recipients: string; messages: string }) => ({
   recipients: exactInteger(BigInt(recipients)),
   messages: exactInteger(BigInt(messages)),
 })

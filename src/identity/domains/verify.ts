@@ -5,7 +5,6 @@ import { isUniqueViolation } from '../../platform/db/errors.ts'
 import type { Dns } from '../../platform/net/dns.ts'
 import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
-import type { Domain } from './contract.ts'
 import type { AttachInboxes } from './inbound.ts'
 import { findingsOf, lookUp, publishedFindings, type Look } from './look-up.ts'
 import { outcomeOfVerify } from './outcome.ts'
@@ -27,7 +26,7 @@ interface Verifying extends Named {
 /** What others record during the second look, they have looked up after the call began: it is as good as a third. */
 const LOOKS_MAX = 2
 
-export async function verifyDomain(world: World, dns: Dns, by: Actor, verifying: Verifying): Promise<Domain> {
+export async function verifyDomain(world: World, dns: Dns, by: Actor, verifying: Verifying) {
   let domain = await requireDomain(world.db, verifying.reach, verifying.id)
   for (let looks = 1; ; looks++) {
     const look = domain.is_platform ? null : await lookUp(dns, world.config, domain)

@@ -13,11 +13,6 @@ export interface BodyPiece {
   html: string | null
 }
 
-interface Body {
-  pieces: BodyPiece[]
-  attachments: ParsedAttachment[]
-}
-
 /** Kinds of text that are documents, not words to the reader. */
 const DOCUMENTS = new Set(
   `calendar x-vcalendar vcard x-vcard directory csv tab-separated-values rfc822-headers x-amp-html xml css javascript rtf`
@@ -30,7 +25,7 @@ interface BodyLimits {
   textCharsMax: number
 }
 
-export function readBody(root: Part, { textCharsMax }: BodyLimits): Body {
+export function readBody(root: Part, { textCharsMax }: BodyLimits) {
   const attachments: ParsedAttachment[] = []
   let chars = 0
   const collect = (part: Part, isRelated: boolean): BodyPiece[] => {

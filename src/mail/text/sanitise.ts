@@ -9,17 +9,12 @@ import { type Attributes, type HtmlSink, VOID_ELEMENTS, scanHtml } from './scan-
 import { safeStyle } from './safe-style.ts'
 import { declarationsOf } from './visibility.ts'
 
-interface SanitisedHtml {
-  html: string
-  /** Something had to be left out because the page is too large. */
-  isCut: boolean
-}
-
 /**
  * Safe HTML. Images from elsewhere are kept but inert: their address is in `data-remote-src`, for a reader to ask for.
- * Images by `cid:` keep their address, links get `rel` and open elsewhere.
+ * Images by `cid:` keep their address, links get `rel` and open elsewhere. `isCut`: something had to be left out because the
+ * page is too large.
  */
-export function sanitiseHtml(html: string): SanitisedHtml {
+export function sanitiseHtml(html: string) {
   const writer = new CleanWriter(styleSheetOf(html))
   scanHtml(html, writer)
   return { html: sanitizeHtml(writer.html, ALLOWLIST).trim(), isCut: writer.isCut }

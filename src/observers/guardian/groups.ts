@@ -52,18 +52,12 @@ const lightestOf = (group: Group, counts: ReadonlyMap<string, number>): string =
 const PAIRS_PER_ACCOUNT_MAX = 50_000
 const PAIRS_MAX = 200_000
 
-interface Grouped {
-  groups: Group[]
-  /** Scopes that only the platform's rules are looked at for: there were too many pairs. */
-  left: Scope[]
-}
-
-/** By type of scope and window. */
+/** By type of scope and window. `left`: only the platform's rules are looked at for these: there were too many pairs. */
 export function groupsOf(
   book: RuleBook,
   scopes: readonly Scope[],
   { windowSecondsMax, now }: { windowSecondsMax: number; now: Date },
-): Grouped {
+) {
   const weightOf = (scope: Scope): number => book.countOwn(scope, windowSecondsMax)
   const ruled = scopes.filter(scope => weightOf(scope) > 0)
   const share = { max: PAIRS_MAX, perOwnerMax: PAIRS_PER_ACCOUNT_MAX, now }

@@ -143,22 +143,16 @@ interface Active {
   now: Date
 }
 
-interface ActiveScopes {
-  scopes: Scope[]
-  /** Accounts that have more of them. */
-  cut: Set<string>
-}
-
 /**
  * Scopes in which something happened. Domains, senders and keys only where the account has a rule about such; of an account
  * with too many, those that the platform's rules are about and others by chance: the same ones for an hour, so that what
- * was read about them is of use to the passes that follow, and then others.
+ * was read about them is of use to the passes that follow, and then others. `cut`: accounts that have more of them.
  */
 export async function listActiveScopesAnywhere(
   db: Db,
   { since, longSince, now }: Active,
   { overrides, perAccount }: { overrides: readonly RuledScope[]; perAccount: number },
-): Promise<ActiveScopes> {
+) {
   const rows = await db.many<Scope & { is_cut: boolean }>(sql`
     with changed as (select account_id from rule_changes where changed_at >= ${since}),
     ruled as (select distinct account_id, scope_type from unnest(${overrides.map(each => each.account_id)}::uuid[],

@@ -1,15 +1,8 @@
 // Every failure in the one shape of the spec: { error: { code, message } }.
 import { refuse, Refusal } from '../refusal.ts'
 
-interface ErrorReply {
-  status: number
-  headers: Record<string, string>
-  body: { error: { code: string; message: string } }
-  /** True when nobody outside can be blamed: logged with its stack. */
-  isOurs: boolean
-}
-
-export function errorReply(error: unknown): ErrorReply {
+/** `isOurs` where nobody outside can be blamed: logged with its stack. */
+export function errorReply(error: unknown) {
   const refusal = error instanceof Refusal ? error : refusalOfFramework(error)
   if (!refusal) {
     const body = { error: { code: 'internal', message: 'Something went wrong on our side. It has been logged.' } }

@@ -149,23 +149,18 @@ async function bounce(
   return status
 }
 
-interface Complained {
-  complained: boolean
-  /** Something changed by it. */
-  isNews: boolean
-}
-
 /**
  * A recipient who complained about a mail that was delivered is not written to again by any tenant of the account. What was
  * never delivered cannot be complained about, so that such a report says something about its sender only: the address is
- * suppressed for the tenant alone, unless the account itself says it. A repeated complaint changes nothing more.
+ * suppressed for the tenant alone, unless the account itself says it. A repeated complaint changes nothing more: it is
+ * no news.
  */
 export async function markComplained(
   tx: Tx,
   delivery: DeliveryRef,
   detail: string | null,
   { isOfAccount = false }: { isOfAccount?: boolean } = {},
-): Promise<Complained> {
+) {
   const isForAll = isOfAccount || delivery.status === 'delivered' || delivery.status === 'complained'
   const about = { ...aboutOf(delivery), ...(isForAll && { tenantId: null }) }
   const suppressed = await suppress(tx, [{ ...about, address: delivery.recipient, reason: 'complaint', detail }])

@@ -5,13 +5,7 @@ import { valuesOf, type HeaderField } from '../../mail/mime/headers.ts'
 import { checkMetadata, checkTags, invalid } from '../messages/check-texts.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from '../messages/limits.ts'
 
-interface ServiceHeaders {
-  tags: string[]
-  metadata: Record<string, string>
-  idempotencyKey: string | null
-}
-
-export function readServiceHeaders(fields: readonly HeaderField[]): ServiceHeaders {
+export function readServiceHeaders(fields: readonly HeaderField[]) {
   return { tags: readTags(fields), metadata: readMetadata(fields), idempotencyKey: readIdempotencyKey(fields) }
 }
 

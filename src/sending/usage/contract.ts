@@ -1,5 +1,4 @@
 // What a tenant has used of its quotas and rates.
-import type { Static } from 'typebox'
 import { get, key } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
@@ -11,7 +10,7 @@ const Window = NamedObject('UsageWindow', {
   resets_at: DateTime(),
 })
 
-export const Usage = NamedObject('Usage', {
+const Usage = NamedObject('Usage', {
   tenant_id: Uuid(),
   effective_rate_per_minute: Nullable(
     Int64({ description: "The lower of the tenant's own rate and the guardian's throttle; null is unlimited" }),
@@ -24,7 +23,6 @@ export const Usage = NamedObject('Usage', {
     description: 'One row per UTC day, newest first, days without mail included',
   }),
 })
-export type Usage = Static<typeof Usage>
 
 export const getUsageEndpoint = get('/v1/tenants/{id}/usage', {
   summary: 'Usage against quota and rate, with daily history',

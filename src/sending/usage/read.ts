@@ -3,12 +3,11 @@ import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { current, endsOf, NEVER } from '../messages/windows.ts'
-import type { Usage } from './contract.ts'
 import { findCounters, listUsageDays } from './queries.ts'
 
 const DAY_MS = 86_400_000
 
-export async function readUsage(world: World, reach: Reach, tenantId: string, days: number): Promise<Usage> {
+export async function readUsage(world: World, reach: Reach, tenantId: string, days: number) {
   const now = world.clock.now()
   const dates = Array.from({ length: days }, (_, age) =>
     new Date(now.getTime() - age * DAY_MS).toISOString().slice(0, 10),
