@@ -5,11 +5,7 @@ import type { Scope } from '../../platform/principal.ts'
 import { mintApiKey } from '../../platform/secrets.ts'
 import { insertKey, type NewKey } from './queries.ts'
 
-interface KeyOrder extends Omit<NewKey, 'id' | 'prefix' | 'secretHash'> {
-  scopes: Scope[]
-}
-
-export async function issueKey(tx: Tx, order: KeyOrder) {
+export async function issueKey(tx: Tx, order: Omit<NewKey, 'id' | 'prefix' | 'secretHash'> & { scopes: Scope[] }) {
   const { prefix, bearer, secretHash } = mintApiKey()
   const scopes = [...new Set(order.scopes)]
   const key = await insertKey(tx, { ...order, id: newId(tx.now), prefix, secretHash, scopes })

@@ -44,16 +44,11 @@ export function readParts(source: Buffer, limits: TreeLimits): Part {
   return new TreeReader(source, limits).read()
 }
 
-interface Open {
-  part: Part
-  boundary: string
-}
-
 class TreeReader {
   readonly #source: Buffer
   readonly #limits: TreeLimits
   /** Multiparts that are not closed yet, outermost first. */
-  readonly #open: Open[] = []
+  readonly #open: { part: Part; boundary: string }[] = []
   #parts = 0
   #headerBytes = 0
 

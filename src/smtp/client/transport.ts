@@ -174,12 +174,7 @@ export class Transport {
   }
 
   /** A receiver that takes fewer recipients at a time than it was offered gets the others next (RFC 5321 §4.5.3.1.10). */
-  async #converseInParts(
-    hop: Hop,
-    policy: TlsPolicy,
-    envelope: Envelope,
-    signal: AbortSignal | undefined,
-  ): Promise<SendResult[]> {
+  async #converseInParts(hop: Hop, policy: TlsPolicy, envelope: Envelope, signal: AbortSignal | undefined) {
     const results = await this.#converse(hop, policy, envelope, signal)
     for (let last = results; last.some(({ kind }) => kind === 'delivered');) {
       const rest = [...results.keys()].filter(index => isTooMany(results[index]!))
@@ -243,11 +238,7 @@ export class Transport {
     return await openSession(target, this.#settings)
   }
 
-  async #addressesOf(
-    hop: Hop,
-    mayReach: (address: string) => boolean,
-    { isIpv4First }: { isIpv4First: boolean },
-  ): Promise<string[]> {
+  async #addressesOf(hop: Hop, mayReach: (address: string) => boolean, { isIpv4First }: { isIpv4First: boolean }) {
     if (hop.isStatic && isIP(hop.host) !== 0) return [hop.host]
     let answer = await this.#dns.cached.addresses(hop.host)
     if (hop.isStatic && answer.kind !== 'found') answer = await this.#dns.systemAddresses(hop.host)
