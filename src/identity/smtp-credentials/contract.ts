@@ -26,11 +26,10 @@ const credentialFields = {
 export const SmtpCredential = NamedObject('SmtpCredential', credentialFields)
 export type SmtpCredential = Static<typeof SmtpCredential>
 
-export const SmtpCredentialWithPassword = NamedObject('SmtpCredentialWithPassword', {
+const SmtpCredentialWithPassword = NamedObject('SmtpCredentialWithPassword', {
   ...credentialFields,
   password: Type.String({ ...sensitive, description: 'Shown once' }),
 })
-export type SmtpCredentialWithPassword = Static<typeof SmtpCredentialWithPassword>
 
 /** What survives every client's settings form and every AUTH mechanism unquoted. */
 export const USERNAME = /^[A-Za-z0-9._@+-]{3,64}$/

@@ -7,14 +7,14 @@ import { refuse } from '../../platform/refusal.ts'
 import { mintSecret, sha256 } from '../../platform/secrets.ts'
 import type { World } from '../../platform/world.ts'
 import { requireTenantInReach } from '../tenants/find.ts'
-import type { SmtpCredentialCreate, SmtpCredentialWithPassword } from './contract.ts'
+import type { SmtpCredentialCreate } from './contract.ts'
 import { insertCredential } from './queries.ts'
 
 export function createCredential(
   world: World,
   by: Actor,
   { reach, tenantId, wanted }: { reach: Reach; tenantId: string; wanted: SmtpCredentialCreate },
-): Promise<SmtpCredentialWithPassword> {
+) {
   return world.db.transact(by, async tx => {
     await requireTenantInReach(tx, reach, tenantId)
     const password = mintSecret()

@@ -19,9 +19,8 @@ const Interval = NamedObject('MetricInterval', {
     Int64({ description: 'Of an SMTP credential only: addresses it was used from in the interval' }),
   ),
 })
-export type Interval = Static<typeof Interval>
 
-export const Metrics = NamedObject('Metrics', {
+const Metrics = NamedObject('Metrics', {
   scope_type: Type.Enum(['account', ...ScopeType.enum]),
   scope_value: Type.String(),
   from: DateTime({ description: 'Aligned down to step' }),
@@ -29,7 +28,6 @@ export const Metrics = NamedObject('Metrics', {
   step: Type.Integer(),
   intervals: Type.Array(Interval, { description: 'One per step, oldest first, zeros where nothing happened' }),
 })
-export type Metrics = Static<typeof Metrics>
 
 export const MetricsQuery = Type.Object({
   scope_type: Type.Optional(ScopeType),

@@ -1,13 +1,13 @@
 // Counters over time: what was counted, with zeros in the gaps.
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
-import type { Interval, Metrics, MetricsQuery } from './contract.ts'
+import type { MetricsQuery } from './contract.ts'
 import { NOTHING } from './counters.ts'
 import { countAddresses, listIntervals } from './queries.ts'
 import { requireScope, type MetricScope } from './scope.ts'
 import { startsOf, windowOf, type Window } from './window.ts'
 
-export async function readMetrics(world: World, reach: Reach, query: MetricsQuery): Promise<Metrics> {
+export async function readMetrics(world: World, reach: Reach, query: MetricsQuery) {
   const window = windowOf(query, world.clock.now())
   const scope = await requireScope(world.db, reach, query)
   return {
@@ -20,7 +20,7 @@ export async function readMetrics(world: World, reach: Reach, query: MetricsQuer
   }
 }
 
-async function readIntervals(world: World, reach: Reach, scope: MetricScope, window: Window): Promise<Interval[]> {
+async function readIntervals(world: World, reach: Reach, scope: MetricScope, window: Window) {
   const isCredential = scope.type === 'credential'
   const [counted, used] = await Promise.all([
     listIntervals(world.db.lists, reach, { scope, window }),

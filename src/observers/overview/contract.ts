@@ -43,11 +43,10 @@ const accountsFields = {
 }
 
 /** A tenant's key gets its own slice; what concerns the account is left out, not zeroed. */
-export const Overview = NamedObject('Overview', {
+const Overview = NamedObject('Overview', {
   ...everybodysFields,
   ...Type.Partial(Type.Object(accountsFields)).properties,
 })
-export type Overview = Static<typeof Overview>
 
 const AccountOverview = Type.Object({ ...everybodysFields, ...accountsFields })
 export type AccountOverview = Static<typeof AccountOverview>

@@ -5,10 +5,10 @@ import { NO_TENANT, NOTHING } from '../metrics/counters.ts'
 import { sumLastDay } from '../metrics/last-day.ts'
 import { readQueueDepth } from '../queue/depth.ts'
 import { tenantStandings } from '../reputation/standings.ts'
-import type { AccountOverview, Overview } from './contract.ts'
+import type { AccountOverview } from './contract.ts'
 import { countUnackedAlerts, listActiveSuspensions } from './queries.ts'
 
-export const readOverview = (world: World, reach: Reach): Promise<Overview> =>
+export const readOverview = (world: World, reach: Reach) =>
   reach.tenantId === null ? readAccountOverview(world, reach) : readSlice(world, reach)
 
 export async function readAccountOverview(world: World, reach: Reach): Promise<AccountOverview> {

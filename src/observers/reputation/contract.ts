@@ -1,5 +1,4 @@
 // How a tenant and its sending domains are seen by receivers.
-import type { Static } from 'typebox'
 import { get, key } from '../../platform/http/contract.ts'
 import { NamedObject, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
@@ -10,7 +9,6 @@ const ReputationRow = NamedObject('ReputationRow', {
   domain: Nullable(Type.String({ description: 'From domain; null for the tenant as a whole' })),
   ...standingFields,
 })
-export type ReputationRow = Static<typeof ReputationRow>
 
 export const getReputationEndpoint = get('/v1/reputation', {
   summary: 'Rates and health of the last 24 hours, per tenant and per domain that it has or sent from',

@@ -3,7 +3,6 @@ import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { NOTHING } from '../metrics/counters.ts'
 import { sumDomainsLastDay, sumLastDay } from '../metrics/last-day.ts'
-import type { ReputationRow } from './contract.ts'
 import { standingOf, type Standing } from './health.ts'
 import { listDomainNames, listTenantNames } from './queries.ts'
 
@@ -20,7 +19,7 @@ export async function tenantStandings(world: World, reach: Reach) {
 }
 
 /** A row for each tenant, followed by rows for its domains by name. */
-export async function readReputation(world: World, reach: Reach): Promise<ReputationRow[]> {
+export async function readReputation(world: World, reach: Reach) {
   const [tenants, sent, registered] = await Promise.all([
     tenantStandings(world, reach),
     sumDomainsLastDay(world, reach),

@@ -2,7 +2,7 @@
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
-import type { Webhook, WebhookWithSecret } from './contract.ts'
+import type { Webhook } from './contract.ts'
 import { FAN_OUT } from './fan-out.ts'
 import { deleteWebhookRow, disableWebhook, enableWebhook, requireWebhookForUpdate, updateSecret } from './queries.ts'
 import { mintSigningSecret, sealSigningSecret } from './signature.ts'
@@ -36,7 +36,7 @@ export async function deleteWebhook(world: World, by: Actor, { reach, id }: Name
   world.wakeups.hint('attempts')
 }
 
-export function rotateSecret(world: World, by: Actor, { reach, id }: Named): Promise<WebhookWithSecret> {
+export function rotateSecret(world: World, by: Actor, { reach, id }: Named) {
   return world.db.transact(by, async tx => {
     const before = await requireWebhookForUpdate(tx, reach, id)
     const secret = mintSigningSecret()

@@ -42,14 +42,13 @@ const webhookFields = {
 export const Webhook = NamedObject('Webhook', webhookFields)
 export type Webhook = Static<typeof Webhook>
 
-export const WebhookWithSecret = NamedObject('WebhookWithSecret', {
+const WebhookWithSecret = NamedObject('WebhookWithSecret', {
   ...webhookFields,
   secret: Type.String({
     ...sensitive,
     description: 'Shown once. The whole text, `whsec_` included, is the key of the HMAC-SHA256 in X-Service-Signature',
   }),
 })
-export type WebhookWithSecret = Static<typeof WebhookWithSecret>
 
 const WebhookCreate = NamedObject('WebhookCreate', {
   url: Type.String({

@@ -6,7 +6,7 @@ import { newId } from '../../platform/ids.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import type { WebhookCreate, WebhookWithSecret } from './contract.ts'
+import type { WebhookCreate } from './contract.ts'
 import { countWebhooks, insertWebhook } from './queries.ts'
 import { mintSigningSecret, sealSigningSecret } from './signature.ts'
 import { requireTarget } from '../../platform/net/http-target.ts'
@@ -15,7 +15,7 @@ export async function createWebhook(
   world: World,
   by: Actor,
   { reach, wanted }: { reach: Reach; wanted: WebhookCreate },
-): Promise<WebhookWithSecret> {
+) {
   const { accountId } = reach
   const url = await requireTarget(wanted.url, {
     field: 'url',

@@ -56,8 +56,7 @@ export const Delivery = NamedObject('Delivery', {
 })
 export type Delivery = Static<typeof Delivery>
 
-export const MessageDetail = NamedObject('MessageDetail', { ...messageFields, deliveries: Type.Array(Delivery) })
-export type MessageDetail = Static<typeof MessageDetail>
+const MessageDetail = NamedObject('MessageDetail', { ...messageFields, deliveries: Type.Array(Delivery) })
 
 export const sendEndpoint = post('/v1/messages', {
   summary: 'Send a message: 202 means that every recipient is durably stored',

@@ -8,7 +8,7 @@ import type { Found } from '../../platform/http/paging.ts'
 import { firstIdAt } from '../../platform/ids.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
-import type { Delivery, DeliveryStatus, Message, MessageDetail } from './contract.ts'
+import type { Delivery, DeliveryStatus, Message } from './contract.ts'
 
 interface MessageFilter {
   tenantId: string | null
@@ -106,7 +106,7 @@ function hasStatus(status: DeliveryStatus, reach: Reach): Sql {
 
 type DeliveryRow = RowOf<Delivery, 'next_attempt_at' | 'updated_at'>
 
-export async function requireMessage(db: Db, reach: Reach, id: string): Promise<MessageDetail> {
+export async function requireMessage(db: Db, reach: Reach, id: string) {
   const row = await db.maybe<Row>(sql`
     select ${columns}, ${counts} from messages m
     where m.id = ${id} and ${within(reach, { account: sql`m.account_id`, tenant: sql`m.tenant_id` })}`)
