@@ -14,7 +14,7 @@ const EIGHT_BIT = /[\x80-\xff\x1b]/
 /** The text. Never throws: a byte that means nothing becomes U+FFFD. */
 export function decodeBytes(bytes: Uint8Array, declared?: string | null): string {
   const label = normaliseLabel(declared ?? '')
-  const special = label === '' ? undefined : SPECIAL[label]
+  const special = SPECIAL.get(label)
   if (special) return special(bytes)
   if (isAscii(bytes) && !bytes.includes(ESCAPE) && !SHIFTED.test(label)) return asLatin1(bytes)
   if (DOUBTED.has(label) && JAPANESE_SHIFT.test(asLatin1(bytes))) return decoderOf('iso-2022-jp')!.decode(bytes)
@@ -72,13 +72,16 @@ function normaliseLabel(declared: string): string {
 const asLatin1 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
 
-const SPECIAL: Record<string, (bytes: Uint8Array) => string> = {
-  'utf-7': decodeUtf7,
-  'hz-gb-2312': bytes => decodeShifted(bytes, /~\{([^~\r\n]*)(?:~\}|$)/gm, 'gb18030').replaceAll('~~', '~'),
-  'iso-2022-kr': bytes =>
-    // eslint-disable-next-line no-control-regex -- the charset is made of control characters
-    decodeShifted(bytes, /\x0e([^\x0f\r\n]*)(?:\x0f|$)/gm, 'euc-kr').replace(/^\x1b\$\)C\r?\n?/, ''),
-}
+const SPECIAL = new Map<string, (bytes: Uint8Array) => string>([
+  ['utf-7', decodeUtf7],
+  ['hz-gb-2312', bytes => decodeShifted(bytes, /~\{([^~\r\n]*)(?:~\}|$)/gm, 'gb18030').replaceAll('~~', '~')],
+  [
+    'iso-2022-kr',
+    bytes =>
+      // eslint-disable-next-line no-control-regex -- the charset is made of control characters
+      decodeShifted(bytes, /\x0e([^\x0f\r\n]*)(?:\x0f|$)/gm, 'euc-kr').replace(/^\x1b\$\)C\r?\n?/, ''),
+  ],
+])
 
 /** Charsets that shift between ASCII and pairs of seven bits: the pairs are those of an eight-bit charset. */
 function decodeShifted(bytes: Uint8Array, run: RegExp, label: string): string {

@@ -71,6 +71,9 @@ test('a charset that is wrong, unknown or missing is found from the bytes', () =
     ['x-unknown', koi8(russian), russian.replace('ё', 'ё')],
     ['us-ascii', '\x1b$B$3$s$K$A$O\x1b(B', 'こんにちは'],
     ['x-unknown', '\x82\xb1\x82\xf1\x82\xc9\x82\xbf\x82\xcd\x81A', 'こんにちは、'],
+    // What every object inherits is no charset.
+    ['__proto__', bytesOf('Grüße aus Köln'), 'Grüße aus Köln'],
+    ['constructor', 'Hello', 'Hello'],
   ]
   for (const [label, bytes, text] of cases) {
     assert.equal(read(`Content-Type: text/plain; charset=${label}`, '', bytes).text, text, `${label}: ${text}`)
