@@ -120,13 +120,8 @@ function addressesIn(html: string): string {
   return `<h2>Its links and pictures lead to</h2><ul>${all.slice(0, ADDRESSES_MAX).join('')}${rest}</ul>`
 }
 
-interface Span {
-  start: number | null
-  end: number | null
-}
-
 /** Escaped, with the spans between marks. They may overlap, and may lie behind what is shown. */
-function marked(text: string, spans: readonly Span[]): string {
+function marked(text: string, spans: readonly { start: number | null; end: number | null }[]): string {
   const sorted = spans
     .flatMap(({ start, end }) => (start !== null && end !== null && start < end ? [{ start, end }] : []))
     .toSorted((left, right) => left.start - right.start)

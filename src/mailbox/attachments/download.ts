@@ -13,12 +13,6 @@ const AT_ONCE = { permits: 64, perOwner: 16, waitMsMax: 20_000 }
 /** A reader that takes no slice for so long is cut: it keeps others out. */
 const STALL_MS_MAX = 30_000
 
-interface Download {
-  status: 200 | 206
-  body: Readable
-  headers: Record<string, string>
-}
-
 export class Downloads {
   readonly #db: Db
   readonly #permits = new Semaphore(AT_ONCE)
@@ -29,7 +23,7 @@ export class Downloads {
     this.#stallMs = stallMs
   }
 
-  async begin(reach: Reach, id: string, headers: RangeHeaders): Promise<Download> {
+  async begin(reach: Reach, id: string, headers: RangeHeaders) {
     const attachment = await requireAttachment(this.#db, reach, id)
     const { size } = attachment
     // An attachment never changes, so its id is all that there is to compare.
@@ -43,7 +37,7 @@ export class Downloads {
     const { start, end } = range ?? { start: 0, end: size }
     await this.#permits.acquire(reach.accountId, tooMany)
     return {
-      status: range ? 206 : 200,
+      status: range ? (206 as const) : (200 as const),
       body: this.#stream(attachment, { start, end }, reach.accountId),
       headers: {
         ...headersOf(attachment, etag),

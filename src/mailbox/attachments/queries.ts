@@ -83,10 +83,6 @@ const leasedElsewhere = (tx: Tx): Sql => sql`
   select 1 from source_attachments b
   where b.source_id = a.source_id and b.text_state = 'pending' and b.lease_token is not null and b.due_at > ${tx.now}`
 
-interface LeasedAttachment extends Omit<ClaimedSource, 'attachments'>, Pick<ClaimedAttachment, 'was_due_at'> {
-  attachment: Omit<ClaimedAttachment, 'was_due_at'>
-}
-
 /**
  * A statement of its own: behind the locks it sees what another worker has leased meanwhile. What failed before is taken
  * alone, so that it takes nothing else with it.
@@ -95,7 +91,9 @@ const leaseAttachments = (
   tx: Tx,
   sourceIds: readonly string[],
   claim: Claim<ClaimedSource>,
-): Promise<LeasedAttachment[]> =>
+): Promise<
+  (Omit<ClaimedSource, 'attachments'> & { was_due_at: Date; attachment: Omit<ClaimedAttachment, 'was_due_at'> })[]
+> =>
   tx.many(prepared`
     with ordered as (
       select a.id, a.due_at as was_due_at,

@@ -24,14 +24,8 @@ import {
 import { reopenTexts } from './reopen.ts'
 import { SourceReader, type ReadSource } from './read-source.ts'
 
-/** What the shield sees in texts that are known now. */
-interface LateFindings {
-  sourceId: string
-  findings: readonly Finding[]
-}
-
-/** In the transaction that stores the texts. */
-export type OnFindings = (tx: Tx, late: LateFindings) => Promise<void>
+/** Of what the shield sees in texts that are known now, in the transaction that stores them. */
+export type OnFindings = (tx: Tx, late: { sourceId: string; findings: readonly Finding[] }) => Promise<void>
 
 /** One less than there are threads: a slow file must not keep mail and requests from being read. */
 const AT_ONCE = 2
@@ -40,12 +34,8 @@ const PER_ACCOUNT = 1
 const ATTEMPTS_MAX = 3
 const RETRY_DELAYS_MS = [5_000, 30_000]
 
-type Outcome = (ReadSource & Written) | { kind: 'retry'; delayMs: number; isTried: boolean }
-
-interface Written {
-  /** The messages that have the words already. */
-  written: ReadonlySet<string>
-}
+/** `written`: the messages that have the words already. */
+type Outcome = (ReadSource & { written: ReadonlySet<string> }) | { kind: 'retry'; delayMs: number; isTried: boolean }
 
 type EndedSource = Ended<ClaimedSource, Outcome>
 

@@ -170,15 +170,10 @@ async function findContinued({ db }: World, threadId: string): Promise<Continued
 const needsTexts = ({ kind, body }: ComposeOrder): boolean =>
   kind === 'forward' || (kind === 'reply' && body.text === undefined && body.html === undefined)
 
-interface Sendable extends Preparing {
-  written: Written
-  files: readonly Attachment[]
-}
-
 async function submissionOf(
   world: World,
   { publicUrl }: Composing,
-  { order, inbox, written, files }: Sendable,
+  { order, inbox, written, files }: Preparing & { written: Written; files: readonly Attachment[] },
 ): Promise<Prepared> {
   const { caller, body, by } = order
   const { to, cc, bcc, subject, text, html, headers } = written

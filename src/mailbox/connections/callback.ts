@@ -139,17 +139,11 @@ function addressOf({ idToken }: Tokens, provider: Provider, expected: { nonce: s
 /** The browser has no key: what it finishes, the caller of the first half did, from the browser's address. */
 const asked = (by: Actor, { by: { type, id, name } }: StateContent): Actor => ({ ...by, type, id, name })
 
-interface Grant {
-  address: string
-  tokens: Tokens
-  refreshToken: string
-}
-
 interface Storing {
   by: Actor
   content: StateContent
   state: TakenState
-  grant: Grant
+  grant: { address: string; tokens: Tokens; refreshToken: string }
 }
 
 function store(world: World, { by, content, state, grant }: Storing): Promise<void> {

@@ -40,15 +40,11 @@ export class OAuthFault extends Error {
   }
 }
 
-interface Authorisation {
-  state: string
-  nonce: string
-  verifier: string
-  redirectUri: string
-}
-
 /** Where the browser of the admin is sent. */
-export function authUrlOf(provider: Provider, { state, nonce, verifier, redirectUri }: Authorisation): string {
+export function authUrlOf(
+  provider: Provider,
+  { state, nonce, verifier, redirectUri }: { state: string; nonce: string; verifier: string; redirectUri: string },
+): string {
   const url = new URL(provider.authUrl)
   const parameters = {
     response_type: 'code',

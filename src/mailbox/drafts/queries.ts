@@ -117,14 +117,13 @@ export const requireDraft = async (db: Db, reach: Reach, id: string): Promise<St
   (await db.maybe<StoredDraft>(prepared`
     select ${columns} from drafts d where d.id = ${id} and ${reachable(reach)}`)) ?? missing('draft')
 
-interface DraftSize {
-  inbox_id: string
-  /** Of the mail that it becomes. */
-  bytes: number
-}
-
-export const requireDraftSize = async (db: Db, reach: Reach, id: string): Promise<DraftSize> =>
-  (await db.maybe<DraftSize>(prepared`
+/** Of the mail that it becomes. */
+export const requireDraftSize = async (
+  db: Db,
+  reach: Reach,
+  id: string,
+): Promise<{ inbox_id: string; bytes: number }> =>
+  (await db.maybe<{ inbox_id: string; bytes: number }>(prepared`
     select d.inbox_id, ${sentBytes} as bytes from drafts d where d.id = ${id} and ${reachable(reach)}`)) ??
   missing('draft')
 

@@ -6,21 +6,13 @@ import { checkAllowed, checkRecipients, futureTime } from './content.ts'
 import { requireDraft, updateDraftSchedule } from './queries.ts'
 import { auditDraft, recordDraft, requesterOf, requireIdleDraft } from './save.ts'
 
-interface Scheduled {
-  id: string
-  scheduled_at: string | null
-}
-
 interface Scheduling {
   by: Actor
   caller: KeyPrincipal
   id: string
 }
 
-export async function scheduleDraft(
-  world: World,
-  { by, caller, id, sendAt }: Scheduling & { sendAt: string },
-): Promise<Scheduled> {
+export async function scheduleDraft(world: World, { by, caller, id, sendAt }: Scheduling & { sendAt: string }) {
   await requireDraft(world.db, caller.reach, id)
   const time = futureTime(sendAt, world.clock.now())
   return world.db.transact(by, async tx => {
@@ -37,7 +29,7 @@ export async function scheduleDraft(
 }
 
 /** Once it has answered, the draft is not sent: the worker that would send it leases it first. */
-export function cancelDraft(world: World, { by, caller, id }: Scheduling): Promise<Scheduled> {
+export function cancelDraft(world: World, { by, caller, id }: Scheduling) {
   return world.db.transact(by, async tx => {
     const { draft } = await requireIdleDraft(tx, caller.reach, id)
     if (draft.scheduled_at === null) return { id, scheduled_at: null }

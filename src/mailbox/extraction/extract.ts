@@ -83,15 +83,12 @@ async function requireReadable({ db, clock }: World, { caller, id }: Wanted): Pr
   if (standing.is_blocked || standing.folder_key === 'spam') throw notForModels()
 }
 
-interface Asked {
-  accountId: string
-  messages: readonly ChatMessage[]
-  schemaText: string
-  signal: AbortSignal
-}
-
 /** One question, paid for whatever becomes of it: also when its caller leaves just before the answer. */
-async function askWithinCap(world: World, model: Model, asked: Asked): Promise<ModelAnswer> {
+async function askWithinCap(
+  world: World,
+  model: Model,
+  asked: { accountId: string; messages: readonly ChatMessage[]; schemaText: string; signal: AbortSignal },
+): Promise<ModelAnswer> {
   const { accountId, messages, schemaText, signal } = asked
   const promptTokens = promptTokensMax(messages, schemaText)
   const wanted = { accountId, promptTokens, outputMin: OUTPUT_TOKENS_MIN, outputMax: OUTPUT_TOKENS_MAX }

@@ -5,15 +5,12 @@ import { prepared } from '../../platform/db/sql.ts'
 export const findAiEnabled = async (db: Db, accountId: string): Promise<boolean> =>
   (await db.maybeValue<boolean>(prepared`select ai_enabled from accounts where id = ${accountId}`)) ?? false
 
-interface Standing {
-  is_blocked: boolean
-  folder_key: string
-  ai_enabled: boolean
-}
-
 /** Whether a model may read it. Null: it was deleted meanwhile. */
-export const findStanding = (db: Db, id: string): Promise<Standing | null> =>
-  db.maybe<Standing>(prepared`
+export const findStanding = (
+  db: Db,
+  id: string,
+): Promise<{ is_blocked: boolean; folder_key: string; ai_enabled: boolean } | null> =>
+  db.maybe(prepared`
     select m.is_blocked, f.name_key as folder_key, a.ai_enabled
     from inbox_messages m join folders f on f.id = m.folder_id join accounts a on a.id = m.account_id
     where m.id = ${id} and f.discarded_at is null`)

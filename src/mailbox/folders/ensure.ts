@@ -49,14 +49,11 @@ export async function ensureFolders(
   return { found, made: made.length }
 }
 
-interface NewName {
-  inboxId: string
-  folderId: string
-  name: string
-}
-
 /** Calls it by that name, or by the name and a number where another folder has it. Answers its name from now on. */
-export async function renameFreely(tx: Tx, { inboxId, folderId, name: given }: NewName): Promise<string | null> {
+export async function renameFreely(
+  tx: Tx,
+  { inboxId, folderId, name: given }: { inboxId: string; folderId: string; name: string },
+): Promise<string | null> {
   const folders = await listFolders(tx, inboxId)
   const others = new Set(folders.filter(({ id }) => id !== folderId).map(({ name_key }) => name_key))
   for (const [name, name_key] of namesFor(given)) {

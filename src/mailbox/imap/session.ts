@@ -35,11 +35,6 @@ export interface OpenMailbox {
   exists: number
 }
 
-interface Moved {
-  uids: ReadonlyMap<number, number>
-  uidValidity: number | null
-}
-
 interface MailboxEvents {
   /** New mail in the open mailbox. */
   arrived(): void
@@ -210,7 +205,7 @@ export class ImapSession {
   }
 
   /** New UIDs by old ones, as far as the provider tells them, and the UIDVALIDITY that they are of. */
-  async move(uids: readonly number[], path: string): Promise<Moved> {
+  async move(uids: readonly number[], path: string) {
     const moved = new Map<number, number>()
     let validity: number | null = null
     for (const range of rangesOf(uids)) {

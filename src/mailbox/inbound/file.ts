@@ -253,19 +253,14 @@ function rowOf(
 function recordFiled(tx: Tx, filing: Filing, threadId: string): void {
   const { inbox, target } = filing
   if (target.told === 'nothing') return
-  const about = ownerOf(inbox)
-  if (target.told === 'mail') recordMail(tx, filing, { about, threadId })
-  tx.record({ type: 'thread.updated', ...about, data: { thread_id: threadId } })
-}
-
-interface About {
-  about: { accountId: string; tenantId: string; inboxId: string }
-  threadId: string
+  if (target.told === 'mail') recordMail(tx, filing, threadId)
+  tx.record({ type: 'thread.updated', ...ownerOf(inbox), data: { thread_id: threadId } })
 }
 
 /** Of blocked mail the stream says who and when, and nothing that its sender has written into it. */
-function recordMail(tx: Tx, { id, read, shield, arrival }: Filing, { about, threadId }: About): void {
+function recordMail(tx: Tx, { id, read, shield, arrival, inbox }: Filing, threadId: string): void {
   const { mail, hasAttachments } = read
+  const about = ownerOf(inbox)
   const named = { message_id: id, thread_id: threadId, from: mail.from.map(mailboxText).join(', ') }
   const received_at = arrival.received_at.toISOString()
   if (shield.blocked) {

@@ -43,9 +43,7 @@ interface Item extends Arrival {
 
 type Result = { kind: 'read'; read: ReadArrival } | { kind: 'retry'; reason: string; delayMs?: number }
 
-type FilingWorker = LeasedWorker<Item, Result>
-
-export function filingWorker(world: World, arrivals: Arrivals): FilingWorker {
+export function filingWorker(world: World, arrivals: Arrivals): LeasedWorker<Item, Result> {
   const reader = new ArrivalReader(world)
   const due = dueAccounts()
   const large = new ByteBudget(LARGE_BYTES_MAX)

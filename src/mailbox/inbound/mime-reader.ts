@@ -19,12 +19,6 @@ interface ReportSender {
   isToRole: boolean
 }
 
-/** Whose threads it takes. */
-interface Share {
-  owner: string
-  part?: string
-}
-
 export class MimeReader {
   readonly #threads: ThreadPool
   readonly #work: ThreadWork
@@ -50,7 +44,8 @@ export class MimeReader {
   async #run<Wanted extends MimeOrder['wanted']>(
     source: Buffer,
     wanted: Wanted,
-    share: Share,
+    /** Whose threads it takes. */
+    share: { owner: string; part?: string },
   ): Promise<MimeAnswer<Wanted>> {
     if (source.length > MIME_LIMITS.sourceBytesMax) return refused('too_large')
     // The thread gets a copy of its own: the source may be a slice of memory that others use.
@@ -59,18 +54,15 @@ export class MimeReader {
     try {
       const job = { input, ...share, bytes: source.length, transfer: [copy.buffer] }
       const answer = await this.#threads.run<MimeOrder, MimeAnswer<Wanted>>(this.#work, job)
-      for (const each of attachmentsOf(answer)) each.content = asBuffer(each.content)
+      if (answer.kind === 'message') {
+        for (const each of answer.mail.attachments) each.content = asBuffer(each.content)
+      }
       return answer
     } catch (error) {
       if (!(error instanceof ThreadFailure)) throw error
       return refused(error.reason === 'out_of_memory' ? 'too_large' : error.reason)
     }
   }
-}
-
-function attachmentsOf(answer: MimeAnswer): { content: Buffer }[] {
-  if (answer.kind === 'message') return answer.mail.attachments
-  return []
 }
 
 const refused = (reason: RefusedReason): Refused => ({ kind: 'refused', reason })

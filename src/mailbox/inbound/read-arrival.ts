@@ -68,7 +68,10 @@ export class ArrivalReader {
   }
 
   /** A fault of ours that the last attempt meets again is there to stay: the mail is filed without being read. */
-  async #orFirstLines({ arrival, source, retriesMax }: Attempt, attempt: () => Promise<Reading>): Promise<Reading> {
+  async #orFirstLines(
+    { arrival, source, retriesMax }: { arrival: Arrival; source: Source; retriesMax: number },
+    attempt: () => Promise<Reading>,
+  ): Promise<Reading> {
     try {
       return await attempt()
     } catch (err) {
@@ -122,12 +125,6 @@ export class ArrivalReader {
     }
     await this.#world.db.transact(by, tx => storeTextsAhead(tx, { ...texts, attachments: [] }))
   }
-}
-
-interface Attempt {
-  arrival: Arrival
-  source: Source
-  retriesMax: number
 }
 
 /**

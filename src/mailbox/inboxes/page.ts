@@ -7,16 +7,10 @@ import type { Inbox } from './inbox-schema.ts'
 import { presentInbox } from './present.ts'
 import { listInboxes } from './queries.ts'
 
-interface PageAsked {
-  tenant_id?: string
-  cursor?: string
-  limit?: number
-}
-
 export async function readInboxPage(
   { db, secrets }: World,
   reach: Reach,
-  query: PageAsked,
+  query: { tenant_id?: string; cursor?: string; limit?: number },
 ): Promise<{ inboxes: Inbox[]; next_cursor: string | null }> {
   const { rows, next_cursor } = await readPage(secrets, 'inboxes', query, async keyset => {
     if (query.tenant_id) await requireTenantInReach(db, reach, query.tenant_id)

@@ -10,11 +10,11 @@ import { mergePolicy } from './policy.ts'
 import { presentInbox } from './present.ts'
 import { requireInboxForUpdate, updateInboxRow } from './queries.ts'
 
-interface InboxChange extends Named {
-  patch: InboxUpdate
-}
-
-export function updateInbox(world: World, by: Actor, { reach, id, patch }: InboxChange): Promise<Inbox> {
+export function updateInbox(
+  world: World,
+  by: Actor,
+  { reach, id, patch }: Named & { patch: InboxUpdate },
+): Promise<Inbox> {
   if (patch.metadata) checkMetadata(patch.metadata)
   return world.db.transact(by, async tx => {
     const stored = await requireInboxForUpdate(tx, reach, id)

@@ -56,14 +56,11 @@ const handshake = ({ protocolVersion }: Record<string, unknown>): object => ({
   instructions: INSTRUCTIONS,
 })
 
-interface Shared {
-  method: string
-  params: Record<string, unknown>
-  caller: Caller
-}
-
 /** What both generations have. */
-async function sharedResult(toolbox: Toolbox, { method, params, caller }: Shared): Promise<object> {
+async function sharedResult(
+  toolbox: Toolbox,
+  { method, params, caller }: { method: string; params: Record<string, unknown>; caller: Caller },
+): Promise<object> {
   switch (method) {
     case 'ping':
       return {}

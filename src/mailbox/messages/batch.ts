@@ -16,14 +16,8 @@ interface Batch {
   wanted: BatchRequest
 }
 
-interface Result {
-  moved: number
-  deleted: number
-  missing: number
-}
-
 /** An id that is given twice counts once. */
-export async function changeBatch(world: World, by: Actor, { reach, inboxId, wanted }: Batch): Promise<Result> {
+export async function changeBatch(world: World, by: Actor, { reach, inboxId, wanted }: Batch) {
   const ids = [...new Set(wanted.ids.map(id => id.toLowerCase()))]
   const result = await world.db.transact(by, async tx => {
     await requireInboxInReach(tx, reach, inboxId)

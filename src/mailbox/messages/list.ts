@@ -22,12 +22,6 @@ interface PageAsked {
   limit?: number
 }
 
-interface MessagePage {
-  messages: MessageSummary[]
-  next_cursor: string | null
-  hidden: Hidden
-}
-
 /**
  * One page of the messages of an inbox, as a caller asks for it. Folders and messages are of one moment: a message that is
  * moved meanwhile, into a folder that was empty, would be in none of those that are read.
@@ -36,7 +30,7 @@ export async function readMessagePage(
   { db, secrets }: World,
   reach: Reach,
   { inboxId: asked, query, lists = db.lists }: { inboxId: string; query: PageAsked; lists?: Lists },
-): Promise<MessagePage> {
+): Promise<{ messages: MessageSummary[]; next_cursor: string | null; hidden: Hidden }> {
   const { id: inboxId } = await requireInboxInReach(db, reach, asked)
   return lists.atOneMoment(async moment => {
     const { folders, isOneFolder, hidden } = viewOf(await listFoldersOf(moment, inboxId), query.folder)

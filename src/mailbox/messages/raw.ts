@@ -8,12 +8,7 @@ import { findSource, findSourceSlice, requireMessage } from './queries.ts'
 
 const SLICE_BYTES = 512 * 1024
 
-interface RawMail {
-  body: Buffer | Readable
-  headers: Record<string, string>
-}
-
-export async function readRaw(db: Db, reach: Reach, id: string): Promise<RawMail> {
+export async function readRaw(db: Db, reach: Reach, id: string) {
   const { source_id: sourceId } = await requireMessage(db, reach, id)
   const source = sourceId === null ? null : await findSource(db, sourceId)
   if (sourceId === null || !source) throw notFound('source')

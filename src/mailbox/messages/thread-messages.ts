@@ -7,15 +7,10 @@ import { withAttachments } from './list.ts'
 import { countInThread, listThreadMessages } from './list-queries.ts'
 import type { Hidden, MessageSummary } from './message-schema.ts'
 
-interface ThreadMessages {
-  hidden: Hidden
-  list(keyset: Keyset<string>): Promise<Found<MessageSummary>>
-}
-
 export async function listMessagesOfThread(
   db: Db,
   { id, inbox_id }: { id: string; inbox_id: string },
-): Promise<ThreadMessages> {
+): Promise<{ hidden: Hidden; list(keyset: Keyset<string>): Promise<Found<MessageSummary>> }> {
   const trash = (await findSystemFolders(db, [inbox_id])).get(inbox_id)!.trash
   const discarded = await listDiscardedFolders(db, inbox_id)
   const hiddenFolderIds = [trash, ...discarded.map(folder => folder.id)]

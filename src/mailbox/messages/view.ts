@@ -3,14 +3,8 @@ import { unknownFolder, type Folder } from '../folders/find.ts'
 import { folderKey } from '../folders/name.ts'
 import type { Hidden } from './message-schema.ts'
 
-interface View {
-  folders: Folder[]
-  isOneFolder: boolean
-  hidden: Hidden
-}
-
 /** `all` is every folder; without a name it is every folder but trash. */
-export function viewOf(folders: readonly Folder[], name: string | undefined): View {
+export function viewOf(folders: readonly Folder[], name: string | undefined) {
   const shown = shownBy(folders, name)
   return {
     folders: shown,

@@ -13,18 +13,6 @@ import { listAttachmentTexts, listTexts } from './show-queries.ts'
 import { scopeOf } from './scope.ts'
 import { tsQueryOf } from './tsquery.ts'
 
-interface SearchRequest {
-  inboxId: string
-  q: string
-  folder?: string
-  limit?: number
-}
-
-interface Found {
-  messages: FoundMessage[]
-  hidden: { spam: number; trash: number; blocked: number }
-}
-
 export class Search {
   readonly #db: Database
   readonly #lists: Lists
@@ -37,7 +25,10 @@ export class Search {
     this.#slices = slices
   }
 
-  async find(reach: Reach, { inboxId, q, folder, limit = LIMIT_DEFAULT }: SearchRequest): Promise<Found> {
+  async find(
+    reach: Reach,
+    { inboxId, q, folder, limit = LIMIT_DEFAULT }: { inboxId: string; q: string; folder?: string; limit?: number },
+  ): Promise<{ messages: FoundMessage[]; hidden: { spam: number; trash: number; blocked: number } }> {
     const query = parseQuery(q)
     await requireInboxInReach(this.#db, reach, inboxId)
     const { groups } = query

@@ -4,14 +4,8 @@ import { bareArray, binaryTexts, commaSeparated, prepared, sql, type Sql } from 
 import { storableText } from '../storable.ts'
 import type { SourceText } from './store.ts'
 
-interface SourceRow {
-  id: string
-  content: Buffer
-  headBytes: number
-}
-
 /** One bound value per source: an array of them would travel as text, twice as long. */
-export const insertSources = (tx: Tx, sources: readonly SourceRow[]): void => {
+export const insertSources = (tx: Tx, sources: readonly { id: string; content: Buffer; headBytes: number }[]): void => {
   const rows = sources.map(
     ({ id, content, headBytes }) =>
       sql`(${id}::uuid, ${content}::bytea, ${headBytes}::integer, ${content.length}::integer)`,

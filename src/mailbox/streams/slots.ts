@@ -16,8 +16,6 @@ const BATCH_MAX = 500
 /** Each try that fails means that another process has opened a stream of the key. */
 const TRIES_MAX = SLOTS_MAX + 1
 
-export type Slot = SlotAsked
-
 export class StreamSlots {
   readonly #world: World
   readonly #claims: Batcher<SlotAsked, boolean>
@@ -30,7 +28,7 @@ export class StreamSlots {
     this.#releases = new Batcher({ run: ended => this.#delete(ended), itemsMax: BATCH_MAX, slots: 1 })
   }
 
-  async take(keyId: string): Promise<Slot> {
+  async take(keyId: string): Promise<SlotAsked> {
     const slot = { token: randomUUID(), keyId }
     if (await this.#claims.submit(slot)) return slot
     const ended = `Those of a server that has died count for up to ${LEASE_MS / 1000} seconds.`
@@ -40,7 +38,7 @@ export class StreamSlots {
   }
 
   /** When the database is away the lease gives the slot back. */
-  release(slot: Slot): void {
+  release(slot: SlotAsked): void {
     const releasing = this.#releases
       .submit(slot)
       .catch(err => this.#world.log.debug({ err }, 'the slot of a stream is left to its lease'))
@@ -49,7 +47,7 @@ export class StreamSlots {
   }
 
   /** Answers the slots that are no longer ours. */
-  async renew(slots: readonly Slot[]): Promise<Slot[]> {
+  async renew(slots: readonly SlotAsked[]): Promise<SlotAsked[]> {
     if (slots.length === 0) return []
     const kept = await this.#world.db.transactLightly(system('streams'), tx =>
       updateSlotsLeased(tx, slots, new Date(tx.now.getTime() + LEASE_MS)),

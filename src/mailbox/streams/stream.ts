@@ -9,9 +9,8 @@ import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import type { UnreadBytes } from './unread-bytes.ts'
 import type { JournalReader } from './journal-reader.ts'
-import type { Slot } from './slots.ts'
 import { frameOf } from './present.ts'
-import { listMissed } from './queries.ts'
+import { listMissed, type SlotAsked } from './queries.ts'
 
 const PING_MS = 25_000
 /** A reader that would be further behind is cut. It resumes from the last id it has. */
@@ -36,7 +35,7 @@ export const missedReads = (): Semaphore => new Semaphore(READS)
 export interface StreamOrder {
   caller: KeyPrincipal
   inboxId: string
-  slot: Slot
+  slot: SlotAsked
   /** Ids up to this one are not sent. */
   position: number
   /** Sent first, where there is something to tell. */

@@ -127,10 +127,6 @@ async function findRemoved(
   }
 }
 
-interface Linking extends Pick<Batch, 'folder' | 'heads' | 'recognised'> {
-  inbox: LockedInbox
-}
-
 interface Linked {
   /** What the provider has moved, or has in one more folder. */
   moved: string[]
@@ -139,7 +135,10 @@ interface Linked {
   count: number
 }
 
-async function link(tx: Tx, { folder, inbox, heads, recognised }: Linking): Promise<Linked> {
+async function link(
+  tx: Tx,
+  { folder, inbox, heads, recognised }: Pick<Batch, 'folder' | 'heads' | 'recognised'> & { inbox: LockedInbox },
+): Promise<Linked> {
   const found = heads.flatMap(head => {
     const match = recognised.get(head.uid)
     return match ? [{ head, ...match }] : []

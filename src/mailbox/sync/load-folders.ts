@@ -73,16 +73,11 @@ export const newRemoteFolder = (
   { uidValidity, uidNext }: Cursors,
 ): RemoteFolder => ({ id: newId(now), ...of, uid_validity: uidValidity, next_uid: uidNext, fetched_from: uidNext })
 
-interface Listed {
-  chosen: ChosenFolder[]
-  vanished: RemoteFolder[]
-}
-
 /**
  * Mail of a folder that vanished may be removed here, so a list alone does not make it so: one without an inbox is none, and a
  * folder that is not in it is asked for by name.
  */
-async function listChosen({ imap }: Without, stored: readonly RemoteFolder[]): Promise<Listed> {
+async function listChosen({ imap }: Without, stored: readonly RemoteFolder[]) {
   const listed = await imap.list()
   const paths = new Set(listed.map(({ path }) => path))
   const chosen = chooseFolders(listed, new Set(stored.map(({ path }) => path)))
@@ -105,8 +100,10 @@ const asBefore = ({ path, role, is_mirrored, agreed_name }: RemoteFolder, delimi
   isMirrored: is_mirrored,
 })
 
-interface Keeping extends Listed {
+interface Keeping {
   mirror: Without
+  chosen: readonly ChosenFolder[]
+  vanished: readonly RemoteFolder[]
   fresh: readonly FreshFolder[]
   /** Ids of vanished ones, and what they became. */
   renamed: ReadonlyMap<string, FreshFolder>

@@ -10,12 +10,7 @@ import { listChanged } from './local-change-queries.ts'
 const REST_MS = 200
 const IDS_MAX = 5_000
 
-interface Changed {
-  messageIds: string[]
-  hasFolders: boolean
-}
-
-type Take = (changed: Changed) => void
+type Take = (changed: { messageIds: string[]; hasFolders: boolean }) => void
 
 export class LocalChanges {
   readonly #world: World

@@ -85,19 +85,13 @@ export async function updateLostUids(
   return { messageIds: rows.flatMap(row => row.message_id ?? []), count: rows.length }
 }
 
-interface FlagChange {
-  uid: number
-  message_id: string
-  is_read: boolean
-}
-
 /** Of those from a UID on: which the provider shows as read, or unread, other than both sides agreed last. */
 export const listFlagChanges = (
   db: Db,
   folderId: string,
   { from, unseen }: { from: number; unseen: readonly number[] },
-): Promise<FlagChange[]> =>
-  db.many<FlagChange>(prepared`
+): Promise<{ uid: number; message_id: string; is_read: boolean }[]> =>
+  db.many(prepared`
     select r.uid, r.message_id, u.uid is null as is_read from remote_messages r
     left join unnest(${bareArray(unseen)}::bigint[]) as u (uid) on u.uid = r.uid
     where r.remote_folder_id = ${folderId} and r.uid >= ${from} and r.uid > 0 and r.message_id is not null
@@ -166,17 +160,17 @@ export const listCandidates = (db: Db, { inboxId, folderId, heads, removed }: Ca
           where o.message_id = r.message_id and o.remote_folder_id = ${folderId} and o.uid > 0) end
     order by r.message_id is null, r.uid > 0, r.remote_folder_id <> ${folderId}, r.uid`)
 
-interface UnlinkedAsked extends AskedHead {
-  messageId: string
-}
-
 /**
  * Messages that stand for none of the provider's, at the place `n` of who has the same Message-ID: what was sent from here,
  * and what an earlier connection has left, which has the same date and size.
  */
 export const listUnlinked = (
   db: Db,
-  { inboxId, heads, isSent }: { inboxId: string; heads: readonly UnlinkedAsked[]; isSent: boolean },
+  {
+    inboxId,
+    heads,
+    isSent,
+  }: { inboxId: string; heads: readonly (AskedHead & { messageId: string })[]; isSent: boolean },
 ): Promise<{ n: number; id: string; direction: 'in' | 'out' }[]> =>
   db.many(prepared`
     select asked.n::int as n, m.id, m.direction

@@ -41,17 +41,14 @@ export const countDiscardedMessages = (
 
 export type ThreadPosition = [lastMessageAt: string, id: string]
 
-interface ThreadPage {
-  inboxId: string
-  after: ThreadPosition | null
-  limit: number
-}
-
 /** Of participants and findings on a page: a thread may have 25 KB of addresses. */
 const PAGE_BYTES_MAX = 1024 * 1024
 
 /** A page ends early when its threads are large. */
-export async function listThreads(db: Reads, { inboxId, after, limit }: ThreadPage): Promise<Found<StoredThread>> {
+export async function listThreads(
+  db: Reads,
+  { inboxId, after, limit }: { inboxId: string; after: ThreadPosition | null; limit: number },
+): Promise<Found<StoredThread>> {
   const rows = await db.many<StoredThread & { found: number }>(prepared`
     with found as materialized (
       select ${columns} from threads t
