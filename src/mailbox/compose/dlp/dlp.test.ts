@@ -67,6 +67,10 @@ test('a place in HTML is that of its source', () => {
   assert.equal(hiding.slice(other!.start!, other!.end!), '4111<s hidden>x</s>1111<s hidden>y</s>11111111')
 })
 
+test('what looks like an entity, and is called as a part of every object is, is read as it stands', () => {
+  assert.equal(inText('&constructor; 4111 1111 1111 1111')[0]?.detector, 'payment_card')
+})
+
 test('what stands in text and HTML is found once in each, whatever its number', () => {
   const line = 'card 4111 1111 1111 1111\n'
   const findings = scanned({ text: line.repeat(500), html: `<p>${line}</p>`.repeat(500) })
