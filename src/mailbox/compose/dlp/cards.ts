@@ -3,69 +3,34 @@
 import type { Codes } from './characters.ts'
 import type { Match } from './match.ts'
 import { Nearby } from './nearby.ts'
-import { digitsOf, surroundings } from './digits.ts'
+import { digits, digitsOf, gather, surroundings } from './digits.ts'
 import { FIGURE_MARKS, WIDE, type Row } from './rows.ts'
 import { isInTable } from './tables.ts'
 
 const CARD_WORDS = /(?<![a-z])(?:card|visa|mastercard|amex|credit|debit|karte|carte|tarjeta|pan|cvc|cvv|exp)/gi
 
-interface Brand {
-  name: string
-  /** First four digits, from and to. */
-  prefixes: readonly (readonly [number, number])[]
-  lengths: readonly number[]
-}
-
-const only = (prefix: number): readonly [number, number] => [prefix, prefix]
-
-const BRANDS: readonly Brand[] = [
-  { name: 'Visa', prefixes: [[4000, 4999]], lengths: [13, 16, 19] },
-  {
-    name: 'Mastercard',
-    prefixes: [
-      [5100, 5599],
-      [2221, 2720],
-    ],
-    lengths: [16],
-  },
-  {
-    name: 'American Express',
-    prefixes: [
-      [3400, 3499],
-      [3700, 3799],
-    ],
-    lengths: [15],
-  },
-  { name: 'Diners Club', prefixes: [[3000, 3059], only(3095), [3600, 3699], [3800, 3999]], lengths: [14, 16] },
-  { name: 'Discover', prefixes: [only(6011), [6440, 6599]], lengths: [16, 19] },
-  { name: 'JCB', prefixes: [[3528, 3589]], lengths: [16, 19] },
-  {
-    name: 'UnionPay',
-    prefixes: [
-      [6200, 6299],
-      [8100, 8199],
-    ],
-    lengths: [16, 17, 18, 19],
-  },
-  {
-    name: 'Maestro',
-    prefixes: [only(5018), only(5020), only(5038), only(5893), only(6304), only(6759), [6761, 6763]],
-    lengths: [16, 18, 19],
-  },
-  { name: 'Mir', prefixes: [[2200, 2204]], lengths: [16, 19] },
-  {
-    name: 'RuPay',
-    prefixes: [
-      [5085, 5089],
-      [6069, 6089],
-    ],
-    lengths: [16],
-  },
+/** `prefixes`: the first four digits, or from which to which. */
+const BRANDS = [
+  { name: 'Visa', prefixes: '4000-4999', lengths: [13, 16, 19] },
+  { name: 'Mastercard', prefixes: '5100-5599 2221-2720', lengths: [16] },
+  { name: 'American Express', prefixes: '3400-3499 3700-3799', lengths: [15] },
+  { name: 'Diners Club', prefixes: '3000-3059 3095 3600-3699 3800-3999', lengths: [14, 16] },
+  { name: 'Discover', prefixes: '6011 6440-6599', lengths: [16, 19] },
+  { name: 'JCB', prefixes: '3528-3589', lengths: [16, 19] },
+  { name: 'UnionPay', prefixes: '6200-6299 8100-8199', lengths: [16, 17, 18, 19] },
+  { name: 'Maestro', prefixes: '5018 5020 5038 5893 6304 6759 6761-6763', lengths: [16, 18, 19] },
+  { name: 'Mir', prefixes: '2200-2204', lengths: [16, 19] },
+  { name: 'RuPay', prefixes: '5085-5089 6069-6089', lengths: [16] },
 ]
 
 /** By the first four digits: which brand, from 1 on. */
 const brandOf = new Uint8Array(10_000)
-BRANDS.forEach(({ prefixes }, n) => prefixes.forEach(([from, to]) => brandOf.fill(n + 1, from, to + 1)))
+for (const [n, { prefixes }] of BRANDS.entries()) {
+  for (const range of prefixes.split(' ')) {
+    const [from, to = from] = range.split('-').map(Number) as [number, number?]
+    brandOf.fill(n + 1, from, to + 1)
+  }
+}
 
 const brandAt = (codes: Uint16Array, at: number): number =>
   brandOf[codes[at]! * 1000 + codes[at + 1]! * 100 + codes[at + 2]! * 10 + codes[at + 3]! - 48 * 1111]!
@@ -213,7 +178,7 @@ export class Cards {
     const [start, end] = [row.starts[first]!, row.ends[last]!]
     const around = surroundings(codes, start, end)
     if (around === 'name' || (around === 'letters' && length > GLUED_DIGITS_MAX)) return null
-    const card: Match = { detector: 'payment_card', label: brand.name, value: digitsOf(digits, length), start, end }
+    const card: Match = { detector: 'payment_card', label: brand.name, value: digitsOf(length), start, end }
     return around === 'joined' && !this.#isNamed(card) ? null : card
   }
 }
@@ -259,16 +224,6 @@ function isEndOfMixed(row: Row, first: number, last: number): boolean {
   const marks = new Set<number>()
   for (let run = first + 1; run <= last; run++) marks.add(row.markBefore(run))
   return marks.size <= 2 && !marks.has(row.markBefore(last + 1))
-}
-
-const digits = new Uint8Array(DIGITS_MAX)
-
-function gather(codes: Uint16Array, row: Row, first: number, last: number): number {
-  let length = 0
-  for (let run = first; run <= last; run++) {
-    for (let at = row.starts[run]!, end = row.ends[run]!; at < end; at++) digits[length++] = codes[at]! - 48
-  }
-  return length
 }
 
 function passesLuhn(length: number): boolean {

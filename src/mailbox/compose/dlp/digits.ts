@@ -1,4 +1,5 @@
 // What numbers of cards and of social security have in common.
+import { isDigit, type Row } from './rows.ts'
 
 /** At most so much of the word around a number is looked at. */
 const WORD_CHARS_MAX = 40
@@ -53,10 +54,20 @@ function lettersFrom(codes: Uint16Array, from: number, step: 1 | -1): number {
 const isLetter = (code: number | undefined): boolean =>
   code !== undefined && code < 128 && ((code | 32) - 97) >>> 0 <= 25
 
-const isDigit = (code: number | undefined): boolean => code !== undefined && code >= 48 && code <= 57
+/** Of the number that was gathered last; none that is looked for has more. */
+export const digits = new Uint8Array(19)
+
+/** Answers how many digits these runs have. */
+export function gather(codes: Uint16Array, row: Row, first: number, last: number): number {
+  let length = 0
+  for (let run = first; run <= last; run++) {
+    for (let at = row.starts[run]!, end = row.ends[run]!; at < end; at++) digits[length++] = codes[at]! - 48
+  }
+  return length
+}
 
 /** As text. */
-export function digitsOf(digits: Uint8Array, length: number): string {
+export function digitsOf(length: number): string {
   let text = ''
   for (let at = 0; at < length; at++) text += digits[at]!
   return text

@@ -2,6 +2,7 @@
 // parts digits by tags, what a reader sees then.
 import { codesOf, type Codes } from './characters.ts'
 import { Hiding } from './hiding.ts'
+import { isDigit } from './rows.ts'
 import { endsBefore, tagAt, type Tag } from './tags.ts'
 import { fold, Writing, type Marks, type View } from './view.ts'
 
@@ -65,8 +66,6 @@ function writeHtml(read: Codes, tags: Tags, marks: { shown: Marks | null; unseen
 }
 
 const BARE_TAG_CHARS_MAX = 14
-
-const isDigit = (code: number | undefined): boolean => code !== undefined && code >= 48 && code <= 57
 
 /** The tags of a page: most of them stand there many times. */
 class Tags {

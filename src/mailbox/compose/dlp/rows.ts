@@ -104,7 +104,7 @@ export class Row {
 /** Detectors look so far behind the run that they read. */
 const EMPTY_RUNS = 2
 
-const isDigit = (code: number): boolean => code >= 48 && code <= 57
+export const isDigit = (code: number | undefined): boolean => code !== undefined && code >= 48 && code <= 57
 
 function twice(numbers: Int32Array): Int32Array<ArrayBuffer> {
   const larger = new Int32Array(2 * numbers.length)

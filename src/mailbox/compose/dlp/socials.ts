@@ -1,7 +1,7 @@
 // US social security numbers within a row of digits. Dashes in the usual places are enough; other forms count where the words
 // around say what the number is.
 import type { Codes } from './characters.ts'
-import { digitsOf, surroundings } from './digits.ts'
+import { digits, digitsOf, gather, surroundings } from './digits.ts'
 import type { Match } from './match.ts'
 import { Nearby } from './nearby.ts'
 import { BLANK, DASH, WIDE, type Row } from './rows.ts'
@@ -33,7 +33,7 @@ export class Socials {
       const [start, end] = [row.starts[first]!, row.ends[last]!]
       if (surroundings(codes, start, end) !== 'alone') continue
       if (!isDashed(row, first, last) && !this.#nearby.has(start, end)) continue
-      const value = digitsOf(digits, DIGITS)
+      const value = digitsOf(DIGITS)
       matches.push({ detector: 'us_ssn', label: 'US social security number', value, start, end })
     }
     return matches
@@ -84,14 +84,9 @@ function isDashed(row: Row, first: number, last: number): boolean {
   return hasDash
 }
 
-const digits = new Uint8Array(DIGITS)
-
 /** Numbers that were never given out: areas 000, 666 and from 900, group 00, serial 0000. */
 function isIssuable(codes: Uint16Array, row: Row, first: number, last: number): boolean {
-  let length = 0
-  for (let run = first; run <= last; run++) {
-    for (let at = row.starts[run]!, end = row.ends[run]!; at < end; at++) digits[length++] = codes[at]! - 48
-  }
+  gather(codes, row, first, last)
   const area = digits[0]! * 100 + digits[1]! * 10 + digits[2]!
   const serial = digits[5]! + digits[6]! + digits[7]! + digits[8]!
   return area !== 0 && area !== 666 && area < 900 && digits[3]! + digits[4]! !== 0 && serial !== 0

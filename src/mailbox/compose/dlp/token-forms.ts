@@ -30,6 +30,10 @@ export function indexed<Form>(forms: readonly Form[], prefixOf: (form: Form) => 
   return { beginnings, forms: byBeginning }
 }
 
+/** Forms of one issuer that differ in how they begin. */
+const alike = (label: string, prefixes: string, rest: string, { isCertain = false } = {}): TokenForm[] =>
+  prefixes.split(' ').map(prefix => ({ label, prefix, form: new RegExp(prefix + rest, 'y'), isCertain }))
+
 export const TOKENS: readonly TokenForm[] = [
   {
     label: 'API key of this service',
@@ -37,33 +41,15 @@ export const TOKENS: readonly TokenForm[] = [
     form: /svc_(?=[A-Za-z_-]{0,40}\d)(?:[A-Za-z0-9]{4,24}_[A-Za-z0-9_-]{24,400}|[A-Za-z0-9]{24,400})/y,
   },
   { label: 'Webhook secret', prefix: 'whsec_', form: /whsec_[A-Za-z0-9+/_-]{24,400}={0,2}/y },
-  ...['AKIA', 'ASIA', 'ABIA', 'ACCA'].map(prefix => ({
-    label: 'AWS access key',
-    prefix,
-    form: new RegExp(`${prefix}[A-Z0-9]{16}(?![A-Za-z0-9])`, 'y'),
-    isCertain: true,
-  })),
-  ...['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'].map(prefix => ({
-    label: 'GitHub token',
-    prefix,
-    form: new RegExp(`${prefix}[A-Za-z0-9]{36,255}`, 'y'),
-  })),
+  ...alike('AWS access key', 'AKIA ASIA ABIA ACCA', '[A-Z0-9]{16}(?![A-Za-z0-9])', { isCertain: true }),
+  ...alike('GitHub token', 'ghp_ gho_ ghu_ ghs_ ghr_', '[A-Za-z0-9]{36,255}'),
   { label: 'GitHub token', prefix: 'github_pat_', form: /github_pat_[A-Za-z0-9_]{40,255}/y },
-  { label: 'GitLab token', prefix: 'glpat-', form: /glpat-[A-Za-z0-9_-]{20,400}/y },
-  ...['gldt-', 'glrt-', 'glptt-', 'glcbt-', 'glft-', 'glsoat-', 'glimt-', 'glagent-'].map(prefix => ({
-    label: 'GitLab token',
-    prefix,
-    form: new RegExp(`${prefix}[A-Za-z0-9_-]{20,400}`, 'y'),
-  })),
+  ...alike('GitLab token', 'glpat- gldt- glrt- glptt- glcbt- glft- glsoat- glimt- glagent-', '[A-Za-z0-9_-]{20,400}'),
   { label: 'Slack token', prefix: 'xox', form: /xox[abceoprs]-(?:[A-Za-z0-9]{1,64}-){0,8}[A-Za-z0-9]{10,400}/y },
   { label: 'Slack token', prefix: 'xapp-', form: /xapp-\d-[A-Za-z0-9-]{20,400}/y },
   { label: 'Slack webhook', prefix: 'hooks.slack.com/', form: /hooks\.slack\.com\/services\/[A-Za-z0-9/]{30,400}/y },
   { label: 'Discord webhook', prefix: '/api/webhooks/', form: /\/api\/webhooks\/\d{15,22}\/[A-Za-z0-9_-]{50,400}/y },
-  ...['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_'].map(prefix => ({
-    label: 'Stripe key',
-    prefix,
-    form: new RegExp(`${prefix}[A-Za-z0-9]{16,400}`, 'y'),
-  })),
+  ...alike('Stripe key', 'sk_live_ sk_test_ rk_live_ rk_test_', '[A-Za-z0-9]{16,400}'),
   { label: 'Google API key', prefix: 'AIza', form: /AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])/y },
   { label: 'Google OAuth token', prefix: 'ya29.', form: /ya29\.[A-Za-z0-9_-]{20,400}/y },
   { label: 'Google client secret', prefix: 'GOCSPX-', form: /GOCSPX-[A-Za-z0-9_-]{28}/y },
@@ -76,11 +62,7 @@ export const TOKENS: readonly TokenForm[] = [
   { label: 'Twilio key', prefix: 'SK', form: /SK[0-9a-f]{32}(?![0-9a-f])/y },
   { label: 'Mailgun key', prefix: 'key-', form: /key-[0-9a-f]{32}(?![0-9a-f])/y },
   { label: 'Mailchimp key', prefix: '-us', form: /(?<=[0-9a-f]{32})-us\d{1,2}(?!\d)/y },
-  ...['dop_v1_', 'doo_v1_', 'dor_v1_'].map(prefix => ({
-    label: 'DigitalOcean token',
-    prefix,
-    form: new RegExp(`${prefix}[a-f0-9]{64}`, 'y'),
-  })),
+  ...alike('DigitalOcean token', 'dop_v1_ doo_v1_ dor_v1_', '[a-f0-9]{64}'),
   { label: 'Azure storage key', prefix: 'AccountKey=', form: /AccountKey=[A-Za-z0-9+/]{86}==/y },
   { label: 'Azure signature', prefix: 'SharedAccessKey=', form: /SharedAccessKey=[A-Za-z0-9+/]{43}=/y },
   {
@@ -88,11 +70,7 @@ export const TOKENS: readonly TokenForm[] = [
     prefix: 'eyJ',
     form: /eyJ[A-Za-z0-9_-]{10,400}\.eyJ[A-Za-z0-9_-]{10,9999}\.[A-Za-z0-9_-]{20,999}/y,
   },
-  ...['shpat_', 'shpca_', 'shppa_', 'shpss_'].map(prefix => ({
-    label: 'Shopify token',
-    prefix,
-    form: new RegExp(`${prefix}[a-fA-F0-9]{32}`, 'y'),
-  })),
+  ...alike('Shopify token', 'shpat_ shpca_ shppa_ shpss_', '[a-fA-F0-9]{32}'),
   { label: 'Groq key', prefix: 'gsk_', form: /gsk_[A-Za-z0-9]{40,400}/y },
   { label: 'xAI key', prefix: 'xai-', form: /xai-[A-Za-z0-9]{60,400}/y },
   { label: 'Perplexity key', prefix: 'pplx-', form: /pplx-[A-Za-z0-9]{40,400}/y },
@@ -100,11 +78,7 @@ export const TOKENS: readonly TokenForm[] = [
   { label: 'Resend key', prefix: 're_', form: /re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,32}(?![A-Za-z0-9])/y },
   { label: 'Brevo key', prefix: 'xkeysib-', form: /xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}/y },
   { label: 'Doppler token', prefix: 'dp.', form: /dp\.(?:pt|st|sa|ct|scim|audit)\.[A-Za-z0-9._-]{40,400}/y },
-  ...['ATATT3', 'ATCTT3', 'ATSTT3'].map(prefix => ({
-    label: 'Atlassian token',
-    prefix,
-    form: new RegExp(`${prefix}[A-Za-z0-9_=-]{60,400}`, 'y'),
-  })),
+  ...alike('Atlassian token', 'ATATT3 ATCTT3 ATSTT3', '[A-Za-z0-9_=-]{60,400}'),
   { label: 'Facebook token', prefix: 'EAA', form: /EAA[A-Za-z0-9]{87,400}/y },
   { label: 'Alibaba access key', prefix: 'LTAI', form: /LTAI[A-Za-z0-9]{17,26}(?![A-Za-z0-9])/y },
   { label: 'Azure client secret', prefix: '8Q~', form: /(?<=[A-Za-z0-9_~.-]{3})8Q~[A-Za-z0-9_~.-]{31,34}/y },
@@ -116,11 +90,7 @@ export const TOKENS: readonly TokenForm[] = [
   { label: 'Pulumi token', prefix: 'pul-', form: /pul-[a-f0-9]{40}/y },
   { label: 'Terraform token', prefix: '.atlasv1.', form: /(?<=[A-Za-z0-9]{14})\.atlasv1\.[A-Za-z0-9_=-]{60,400}/y },
   { label: 'Figma token', prefix: 'figd_', form: /figd_[A-Za-z0-9_-]{38,400}/y },
-  ...['sntrys_', 'sntryu_'].map(prefix => ({
-    label: 'Sentry token',
-    prefix,
-    form: new RegExp(`${prefix}[A-Za-z0-9_+/=-]{40,400}`, 'y'),
-  })),
+  ...alike('Sentry token', 'sntrys_ sntryu_', '[A-Za-z0-9_+/=-]{40,400}'),
   { label: 'Tailscale key', prefix: 'tskey-', form: /tskey-[a-z]{3,12}-[A-Za-z0-9-]{20,400}/y },
   { label: 'RubyGems key', prefix: 'rubygems_', form: /rubygems_[a-f0-9]{48}/y },
   { label: 'CircleCI token', prefix: 'CCIPAT_', form: /CCIPAT_[A-Za-z0-9_]{40,400}/y },
