@@ -5,11 +5,10 @@ import { notFound, refuse } from '../../platform/refusal.ts'
 import type { SendResponse } from '../../sending/messages/send-schema.ts'
 import type { Companion } from '../../sending/messages/submission.ts'
 import { recipientRefusal } from '../compose/policy-reasons.ts'
-import type { Envelope } from '../compose/mail.ts'
-import { statusOf } from '../compose/status.ts'
+import { statusOf, type Envelope } from '../compose/mail.ts'
 import { updateSentMessage } from '../messages/insert.ts'
 import { ownerOf, type LockedInbox } from '../inboxes/lock.ts'
-import { listApprovalStates, listPendingCounts, updateApproved, type Requester } from './queries.ts'
+import { listApprovalStates, listPendingCounts, updateApproved, updateSent, type Requester } from './queries.ts'
 
 export interface ApprovalCompanion extends Companion {
   kind: 'approval'
@@ -77,4 +76,9 @@ export async function storeApproved(
     data: { ...named, to: to_list, subject, snippet, status: statusOf(response) },
   })
   tx.record({ type: 'thread.updated', ...about, data: { thread_id } })
+}
+
+/** An approved mail that reached its first recipient is sent. */
+export async function markSent(tx: Tx, approvalIds: readonly string[]): Promise<void> {
+  if (approvalIds.length > 0) await updateSent(tx, [...new Set(approvalIds)])
 }

@@ -166,11 +166,8 @@ export async function listApprovals(
 }
 
 /** What an approved mail consists of. */
-export const findHeldContent = (
-  db: Db,
-  id: string,
-): Promise<{ envelope: Envelope; content_hash: Buffer; source: Buffer } | null> =>
-  db.maybe(prepared`
+export const findHeldContent = (db: Db, id: string) =>
+  db.maybe<{ envelope: Envelope; content_hash: Buffer; source: Buffer }>(prepared`
     select a.envelope, a.content_hash, s.content as source
     from approvals a join inbox_messages m on m.id = a.inbox_message_id join mail_sources s on s.id = m.source_id
     where a.id = ${id}`)
@@ -191,11 +188,8 @@ export const listApprovalStates = (
     from approvals a join inbox_messages m on m.id = a.inbox_message_id join folders f on f.id = m.folder_id
     where a.id = any(${bareArray(ids)}::uuid[]) and f.discarded_at is null`)
 
-export const listPendingCounts = (
-  db: Db,
-  inboxIds: readonly string[],
-): Promise<{ inbox_id: string; count: number }[]> =>
-  db.many(prepared`
+export const listPendingCounts = (db: Db, inboxIds: readonly string[]) =>
+  db.many<{ inbox_id: string; count: number }>(prepared`
     select inbox_id, count(*)::int as count from approvals
     where inbox_id = any(${bareArray(inboxIds)}::uuid[]) and status = 'pending' group by inbox_id`)
 

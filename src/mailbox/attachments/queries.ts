@@ -87,14 +87,10 @@ const leasedElsewhere = (tx: Tx): Sql => sql`
  * A statement of its own: behind the locks it sees what another worker has leased meanwhile. What failed before is taken
  * alone, so that it takes nothing else with it.
  */
-const leaseAttachments = (
-  tx: Tx,
-  sourceIds: readonly string[],
-  claim: Claim<ClaimedSource>,
-): Promise<
-  (Omit<ClaimedSource, 'attachments'> & { was_due_at: Date; attachment: Omit<ClaimedAttachment, 'was_due_at'> })[]
-> =>
-  tx.many(prepared`
+const leaseAttachments = (tx: Tx, sourceIds: readonly string[], claim: Claim<ClaimedSource>) =>
+  tx.many<
+    Omit<ClaimedSource, 'attachments'> & { was_due_at: Date; attachment: Omit<ClaimedAttachment, 'was_due_at'> }
+  >(prepared`
     with ordered as (
       select a.id, a.due_at as was_due_at,
         row_number() over (partition by a.source_id order by a.attempts desc, a.n) as ordinal,
@@ -175,12 +171,8 @@ export const findDocument = (db: Db, sourceId: string): Promise<SourceDocument |
     where m.source_id = ${sourceId} order by m.id limit 1`)
 
 /** Names of all attachments, and the texts of those that have one; in their order. */
-export const listTextsOfSource = (
-  db: Db,
-  sourceId: string,
-  { charsMax }: { charsMax: number },
-): Promise<{ id: string; filename: string | null; text: string | null }[]> =>
-  db.many(prepared`
+export const listTextsOfSource = (db: Db, sourceId: string, { charsMax }: { charsMax: number }) =>
+  db.many<{ id: string; filename: string | null; text: string | null }>(prepared`
     select id, filename, case when sum(length(text)) over (order by n) <= ${charsMax} then text end as text
     from source_attachments where source_id = ${sourceId} order by n`)
 
@@ -205,10 +197,7 @@ export async function updateToPending(tx: Tx, sourceIds: readonly string[]): Pro
 /** Queues are compared as far as this. */
 const QUEUE_COUNTED_MAX = 100
 
-export const updateToShorterQueue = (
-  tx: Tx,
-  filed: readonly { sourceId: string; accountId: string }[],
-): Promise<number> =>
+export const updateToShorterQueue = (tx: Tx, filed: readonly { sourceId: string; accountId: string }[]) =>
   tx.run(prepared`
     update source_attachments a set account_id = f.account_id
     from unnest(${bareArray(filed.map(({ sourceId }) => sourceId))}::uuid[],

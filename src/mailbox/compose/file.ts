@@ -23,9 +23,8 @@ import {
 } from '../threads/join.ts'
 import type { Composed } from './compose-schema.ts'
 import type { Filed } from './keeper.ts'
-import { listed, participantsOf, type ComposedMail } from './mail.ts'
+import { listed, participantsOf, statusOf, type ComposedMail } from './mail.ts'
 import { listStandingThreads } from './original-queries.ts'
-import { statusOf } from './status.ts'
 
 /** Where mails may be filed, read while their inboxes are locked. */
 export interface Destinations {

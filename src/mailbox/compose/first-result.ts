@@ -8,8 +8,8 @@ import { findComposed, listThreadsOf } from '../messages/insert.ts'
 import type { ComposeOrder } from './compose.ts'
 import type { Composed } from './compose-schema.ts'
 import type { Composing } from './composing.ts'
-import { countDeliveriesAnywhere } from './status-queries.ts'
-import { statusOf } from './status.ts'
+import { countDeliveriesAnywhere } from './count-queries.ts'
+import { statusOf } from './mail.ts'
 
 /** What a repetition must be the same in. */
 interface Repeatable extends Pick<ComposeOrder, 'kind' | 'originalId' | 'body' | 'idempotencyKey'> {

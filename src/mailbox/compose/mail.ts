@@ -1,10 +1,10 @@
 // A composed mail as its mailbox keeps it: what is stored with the submission that carries it, or with the approval that it
 // waits for.
-import { PARTICIPANTS_MAX } from '../threads/participants.ts'
 import { createHash } from 'node:crypto'
 import { parseAddress, formatAddress } from '../../mail/address/address.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
+import { PARTICIPANTS_MAX } from '../threads/participants.ts'
 import { isOwnAddress } from '../inboxes/addresses.ts'
 import type { Shield } from '../messages/message-schema.ts'
 import type { Inspected } from './inspect.ts'
@@ -85,3 +85,7 @@ export function contentHash(envelope: Envelope, source: Buffer): Buffer {
   const head = JSON.stringify([sender, fromHeader, named, subject, rfcMessageId])
   return createHash('sha256').update(head).update('\n').update(source).digest()
 }
+
+/** At acceptance: every recipient may be held by a pause, or suppressed. */
+export const statusOf = ({ queued, held }: { queued: number; held: number }): 'queued' | 'held' | 'suppressed' =>
+  queued > 0 ? 'queued' : held > 0 ? 'held' : 'suppressed'

@@ -20,10 +20,7 @@ const isOpen = sql`exists (
   select from inboxes i where i.id = t.inbox_id and i.deleted_at is null and i.status = 'active')`
 
 /** The longest due first. Those of a worker that died are due when its lease has lapsed. */
-export const claimDueConnections = (
-  tx: Tx,
-  { limit, asked, ...lease }: Claim<DueConnection>,
-): Promise<DueConnection[]> =>
+export const claimDueConnections = (tx: Tx, { limit, asked, ...lease }: Claim<DueConnection>) =>
   tx.many<DueConnection>(prepared`
     with due as (
       select t.inbox_id, t.due_at from connections t

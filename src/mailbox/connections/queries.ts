@@ -90,10 +90,7 @@ export async function deleteConnectionRow(tx: Tx, inboxId: string): Promise<void
 }
 
 /** Providers end all grants of a mailbox to us when one is revoked. */
-export const isConnected = (
-  db: Db,
-  { provider, address }: Pick<ConnectionRow, 'provider' | 'address'>,
-): Promise<boolean> =>
+export const isConnected = (db: Db, { provider, address }: Pick<ConnectionRow, 'provider' | 'address'>) =>
   db.value<boolean>(sql`
     select exists (select from connections where provider = ${provider} and address = ${address}
       and refresh_token is not null)`)

@@ -33,11 +33,7 @@ export const updateSynced = async (tx: Tx, lease: Lease, messages: number): Prom
       messages_total = greatest(c.messages_total + least(${messages}::bigint, 0), c.messages_synced + ${messages}, 0)
     where ${isOurs(lease)}`)) > 0
 
-export const updateProgress = (
-  tx: Tx,
-  lease: Lease,
-  { state, total }: { state: 'syncing' | 'live'; total: number },
-): Promise<ReportedConnection | null> =>
+export const updateProgress = (tx: Tx, lease: Lease, { state, total }: { state: 'syncing' | 'live'; total: number }) =>
   tx.maybe<ReportedConnection>(prepared`
     update connections c set state = ${state}, error = null, attempts = 0, refusals = 0, last_sync_at = ${tx.now},
       messages_synced = s.synced, messages_total = greatest(${total}::bigint, s.synced)
@@ -65,10 +61,7 @@ export interface GoneGrant {
 }
 
 /** Null where it was known already, or there is a newer grant or refresh token. */
-export const updateGrantGone = (
-  tx: Tx,
-  { inboxId, generation, refreshLease = null, error }: GoneGrant,
-): Promise<ReportedConnection | null> =>
+export const updateGrantGone = (tx: Tx, { inboxId, generation, refreshLease = null, error }: GoneGrant) =>
   tx.maybe<ReportedConnection>(prepared`
     update connections c set state = 'reconnect_required', error = ${error}, due_at = null, lease_token = null,
       refresh_token = null, access_token = null, access_expires_at = null, refresh_lease = null, refresh_until = null

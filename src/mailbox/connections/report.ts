@@ -1,7 +1,7 @@
 // How a mirror stands, as its inbox shows it: the row, the event for the streams, and an alert where a person must act.
 import type { Tx } from '../../platform/db/database.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
-import { presentConnection } from '../inboxes/present-connection.ts'
+import { presentConnection } from '../inboxes/present.ts'
 import {
   updateEnded,
   updateGrantGone,

@@ -6,11 +6,8 @@ export const findAiEnabled = async (db: Db, accountId: string): Promise<boolean>
   (await db.maybeValue<boolean>(prepared`select ai_enabled from accounts where id = ${accountId}`)) ?? false
 
 /** Whether a model may read it. Null: it was deleted meanwhile. */
-export const findStanding = (
-  db: Db,
-  id: string,
-): Promise<{ is_blocked: boolean; folder_key: string; ai_enabled: boolean } | null> =>
-  db.maybe(prepared`
+export const findStanding = (db: Db, id: string) =>
+  db.maybe<{ is_blocked: boolean; folder_key: string; ai_enabled: boolean }>(prepared`
     select m.is_blocked, f.name_key as folder_key, a.ai_enabled
     from inbox_messages m join folders f on f.id = m.folder_id join accounts a on a.id = m.account_id
     where m.id = ${id} and f.discarded_at is null`)
@@ -38,11 +35,7 @@ export interface AttachedText {
   is_cut: boolean
 }
 
-export const listAttachedTexts = (
-  db: Db,
-  sourceId: string,
-  { limit, charsMax }: { limit: number; charsMax: number },
-): Promise<AttachedText[]> =>
+export const listAttachedTexts = (db: Db, sourceId: string, { limit, charsMax }: { limit: number; charsMax: number }) =>
   db.many<AttachedText>(prepared`
     select filename, content_type, size, left(text, ${charsMax}::int) as text,
       coalesce(length(text) > ${charsMax}::int, false) as is_cut

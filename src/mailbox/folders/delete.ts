@@ -7,8 +7,7 @@ import type { World } from '../../platform/world.ts'
 import { requireInboxToChange } from '../inboxes/find.ts'
 import { changeMessages, listIdsInFolder } from '../messages/change.ts'
 import type { FolderOrder } from './create.ts'
-import { auditFolder, recordFoldersChanged } from './events.ts'
-import { requireDestination, requireFolder } from './find.ts'
+import { auditFolder, recordFoldersChanged, requireDestination, requireFolder } from './find.ts'
 import { deleteFolderRow } from './queries.ts'
 
 /** For one whose messages the caller has moved, under the lock of the inbox. */

@@ -1,6 +1,8 @@
-// Finding the folder that a request names. A name that belongs to no folder of the inbox is 404 in a path, 400 elsewhere.
-import type { Db } from '../../platform/db/database.ts'
+// Finding the folder that a request names: a name that belongs to no folder of the inbox is 404 in a path, 400 elsewhere. And
+// what the streams and the audit log are told of folders.
+import type { Db, Tx } from '../../platform/db/database.ts'
 import { missing, refuse } from '../../platform/refusal.ts'
+import { ownerOf, type InboxOwner } from '../inboxes/lock.ts'
 import { folderKey } from './name.ts'
 import { findFolderByKey, listDiscarded, listFolders, type StoredFolder } from './queries.ts'
 
@@ -26,3 +28,9 @@ export async function requireDestination(
 
 export const unknownFolder = (field: string) =>
   refuse('invalid_request', `${field} must be the name of a folder of this inbox.`)
+
+export const recordFoldersChanged = (tx: Tx, inbox: InboxOwner): void =>
+  tx.record({ type: 'inbox.updated', ...ownerOf(inbox), data: { changed: ['folders'] } })
+
+export const auditFolder = (tx: Tx, inbox: InboxOwner, id: string, change: { before?: object; after?: object }): void =>
+  tx.audit({ accountId: inbox.account_id, tenantId: inbox.tenant_id, target: { type: 'folder', id }, ...change })

@@ -44,11 +44,8 @@ export const findFolderByKey = (db: Db, inboxId: string, nameKey: string): Promi
 export const listDiscarded = (db: Reads, inboxId: string): Promise<Pick<StoredFolder, 'id' | 'name_key' | 'total'>[]> =>
   db.many(prepared`select id, name_key, total from folders where inbox_id = ${inboxId} and discarded_at is not null`)
 
-export const listSystemFolders = (
-  db: Db,
-  inboxIds: readonly string[],
-): Promise<{ id: string; inbox_id: string; name_key: SystemName }[]> =>
-  db.many(prepared`
+export const listSystemFolders = (db: Db, inboxIds: readonly string[]) =>
+  db.many<{ id: string; inbox_id: string; name_key: SystemName }>(prepared`
     select id, inbox_id, name_key from folders
     where inbox_id = any(${bareArray(inboxIds)}::uuid[]) and is_system and discarded_at is null`)
 
@@ -96,10 +93,7 @@ export interface DiscardedFolder {
  * The first of each account, then the second of each; emptied the longest ago first. Those of accounts under legal hold keep
  * what they have, and those of deleted inboxes go with the inbox.
  */
-export const listDiscardedAnywhere = (
-  db: Db,
-  { limit, except }: { limit: number; except: readonly string[] },
-): Promise<DiscardedFolder[]> =>
+export const listDiscardedAnywhere = (db: Db, { limit, except }: { limit: number; except: readonly string[] }) =>
   db.many<DiscardedFolder>(sql`
     select f.id, f.inbox_id, i.account_id
     from folders f join inboxes i on i.id = f.inbox_id join accounts a on a.id = i.account_id

@@ -1,4 +1,5 @@
-// What a provider did not do, with its words, and what that means for the next attempt.
+// What a provider did not do, with its words, or not in time, and what that means for the next attempt.
+import { inTime } from '../../platform/in-time.ts'
 
 export type FaultKind = 'refused' | 'throttled' | 'failed'
 
@@ -45,3 +46,10 @@ export const isRefusal = (fault: unknown): boolean =>
   fault instanceof ProviderFault &&
   fault.kind === 'failed' &&
   ['NO', 'BAD'].includes((fault.cause as ImapError | undefined)?.responseStatus ?? '')
+
+export const TOO_SLOW = 'The provider answers too slowly.'
+
+export const within = <T>(milliseconds: number, act: Promise<T>): Promise<T> =>
+  inTime(milliseconds, act, () => {
+    throw new ProviderFault('failed', TOO_SLOW)
+  })

@@ -3,8 +3,7 @@
 import type { FetchMessageObject, ImapFlow, ListResponse, StatusObject } from 'imapflow'
 import type { MailServer } from '../../platform/config-providers.ts'
 import type { Grant } from '../connections/tokens.ts'
-import { faultOf, isRefusal, ProviderFault } from './fault.ts'
-import { TOO_SLOW, within } from './within.ts'
+import { faultOf, isRefusal, ProviderFault, TOO_SLOW, within } from './fault.ts'
 import { headOf, type Head } from './head.ts'
 
 /** Mail of more bytes is mirrored by its first lines only. */

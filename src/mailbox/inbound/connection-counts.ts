@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { system } from '../../platform/db/actor.ts'
 import type { World } from '../../platform/world.ts'
-import { listConnectionsElsewhere, upsertConnections } from './connection-queries.ts'
+import { listConnectionsElsewhere, upsertConnections } from './queries.ts'
 
 const TELL_EVERY_MS = 1_000
 /** What was told longer ago counts no more: the process is gone. */

@@ -4,9 +4,8 @@ import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import type { Postmaster } from '../postmaster/take.ts'
 import type { Arrivals } from './arrivals.ts'
-import { deleteOldConnections } from './connection-queries.ts'
+import { deleteOldConnections, deleteOldArrivalRates } from './queries.ts'
 import { filingWorker } from './filing-worker.ts'
-import { deleteOldArrivalRates } from './queries.ts'
 import { MxServer } from './server.ts'
 
 const RATES_KEPT_MS = 5 * 60_000

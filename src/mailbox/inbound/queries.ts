@@ -1,4 +1,5 @@
-// The SQL of receiving: for whom mail is taken, and what was acknowledged and is not filed yet.
+// The SQL of receiving: for whom mail is taken, what was acknowledged and is not filed yet, and what processes tell each
+// other of who brings it.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { DueAccounts } from '../../platform/work/due-accounts.ts'
@@ -110,22 +111,14 @@ export const listSources = (
   db.many(prepared`select id, content, head_bytes from mail_sources where id = any(${ids}::uuid[])`)
 
 /** A part of a large source: the whole at once would hold the thread. */
-export const findSourcePart = (
-  db: Db,
-  id: string,
-  { start, bytes }: { start: number; bytes: number },
-): Promise<{ part: Buffer; head_bytes: number } | null> =>
-  db.maybe(prepared`
+export const findSourcePart = (db: Db, id: string, { start, bytes }: { start: number; bytes: number }) =>
+  db.maybe<{ part: Buffer; head_bytes: number }>(prepared`
     select substring(content from ${start + 1}::integer for ${bytes}::integer) as part, head_bytes
     from mail_sources where id = ${id}`)
 
 /** Adds what came, address by address in their order, and answers what all processes have told. */
-export const addArrivalRates = (
-  tx: Tx,
-  minute: Date,
-  told: readonly { network: string; untold: number }[],
-): Promise<{ network: string; count: number }[]> =>
-  tx.many(prepared`
+export const addArrivalRates = (tx: Tx, minute: Date, told: readonly { network: string; untold: number }[]) =>
+  tx.many<{ network: string; count: number }>(prepared`
     insert into arrival_rates as r (network, minute, count)
     select network, ${minute}, count from unnest(${told.map(each => each.network)}::text[],
       ${told.map(each => each.untold)}::integer[]) as told (network, count)
@@ -134,3 +127,22 @@ export const addArrivalRates = (
 
 export const deleteOldArrivalRates = (tx: Tx, before: Date): Promise<number> =>
   tx.run(prepared`delete from arrival_rates where minute < ${before}`)
+
+export const upsertConnections = (tx: Tx, processId: string, told: readonly { network: string; count: number }[]) =>
+  tx.run(prepared`
+    insert into arrival_connections (process_id, network, count, told_at)
+    select ${processId}, network, count, ${tx.now} from unnest(${told.map(each => each.network)}::text[],
+      ${told.map(each => each.count)}::integer[]) as told (network, count)
+    on conflict (network, process_id) do update set count = excluded.count, told_at = excluded.told_at`)
+
+export const listConnectionsElsewhere = (
+  db: Db,
+  { processId, networks, since }: { processId: string; networks: readonly string[]; since: Date },
+): Promise<{ network: string; count: number }[]> =>
+  db.many(prepared`
+    select network, sum(count)::int as count from arrival_connections
+    where network = any(${networks}::text[]) and process_id <> ${processId} and told_at > ${since}
+    group by network`)
+
+export const deleteOldConnections = (tx: Tx, before: Date): Promise<number> =>
+  tx.run(prepared`delete from arrival_connections where told_at < ${before}`)

@@ -8,10 +8,10 @@ import { newId } from '../../platform/ids.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
+import { parseAddressOnly } from '../../mail/address/address.ts'
 import { createSystemFolders } from '../folders/system.ts'
 import type { InboxCreate } from './contract.ts'
 import type { Inbox } from './inbox-schema.ts'
-import { readLocalPart } from './local-part.ts'
 import { checkMetadata } from './metadata.ts'
 import { mergePolicy, policyOf, type Policy } from './policy.ts'
 import { presentInbox } from './present.ts'
@@ -88,4 +88,23 @@ export async function createInboxIn(tx: Tx, wanted: NewInbox): Promise<Inbox> {
     after: inbox,
   })
   return inbox
+}
+
+/** In lower case: `Info@` and `info@` reach the same inbox. */
+function readLocalPart(given: string, domain: string): string {
+  const local = given.trim().toLowerCase()
+  if (/[^\0-\x7f]/.test(local)) {
+    throw refuse('invalid_request', 'body.local_part must be ASCII: most mail servers cannot deliver to other names.')
+  }
+  if (local.includes('+')) {
+    throw refuse('invalid_request', 'body.local_part must not contain +: mail to name+tag@ reaches the inbox name@.')
+  }
+  const address = local.startsWith('"') ? null : parseAddressOnly(`${local}@${domain}`)
+  if (address?.local !== local || local.includes('@')) {
+    throw refuse(
+      'invalid_request',
+      "body.local_part must be letters, digits and !#$%&'*/=?^_`{|}~- in words parted by dots, at most 64 characters.",
+    )
+  }
+  return local
 }

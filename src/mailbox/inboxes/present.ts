@@ -1,7 +1,6 @@
 // An inbox as the API shows it.
-import type { Inbox } from './inbox-schema.ts'
+import type { Inbox, Connection } from './inbox-schema.ts'
 import { policyOf } from './policy.ts'
-import { presentConnection } from './present-connection.ts'
 import type { StoredInbox } from './queries.ts'
 
 export const presentInbox = (inbox: StoredInbox): Inbox => ({
@@ -17,4 +16,21 @@ export const presentInbox = (inbox: StoredInbox): Inbox => ({
   provider: inbox.provider,
   connection: inbox.connection && presentConnection(inbox.connection),
   created_at: inbox.created_at.toISOString(),
+})
+
+/** As the inbox and the events of its stream show the mailbox elsewhere that it mirrors. */
+export const presentConnection = ({
+  address,
+  state,
+  last_sync_at,
+  messages_synced,
+  messages_total,
+  error,
+}: Omit<Connection, 'last_sync_at'> & { last_sync_at: Date | string | null }): Connection => ({
+  address,
+  state,
+  last_sync_at: last_sync_at && new Date(last_sync_at).toISOString(),
+  messages_synced,
+  messages_total,
+  error,
 })

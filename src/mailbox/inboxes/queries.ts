@@ -52,10 +52,7 @@ export const updateInboxesDetached = (tx: Tx, name: string): Promise<number> =>
     where domain_id in (select id from domains where name = ${name} and verified_at is null)`)
 
 /** Of several that lost one address the first has it again, unless an inbox has it by now. */
-export const updateInboxesAttached = (
-  tx: Tx,
-  domain: { id: string; tenant_id: string; name: string },
-): Promise<number> =>
+export const updateInboxesAttached = (tx: Tx, domain: { id: string; tenant_id: string; name: string }) =>
   tx.run(sql`
     update inboxes set domain_id = ${domain.id} where id in (
       select distinct on (lost.address) lost.id from inboxes lost
@@ -151,10 +148,7 @@ export interface InboxToRemove {
  * The first of each account, then the second of each; deleted the longest ago first. Those of accounts under legal hold are
  * left out.
  */
-export const listInboxesToRemoveAnywhere = (
-  db: Db,
-  { limit, except }: { limit: number; except: readonly string[] },
-): Promise<InboxToRemove[]> =>
+export const listInboxesToRemoveAnywhere = (db: Db, { limit, except }: { limit: number; except: readonly string[] }) =>
   db.many<InboxToRemove>(sql`
     select i.id, i.account_id from inboxes i join accounts a on a.id = i.account_id
     where i.deleted_at is not null and not a.legal_hold and i.id <> all(${except}::uuid[])

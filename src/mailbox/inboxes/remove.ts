@@ -6,7 +6,7 @@ import type { Tx } from '../../platform/db/database.ts'
 import { removalRounds } from '../../platform/work/removal-rounds.ts'
 import { removeDraftsOfInbox } from '../drafts/remove.ts'
 import { removeFoldersOfInbox } from '../folders/system.ts'
-import { removeMessagesOfInbox } from '../messages/remove.ts'
+import { removeMessagesOfInbox } from '../messages/change.ts'
 import { removeThreadsOfInbox } from '../threads/remove.ts'
 import { lockInboxToRemove, deleteInboxRow, listInboxesToRemoveAnywhere, type InboxToRemove } from './queries.ts'
 

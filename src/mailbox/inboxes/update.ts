@@ -1,14 +1,15 @@
-// Changing an inbox: its name, status, policy and metadata.
+// Changing an inbox: its name, status, policy and metadata, and that it begins or ceases to mirror a mailbox elsewhere.
 import { isDeepStrictEqual } from 'node:util'
 import type { Actor } from '../../platform/db/actor.ts'
 import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import type { InboxUpdate } from './contract.ts'
 import type { Inbox } from './inbox-schema.ts'
 import { checkMetadata } from './metadata.ts'
 import { mergePolicy } from './policy.ts'
 import { presentInbox } from './present.ts'
-import { requireInboxForUpdate, updateInboxRow } from './queries.ts'
+import { requireInboxForUpdate, updateInboxRow, updateInboxProvider } from './queries.ts'
 
 export function updateInbox(
   world: World,
@@ -47,4 +48,18 @@ export function updateInbox(
     })
     return inbox
   })
+}
+
+/** The caller has locked the inbox and has changed its connection; who follows its stream is told. */
+export async function changeProvider(tx: Tx, id: string, provider: Inbox['provider']): Promise<Inbox> {
+  const stored = await updateInboxProvider(tx, id, provider)
+  const inbox = presentInbox(stored)
+  tx.record({
+    type: 'inbox.updated',
+    accountId: stored.account_id,
+    tenantId: stored.tenant_id,
+    inboxId: id,
+    data: { changed: ['provider', 'connection'], provider, connection: inbox.connection },
+  })
+  return inbox
 }

@@ -8,7 +8,7 @@ import { anAccount, anInbox, type TestAccount } from '../../../test/support/fact
 import { aFiledMessage } from '../../../test/support/mailbox.ts'
 import type { Api, TestReply } from '../../../test/support/client.ts'
 import { readMessagePage } from '../messages/list.ts'
-import { showAll } from './show-all.ts'
+import { showAll } from './shown.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 

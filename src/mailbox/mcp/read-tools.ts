@@ -7,9 +7,10 @@ import type { AttachmentInfo } from '../messages/message-schema.ts'
 import { readMessagePage } from '../messages/list.ts'
 import { readMessage } from '../messages/read.ts'
 import { listAttachmentTexts } from './queries.ts'
-import { fitted } from './result-size.ts'
-import { showAll, wordsOf } from './show-all.ts'
+import { fitted, READS, tool, type ToolAnswer } from './tool.ts'
 import {
+  showAll,
+  wordsOf,
   ADDRESSES_MAX,
   ATTACHMENTS_MAX,
   linesOf,
@@ -21,7 +22,6 @@ import {
   ShownMessage,
   UntrustedFields,
 } from './shown.ts'
-import { READS, tool, type ToolAnswer } from './tool.ts'
 import { asField, clipped, drawBoundary, fenced, NOTICE } from './untrusted.ts'
 
 const LIMIT_DEFAULT = 20

@@ -1,10 +1,8 @@
 // The tool that searches an inbox.
 import { Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
-import { fitted } from './result-size.ts'
-import { showAll } from './show-all.ts'
-import { MARKS, ShownMessage, UntrustedFields } from './shown.ts'
-import { READS, tool } from './tool.ts'
+import { fitted, READS, tool } from './tool.ts'
+import { showAll, MARKS, ShownMessage, UntrustedFields } from './shown.ts'
 
 const LIMIT_DEFAULT = 20
 

@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 import { DateTime, Nullable, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import type { AttachmentInfo, MessageSummary } from '../messages/message-schema.ts'
-import { asField, fenced, UNTRUSTED_FIELDS } from './untrusted.ts'
+import { asField, fenced, UNTRUSTED_FIELDS, drawBoundary, NOTICE } from './untrusted.ts'
 
 export const ADDRESSES_MAX = 20
 export const ATTACHMENTS_MAX = 20
@@ -111,3 +111,21 @@ const bareAddresses = (texts: readonly string[]): string[] =>
   })
 
 const ADDRESS = /<([^<>\s"]{1,254}@[^<>\s"]{1,254})>\s*$|^([^<>\s"]{1,254}@[^<>\s"]{1,254})$/
+
+/** A list of messages for a model: as data, and as text inside a fence. */
+export function showAll(found: readonly MessageSummary[]): { messages: ShownMessage[]; text: string } {
+  const boundary = drawBoundary(found.flatMap(wordsOf))
+  const messages = found.map(message => show(message, boundary))
+  const lines = messages.map((message, n) => linesOf(message, found[n]!.snippet))
+  const text = [`${messages.length} messages. ${NOTICE}`, fenced(boundary, lines.join('\n\n'))].join('\n')
+  return { messages, text }
+}
+
+/** All that its sender wrote into what is shown. */
+export const wordsOf = ({ from, to, subject, snippet, attachments }: MessageSummary): string[] => [
+  from,
+  subject,
+  snippet,
+  to.join('\n'),
+  attachments.map(({ filename }) => filename ?? '').join('\n'),
+]

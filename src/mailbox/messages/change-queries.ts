@@ -56,12 +56,8 @@ export async function updateMessageLabels(
 }
 
 /** Null: it is what was there before. */
-export const updateExtractedData = (
-  tx: Tx,
-  id: string,
-  json: string,
-): Promise<{ bytes_before: number | null; bytes: number } | null> =>
-  tx.maybe(sql`
+export const updateExtractedData = (tx: Tx, id: string, json: string) =>
+  tx.maybe<{ bytes_before: number | null; bytes: number }>(sql`
     update inbox_messages m set extracted_data = ${json}::jsonb
     from (select octet_length(extracted_data::text) as bytes_before from inbox_messages where id = ${id}) before
     where m.id = ${id} and m.extracted_data is distinct from ${json}::jsonb

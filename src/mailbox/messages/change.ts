@@ -4,16 +4,23 @@ import type { Tx } from '../../platform/db/database.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { addToFolders, findSystemFolders, type FolderDelta } from '../folders/counts.ts'
 import type { Folder } from '../folders/find.ts'
-import type { InboxOwner } from '../inboxes/lock.ts'
+import { ownerOf, type InboxOwner } from '../inboxes/lock.ts'
 import { queueSourceRemovals } from '../sources/removals.ts'
 import { keepRemovedTaints } from '../tainted/removed.ts'
 import { addToThreads, type ThreadDelta } from '../threads/counts.ts'
 import { removeEmptyThreads } from '../threads/remove.ts'
-import { deleteMessageRows, listMessageIdsInFolder, listMessageStates, updateMessageStates } from './change-queries.ts'
-import type { MessageState } from './change-queries.ts'
-import { recordDeleted, recordUpdated } from './events.ts'
+import {
+  deleteMessageRows,
+  listMessageIdsInFolder,
+  listMessageStates,
+  updateMessageStates,
+  deleteMessagesOfInbox,
+  type MessageState,
+} from './change-queries.ts'
 
 export { listMessageIdsInFolder as listIdsInFolder }
+/** Of the messages of a thread, in batches. */
+export { updateMessagesUntainted as clearTaints } from './change-queries.ts'
 
 export type Change =
   | { kind: 'move'; folder: Pick<Folder, 'id' | 'name' | 'name_key'> }
@@ -160,4 +167,28 @@ const threadDelta = (state: MessageState, sign: 1 | -1): ThreadDelta => {
     unread: isCounted && !state.is_read ? sign : 0,
     visible: isCounted && state.folder_key !== 'spam' ? sign : 0,
   }
+}
+
+export function recordUpdated(tx: Tx, inbox: InboxOwner, states: readonly MessageState[]): void {
+  for (const { id, thread_id, folder, is_read, labels } of states) {
+    const data = { message_id: id, thread_id, folder, read: is_read, labels }
+    tx.record({ type: 'message.updated', ...ownerOf(inbox), data })
+  }
+}
+
+function recordDeleted(tx: Tx, inbox: InboxOwner, states: readonly MessageState[]): void {
+  for (const { id, thread_id } of states) {
+    tx.record({ type: 'message.deleted', ...ownerOf(inbox), data: { message_id: id, thread_id } })
+  }
+}
+
+/** Of a deleted inbox: one batch; answers how many are gone. */
+export async function removeMessagesOfInbox(
+  tx: Tx,
+  { accountId, inboxId, limit }: { accountId: string; inboxId: string; limit: number },
+): Promise<number> {
+  const removed = await deleteMessagesOfInbox(tx, inboxId, limit)
+  const sourceIds = removed.flatMap(({ source_id }) => (source_id === null ? [] : [source_id]))
+  await queueSourceRemovals(tx, { accountId, sourceIds })
+  return removed.length
 }

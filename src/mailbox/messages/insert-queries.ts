@@ -44,11 +44,7 @@ export interface ReceivedMessage extends Filed {
   shield: Shield
 }
 
-export const listReceivedOfSource = (
-  db: Db,
-  sourceId: string,
-  inboxIds: readonly string[],
-): Promise<ReceivedMessage[]> =>
+export const listReceivedOfSource = (db: Db, sourceId: string, inboxIds: readonly string[]) =>
   db.many<ReceivedMessage>(prepared`
     select m.id, m.inbox_id, m.thread_id, m.folder_id, f.name_key as folder_key, m.from_address, m.auth, m.shield, m.is_blocked
     from inbox_messages m join folders f on f.id = m.folder_id

@@ -131,11 +131,7 @@ function cutPage(rows: (MessageRow & { found: number })[]): Found<MessageRow> {
 }
 
 /** How many of a thread's messages are in this folder. */
-export const countInThread = (
-  db: Db,
-  threadId: string,
-  folderId: string,
-): Promise<{ total: number; blocked: number }> =>
-  db.one(prepared`
+export const countInThread = (db: Db, threadId: string, folderId: string) =>
+  db.one<{ total: number; blocked: number }>(prepared`
     select count(*)::int as total, (count(*) filter (where is_blocked))::int as blocked
     from inbox_messages where thread_id = ${threadId} and folder_id = ${folderId}`)

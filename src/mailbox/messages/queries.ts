@@ -81,11 +81,8 @@ export const findTexts = (db: Db, sourceId: string): Promise<TextRow | null> =>
   )
 
 /** How much of the source there is, and the field that is shown above it. */
-export const findSource = (
-  db: Db,
-  sourceId: string,
-): Promise<{ bytes: number; authentication_results: string } | null> =>
-  db.maybe(prepared`
+export const findSource = (db: Db, sourceId: string) =>
+  db.maybe<{ bytes: number; authentication_results: string }>(prepared`
     select octet_length(s.content) as bytes, coalesce(t.authentication_results, '') as authentication_results
     from mail_sources s left join source_texts t on t.source_id = s.id where s.id = ${sourceId}`)
 

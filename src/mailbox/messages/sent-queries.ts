@@ -61,9 +61,6 @@ export const findComposed = (db: Db, reach: Reach, id: string): Promise<Composed
     limit 1`)
 
 /** The threads that messages are in by now. */
-export const listThreadsOf = (
-  db: Db,
-  messageIds: readonly string[],
-): Promise<{ id: string; thread_id: string; inbox_id: string }[]> =>
-  db.many(prepared`
+export const listThreadsOf = (db: Db, messageIds: readonly string[]) =>
+  db.many<{ id: string; thread_id: string; inbox_id: string }>(prepared`
     select id, thread_id, inbox_id from inbox_messages where id = any(${bareArray(messageIds)}::uuid[])`)

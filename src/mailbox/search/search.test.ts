@@ -8,7 +8,7 @@ import { newId } from '../../platform/ids.ts'
 import { insertWords } from './insert-words.ts'
 import { vectorOf, weighted } from './vector.ts'
 import { aMailbox, type TestMailbox } from './mailbox.fixture.ts'
-import { listAttachmentTexts } from './show-queries.ts'
+import { listAttachmentTexts } from './queries.ts'
 
 const DAY_MS = 86_400_000
 

@@ -8,8 +8,7 @@ import { listMessageRows, withAttachments, type MessageRow } from '../messages/f
 import type { FoundMessage } from './contract.ts'
 import { highlight, marked, soughtIn, type Sought } from './highlight.ts'
 import { parseQuery } from './parse-query.ts'
-import { findMatches, listSearchedFolders } from './queries.ts'
-import { listAttachmentTexts, listTexts } from './show-queries.ts'
+import { findMatches, listSearchedFolders, listAttachmentTexts, listTexts } from './queries.ts'
 import { scopeOf } from './scope.ts'
 import { tsQueryOf } from './tsquery.ts'
 

@@ -13,11 +13,8 @@ export const insertCorrespondents = (tx: Tx, rows: readonly { inboxId: string; d
 /** Each is compared with every mail that comes in. */
 const COMPARED_MAX = 500
 
-export const listCorrespondents = (
-  db: Db,
-  inboxIds: readonly string[],
-): Promise<{ inbox_id: string; domains: string[] }[]> =>
-  db.many(prepared`
+export const listCorrespondents = (db: Db, inboxIds: readonly string[]) =>
+  db.many<{ inbox_id: string; domains: string[] }>(prepared`
     select inbox.id as inbox_id, c.domains
     from unnest(${bareArray(inboxIds)}::uuid[]) as inbox (id) cross join lateral (
       select array_agg(latest.domain) as domains from (

@@ -40,20 +40,14 @@ export interface Range {
 }
 
 /** What a stream has missed, a page at a time. */
-export const listMissed = (
-  db: Db,
-  { inboxId, after, upTo, limit }: Range & { inboxId: string; limit: number },
-): Promise<StoredEvent[]> =>
+export const listMissed = (db: Db, { inboxId, after, upTo, limit }: Range & { inboxId: string; limit: number }) =>
   db.many<StoredEvent>(prepared`
     select id, type, inbox_id, created_at, data::text as data from events
     where inbox_id = ${inboxId} and id > ${after} and id <= ${upTo}
     order by id limit ${limit}`)
 
 /** What is new for any of the inboxes. Planned anew each time: how many they are decides how it is best done. */
-export const listNew = (
-  db: Db,
-  { inboxIds, after, upTo }: Range & { inboxIds: readonly string[] },
-): Promise<StoredEvent[]> =>
+export const listNew = (db: Db, { inboxIds, after, upTo }: Range & { inboxIds: readonly string[] }) =>
   db.many<StoredEvent>(sql`
     select id, type, inbox_id, created_at, data::text as data from events
     where id > ${after} and id <= ${upTo} and inbox_id = any(${bareArray(inboxIds)}::uuid[])
@@ -96,12 +90,8 @@ export const claimSlots = (
     select token, token in (select lease_token from taken) as is_taken from chosen`)
 
 /** Answers the leases that are still there. */
-export const updateSlotsLeased = (
-  tx: Tx,
-  leased: readonly SlotAsked[],
-  leaseUntil: Date,
-): Promise<{ lease_token: string }[]> =>
-  tx.many(prepared`
+export const updateSlotsLeased = (tx: Tx, leased: readonly SlotAsked[], leaseUntil: Date) =>
+  tx.many<{ lease_token: string }>(prepared`
     update stream_slots set lease_until = ${leaseUntil}
     where key_id = any(${bareArray(leased.map(({ keyId }) => keyId))}::uuid[])
       and lease_token = any(${bareArray(leased.map(({ token }) => token))}::uuid[])

@@ -97,11 +97,8 @@ export const listRemovedTexts = (db: Db, { inboxId, tenantId, isWhole }: Searche
   })
 
 /** Those of the inbox before those of others. */
-export const listRemovedPassages = (
-  db: Db,
-  { inboxId, tenantId, isWhole }: Searched,
-): Promise<{ passages: Buffer }[]> =>
-  db.many(prepared`
+export const listRemovedPassages = (db: Db, { inboxId, tenantId, isWhole }: Searched) =>
+  db.many<{ passages: Buffer }>(prepared`
     select passages from (
       select passages, coalesce(sum(octet_length(passages)) over newer, 0) as newer_bytes from (
         (select message_id, removed_at, passages, false as is_other from removed_taints

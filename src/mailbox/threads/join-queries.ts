@@ -51,11 +51,7 @@ export interface AlikeThread {
 /** Of a subject that is used all the time the latest threads are looked at, not all of them. */
 const ALIKE_MAX = 20
 
-export const listAlike = (
-  db: Db,
-  pairs: readonly { inboxId: string; subjectKey: string }[],
-  since: Date,
-): Promise<AlikeThread[]> =>
+export const listAlike = (db: Db, pairs: readonly { inboxId: string; subjectKey: string }[], since: Date) =>
   db.many<AlikeThread>(prepared`
     select t.id, t.inbox_id, t.subject_key, t.participants, t.last_message_at
     from (select distinct inbox_id, subject_key from unnest(${pairs.map(pair => pair.inboxId)}::uuid[],

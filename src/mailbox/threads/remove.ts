@@ -1,6 +1,6 @@
 // Threads end with their last message.
 import type { Tx } from '../../platform/db/database.ts'
-import { keepTaintInDrafts } from '../drafts/keep-taint.ts'
+import { keepTaintInDrafts } from '../drafts/remove.ts'
 import { deleteReferencesOfInbox, deleteThreads, deleteThreadsOfInbox, listEmptyThreads } from './queries.ts'
 
 /** Of these: threads without any message, with what referred to them. */

@@ -1,10 +1,9 @@
 // Messages take the status that their deliveries give them, and the streams are told each event. An approved mail is sent
 // when the first recipient has it. The caller has locked the inboxes.
 import type { Tx } from '../../../platform/db/database.ts'
-import { markSent } from '../../approvals/mark-sent.ts'
+import { markSent } from '../../approvals/companion.ts'
 import { updateStatuses } from '../../messages/insert.ts'
-import { EVENT_KINDS } from './event-kinds.ts'
-import { listStatuses, type DeliveryEvent } from './queries.ts'
+import { EVENT_KINDS, listStatuses, type DeliveryEvent } from './queries.ts'
 
 export async function moveStatuses(tx: Tx, events: readonly DeliveryEvent[]): Promise<void> {
   if (events.length === 0) return

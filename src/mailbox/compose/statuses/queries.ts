@@ -1,7 +1,6 @@
 // The SQL of statuses: the events that move them, what the deliveries say, and the backlog.
 import type { Tx } from '../../../platform/db/database.ts'
 import { bareArray, prepared, sql, type Sql } from '../../../platform/db/sql.ts'
-import { EVENT_KINDS } from './event-kinds.ts'
 
 interface Range {
   after: number
@@ -40,21 +39,14 @@ const listEvents = (tx: Tx, { after, upTo }: Range, accounts: Sql): Promise<Deli
     order by e.id`)
 
 /** The last of so many events of the account, whatever they are about; null when there are fewer. */
-export const findSliceEnd = (
-  tx: Tx,
-  accountId: string,
-  { after, upTo, eventsMax }: Range & { eventsMax: number },
-): Promise<number | null> =>
+export const findSliceEnd = (tx: Tx, accountId: string, { after, upTo, eventsMax }: Range & { eventsMax: number }) =>
   tx.maybeValue<number>(prepared`
     select id from events where account_id = ${accountId} and inbox_id is null and id > ${after} and id <= ${upTo}
     order by id offset ${eventsMax - 1} limit 1`)
 
 /** How many recipients each submission has: they are numbered, so the last one tells. */
-export const countRecipients = (
-  tx: Tx,
-  messageIds: readonly string[],
-): Promise<{ message_id: string; recipients: number }[]> =>
-  tx.many(prepared`
+export const countRecipients = (tx: Tx, messageIds: readonly string[]) =>
+  tx.many<{ message_id: string; recipients: number }>(prepared`
     select message_id, coalesce((
       select d.n + 1 from deliveries d where d.message_id = s.message_id order by d.n desc limit 1), 1) as recipients
     from unnest(${bareArray(messageIds)}::uuid[]) as s (message_id)`)
@@ -95,3 +87,15 @@ const delivered = sql`(select d.status from deliveries d
 
 export const hasBacklogs = async (tx: Tx): Promise<boolean> =>
   (await tx.maybe(prepared`select from mailbox_backlogs limit 1`)) !== null
+
+/** What the streams of an inbox call events of deliveries. Null: only the status moves. */
+export const EVENT_KINDS: Readonly<Record<string, string | null>> = {
+  delivered: 'message.delivered',
+  bounced: 'message.bounced',
+  blocked: 'message.bounced',
+  expired: 'message.bounced',
+  complained: 'message.complained',
+  cancelled: null,
+  held: null,
+  released: null,
+}

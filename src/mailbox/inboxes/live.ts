@@ -1,2 +1,0 @@
-// Whether inboxes that somebody once found are still there: for what lasts longer than a request.
-export { listLiveInboxes } from './queries.ts'

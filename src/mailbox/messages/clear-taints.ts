@@ -1,2 +1,0 @@
-// Clearing the taint of a thread's messages, in batches.
-export { updateMessagesUntainted as clearTaints } from './change-queries.ts'
