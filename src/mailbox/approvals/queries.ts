@@ -179,12 +179,9 @@ export const findHeldBytes = (db: Db, id: string): Promise<number | null> =>
     where a.id = ${id}`)
 
 /** As they are under the lock of their inboxes. */
-export const listApprovalStates = (
-  tx: Tx,
-  ids: readonly string[],
-): Promise<{ id: string; status: ApprovalStatus; inbox_message_id: string; thread_id: string; expires_at: Date }[]> =>
-  tx.many(prepared`
-    select a.id, a.status, a.inbox_message_id, m.thread_id, a.expires_at
+export const listApprovalStates = (tx: Tx, ids: readonly string[]) =>
+  tx.many<{ id: string; status: ApprovalStatus; inbox_message_id: string; expires_at: Date }>(prepared`
+    select a.id, a.status, a.inbox_message_id, a.expires_at
     from approvals a join inbox_messages m on m.id = a.inbox_message_id join folders f on f.id = m.folder_id
     where a.id = any(${bareArray(ids)}::uuid[]) and f.discarded_at is null`)
 

@@ -81,11 +81,7 @@ const givenUp = ({ attachments }: ClaimedSource): ReadSource => ({
  * Before the result is recorded, a few messages to a transaction: recording locks the inboxes of all accounts that got this
  * mail, and they would be locked for as long as their words take.
  */
-async function writeWords(
-  { db }: World,
-  source: Leased<ClaimedSource>,
-  { words }: ReadSource,
-): Promise<ReadonlySet<string>> {
+async function writeWords({ db }: World, source: Leased<ClaimedSource>, { words }: ReadSource) {
   const written = new Set<string>()
   if (words === null) return written
   let after: string | null = null
@@ -136,10 +132,7 @@ async function recordOne(tx: Tx, { item, result }: EndedSource, onFindings: OnFi
  * nothing, because these attachments were still pending. It gets them in a round of its own: filing locks inboxes before
  * the source, and the source is locked by now.
  */
-async function reopenForLater(
-  tx: Tx,
-  { sourceId, told }: { sourceId: string; told: readonly string[] },
-): Promise<void> {
+async function reopenForLater(tx: Tx, { sourceId, told }: { sourceId: string; told: readonly string[] }) {
   const inboxIds = await listInboxesOfSource(tx, sourceId)
   if (inboxIds.some(id => !told.includes(id))) await reopenTexts(tx, [sourceId])
 }

@@ -53,11 +53,7 @@ export async function findDestinations(tx: Tx, mails: readonly Fileable[]): Prom
   return { folders, continued, threads }
 }
 
-export async function fileMails(
-  tx: Tx,
-  filed: readonly Filed[],
-  { folders, continued, threads }: Destinations,
-): Promise<void> {
+export async function fileMails(tx: Tx, filed: readonly Filed[], { folders, continued, threads }: Destinations) {
   const mails = filed.map(({ companion }) => companion.mail)
   insertSources(
     tx,

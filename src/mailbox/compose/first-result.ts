@@ -43,12 +43,7 @@ export async function orFirstResult(
   }
 }
 
-async function findFirstResult(
-  world: World,
-  composing: Composing,
-  reach: Reach,
-  request: Repeatable,
-): Promise<Composed | null> {
+async function findFirstResult(world: World, composing: Composing, reach: Reach, request: Repeatable) {
   const { idempotencyKey: key } = request
   if (key === undefined) return null
   const narrowed = await narrowedReach(world, composing, reach, request)

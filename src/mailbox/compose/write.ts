@@ -68,11 +68,7 @@ export function checkBlocked({ isBlocked }: Original, kind: Kind, { text, html }
  * The caller's own recipients stand instead of, or beside, those that follow from the original; each address in one field. An
  * empty list names nobody, as in a draft that was saved without recipients: the reply goes to the author.
  */
-function repliedTo(
-  original: Original,
-  body: ComposeRequest,
-  ownAddresses: readonly string[],
-): { to: string[]; cc: string[] } {
+function repliedTo(original: Original, body: ComposeRequest, ownAddresses: readonly string[]) {
   const isOwn = ({ address }: Address): boolean => isOwnAddress(address.toLowerCase(), ownAddresses)
   const given = body.to?.length ? body.to : null
   const seen = new Set((given ?? []).map(keyOf))

@@ -84,10 +84,7 @@ export async function contentOf(
 }
 
 /** A message of the same inbox that a reader would find. */
-async function threadOf(
-  tx: Tx,
-  { inboxId, field, id }: { inboxId: string; field: string; id: string | null },
-): Promise<string | null> {
+async function threadOf(tx: Tx, { inboxId, field, id }: { inboxId: string; field: string; id: string | null }) {
   if (id === null) return null
   const original = await findOriginal(tx, inboxId, id)
   if (!original) throw refuse('invalid_request', `${field} is not a message of this inbox.`)

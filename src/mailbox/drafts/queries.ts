@@ -118,11 +118,7 @@ export const requireDraft = async (db: Db, reach: Reach, id: string): Promise<St
     select ${columns} from drafts d where d.id = ${id} and ${reachable(reach)}`)) ?? missing('draft')
 
 /** Of the mail that it becomes. */
-export const requireDraftSize = async (
-  db: Db,
-  reach: Reach,
-  id: string,
-): Promise<{ inbox_id: string; bytes: number }> =>
+export const requireDraftSize = async (db: Db, reach: Reach, id: string) =>
   (await db.maybe<{ inbox_id: string; bytes: number }>(prepared`
     select d.inbox_id, ${sentBytes} as bytes from drafts d where d.id = ${id} and ${reachable(reach)}`)) ??
   missing('draft')
@@ -169,11 +165,7 @@ export async function updateDraftContent(tx: Tx, id: string, content: DraftConte
 const later = ({ now }: Tx) => sql`greatest(${now}, updated_at + interval '1 millisecond')`
 
 /** The others are removed. `n`: their order from now on. */
-export async function keepDraftAttachments(
-  tx: Tx,
-  draftId: string,
-  kept: readonly { id: string; n: number }[],
-): Promise<void> {
+export async function keepDraftAttachments(tx: Tx, draftId: string, kept: readonly { id: string; n: number }[]) {
   const ids = kept.map(({ id }) => id)
   await tx.run(sql`delete from draft_attachments where draft_id = ${draftId} and id <> all(${ids}::uuid[])`)
   if (kept.length === 0) return

@@ -51,11 +51,7 @@ export async function sendStored(world: World, composing: Composing, sending: Se
   }
 }
 
-async function sendOnce(
-  world: World,
-  composing: Composing,
-  { by, caller, draft, leaseToken }: Sending,
-): Promise<Composed> {
+async function sendOnce(world: World, composing: Composing, { by, caller, draft, leaseToken }: Sending) {
   const order: ComposeOrder = {
     by,
     caller,

@@ -99,11 +99,7 @@ const weightOf = (inboxes: number, words: number): number =>
   inboxes / RECORD_ROWS_MAX + (inboxes * words) / MAIL_WORDS_MAX
 
 /** Small sources are fetched together, once, where they are not at hand; large ones each in its turn. */
-async function withSources(
-  world: World,
-  recent: RecentSources,
-  items: readonly Leased<Item>[],
-): Promise<readonly Leased<Item>[]> {
+async function withSources(world: World, recent: RecentSources, items: readonly Leased<Item>[]) {
   const small = items.filter(item => item.size <= SMALL_BYTES && !item.source)
   for (const item of small) {
     const source = recent.take(item.source_id)

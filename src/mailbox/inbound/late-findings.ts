@@ -17,10 +17,7 @@ import { saveFiled } from '../threads/file.ts'
 /** A mail with a thousand orders in it is as suspicious as one with twenty. */
 const REASONS_MAX = 20
 
-export async function addFindings(
-  tx: Tx,
-  { sourceId, findings }: { sourceId: string; findings: readonly Finding[] },
-): Promise<void> {
+export async function addFindings(tx: Tx, { sourceId, findings }: { sourceId: string; findings: readonly Finding[] }) {
   const inboxes = await lockInboxes(tx, await listInboxesOfSource(tx, sourceId))
   const byId = new Map(inboxes.map(inbox => [inbox.id, inbox]))
   for (const message of await listReceivedOfSource(tx, sourceId, [...byId.keys()])) {
@@ -28,12 +25,7 @@ export async function addFindings(
   }
 }
 
-async function addTo(
-  tx: Tx,
-  inbox: LockedInbox,
-  message: ReceivedMessage,
-  findings: readonly Finding[],
-): Promise<void> {
+async function addTo(tx: Tx, inbox: LockedInbox, message: ReceivedMessage, findings: readonly Finding[]) {
   const from = message.from_address === '' ? null : { name: '', address: message.from_address }
   const judged = judge({ findings, auth: message.auth, from, senders: [], inbox, correspondents: [] })
   // Attachments are inspected again for each copy that is filed later. What a person has decided about a message since its

@@ -43,12 +43,7 @@ export function localInboxes(world: World, arrivals: Arrivals): LocalInboxes {
   }
 }
 
-async function deliver(
-  world: World,
-  arrivals: Arrivals,
-  mail: LocalMail,
-  found: readonly (Recognised | null)[],
-): Promise<(Outcome | null)[]> {
+async function deliver(world: World, arrivals: Arrivals, mail: LocalMail, found: readonly (Recognised | null)[]) {
   const { MX_HOST: host } = world.config
   const answers = found.map(each =>
     each?.kind === 'inbox' ? answerOf(refusalFor(each) ?? refusalOf(mail.source) ?? TAKEN, host) : null,

@@ -97,18 +97,16 @@ export async function claimArrivals(tx: Tx, claim: Claim<Arrival>, due: DueAccou
 }
 
 /** Filed by this transaction: gone where the lease is still ours, and only those are answered. */
-export const deleteArrivals = (
-  tx: Tx,
-  leases: readonly Leased<Pick<Arrival, 'id'>>[],
-): Promise<{ id: string; lease_token: string }[]> =>
-  tx.many(prepared`delete from arrivals t using ${arrivalLeases.ours(leases)} returning t.id, t.lease_token`)
+export const deleteArrivals = (tx: Tx, leases: readonly Leased<Pick<Arrival, 'id'>>[]) =>
+  tx.many<{ id: string; lease_token: string }>(
+    prepared`delete from arrivals t using ${arrivalLeases.ours(leases)} returning t.id, t.lease_token`,
+  )
 
 /** The sources of a claim that are small enough to hold many of. */
-export const listSources = (
-  db: Db,
-  ids: readonly string[],
-): Promise<{ id: string; content: Buffer; head_bytes: number }[]> =>
-  db.many(prepared`select id, content, head_bytes from mail_sources where id = any(${ids}::uuid[])`)
+export const listSources = (db: Db, ids: readonly string[]) =>
+  db.many<{ id: string; content: Buffer; head_bytes: number }>(
+    prepared`select id, content, head_bytes from mail_sources where id = any(${ids}::uuid[])`,
+  )
 
 /** A part of a large source: the whole at once would hold the thread. */
 export const findSourcePart = (db: Db, id: string, { start, bytes }: { start: number; bytes: number }) =>

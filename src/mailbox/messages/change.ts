@@ -108,11 +108,7 @@ function move(
   return moved.map(state => state.id)
 }
 
-function apply(
-  tx: Tx,
-  inbox: InboxOwner,
-  changes: readonly (readonly [before: MessageState, after: MessageState])[],
-): void {
+function apply(tx: Tx, inbox: InboxOwner, changes: readonly (readonly [before: MessageState, after: MessageState])[]) {
   if (changes.length === 0) return
   const after = changes.map(([, state]) => state)
   updateMessageStates(tx, after)

@@ -15,11 +15,7 @@ import type { Message } from './message-schema.ts'
 import { requireMessage } from './queries.ts'
 import { readMessage } from './read.ts'
 
-export const markRead = (
-  world: World,
-  by: Actor,
-  { isRead, ...named }: Named & { isRead: boolean },
-): Promise<Message> =>
+export const markRead = (world: World, by: Actor, { isRead, ...named }: Named & { isRead: boolean }) =>
   world.db.transact(by, async tx => {
     const { inbox, state } = await lockMessage(tx, named)
     const { marked } = await changeMessages(tx, inbox, [state.id], { kind: 'read', isRead })
@@ -76,11 +72,7 @@ export async function deleteMessage(
  * What a model has made of the mail. It may be long and it is about people: the audit entry says how long it is, and the
  * stream that there is something new.
  */
-export const saveExtractedData = (
-  world: World,
-  by: Actor,
-  { data, ...named }: Named & { data: unknown },
-): Promise<void> =>
+export const saveExtractedData = (world: World, by: Actor, { data, ...named }: Named & { data: unknown }) =>
   world.db.transact(by, async tx => {
     const { inbox, state } = await lockMessage(tx, named)
     // Meanwhile the mail may have been found to be bad.

@@ -42,11 +42,7 @@ export const listMessagesOfSource = (
     order by id limit ${limit} for key share`)
 
 /** The same for all of them. Travels with the commit. */
-export const upsertSameWords = (
-  tx: Tx,
-  messages: readonly { id: string; inbox_id: string }[],
-  words: Uint8Array,
-): void =>
+export const upsertSameWords = (tx: Tx, messages: readonly { id: string; inbox_id: string }[], words: Uint8Array) =>
   tx.send(prepared`
     insert into message_words (message_id, inbox_id, words)
     select message_id, inbox_id, ${bufferOf(words)}::tsvector
@@ -131,11 +127,7 @@ const best = (limit: number): Sql => sql`
  * Words are counted before the operators that no index answers are applied: how many messages the index of words would
  * lead to does not depend on those.
  */
-async function readSample(
-  db: Reads,
-  { words, scope, limit }: Asked,
-  { required, bounds: { scanMax } }: Reading,
-): Promise<{ ids: string[]; read: number; found: number }> {
+async function readSample(db: Reads, { words, scope, limit }: Asked, { required, bounds: { scanMax } }: Reading) {
   const sampled = newest({ folderIds: scope.folderIds, scope, scanMax, limit: SAMPLE })
   const shown = isIndexed(scope)
     ? sql`select sampled.id, true as is_asked from (${sampled}) sampled`
@@ -148,11 +140,7 @@ async function readSample(
   return row!
 }
 
-async function readInOrder(
-  db: Reads,
-  { words, scope, limit }: Asked,
-  { required, bounds: { scanMax } }: Reading,
-): Promise<string[]> {
+async function readInOrder(db: Reads, { words, scope, limit }: Asked, { required, bounds: { scanMax } }: Reading) {
   const read = newestAsked({ folderIds: scope.folderIds, scope, scanMax, limit: READ_MAX })
   const [row] = await db.many<{ ids: string[] }>(sql`
     with shown as materialized (select read.id, true as is_asked from (${read}) read),
@@ -202,11 +190,7 @@ async function readIndex(
 }
 
 /** Message by message: for a join with the words the planner may read those of every inbox. */
-async function countHidden(
-  db: Reads,
-  { scope }: Asked,
-  { required, bounds }: Reading,
-): Promise<Pick<Matches, 'hidden' | 'blocked'>> {
+async function countHidden(db: Reads, { scope }: Asked, { required, bounds }: Reading) {
   if (scope.hiddenIds.length === 0) return NONE_HIDDEN
   const [row] = await db.many<Pick<Matches, 'hidden' | 'blocked'>>(sql`
     select count(*)::int as hidden, (count(*) filter (where hidden.is_blocked))::int as blocked

@@ -58,10 +58,7 @@ const idsOf = (folders: readonly SearchedFolder[]): string[] =>
   folders.filter(({ total }) => total > 0).map(({ id }) => id)
 
 /** An operator that stands alone may be answered by an index; alternatives are looked for message by message. */
-function narrowed(
-  groups: readonly (readonly Filter[])[],
-  folders: readonly SearchedFolder[],
-): Pick<Scope, 'bounds' | 'hasAttachment' | 'labels' | 'filters'> {
+function narrowed(groups: readonly (readonly Filter[])[], folders: readonly SearchedFolder[]) {
   const scope = { bounds: [] as Sql[], hasAttachment: false, labels: [] as string[], filters: [] as Sql[] }
   for (const group of groups) {
     const [first] = group as [Filter]

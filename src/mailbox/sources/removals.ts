@@ -19,10 +19,7 @@ const BATCH_MAX = 100
 /** Under legal hold, or while its mail is still to be sent: how long until it is looked at again. */
 const HOLD_MS = 3_600_000
 
-export async function queueSourceRemovals(
-  tx: Tx,
-  removed: { accountId: string; sourceIds: readonly string[] },
-): Promise<void> {
+export async function queueSourceRemovals(tx: Tx, removed: { accountId: string; sourceIds: readonly string[] }) {
   if (removed.sourceIds.length > 0) await insertSourceRemovals(tx, removed)
 }
 

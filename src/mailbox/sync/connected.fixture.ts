@@ -36,11 +36,7 @@ const ROUNDS = 3
 type Provider = Pick<FakeImap, 'server' | 'close'>
 
 /** Sessions with this provider, in this process. */
-async function runMirrors(
-  provider: Provider,
-  grant: Connected['grant'],
-  patience: Partial<Patience> = {},
-): Promise<{ stop(): Promise<void> }> {
+async function runMirrors(provider: Provider, grant: Connected['grant'], patience: Partial<Patience> = {}) {
   const { app } = await theBox()
   const tokens = {
     current: async (): Promise<Grant> => {

@@ -31,11 +31,7 @@ interface Readable {
 }
 
 /** Reads what was fetched and files it, the latter after the batch before it. */
-export async function fileBatch(
-  mirror: Mirror,
-  batch: Batch,
-  before: Promise<void> = Promise.resolve(),
-): Promise<void> {
+export async function fileBatch(mirror: Mirror, batch: Batch, before: Promise<void> = Promise.resolve()) {
   try {
     const readable = await readBatch(mirror, batch)
     await before

@@ -61,11 +61,7 @@ export const updateFolderReset = (tx: Tx, id: string, { uid_validity, next_uid, 
     where id = ${id}`)
 
 /** Never back: the part of it that was read only grows. False where the folder has got another UIDVALIDITY meanwhile. */
-export const updateCursor = async (
-  tx: Tx,
-  id: string,
-  { uid_validity, next_uid, fetched_from }: Cursor,
-): Promise<boolean> =>
+export const updateCursor = async (tx: Tx, id: string, { uid_validity, next_uid, fetched_from }: Cursor) =>
   (await tx.run(prepared`
     update remote_folders set next_uid = greatest(next_uid, ${next_uid}), fetched_from = least(fetched_from, ${fetched_from})
     where id = ${id} and uid_validity = ${uid_validity}`)) > 0

@@ -108,11 +108,7 @@ interface Keeping {
   renamed: ReadonlyMap<string, FreshFolder>
 }
 
-async function keep(
-  tx: Tx,
-  inbox: LockedInbox,
-  { mirror, chosen, vanished, fresh, renamed }: Keeping,
-): Promise<RemoteFolder[]> {
+async function keep(tx: Tx, inbox: LockedInbox, { mirror, chosen, vanished, fresh, renamed }: Keeping) {
   await updateRoleFolders(tx, inbox.id)
   let hasChanged = false
   for (const folder of vanished) {
@@ -130,11 +126,7 @@ async function keep(
 }
 
 /** It is the same folder under another name. Answers whether one here was renamed. */
-async function follow(
-  tx: Tx,
-  inboxId: string,
-  { folder, now }: { folder: RemoteFolder; now: FreshFolder },
-): Promise<boolean> {
+async function follow(tx: Tx, inboxId: string, { folder, now }: { folder: RemoteFolder; now: FreshFolder }) {
   const isOwn = folder.role === null && now.role === null && folder.folder_id !== null
   const before = isOwn ? (await listFoldersOf(tx, inboxId)).find(({ id }) => id === folder.folder_id) : undefined
   const name = before ? await renameFreely(tx, { inboxId, folderId: before.id, name: now.name }) : null

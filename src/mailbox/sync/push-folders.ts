@@ -76,10 +76,7 @@ async function renameTo({ imap }: Mirror, from: string, wanted: readonly string[
  * Only once nothing is left in it that the provider has nowhere else: mail that came there meanwhile is filed instead, and the
  * folder is made here again.
  */
-async function pushDeletion(
-  mirror: Mirror,
-  { folder, row }: { folder: MirrorFolder; row: RemoteFolder },
-): Promise<boolean> {
+async function pushDeletion(mirror: Mirror, { folder, row }: { folder: MirrorFolder; row: RemoteFolder }) {
   const { exists } = await openFolder(mirror, folder)
   const uids = exists === 0 ? [] : await mirror.imap.search('1:*')
   if ((await countOnlyThere(mirror.world.db, folder.id, uids)) > 0) return false

@@ -37,10 +37,7 @@ export async function pushChanges(mirror: Mirror, messageIds: readonly string[] 
 }
 
 /** Without what the provider has refused in this session. */
-async function listPushable(
-  mirror: Mirror,
-  asked: Parameters<typeof listLocalChanges>[1],
-): Promise<readonly LocalChange[]> {
+async function listPushable(mirror: Mirror, asked: Parameters<typeof listLocalChanges>[1]) {
   // What was refused stands among the others, and must not take their places.
   const changes = await listLocalChanges(mirror.world.db, { ...asked, limit: asked.limit + mirror.refused.size })
   return changes.filter(change => !mirror.refused.has(wishOf(change))).slice(0, asked.limit)
@@ -51,11 +48,7 @@ const wishOf = ({ remote_folder_id, uid, message_id, now_read, now_folder_id }: 
   [remote_folder_id, uid, message_id === null, now_read, now_folder_id].join()
 
 /** A right that is missing at the provider keeps nothing else from being mirrored: the change stays here alone. */
-async function unlessRefused(
-  mirror: Mirror,
-  changes: readonly LocalChange[],
-  push: () => Promise<void>,
-): Promise<void> {
+async function unlessRefused(mirror: Mirror, changes: readonly LocalChange[], push: () => Promise<void>) {
   if (changes.length === 0) return
   try {
     await push()

@@ -12,10 +12,7 @@ export interface Mirrored {
   received_at: Date
 }
 
-export const insertConnection = (
-  { db }: World,
-  { inboxId, address }: { inboxId: string; address: string },
-): Promise<number> =>
+export const insertConnection = ({ db }: World, { inboxId, address }: { inboxId: string; address: string }) =>
   db.transact(system('test'), tx =>
     tx.run(sql`
       insert into connections (inbox_id, account_id, tenant_id, provider, address, state, connected_at, due_at)

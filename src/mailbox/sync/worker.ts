@@ -172,10 +172,7 @@ function resultOf(world: World, { inbox_id }: DueConnection, err: unknown): Resu
   return { kind: 'fault', error: 'Synchronising failed for a reason of ours.' }
 }
 
-async function record(
-  tx: Tx,
-  ended: readonly Ended<DueConnection, Result>[],
-): Promise<readonly Ended<DueConnection, Result>[]> {
+async function record(tx: Tx, ended: readonly Ended<DueConnection, Result>[]) {
   const recorded: Ended<DueConnection, Result>[] = []
   for (const each of ended) if (await recordOne(tx, each)) recorded.push(each)
   return recorded

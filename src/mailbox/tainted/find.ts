@@ -32,10 +32,7 @@ export async function findTainted(db: Db, { inboxId, tenantId, reach, at }: Read
   return { texts: [...own, ...others, ...removed].flatMap(textsIn), packed: passages.map(row => row.passages) }
 }
 
-async function isCut(
-  db: Db,
-  { inboxId, own, since }: { inboxId: string; own: readonly TaintedTexts[]; since: Date },
-): Promise<boolean> {
+async function isCut(db: Db, { inboxId, own, since }: { inboxId: string; own: readonly TaintedTexts[]; since: Date }) {
   if (own.some(mail => mail.has_more && mail.received_at >= since)) return true
   const last = own.at(-1)
   return last !== undefined && (await hasTaintedBefore(db, { inboxId, id: last.id, since }))

@@ -44,10 +44,7 @@ export const hasTaintedBefore = async (
 }
 
 /** Of the other inboxes of its tenant: the newest of all together, so that their number costs nothing. */
-export const listTaintedTextsBeside = (
-  db: Db,
-  { tenantId, inboxId }: { tenantId: string; inboxId: string },
-): Promise<TaintedTexts[]> =>
+export const listTaintedTextsBeside = (db: Db, { tenantId, inboxId }: { tenantId: string; inboxId: string }) =>
   listTexts(db, {
     // Where the sending inbox has more than it is compared with, its mail waits anyway: behind as many, the others begin.
     mails: sql`select ${columns} from (

@@ -70,10 +70,7 @@ export const deleteRemovedBefore = (tx: Tx, before: Date, limit: number): Promis
       order by removed_at limit ${limit} for update skip locked)`)
 
 /** Of a thread, and of those that became part of it. */
-export async function deleteRemovedOfThread(
-  tx: Tx,
-  { threadId, inboxId }: { threadId: string; inboxId: string },
-): Promise<void> {
+export async function deleteRemovedOfThread(tx: Tx, { threadId, inboxId }: { threadId: string; inboxId: string }) {
   await tx.run(prepared`
     delete from removed_taints
     where inbox_id = ${inboxId}

@@ -48,10 +48,7 @@ export function followDeliveries(): Tail {
 }
 
 /** The accounts with the fewest recipients first, as many as fit, without those that have an inbox which is locked. */
-async function servedNow(
-  tx: Tx,
-  events: readonly DeliveryEvent[],
-): Promise<{ direct: readonly DeliveryEvent[]; behind: string[] }> {
+async function servedNow(tx: Tx, events: readonly DeliveryEvent[]) {
   if (events.length === 0) return { direct: [], behind: [] }
   const behind = new Set(shareOut(await recipientsByAccount(tx, events), RECIPIENTS_MAX).behind)
   const fitting = events.filter(({ account_id }) => !behind.has(account_id))
