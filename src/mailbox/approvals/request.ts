@@ -2,7 +2,7 @@
 import type { Tx } from '../../platform/db/database.ts'
 import type { Filed } from '../compose/keeper.ts'
 import { contentHash, envelopeOf } from '../compose/mail.ts'
-import { ownerOf } from '../inboxes/lock.ts'
+import { auditIn, ownerOf } from '../inboxes/lock.ts'
 import { insertApprovals } from './queries.ts'
 
 /** Nobody remembers after a week what was asked. */
@@ -37,11 +37,9 @@ export async function requestApprovals(tx: Tx, held: readonly Filed[]): Promise<
       ...ownerOf(inbox),
       data: { approval_id: approvalId, message_id: companion.mail.id, reasons: kinds },
     })
-    tx.audit({
+    auditIn(tx, inbox, {
       action: 'approval.request',
       by: companion.by,
-      accountId: inbox.account_id,
-      tenantId: inbox.tenant_id,
       target: { type: 'approval', id: approvalId! },
       after: { inbox_message_id: companion.mail.id, reasons: kinds },
     })

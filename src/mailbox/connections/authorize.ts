@@ -5,6 +5,7 @@ import type { KeyPrincipal } from '../../platform/principal.ts'
 import { refuse, type Refusal } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
+import { auditIn } from '../inboxes/lock.ts'
 import { authUrlOf } from './oauth.ts'
 import { isProviderName, providersOf } from './providers.ts'
 import { findConnection, insertState } from './queries.ts'
@@ -34,23 +35,17 @@ export async function authorize(
   const content = newContent(by, caller.prefix)
   return world.db.transact(by, async tx => {
     const id = newId(tx.now)
-    const { account_id, tenant_id } = inbox
     await insertState(tx, {
       id,
-      account_id,
-      tenant_id,
+      account_id: inbox.account_id,
+      tenant_id: inbox.tenant_id,
       inbox_id: inbox.id,
       provider: name,
       content: sealContent(world.secrets, id, content),
       expires_at: new Date(tx.now.getTime() + STATE_MS),
     })
     // Never the URL: who has it can finish what was begun.
-    tx.audit({
-      accountId: account_id,
-      tenantId: tenant_id,
-      target: { type: 'inbox', id: inbox.id },
-      after: { provider: name },
-    })
+    auditIn(tx, inbox, { after: { provider: name } })
     return authUrlOf(provider, {
       ...content,
       state: signState(world.secrets, id),

@@ -7,7 +7,7 @@ import type { Tx } from '../../platform/db/database.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { changeProvider } from '../inboxes/update.ts'
-import { lockInboxes } from '../inboxes/lock.ts'
+import { auditIn, lockInboxes } from '../inboxes/lock.ts'
 import { redirectUriOf } from './authorize.ts'
 import { revokeGrant } from './disconnect.ts'
 import { addressIn, InvalidIdToken } from './id-token.ts'
@@ -162,7 +162,7 @@ function store(world: World, { by, content, state, grant }: Storing): Promise<vo
     }
     const generation = await nextGeneration(tx)
     const seal = (kind: 'refresh' | 'access', token: string): Buffer =>
-      sealToken(world.secrets, { inboxId, generation, kind }, token)
+      sealToken(world.secrets, { inbox_id: inboxId, generation, kind }, token)
     await upsertConnection(tx, {
       inbox_id: inboxId,
       account_id,
@@ -175,10 +175,7 @@ function store(world: World, { by, content, state, grant }: Storing): Promise<vo
       generation,
     })
     await changeProvider(tx, inboxId, provider)
-    tx.audit({
-      accountId: account_id,
-      tenantId: tenant_id,
-      target: { type: 'inbox', id: inboxId },
+    auditIn(tx, inbox, {
       before: { provider: inbox.provider, address: before?.address ?? null },
       after: { provider, address },
     })

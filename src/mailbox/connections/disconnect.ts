@@ -9,6 +9,7 @@ import { cancelRelayed } from '../../sending/relay/cancel.ts'
 import { changeProvider } from '../inboxes/update.ts'
 import type { Inbox } from '../inboxes/inbox-schema.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
+import { auditIn } from '../inboxes/lock.ts'
 import { notConfigured } from './authorize.ts'
 import { revokeToken } from './oauth.ts'
 import { providersOf } from './providers.ts'
@@ -25,13 +26,13 @@ export async function disconnect(
   const isConfigured = provider === 'native' ? providers.google || providers.microsoft : providers[provider]
   if (!isConfigured) throw notConfigured()
   const { inbox, ended } = await world.db.transact(by, async tx => {
-    const { id, account_id: accountId, tenant_id: tenantId } = await requireInboxToChange(tx, reach, inboxId)
-    const connection = await endConnection(tx, id)
+    const stored = await requireInboxToChange(tx, reach, inboxId)
+    const connection = await endConnection(tx, stored.id)
     if (!connection) throw refuse('conflict', 'The inbox is not connected to a mailbox elsewhere.')
     const { provider: before, address, cancelled } = connection
     const after = { provider: 'native', cancelled_deliveries: cancelled }
-    tx.audit({ accountId, tenantId, target: { type: 'inbox', id }, before: { provider: before, address }, after })
-    return { inbox: await changeProvider(tx, id, 'native'), ended: connection }
+    auditIn(tx, stored, { before: { provider: before, address }, after })
+    return { inbox: await changeProvider(tx, stored.id, 'native'), ended: connection }
   })
   await revokeEnded(world, ended)
   return inbox
@@ -47,15 +48,15 @@ export async function endConnection(tx: Tx, inboxId: string): Promise<(Connectio
 
 /** After the commit that ended it: whatever happens to the grant, the connection is gone. */
 export async function revokeEnded(world: World, ended: ConnectionRow): Promise<void> {
-  const { inbox_id: inboxId, generation, refresh_token: sealed } = ended
+  const { inbox_id, refresh_token: sealed } = ended
   // Its session ends.
   world.wakeups.hint('connections')
   if (sealed === null) return
   try {
-    const token = openToken(world.secrets, { inboxId, generation, kind: 'refresh' }, sealed)
+    const token = openToken(world.secrets, { ...ended, kind: 'refresh' }, sealed)
     await revokeGrant(world, ended, token)
   } catch (err) {
-    world.log.warn({ err, inbox_id: inboxId }, 'a grant could not be revoked')
+    world.log.warn({ err, inbox_id }, 'a grant could not be revoked')
   }
 }
 

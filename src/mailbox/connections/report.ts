@@ -13,16 +13,13 @@ import {
 
 export { updateSynced as recordSynced, type Lease } from './report-queries.ts'
 
-/** History is still being fetched. Told each time: the caller does so every few seconds. */
-export async function reportProgress(tx: Tx, lease: Lease, { total }: { total: number }): Promise<boolean> {
-  const connection = await updateProgress(tx, lease, { state: 'syncing', total })
-  if (connection) recordUpdated(tx, connection)
-  return connection !== null
-}
-
-/** The mailbox is here. */
-export async function reportLive(tx: Tx, lease: Lease, { total }: { total: number }): Promise<boolean> {
-  const connection = await updateProgress(tx, lease, { state: 'live', total })
+/** History is still being fetched, or the mailbox is here. Told each time: the caller does so every few seconds. */
+export async function reportProgress(
+  tx: Tx,
+  lease: Lease,
+  progress: { state: 'syncing' | 'live'; total: number },
+): Promise<boolean> {
+  const connection = await updateProgress(tx, lease, progress)
   if (connection) recordUpdated(tx, connection)
   return connection !== null
 }

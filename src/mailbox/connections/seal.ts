@@ -2,12 +2,12 @@
 import type { Secrets } from '../../platform/secrets.ts'
 
 interface TokenRow {
-  inboxId: string
+  inbox_id: string
   generation: number
   kind: 'refresh' | 'access'
 }
 
-const nameOf = ({ inboxId, generation, kind }: TokenRow): string => `connections/${inboxId}/${generation}/${kind}`
+const nameOf = ({ inbox_id, generation, kind }: TokenRow): string => `connections/${inbox_id}/${generation}/${kind}`
 
 export const sealToken = (secrets: Secrets, row: TokenRow, token: string): Buffer =>
   Buffer.from(secrets.seal(nameOf(row), token))

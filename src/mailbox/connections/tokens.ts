@@ -68,7 +68,7 @@ export class AccessTokens {
   async refused(inboxId: string, accessToken: string): Promise<void> {
     const { db, secrets } = this.#world
     const row = await findConnection(db, inboxId)
-    if (!row?.access_token || openToken(secrets, tokenRowOf(row, 'access'), row.access_token) !== accessToken) return
+    if (!row?.access_token || openToken(secrets, { ...row, kind: 'access' }, row.access_token) !== accessToken) return
     await db.transact(by, tx => updateAccessTokenRefused(tx, row))
   }
 
@@ -79,7 +79,7 @@ export class AccessTokens {
       const row = await requireGrant(this.#world, inboxId)
       const now = clock.now()
       if (row.access_token && row.access_expires_at!.getTime() > now.getTime() + FRESH_MS) {
-        return grantOf(row, openToken(secrets, tokenRowOf(row, 'access'), row.access_token))
+        return grantOf(row, openToken(secrets, { ...row, kind: 'access' }, row.access_token))
       }
       const refreshed = await this.#refresh(row)
       if (refreshed) return refreshed
@@ -122,7 +122,7 @@ export class AccessTokens {
     const { db, secrets, clock, log } = this.#world
     const { inbox_id: inboxId, account_id: owner } = row
     try {
-      return await refreshTokens(provider, openToken(secrets, tokenRowOf(row, 'refresh'), row.refresh_token!), owner)
+      return await refreshTokens(provider, openToken(secrets, { ...row, kind: 'refresh' }, row.refresh_token!), owner)
     } catch (error) {
       if (error instanceof InvalidGrant) {
         const gone = { inboxId, generation: row.generation, refreshLease: lease, error: ENDED }
@@ -146,17 +146,7 @@ async function requireGrant({ db }: World, inboxId: string): Promise<ConnectionR
   return row
 }
 
-const tokenRowOf = ({ inbox_id: inboxId, generation }: ConnectionRow, kind: 'refresh' | 'access') => ({
-  inboxId,
-  generation,
-  kind,
-})
-
-const grantOf = ({ address, generation }: ConnectionRow, accessToken: string): Grant => ({
-  address,
-  accessToken,
-  generation,
-})
+const grantOf = ({ address, generation }: ConnectionRow, accessToken: string) => ({ address, accessToken, generation })
 
 function refreshedBy({ secrets }: World, tokens: Tokens, row: ConnectionRow, now: Date) {
   const { refreshToken, accessToken, expiresInSeconds } = tokens
@@ -164,8 +154,8 @@ function refreshedBy({ secrets }: World, tokens: Tokens, row: ConnectionRow, now
     inboxId: row.inbox_id,
     generation: row.generation,
     usedToken: row.refresh_token!,
-    refreshToken: refreshToken === null ? null : sealToken(secrets, tokenRowOf(row, 'refresh'), refreshToken),
-    accessToken: sealToken(secrets, tokenRowOf(row, 'access'), accessToken),
+    refreshToken: refreshToken === null ? null : sealToken(secrets, { ...row, kind: 'refresh' }, refreshToken),
+    accessToken: sealToken(secrets, { ...row, kind: 'access' }, accessToken),
     expiresAt: new Date(now.getTime() + expiresInSeconds * 1000),
   }
 }

@@ -2,7 +2,7 @@
 // what the streams and the audit log are told of folders.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { missing, refuse } from '../../platform/refusal.ts'
-import { ownerOf, type InboxOwner } from '../inboxes/lock.ts'
+import { auditIn, ownerOf, type InboxOwner } from '../inboxes/lock.ts'
 import { folderKey } from './name.ts'
 import { findFolderByKey, listDiscarded, listFolders, type StoredFolder } from './queries.ts'
 
@@ -33,4 +33,4 @@ export const recordFoldersChanged = (tx: Tx, inbox: InboxOwner): void =>
   tx.record({ type: 'inbox.updated', ...ownerOf(inbox), data: { changed: ['folders'] } })
 
 export const auditFolder = (tx: Tx, inbox: InboxOwner, id: string, change: { before?: object; after?: object }): void =>
-  tx.audit({ accountId: inbox.account_id, tenantId: inbox.tenant_id, target: { type: 'folder', id }, ...change })
+  auditIn(tx, inbox, { target: { type: 'folder', id }, ...change })

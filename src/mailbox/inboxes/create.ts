@@ -12,6 +12,7 @@ import { parseAddressOnly } from '../../mail/address/address.ts'
 import { createSystemFolders } from '../folders/system.ts'
 import type { InboxCreate } from './contract.ts'
 import type { Inbox } from './inbox-schema.ts'
+import { auditIn } from './lock.ts'
 import { checkMetadata } from './metadata.ts'
 import { mergePolicy, policyOf, type Policy } from './policy.ts'
 import { presentInbox } from './present.ts'
@@ -80,13 +81,7 @@ export async function createInboxIn(tx: Tx, wanted: NewInbox): Promise<Inbox> {
   if (!stored) throw refuse('conflict', 'An inbox with this address exists already.')
   await createSystemFolders(tx, stored.id)
   const inbox = presentInbox(stored)
-  tx.audit({
-    action: 'inbox.create',
-    accountId: wanted.accountId,
-    tenantId: wanted.tenantId,
-    target: { type: 'inbox', id: inbox.id },
-    after: inbox,
-  })
+  auditIn(tx, stored, { action: 'inbox.create', after: inbox })
   return inbox
 }
 

@@ -6,6 +6,7 @@ import type { Actor } from '../../platform/db/actor.ts'
 import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { endConnection, revokeEnded } from '../connections/disconnect.ts'
+import { auditIn } from './lock.ts'
 import { presentInbox } from './present.ts'
 import { requireInbox, requireInboxForUpdate, updateInboxDeleted } from './queries.ts'
 
@@ -20,10 +21,7 @@ export async function deleteInbox(world: World, by: Actor, { reach, id }: Named)
     const inbox = await requireInboxForUpdate(tx, reach, id)
     await updateInboxDeleted(tx, inbox.id)
     const revoked = await revokeKeysOfInbox(tx, inbox.id)
-    tx.audit({
-      accountId: inbox.account_id,
-      tenantId: inbox.tenant_id,
-      target: { type: 'inbox', id: inbox.id },
+    auditIn(tx, inbox, {
       before: presentInbox(inbox),
       ...(revoked.length > 0 && { after: keysRevoked(revoked.map(key => key.id)) }),
     })

@@ -21,6 +21,15 @@ export const ownerOf = ({ id, account_id, tenant_id }: InboxOwner) => ({
   inboxId: id,
 })
 
+/** Of the inbox, unless it names another target. */
+export const auditIn = (tx: Tx, inbox: InboxOwner, entry: Partial<Parameters<Tx['audit']>[0]>): void =>
+  tx.audit({
+    accountId: inbox.account_id,
+    tenantId: inbox.tenant_id,
+    target: { type: 'inbox', id: inbox.id },
+    ...entry,
+  })
+
 /** In the order of their ids, so that no two transactions wait for each other. Deleted ones are left out. */
 export async function lockInboxes(tx: Tx, ids: readonly string[]): Promise<LockedInbox[]> {
   return (await listInboxesForUpdate(tx, ids)).map(lockedOf)

@@ -6,6 +6,7 @@ import type { World } from '../../platform/world.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { InboxUpdate } from './contract.ts'
 import type { Inbox } from './inbox-schema.ts'
+import { auditIn, ownerOf } from './lock.ts'
 import { checkMetadata } from './metadata.ts'
 import { mergePolicy } from './policy.ts'
 import { presentInbox } from './present.ts'
@@ -31,19 +32,13 @@ export function updateInbox(
     )
     if (changed.length === 0) return current
     const inbox = presentInbox(await updateInboxRow(tx, { ...stored, ...wanted }))
-    const { account_id: accountId, tenant_id: tenantId } = stored
-    tx.audit({
-      accountId,
-      tenantId,
-      target: { type: 'inbox', id: stored.id },
+    auditIn(tx, stored, {
       before: Object.fromEntries(changed.map(name => [name, current[name]])),
       after: Object.fromEntries(changed.map(name => [name, inbox[name]])),
     })
     tx.record({
       type: 'inbox.updated',
-      accountId,
-      tenantId,
-      inboxId: stored.id,
+      ...ownerOf(stored),
       data: { changed, display_name: inbox.display_name, status: inbox.status },
     })
     return inbox
@@ -56,9 +51,7 @@ export async function changeProvider(tx: Tx, id: string, provider: Inbox['provid
   const inbox = presentInbox(stored)
   tx.record({
     type: 'inbox.updated',
-    accountId: stored.account_id,
-    tenantId: stored.tenant_id,
-    inboxId: id,
+    ...ownerOf(stored),
     data: { changed: ['provider', 'connection'], provider, connection: inbox.connection },
   })
   return inbox

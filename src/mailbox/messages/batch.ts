@@ -7,6 +7,7 @@ import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireDestination } from '../folders/find.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
+import { auditIn } from '../inboxes/lock.ts'
 import { changeMessages, type Change } from './change.ts'
 import type { BatchRequest } from './contract.ts'
 
@@ -27,10 +28,7 @@ export async function changeBatch(world: World, by: Actor, { reach, inboxId, wan
     const { found, moved, deleted, marked } = await changeMessages(tx, inbox, ids, change)
     const changed = [...moved, ...deleted, ...marked]
     if (changed.length > 0) {
-      tx.audit({
-        accountId: inbox.account_id,
-        tenantId: inbox.tenant_id,
-        target: { type: 'inbox', id: inbox.id },
+      auditIn(tx, inbox, {
         after: { action: wanted.action, ...(change.kind === 'move' && { folder: change.folder.name }), ids: changed },
       })
     }

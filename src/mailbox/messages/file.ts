@@ -7,7 +7,7 @@ import type { Named } from '../../platform/principal.ts'
 import { notFound, refuse, type Refusal } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireDestination } from '../folders/find.ts'
-import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
+import { auditIn, lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
 import { changeMessages, recordUpdated } from './change.ts'
 import { listMessageStates, updateExtractedData, updateMessageLabels, type MessageState } from './change-queries.ts'
 import { readLabels } from './labels.ts'
@@ -105,10 +105,4 @@ const audit = (
   { id }: MessageState,
   { before, after }: { before: object; after: object | null },
 ): void =>
-  tx.audit({
-    accountId: inbox.account_id,
-    tenantId: inbox.tenant_id,
-    target: { type: 'inbox_message', id },
-    before: { inbox_id: inbox.id, ...before },
-    after,
-  })
+  auditIn(tx, inbox, { target: { type: 'inbox_message', id }, before: { inbox_id: inbox.id, ...before }, after })

@@ -1,14 +1,13 @@
 // One session of a mirror, from sign-in until it is ended: catch up with every folder, push what was done here, fetch history
 // from the newest down, then wait for either side to change something. It ends by throwing; all that it did is recorded.
-import { system } from '../../platform/db/actor.ts'
 import { Nap } from '../../platform/work/nap.ts'
-import { reportLive, reportProgress } from '../connections/report.ts'
+import { reportProgress } from '../connections/report.ts'
 import { checkFolder } from './check.ts'
 import { fetchHistory, fetchNew, hasHistory, openFolder } from './fetch.ts'
 import { fileBatch } from './file-batch.ts'
 import { ProviderFault } from '../imap/fault.ts'
 import type { LocalChanges } from './local-changes.ts'
-import { LeaseLost, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
+import { LeaseLost, MIRROR, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
 import { pushFolders } from './push-folders.ts'
 import { hasRemovals } from './local-change-queries.ts'
 import { pushChanges } from './push.ts'
@@ -151,8 +150,8 @@ export class MirrorSession {
     this.#progressAt = performance.now()
     if (state === 'live') this.#liveAt ??= performance.now()
     const { world, lease } = this.#mirror
-    const report = state === 'live' ? reportLive : reportProgress
-    const isOurs = await world.db.transact(system('mailbox mirror'), tx => report(tx, lease, { total: this.#total() }))
+    const progress = { state, total: this.#total() }
+    const isOurs = await world.db.transact(MIRROR, tx => reportProgress(tx, lease, progress))
     if (!isOurs) throw new LeaseLost()
   }
 

@@ -189,19 +189,15 @@ async function recordOne(tx: Tx, { item, result }: Ended<DueConnection, Result>)
     case 'gone':
       return reportGrantGone(tx, { inboxId, generation, error: result.error })
     case 'refused':
-      if (refusals + 1 >= REFUSALS_MAX) return reportGrantGone(tx, { inboxId, generation, error: result.error })
-      return reportFailing(tx, lease, {
-        error: result.error,
-        dueAt: dueAfter(tx, RETRY_DELAYS_MS, attempts),
-        isRefused: true,
-      })
     case 'throttled':
-      return reportFailing(tx, lease, { error: result.error, dueAt: dueAfter(tx, THROTTLED_DELAYS_MS, attempts) })
     case 'failed':
-    case 'fault':
-      return reportFailing(tx, lease, { error: result.error, dueAt: dueAfter(tx, RETRY_DELAYS_MS, attempts) })
+    case 'fault': {
+      const { kind, error } = result
+      const isRefused = kind === 'refused'
+      if (isRefused && refusals + 1 >= REFUSALS_MAX) return reportGrantGone(tx, { inboxId, generation, error })
+      const delaysMs = kind === 'throttled' ? THROTTLED_DELAYS_MS : RETRY_DELAYS_MS
+      const dueAt = new Date(tx.now.getTime() + repeatedDelayMs(delaysMs, attempts))
+      return reportFailing(tx, lease, { error, dueAt, isRefused })
+    }
   }
 }
-
-const dueAfter = (tx: Tx, delaysMs: readonly number[], attempts: number): Date =>
-  new Date(tx.now.getTime() + repeatedDelayMs(delaysMs, attempts))
