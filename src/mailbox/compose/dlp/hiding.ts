@@ -3,6 +3,7 @@
 import { parseStyleSheet, type StyleSheet } from '../../../mail/text/css.ts'
 import { scanHtml, VOID_ELEMENTS } from '../../../mail/text/scan-html.ts'
 import { isSeen, lookOf, PAGE_LOOK } from '../../../mail/text/visibility.ts'
+import type { Codes } from './characters.ts'
 import { keyOf, type Tag } from './tags.ts'
 
 /** Every property by which something is hidden, and what a word can be disguised with. */
@@ -21,6 +22,8 @@ const NEVER_SHOWN: ReadonlySet<number> = new Set(
   'datalist object audio video canvas applet select'.split(' ').map(keyOf),
 )
 
+/** None that is shorter has an attribute that hides: `<s hidden>`. */
+const TAG_CHARS_MIN = 10
 const SHEETS_CHARS_MAX = 262_144
 /** A pattern of more is slower than reading every tag. */
 const SELECTORS_MAX = 200
@@ -29,17 +32,25 @@ export class Hiding {
   readonly #sheet: StyleSheet
   /** Names of elements, classes and ids that the style sheet may hide; null: none. */
   readonly #named: RegExp | null
+  /** Of the tags that were read: most of a page stand there many times. */
+  readonly #known = new Map<string, boolean>()
 
   constructor(html: string) {
     this.#sheet = sheetOf(html)
     this.#named = this.#sheet.size === 0 ? null : namesIn(this.#sheet)
   }
 
-  isHidingName(name: number): boolean {
-    return NEVER_SHOWN.has(name)
+  read({ text }: Codes, at: number, tag: Tag): { isNew: boolean; isHiding: boolean } {
+    if (tag.isClosing || tag.end - at < TAG_CHARS_MIN) return { isNew: true, isHiding: NEVER_SHOWN.has(tag.name) }
+    const written = text.slice(at, tag.end)
+    const known = this.#known.get(written)
+    if (known !== undefined) return { isNew: false, isHiding: known }
+    const isHiding = this.#isHiding(written, tag)
+    this.#known.set(written, isHiding)
+    return { isNew: true, isHiding }
   }
 
-  isHiding(written: string, { name }: Tag): boolean {
+  #isHiding(written: string, { name }: Tag): boolean {
     if (NEVER_SHOWN.has(name)) return true
     if (!SUSPECT.test(written) && !this.#named?.test(written)) return false
     let isHidden = false

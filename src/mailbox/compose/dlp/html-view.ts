@@ -12,9 +12,9 @@ import { fold, Writing, type Marks, type View } from './view.ts'
  */
 export function viewsOfHtml(given: string): View[] {
   const read = codesOf(given)
-  const tags = new Tags(given)
-  const { shown, unseen, spans } = writeHtml(read, tags, { shown: null, unseen: null })
-  const again = (marks: { shown: Marks | null; unseen: Marks | null }) => void writeHtml(read, new Tags(given), marks)
+  const hiding = new Hiding(given)
+  const { shown, unseen, spans } = writeHtml(read, hiding, { shown: null, unseen: null })
+  const again = (marks: { shown: Marks | null; unseen: Marks | null }) => void writeHtml(read, new Hiding(given), marks)
   const views = [
     shown.view(marks => again({ shown: marks, unseen: null })),
     unseen.view(marks => again({ shown: null, unseen: marks })),
@@ -35,7 +35,7 @@ interface Span {
 const WINDOW_CHARS = 600
 const [NEW_LINE, LESS, CARET] = [10, 60, 94]
 
-function writeHtml(read: Codes, tags: Tags, marks: { shown: Marks | null; unseen: Marks | null }) {
+function writeHtml(read: Codes, hiding: Hiding, marks: { shown: Marks | null; unseen: Marks | null }) {
   const { length } = read.codes
   const shown = new Writing(length, marks.shown)
   // A tag is written besides with a line of its own, and is longer than that.
@@ -51,7 +51,7 @@ function writeHtml(read: Codes, tags: Tags, marks: { shown: Marks | null; unseen
       at += 1
       continue
     }
-    const known = tags.read(read, at, tag)
+    const known = hiding.read(read, at, tag)
     spans.add(at, tag, known.isHiding)
     if (tag.isBreaking) shown.put(NEW_LINE, at)
     else if (isDigit(shown.last) && isDigit(read.codes[tag.end])) spans.addBreak(at, tag)
@@ -66,30 +66,6 @@ function writeHtml(read: Codes, tags: Tags, marks: { shown: Marks | null; unseen
 }
 
 const BARE_TAG_CHARS_MAX = 14
-
-/** The tags of a page: most of them stand there many times. */
-class Tags {
-  readonly #hiding: Hiding
-  readonly #isHiding = new Map<string, boolean>()
-
-  constructor(html: string) {
-    this.#hiding = new Hiding(html)
-  }
-
-  read({ text }: Codes, at: number, tag: Tag): { isNew: boolean; isHiding: boolean } {
-    if (tag.isClosing || tag.end - at < TAG_CHARS_MIN)
-      return { isNew: true, isHiding: this.#hiding.isHidingName(tag.name) }
-    const written = text.slice(at, tag.end)
-    const known = this.#isHiding.get(written)
-    if (known !== undefined) return { isNew: false, isHiding: known }
-    const isHiding = this.#hiding.isHiding(written, tag)
-    this.#isHiding.set(written, isHiding)
-    return { isNew: true, isHiding }
-  }
-}
-
-/** None that is shorter has an attribute that hides: `<s hidden>`. */
-const TAG_CHARS_MIN = 10
 
 /** Gathers what is left out, in the order in which it stands. Tags are told one after the other. */
 class Spans {

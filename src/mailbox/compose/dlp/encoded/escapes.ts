@@ -63,13 +63,12 @@ function endOfWord({ codes }: Codes, from: number): number {
   return at
 }
 
-const decoded = (word: string, escape: RegExp): string =>
-  isAscii(word) ? fromBytes(word.replaceAll(escape, byteOf)) : word.replaceAll(escape, byteOf)
+/** In a word of ASCII the escapes are bytes of UTF-8. */
+function decoded(word: string, escape: RegExp): string {
+  const bytes = word.replaceAll(escape, byteOf)
+  return Buffer.byteLength(word) === word.length ? Buffer.from(bytes, 'latin1').toString('utf8') : bytes
+}
 
 /** A line of mail that goes on in the next has no digits. */
 const byteOf = (_: string, hex: string | undefined): string =>
   hex === undefined ? '' : String.fromCharCode(Number.parseInt(hex, 16))
-
-const fromBytes = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8')
-
-const isAscii = (word: string): boolean => Buffer.byteLength(word) === word.length

@@ -12,12 +12,19 @@ const RAW = /^(?:BM|II\*\0|MM\0\*|RIFF.{4}(?:WAVE|AVI )|FORM)/s
 /** One run in a line, with a character between that belongs to no number, word or token. */
 export function printableIn(bytes: Uint8Array): string {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const runs = new Runs(RAW.test(file.toString('latin1', 0, 16)))
+  const isRaw = RAW.test(file.toString('latin1', 0, 16))
+  const runs: string[] = []
+  let chars = 0
+  const add = (run: string): void => {
+    if (chars >= CHARS_MAX || (isRaw && !/[a-z]{3}/i.test(run))) return
+    runs.push(run)
+    chars += run.length
+  }
   for (let at = 0; at < file.length; at++) {
     if (printable[file[at]!] === 0) continue
     const start = at
     while (at < file.length && printable[file[at]!] === 1) at++
-    if (at - start >= RUN_CHARS_MIN) runs.add(file.toString('latin1', start, Math.min(at, start + CHARS_MAX)))
+    if (at - start >= RUN_CHARS_MIN) add(file.toString('latin1', start, Math.min(at, start + CHARS_MAX)))
   }
   // Characters of two bytes: each has a zero behind it or before it.
   for (let at = file.indexOf(0, 1); at !== -1; at = file.indexOf(0, at + 1)) {
@@ -25,30 +32,10 @@ export function printableIn(bytes: Uint8Array): string {
     let end = start
     while (end + 1 < file.length && printable[file[end]!] === 1 && file[end + 1] === 0) end += 2
     if (end - start < 2 * RUN_CHARS_MIN) continue
-    runs.add(file.toString('utf16le', start, Math.min(end, start + 2 * CHARS_MAX)))
+    add(file.toString('utf16le', start, Math.min(end, start + 2 * CHARS_MAX)))
     at = end
   }
-  return runs.text()
-}
-
-class Runs {
-  readonly #isRaw: boolean
-  readonly #runs: string[] = []
-  #chars = 0
-
-  constructor(isRaw: boolean) {
-    this.#isRaw = isRaw
-  }
-
-  add(run: string): void {
-    if (this.#chars >= CHARS_MAX || (this.#isRaw && !/[a-z]{3}/i.test(run))) return
-    this.#runs.push(run)
-    this.#chars += run.length
-  }
-
-  text(): string {
-    return this.#runs.join('\n^\n')
-  }
+  return runs.join('\n^\n')
 }
 
 const printable = new Uint8Array(256).fill(1, 32, 127)
