@@ -1,7 +1,7 @@
 // What one mail may ask of DNS. A sender chooses the names that authentication looks up, so each check has a number of
 // questions and a time for all of them. The look-ups of DMARC are about the author, whom the sender may have made up: they
 // have limits of their own, which the sender's records cannot use up.
-import type { DnsReply, RecordType, Resolve, Resolvers } from '../../mail/authentication/resolve.ts'
+import type { DnsReply, Resolve, Resolvers } from '../../mail/authentication/resolve.ts'
 import { inTime } from '../../platform/in-time.ts'
 import type { Dns } from '../../platform/net/dns.ts'
 
@@ -51,26 +51,12 @@ function within({ questionsMax, timeoutMs }: Limits, { dns, tooLate }: Asked): R
     questions++
     if (questions > questionsMax) return LIMITED
     until ??= performance.now() + timeoutMs
-    const answer = ask(dns, name, type)
+    const answer = dns.cached[ASKED[type]](name)
     if (!(answer instanceof Promise)) return answer
     const left = until - performance.now()
     return left > 0 ? inTime(left, answer, endNow) : tooLate()
   }
 }
 
-function ask({ cached }: Dns, name: string, type: RecordType): DnsReply | Promise<DnsReply> {
-  switch (type) {
-    case 'TXT':
-      return cached.txt(name)
-    case 'A':
-      return cached.ipv4(name)
-    case 'AAAA':
-      return cached.ipv6(name)
-    case 'MX':
-      return cached.mx(name)
-    case 'PTR':
-      return cached.ptr(name)
-    case 'CNAME':
-      return cached.cname(name)
-  }
-}
+/** The questions of the cache by the types of their records. */
+const ASKED = { TXT: 'txt', A: 'ipv4', AAAA: 'ipv6', MX: 'mx', PTR: 'ptr', CNAME: 'cname' } as const
