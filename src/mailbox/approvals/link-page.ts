@@ -38,17 +38,8 @@ export const offPage = (): string =>
 export const unknownPage = (): string =>
   page('No such link', '<p>It was cut short or changed, or what it was for is gone. Open it again from the mail.</p>')
 
-function headOf({
-  from_text,
-  to_list,
-  cc_list,
-  bcc_list,
-  subject,
-  reasons,
-  attachments,
-  attachment_count,
-  requested_by,
-}: LinkedApproval) {
+function headOf(approval: LinkedApproval): string {
+  const { subject, reasons, attachments, attachment_count } = approval
   const inSubject = reasons.flatMap(({ findings = [] }) => findings.filter(({ where }) => where === 'subject'))
   const files = attachments.map(
     ({ filename, content_type, size }) =>
@@ -57,13 +48,13 @@ function headOf({
   const unlisted = attachment_count - attachments.length
   if (unlisted > 0) files.push(`and ${unlisted} more`)
   const rows: [string, string][] = [
-    ['From', escapeHtml(from_text)],
-    ['To', escapeHtml(to_list.join(', '))],
-    ['Cc', escapeHtml(cc_list.join(', '))],
-    ['Bcc', escapeHtml(bcc_list.join(', '))],
+    ['From', escapeHtml(approval.from_text)],
+    ['To', escapeHtml(approval.to_list.join(', '))],
+    ['Cc', escapeHtml(approval.cc_list.join(', '))],
+    ['Bcc', escapeHtml(approval.bcc_list.join(', '))],
     ['Subject', marked(subject, inSubject)],
     ['Attachments', files.join('<br>')],
-    ['Asked by', escapeHtml(requested_by.name)],
+    ['Asked by', escapeHtml(approval.requested_by.name)],
   ]
   const shown = rows.filter(([, value]) => value !== '').map(([name, value]) => `<dt>${name}</dt><dd>${value}</dd>`)
   return `<dl>${shown.join('')}</dl>`

@@ -2,14 +2,21 @@
 import type { Tx } from '../../platform/db/database.ts'
 import { commaSeparated, sql } from '../../platform/db/sql.ts'
 import { storableText } from '../storable.ts'
-import type { AttachmentRow } from './store.ts'
+import type { ParsedAttachment } from '../../mail/mime/parsed-mail.ts'
+
+export interface AttachmentRow extends Omit<ParsedAttachment, 'inline'> {
+  id: string
+  n: number
+  isInline: boolean
+}
 
 /** One bound value per attachment: an array of them would travel as text, twice as long. */
-export async function insertAttachmentRows(
+export async function insertAttachments(
   tx: Tx,
   { sourceId, accountId }: { sourceId: string; accountId: string },
   attachments: readonly AttachmentRow[],
 ): Promise<void> {
+  if (attachments.length === 0) return
   const rows = attachments.map(
     each => sql`(${each.id}::uuid, ${sourceId}::uuid, ${accountId}::uuid, ${each.n}::integer,
       ${each.filename && storableText(each.filename)}::text, ${storableText(each.contentType)}::text, ${each.typeParams}::text,

@@ -84,7 +84,7 @@ export const mailboxKeeper: CompanionKeeper = {
       waits ? lockInboxes(tx, ids) : lockFreeInboxes(tx, ids),
       mails.length > 0 ? findDestinations(tx, mails) : null,
     ])
-    const locked = new LockedMailboxes(tx, { inboxes, destinations, waits })
+    const locked = new LockedMailboxes(tx, inboxes, { destinations, waits })
     await locked.load(own)
     return locked
   },
@@ -107,17 +107,10 @@ class LockedMailboxes implements LockedCompanions {
   #taints: ReadonlyMap<string, boolean> = new Map()
   #approvals: ReadonlyMap<string, PendingApproval> = new Map()
 
-  constructor(
-    tx: Tx,
-    {
-      inboxes,
-      destinations,
-      waits,
-    }: { inboxes: readonly LockedInbox[]; destinations: Destinations | null; waits: boolean },
-  ) {
+  constructor(tx: Tx, inboxes: readonly LockedInbox[], found: { destinations: Destinations | null; waits: boolean }) {
     this.#tx = tx
-    this.#destinations = destinations
-    this.#waits = waits
+    this.#destinations = found.destinations
+    this.#waits = found.waits
     this.#inboxes = new Map(inboxes.map(inbox => [inbox.id, inbox]))
   }
 

@@ -12,20 +12,16 @@ import { composeEndpoint, forwardEndpoint, replyEndpoint } from './contract.ts'
 
 type Order = ComposeOrder & { caller: KeyPrincipal }
 
+interface Answering extends Pick<Order, 'by' | 'caller' | 'body'> {
+  params: { id: string }
+  headers: { 'idempotency-key'?: string }
+}
+
 export const composeRoutes = (world: World, composing: Composing): Route[] => {
   const send = (order: Order): Promise<Composed> =>
     order.body.send_at === undefined ? compose(world, composing, order) : composing.schedule(order)
-  const answer = (
-    kind: 'reply' | 'forward',
-    {
-      by,
-      caller,
-      id,
-      body,
-      key,
-    }: Pick<ComposeOrder, 'by' | 'body'> & { caller: KeyPrincipal; id: string; key: string | undefined },
-  ): Promise<Composed> => {
-    const request = { kind, originalId: id, body, ...keyed(key) }
+  const answer = ({ by, caller, body, params: { id }, headers }: Answering, kind: 'reply' | 'forward') => {
+    const request = { kind, originalId: id, body, ...keyed(headers['idempotency-key']) }
     return orFirstResult(world, { composing, reach: caller.reach, request }, async () => {
       const { inbox_id: inboxId } = await requireMessageInReach(world.db, caller.reach, id)
       return send({ by, caller, inboxId, ...request })
@@ -37,12 +33,8 @@ export const composeRoutes = (world: World, composing: Composing): Route[] => {
       const repeatable = { composing, reach: caller.reach, request: order }
       return reply(202, await orFirstResult(world, repeatable, () => send(order)))
     }),
-    route(replyEndpoint, async ({ by, caller, params, headers, body }) =>
-      reply(202, await answer('reply', { by, caller, id: params.id, body, key: headers['idempotency-key'] })),
-    ),
-    route(forwardEndpoint, async ({ by, caller, params, headers, body }) =>
-      reply(202, await answer('forward', { by, caller, id: params.id, body, key: headers['idempotency-key'] })),
-    ),
+    route(replyEndpoint, async asked => reply(202, await answer(asked, 'reply'))),
+    route(forwardEndpoint, async asked => reply(202, await answer(asked, 'forward'))),
   ]
 }
 

@@ -27,7 +27,7 @@ export function checkBody(body: DraftBody, now: Date): CheckedBody {
     throw refuse('invalid_request', 'A draft has either reply_to_id or forwarded_id.')
   }
   const sendAt = body.send_at ? futureTime(body.send_at, now) : null
-  if (sendAt) checkRecipients({ ...body, isReply: Boolean(body.reply_to_id) })
+  if (sendAt) checkRecipients(body, { isReply: Boolean(body.reply_to_id) })
   return { body, attachments: runAtOnce(decodeAttachments(body.attachments ?? [])), sendAt }
 }
 
@@ -38,13 +38,8 @@ export function futureTime(text: string, now: Date): Date {
 }
 
 /** Nobody may be there to mend it when it is due. */
-export function checkRecipients({
-  to,
-  cc,
-  bcc,
-  isReply,
-}: Pick<DraftBody, 'to' | 'cc' | 'bcc'> & { isReply: boolean }): void {
-  const all = [...(to ?? []), ...(cc ?? []), ...(bcc ?? [])]
+export function checkRecipients(body: Pick<DraftBody, 'to' | 'cc' | 'bcc'>, { isReply }: { isReply: boolean }): void {
+  const all = [...(body.to ?? []), ...(body.cc ?? []), ...(body.bcc ?? [])]
   // Without any, a reply goes to who wrote the original.
   if (all.length === 0 && !isReply) throw refuse('invalid_message', 'A draft without a recipient cannot be scheduled.')
   if (all.length > RECIPIENTS_MAX)

@@ -18,7 +18,7 @@ export async function scheduleDraft(world: World, { by, caller, id, sendAt }: Sc
   return world.db.transact(by, async tx => {
     const { draft, inbox } = await requireIdleDraft(tx, caller.reach, id)
     const { to_list: to, cc_list: cc, bcc_list: bcc } = draft
-    checkRecipients({ to, cc, bcc, isReply: draft.reply_to_id !== null })
+    checkRecipients({ to, cc, bcc }, { isReply: draft.reply_to_id !== null })
     checkAllowed(inbox.policy, draft)
     await updateDraftSchedule(tx, id, time, requesterOf(caller))
     recordDraft(tx, { ...draft, scheduled_at: time }, 'draft.scheduled')

@@ -62,9 +62,7 @@ export function fetched({ uid, flags, internalDate, source, size }: FakeMessage,
   return `* ${n} FETCH (${parts.join(' ')})\r\n`
 }
 
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-
 function imapDate(date: Date): string {
-  const day = String(date.getUTCDate()).padStart(2, ' ')
-  return `${day}-${MONTHS[date.getUTCMonth()]}-${date.getUTCFullYear()} ${date.toISOString().slice(11, 19)} +0000`
+  const [, day, month, year, time] = date.toUTCString().split(' ')
+  return `${day}-${month}-${year} ${time} +0000`
 }

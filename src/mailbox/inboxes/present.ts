@@ -19,18 +19,13 @@ export const presentInbox = (inbox: StoredInbox): Inbox => ({
 })
 
 /** As the inbox and the events of its stream show the mailbox elsewhere that it mirrors. */
-export const presentConnection = ({
-  address,
-  state,
-  last_sync_at,
-  messages_synced,
-  messages_total,
-  error,
-}: Omit<Connection, 'last_sync_at'> & { last_sync_at: Date | string | null }): Connection => ({
-  address,
-  state,
-  last_sync_at: last_sync_at && new Date(last_sync_at).toISOString(),
-  messages_synced,
-  messages_total,
-  error,
+export const presentConnection = (
+  row: Omit<Connection, 'last_sync_at'> & { last_sync_at: Date | string | null },
+): Connection => ({
+  address: row.address,
+  state: row.state,
+  last_sync_at: row.last_sync_at && new Date(row.last_sync_at).toISOString(),
+  messages_synced: row.messages_synced,
+  messages_total: row.messages_total,
+  error: row.error,
 })

@@ -61,8 +61,15 @@ export class Search {
     const snippets = new Map<string, string>()
     if (sought.words.size + sought.runs.length === 0) return snippets
     const bySource = Map.groupBy(rows, row => row.source_id ?? '')
-    const look = (texts: readonly { source_id: string; text: string }[]): Promise<void> =>
-      this.#slices.run(snippetsOf(texts, { bySource, snippets, sought }), [owner])
+    function* find(texts: readonly { source_id: string; text: string }[]): Generator<void, void> {
+      for (const { source_id, text } of texts) {
+        const waiting = (bySource.get(source_id) ?? []).filter(({ id }) => !snippets.has(id))
+        const snippet = waiting.length > 0 ? highlight(text, sought) : null
+        if (snippet !== null) for (const { id } of waiting) snippets.set(id, snippet)
+        yield
+      }
+    }
+    const look = (texts: Parameters<typeof find>[0]): Promise<void> => this.#slices.run(find(texts), [owner])
     await look(await listTexts(this.#lists, [...bySource.keys()].filter(Boolean)))
     const left = rows.flatMap(({ id, source_id, is_blocked }) =>
       source_id === null || snippets.has(id) ? [] : [{ id, source_id, is_blocked }],
@@ -75,20 +82,4 @@ export class Search {
 async function inOrder(db: Reads, ids: readonly string[]): Promise<MessageRow[]> {
   const byId = new Map((await listMessageRows(db, ids)).map(row => [row.id, row]))
   return ids.flatMap(id => byId.get(id) ?? [])
-}
-
-function* snippetsOf(
-  texts: readonly { source_id: string; text: string }[],
-  {
-    bySource,
-    snippets,
-    sought,
-  }: { bySource: ReadonlyMap<string, MessageRow[]>; snippets: Map<string, string>; sought: Sought },
-): Generator<void, void> {
-  for (const { source_id, text } of texts) {
-    const waiting = (bySource.get(source_id) ?? []).filter(({ id }) => !snippets.has(id))
-    const snippet = waiting.length > 0 ? highlight(text, sought) : null
-    if (snippet !== null) for (const { id } of waiting) snippets.set(id, snippet)
-    yield
-  }
 }

@@ -65,14 +65,7 @@ const insertionOfMany = (rows: readonly Row[]): Sql => sql`
     ${binaryTexts(rows.map(({ notes }) => (notes.length === 0 ? null : JSON.stringify(notes))))}::text[])
     as t (source_id, authentication_results, text, html, html_text, extracted_text, notes)`
 
-const insertionOfOne = ({
-  source_id,
-  authentication_results,
-  text,
-  html,
-  html_text,
-  extracted_text,
-  notes,
-}: Row): Sql => sql`
+const insertionOfOne = (row: Row): Sql => sql`
   insert into source_texts (source_id, authentication_results, text, html, html_text, extracted_text, notes)
-  values (${source_id}, ${authentication_results}, ${text}, ${html}, ${html_text}, ${extracted_text}, ${notes}::text[])`
+  values (${row.source_id}, ${row.authentication_results}, ${row.text}, ${row.html}, ${row.html_text}, ${row.extracted_text},
+    ${row.notes}::text[])`
