@@ -183,10 +183,11 @@ export const listTextsOf = (db: Db, ids: readonly string[]): Promise<{ id: strin
 
 /**
  * Once a mail that was filed before is filed again, for somebody else: its attachments are looked at again, for the
- * words of the new messages. The lock is shared with others that file it, and not with the worker that records their
- * text.
+ * words of the new messages, which lack the text of those that were read before. What was read is not read again. The
+ * lock is shared with others that file it, and not with the worker that records their text.
  */
 export async function updateToPending(tx: Tx, sourceIds: readonly string[]): Promise<void> {
+  if (sourceIds.length === 0) return
   await tx.many(prepared`
     select 1 from mail_sources where id = any(${bareArray(sourceIds)}::uuid[]) order by id for share`)
   await tx.run(prepared`
@@ -197,13 +198,19 @@ export async function updateToPending(tx: Tx, sourceIds: readonly string[]): Pro
 /** Queues are compared as far as this. */
 const QUEUE_COUNTED_MAX = 100
 
-export const updateToShorterQueue = (tx: Tx, filed: readonly { sourceId: string; accountId: string }[]) =>
-  tx.run(prepared`
+/**
+ * A mail waits in the queue of the account that filed it first. Where another account that got it has fewer that wait, it waits
+ * there from now on: nobody keeps a mail from being looked at by sending it to himself as well.
+ */
+export async function updateToShorterQueue(tx: Tx, filed: readonly { sourceId: string; accountId: string }[]) {
+  if (filed.length === 0) return
+  await tx.run(prepared`
     update source_attachments a set account_id = f.account_id
     from unnest(${bareArray(filed.map(({ sourceId }) => sourceId))}::uuid[],
       ${bareArray(filed.map(({ accountId }) => accountId))}::uuid[]) as f (source_id, account_id)
     where a.source_id = f.source_id and a.account_id <> f.account_id and a.text_state = 'pending' and a.lease_token is null
       and (${waiting(sql`a.account_id`)}) > (${waiting(sql`f.account_id`)})`)
+}
 
 const waiting = (accountId: Sql): Sql => sql`
   select count(*) from (

@@ -12,7 +12,7 @@ import { ownerOf } from '../inboxes/lock.ts'
 import { insertSentMessages, listThreadsOf, type SentRow } from '../messages/insert.ts'
 import { insertWords } from '../search/insert-words.ts'
 import { insertSources, storeNewTexts, type SourceText } from '../sources/store.ts'
-import { saveFiled } from '../threads/file.ts'
+import { saveFiled } from '../threads/counts.ts'
 import {
   findThreads,
   joinThreads,

@@ -12,7 +12,7 @@ import {
 } from '../messages/insert.ts'
 import type { Finding } from '../shield/finding.ts'
 import { judge, type Shield } from '../shield/judge.ts'
-import { saveFiled } from '../threads/file.ts'
+import { saveFiled } from '../threads/counts.ts'
 
 /** A mail with a thousand orders in it is as suspicious as one with twenty. */
 const REASONS_MAX = 20

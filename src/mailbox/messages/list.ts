@@ -1,12 +1,13 @@
 // Lists of messages: of an inbox, newest first, and of a thread, oldest first.
-import type { Lists, Reads } from '../../platform/db/database.ts'
-import { readPage, type Found } from '../../platform/http/paging.ts'
+import type { Lists, Reads, Db } from '../../platform/db/database.ts'
+import { readPage, type Found, type Keyset } from '../../platform/http/paging.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
-import { listFoldersOf, type Folder } from '../folders/find.ts'
+import { listFoldersOf, listDiscardedFolders, type Folder } from '../folders/find.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
+import { findSystemFolders } from '../folders/counts.ts'
 import { readLabel } from './labels.ts'
-import { listMessages, type ListFilter } from './list-queries.ts'
+import { listMessages, countInThread, listThreadMessages, type ListFilter } from './list-queries.ts'
 import { LISTED_ATTACHMENTS_MAX, type Hidden, type MessageSummary } from './message-schema.ts'
 import { presentSummary } from './present.ts'
 import { listAttachments, type MessageRow } from './queries.ts'
@@ -77,4 +78,21 @@ export async function withAttachments(db: Reads, rows: readonly MessageRow[]): P
       attachmentsMax: LISTED_ATTACHMENTS_MAX,
     }),
   )
+}
+
+export async function listMessagesOfThread(
+  db: Db,
+  { id, inbox_id }: { id: string; inbox_id: string },
+): Promise<{ hidden: Hidden; list(keyset: Keyset<string>): Promise<Found<MessageSummary>> }> {
+  const trash = (await findSystemFolders(db, [inbox_id])).get(inbox_id)!.trash
+  const discarded = await listDiscardedFolders(db, inbox_id)
+  const hiddenFolderIds = [trash, ...discarded.map(folder => folder.id)]
+  const { total, blocked } = await countInThread(db, id, trash)
+  return {
+    hidden: { spam: 0, trash: total, blocked },
+    list: async keyset => {
+      const found = await listThreadMessages(db, { threadId: id, hiddenFolderIds, ...keyset })
+      return { ...found, rows: await withAttachments(db, found.rows) }
+    },
+  }
 }

@@ -1,7 +1,8 @@
-// Counts of threads, kept by the transactions that change messages. They have locked the inbox, so that a count is at
-// any time equal to a recount.
+// What filing adds to threads, and the counts of threads, kept by the transactions that change messages. They have locked the
+// inbox, so that a count is at any time equal to a recount.
 import type { Tx } from '../../platform/db/database.ts'
 import { updateThreadCounts } from './queries.ts'
+import { sendThreads, type FiledThread } from './join-queries.ts'
 
 export interface ThreadDelta {
   threadId: string
@@ -35,3 +36,23 @@ export function addToThreads(tx: Tx, deltas: readonly ThreadDelta[]): void {
 }
 
 const LONG_AGO = new Date(0)
+
+/** One for each mail: several of them may be of one thread. */
+export function saveFiled(tx: Tx, filed: readonly FiledThread[]): void {
+  const threads = new Map<string, FiledThread>()
+  for (const one of filed) {
+    const before = threads.get(one.id)
+    threads.set(one.id, before ? together(before, one) : one)
+  }
+  sendThreads(tx, [...threads.values()])
+}
+
+const together = (before: FiledThread, one: FiledThread): FiledThread => ({
+  ...before,
+  participants: [...new Set([...before.participants, ...one.participants])],
+  messages: before.messages + one.messages,
+  unread: before.unread + one.unread,
+  visible: before.visible + one.visible,
+  lastMessageAt: one.lastMessageAt > before.lastMessageAt ? one.lastMessageAt : before.lastMessageAt,
+  taintReasons: [...before.taintReasons, ...one.taintReasons],
+})

@@ -5,7 +5,7 @@ import { storableJson } from '../storable.ts'
 import { updateThreadOfMessages } from '../messages/insert.ts'
 import { LABELS_MAX } from '../messages/labels.ts'
 import type { Reference, Referenced } from './join.ts'
-import { PARTICIPANTS_MAX } from './participants.ts'
+import { PARTICIPANTS_MAX } from './subject-key.ts'
 
 export const listReferenced = async (
   db: Db,

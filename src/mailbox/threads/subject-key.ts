@@ -1,4 +1,5 @@
-// The subject as replies share it: without Re:, Fwd: and their kin in other languages, case folded, white space joined.
+// What mails have in common that no reference joins: who takes part, and the subject as replies share it, without Re:, Fwd: and
+// their kin in other languages, case folded, white space joined.
 import { subjectMark } from '../../mail/text/subject-marks.ts'
 
 /** Mail of the same subject joins what was active so lately. */
@@ -17,3 +18,6 @@ export function subjectKey(subject: string): string {
   }
   return rest.normalize('NFKC').toLowerCase().replaceAll(/\s+/gu, ' ').trim().slice(0, KEY_CHARS_MAX).toWellFormed()
 }
+
+/** At the most: a mail to a thousand would otherwise be carried along for ever. Those named first stand for all. */
+export const PARTICIPANTS_MAX = 100
