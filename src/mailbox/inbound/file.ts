@@ -27,10 +27,7 @@ import type { ReadMail } from './read-mail.ts'
 export interface ReadArrival {
   auth: Authentication
   /** What was read in it, or the little that its first lines say where it could not be. */
-  mail: Omit<
-    ReadMail,
-    'kind' | 'headers' | 'hiddenText' | 'unshownText' | 'htmlText' | 'attachments' | 'hasAttachments'
-  >
+  mail: Omit<ReadMail, 'kind' | 'hiddenText' | 'unshownText' | 'htmlText' | 'attachments' | 'hasAttachments'>
   /** Null where they are stored already, which large ones are. */
   texts: SourceText | null
   /** Besides what the mail shows in its text. */

@@ -18,7 +18,7 @@ interface ReadAttachment extends ParsedAttachment {
 }
 
 /** The HTML is sanitised. */
-export interface ReadMail extends Omit<ParsedMail, 'subject' | 'text' | 'attachments'> {
+export interface ReadMail extends Omit<ParsedMail, 'headers' | 'subject' | 'text' | 'attachments'> {
   /** Empty when there is none. */
   subject: string
   text: string
@@ -52,11 +52,6 @@ export function readMail(mail: ParsedMail): ReadMail {
   const attachments = mail.attachments.filter(attachment => !isReportPart(attachment)).map(toAttachment)
   return {
     kind: 'mail',
-    headers: mail.headers.map(({ name, lowerName, value }) => ({
-      name: storableText(name),
-      lowerName: storableText(lowerName),
-      value: storableText(value),
-    })),
     from: people(mail.from, AUTHORS_MAX, 'From', notes),
     sender: mail.sender && person(mail.sender),
     replyTo: people(mail.replyTo, RECIPIENTS_MAX, 'Reply-To', notes),
