@@ -12,7 +12,7 @@ import { redirectUriOf } from './authorize.ts'
 import { revokeGrant } from './disconnect.ts'
 import { addressIn, InvalidIdToken } from './id-token.ts'
 import { exchangeCode, InvalidGrant, OAuthFault, type Tokens } from './oauth.ts'
-import { providersOf, type Provider } from './providers.ts'
+import { providersOf } from './providers.ts'
 import { deleteConnectionRow, findConnectionForUpdate, nextGeneration, takeState, upsertConnection } from './queries.ts'
 import { sealToken } from './seal.ts'
 import { openContent, readState, type StateContent } from './state.ts'
@@ -42,10 +42,18 @@ type Obstacle =
 class Obstructed extends Error {
   readonly obstacle: Obstacle
 
-  constructor(obstacle: Obstacle, options: { cause?: unknown } = {}) {
-    super(obstacle, options)
+  constructor(obstacle: Obstacle) {
+    super(obstacle)
     this.obstacle = obstacle
   }
+}
+
+/** Null: a fault of ours. */
+function obstacleIn(error: unknown): Obstacle | null {
+  if (error instanceof Obstructed) return error.obstacle
+  if (error instanceof InvalidGrant) return 'invalid_code'
+  if (error instanceof OAuthFault) return 'provider_unavailable'
+  return error instanceof InvalidIdToken ? 'invalid_id_token' : null
 }
 
 /** Answers where the browser goes next. */
@@ -61,9 +69,10 @@ export async function finishConnecting(
     await connect(world, publicUrl, { by, returned, state })
     return `${page}?connected=${state.provider}`
   } catch (error) {
-    if (!(error instanceof Obstructed)) throw error
-    const { obstacle, cause } = error
-    const reason = cause instanceof Error ? { reason: cause.message, err: cause.cause } : {}
+    const obstacle = obstacleIn(error)
+    if (obstacle === null) throw error
+    const reason = error instanceof Error &&
+      !(error instanceof Obstructed) && { reason: error.message, err: error.cause }
     world.log.warn(
       { inbox_id: state.inbox_id, provider: state.provider, obstacle, ...reason },
       'a mailbox was not connected',
@@ -94,13 +103,13 @@ async function connect(world: World, publicUrl: string, { by, returned, state }:
   const provider = providersOf(world.config)[state.provider]
   if (!provider) throw new Obstructed('not_configured')
   const content = openContent(world.secrets, state.id, state.content)
-  const tokens = await tokensFor(provider, {
+  const tokens = await exchangeCode(provider, {
     code,
     verifier: content.verifier,
     redirectUri: redirectUriOf(publicUrl),
     owner: state.account_id,
   })
-  const address = addressOf(tokens, provider, { nonce: content.nonce, now: world.clock.now() })
+  const address = addressIn(tokens.idToken ?? '', provider, { nonce: content.nonce, now: world.clock.now() })
   if (tokens.refreshToken === null) throw new Obstructed('no_refresh_token')
   const grant = { address, tokens, refreshToken: tokens.refreshToken }
   try {
@@ -116,25 +125,6 @@ async function connect(world: World, publicUrl: string, { by, returned, state }:
 /** A key that was revoked or rotated meanwhile connects nothing: it may have been somebody else's, who has the URL. */
 const isStillIn = async (tx: Tx, { by: { id }, prefix }: StateContent): Promise<boolean> =>
   id === null || (await listLiveKeys(tx, { ids: [id], now: tx.now })).some(key => key.prefix === prefix)
-
-async function tokensFor(provider: Provider, exchange: Parameters<typeof exchangeCode>[1]): Promise<Tokens> {
-  try {
-    return await exchangeCode(provider, exchange)
-  } catch (error) {
-    if (error instanceof InvalidGrant) throw new Obstructed('invalid_code', { cause: error })
-    if (error instanceof OAuthFault) throw new Obstructed('provider_unavailable', { cause: error })
-    throw error
-  }
-}
-
-function addressOf({ idToken }: Tokens, provider: Provider, expected: { nonce: string; now: Date }): string {
-  try {
-    return addressIn(idToken ?? '', provider, expected)
-  } catch (error) {
-    if (error instanceof InvalidIdToken) throw new Obstructed('invalid_id_token', { cause: error })
-    throw error
-  }
-}
 
 /** The browser has no key: what it finishes, the caller of the first half did, from the browser's address. */
 const asked = (by: Actor, { by: { type, id, name } }: StateContent): Actor => ({ ...by, type, id, name })
