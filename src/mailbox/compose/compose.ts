@@ -83,16 +83,14 @@ export async function composeWithPermit(world: World, composing: Composing, orde
       return await composeOnce(world, composing, order)
     } catch (error) {
       if (!(error instanceof PolicyChanged)) throw error
-      if (tries === TRIES_MAX) throw policyBeingChanged(error)
+      if (tries < TRIES_MAX) continue
+      throw refuse('conflict', 'The policy of this inbox is being changed. Try again.', { cause: error })
     }
   }
 }
 
 /** Each one takes a change of the policy while the mail is inspected. */
 const TRIES_MAX = 5
-
-const policyBeingChanged = (cause: PolicyChanged) =>
-  refuse('conflict', 'The policy of this inbox is being changed. Try again.', { cause })
 
 async function composeOnce(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
   const { caller } = order

@@ -9,6 +9,7 @@ import type {
   CompanionKeeper,
   LockedCompanions,
   StoredCompanion,
+  Submission,
 } from '../../sending/messages/submission.ts'
 import type { SendResponse } from '../../sending/messages/send-schema.ts'
 import { addCorrespondents, type Written } from '../shield/correspondents.ts'
@@ -27,7 +28,7 @@ import {
 import type { Composed } from './compose-schema.ts'
 import { addToSendCounts, listSendCounts } from './count-queries.ts'
 import { fileMails, findDestinations, type Destinations } from './file.ts'
-import type { ComposedMail, Envelope } from './mail.ts'
+import type { ComposedMail } from './mail.ts'
 import { listThreadTaints } from './original-queries.ts'
 import { joinsTainted } from './taint.ts'
 import { asksMore, reasonsToHold, recipientRefusal, type InspectedFor, type Reason } from './policy-reasons.ts'
@@ -229,7 +230,7 @@ class LockedMailboxes implements LockedCompanions {
     if (obstacle) return obstacle
     const key = keyOf(companion)
     if (key !== null && this.#admitted.has(key)) return sentByAnother(companion)
-    if (isRelayed(companion) && !isStillConnected(companion, inbox)) return disconnected()
+    if (!isStillConnected(companion, inbox)) return disconnected()
     if (companion.kind === 'approval') return admitApproval(companion, this.#approvals, { inbox, now: this.#tx.now })
     if (asksMore(inbox.policy, companion.inspectedFor)) return new PolicyChanged()
     return recipientRefusal(inbox.policy, companion.mail.submission.recipients)
@@ -261,11 +262,11 @@ const keyOf = (companion: AnyCompanion): string | null =>
 const sentByAnother = ({ kind }: AnyCompanion): Error =>
   kind === 'approval' ? alreadyDecided('approved') : refuse('conflict', 'It is being sent by another request.')
 
-const isRelayed = (companion: AnyCompanion): boolean => (envelopeOf(companion).relayInboxId ?? null) !== null
-
-/** To the mailbox that it was written from, and not to another one since. */
-const isStillConnected = (companion: AnyCompanion, { provider, ownAddresses }: LockedInbox): boolean =>
-  provider !== 'native' && ownAddresses.includes(envelopeOf(companion).sender.toLowerCase())
+/** What is relayed goes by the mailbox that it was written from, and not by another one since. */
+function isStillConnected(companion: AnyCompanion, { provider, ownAddresses }: LockedInbox): boolean {
+  const { relayInboxId = null, sender } = envelopeOf(companion)
+  return relayInboxId === null || (provider !== 'native' && ownAddresses.includes(sender.toLowerCase()))
+}
 
 /** It is written from an address that the inbox no longer has. */
 const disconnected = () =>
@@ -282,5 +283,5 @@ const writtenTo = (companion: AnyCompanion): Written => ({
   domains: envelopeOf(companion).recipients.map(({ domain }) => domain),
 })
 
-const envelopeOf = (companion: AnyCompanion): Pick<Envelope, 'sender' | 'recipients' | 'relayInboxId'> =>
+const envelopeOf = (companion: AnyCompanion): Pick<Submission, 'sender' | 'recipients' | 'relayInboxId'> =>
   companion.kind === 'approval' ? companion.envelope : companion.mail.submission

@@ -54,20 +54,10 @@ export function participantsOf({ submission, original }: ComposedMail, ownAddres
   return others.slice(0, PARTICIPANTS_MAX)
 }
 
-/** All that a submission carries besides its source. */
-export type Envelope = Pick<
-  Submission,
-  | 'sender'
-  | 'senderDomain'
-  | 'fromHeader'
-  | 'recipients'
-  | 'subject'
-  | 'rfcMessageId'
-  | 'needsSmtputf8'
-  | 'relayInboxId'
->
+export type Envelope = ReturnType<typeof envelopeOf>
 
-export const envelopeOf = (submission: Submission): Envelope => ({
+/** All that a submission carries besides its source. */
+export const envelopeOf = (submission: Submission) => ({
   sender: submission.sender,
   senderDomain: submission.senderDomain,
   fromHeader: submission.fromHeader,

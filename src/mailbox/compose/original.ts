@@ -40,7 +40,8 @@ export interface Original {
 export async function requireOriginal(db: Db, reach: Reach, id: string): Promise<Original> {
   const row = await requireMessageInReach(db, reach, id)
   const thread = await findThreadTaint(db, row.thread_id)
-  if (!thread) throw deletedMeanwhile()
+  // Each part of it is read by itself, and it may go in between.
+  if (!thread) throw notFound('message')
   // The names in its addresses are its sender's words like its text.
   const named = (addresses: Address[]): Address[] =>
     row.is_blocked ? addresses.map(each => ({ ...each, name: null })) : addresses
@@ -65,9 +66,6 @@ export async function requireOriginal(db: Db, reach: Reach, id: string): Promise
     isBlocked: row.is_blocked,
   }
 }
-
-/** Each part of it is read by itself, and it may go in between. */
-const deletedMeanwhile = () => notFound('message')
 
 /** Mail comes with addresses that nobody can write to; those are left out. */
 const addressesIn = (texts: readonly string[]): Address[] =>
@@ -101,7 +99,7 @@ const HEAD_BYTES_MAX = 256 * 1024
 
 async function hasHtml(db: Db, sourceId: string): Promise<boolean> {
   const source = await findSourceContent(db, sourceId, HEAD_BYTES_MAX)
-  if (!source) throw deletedMeanwhile()
+  if (!source) throw notFound('message')
   return /^content-type: text\/html/im.test(source.content.toString('latin1'))
 }
 
@@ -126,7 +124,7 @@ const safeContentId = (contentId: string): string | null => (/^[!-;=?-~]{1,255}$
 
 async function sourceAsFile(db: Db, sourceId: string): Promise<Attachment> {
   const source = await findSourceContent(db, sourceId, ATTACHMENT_BYTES_MAX + 1)
-  if (!source) throw deletedMeanwhile()
+  if (!source) throw notFound('message')
   const { content } = source
   if (content.length > ATTACHMENT_BYTES_MAX) throw attachmentsTooLarge()
   return { filename: 'original.eml', contentType: 'message/rfc822', contentId: null, inline: false, content }
