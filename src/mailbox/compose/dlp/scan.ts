@@ -54,16 +54,16 @@ const FINDINGS_MAX = 50
 
 export function scan({ subject, text, html, attachments, recipients = [] }: Scanned): Finding[] {
   const findings = new Findings()
-  findings.read('subject', subject)
-  if (text !== null) findings.read('text', text)
+  findings.read('subject', viewOf(subject))
+  if (text !== null) findings.read('text', viewOf(text))
   if (html !== null) {
-    for (const view of viewsOfHtml(html)) findings.readView('html', view)
+    for (const view of viewsOfHtml(html)) findings.read('html', view)
   }
-  for (const recipient of recipients) findings.read('recipients', recipient)
+  for (const recipient of recipients) findings.read('recipients', viewOf(recipient))
   for (const { name, text: content, source, bytes, labels = [] } of attachments) {
-    for (const label of labels) findings.read('attachment_type', label)
-    if (name !== null) findings.read('attachment_name', name)
-    if (content !== null) findings.read(`attachment:${name ?? ''}`, content)
+    for (const label of labels) findings.read('attachment_type', viewOf(label))
+    if (name !== null) findings.read('attachment_name', viewOf(name))
+    if (content !== null) findings.read(`attachment:${name ?? ''}`, viewOf(content))
     if (source && saysMore(source, content)) findings.readSource(`attachment:${name ?? ''}`, source)
     if (bytes) findings.readSource(`attachment:${name ?? ''}`, printableIn(bytes))
   }
@@ -93,22 +93,14 @@ class Findings {
   readonly list: Finding[] = []
   readonly #seen = new Set<string>()
 
-  read(where: string, given: string): void {
-    this.readView(where, viewOf(given))
-  }
-
   /** In something that nobody is shown: places in it say nothing. */
   readSource(where: string, source: string): void {
-    for (const view of viewsOfHtml(source)) this.#readAll(where, view, null)
+    for (const view of viewsOfHtml(source)) this.read(where, view, { isShown: false })
   }
 
-  readView(where: string, view: View): void {
-    this.#readAll(where, view, view)
-  }
-
-  #readAll(where: string, codes: Codes, view: View | null): void {
+  read(where: string, view: View, { isShown = true } = {}): void {
     if (this.list.length === FINDINGS_MAX) return
-    let decoded = this.#readCodes(where, codes, view)
+    let decoded = this.#readCodes(where, view, isShown ? view : null)
     for (let depth = 0; depth < DECODED_DEPTH_MAX && decoded !== ''; depth++) {
       decoded = this.#readCodes(where, viewOf(decoded), null)
     }
