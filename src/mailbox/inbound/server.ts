@@ -104,23 +104,18 @@ export class MxServer {
   }
 
   async #admit(path: string, { ip }: SmtpClient): Promise<Admission<Recognised>> {
-    const recipient = await this.#recognise(path)
-    if (recipient === 'unavailable') return { kind: 'refused', reply: '451 4.3.0 Not available now; try again later' }
-    if (!recipient) {
-      // Guessing costs as much as writing.
-      this.#rate.admits(ip)
-      return { kind: 'refused', reply: '550 5.1.1 No such recipient here' }
-    }
-    const reply = recipient.kind === 'inbox' ? refusalFor(recipient) : null
-    return reply === null ? { kind: 'admitted', recipient } : { kind: 'refused', reply }
-  }
-
-  async #recognise(path: string): Promise<Recognised | null | 'unavailable'> {
     try {
-      return await this.#recipients.recognise(path)
+      const recipient = await this.#recipients.recognise(path)
+      if (!recipient) {
+        // Guessing costs as much as writing.
+        this.#rate.admits(ip)
+        return { kind: 'refused', reply: '550 5.1.1 No such recipient here' }
+      }
+      const reply = recipient.kind === 'inbox' ? refusalFor(recipient) : null
+      return reply === null ? { kind: 'admitted', recipient } : { kind: 'refused', reply }
     } catch (error) {
       if (replyFor(error) === null) throw error
-      return 'unavailable'
+      return { kind: 'refused', reply: '451 4.3.0 Not available now; try again later' }
     }
   }
 
