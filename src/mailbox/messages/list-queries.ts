@@ -10,7 +10,7 @@ const SCAN_MAX = 5_000
 /** Of addresses, references and findings on a page: a message may have 300 KB of them. */
 const PAGE_BYTES_MAX = 1024 * 1024
 
-export interface ListFilter {
+interface ListFilter {
   inboxId: string
   /** Folders of the view that have any message of the kind. */
   folderIds: readonly string[]

@@ -3,11 +3,11 @@ import type { Lists, Reads, Db } from '../../platform/db/database.ts'
 import { readPage, type Found, type Keyset } from '../../platform/http/paging.ts'
 import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
-import { listFoldersOf, listDiscardedFolders, type Folder } from '../folders/find.ts'
+import { listFoldersOf, listDiscardedFolders } from '../folders/find.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
 import { findSystemFolders } from '../folders/counts.ts'
 import { readLabel } from './labels.ts'
-import { listMessages, countInThread, listThreadMessages, type ListFilter } from './list-queries.ts'
+import { listMessages, countInThread, listThreadMessages } from './list-queries.ts'
 import { LISTED_ATTACHMENTS_MAX, type Hidden, type MessageSummary } from './message-schema.ts'
 import { presentSummary } from './present.ts'
 import { listAttachments, type MessageRow } from './queries.ts'
@@ -35,33 +35,23 @@ export async function readMessagePage(
   const { id: inboxId } = await requireInboxInReach(db, reach, asked)
   return lists.atOneMoment(async moment => {
     const { folders, isOneFolder, hidden } = viewOf(await listFoldersOf(moment, inboxId), query.folder)
+    const isUnread = query.unread === true
     const wanted = {
       inboxId,
-      folders,
+      folderIds: folders.filter(folder => (isUnread ? folder.unread : folder.total) > 0).map(({ id }) => id),
       isOneFolder,
-      unread: query.unread,
+      isUnread,
+      isRead: query.unread === false,
       direction: query.direction ?? null,
       label: query.label === undefined ? null : readLabel('query.label', query.label),
       from: query.from ?? null,
     }
-    const { rows, next_cursor } = await readPage(secrets, `inbox-messages/${inboxId}`, query, keyset =>
-      listInboxMessages(moment, { ...wanted, ...keyset }),
-    )
+    const { rows, next_cursor } = await readPage(secrets, `inbox-messages/${inboxId}`, query, async keyset => {
+      const found = await listMessages(moment, { ...wanted, ...keyset })
+      return { ...found, rows: await withAttachments(moment, found.rows) }
+    })
     return { messages: rows, next_cursor, hidden }
   })
-}
-
-type Wanted = Omit<ListFilter, 'folderIds' | 'isUnread' | 'isRead'> & {
-  folders: readonly Folder[]
-  /** Undefined: both. */
-  unread: boolean | undefined
-}
-
-async function listInboxMessages(db: Reads, { folders, unread, ...wanted }: Wanted): Promise<Found<MessageSummary>> {
-  const isUnread = unread === true
-  const folderIds = folders.filter(folder => (isUnread ? folder.unread : folder.total) > 0).map(({ id }) => id)
-  const found = await listMessages(db, { ...wanted, folderIds, isUnread, isRead: unread === false })
-  return { ...found, rows: await withAttachments(db, found.rows) }
 }
 
 /**
