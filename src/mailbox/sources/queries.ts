@@ -25,6 +25,7 @@ export async function insertSourceRemovals(
   tx: Tx,
   { accountId, sourceIds }: { accountId: string; sourceIds: readonly string[] },
 ): Promise<void> {
+  if (sourceIds.length === 0) return
   await tx.run(prepared`
     insert into source_removals (source_id, account_id, due_at)
     select distinct id, ${accountId}::uuid, ${tx.now}::timestamptz from unnest(${bareArray(sourceIds)}::uuid[]) as id

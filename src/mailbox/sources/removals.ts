@@ -2,14 +2,12 @@
 // sources; a worker looks at each later, because another transaction may be removing the last but one at the same time, or
 // filing another.
 import { system } from '../../platform/db/actor.ts'
-import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
 import { queuedAmong } from '../../sending/queue/queued.ts'
 import {
   claimDueRemovals,
   deleteRemovals,
   deleteUnnamedSources,
-  insertSourceRemovals,
   lockAccountsNotOnHold,
   updateRemovalsDue,
 } from './queries.ts'
@@ -19,9 +17,7 @@ const BATCH_MAX = 100
 /** Under legal hold, or while its mail is still to be sent: how long until it is looked at again. */
 const HOLD_MS = 3_600_000
 
-export async function queueSourceRemovals(tx: Tx, removed: { accountId: string; sourceIds: readonly string[] }) {
-  if (removed.sourceIds.length > 0) await insertSourceRemovals(tx, removed)
-}
+export { insertSourceRemovals as queueSourceRemovals } from './queries.ts'
 
 /** One batch; answers how many were looked at. */
 export const removeSources = (world: World): Promise<number> =>

@@ -7,7 +7,6 @@ import type { World } from '../../platform/world.ts'
 import { textsIn } from './find.ts'
 import {
   deleteRemovedBefore,
-  deleteRemovedOfThread,
   deleteSurplusRemoved,
   insertRemovedTaints,
   listTextsOfRemoved,
@@ -37,8 +36,7 @@ export async function keepRemovedTaints(
 }
 
 /** A person has looked at the thread. */
-export const forgetRemovedTaints = (tx: Tx, thread: { threadId: string; inboxId: string }): Promise<void> =>
-  deleteRemovedOfThread(tx, thread)
+export { deleteRemovedOfThread as forgetRemovedTaints } from './removed-queries.ts'
 
 /** One batch; answers how many mails were hashed or forgotten. Two processes that hash the same write the same. */
 export async function hashRemoved(world: World): Promise<number> {
