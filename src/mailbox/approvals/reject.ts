@@ -5,7 +5,7 @@ import type { Named } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import type { Reason } from '../compose/policy-reasons.ts'
 import { updateStatuses } from '../messages/insert.ts'
-import { lockInboxes, lockUnlessBusy } from '../inboxes/lock.ts'
+import { auditIn, lockInboxes, lockUnlessBusy, ownerOf } from '../inboxes/lock.ts'
 import { alreadyDecided } from './companion.ts'
 import type { Approval } from './contract.ts'
 import { presentApproval } from './present.ts'
@@ -41,13 +41,12 @@ async function rejectLocked(
     rejected.map(each => ({ id: each.inbox_message_id, status: 'rejected' })),
   )
   for (const { id, inbox_message_id } of rejected) {
-    const { inbox_id, account_id, tenant_id } = pending.find(each => each.id === id)!
-    const about = { accountId: account_id, tenantId: tenant_id }
+    const one = pending.find(each => each.id === id)!
+    const inbox = { ...one, id: one.inbox_id }
     const data = { approval_id: id, message_id: inbox_message_id, reason: reason?.kind ?? null }
-    tx.record({ type: 'approval.rejected', ...about, inboxId: inbox_id, data })
-    tx.audit({
+    tx.record({ type: 'approval.rejected', ...ownerOf(inbox), data })
+    auditIn(tx, inbox, {
       action: 'approval.reject',
-      ...about,
       target: { type: 'approval', id },
       before: { status: 'pending' },
       after: { status: 'rejected', reason: reason?.kind ?? null },

@@ -1,4 +1,5 @@
 // Reads the attachments of one mail and makes the words of its messages with them. All outside any transaction.
+import type { Db } from '../../platform/db/database.ts'
 import type { ThreadWork } from '../../platform/threads/thread-pool.ts'
 import type { World } from '../../platform/world.ts'
 import type { Finding } from '../shield/finding.ts'
@@ -13,7 +14,7 @@ import {
   type ClaimedAttachment,
   type ClaimedSource,
 } from './queries.ts'
-import { TextReader } from './text-reader.ts'
+import type { TextReader } from './text-reader.ts'
 import type { WordsAnswer, WordsOrder } from './words-thread.ts'
 
 export interface ReadSource {
@@ -40,89 +41,87 @@ const MAKING_WORDS: ThreadWork = {
   timeoutMs: 5_000,
 }
 
-export class SourceReader {
-  readonly #world: World
-  readonly #texts: TextReader
-
-  constructor(world: World) {
-    this.#world = world
-    this.#texts = new TextReader(world.threads)
+export async function readSource(
+  world: World,
+  texts: TextReader,
+  { source_id, account_id, attachments }: ClaimedSource,
+): Promise<ReadSource> {
+  const began = performance.now()
+  const results: AttachmentResult[] = []
+  for (const attachment of attachments) {
+    if (results.length > 0 && performance.now() - began > READING_MS_MAX) break
+    results.push(toResult(attachment, await textOf(world.db, texts, attachment, account_id)))
   }
+  const isKnown = results.some(({ state }) => state === 'done')
+  const read = isKnown ? await wordsOf(world, source_id, { results, owner: account_id }) : null
+  return { kind: 'read', results, words: read?.words ?? null, findings: read?.findings ?? [] }
+}
 
-  async read({ source_id, account_id, attachments }: ClaimedSource): Promise<ReadSource> {
-    const began = performance.now()
-    const results: AttachmentResult[] = []
-    for (const attachment of attachments) {
-      if (results.length > 0 && performance.now() - began > READING_MS_MAX) break
-      results.push(toResult(attachment, await this.#textOf(attachment, account_id)))
-    }
-    const isKnown = results.some(({ state }) => state === 'done')
-    const read = isKnown ? await this.#wordsOf(source_id, { results, owner: account_id }) : null
-    return { kind: 'read', results, words: read?.words ?? null, findings: read?.findings ?? [] }
+/** Null: the stored text is still right. */
+async function textOf(
+  db: Db,
+  texts: TextReader,
+  attachment: ClaimedAttachment,
+  owner: string,
+): Promise<AttachmentText | null> {
+  const { id, filename, content_type: contentType, size, has_text } = attachment
+  if (has_text) return null
+  if (size > BYTES_MAX) return { kind: 'none', reason: 'It is larger than 25 MB.' }
+  const head = await findBytes(db, { id, is_of_draft: false }, { start: 0, bytes: PART_BYTES })
+  if (!head) return { kind: 'none', reason: 'It is gone.' }
+  // Pictures and the like are not fetched as a whole to be refused.
+  const format = formatOf({ filename, contentType, content: head })
+  if (typeof format === 'object') return { kind: 'none', reason: format.reason }
+  const content = Buffer.allocUnsafeSlow(size)
+  head.copy(content)
+  for (let start = head.length; start < size; start += PART_BYTES) {
+    const part = await findBytes(db, { id, is_of_draft: false }, { start, bytes: PART_BYTES })
+    if (!part) return { kind: 'none', reason: 'It is gone.' }
+    part.copy(content, start)
   }
+  return texts.textOf({ filename, contentType, content }, owner)
+}
 
-  /** Null: the stored text is still right. */
-  async #textOf(attachment: ClaimedAttachment, owner: string): Promise<AttachmentText | null> {
-    const { id, filename, content_type: contentType, size, has_text } = attachment
-    if (has_text) return null
-    if (size > BYTES_MAX) return { kind: 'none', reason: 'It is larger than 25 MB.' }
-    const { db } = this.#world
-    const head = await findBytes(db, { id, is_of_draft: false }, { start: 0, bytes: PART_BYTES })
-    if (!head) return { kind: 'none', reason: 'It is gone.' }
-    // Pictures and the like are not fetched as a whole to be refused.
-    const format = formatOf({ filename, contentType, content: head })
-    if (typeof format === 'object') return { kind: 'none', reason: format.reason }
-    const content = Buffer.allocUnsafeSlow(size)
-    head.copy(content)
-    for (let start = head.length; start < size; start += PART_BYTES) {
-      const part = await findBytes(db, { id, is_of_draft: false }, { start, bytes: PART_BYTES })
-      if (!part) return { kind: 'none', reason: 'It is gone.' }
-      part.copy(content, start)
-    }
-    return this.#texts.textOf({ filename, contentType, content }, owner)
+async function wordsOf(
+  { db, threads }: World,
+  sourceId: string,
+  { results, owner }: { results: readonly AttachmentResult[]; owner: string },
+): Promise<WordsAnswer | null> {
+  const found = await findDocument(db, sourceId)
+  if (!found) return null
+  const { subject, from_text, to, text, html } = found
+  const known = await listTextsOfSource(db, sourceId, { charsMax: TEXT_CHARS_MAX })
+  const fresh = new Map(results.map(result => [result.id, result.text]))
+  const document: WordsOrder['document'] = {
+    subject,
+    text,
+    addresses: { from: [from_text], to },
+    attachmentNames: known.flatMap(({ filename }) => filename ?? []),
+    attachmentTexts: upTo(
+      TEXT_CHARS_MAX,
+      known.flatMap(each => fresh.get(each.id) ?? each.text ?? []),
+    ),
   }
+  const names = new Map(known.map(({ id, filename }) => [id, filename ?? 'unnamed']))
+  const inspected = (await textsOf(db, results)).map(({ id, text: read }) => ({
+    name: names.get(id) ?? 'unnamed',
+    text: read,
+  }))
+  return threads.run<WordsOrder, WordsAnswer>(MAKING_WORDS, { input: { document, html, inspected }, owner })
+}
 
-  async #wordsOf(
-    sourceId: string,
-    { results, owner }: { results: readonly AttachmentResult[]; owner: string },
-  ): Promise<WordsAnswer | null> {
-    const { db, threads } = this.#world
-    const found = await findDocument(db, sourceId)
-    if (!found) return null
-    const { subject, from_text, to, text, html } = found
-    const known = await listTextsOfSource(db, sourceId, { charsMax: TEXT_CHARS_MAX })
-    const fresh = new Map(results.map(result => [result.id, result.text]))
-    const document: WordsOrder['document'] = {
-      subject,
-      text,
-      addresses: { from: [from_text], to },
-      attachmentNames: known.flatMap(({ filename }) => filename ?? []),
-      attachmentTexts: upTo(
-        TEXT_CHARS_MAX,
-        known.flatMap(each => fresh.get(each.id) ?? each.text ?? []),
-      ),
-    }
-    const names = new Map(known.map(({ id, filename }) => [id, filename ?? 'unnamed']))
-    const inspected = (await this.#textsOf(results)).map(({ id, text: read }) => ({
-      name: names.get(id) ?? 'unnamed',
-      text: read,
-    }))
-    return threads.run<WordsOrder, WordsAnswer>(MAKING_WORDS, { input: { document, html, inspected }, owner })
-  }
-
-  /**
-   * With those that were read before: a message that was filed since knows nothing of what was found in them. In the order of
-   * the attachments.
-   */
-  async #textsOf(results: readonly AttachmentResult[]): Promise<{ id: string; text: string }[]> {
-    const before = results.filter(({ state, text }) => state === 'done' && text === null).map(({ id }) => id)
-    const stored = before.length > 0 ? await listTextsOf(this.#world.db, before) : []
-    const byId = new Map(stored.map(({ id, text }) => [id, text]))
-    return results.flatMap(({ id, text }) => {
-      const known = text ?? byId.get(id)
-      return known === undefined ? [] : [{ id, text: known }]
-    })
-  }
+/**
+ * With those that were read before: a message that was filed since knows nothing of what was found in them. In the order of
+ * the attachments.
+ */
+async function textsOf(db: Db, results: readonly AttachmentResult[]): Promise<{ id: string; text: string }[]> {
+  const before = results.filter(({ state, text }) => state === 'done' && text === null).map(({ id }) => id)
+  const stored = before.length > 0 ? await listTextsOf(db, before) : []
+  const byId = new Map(stored.map(({ id, text }) => [id, text]))
+  return results.flatMap(({ id, text }) => {
+    const known = text ?? byId.get(id)
+    return known === undefined ? [] : [{ id, text: known }]
+  })
 }
 
 function toResult({ id }: ClaimedAttachment, read: AttachmentText | null): AttachmentResult {

@@ -22,7 +22,8 @@ import {
   type ClaimedSource,
 } from './queries.ts'
 import { reopenTexts } from './reopen.ts'
-import { SourceReader, type ReadSource } from './read-source.ts'
+import { readSource, type ReadSource } from './read-source.ts'
+import { TextReader } from './text-reader.ts'
 
 /** Of what the shield sees in texts that are known now, in the transaction that stores them. */
 export type OnFindings = (tx: Tx, late: { sourceId: string; findings: readonly Finding[] }) => Promise<void>
@@ -40,7 +41,7 @@ type Outcome = (ReadSource & { written: ReadonlySet<string> }) | { kind: 'retry'
 type EndedSource = Ended<ClaimedSource, Outcome>
 
 export const textWorker = (world: World, onFindings: OnFindings): LeasedWorker<ClaimedSource, Outcome> => {
-  const reader = new SourceReader(world)
+  const texts = new TextReader(world.threads)
   const due = dueAccounts()
   return new LeasedWorker<ClaimedSource, Outcome>(world, {
     name: 'attachment-texts',
@@ -56,7 +57,7 @@ export const textWorker = (world: World, onFindings: OnFindings): LeasedWorker<C
     claim: (tx, claim) => claimSources(tx, claim, due),
     keyOf: ({ account_id: accountId }) => ({ key: accountId, accountId }),
     attempt: async source => {
-      const read = source.attempts > ATTEMPTS_MAX ? givenUp(source) : await reader.read(source)
+      const read = source.attempts > ATTEMPTS_MAX ? givenUp(source) : await readSource(world, texts, source)
       return { ...read, written: await writeWords(world, source, read) }
     },
     failed: (source, error) => {

@@ -1,6 +1,7 @@
 // How a mirror stands, as its inbox shows it: the row, the event for the streams, and an alert where a person must act.
 import type { Tx } from '../../platform/db/database.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
+import { ownerOf } from '../inboxes/lock.ts'
 import { presentConnection } from '../inboxes/present.ts'
 import {
   updateEnded,
@@ -58,11 +59,6 @@ export async function reportGrantGone(tx: Tx, gone: GoneGrant): Promise<boolean>
 const ERROR_CHARS_MAX = 500
 
 function recordUpdated(tx: Tx, connection: ReportedConnection): void {
-  tx.record({
-    type: 'inbox.updated',
-    accountId: connection.account_id,
-    tenantId: connection.tenant_id,
-    inboxId: connection.inbox_id,
-    data: { changed: ['connection'], connection: presentConnection(connection) },
-  })
+  const data = { changed: ['connection'], connection: presentConnection(connection) }
+  tx.record({ type: 'inbox.updated', ...ownerOf({ ...connection, id: connection.inbox_id }), data })
 }

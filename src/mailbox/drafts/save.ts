@@ -8,7 +8,7 @@ import type { KeyPrincipal, Named, Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
-import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
+import { auditIn, lockInboxes, ownerOf, type LockedInbox } from '../inboxes/lock.ts'
 import { policyOf } from '../inboxes/policy.ts'
 import { checkAllowed, checkBody, contentOf, type CheckedBody } from './content.ts'
 import type { Draft, DraftBody, DraftUpdate } from './contract.ts'
@@ -142,23 +142,13 @@ export function recordDraft(
   type: DraftEvent,
   more: object = {},
 ): void {
-  tx.record({
-    type,
-    accountId: draft.account_id,
-    tenantId: draft.tenant_id,
-    inboxId: draft.inbox_id,
-    data: {
-      draft_id: draft.id,
-      thread_id: draft.thread_id,
-      scheduled_at: draft.scheduled_at?.toISOString() ?? null,
-      ...more,
-    },
-  })
+  const { id: draft_id, thread_id, scheduled_at } = draft
+  const data = { draft_id, thread_id, scheduled_at: scheduled_at?.toISOString() ?? null, ...more }
+  tx.record({ type, ...ownerOf({ ...draft, id: draft.inbox_id }), data })
 }
 
 export function auditDraft(tx: Tx, draft: StoredDraft, change: { before?: object; after?: object }): void {
-  const { account_id: accountId, tenant_id: tenantId, id } = draft
-  tx.audit({ accountId, tenantId, target: { type: 'draft', id }, ...change })
+  auditIn(tx, { ...draft, id: draft.inbox_id }, { target: { type: 'draft', id: draft.id }, ...change })
 }
 
 /** What somebody wrote is no business of the audit log. */

@@ -26,8 +26,9 @@ export const scheduleComposed = (world: World): Schedule => {
     const original = originalId === undefined ? null : await requireOriginal(world.db, caller.reach, originalId)
     if (original) checkBlocked(original, kind, body)
     const answered = kind === 'reply' && original ? repliedTo(body, addressesOf(inbox), original) : {}
+    const { reply_all: _all, ...withoutReplyAll } = body
     const wanted: DraftBody = {
-      ...withoutReplyAll(body),
+      ...withoutReplyAll,
       ...answered,
       ...(kind === 'reply' ? { reply_to_id: originalId! } : {}),
     }
@@ -54,21 +55,10 @@ async function keyedRequest(
   return { tenantId, key, bodyHash: await slices.run(bodyHash(sameAs(order)), [account_id, tenantId]) }
 }
 
-const composedOf = ({ id, inbox_id, thread_id, scheduled_at }: Draft): Composed => ({
-  id,
-  inbox_id,
-  thread_id,
-  status: 'scheduled',
-  message_id: null,
-  approval_id: null,
-  scheduled_at,
-  queued: 0,
-  held: 0,
-  suppressed: 0,
-  duplicate: false,
-})
-
-const withoutReplyAll = ({ reply_all: _all, ...body }: ComposeRequest): DraftBody => body
+function composedOf({ id, inbox_id, thread_id, scheduled_at }: Draft): Composed {
+  const draft = { id, inbox_id, thread_id, status: 'scheduled' as const, scheduled_at }
+  return { ...draft, message_id: null, approval_id: null, queued: 0, held: 0, suppressed: 0, duplicate: false }
+}
 
 type OriginalMail = Awaited<ReturnType<typeof requireOriginal>>
 

@@ -119,10 +119,9 @@ async function record(tx: Tx, ended: readonly Ended<DueDraft, Result>[]): Promis
   if (unsent.length === 0) return ended
   const updated = new Set((await updateUnsentDrafts(tx, unsent)).map(({ id }) => id))
   const over = unsent.filter(each => each.dueAt === null && updated.has(each.id)).map(each => each.id)
-  for (const draft of await listDraftsAnywhere(tx, over)) recordUnscheduled(tx, draft)
+  // With the reason: a draft that somebody called back changes in the same way.
+  for (const draft of await listDraftsAnywhere(tx, over)) {
+    recordDraft(tx, draft, 'draft.updated', { error: draft.last_error })
+  }
   return ended.filter(({ item, result }) => result.kind === 'sent' || updated.has(item.id))
 }
-
-/** With the reason: a draft that somebody called back changes in the same way. */
-const recordUnscheduled = (tx: Tx, draft: StoredDraft): void =>
-  recordDraft(tx, draft, 'draft.updated', { error: draft.last_error })

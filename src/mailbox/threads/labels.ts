@@ -4,7 +4,7 @@ import type { Tx } from '../../platform/db/database.ts'
 import type { Named } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
-import { lockInboxes } from '../inboxes/lock.ts'
+import { auditIn, lockInboxes, ownerOf } from '../inboxes/lock.ts'
 import { clearTaints } from '../messages/change.ts'
 import { readLabels } from '../messages/labels.ts'
 import { forgetRemovedTaints } from '../tainted/removed.ts'
@@ -70,13 +70,8 @@ async function lockThread(tx: Tx, { reach, id }: Named): Promise<StoredThread> {
 }
 
 function record(tx: Tx, thread: StoredThread, { before, after }: { before: object; after: object }): void {
-  const { account_id: accountId, tenant_id: tenantId, inbox_id: inboxId } = thread
-  tx.record({
-    type: 'thread.updated',
-    accountId,
-    tenantId,
-    inboxId,
-    data: { thread_id: thread.id, labels: thread.labels, tainted: thread.is_tainted },
-  })
-  tx.audit({ accountId, tenantId, target: { type: 'thread', id: thread.id }, before, after })
+  const inbox = { ...thread, id: thread.inbox_id }
+  const data = { thread_id: thread.id, labels: thread.labels, tainted: thread.is_tainted }
+  tx.record({ type: 'thread.updated', ...ownerOf(inbox), data })
+  auditIn(tx, inbox, { target: { type: 'thread', id: thread.id }, before, after })
 }

@@ -2,6 +2,7 @@
 // when the first recipient has it. The caller has locked the inboxes.
 import type { Tx } from '../../../platform/db/database.ts'
 import { markSent } from '../../approvals/companion.ts'
+import { ownerOf } from '../../inboxes/lock.ts'
 import { updateStatuses } from '../../messages/insert.ts'
 import { EVENT_KINDS, listStatuses, type DeliveryEvent } from './queries.ts'
 
@@ -29,16 +30,13 @@ export async function moveStatuses(tx: Tx, events: readonly DeliveryEvent[]): Pr
 }
 
 function tell(tx: Tx, event: DeliveryEvent, status: string): void {
-  const type = EVENT_KINDS[event.type] ?? 'message.updated'
   const { data, recipient } = event
   const details = ['bounce_type', 'smtp_code', 'enhanced_code', 'response'].flatMap(name =>
     data[name] === undefined ? [] : [[name, data[name]] as const],
   )
   tx.record({
-    type,
-    accountId: event.account_id,
-    tenantId: event.tenant_id,
-    inboxId: event.inbox_id,
+    type: EVENT_KINDS[event.type] ?? 'message.updated',
+    ...ownerOf({ ...event, id: event.inbox_id }),
     data: {
       message_id: event.inbox_message_id,
       thread_id: event.thread_id,
