@@ -116,24 +116,24 @@ export const approvalPageEndpoint = endpoint({
   replies: { 200: html, 404: html, 410: html },
 })
 
-export const approveByLinkEndpoint = endpoint({
+const decision = {
   method: 'POST',
-  path: '/approval-links/{token}/approve',
-  summary: 'Approve as the contact that the link was sent to; every check of approving with a key applies',
   access: anyone,
   noun: 'link',
   takesAnyBody: true,
   replies: { 200: html, 403: html, 404: html, 409: html, 410: html, 422: html, 429: html },
+} as const
+
+export const approveByLinkEndpoint = endpoint({
+  ...decision,
+  path: '/approval-links/{token}/approve',
+  summary: 'Approve as the contact that the link was sent to; every check of approving with a key applies',
   audit: 'approval.approve',
 })
 
 export const rejectByLinkEndpoint = endpoint({
-  method: 'POST',
+  ...decision,
   path: '/approval-links/{token}/reject',
   summary: 'Reject as the contact that the link was sent to',
-  access: anyone,
-  noun: 'link',
-  takesAnyBody: true,
-  replies: { 200: html, 403: html, 404: html, 409: html, 410: html, 422: html, 429: html },
   audit: 'approval.reject',
 })

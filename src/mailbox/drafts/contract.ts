@@ -107,15 +107,19 @@ export const listDraftsEndpoint = endpoint({
   replies: { 200: Page({ drafts: Type.Array(Draft) }) },
 })
 
+const writing = {
+  access: writes,
+  bodyBytesMax: BODY_BYTES_MAX,
+  refusals: ['conflict', 'invalid_message', 'attachments_too_large', 'too_many_recipients'],
+} as const
+
 export const createDraftEndpoint = endpoint({
+  ...writing,
   method: 'POST',
   path: '/v1/inboxes/{id}/drafts',
   summary: 'Write a draft; with send_at it is sent then',
-  access: writes,
   body: DraftBody,
-  bodyBytesMax: BODY_BYTES_MAX,
   replies: { 201: Wrapped },
-  refusals: ['conflict', 'invalid_message', 'attachments_too_large', 'too_many_recipients'],
   audit: 'draft.create',
 })
 
@@ -128,15 +132,13 @@ export const getDraftEndpoint = endpoint({
 })
 
 export const updateDraftEndpoint = endpoint({
+  ...writing,
   method: 'PATCH',
   path: '/v1/drafts/{id}',
   summary:
     'Write a draft anew: what is left out is cleared, attachments and schedule included, but not what it forwards',
-  access: writes,
   body: DraftUpdate,
-  bodyBytesMax: BODY_BYTES_MAX,
   replies: { 200: Wrapped },
-  refusals: ['conflict', 'invalid_message', 'attachments_too_large', 'too_many_recipients'],
   audit: 'draft.update',
 })
 

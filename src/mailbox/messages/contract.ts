@@ -42,67 +42,56 @@ export const listInboxMessagesEndpoint = endpoint({
   refusals: ['invalid_request'],
 })
 
+const largeRead = { method: 'GET', access: read, noun: 'message', isLargeRead: true } as const
+
 export const getInboxMessageEndpoint = endpoint({
-  method: 'GET',
+  ...largeRead,
   path: '/v1/inbox-messages/{id}',
   summary: 'Get a message with its texts and what is attached',
-  access: read,
-  noun: 'message',
-  isLargeRead: true,
   replies: { 200: Message },
 })
 
 export const getRawEndpoint = endpoint({
-  method: 'GET',
+  ...largeRead,
   path: '/v1/inbox-messages/{id}/raw',
   summary: 'The source of a message',
-  access: read,
-  noun: 'message',
-  isLargeRead: true,
   replies: { 200: { raw: 'message/rfc822' } },
 })
 
 export const getHtmlEndpoint = endpoint({
-  method: 'GET',
+  ...largeRead,
   path: '/v1/inbox-messages/{id}/html',
   summary: 'The sanitised HTML of a message; of mail without any, its text as HTML',
-  access: read,
-  noun: 'message',
-  isLargeRead: true,
   replies: { 200: Type.Object({ id: Uuid(), html: Nullable(Type.String({ ...sensitive })) }) },
 })
 
+const filing = { access: write, noun: 'message', replies: { 200: Message } } as const
+
 export const markReadEndpoint = endpoint({
+  ...filing,
   method: 'POST',
   path: '/v1/inbox-messages/{id}/read',
   summary: 'Mark a message as read or unread; its content is answered to keys that may read',
-  access: write,
-  noun: 'message',
   body: NamedObject('ReadFlag', { read: Type.Optional(Type.Boolean({ default: true })) }),
   isBodyOptional: true,
-  replies: { 200: Message },
   audit: 'inbox_message.read',
 })
 
 export const setLabelsEndpoint = endpoint({
+  ...filing,
   method: 'PUT',
   path: '/v1/inbox-messages/{id}/labels',
   summary: 'Replace the labels of a message; its content is answered to keys that may read',
-  access: write,
-  noun: 'message',
   body: NamedObject('LabelList', { labels: Labels }),
-  replies: { 200: Message },
   audit: 'inbox_message.label',
 })
 
 export const moveMessageEndpoint = endpoint({
+  ...filing,
   method: 'POST',
   path: '/v1/inbox-messages/{id}/move',
   summary: 'Move a message to a folder of its inbox; its content is answered to keys that may read',
-  access: write,
-  noun: 'message',
   body: NamedObject('MoveRequest', { folder: FolderName }),
-  replies: { 200: Message },
   refusals: ['invalid_request'],
   audit: 'inbox_message.move',
 })
