@@ -284,6 +284,6 @@ async function unlessRefused(act: () => Promise<string>): Promise<string | null>
 }
 
 /** In sets that no server finds too long. */
-function* rangesOf(uids: readonly number[]): Generator<string> {
+export function* rangesOf(uids: readonly number[]): Generator<string> {
   for (let at = 0; at < uids.length; at += UIDS_PER_COMMAND) yield uids.slice(at, at + UIDS_PER_COMMAND).join(',')
 }

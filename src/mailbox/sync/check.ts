@@ -1,14 +1,13 @@
 // What the provider changed in a folder since the last look: messages that left it and read flags. Two searches tell, on any
 // server; no list of all messages is kept here.
 import type { Tx } from '../../platform/db/database.ts'
+import { rangesOf } from '../imap/session.ts'
 import type { LockedInbox } from '../inboxes/lock.ts'
 import { changeMessages } from '../messages/change.ts'
 import { openFolder } from './fetch.ts'
 import { countLive, listFlagChanges, listLiveUids, updateAgreedRead } from './message-queries.ts'
 import { loseMessages, transactMirror, type Mirror, type MirrorFolder } from './mirror.ts'
 import { placeMessages } from './place.ts'
-
-const UIDS_PER_SEARCH = 500
 
 /** Answers whether messages left it: they may be in another folder now. To be asked when what is new was fetched. */
 export async function checkFolder(mirror: Mirror, folder: MirrorFolder): Promise<boolean> {
@@ -18,7 +17,7 @@ export async function checkFolder(mirror: Mirror, folder: MirrorFolder): Promise
   const isComplete = folder.is_mirrored && folder.fetched_from <= 1 && folder.pendingFrom <= 1
   const ranges = folder.is_mirrored
     ? [`${folder.fetched_from}:*`]
-    : setsOf(await listLiveUids(mirror.world.db, folder.id))
+    : [...rangesOf(await listLiveUids(mirror.world.db, folder.id))]
   const unseen = await search(mirror, ranges, { isUnseen: true })
   // As many there as here: what is new was fetched, so they are the same.
   const present = isComplete && live === exists ? null : await search(mirror, ranges, { isUnseen: false })
@@ -36,11 +35,6 @@ async function search({ imap }: Mirror, ranges: readonly string[], { isUnseen }:
   for (const range of ranges) for (const uid of await imap.search(range, { isUnseen })) found.push(uid)
   return found
 }
-
-const setsOf = (uids: readonly number[]): string[] =>
-  Array.from({ length: Math.ceil(uids.length / UIDS_PER_SEARCH) }, (_, n) =>
-    uids.slice(n * UIDS_PER_SEARCH, (n + 1) * UIDS_PER_SEARCH).join(','),
-  )
 
 interface Flags {
   inbox: LockedInbox

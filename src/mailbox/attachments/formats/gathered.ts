@@ -13,7 +13,11 @@ export class Gathered {
   add(text: string): 'stop' | void {
     if (text !== '') this.#parts.push(text)
     this.#length += text.length
-    return this.#length >= this.#charsMax ? 'stop' : undefined
+    return this.isFull ? 'stop' : undefined
+  }
+
+  get isFull(): boolean {
+    return this.#length >= this.#charsMax
   }
 
   get value(): string {

@@ -9,7 +9,7 @@ export function spreadsheetText(zip: Zip, charsMax: number): string {
   const sheets = zip.texts(numbered(zip.names, /^xl\/worksheets\/sheet(\d+)\.xml$/))
   const shared = sharedStrings(strings, charsMax)
   const text = new Gathered(charsMax)
-  for (const sheet of sheets) if (readSheet(sheet, shared, text) === 'stop') break
+  for (const sheet of sheets) if (!text.isFull) readSheet(sheet, shared, text)
   return text.value
 }
 
@@ -42,10 +42,9 @@ function sharedStrings(xml: string, charsMax: number): string[] {
   return strings
 }
 
-function readSheet(xml: string, shared: readonly string[], text: Gathered): 'stop' | void {
+function readSheet(xml: string, shared: readonly string[], text: Gathered): void {
   let type: string | null = null
   let isValue = false
-  let state: 'stop' | void = undefined
   readXml(xml, {
     onOpen: ({ name, attributes, isEmpty }) => {
       if (name === 'c') type = attributeOf(attributes, 't')
@@ -53,13 +52,8 @@ function readSheet(xml: string, shared: readonly string[], text: Gathered): 'sto
     },
     onClose: name => {
       isValue = false
-      return (state =
-        name === 'c' ? text.add('\t') : name === 'row' || name === 'sheetData' ? text.add('\n') : undefined)
+      return name === 'c' ? text.add('\t') : name === 'row' || name === 'sheetData' ? text.add('\n') : undefined
     },
-    onText: content => {
-      if (!isValue) return
-      return (state = text.add(type === 's' ? (shared[Number(content)] ?? '') : content))
-    },
+    onText: content => (isValue ? text.add(type === 's' ? (shared[Number(content)] ?? '') : content) : undefined),
   })
-  return state
 }

@@ -2,10 +2,9 @@
 // where the separation changes, or, where words say what it is, runs that are separated in several ways.
 import type { Codes } from './characters.ts'
 import type { Match } from './match.ts'
-import { Nearby } from './nearby.ts'
+import { nearby, type Nearby } from './nearby.ts'
 import { digits, digitsOf, gather, surroundings } from './digits.ts'
-import { FIGURE_MARKS, WIDE, type Row } from './rows.ts'
-import { isInTable } from './tables.ts'
+import { FIGURE_MARKS, WIDE, isInTable, type Row } from './rows.ts'
 
 const CARD_WORDS = /(?<![a-z])(?:card|visa|mastercard|amex|credit|debit|karte|carte|tarjeta|pan|cvc|cvv|exp)/gi
 
@@ -59,7 +58,7 @@ export class Cards {
   readonly #given: Codes
   readonly #codes: Uint16Array
   readonly #row: Row
-  readonly #nearby: Nearby
+  readonly #isNear: Nearby
   /** Written as far apart as columns, and without words that say what they are. */
   readonly #wide: Match[] = []
 
@@ -67,7 +66,7 @@ export class Cards {
     this.#given = given
     this.#codes = given.codes
     this.#row = row
-    this.#nearby = new Nearby(given.text, CARD_WORDS)
+    this.#isNear = nearby(given.text, CARD_WORDS)
   }
 
   inRow(): Match[] {
@@ -165,7 +164,7 @@ export class Cards {
   }
 
   #isNamed({ start, end }: Match): boolean {
-    return this.#nearby.has(start, end)
+    return this.#isNear(start, end)
   }
 
   #cardOf(first: number, last: number): Match | null {

@@ -2,7 +2,7 @@
 // has, with a remainder of one (mod 97), whatever stands between the characters.
 import { isBlankAt, isDigitAt, isGapAt, isLetterAt, isWordAt, type Codes } from './characters.ts'
 import type { Match } from './match.ts'
-import { isInTable } from './tables.ts'
+import { isInTable } from './rows.ts'
 
 /**
  * What follows the check digits: n digits, a letters, c either. From the registry of IBANs; then what banks of other countries

@@ -3,27 +3,18 @@
 const BEFORE_CHARS_MAX = 80
 const AFTER_CHARS_MAX = 40
 
-export class Nearby {
-  readonly #text: string
-  readonly #words: RegExp
-  #spans: { start: number; end: number }[] | null = null
-  /** The first word that is not too far before the number that asked last. */
-  #next = 0
+export type Nearby = (start: number, end: number) => boolean
 
-  constructor(text: string, words: RegExp) {
-    this.#text = text
-    this.#words = words
-  }
-
-  /** Numbers ask in the order in which they stand. */
-  has(start: number, end: number): boolean {
-    this.#spans ??= [...this.#text.matchAll(this.#words)].map(found => ({
-      start: found.index,
-      end: found.index + found[0].length,
-    }))
-    while (this.#next < this.#spans.length && this.#spans[this.#next]!.start < start - BEFORE_CHARS_MAX) this.#next++
-    for (let at = this.#next; at < this.#spans.length; at++) {
-      const word = this.#spans[at]!
+/** Numbers ask in the order in which they stand. */
+export function nearby(text: string, words: RegExp): Nearby {
+  let spans: { start: number; end: number }[] | null = null
+  // The first word that is not too far before the number that asked last.
+  let next = 0
+  return (start, end) => {
+    spans ??= [...text.matchAll(words)].map(found => ({ start: found.index, end: found.index + found[0].length }))
+    while (next < spans.length && spans[next]!.start < start - BEFORE_CHARS_MAX) next++
+    for (let at = next; at < spans.length; at++) {
+      const word = spans[at]!
       if (word.start > end + AFTER_CHARS_MAX) return false
       if (word.end <= start || (word.start >= end && word.end <= end + AFTER_CHARS_MAX)) return true
     }

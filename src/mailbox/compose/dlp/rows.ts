@@ -1,6 +1,6 @@
 // Rows of digits: runs of them with so little between that a reader takes them for one number. They are kept as numbers in
 // arrays: a table of figures has a hundred thousand runs, and an object and a string for each cost more than all detectors.
-import { endOfDigits, type Codes } from './characters.ts'
+import { endOfDigits, isBlankAt, isDigitAt, type Codes } from './characters.ts'
 
 /** As much as somebody puts between digits that belong together; blanks in a row count once, and so does a repeated mark. */
 const GAP_MAX = 4
@@ -135,4 +135,28 @@ function separatorOf(codes: Uint16Array, start: number, end: number): number {
   }
   const width = end - start > GAP_MAX ? WIDE : 0
   return (separator === 0 ? BLANK : separator) + width
+}
+
+/** So much before and behind is looked at: some lines. */
+const AROUND_CHARS = 240
+/** Blanks before a figure that make a column, and so many of them that make a table. */
+const COLUMN_BLANKS_MIN = 3
+const COLUMNS_MIN = 3
+
+/** Of what stands between these positions. */
+export function isInTable(given: Codes, start: number, end: number): boolean {
+  const before = columnsIn(given, start - AROUND_CHARS, start)
+  return before >= COLUMNS_MIN || before + columnsIn(given, end, end + AROUND_CHARS) >= COLUMNS_MIN
+}
+
+function columnsIn(given: Codes, from: number, to: number): number {
+  let [columns, blanks] = [0, 0]
+  for (let at = Math.max(0, from); at < to && at < given.codes.length; at++) {
+    if (isBlankAt(given, at)) blanks++
+    else {
+      if (blanks >= COLUMN_BLANKS_MIN && isDigitAt(given, at)) columns++
+      blanks = 0
+    }
+  }
+  return columns
 }

@@ -3,7 +3,7 @@
 import type { Codes } from './characters.ts'
 import { digits, digitsOf, gather, surroundings } from './digits.ts'
 import type { Match } from './match.ts'
-import { Nearby } from './nearby.ts'
+import { nearby, type Nearby } from './nearby.ts'
 import { BLANK, DASH, WIDE, type Row } from './rows.ts'
 
 const SOCIAL_WORDS = /(?<![a-z])(?:ssn|social[\s-]{0,3}security|soc[.\s]{0,2}sec|tax(?:payer)?[\s-]{0,3}id|itin)/gi
@@ -16,12 +16,12 @@ const GROUPS = [3, 2, 4]
 export class Socials {
   readonly #codes: Uint16Array
   readonly #row: Row
-  readonly #nearby: Nearby
+  readonly #isNear: Nearby
 
   constructor({ codes, text }: Codes, row: Row) {
     this.#codes = codes
     this.#row = row
-    this.#nearby = new Nearby(text, SOCIAL_WORDS)
+    this.#isNear = nearby(text, SOCIAL_WORDS)
   }
 
   inRow(): Match[] {
@@ -32,7 +32,7 @@ export class Socials {
       if (last === -1 || !isIssuable(codes, row, first, last)) continue
       const [start, end] = [row.starts[first]!, row.ends[last]!]
       if (surroundings(codes, start, end) !== 'alone') continue
-      if (!isDashed(row, first, last) && !this.#nearby.has(start, end)) continue
+      if (!isDashed(row, first, last) && !this.#isNear(start, end)) continue
       const value = digitsOf(DIGITS)
       matches.push({ detector: 'us_ssn', label: 'US social security number', value, start, end })
     }
