@@ -212,9 +212,7 @@ const WORDS_PER_RECIPIENT = 400
 
 const NOTHING_TAINTED: Tainted = { texts: [], packed: [] }
 
-type Parts = Pick<ComposedMail, 'submission' | 'written' | 'files' | 'original' | 'thread'>
-
-interface Inspecting extends Preparing, Parts {
+interface Inspecting extends Preparing, Pick<ComposedMail, 'submission' | 'written' | 'files' | 'original' | 'thread'> {
   policy: Policy
 }
 

@@ -134,12 +134,10 @@ export const beingSent = () => refuse('conflict', 'The draft is being sent.')
 
 export const requesterOf = ({ keyId, name }: KeyPrincipal) => ({ key_id: keyId, name })
 
-type DraftEvent = 'draft.created' | 'draft.updated' | 'draft.deleted' | 'draft.scheduled'
-
 export function recordDraft(
   tx: Tx,
   draft: Pick<StoredDraft, 'id' | 'account_id' | 'tenant_id' | 'inbox_id' | 'thread_id' | 'scheduled_at'>,
-  type: DraftEvent,
+  type: 'draft.created' | 'draft.updated' | 'draft.deleted' | 'draft.scheduled',
   more: object = {},
 ): void {
   const { id: draft_id, thread_id, scheduled_at } = draft

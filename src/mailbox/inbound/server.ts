@@ -137,11 +137,7 @@ export class MxServer {
     }
   }
 
-  async #receiveMail(
-    mail: ReceivedMail<never, Recognised>,
-    source: Buffer,
-    inboxes: readonly InboxRecipient[],
-  ): Promise<void> {
+  async #receiveMail(mail: ReceivedMail<never, Recognised>, source: Buffer, inboxes: readonly InboxRecipient[]) {
     await this.#arrivals.store({ ...this.#traced(mail, source), submittedId: null, inboxes })
     const { client, from } = mail
     this.#world.log.info(
@@ -156,11 +152,7 @@ export class MxServer {
     return { ...traced, mailFrom: from, clientIp: client.ip, helo: client.helo }
   }
 
-  async #receiveReport(
-    mail: ReceivedMail<never, Recognised>,
-    source: Buffer,
-    recipients: readonly ReportRecipient[],
-  ): Promise<string> {
+  async #receiveReport(mail: ReceivedMail<never, Recognised>, source: Buffer, recipients: readonly ReportRecipient[]) {
     const { client, from } = mail
     const roles = recipients.filter(each => each.kind === 'role')
     if (source.length > REPORT_BYTES_MAX) {

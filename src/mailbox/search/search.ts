@@ -43,10 +43,7 @@ export class Search {
     return { messages, hidden: { spam: 0, trash: hidden, blocked } }
   }
 
-  async #show(
-    found: readonly MessageRow[],
-    { sought, owner }: { sought: Sought; owner: string },
-  ): Promise<FoundMessage[]> {
+  async #show(found: readonly MessageRow[], { sought, owner }: { sought: Sought; owner: string }) {
     if (found.length === 0) return []
     const snippets = await this.#snippets(found, { sought, owner })
     const shown = await withAttachments(this.#lists, found)
@@ -54,10 +51,7 @@ export class Search {
   }
 
   /** From the text, else from an attachment. Where the words stand in the subject alone, there is none. */
-  async #snippets(
-    rows: readonly MessageRow[],
-    { sought, owner }: { sought: Sought; owner: string },
-  ): Promise<Map<string, string>> {
+  async #snippets(rows: readonly MessageRow[], { sought, owner }: { sought: Sought; owner: string }) {
     const snippets = new Map<string, string>()
     if (sought.words.size + sought.runs.length === 0) return snippets
     const bySource = Map.groupBy(rows, row => row.source_id ?? '')

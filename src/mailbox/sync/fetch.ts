@@ -72,12 +72,10 @@ async function headsOf({ imap }: Mirror, uids: readonly number[]): Promise<{ hea
   return { heads, count }
 }
 
-type Fetched = Pick<Batch, 'heads' | 'isNew' | 'nextUid' | 'fetchedFrom'>
-
 async function batchOf(
   { world, imap, reader, lease, accountId }: Mirror,
   folder: MirrorFolder,
-  { signal, ...fetched }: Fetched & { signal: AbortSignal },
+  { signal, ...fetched }: Pick<Batch, 'heads' | 'isNew' | 'nextUid' | 'fetchedFrom'> & { signal: AbortSignal },
 ): Promise<Batch> {
   const { heads, isNew } = fetched
   const { claimed } = folder

@@ -27,8 +27,6 @@ import { signIn, type Tokens } from './sign-in.ts'
 import { loadFolders } from './load-folders.ts'
 import { Permits } from './permits.ts'
 
-type ImapServers = Record<'google' | 'microsoft', { imap: MailServer } | null>
-
 /** Sessions of one process. The share of one account, half of what is free, is more than five hundred. */
 const SESSIONS_MAX = 1_200
 const LIMITS = {
@@ -49,7 +47,7 @@ type Result =
 
 export interface MirrorOptions {
   tokens: Tokens
-  servers: ImapServers
+  servers: Record<'google' | 'microsoft', { imap: MailServer } | null>
   pace?: Partial<Pace>
   patience?: Partial<Patience>
 }
