@@ -95,44 +95,42 @@ export const isConnected = (db: Db, { provider, address }: Pick<ConnectionRow, '
     select exists (select from connections where provider = ${provider} and address = ${address}
       and refresh_token is not null)`)
 
-interface RefreshClaim {
-  inboxId: string
-  generation: number
-  /** What makes a refresh needless: a token that is good until after this. */
-  freshUntil: Date
-  lease: string
-  until: Date
-}
-
-/** With the refresh token of now. Null when somebody else refreshes, has just done so, or was told to wait. */
-export const claimRefresh = (tx: Tx, claim: RefreshClaim): Promise<ConnectionRow | null> =>
+/**
+ * With the refresh token of now. Null when somebody else refreshes, has just done so, or was told to wait. `freshUntil`: a
+ * token that is good until after this makes a refresh needless.
+ */
+export const claimRefresh = (
+  tx: Tx,
+  { inbox_id, generation }: ConnectionRow,
+  { freshUntil, lease, until }: { freshUntil: Date; lease: string; until: Date },
+) =>
   tx.maybe<ConnectionRow>(sql`
-    update connections set refresh_lease = ${claim.lease}, refresh_until = ${claim.until}
-    where inbox_id = ${claim.inboxId} and generation = ${claim.generation} and refresh_token is not null
-      and (access_token is null or access_expires_at <= ${claim.freshUntil})
+    update connections set refresh_lease = ${lease}, refresh_until = ${until}
+    where inbox_id = ${inbox_id} and generation = ${generation} and refresh_token is not null
+      and (access_token is null or access_expires_at <= ${freshUntil})
       and (refresh_until is null or refresh_until <= ${tx.now})
     returning ${columns}`)
 
 interface Refreshed {
-  inboxId: string
-  generation: number
-  /** The provider was asked with it. */
-  usedToken: Buffer
   /** Null: as it was. */
   refreshToken: Buffer | null
   accessToken: Buffer
   expiresAt: Date
 }
 
-/** Also where the lease has lapsed while the database was away. False when there is a newer grant or refresh token. */
+/**
+ * Also where the lease has lapsed while the database was away. The provider was asked with the refresh token of the row:
+ * false when there is a newer one, or a newer grant.
+ */
 export const updateRefreshed = async (
   tx: Tx,
-  { inboxId, generation, usedToken, refreshToken, accessToken, expiresAt }: Refreshed,
+  { inbox_id, generation, refresh_token }: ConnectionRow,
+  { refreshToken, accessToken, expiresAt }: Refreshed,
 ): Promise<boolean> =>
   (await tx.run(sql`
     update connections set refresh_token = coalesce(${refreshToken}::bytea, refresh_token), access_token = ${accessToken},
       access_expires_at = ${expiresAt}, refresh_lease = null, refresh_until = null
-    where inbox_id = ${inboxId} and generation = ${generation} and refresh_token = ${usedToken}`)) === 1
+    where inbox_id = ${inbox_id} and generation = ${generation} and refresh_token = ${refresh_token}`)) === 1
 
 /** Nobody asks the provider before that time. */
 export async function updateNotRefreshed(

@@ -97,9 +97,7 @@ export class AccessTokens {
     if (!provider) throw new Error(`${row.provider} is not configured`)
     const lease = randomUUID()
     const claimed = await db.transact(by, tx =>
-      claimRefresh(tx, {
-        inboxId: row.inbox_id,
-        generation: row.generation,
+      claimRefresh(tx, row, {
         freshUntil: new Date(tx.now.getTime() + FRESH_MS),
         lease,
         until: new Date(tx.now.getTime() + LEASE_MS),
@@ -111,9 +109,16 @@ export class AccessTokens {
   }
 
   /** The provider may have ended the old refresh token: the new one is kept until the database takes it. */
-  #store(tokens: Tokens, row: ConnectionRow): Promise<boolean> {
+  #store({ refreshToken, accessToken, expiresInSeconds }: Tokens, row: ConnectionRow): Promise<boolean> {
+    const { db, secrets } = this.#world
     const store = () =>
-      this.#world.db.transact(by, tx => updateRefreshed(tx, refreshedBy(this.#world, tokens, row, tx.now)))
+      db.transact(by, tx =>
+        updateRefreshed(tx, row, {
+          refreshToken: refreshToken === null ? null : sealToken(secrets, { ...row, kind: 'refresh' }, refreshToken),
+          accessToken: sealToken(secrets, { ...row, kind: 'access' }, accessToken),
+          expiresAt: new Date(tx.now.getTime() + expiresInSeconds * 1000),
+        }),
+      )
     return retryWhileUnavailable(store, AbortSignal.timeout(STORE_MS_MAX))
   }
 
@@ -147,15 +152,3 @@ async function requireGrant({ db }: World, inboxId: string): Promise<ConnectionR
 }
 
 const grantOf = ({ address, generation }: ConnectionRow, accessToken: string) => ({ address, accessToken, generation })
-
-function refreshedBy({ secrets }: World, tokens: Tokens, row: ConnectionRow, now: Date) {
-  const { refreshToken, accessToken, expiresInSeconds } = tokens
-  return {
-    inboxId: row.inbox_id,
-    generation: row.generation,
-    usedToken: row.refresh_token!,
-    refreshToken: refreshToken === null ? null : sealToken(secrets, { ...row, kind: 'refresh' }, refreshToken),
-    accessToken: sealToken(secrets, { ...row, kind: 'access' }, accessToken),
-    expiresAt: new Date(now.getTime() + expiresInSeconds * 1000),
-  }
-}
