@@ -145,7 +145,7 @@ export async function fileMails(tx: Tx, filings: readonly Filing[]): Promise<voi
     })),
   )
   // Texts that were read for another account stand already; the words of these messages are still without them.
-  const withFiles = filings.filter(hasFiles)
+  const withFiles = filings.filter(({ read }) => read.hasFiles)
   await reopenTexts(tx, [...new Set(withFiles.map(({ arrival }) => arrival.source_id))])
   await shareQueues(
     tx,
@@ -153,8 +153,6 @@ export async function fileMails(tx: Tx, filings: readonly Filing[]): Promise<voi
   )
   filings.forEach((filing, at) => recordFiled(tx, filing, joined[at]!.threadId))
 }
-
-const hasFiles = ({ read }: Filing): boolean => read.hasFiles
 
 /** One source may have come to several inboxes. */
 function textsOf(filings: readonly Filing[]): SourceText[] {

@@ -4,7 +4,7 @@ import { authenticate, type Authentication } from '../../mail/authentication/aut
 import { mailboxText } from '../../mail/address/mailbox-text.ts'
 import { ofAuthor } from '../../mail/authentication/of-author.ts'
 import { RecentSpf } from '../../mail/authentication/recent-spf.ts'
-import type { Resolve, Resolvers } from '../../mail/authentication/resolve.ts'
+import type { Resolve } from '../../mail/authentication/resolve.ts'
 import { authenticationResults } from '../../mail/authentication/results-field.ts'
 import { readFields, displayValue, valueOf } from '../../mail/mime/headers.ts'
 import { parseMailboxes } from '../../mail/mime/mailbox-list.ts'
@@ -106,9 +106,11 @@ export class ArrivalReader {
 
   async #authenticate(arrival: Arrival, { content, headBytes }: Source): Promise<Authentication> {
     const { config, clock, dns, slices } = this.#world
+    const { spf, keys, dmarc } = mailDns(dns, dns.isSilent ? { timeoutMs: SILENT_TIMEOUT_MS } : {})
+    const zone = this.#zone
     const envelope = { ip: arrival.client_ip, helo: arrival.helo, mailFrom: arrival.mail_from }
     return authenticate(content.subarray(headBytes), envelope, {
-      resolvers: withZone(this.#zone, mailDns(dns, dns.isSilent ? { timeoutMs: SILENT_TIMEOUT_MS } : {})),
+      resolvers: { spf: zoneFirst(zone, spf), keys: zoneFirst(zone, keys), dmarc: zoneFirst(zone, dmarc) },
       hostname: config.MX_HOST,
       now: clock.now(),
       receivedAt: arrival.received_at,
@@ -193,12 +195,6 @@ const attachmentRows = ({ received_at }: Read, { attachments }: ReadMessage['mai
   }))
 
 /** What the installation publishes itself is known without asking. */
-const withZone = (zone: OwnZone, { spf, keys, dmarc }: Resolvers): Resolvers => ({
-  spf: zoneFirst(zone, spf),
-  keys: zoneFirst(zone, keys),
-  dmarc: zoneFirst(zone, dmarc),
-})
-
 const zoneFirst =
   (zone: OwnZone, resolve: Resolve): Resolve =>
   async (name, type) => {

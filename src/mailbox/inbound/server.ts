@@ -48,30 +48,22 @@ const TOO_LARGE_REPORT = '552 5.3.4 The message is larger than a report may be'
 const LOGGED_MAX = 5
 
 export class MxServer {
+  readonly #options: MxOptions
   readonly #world: World
   readonly #listener: SmtpListener<never, Recognised>
   readonly #reader: MimeReader
-  readonly #arrivals: Arrivals
-  readonly #postmaster: MxOptions['postmaster']
   readonly #recipients: Recipients
   readonly #rate: ArrivalLimit
   readonly #counts: ConnectionCounts
 
-  constructor({
-    world,
-    tls,
-    arrivals,
-    postmaster,
-    limits,
-    arrivalsPerMinute = world.config.MX_RATE_PER_MINUTE,
-    reader,
-  }: MxOptions) {
+  constructor(options: MxOptions) {
+    const { world, tls, limits } = options
+    const perMinute = options.arrivalsPerMinute ?? world.config.MX_RATE_PER_MINUTE
+    this.#options = options
     this.#world = world
-    this.#reader = reader ?? new MimeReader(world.threads)
-    this.#arrivals = arrivals
-    this.#postmaster = postmaster
+    this.#reader = options.reader ?? new MimeReader(world.threads)
     this.#recipients = new Recipients(world)
-    this.#rate = new ArrivalLimit({ clock: world.clock, perMinute: arrivalsPerMinute, db: world.db })
+    this.#rate = new ArrivalLimit({ clock: world.clock, perMinute, db: world.db })
     this.#counts = new ConnectionCounts(world, () => this.#listener.connectionsByNetwork())
     this.#listener = new SmtpListener<never, Recognised>(
       {
@@ -138,7 +130,7 @@ export class MxServer {
   }
 
   async #receiveMail(mail: ReceivedMail<never, Recognised>, source: Buffer, inboxes: readonly InboxRecipient[]) {
-    await this.#arrivals.store({ ...this.#traced(mail, source), submittedId: null, inboxes })
+    await this.#options.arrivals.store({ ...this.#traced(mail, source), submittedId: null, inboxes })
     const { client, from } = mail
     this.#world.log.info(
       { session: client.id, ip: client.ip, from, inboxes: inboxes.length, size: source.length },
@@ -178,7 +170,7 @@ export class MxServer {
     roles: readonly { address: string }[],
   ): Promise<void> {
     if (roles.length === 0) return
-    await this.#postmaster.take({ ...this.#traced(mail, source), to: roles.map(({ address }) => address) })
+    await this.#options.postmaster.take({ ...this.#traced(mail, source), to: roles.map(({ address }) => address) })
   }
 
   /** Answers how many deliveries it is about. */
