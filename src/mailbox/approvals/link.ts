@@ -22,7 +22,8 @@ const CODE_BYTES = 32
 /** Ids and code as base64url: 86 characters. */
 function signLink(secrets: Secrets, named: Named, bound: Bound): string {
   const ids = Buffer.concat([idToBytes(named.approvalId), idToBytes(named.contactId)])
-  return Buffer.concat([ids, codeOf(secrets, ids, bound)]).toString('base64url')
+  const covered = Buffer.concat([ids, bound.content_hash, Buffer.from(bound.expires_at.toISOString())])
+  return Buffer.concat([ids, secrets.mac('approval-link', covered)]).toString('base64url')
 }
 
 /** Whom and what the link names, which proves nothing yet; null when it has not the form of one. */
@@ -38,10 +39,6 @@ export function readLink(token: string): Named | null {
 /** In one writing only, so that a link has no second form. */
 export const isSigned = (secrets: Secrets, token: string, { named, bound }: { named: Named; bound: Bound }): boolean =>
   sameBytes(Buffer.from(token), Buffer.from(signLink(secrets, named, bound)))
-
-function codeOf(secrets: Secrets, ids: Buffer, { content_hash, expires_at }: Bound): Buffer {
-  return secrets.mac('approval-link', Buffer.concat([ids, content_hash, Buffer.from(expires_at.toISOString())]))
-}
 
 interface Links {
   publicUrl: () => string

@@ -61,19 +61,15 @@ export interface ComposeOrder {
 type Inbox = Awaited<ReturnType<FindInbox>>
 
 export async function compose(world: World, composing: Composing, order: ComposeOrder): Promise<Composed> {
-  const bytes = bytesOf(order.body) + (await originalBytes(world, order))
-  const { inboxId, caller } = order
+  const { inboxId, caller, kind, originalId: id } = order
+  // Told before anything is read: what is quoted or forwarded may be as large as mail may be.
+  const isRead = id !== undefined && needsTexts(order)
+  const ofOriginal = isRead ? await findOriginalBytes(world.db, { id, isForwarded: kind === 'forward' }) : 0
+  const bytes = bytesOf(order.body) + ofOriginal
   // Nobody waits for a permit to be told that there is no such inbox.
   if (bytes > SMALL_BYTES_MAX) await composing.requireInbox(caller.reach, inboxId)
   const mail = { accountId: caller.reach.accountId, bytes, inboxId }
   return composing.withPermit(mail, () => composeWithPermit(world, composing, order))
-}
-
-/** Told before anything is read: what is quoted or forwarded may be as large as mail may be. */
-async function originalBytes({ db }: World, order: ComposeOrder): Promise<number> {
-  const { kind, originalId } = order
-  if (originalId === undefined || !needsTexts(order)) return 0
-  return findOriginalBytes(db, { id: originalId, isForwarded: kind === 'forward' })
 }
 
 /** For callers that took the permit before they read what they send. */

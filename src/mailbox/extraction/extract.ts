@@ -45,7 +45,9 @@ export async function extract(world: World, { model, schemas }: Extraction, want
   const { accountId } = caller.reach
   const message = await requireMessageInReach(world.db, caller.reach, id)
   if (!(await findAiEnabled(world.db, accountId))) throw notEnabled()
-  if (!model) throw notConfigured()
+  if (!model) {
+    throw refuse('not_configured', 'AI is not configured on this installation.', { retryAfterSeconds: 3600 })
+  }
 
   return model.run(accountId, given, async signal => {
     // Within the account's calls: a schema is work for a thread, and an answer that was paid for must find one free.
@@ -129,6 +131,3 @@ function cutAt({ clock }: World, outputTokensMax: number): Refusal {
 }
 
 const notEnabled = (): Refusal => refuse('ai_not_enabled', 'AI is not enabled for this account: ask the operator.')
-
-const notConfigured = (): Refusal =>
-  refuse('not_configured', 'AI is not configured on this installation.', { retryAfterSeconds: 3600 })

@@ -4,12 +4,14 @@ import type { World } from '../../platform/world.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { mayAct } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
+import { system } from '../../platform/db/actor.ts'
+import type { Worker } from '../../platform/work/worker.ts'
 import { saveExtractedData } from '../messages/file.ts'
-import { extractionWorkers } from './workers.ts'
 import { Model } from './model.ts'
 import { SchemaChecker } from './schema.ts'
 import { extractEndpoint } from './contract.ts'
 import { extract, type Extraction } from './extract.ts'
+import { deleteLapsedReservations } from './token-queries.ts'
 
 export function feature(world: World): Feature {
   const model = modelOf(world)
@@ -37,4 +39,19 @@ const extractionRoutes = (world: World, extraction: Extraction): Route[] => [
     // What was saved stands on the message, for keys that may read it.
     return reply(200, { message_id: id, extracted_data: mayAct(caller, 'read') ? data : null })
   }),
+]
+
+const HOUR_MS = 3_600_000
+
+export const extractionWorkers: Worker[] = [
+  {
+    kind: 'periodic',
+    name: 'ai-reservations',
+    seconds: 3_600,
+    run: async ({ db }) => {
+      await db.transact(system('ai-reservations'), tx =>
+        deleteLapsedReservations(tx, new Date(tx.now.getTime() - HOUR_MS)),
+      )
+    },
+  },
 ]

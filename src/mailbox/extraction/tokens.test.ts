@@ -6,7 +6,7 @@ import { anAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import type { Refusal } from '../../platform/refusal.ts'
-import { extractionWorkers } from './workers.ts'
+import { extractionWorkers } from './feature.ts'
 import { reserve, settle } from './tokens.ts'
 
 const BY = system('test')

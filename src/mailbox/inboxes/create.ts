@@ -1,4 +1,5 @@
-// Creating an inbox: an address on a domain of its tenant that takes mail in, with its system folders.
+// Creating an inbox: an address on a domain of its tenant that takes mail in, with its system folders. And inboxes that lost
+// their domain, which have it again once their tenant has registered it anew.
 import { lockAccountForCap } from '../../identity/accounts/cap.ts'
 import { requireInboundDomain } from '../../identity/domains/inbound-ready.ts'
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
@@ -9,6 +10,7 @@ import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
 import { parseAddressOnly } from '../../mail/address/address.ts'
+import type { AttachInboxes } from '../../identity/domains/inbound.ts'
 import { createSystemFolders } from '../folders/system.ts'
 import type { InboxCreate } from './contract.ts'
 import type { Inbox } from './inbox-schema.ts'
@@ -16,7 +18,13 @@ import { auditIn } from './lock.ts'
 import { checkMetadata } from './metadata.ts'
 import { mergePolicy, policyOf, type Policy } from './policy.ts'
 import { presentInbox } from './present.ts'
-import { countInboxes, insertInbox, updateInboxDetached } from './queries.ts'
+import {
+  countInboxes,
+  insertInbox,
+  updateInboxDetached,
+  updateInboxesAttached,
+  updateInboxesDetached,
+} from './queries.ts'
 
 /** What one account may cost in rows that every start of its lists reads past. */
 const INBOXES_MAX = 10_000
@@ -102,4 +110,9 @@ function readLocalPart(given: string, domain: string): string {
     )
   }
   return local
+}
+
+export const attachInboxes: AttachInboxes = async (tx, domain) => {
+  await updateInboxesDetached(tx, domain.name)
+  await updateInboxesAttached(tx, domain)
 }

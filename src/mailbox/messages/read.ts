@@ -23,7 +23,8 @@ export async function readMessage(db: Db, reach: Reach, id: string): Promise<Mes
 export async function readHtml(db: Db, reach: Reach, id: string): Promise<{ id: string; html: string | null }> {
   const row = await requireMessage(db, reach, id)
   const texts = row.source_id === null ? null : await findTexts(db, row.source_id)
-  return { id: row.id, html: texts && (texts.html ?? textAsHtml(texts.text)) }
+  return {
+    id: row.id,
+    html: texts && (texts.html ?? `<pre style="white-space:pre-wrap">${escapeHtml(texts.text)}</pre>`),
+  }
 }
-
-const textAsHtml = (text: string): string => `<pre style="white-space:pre-wrap">${escapeHtml(text)}</pre>`

@@ -36,7 +36,7 @@ export class Rounds {
     const step = this.#left.splice(0, CUSTOM_PER_STEP + 5)
     for (const folder of step) await this.#look(folder)
     if (this.#left.length > 0 || this.#mirror.folders.some(hasHistory)) return false
-    const mayBeMore = (await settleLost(this.#mirror, this.#lostBefore)) || (await this.#hasNewlyLost())
+    const mayBeMore = (await settleLost(this.#mirror, this.#lostBefore)) || (await listLostNow(this.#mirror)).size > 0
     if (!mayBeMore) await settleFolders(this.#mirror)
     return mayBeMore
   }
@@ -47,10 +47,6 @@ export class Rounds {
     // It may lie in a folder that is new at the provider: that one is to be looked into before anything counts as gone.
     if (this.#lostBefore.size > 0) await this.listAgain()
     this.#left = [...this.#mirror.folders]
-  }
-
-  async #hasNewlyLost(): Promise<boolean> {
-    return (await listLostNow(this.#mirror)).size > 0
   }
 
   async #look(folder: MirrorFolder): Promise<void> {
