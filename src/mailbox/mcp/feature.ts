@@ -1,13 +1,12 @@
 // Mailboxes for agents, over the Model Context Protocol.
 import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
-import { reply, route, type Route } from '../../platform/http/contract.ts'
+import { reply, route } from '../../platform/http/contract.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { Composing } from '../compose/composing.ts'
 import { Search } from '../search/search.ts'
 import { answerRpc } from './answer.ts'
 import { mcpEndpoint } from './contract.ts'
-import type { ToolUses } from './tool.ts'
 import { TOOLS } from './tools.ts'
 
 interface Shared {
@@ -15,17 +14,15 @@ interface Shared {
   composing: Composing
 }
 
-export const feature = (world: World, { publicUrl, composing }: Shared): Feature => ({
-  routes: mcpRoutes(world, { publicUrl, use: { search: new Search(world, world.db), composing } }),
-})
-
-const mcpRoutes = (world: World, { publicUrl, use }: { publicUrl: () => string; use: ToolUses }): Route[] => [
-  route(mcpEndpoint, async ({ caller, by, headers, body }) => {
+export function feature(world: World, { publicUrl, composing }: Shared): Feature {
+  const toolbox = { world, tools: TOOLS, use: { search: new Search(world, world.db), composing } }
+  const answers = route(mcpEndpoint, async ({ caller, by, headers, body }) => {
     checkOrigin(headers.origin, publicUrl())
-    const answer = await answerRpc({ world, tools: TOOLS, use }, { caller, by, headers, body })
+    const answer = await answerRpc(toolbox, { caller, by, headers, body })
     return answer.status === 202 ? reply(202, null) : reply(answer.status, answer.body)
-  }),
-]
+  })
+  return { routes: [answers] }
+}
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 

@@ -4,13 +4,31 @@ import type { World } from '../../platform/world.ts'
 import { system } from '../../platform/db/actor.ts'
 import { deleteFloors } from '../../platform/journal/forget.ts'
 import type { Worker } from '../../platform/work/worker.ts'
+import { streamRoute } from '../../platform/http/contract.ts'
 import { OpenStreams } from './open-streams.ts'
-import { streamRoutes } from './routes.ts'
 import { deleteLapsedSlots, listInboxesGone } from './queries.ts'
+import { inboxEventsEndpoint, inboxSocketEndpoint } from './contract.ts'
+import { openStream } from './open.ts'
 
 export function feature(world: World): Feature {
   const streams = new OpenStreams(world)
-  return { routes: streamRoutes(world, streams), workers: streamWorkers, close: () => streams.close() }
+  return {
+    routes: [
+      // A browser that reconnects asks for the same URL again and adds the header, which is therefore the newer.
+      streamRoute(inboxEventsEndpoint, ({ caller, params, query, headers }) =>
+        openStream(world, streams, {
+          caller,
+          inboxId: params.id,
+          afterId: headers['last-event-id'] ?? query.after_id ?? null,
+        }),
+      ),
+      streamRoute(inboxSocketEndpoint, ({ caller, params, query }) =>
+        openStream(world, streams, { caller, inboxId: params.id, afterId: query.after_id ?? null }),
+      ),
+    ],
+    workers: streamWorkers,
+    close: () => streams.close(),
+  }
 }
 
 const HOUR_MS = 3_600_000
