@@ -12,7 +12,16 @@ import {
   type ReportedConnection,
 } from './report-queries.ts'
 
-export { updateSynced as recordSynced, type Lease } from './report-queries.ts'
+/** And the lease on a connection, for the worker that keeps its session. */
+export {
+  claimDueConnections,
+  extendConnectionLeases,
+  listLeasedConnections,
+  releaseConnectionLeases,
+  updateSynced as recordSynced,
+  type DueConnection,
+  type Lease,
+} from './report-queries.ts'
 
 /** History is still being fetched, or the mailbox is here. Told each time: the caller does so every few seconds. */
 export async function reportProgress(

@@ -13,9 +13,11 @@ import {
   extendConnectionLeases,
   listLeasedConnections,
   releaseConnectionLeases,
+  reportFailing,
+  reportGrantGone,
+  reportReleased,
   type DueConnection,
-} from '../connections/lease.ts'
-import { reportFailing, reportGrantGone, reportReleased } from '../connections/report.ts'
+} from '../connections/report.ts'
 import { GrantGone } from '../connections/tokens.ts'
 import { ProviderFault, type FaultKind } from '../imap/fault.ts'
 import type { Patience } from '../imap/session.ts'
