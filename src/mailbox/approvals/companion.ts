@@ -19,17 +19,8 @@ export interface ApprovalCompanion extends Companion {
 
 export type PendingApproval = Awaited<ReturnType<typeof listApprovalStates>>[number]
 
-export async function loadApprovals(
-  tx: Tx,
-  companions: readonly ApprovalCompanion[],
-): Promise<ReadonlyMap<string, PendingApproval>> {
-  if (companions.length === 0) return new Map()
-  const rows = await listApprovalStates(
-    tx,
-    companions.map(({ approvalId }) => approvalId),
-  )
-  return new Map(rows.map(row => [row.id, row]))
-}
+export const loadApprovals = async (tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, PendingApproval>> =>
+  new Map((ids.length > 0 ? await listApprovalStates(tx, ids) : []).map(row => [row.id, row]))
 
 /** Of an inbox. What waits is kept whole for a week, and no quota counts it. */
 export const PENDING_MAX = 1_000

@@ -123,10 +123,8 @@ class LockedMailboxes implements LockedCompanions {
         this.#sent.set(inbox_id, count)
     }
     const reachable = companions.filter(({ lockKey }) => this.#inboxes.has(lockKey))
-    this.#approvals = await loadApprovals(
-      this.#tx,
-      reachable.flatMap(each => (each.kind === 'approval' ? each : [])),
-    )
+    const approvalIds = reachable.flatMap(each => (each.kind === 'approval' ? each.approvalId : []))
+    this.#approvals = await loadApprovals(this.#tx, approvalIds)
     this.#taints = await this.#loadTaints(reachable)
     await this.#loadPending(reachable)
     // Issued together: the connection is pipelined, and a batch of drafts would otherwise wait for each of them.

@@ -56,9 +56,5 @@ export async function replaceFiles(
   if (bytes > ATTACHMENT_BYTES_MAX) throw attachmentsTooLarge()
   await keepDraftAttachments(tx, before.id, kept)
   const ordinals = order.flatMap((id, n) => (id === null ? n : []))
-  await insertDraftAttachments(
-    tx,
-    before.id,
-    added.map((file, index) => ({ ...file, n: ordinals[index]! })),
-  )
+  await insertDraftAttachments(tx, before.id, added, ordinals)
 }

@@ -177,15 +177,16 @@ export async function keepDraftAttachments(tx: Tx, draftId: string, kept: readon
     where a.draft_id = ${draftId} and a.id = o.id`)
 }
 
-/** One bound value per attachment: an array of them would travel as text, twice as long. */
+/** One bound value per attachment: an array of them would travel as text, twice as long. `ordinals`: where others stay. */
 export async function insertDraftAttachments(
   tx: Tx,
   draftId: string,
-  attachments: readonly (Attachment & { n: number })[],
+  attachments: readonly Attachment[],
+  ordinals: readonly number[] = [],
 ): Promise<void> {
   if (attachments.length === 0) return
   const rows = attachments.map(
-    each => sql`(${newId(tx.now)}::uuid, ${draftId}::uuid, ${each.n}::integer, ${each.filename}::text,
+    (each, n) => sql`(${newId(tx.now)}::uuid, ${draftId}::uuid, ${ordinals[n] ?? n}::integer, ${each.filename}::text,
       ${each.contentType ?? 'application/octet-stream'}::text, ${each.contentId}::text, ${each.inline}::boolean,
       ${each.content.length}::integer, ${each.content}::bytea)`,
   )

@@ -63,11 +63,7 @@ export async function storeDraft(tx: Tx, { caller, inbox, checked, forwardedId }
   const id = newId(tx.now)
   const requested_by = requesterOf(caller)
   await insertDraft(tx, { id, account_id, tenant_id, inbox_id: inboxId, requested_by, ...content })
-  await insertDraftAttachments(
-    tx,
-    id,
-    checked.attachments.map((file, n) => ({ ...file, n })),
-  )
+  await insertDraftAttachments(tx, id, checked.attachments)
   const draft = await requireDraft(tx, caller.reach, id)
   recordDraft(tx, draft, 'draft.created')
   if (draft.scheduled_at) recordDraft(tx, draft, 'draft.scheduled')

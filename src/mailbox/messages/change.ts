@@ -112,14 +112,8 @@ function apply(tx: Tx, inbox: InboxOwner, changes: readonly (readonly [before: M
   if (changes.length === 0) return
   const after = changes.map(([, state]) => state)
   updateMessageStates(tx, after)
-  addToFolders(
-    tx,
-    changes.flatMap(([old, now]) => [folderDelta(old, -1), folderDelta(now, 1)]),
-  )
-  addToThreads(
-    tx,
-    changes.flatMap(([old, now]) => [threadDelta(old, -1), threadDelta(now, 1)]),
-  )
+  const before = changes.map(([state]) => state)
+  count(tx, { gone: before, come: after })
   recordUpdated(tx, inbox, after)
 }
 
@@ -131,18 +125,16 @@ async function remove(tx: Tx, inbox: InboxOwner, states: readonly MessageState[]
     tx,
     states.map(({ id }) => id),
   )
-  addToFolders(
-    tx,
-    states.map(state => folderDelta(state, -1)),
-  )
-  addToThreads(
-    tx,
-    states.map(state => threadDelta(state, -1)),
-  )
+  count(tx, { gone: states, come: [] })
   await removeEmptyThreads(tx, [...new Set(states.map(state => state.thread_id))])
   const sourceIds = states.flatMap(({ source_id }) => (source_id === null ? [] : [source_id]))
   await queueSourceRemovals(tx, { accountId: inbox.account_id, sourceIds })
   recordDeleted(tx, inbox, states)
+}
+
+function count(tx: Tx, { gone, come }: { gone: readonly MessageState[]; come: readonly MessageState[] }): void {
+  addToFolders(tx, [...gone.map(each => folderDelta(each, -1)), ...come.map(each => folderDelta(each, 1))])
+  addToThreads(tx, [...gone.map(each => threadDelta(each, -1)), ...come.map(each => threadDelta(each, 1))])
 }
 
 const isInTrash = ({ folder_key }: MessageState): boolean => folder_key === 'trash'

@@ -61,7 +61,8 @@ export async function updateRemovalsDue(tx: Tx, removals: readonly DueRemoval[],
  * until the transaction that files it commits, and by the message from then on; so one of the two is always seen here. A
  * source that another account under legal hold asked to be removed stays.
  */
-export async function deleteUnnamedSources(tx: Tx, ids: readonly string[]): Promise<void> {
+export async function deleteUnnamedSources(tx: Tx, removals: readonly DueRemoval[]): Promise<void> {
+  const ids = removals.map(each => each.source_id)
   const gone = await tx.many<{ id: string }>(sql`
     delete from mail_sources s
     where s.id = any(${ids}::uuid[])

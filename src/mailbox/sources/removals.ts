@@ -35,10 +35,7 @@ export const removeSources = (world: World): Promise<number> =>
     const waiting = due.filter(each => !isFree(each))
     if (waiting.length > 0) await updateRemovalsDue(tx, waiting, new Date(tx.now.getTime() + HOLD_MS))
     if (done.length > 0) {
-      await deleteUnnamedSources(
-        tx,
-        done.map(each => each.source_id),
-      )
+      await deleteUnnamedSources(tx, done)
       await deleteRemovals(tx, done)
     }
     return due.length

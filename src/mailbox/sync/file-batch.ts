@@ -180,29 +180,14 @@ async function fileFresh(tx: Tx, { mirror, batch, inbox, readable }: Storing): P
   // Threads and the shield go by the address that the mail was for.
   const owner = { ...inbox, address: mirror.address }
   const correspondents = (await findCorrespondents(tx, [inbox.id])).get(inbox.id) ?? []
-  const filings = readable
-    .toSorted((a, b) => a.head.receivedAt.getTime() - b.head.receivedAt.getTime())
-    .map(({ head, sourceId, read }) => ({
-      head,
-      filing: filingOf(
-        {
-          arrival: { source_id: sourceId, received_at: noLater(head.receivedAt, tx.now), size: head.size },
-          read,
-          inbox: owner,
-          target: targetOf(mirror, batch, head, local),
-        },
-        correspondents,
-      ),
-    }))
-  await fileMails(
-    tx,
-    filings.map(({ filing }) => filing),
-  )
-  await insertRemoteMessages(
-    tx,
-    inbox.id,
-    filings.map(({ head, filing }) => rowOf(folder, head, filing.id)),
-  )
+  const sorted = readable.toSorted((a, b) => a.head.receivedAt.getTime() - b.head.receivedAt.getTime())
+  const filings = sorted.map(({ head, sourceId, read }) => {
+    const arrival = { source_id: sourceId, received_at: noLater(head.receivedAt, tx.now), size: head.size }
+    return filingOf({ arrival, read, inbox: owner, target: targetOf(mirror, batch, head, local) }, correspondents)
+  })
+  await fileMails(tx, filings)
+  const rows = sorted.map(({ head }, at) => rowOf(folder, head, filings[at]!.id))
+  await insertRemoteMessages(tx, inbox.id, rows)
 }
 
 /** A provider's clock may be ahead; a message of tomorrow would stand above all others until then. */

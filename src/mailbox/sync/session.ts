@@ -202,12 +202,8 @@ export class MirrorSession {
     this.#changedHere.clear()
     foundAgain.clear()
     // What was removed is among the changes whatever is asked for.
-    if (ids.length > 0) {
-      await pushChanges(
-        this.#mirror,
-        ids.filter(id => id !== null),
-      )
-    }
+    const messageIds = ids.filter(id => id !== null)
+    if (ids.length > 0) await pushChanges(this.#mirror, messageIds)
     if (this.#foldersChangedHere) await this.#pushFolders()
   }
 

@@ -21,11 +21,8 @@ export async function moveStatuses(tx: Tx, events: readonly DeliveryEvent[]): Pr
       }))
       .filter(({ was, status }) => was !== status),
   )
-  const delivered = events.filter(({ type, approval_id }) => type === 'delivered' && approval_id !== null)
-  await markSent(
-    tx,
-    delivered.map(({ approval_id }) => approval_id!),
-  )
+  const delivered = events.flatMap(({ type, approval_id }) => (type === 'delivered' ? (approval_id ?? []) : []))
+  await markSent(tx, delivered)
   for (const event of events) tell(tx, event, statuses.get(event.message_id)!)
 }
 
