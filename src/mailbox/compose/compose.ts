@@ -2,6 +2,7 @@
 // inspected, the policy of the inbox asked, and the gate takes it with the rows of the mailbox; or it waits for an approval.
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import { formatAddress, parseAddress } from '../../mail/address/address.ts'
+import { shownAddress } from '../../mail/address/mailbox-text.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Actor } from '../../platform/db/actor.ts'
 import { newId } from '../../platform/ids.ts'
@@ -243,7 +244,10 @@ async function inspected(world: World, reader: FileReader, inspecting: Inspectin
     tainted: tainted ?? NOTHING_TAINTED,
     files,
     found: {
-      addresses: { from: [submission.fromHeader], to: listed([...written.to, ...written.cc]) },
+      addresses: {
+        from: [shownAddress(submission.fromHeader)],
+        to: [...listed(written.to), ...listed(written.cc), ...listed(written.bcc)],
+      },
       attachmentNames: files.flatMap(({ filename }) => filename ?? []),
     },
     owner: inbox.account_id,

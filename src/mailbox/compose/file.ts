@@ -1,5 +1,6 @@
 // Filing what was composed: the mails of a batch in their threads, in `sent`, with texts, counts and events, and for those
 // that wait the approval. The caller has locked the inboxes.
+import { shownAddress } from '../../mail/address/mailbox-text.ts'
 import { safeContentType } from '../../mail/mime/attachment.ts'
 import { safeFileName } from '../../mail/mime/file-name.ts'
 import type { Tx } from '../../platform/db/database.ts'
@@ -178,7 +179,7 @@ function rowOf(
     thread_id: threadId,
     folder_id: folderId,
     source_id: mail.sourceId,
-    from_text: submission.fromHeader,
+    from_text: shownAddress(submission.fromHeader),
     from_address: submission.sender.toLowerCase(),
     to_list: listed(written.to),
     cc_list: listed(written.cc),

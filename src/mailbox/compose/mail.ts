@@ -1,7 +1,8 @@
 // A composed mail as its mailbox keeps it: what is stored with the submission that carries it, or with the approval that it
 // waits for.
 import { createHash } from 'node:crypto'
-import { parseAddress, formatAddress } from '../../mail/address/address.ts'
+import { parseAddress } from '../../mail/address/address.ts'
+import { mailboxText } from '../../mail/address/mailbox-text.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
 import { PARTICIPANTS_MAX } from '../threads/subject-key.ts'
@@ -39,10 +40,11 @@ export interface ComposedMail {
 /** Of a message; the source has them all. */
 const ADDRESSES_MAX = 1_000
 
+/** As people read them: encoded names are for headers. */
 export const listed = (addresses: readonly string[]): string[] =>
   addresses.slice(0, ADDRESSES_MAX).flatMap(text => {
     const address = parseAddress(text)
-    return address ? [formatAddress(address)] : []
+    return address ? [mailboxText(address)] : []
   })
 
 /** Who takes part besides the inbox, in lower case. */

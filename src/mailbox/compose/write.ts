@@ -1,5 +1,6 @@
 // What a new mail, a reply or a forward says and to whom, before it becomes a submission. A generator, as quoting is one.
-import { formatAddress, parseAddress, type Address } from '../../mail/address/address.ts'
+import { parseAddress, type Address } from '../../mail/address/address.ts'
+import { mailboxText } from '../../mail/address/mailbox-text.ts'
 import { subjectMark } from '../../mail/text/subject-marks.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { SUBJECT_BYTES_MAX } from '../../sending/messages/limits.ts'
@@ -75,7 +76,7 @@ function repliedTo(original: Original, body: ComposeRequest, ownAddresses: reado
   const fresh = (addresses: readonly Address[]): string[] =>
     addresses
       .filter(each => !isOwn(each) && !seen.has(each.address.toLowerCase()) && seen.add(each.address.toLowerCase()))
-      .map(formatAddress)
+      .map(mailboxText)
   const to = given ?? fresh(answeredIn(original, isOwn))
   const cc = (body.cc ?? []).filter(each => !seen.has(keyOf(each)))
   for (const each of cc) seen.add(keyOf(each))
