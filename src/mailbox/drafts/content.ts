@@ -2,12 +2,16 @@
 // not.
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import { parseAddress } from '../../mail/address/address.ts'
+import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { Tx } from '../../platform/db/database.ts'
+import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
+import type { World } from '../../platform/world.ts'
 import { runAtOnce } from '../../platform/slices.ts'
 import { decodeAttachments } from '../../sending/messages/attachments.ts'
 import { RECIPIENTS_MAX } from '../../sending/messages/limits.ts'
 import { checkContent } from '../../sending/messages/check-texts.ts'
+import { tenantDisabled } from '../../sending/messages/decide.ts'
 import { recipientRefusal } from '../compose/policy-reasons.ts'
 import type { Policy } from '../inboxes/policy.ts'
 import type { DraftBody } from './contract.ts'
@@ -34,7 +38,15 @@ export function checkBody(body: DraftBody, now: Date): CheckedBody {
 export function futureTime(text: string, now: Date): Date {
   const time = new Date(text)
   if (time <= now) throw refuse('invalid_request', 'send_at is not in the future.')
+  // In UTC it may be a year later than it reads, and a year of five digits could not be sent back.
+  if (time.getUTCFullYear() > 9_999) throw refuse('invalid_request', 'send_at is beyond the year 9999.')
   return time
+}
+
+/** Scheduling is sending: one that cannot send now is told so now. */
+export async function requireActiveTenant({ db }: World, reach: Reach, tenantId: string): Promise<void> {
+  const { status } = await requireTenantInReach(db, { ...reach, inboxId: null }, tenantId)
+  if (status === 'disabled') throw tenantDisabled()
 }
 
 /** Nobody may be there to mend it when it is due. */

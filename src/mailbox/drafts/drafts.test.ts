@@ -88,6 +88,8 @@ test('what cannot be a draft is refused', async () => {
   const refused = async (body: object): Promise<number> =>
     (await api.post(`/v1/inboxes/${inboxId}/drafts`, body)).status
   assert.equal(await refused({ to: ['u@example.com'], send_at: past }), 400)
+  const beyond = '9999-12-31T23:59:59-23:59'
+  assert.equal(await refused({ to: ['u@example.com'], send_at: beyond }), 400, 'a year of five digits in UTC')
   assert.equal(await refused({ reply_to_id: '018f0000-0000-7000-8000-000000000000' }), 400)
   const other = await aFiledMessage(box, await anInbox(account))
   assert.equal(await refused({ reply_to_id: other.id }), 400, 'a message of another inbox')
@@ -99,6 +101,30 @@ test('what cannot be a draft is refused', async () => {
   assert.equal((await api.post(`/v1/drafts/${draft.id}/schedule`, {})).status, 400)
   assert.equal((await api.post(`/v1/drafts/${draft.id}/send`)).status, 422)
   assert.equal((await api.get(`/v1/drafts/${draft.id}`)).status, 200, 'a refused one stays')
+})
+
+test('a disabled tenant writes drafts and schedules none, also by repeating what it scheduled before', async () => {
+  const { account, inboxId } = await aMailbox()
+  const { api } = account
+  const mail = { to: ['u@example.com'], text: 'x' }
+  const timed = { ...mail, send_at: await inAnHour() }
+  const draft = await create(account, inboxId, mail)
+  const scheduled = { 'idempotency-key': unique('key') }
+  const compose = (headers: Record<string, string>) => api.post(`/v1/inboxes/${inboxId}/messages`, timed, headers)
+  assert.equal((await compose(scheduled)).status, 202)
+  await api.patch(`/v1/tenants/${account.tenant.id}`, { status: 'disabled' })
+  const tries = [
+    await compose({}),
+    await compose(scheduled),
+    await api.post(`/v1/inboxes/${inboxId}/drafts`, timed),
+    await api.patch(`/v1/drafts/${draft.id}`, timed),
+    await api.post(`/v1/drafts/${draft.id}/schedule`, { send_at: timed.send_at }),
+  ]
+  assert.deepEqual(
+    tries.map(({ status, body }) => [status, body.error?.code]),
+    tries.map(() => [403, 'tenant_disabled']),
+  )
+  assert.equal((await api.patch(`/v1/drafts/${draft.id}`, { ...mail, text: 'y' })).status, 200)
 })
 
 test('a draft that is sent by many at once is sent once, with its attachments, in the thread it answers', async () => {

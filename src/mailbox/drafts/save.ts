@@ -10,7 +10,7 @@ import type { World } from '../../platform/world.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
 import { auditIn, lockInboxes, ownerOf, type LockedInbox } from '../inboxes/lock.ts'
 import { policyOf } from '../inboxes/policy.ts'
-import { checkAllowed, checkBody, contentOf, type CheckedBody } from './content.ts'
+import { checkAllowed, checkBody, contentOf, requireActiveTenant, type CheckedBody } from './content.ts'
 import type { Draft, DraftBody, DraftUpdate } from './contract.ts'
 import { replaceFiles, wantedFiles } from './files.ts'
 import { presentDraft } from './present.ts'
@@ -36,7 +36,8 @@ interface Writing<Body> {
 
 export async function createDraft(world: World, creating: Writing<DraftBody> & { inboxId: string }): Promise<Draft> {
   const { by, caller, body, inboxId } = creating
-  await requireInboxInReach(world.db, caller.reach, inboxId)
+  const { tenant_id: tenantId } = await requireInboxInReach(world.db, caller.reach, inboxId)
+  if (body.send_at) await requireActiveTenant(world, caller.reach, tenantId)
   const checked = checkBody(body, world.clock.now())
   return world.db.transact(by, async tx => {
     const inbox = await requireInboxToChange(tx, caller.reach, inboxId)
@@ -73,7 +74,8 @@ export async function storeDraft(tx: Tx, { caller, inbox, checked, forwardedId }
 
 export async function updateDraft(world: World, updating: Writing<DraftUpdate> & { id: string }): Promise<Draft> {
   const { by, caller, body, id } = updating
-  await requireDraft(world.db, caller.reach, id)
+  const { tenant_id: tenantId } = await requireDraft(world.db, caller.reach, id)
+  if (body.send_at) await requireActiveTenant(world, caller.reach, tenantId)
   const files = wantedFiles(body)
   const checked = checkBody({ ...body, attachments: [...files.added] }, world.clock.now())
   return world.db.transact(by, async tx => {

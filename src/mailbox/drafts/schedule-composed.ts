@@ -11,7 +11,7 @@ import { requireOriginal } from '../compose/original.ts'
 import { checkBlocked, write } from '../compose/write.ts'
 import { addressesOf } from '../inboxes/addresses.ts'
 import { requireInboxInReach, requireInboxToChange } from '../inboxes/find.ts'
-import { checkBody } from './content.ts'
+import { checkBody, requireActiveTenant } from './content.ts'
 import type { Draft, DraftBody } from './contract.ts'
 import { storeDraft } from './save.ts'
 
@@ -19,6 +19,7 @@ export const scheduleComposed = (world: World): Schedule => {
   return async order => {
     const { by, caller, inboxId, kind, originalId, body } = order
     const inbox = await requireInboxInReach(world.db, caller.reach, inboxId)
+    await requireActiveTenant(world, caller.reach, inbox.tenant_id)
     const request = await keyedRequest(world.slices, order, inbox)
     // Before the time is checked: a repetition may come when the mail was sent already.
     const earlier = request && (await findFirstAnswer(world.db, request, world.clock.now()))

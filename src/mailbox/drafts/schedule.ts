@@ -2,7 +2,7 @@
 import type { Actor } from '../../platform/db/actor.ts'
 import type { KeyPrincipal } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
-import { checkAllowed, checkRecipients, futureTime } from './content.ts'
+import { checkAllowed, checkRecipients, futureTime, requireActiveTenant } from './content.ts'
 import { requireDraft, updateDraftSchedule } from './queries.ts'
 import { auditDraft, recordDraft, requesterOf, requireIdleDraft } from './save.ts'
 
@@ -13,7 +13,8 @@ interface Scheduling {
 }
 
 export async function scheduleDraft(world: World, { by, caller, id, sendAt }: Scheduling & { sendAt: string }) {
-  await requireDraft(world.db, caller.reach, id)
+  const { tenant_id: tenantId } = await requireDraft(world.db, caller.reach, id)
+  await requireActiveTenant(world, caller.reach, tenantId)
   const time = futureTime(sendAt, world.clock.now())
   return world.db.transact(by, async tx => {
     const { draft, inbox } = await requireIdleDraft(tx, caller.reach, id)
