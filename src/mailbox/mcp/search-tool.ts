@@ -16,7 +16,7 @@ export const searchMessagesTool = tool({
     inbox_id: Uuid(),
     q: Type.String({ minLength: 1, maxLength: 1_000 }),
     folder: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'A folder, or all; by default everything but trash' }),
+      Type.String({ minLength: 1, maxLength: 256, description: 'A folder, or all; by default everything but trash' }),
     ),
     limit: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 100, description: `Matches at most; ${LIMIT_DEFAULT} by default` }),

@@ -45,6 +45,10 @@ test('search_messages finds what the API finds, without marks, and of blocked ma
   assert.equal(match.subject, 'Invoice <4711>')
   assert.match(match.snippet, /^<<<untrusted-mail [0-9a-f]{24}\nPlease pay the invoice & smile\.\n/)
   assert.ok(!JSON.stringify([structuredContent, content]).includes('CANARY'))
+  const decomposed = 'e\u0301'.repeat(64)
+  assert.equal((await account.api.post(`/v1/inboxes/${inboxId}/folders`, { name: decomposed })).status, 201)
+  const inFolder = { inbox_id: inboxId, q: 'x', folder: decomposed }
+  assert.equal((await call(account.api, 'search_messages', inFolder)).isError, false)
   const nothing = await call(account.api, 'search_messages', { inbox_id: inboxId, q: 'unheard' })
   assert.deepEqual([nothing.structuredContent.messages, nothing.structuredContent.truncated], [[], false])
   assert.equal((await call(account.api, 'search_messages', { inbox_id: inboxId })).isError, true)

@@ -30,7 +30,7 @@ export interface Scope {
 }
 
 /** In `folder` and behind `in:`. */
-const ALL = new Set(['all', 'anywhere'])
+const ALL = 'all'
 const HIDDEN = 'trash'
 
 export function scopeOf(
@@ -79,7 +79,7 @@ export const isAsked = ({ hasAttachment, labels, filters }: Scope): Sql =>
 const isHidden = (name: string): boolean => folderKey(name) === HIDDEN
 
 const namesHidden = ({ by, isNegated }: Filter): boolean =>
-  by.kind === 'folder' && !isNegated && (isHidden(by.name) || ALL.has(folderKey(by.name)))
+  by.kind === 'folder' && !isNegated && (isHidden(by.name) || folderKey(by.name) === ALL)
 
 const isInAny = (folder: SearchedFolder, filters: readonly Filter[], folders: readonly SearchedFolder[]): boolean =>
   filters.some(
@@ -89,7 +89,7 @@ const isInAny = (folder: SearchedFolder, filters: readonly Filter[], folders: re
 /** Names are compared without case, as when they are given. */
 function foldersNamed(folders: readonly SearchedFolder[], name: string, where: string): readonly SearchedFolder[] {
   const key = folderKey(name)
-  if (ALL.has(key)) return folders
+  if (key === ALL) return folders
   const found = folders.filter(folder => folderKey(folder.name) === key)
   const shown = where === 'folder' ? 'folder' : 'in: in q'
   if (found.length === 0) throw refuse('invalid_request', `${shown} names no folder of this inbox.`)

@@ -272,6 +272,17 @@ test('whatever is asked for gets a result or a clear refusal', async () => {
   assert.equal((await account.api.get(`${path}?q=a&folder=${'x'.repeat(65)}`)).status, 400)
 })
 
+test('only all stands for every folder: a folder may have any other name', async () => {
+  const { account, mailbox, search, subjects } = await aSite()
+  await mailbox.file({ subject: 'here', text: 'plan' })
+  const path = `/v1/inboxes/${mailbox.inboxId}`
+  assert.equal((await search('plan in:anywhere')).status, 400)
+  assert.equal((await account.api.post(`${path}/folders`, { name: 'anywhere' })).status, 201)
+  assert.deepEqual(await subjects('plan in:anywhere'), [])
+  assert.deepEqual((await account.api.get(`${path}/search?q=plan&folder=anywhere`)).body.messages, [])
+  assert.deepEqual(await subjects('plan in:all'), ['here'])
+})
+
 test('in an inbox of many messages rare words are found in all of them, and common ones among the newest', async () => {
   const { account, mailbox, search, subjects } = await aSite()
   const at = (n: number) => new Date(Date.now() - n * DAY_MS)

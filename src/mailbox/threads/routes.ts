@@ -43,7 +43,9 @@ export const threadRoutes = (world: World): Route[] => [
     const { page, hidden } = await world.db.lists.atOneMoment(async moment => {
       const thread = await requireThread(moment, caller.reach, params.id)
       const { list, hidden } = await listMessagesOfThread(moment, thread)
-      return { page: await readPage(world.secrets, `thread-messages/${thread.id}`, query, list), hidden }
+      // By the id that was asked for: it goes on to lead here when the thread becomes part of another between two pages.
+      const name = `thread-messages/${params.id.toLowerCase()}`
+      return { page: await readPage(world.secrets, name, query, list), hidden }
     })
     return reply(200, { messages: page.rows, next_cursor: page.next_cursor, hidden })
   }),

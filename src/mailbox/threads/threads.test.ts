@@ -91,22 +91,27 @@ test('the id of a thread that was merged answers the thread that survived', asyn
   const inbox = await anInbox(account)
   const survivor = await aFiledMessage(account.box, inbox)
   const merged = await aFiledMessage(account.box, inbox)
+  await aFiledMessage(account.box, inbox, { threadId: merged.threadId })
+  const path = `/v1/threads/${merged.threadId}`
+  const { body: first } = await account.api.get(`${path}/messages?limit=1`)
   await db().transact(system('test'), async tx => {
     await tx.run(sql`update inbox_messages set thread_id = ${survivor.threadId} where thread_id = ${merged.threadId}`)
     await tx.run(sql`update threads set merged_into = ${survivor.threadId}, message_count = 0, unread_count = 0,
       visible_count = 0 where id = ${merged.threadId}`)
-    await tx.run(sql`update threads set message_count = 2, unread_count = 2, visible_count = 2
+    await tx.run(sql`update threads set message_count = 3, unread_count = 3, visible_count = 3
       where id = ${survivor.threadId}`)
   })
-  const path = `/v1/threads/${merged.threadId}`
 
   assert.equal((await account.api.get(path)).body.id, survivor.threadId)
-  assert.equal((await account.api.get(`${path}/messages`)).body.messages.length, 2)
+  const { body: all } = await account.api.get(`${path}/messages`)
+  assert.equal(all.messages.length, 3)
+  const { body: rest } = await account.api.get(`${path}/messages?cursor=${first.next_cursor}`)
+  assert.deepEqual(rest.messages, all.messages.slice(2), 'a page that was begun before goes on')
   assert.deepEqual((await account.api.put(`${path}/labels`, { labels: ['x'] })).body.id, survivor.threadId)
   assert.deepEqual(idsOf((await account.api.get(`/v1/inboxes/${inbox}/threads`)).body.threads), [survivor.threadId])
-  const ids = [survivor.id, merged.id]
+  const ids = idsOf(all.messages)
   const batch = { action: 'delete', ids, permanent: true }
-  assert.equal((await account.api.post(`/v1/inboxes/${inbox}/batch`, batch)).body.deleted, 2)
+  assert.equal((await account.api.post(`/v1/inboxes/${inbox}/batch`, batch)).body.deleted, 3)
   assert.deepEqual(await db().many(sql`select id from threads where inbox_id = ${inbox}`), [], 'both rows are gone')
 })
 
