@@ -106,27 +106,30 @@ function addRule(sheet: StyleSheet, selectors: string, body: string): void {
 
 export type Colour = readonly [red: number, green: number, blue: number, alpha: number]
 
-const NAMED: Record<string, Colour> = {
-  white: [255, 255, 255, 1],
-  black: [0, 0, 0, 1],
-  transparent: [0, 0, 0, 0],
-  snow: [255, 250, 250, 1],
-  ivory: [255, 255, 240, 1],
-  ghostwhite: [248, 248, 255, 1],
-  whitesmoke: [245, 245, 245, 1],
-  floralwhite: [255, 250, 240, 1],
-  azure: [240, 255, 255, 1],
-  mintcream: [245, 255, 250, 1],
-  red: [255, 0, 0, 1],
-  green: [0, 128, 0, 1],
-  blue: [0, 0, 255, 1],
-  yellow: [255, 255, 0, 1],
-  gray: [128, 128, 128, 1],
-  grey: [128, 128, 128, 1],
-  silver: [192, 192, 192, 1],
-  lightgray: [211, 211, 211, 1],
-  lightgrey: [211, 211, 211, 1],
-}
+/** A map, as all tables that are asked for words of mail: an object has words of its own, such as `constructor`. */
+const NAMED = new Map<string, Colour>(
+  Object.entries({
+    white: [255, 255, 255, 1],
+    black: [0, 0, 0, 1],
+    transparent: [0, 0, 0, 0],
+    snow: [255, 250, 250, 1],
+    ivory: [255, 255, 240, 1],
+    ghostwhite: [248, 248, 255, 1],
+    whitesmoke: [245, 245, 245, 1],
+    floralwhite: [255, 250, 240, 1],
+    azure: [240, 255, 255, 1],
+    mintcream: [245, 255, 250, 1],
+    red: [255, 0, 0, 1],
+    green: [0, 128, 0, 1],
+    blue: [0, 0, 255, 1],
+    yellow: [255, 255, 0, 1],
+    gray: [128, 128, 128, 1],
+    grey: [128, 128, 128, 1],
+    silver: [192, 192, 192, 1],
+    lightgray: [211, 211, 211, 1],
+    lightgrey: [211, 211, 211, 1],
+  }),
+)
 
 /** Null for what names no colour that we know. */
 export function parseColour(value: string): Colour | null {
@@ -141,13 +144,15 @@ export function parseColour(value: string): Colour | null {
     .exec(text)?.[1]
     ?.split(/[\s,/]+/)
     .filter(Boolean)
-  if (!parts || parts.length < 3) return NAMED[text.split(/\s+/, 1)[0]!] ?? null
+  if (!parts || parts.length < 3) return NAMED.get(text.split(/\s+/, 1)[0]!) ?? null
   const [red = 0, green = 0, blue = 0] = parts.map(part => Number.parseFloat(part) * (part.endsWith('%') ? 2.55 : 1))
   const alpha = parts[3] === undefined ? 1 : Number.parseFloat(parts[3]) / (parts[3].endsWith('%') ? 100 : 1)
   return [red, green, blue, Number.isNaN(alpha) ? 1 : alpha]
 }
 
-const PX_PER: Record<string, number> = { px: 1, pt: 4 / 3, pc: 16, in: 96, cm: 37.8, mm: 3.78, q: 0.945 }
+const PX_PER = new Map<string, number>(
+  Object.entries({ px: 1, pt: 4 / 3, pc: 16, in: 96, cm: 37.8, mm: 3.78, q: 0.945 }),
+)
 
 /** A length in pixels; null for what is none. `em` and percentages are taken of `base`. */
 export function parseLength(value: string | undefined, base = 16): number | null {
@@ -158,5 +163,5 @@ export function parseLength(value: string | undefined, base = 16): number | null
   if (unit === 'em' || unit === 'rem' || unit === 'ex' || unit === 'ch') return number * base
   if (unit === '%') return (number * base) / 100
   if (unit === 'vw' || unit === 'vh') return number * 10
-  return number * (PX_PER[unit] ?? 1)
+  return number * (PX_PER.get(unit) ?? 1)
 }

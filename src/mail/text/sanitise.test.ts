@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { type Attributes, scanHtml } from './scan-html.ts'
+import { readHtml } from './html-text.ts'
 import { sanitiseHtml } from './sanitise.ts'
 import { VECTORS } from './vectors.fixture.ts'
 
@@ -129,4 +130,11 @@ test('a page that is too large is cut, and still whole', () => {
   assert.equal(isCut, true)
   assert(html.length < 4_000_000)
   assert.equal(clean(html), html)
+})
+
+test('an element, a colour or a length that is called as a part of every object is read like any other', () => {
+  const pageOf = (word: string): string =>
+    `<${word} style="color:${word};font-size:${word};width:1${word}">seen</${word}><p>and this`
+  assert.match(clean(pageOf('constructor')), /seen.*and this/s)
+  assert.deepEqual(readHtml(pageOf('constructor')), readHtml(pageOf('nonsense')))
 })

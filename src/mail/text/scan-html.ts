@@ -35,19 +35,21 @@ const RAW: ReadonlySet<string> = new Set([
 ])
 
 /** Elements that end an open one of their kind when the author left out its end. */
-const ENDED_BY: Record<string, ReadonlySet<string>> = {
-  li: new Set(['li']),
-  tr: new Set(['tr', 'td', 'th']),
-  td: new Set(['td', 'th']),
-  th: new Set(['td', 'th']),
-  dd: new Set(['dd', 'dt']),
-  dt: new Set(['dd', 'dt']),
-  option: new Set(['option']),
-  body: new Set(['head', 'title']),
-  ...Object.fromEntries(
-    'p div table ul ol dl pre blockquote h1 h2 h3 h4 h5 h6 hr center'.split(' ').map(name => [name, new Set(['p'])]),
-  ),
-}
+const ENDED_BY = new Map<string, ReadonlySet<string>>(
+  Object.entries({
+    li: new Set(['li']),
+    tr: new Set(['tr', 'td', 'th']),
+    td: new Set(['td', 'th']),
+    th: new Set(['td', 'th']),
+    dd: new Set(['dd', 'dt']),
+    dt: new Set(['dd', 'dt']),
+    option: new Set(['option']),
+    body: new Set(['head', 'title']),
+    ...Object.fromEntries(
+      'p div table ul ol dl pre blockquote h1 h2 h3 h4 h5 h6 hr center'.split(' ').map(name => [name, new Set(['p'])]),
+    ),
+  }),
+)
 
 /** Calls the sink for all of the page. */
 export function scanHtml(html: string, sink: HtmlSink): void {
@@ -118,7 +120,7 @@ class HtmlScanner {
   onopentagend(): void {
     this.#flushText()
     const name = this.#name
-    const ended = ENDED_BY[name]
+    const ended = ENDED_BY.get(name)
     if (ended) while (this.#stack.length > 0 && ended.has(this.#stack.at(-1)!)) this.#pop()
     const isOver = this.#elements++ >= ELEMENTS_MAX
     if (VOID_ELEMENTS.has(name)) {

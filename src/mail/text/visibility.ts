@@ -124,20 +124,22 @@ function isNowhere(style: Declarations): boolean {
   )
 }
 
-const SIZES: Record<string, number> = {
-  'xx-small': 9,
-  'x-small': 10,
-  small: 13,
-  medium: 16,
-  large: 18,
-  'x-large': 24,
-  'xx-large': 32,
-}
+const SIZES = new Map<string, number>(
+  Object.entries({
+    'xx-small': 9,
+    'x-small': 10,
+    small: 13,
+    medium: 16,
+    large: 18,
+    'x-large': 24,
+    'xx-large': 32,
+  }),
+)
 
 function fontSize(style: Declarations, outer: number): number {
   const value = style.get('font-size') ?? /(?:^|\s)(\d*\.?\d+(?:px|pt|em|rem|%))/.exec(style.get('font') ?? '')?.[1]
   if (value === undefined) return outer
-  return SIZES[value] ?? parseLength(value, value.endsWith('rem') ? 16 : outer) ?? outer
+  return SIZES.get(value) ?? parseLength(value, value.endsWith('rem') ? 16 : outer) ?? outer
 }
 
 function opacityOf(style: Declarations): number {

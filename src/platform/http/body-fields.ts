@@ -65,7 +65,7 @@ function hide(schema: JsonSchema, value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, field]) => [
       name,
-      properties[name] ? hide(properties[name], field) : '[unknown]',
+      Object.hasOwn(properties, name) ? hide(properties[name]!, field) : '[unknown]',
     ]),
   )
 }
