@@ -1,6 +1,6 @@
 // Approvals: composed mail that waits for a person, because the policy of its inbox says so.
 import type { Static } from 'typebox'
-import { endpoint, key, anyone } from '../../platform/http/contract.ts'
+import { anyone, get, key, post } from '../../platform/http/contract.ts'
 import { DateTime, NamedObject, Nullable, Page, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
@@ -54,9 +54,7 @@ export type Approval = Static<typeof Approval>
 
 const read = key('read', { levels: LEVELS })
 
-export const listApprovalsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/inboxes/{id}/approvals',
+export const listApprovalsEndpoint = get('/v1/inboxes/{id}/approvals', {
   summary: 'List the approvals of an inbox, newest first',
   access: read,
   query: PageQuery({ status: Type.Optional(Type.Enum([...STATUSES])) }),
@@ -64,17 +62,13 @@ export const listApprovalsEndpoint = endpoint({
   replies: { 200: Page({ approvals: Type.Array(Approval) }) },
 })
 
-export const getApprovalEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/approvals/{id}',
+export const getApprovalEndpoint = get('/v1/approvals/{id}', {
   summary: 'An approval with what was found and a preview of the mail',
   access: read,
   replies: { 200: Approval },
 })
 
-export const approveEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/approvals/{id}/approve',
+export const approveEndpoint = post('/v1/approvals/{id}/approve', {
   summary: 'Approve: exactly what was held is submitted for delivery. Not with the key that asked',
   access: key('admin'),
   replies: { 200: Approval },
@@ -94,9 +88,7 @@ export const approveEndpoint = endpoint({
   audit: 'approval.approve',
 })
 
-export const rejectEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/approvals/{id}/reject',
+export const rejectEndpoint = post('/v1/approvals/{id}/reject', {
   summary: 'Reject: the mail stays in its thread and never leaves',
   access: key('admin'),
   replies: { 200: Approval },
@@ -107,9 +99,7 @@ export const rejectEndpoint = endpoint({
 /** Also of a refusal to send: a page like the others, with the reason. */
 const html = { raw: 'text/html; charset=utf-8' }
 
-export const approvalPageEndpoint = endpoint({
-  method: 'GET',
-  path: '/approval-links/{token}',
+export const approvalPageEndpoint = get('/approval-links/{token}', {
   summary: 'The page behind the link of an approval: the mail that waits, and two buttons. Changes nothing',
   access: anyone,
   noun: 'link',
@@ -117,23 +107,20 @@ export const approvalPageEndpoint = endpoint({
 })
 
 const decision = {
-  method: 'POST',
   access: anyone,
   noun: 'link',
   takesAnyBody: true,
   replies: { 200: html, 403: html, 404: html, 409: html, 410: html, 422: html, 429: html },
 } as const
 
-export const approveByLinkEndpoint = endpoint({
+export const approveByLinkEndpoint = post('/approval-links/{token}/approve', {
   ...decision,
-  path: '/approval-links/{token}/approve',
   summary: 'Approve as the contact that the link was sent to; every check of approving with a key applies',
   audit: 'approval.approve',
 })
 
-export const rejectByLinkEndpoint = endpoint({
+export const rejectByLinkEndpoint = post('/approval-links/{token}/reject', {
   ...decision,
-  path: '/approval-links/{token}/reject',
   summary: 'Reject as the contact that the link was sent to',
   audit: 'approval.reject',
 })

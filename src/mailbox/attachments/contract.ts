@@ -1,12 +1,10 @@
 // The bytes of an attachment.
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { get, key } from '../../platform/http/contract.ts'
 import { Type } from '../../platform/http/type.ts'
 
 const octets = { raw: 'application/octet-stream' }
 
-export const getAttachmentEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/inbox-attachments/{id}',
+export const getAttachmentEndpoint = get('/v1/inbox-attachments/{id}', {
   summary: 'Download an attachment, or a range of its bytes',
   access: key('read', { levels: ['account', 'tenant', 'inbox'] }),
   noun: 'attachment',

@@ -1,12 +1,10 @@
 // Inboxes that mirror a mailbox at Google or Microsoft: a person agrees at the provider, in the browser of the admin.
-import { anyone, endpoint, key } from '../../platform/http/contract.ts'
+import { anyone, del, get, key, post } from '../../platform/http/contract.ts'
 import { NamedObject, sensitive } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { Inbox } from '../inboxes/inbox-schema.ts'
 
-export const connectEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/inboxes/{id}/connect/{provider}',
+export const connectEndpoint = post('/v1/inboxes/{id}/connect/{provider}', {
   summary:
     'Where the browser of the admin is sent to agree that the inbox mirrors a mailbox at `google` or `microsoft`',
   access: key('admin'),
@@ -17,9 +15,7 @@ export const connectEndpoint = endpoint({
   audit: 'inbox.authorize',
 })
 
-export const connectCallbackEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/inboxes/connect/callback',
+export const connectCallbackEndpoint = get('/v1/inboxes/connect/callback', {
   summary:
     'Where the provider sends the browser back; answers with the page of the inbox, whether it was connected or not',
   operationId: 'finishConnectingInbox',
@@ -34,9 +30,7 @@ export const connectCallbackEndpoint = endpoint({
   audit: 'inbox.connect',
 })
 
-export const disconnectEndpoint = endpoint({
-  method: 'DELETE',
-  path: '/v1/inboxes/{id}/connect',
+export const disconnectEndpoint = del('/v1/inboxes/{id}/connect', {
   summary: 'End the connection: the inbox keeps what was synced and sends from its own address again',
   access: key('admin'),
   operationId: 'disconnectInbox',

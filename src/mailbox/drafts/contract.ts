@@ -1,6 +1,6 @@
 // Drafts: mail that is written and not sent yet, or that is sent at a time to come.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { del, get, key, patch, post } from '../../platform/http/contract.ts'
 import {
   DateTime,
   Int64,
@@ -97,9 +97,7 @@ const Scheduled = Type.Object({ id: Uuid(), scheduled_at: Nullable(DateTime()) }
 const writes = key('send', { levels: LEVELS })
 const reads = key('read', { levels: LEVELS })
 
-export const listDraftsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/inboxes/{id}/drafts',
+export const listDraftsEndpoint = get('/v1/inboxes/{id}/drafts', {
   summary: 'List the drafts of an inbox, newest first',
   access: reads,
   query: PageQuery({}),
@@ -110,31 +108,25 @@ export const listDraftsEndpoint = endpoint({
 const writing = {
   access: writes,
   bodyBytesMax: BODY_BYTES_MAX,
-  refusals: ['conflict', 'invalid_message', 'attachments_too_large', 'too_many_recipients'],
+  refusals: ['conflict', 'invalid_message', 'attachments_too_large', 'too_many_recipients', 'tenant_disabled'],
 } as const
 
-export const createDraftEndpoint = endpoint({
+export const createDraftEndpoint = post('/v1/inboxes/{id}/drafts', {
   ...writing,
-  method: 'POST',
-  path: '/v1/inboxes/{id}/drafts',
   summary: 'Write a draft; with send_at it is sent then',
   body: DraftBody,
   replies: { 201: Wrapped },
   audit: 'draft.create',
 })
 
-export const getDraftEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/drafts/{id}',
+export const getDraftEndpoint = get('/v1/drafts/{id}', {
   summary: 'Get a draft',
   access: reads,
   replies: { 200: Wrapped },
 })
 
-export const updateDraftEndpoint = endpoint({
+export const updateDraftEndpoint = patch('/v1/drafts/{id}', {
   ...writing,
-  method: 'PATCH',
-  path: '/v1/drafts/{id}',
   summary:
     'Write a draft anew: what is left out is cleared, attachments and schedule included, but not what it forwards',
   body: DraftUpdate,
@@ -142,9 +134,7 @@ export const updateDraftEndpoint = endpoint({
   audit: 'draft.update',
 })
 
-export const deleteDraftEndpoint = endpoint({
-  method: 'DELETE',
-  path: '/v1/drafts/{id}',
+export const deleteDraftEndpoint = del('/v1/drafts/{id}', {
   summary: 'Delete a draft',
   access: writes,
   replies: { 200: Type.Object({ deleted: Type.Literal(true) }) },
@@ -152,9 +142,7 @@ export const deleteDraftEndpoint = endpoint({
   audit: 'draft.delete',
 })
 
-export const sendDraftEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/drafts/{id}/send',
+export const sendDraftEndpoint = post('/v1/drafts/{id}/send', {
   summary: 'Send a draft; the outbound policy of the inbox may hold it for approval. The draft is removed',
   access: writes,
   replies: { 202: Composed },
@@ -162,20 +150,16 @@ export const sendDraftEndpoint = endpoint({
   audit: 'draft.send',
 })
 
-export const scheduleDraftEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/drafts/{id}/schedule',
+export const scheduleDraftEndpoint = post('/v1/drafts/{id}/schedule', {
   summary: 'Send a draft at a time to come',
   access: writes,
   body: Type.Object({ send_at: DateTime() }),
   replies: { 200: Scheduled },
-  refusals: ['conflict', 'invalid_message'],
+  refusals: ['conflict', 'invalid_message', 'tenant_disabled'],
   audit: 'draft.schedule',
 })
 
-export const cancelDraftEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/drafts/{id}/cancel',
+export const cancelDraftEndpoint = post('/v1/drafts/{id}/cancel', {
   summary: 'Make a scheduled draft a plain one; once this has answered it is not sent',
   access: writes,
   replies: { 200: Scheduled },

@@ -1,13 +1,11 @@
 // Extraction: a model reads a message and fills in what a JSON Schema of the caller's asks for.
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { key, post } from '../../platform/http/contract.ts'
 import { NamedObject, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
 import { SCHEMA_BYTES_MAX, SCHEMA_LEVELS_MAX } from './schema.ts'
 
-export const extractEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/inbox-messages/{id}/extract',
+export const extractEndpoint = post('/v1/inbox-messages/{id}/extract', {
   summary: 'Extract data from a message by a JSON Schema; with save the data stays on the message and `send` is needed',
   access: key('read', { levels: LEVELS, orScope: 'send' }),
   noun: 'message',

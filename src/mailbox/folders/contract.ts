@@ -1,6 +1,6 @@
 // Folders: five that every inbox has, and those that callers make.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { del, get, key, patch, post } from '../../platform/http/contract.ts'
 import { DateTime, NamedObject } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
@@ -21,17 +21,13 @@ const FolderName = NamedObject('FolderName', {
 const read = key('read', { levels: LEVELS })
 const write = key('send', { levels: LEVELS })
 
-export const listFoldersEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/inboxes/{id}/folders',
+export const listFoldersEndpoint = get('/v1/inboxes/{id}/folders', {
   summary: 'List the folders of an inbox with exact counts: system folders first, then the others by name',
   access: read,
   replies: { 200: Type.Object({ folders: Type.Array(Folder) }) },
 })
 
-export const createFolderEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/inboxes/{id}/folders',
+export const createFolderEndpoint = post('/v1/inboxes/{id}/folders', {
   summary: 'Create a folder',
   access: write,
   body: FolderName,
@@ -40,9 +36,7 @@ export const createFolderEndpoint = endpoint({
   audit: 'folder.create',
 })
 
-export const renameFolderEndpoint = endpoint({
-  method: 'PATCH',
-  path: '/v1/inboxes/{id}/folders/{name}',
+export const renameFolderEndpoint = patch('/v1/inboxes/{id}/folders/{name}', {
   summary: 'Rename a custom folder; its messages follow',
   access: write,
   body: FolderName,
@@ -51,9 +45,7 @@ export const renameFolderEndpoint = endpoint({
   audit: 'folder.rename',
 })
 
-export const deleteFolderEndpoint = endpoint({
-  method: 'DELETE',
-  path: '/v1/inboxes/{id}/folders/{name}',
+export const deleteFolderEndpoint = del('/v1/inboxes/{id}/folders/{name}', {
   summary: 'Delete a custom folder; what is in it goes to move_to, without which it must be empty',
   access: write,
   query: Type.Object({
@@ -64,9 +56,7 @@ export const deleteFolderEndpoint = endpoint({
   audit: 'folder.delete',
 })
 
-export const emptyFolderEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/inboxes/{id}/folders/{name}/empty',
+export const emptyFolderEndpoint = post('/v1/inboxes/{id}/folders/{name}/empty', {
   summary: 'Delete everything in trash or spam for good',
   access: write,
   replies: { 200: Type.Object({ deleted: Type.Integer({ description: 'Messages that were in it' }) }) },

@@ -1,6 +1,6 @@
 // Inboxes: addresses that receive mail, and send as themselves.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { del, get, key, patch, post } from '../../platform/http/contract.ts'
 import { component, NamedObject, Nullable, Page, PageQuery, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
@@ -37,9 +37,7 @@ const InboxUpdate = component(
 )
 export type InboxUpdate = Static<typeof InboxUpdate>
 
-export const createInboxEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/tenants/{id}/inboxes',
+export const createInboxEndpoint = post('/v1/tenants/{id}/inboxes', {
   summary: 'Create an inbox on a verified, inbound-enabled domain of the tenant',
   access: key('admin'),
   body: InboxCreate,
@@ -48,9 +46,7 @@ export const createInboxEndpoint = endpoint({
   audit: 'inbox.create',
 })
 
-export const listInboxesEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/inboxes',
+export const listInboxesEndpoint = get('/v1/inboxes', {
   summary: 'List the inboxes visible to the key, newest first',
   access: key('read', { levels: LEVELS }),
   query: PageQuery({ tenant_id: Type.Optional(Uuid({ description: 'Only inboxes of this tenant' })) }),
@@ -58,17 +54,13 @@ export const listInboxesEndpoint = endpoint({
   refusals: ['not_found'],
 })
 
-export const getInboxEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/inboxes/{id}',
+export const getInboxEndpoint = get('/v1/inboxes/{id}', {
   summary: 'Get an inbox',
   access: key('read', { levels: LEVELS }),
   replies: { 200: Inbox },
 })
 
-export const updateInboxEndpoint = endpoint({
-  method: 'PATCH',
-  path: '/v1/inboxes/{id}',
+export const updateInboxEndpoint = patch('/v1/inboxes/{id}', {
   summary: 'Change an inbox: the policy is merged field by field, metadata is replaced, absent fields are kept',
   access: key('admin'),
   body: InboxUpdate,
@@ -76,9 +68,7 @@ export const updateInboxEndpoint = endpoint({
   audit: 'inbox.update',
 })
 
-export const deleteInboxEndpoint = endpoint({
-  method: 'DELETE',
-  path: '/v1/inboxes/{id}',
+export const deleteInboxEndpoint = del('/v1/inboxes/{id}', {
   summary: 'Delete an inbox with all its mail; it receives nothing from now on, and its keys are revoked',
   access: key('admin'),
   replies: { 204: null },

@@ -1,6 +1,6 @@
 // The Model Context Protocol: one endpoint, JSON-RPC 2.0 in and out.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { key, post } from '../../platform/http/contract.ts'
 import { NamedObject } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
@@ -44,9 +44,7 @@ const isSending = (params: unknown): boolean =>
 
 const Text = Type.Optional(Type.String({ maxLength: 1_000 }))
 
-export const mcpEndpoint = endpoint({
-  method: 'POST',
-  path: '/mcp',
+export const mcpEndpoint = post('/mcp', {
   operationId: 'callMcp',
   summary: 'Model Context Protocol: mailboxes as tools for agents',
   access: key('read', { levels: LEVELS, orScope: 'send' }),

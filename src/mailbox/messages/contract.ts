@@ -1,6 +1,6 @@
 // Messages of an inbox: lists, reading, and filing.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { del, get, key, post, put } from '../../platform/http/contract.ts'
 import { NamedObject, NextCursor, Nullable, PageQuery, sensitive, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
@@ -12,9 +12,7 @@ const write = key('send', { levels: LEVELS })
 const FolderName = Type.String({ minLength: 1, maxLength: 256 })
 const IDS_MAX = 200
 
-export const listInboxMessagesEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/inboxes/{id}/messages',
+export const listInboxMessagesEndpoint = get('/v1/inboxes/{id}/messages', {
   summary: 'List the messages of an inbox, newest first, without their texts',
   access: read,
   query: PageQuery({
@@ -42,63 +40,52 @@ export const listInboxMessagesEndpoint = endpoint({
   refusals: ['invalid_request'],
 })
 
-const largeRead = { method: 'GET', access: read, noun: 'message', isLargeRead: true } as const
+const largeRead = { access: read, noun: 'message', isLargeRead: true } as const
 
-export const getInboxMessageEndpoint = endpoint({
+export const getInboxMessageEndpoint = get('/v1/inbox-messages/{id}', {
   ...largeRead,
-  path: '/v1/inbox-messages/{id}',
   summary: 'Get a message with its texts and what is attached',
   replies: { 200: Message },
 })
 
-export const getRawEndpoint = endpoint({
+export const getRawEndpoint = get('/v1/inbox-messages/{id}/raw', {
   ...largeRead,
-  path: '/v1/inbox-messages/{id}/raw',
   summary: 'The source of a message',
   replies: { 200: { raw: 'message/rfc822' } },
 })
 
-export const getHtmlEndpoint = endpoint({
+export const getHtmlEndpoint = get('/v1/inbox-messages/{id}/html', {
   ...largeRead,
-  path: '/v1/inbox-messages/{id}/html',
   summary: 'The sanitised HTML of a message; of mail without any, its text as HTML',
   replies: { 200: Type.Object({ id: Uuid(), html: Nullable(Type.String({ ...sensitive })) }) },
 })
 
 const filing = { access: write, noun: 'message', replies: { 200: Message } } as const
 
-export const markReadEndpoint = endpoint({
+export const markReadEndpoint = post('/v1/inbox-messages/{id}/read', {
   ...filing,
-  method: 'POST',
-  path: '/v1/inbox-messages/{id}/read',
   summary: 'Mark a message as read or unread; its content is answered to keys that may read',
   body: NamedObject('ReadFlag', { read: Type.Optional(Type.Boolean({ default: true })) }),
   isBodyOptional: true,
   audit: 'inbox_message.read',
 })
 
-export const setLabelsEndpoint = endpoint({
+export const setLabelsEndpoint = put('/v1/inbox-messages/{id}/labels', {
   ...filing,
-  method: 'PUT',
-  path: '/v1/inbox-messages/{id}/labels',
   summary: 'Replace the labels of a message; its content is answered to keys that may read',
   body: NamedObject('LabelList', { labels: Labels }),
   audit: 'inbox_message.label',
 })
 
-export const moveMessageEndpoint = endpoint({
+export const moveMessageEndpoint = post('/v1/inbox-messages/{id}/move', {
   ...filing,
-  method: 'POST',
-  path: '/v1/inbox-messages/{id}/move',
   summary: 'Move a message to a folder of its inbox; its content is answered to keys that may read',
   body: NamedObject('MoveRequest', { folder: FolderName }),
   refusals: ['invalid_request'],
   audit: 'inbox_message.move',
 })
 
-export const deleteMessageEndpoint = endpoint({
-  method: 'DELETE',
-  path: '/v1/inbox-messages/{id}',
+export const deleteMessageEndpoint = del('/v1/inbox-messages/{id}', {
   summary: 'Move a message to trash; one that is there, or with permanent, is deleted for good',
   access: write,
   noun: 'message',
@@ -116,9 +103,7 @@ const BatchRequest = NamedObject('BatchRequest', {
 })
 export type BatchRequest = Static<typeof BatchRequest>
 
-export const batchEndpoint = endpoint({
-  method: 'POST',
-  path: '/v1/inboxes/{id}/batch',
+export const batchEndpoint = post('/v1/inboxes/{id}/batch', {
   summary: 'Move, delete or mark up to 200 messages; ids that the inbox does not have count as missing',
   access: write,
   body: BatchRequest,

@@ -1,12 +1,10 @@
 // Mail to postmaster@ and abuse@ that was kept for the operator.
-import { endpoint, operator } from '../../platform/http/contract.ts'
+import { get, operator } from '../../platform/http/contract.ts'
 import { Page, PageQuery } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { Message, MessageSummary } from '../messages/message-schema.ts'
 
-export const listPostmasterEndpoint = endpoint({
-  method: 'GET',
-  path: '/admin/v1/postmaster',
+export const listPostmasterEndpoint = get('/admin/v1/postmaster', {
   summary: 'List mail to postmaster@ and abuse@ that no inbox took, newest first, without its texts',
   access: operator,
   query: PageQuery({}),
@@ -14,9 +12,7 @@ export const listPostmasterEndpoint = endpoint({
   refusals: ['invalid_request'],
 })
 
-export const getPostmasterEndpoint = endpoint({
-  method: 'GET',
-  path: '/admin/v1/postmaster/{id}',
+export const getPostmasterEndpoint = get('/admin/v1/postmaster/{id}', {
   summary: 'Get one of them with its texts',
   access: operator,
   noun: 'message',

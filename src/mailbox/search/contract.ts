@@ -1,6 +1,6 @@
 // Search in an inbox.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { get, key } from '../../platform/http/contract.ts'
 import { Int64, Limit, NamedObject } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { MessageSummary } from '../messages/find.ts'
@@ -18,9 +18,7 @@ export const FoundMessage = NamedObject('FoundMessage', {
 })
 export type FoundMessage = Static<typeof FoundMessage>
 
-export const searchEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/inboxes/{id}/search',
+export const searchEndpoint = get('/v1/inboxes/{id}/search', {
   summary: 'Search subject, text, addresses and attachments of an inbox; the best match first, then the newest',
   access: key('read', { levels: ['account', 'tenant', 'inbox'] }),
   query: Type.Object({

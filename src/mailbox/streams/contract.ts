@@ -1,6 +1,6 @@
 // Streams of an inbox: its events as they happen, from any id on.
 import type { Static } from 'typebox'
-import { endpoint, key } from '../../platform/http/contract.ts'
+import { get, key } from '../../platform/http/contract.ts'
 import { DateTime, Int64, NamedObject, Uuid } from '../../platform/http/schemas.ts'
 import { Type } from '../../platform/http/type.ts'
 import { LEVELS } from '../../platform/principal.ts'
@@ -20,9 +20,7 @@ export type StreamFrame = Static<typeof StreamFrame>
 
 const AfterId = Type.Optional(Int64({ description: 'Only events above this id; without it: from now on' }))
 
-export const inboxEventsEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/inboxes/{id}/events',
+export const inboxEventsEndpoint = get('/v1/inboxes/{id}/events', {
   summary: 'Follow the events of an inbox as server-sent events',
   access: key('read', { levels: LEVELS }),
   stream: 'sse',
@@ -36,9 +34,7 @@ export const inboxEventsEndpoint = endpoint({
   refusals: ['too_many_streams'],
 })
 
-export const inboxSocketEndpoint = endpoint({
-  method: 'GET',
-  path: '/v1/inboxes/{id}/ws',
+export const inboxSocketEndpoint = get('/v1/inboxes/{id}/ws', {
   summary: 'Follow the events of an inbox over WebSocket; browsers offer the key as the subprotocol svc.<key>',
   access: key('read', { levels: LEVELS }),
   stream: 'websocket',

@@ -86,12 +86,9 @@ export interface Contract {
   audit?: string | null
 }
 
-export const endpoint = <const C extends Contract & ({ method: 'GET' } | { audit: string | null })>(contract: C): C =>
-  contract
-
 type Rest<M> = Omit<Contract, 'method' | 'path'> & (M extends 'GET' ? object : { audit: string | null })
 
-/** The same by its method: `get('/v1/tenants/{id}', { … })`. */
+/** A contract by its method: `get('/v1/tenants/{id}', { … })`. */
 const declare =
   <const M extends Method>(method: M) =>
   <const P extends Contract['path'], const C extends Rest<M>>(path: P, rest: C) => ({ method, path, ...rest })

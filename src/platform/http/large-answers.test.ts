@@ -8,16 +8,14 @@ import fastify from 'fastify'
 import { theBox } from '../../../test/support/box.ts'
 import { createMetrics } from '../metrics.ts'
 import type { KeyPrincipal } from '../principal.ts'
-import { endpoint, key, route } from './contract.ts'
+import { get, key, route } from './contract.ts'
 import { LargeAnswers } from './large-answers.ts'
 import { createHttpServer } from './server.ts'
 
 const SOMEONE = { headers: { authorization: 'someone' } }
 const BYTES = 16 * 1024 * 1024
 
-const largeEndpoint = endpoint({
-  method: 'GET',
-  path: '/',
+const largeEndpoint = get('/', {
   operationId: 'getLarge',
   summary: 'A large answer',
   access: key('read'),
