@@ -93,9 +93,9 @@ export async function aFiledMessage({ app, clock }: Box, inboxId: string, fields
         messages: isInTrash ? 0 : 1,
         unread: isInTrash ? 0 : unread,
         visible: isInTrash || folder === 'spam' ? 0 : 1,
-        lastMessageAt: tx.now,
       },
     ])
+    await tx.run(sql`update threads set last_message_at = greatest(last_message_at, ${tx.now}) where id = ${threadId}`)
     return { id, threadId, sourceId, attachmentIds }
   })
 }

@@ -12,30 +12,23 @@ export interface ThreadDelta {
   unread: number
   /** Messages outside trash and spam. */
   visible: number
-  /** Of a message that was filed. */
-  lastMessageAt?: Date
 }
 
 /** Several deltas of one thread add up. */
 export function addToThreads(tx: Tx, deltas: readonly ThreadDelta[]): void {
-  const sums = new Map<string, Required<ThreadDelta>>()
-  for (const { threadId, messages, unread, visible, lastMessageAt = LONG_AGO } of deltas) {
-    const sum = sums.get(threadId) ?? { threadId, messages: 0, unread: 0, visible: 0, lastMessageAt: LONG_AGO }
+  const sums = new Map<string, ThreadDelta>()
+  for (const { threadId, messages, unread, visible } of deltas) {
+    const sum = sums.get(threadId) ?? { threadId, messages: 0, unread: 0, visible: 0 }
     sums.set(threadId, {
       threadId,
       messages: sum.messages + messages,
       unread: sum.unread + unread,
       visible: sum.visible + visible,
-      lastMessageAt: lastMessageAt > sum.lastMessageAt ? lastMessageAt : sum.lastMessageAt,
     })
   }
-  const changed = [...sums.values()].filter(
-    sum => sum.messages !== 0 || sum.unread !== 0 || sum.visible !== 0 || sum.lastMessageAt > LONG_AGO,
-  )
+  const changed = [...sums.values()].filter(sum => sum.messages !== 0 || sum.unread !== 0 || sum.visible !== 0)
   if (changed.length > 0) updateThreadCounts(tx, changed)
 }
-
-const LONG_AGO = new Date(0)
 
 /** One for each mail: several of them may be of one thread. */
 export function saveFiled(tx: Tx, filed: readonly FiledThread[]): void {

@@ -80,14 +80,13 @@ export async function updateThreadUntainted(tx: Tx, id: string): Promise<void> {
 }
 
 /** Travels with the commit. */
-export function updateThreadCounts(tx: Tx, deltas: readonly Required<ThreadDelta>[]): void {
+export function updateThreadCounts(tx: Tx, deltas: readonly ThreadDelta[]): void {
   tx.send(prepared`
     update threads t set message_count = t.message_count + d.messages, unread_count = t.unread_count + d.unread,
-      visible_count = t.visible_count + d.visible, last_message_at = greatest(t.last_message_at, d.last_message_at)
+      visible_count = t.visible_count + d.visible
     from unnest(${bareArray(deltas.map(each => each.threadId))}::uuid[],
       ${bareArray(deltas.map(each => each.messages))}::int[], ${bareArray(deltas.map(each => each.unread))}::int[],
-      ${bareArray(deltas.map(each => each.visible))}::int[],
-      ${deltas.map(each => each.lastMessageAt)}::timestamptz[]) as d (id, messages, unread, visible, last_message_at)
+      ${bareArray(deltas.map(each => each.visible))}::int[]) as d (id, messages, unread, visible)
     where t.id = d.id`)
 }
 
