@@ -178,12 +178,26 @@ const anAddress = fc
 test('what is formatted for a header or for people is parsed back the same', () => {
   const isSame = (address: Address): void => {
     assert.deepEqual(parseAddress(formatAddress(address)), address)
-    // Runs of blanks are one blank in what people read.
-    const name = address.name && address.name.replaceAll(/[ \t]+/g, ' ')
-    assert.equal(parseAddress(mailboxText(address))?.name, name)
+    // Runs of blanks are one blank in what people read, and nothing shows the address backwards.
+    const name = address.name?.replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, '').replaceAll(/ +/g, ' ')
+    assert.equal(parseAddress(mailboxText(address))?.name ?? '', name?.trim() ?? '')
   }
   fc.assert(fc.property(anAddress, isSame))
   isSame({ ...parseAddress('a@example.com')!, name: 'a =?UTF-8?Q?x?= b' })
+})
+
+test('whatever a stranger calls himself, what people read is one address that can be written to', () => {
+  const anything = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.constantFrom('a', '\u202e', '\ud800', '\x01', '\n', '"', '=?', '\\') }),
+  )
+  fc.assert(
+    fc.property(anything, name => {
+      const text = mailboxText({ name, address: 'a@example.com' })
+      assert(text.isWellFormed())
+      assert.equal(parseAddress(text)?.address, 'a@example.com')
+    }),
+  )
 })
 
 test('a name of any length that is written is read again, in whatever form it is written', () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../platform/db/sql.ts'
 import { anAccount, anInbox } from '../../../test/support/factories.ts'
+import { aFiledMessage } from '../../../test/support/mailbox.ts'
 
 const NAME = 'Zoë Größe'
 const TO = 'Jörg Müller <jm@example.com>'
@@ -33,6 +34,34 @@ test('names beyond ASCII are shown, quoted, told and found as they are read', as
   const { body: answered } = await account.api.get(`/v1/inbox-messages/${answer.body.id}`)
   assert.deepEqual(answered.to, [TO])
   assert.ok(answered.text.includes(NAME) && !answered.text.includes('=?'), answered.text)
+})
+
+test('a name that decodes to half a character is stored without it', async () => {
+  const account = await anAccount({ sandbox: true })
+  const inboxId = await anInbox(account)
+  const half = '=?utf-32?B?AADYAA==?= <a@example.com>'
+  const sent = await account.api.post(`/v1/inboxes/${inboxId}/messages`, { to: [half], text: 'x' })
+  assert.equal(sent.status, 202, JSON.stringify(sent.body))
+  const { body: message } = await account.api.get(`/v1/inbox-messages/${sent.body.id}`)
+  assert.deepEqual(message.to, ['\ufffd <a@example.com>'])
+})
+
+test('mail can be answered whatever its author is called, and who is answered keeps the name', async () => {
+  const account = await anAccount({ sandbox: true })
+  const inboxId = await anInbox(account)
+  const names = {
+    '"=?utf-8?q?a=01b?=" <a@example.com>': '"=?utf-8?q?a=01b?=" <a@example.com>',
+    'Ann\u0001Lee <a@example.com>': 'Ann Lee <a@example.com>',
+    '"=?utf-8?q?a=01b?=" <a@example.com>, Bo <b@example.com>': 'a b <a@example.com>',
+    'Bank \u202e <moc.knab@example.com>': 'Bank <moc.knab@example.com>',
+  }
+  for (const [from, to] of Object.entries(names)) {
+    const { id } = await aFiledMessage(account.box, inboxId, { from })
+    const answer = await account.api.post(`/v1/inbox-messages/${id}/reply`, { text: 'x' })
+    assert.equal(answer.status, 202, JSON.stringify(answer.body))
+    const { body: message } = await account.api.get(`/v1/inbox-messages/${answer.body.id}`)
+    assert.equal(message.to[0], to)
+  }
 })
 
 test('a person who approves a mail reads whom it goes to', async () => {

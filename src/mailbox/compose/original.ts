@@ -2,6 +2,7 @@
 import { parseAddress, type Address } from '../../mail/address/address.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import { parseMailboxes } from '../../mail/mime/mailbox-list.ts'
+import type { Mailbox } from '../../mail/mime/parsed-mail.ts'
 import type { Db } from '../../platform/db/database.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { notFound } from '../../platform/refusal.ts'
@@ -67,14 +68,17 @@ export async function requireOriginal(db: Db, reach: Reach, id: string): Promise
   }
 }
 
-/** Mail comes with addresses that nobody can write to; those are left out. */
+/**
+ * Each text is one address as we wrote it down, or several of them, or what a stranger wrote. Mail comes with addresses that
+ * nobody can write to; those are left out.
+ */
 const addressesIn = (texts: readonly string[]): Address[] =>
-  texts
-    .flatMap(text => parseMailboxes(text, PEOPLE_MAX))
-    .flatMap(({ name, address }) => {
-      const parsed = parseAddress(address)
-      return parsed ? [{ ...parsed, name: name === '' ? null : name }] : []
-    })
+  texts.flatMap(text => parseAddress(text) ?? parseMailboxes(text, PEOPLE_MAX).flatMap(writable))
+
+const writable = ({ name, address }: Mailbox): Address[] => {
+  const parsed = parseAddress(address)
+  return parsed ? [{ ...parsed, name: name === '' ? null : name }] : []
+}
 
 /** As many as are kept of a received field. */
 const PEOPLE_MAX = 1_000
