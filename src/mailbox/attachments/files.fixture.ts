@@ -116,11 +116,12 @@ export const aPresentation = (slides: readonly string[]): Buffer =>
     ),
   })
 
-export const anOpenDocument = (): Buffer =>
+export const anOpenDocument = (elements = ''): Buffer =>
   aZip({
     mimetype: 'application/vnd.oasis.opendocument.text',
     'content.xml': xml(
       '<office:document-content xmlns:office="o" xmlns:text="t"><office:styles>not shown</office:styles><office:body><text:h>Heading</text:h>' +
-        '<text:p>First<text:tab/>second<text:line-break/>third</text:p></office:body></office:document-content>',
+        '<text:p>First<text:tab/>second<text:line-break/>third</text:p>' +
+        `${elements}</office:body></office:document-content>`,
     ),
   })

@@ -34,6 +34,7 @@ test('text comes out of every kind of file that is read', async () => {
   assert.equal(await textOf(aSpreadsheet()), 'Customer\t1234.5\nMüller\topen & due\n2\n10')
   assert.equal(await textOf(aPresentation(['One', 'Two'])), 'One\nTwo\nSpeak slowly')
   assert.equal(await textOf(anOpenDocument()), 'Heading\nFirst\tsecond\nthird')
+  assert.equal(await textOf(anOpenDocument('<t:constructor/><t:__proto__/>')), 'Heading\nFirst\tsecond\nthird')
   const page = '<p>Caf&eacute; <b>cr&egrave;me</b><script>var a = "<p>no"</script></p><!-- no --><div>1 < 2</div>'
   assert.equal(await textOf(page, { filename: 'menu.html' }), 'Café crème\n1 < 2')
   const rich = String.raw`{\rtf1\ansi{\fonttbl{\f0 Arial;}}{\*\generator x;}\f0 Caf\'e9 {\b cr\u232?me}\par 1 \{2\}}`

@@ -36,7 +36,7 @@ export class TextReader {
         return await this.#threads.run<PdfOrder, AttachmentText>(work, { input, owner, transfer })
       }
       const input: TextOrder = { format, charset: charsetOf(file.contentType), content }
-      const bytes = isPacked(format) ? undefined : content.byteLength
+      const bytes = IS_PACKED[format] ? undefined : content.byteLength
       return await this.#threads.run<TextOrder, AttachmentText>(work, { input, owner, bytes, transfer })
     } catch (failure) {
       const reason = failure instanceof ThreadFailure ? REASONS[failure.reason] : undefined
@@ -47,12 +47,19 @@ export class TextReader {
 }
 
 /** What is packed may take any time, however small it is. */
-const isPacked = (format: Format): boolean => format === 'pdf' || format === 'office'
+const IS_PACKED: Record<Format, boolean> = {
+  pdf: true,
+  office: true,
+  html: false,
+  calendar: false,
+  rtf: false,
+  plain: false,
+}
 
 /** Whether reading it may take seconds of a thread. */
 export function isSlow(file: AttachedFile): boolean {
   const format = formatOf(file)
-  return typeof format === 'string' && (isPacked(format) || file.content.length > SHORT_BYTES_MAX)
+  return typeof format === 'string' && (IS_PACKED[format] || file.content.length > SHORT_BYTES_MAX)
 }
 
 const REASONS: Partial<Record<ThreadFailure['reason'], string>> = {

@@ -228,7 +228,7 @@ class LockedMailboxes implements LockedCompanions {
     if (obstacle) return obstacle
     const key = keyOf(companion)
     if (key !== null && this.#admitted.has(key)) return sentByAnother(companion)
-    if (!isStillConnected(companion, inbox)) return disconnected()
+    if (hasLostMailbox(companion, inbox)) return disconnected()
     if (companion.kind === 'approval') return admitApproval(companion, this.#approvals, { inbox, now: this.#tx.now })
     if (asksMore(inbox.policy, companion.inspectedFor)) return new PolicyChanged()
     return recipientRefusal(inbox.policy, companion.mail.submission.recipients)
@@ -261,9 +261,9 @@ const sentByAnother = ({ kind }: AnyCompanion): Error =>
   kind === 'approval' ? alreadyDecided('approved') : refuse('conflict', 'It is being sent by another request.')
 
 /** What is relayed goes by the mailbox that it was written from, and not by another one since. */
-function isStillConnected(companion: AnyCompanion, { provider, ownAddresses }: LockedInbox): boolean {
+function hasLostMailbox(companion: AnyCompanion, { provider, ownAddresses }: LockedInbox): boolean {
   const { relayInboxId = null, sender } = envelopeOf(companion)
-  return relayInboxId === null || (provider !== 'native' && ownAddresses.includes(sender.toLowerCase()))
+  return relayInboxId !== null && (provider === 'native' || !ownAddresses.includes(sender.toLowerCase()))
 }
 
 /** It is written from an address that the inbox no longer has. */

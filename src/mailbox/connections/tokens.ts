@@ -15,7 +15,7 @@ import {
   updateRefreshed,
   type ConnectionRow,
 } from './queries.ts'
-import { reportGrantGone } from './report.ts'
+import { reportGrantGone } from './mirror.ts'
 import { openToken, sealToken } from './seal.ts'
 
 /** A token is good for a conversation that begins now. */

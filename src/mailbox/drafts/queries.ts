@@ -182,11 +182,14 @@ export async function insertDraftAttachments(
   tx: Tx,
   draftId: string,
   attachments: readonly Attachment[],
-  ordinals: readonly number[] = [],
+  ordinals: readonly number[] | null = null,
 ): Promise<void> {
   if (attachments.length === 0) return
   const rows = attachments.map(
-    (each, n) => sql`(${newId(tx.now)}::uuid, ${draftId}::uuid, ${ordinals[n] ?? n}::integer, ${each.filename}::text,
+    (
+      each,
+      n,
+    ) => sql`(${newId(tx.now)}::uuid, ${draftId}::uuid, ${ordinals ? ordinals[n]! : n}::integer, ${each.filename}::text,
       ${each.contentType ?? 'application/octet-stream'}::text, ${each.contentId}::text, ${each.inline}::boolean,
       ${each.content.length}::integer, ${each.content}::bytea)`,
   )

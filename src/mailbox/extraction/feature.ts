@@ -43,6 +43,7 @@ const extractionRoutes = (world: World, extraction: Extraction): Route[] => [
 
 const HOUR_MS = 3_600_000
 
+/** Reservations of processes that died count no more once they have lapsed: they are deleted for the space. */
 export const extractionWorkers: Worker[] = [
   {
     kind: 'periodic',

@@ -1,6 +1,7 @@
 // The lock of a mailbox. Counts, threads and folders of an inbox have no locks of their own: a transaction that changes them
 // has locked this one.
 import type { Tx } from '../../platform/db/database.ts'
+import type { AuditDraft } from '../../platform/journal/append.ts'
 import { addressesOf } from './addresses.ts'
 import { listBusyInboxes, listFreeInboxesForUpdate, listInboxesForUpdate, type LockedRow } from './queries.ts'
 import { policyOf, type Policy } from './policy.ts'
@@ -22,7 +23,11 @@ export const ownerOf = ({ id, account_id, tenant_id }: InboxOwner) => ({
 })
 
 /** Of the inbox, unless it names another target. */
-export const auditIn = (tx: Tx, inbox: InboxOwner, entry: Partial<Parameters<Tx['audit']>[0]>): void =>
+export const auditIn = (
+  tx: Tx,
+  inbox: InboxOwner,
+  entry: Omit<AuditDraft, 'accountId' | 'tenantId' | 'target'> & Partial<Pick<AuditDraft, 'target'>>,
+): void =>
   tx.audit({
     accountId: inbox.account_id,
     tenantId: inbox.tenant_id,

@@ -55,7 +55,7 @@ export class Search {
     const snippets = new Map<string, string>()
     if (sought.words.size + sought.runs.length === 0) return snippets
     const bySource = Map.groupBy(rows, row => row.source_id ?? '')
-    function* find(texts: readonly { source_id: string; text: string }[]): Generator<void, void> {
+    function* snippetsIn(texts: readonly { source_id: string; text: string }[]): Generator<void, void> {
       for (const { source_id, text } of texts) {
         const waiting = (bySource.get(source_id) ?? []).filter(({ id }) => !snippets.has(id))
         const snippet = waiting.length > 0 ? highlight(text, sought) : null
@@ -63,7 +63,8 @@ export class Search {
         yield
       }
     }
-    const look = (texts: Parameters<typeof find>[0]): Promise<void> => this.#slices.run(find(texts), [owner])
+    const look = (texts: Parameters<typeof snippetsIn>[0]): Promise<void> =>
+      this.#slices.run(snippetsIn(texts), [owner])
     await look(await listTexts(this.#lists, [...bySource.keys()].filter(Boolean)))
     const left = rows.flatMap(({ id, source_id, is_blocked }) =>
       source_id === null || snippets.has(id) ? [] : [{ id, source_id, is_blocked }],

@@ -2,7 +2,7 @@
 // folder in one transaction. So a crash at any point neither loses nor doubles one.
 import type { Tx } from '../../platform/db/database.ts'
 import { newId } from '../../platform/ids.ts'
-import { recordSynced } from '../connections/report.ts'
+import { recordSynced } from '../connections/mirror.ts'
 import { fileMails, filingOf, type FilingTarget, type ReadArrival } from '../inbound/file.ts'
 import type { LockedInbox } from '../inboxes/lock.ts'
 import { changeMessages } from '../messages/change.ts'

@@ -2,7 +2,7 @@
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import type { World } from '../../platform/world.ts'
-import { recordSynced, type Lease } from '../connections/report.ts'
+import { recordSynced, type Lease } from '../connections/mirror.ts'
 import { lockInboxes, type LockedInbox } from '../inboxes/lock.ts'
 import type { RemoteFolder } from './folder-queries.ts'
 import type { Head } from '../imap/head.ts'

@@ -2,7 +2,7 @@
 // from what both sides agreed on last is what is to be done, so a crash forgets nothing.
 import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { recordSynced } from '../connections/report.ts'
+import { recordSynced } from '../connections/mirror.ts'
 import { isRefusal } from '../imap/fault.ts'
 import { checkFolder } from './check.ts'
 import { openFolder } from './fetch.ts'

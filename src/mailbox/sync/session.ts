@@ -1,7 +1,7 @@
 // One session of a mirror, from sign-in until it is ended: catch up with every folder, push what was done here, fetch history
 // from the newest down, then wait for either side to change something. It ends by throwing; all that it did is recorded.
 import { Nap } from '../../platform/work/nap.ts'
-import { reportProgress } from '../connections/report.ts'
+import { reportProgress } from '../connections/mirror.ts'
 import { checkFolder } from './check.ts'
 import { fetchHistory, fetchNew, hasHistory, openFolder } from './fetch.ts'
 import { fileBatch } from './file-batch.ts'

@@ -2,7 +2,7 @@
 // others were removed there, and are removed here for good, unless the account is under legal hold: then they stay.
 import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { recordSynced } from '../connections/report.ts'
+import { recordSynced } from '../connections/mirror.ts'
 import { findSystemFolders } from '../folders/counts.ts'
 import { removeEmptyFolder } from '../folders/delete.ts'
 import { recordFoldersChanged } from '../folders/find.ts'

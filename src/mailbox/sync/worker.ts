@@ -17,7 +17,7 @@ import {
   reportGrantGone,
   reportReleased,
   type DueConnection,
-} from '../connections/report.ts'
+} from '../connections/mirror.ts'
 import { GrantGone } from '../connections/tokens.ts'
 import { ProviderFault, type FaultKind } from '../imap/fault.ts'
 import type { Patience } from '../imap/session.ts'

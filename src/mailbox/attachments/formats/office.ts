@@ -58,9 +58,9 @@ function openDocumentText(zip: Zip, charsMax: number): string {
     readXml(part, {
       onOpen: ({ name }) => {
         if (name === 'body') isBody = true
-        return isBody ? text.add(OPEN_DOCUMENT_SPACE[name] ?? '') : undefined
+        return isBody ? text.add(OPEN_DOCUMENT_SPACE.get(name) ?? '') : undefined
       },
-      onClose: name => (isBody ? text.add(OPEN_DOCUMENT_END[name] ?? '') : undefined),
+      onClose: name => (isBody ? text.add(OPEN_DOCUMENT_END.get(name) ?? '') : undefined),
       onText: content => (isBody ? text.add(content) : undefined),
     })
   }
@@ -68,10 +68,6 @@ function openDocumentText(zip: Zip, charsMax: number): string {
   return text.value
 }
 
-const OPEN_DOCUMENT_SPACE: Record<string, string | undefined> = { tab: '\t', s: ' ', 'line-break': '\n' }
-const OPEN_DOCUMENT_END: Record<string, string | undefined> = {
-  p: '\n',
-  h: '\n',
-  'table-cell': '\t',
-  'table-row': '\n',
-}
+/** Maps, because a file may name its elements as the parts of every object are called. */
+const OPEN_DOCUMENT_SPACE = new Map(Object.entries({ tab: '\t', s: ' ', 'line-break': '\n' }))
+const OPEN_DOCUMENT_END = new Map(Object.entries({ p: '\n', h: '\n', 'table-cell': '\t', 'table-row': '\n' }))

@@ -7,8 +7,8 @@ import { isLetterAt, type Codes } from './characters.ts'
 /** The code of each character, then its names. */
 const NAMED = new Map(
   `32 nbsp ensp emsp thinsp numsp puncsp hairsp; 45 hyphen dash ndash mdash minus horbar; 95 lowbar underbar; 9 tab;
-  10 newline; 173 shy; 8205 zwj; 8204 zwnj; 46 period; 47 sol; 92 bsol; 43 plus; 61 equals; 58 colon; 44 comma; 38 amp;
-  60 lt; 62 gt; 34 quot; 39 apos; 35 num; 42 ast; 183 middot`
+  10 newline; 0xad shy; 0x200d zwj; 0x200c zwnj; 46 period; 47 sol; 92 bsol; 43 plus; 61 equals; 58 colon; 44 comma; 38 amp;
+  60 lt; 62 gt; 34 quot; 39 apos; 35 num; 42 ast; 0xb7 middot`
     .split(';')
     .flatMap(each => {
       const [code, ...names] = each.trim().split(' ')

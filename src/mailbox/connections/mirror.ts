@@ -1,4 +1,5 @@
-// How a mirror stands, as its inbox shows it: the row, the event for the streams, and an alert where a person must act.
+// What a mirror writes of its connection: the lease of the worker that keeps its session, and how it stands, as its inbox shows
+// it: the row, the event for the streams, and an alert where a person must act.
 import type { Tx } from '../../platform/db/database.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import { ownerOf } from '../inboxes/lock.ts'
@@ -10,9 +11,8 @@ import {
   type GoneGrant,
   type Lease,
   type ReportedConnection,
-} from './report-queries.ts'
+} from './mirror-queries.ts'
 
-/** And the lease on a connection, for the worker that keeps its session. */
 export {
   claimDueConnections,
   extendConnectionLeases,
@@ -21,7 +21,7 @@ export {
   updateSynced as recordSynced,
   type DueConnection,
   type Lease,
-} from './report-queries.ts'
+} from './mirror-queries.ts'
 
 /** History is still being fetched, or the mailbox is here. Told each time: the caller does so every few seconds. */
 export async function reportProgress(
