@@ -1,5 +1,6 @@
 // Pauses of any scope, and their end.
+import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import { suspensionRoutes } from './routes.ts'
 
-export const feature = (world: World) => ({ routes: suspensionRoutes(world) })
+export const feature = (world: World): Feature => ({ routes: suspensionRoutes(world) })

@@ -2,7 +2,7 @@
 // is certain at once, for nobody can add to a pause while the account is locked, nor after.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Actor } from '../../platform/db/actor.ts'
-import type { Tx } from '../../platform/db/database.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
 import { atOnce, type AtOnce } from '../../platform/fairness/at-once.ts'
 import { refuse } from '../../platform/refusal.ts'
 import type { World } from '../../platform/world.ts'
@@ -24,7 +24,7 @@ import {
 interface Resume {
   accountId: string
   /** Throws when there is nothing to resume. */
-  find: (tx: Tx) => Promise<Suspension>
+  find: (db: Db) => Promise<Suspension>
   order: ResumeOrder
   isOperator: boolean
 }
@@ -40,7 +40,7 @@ const WAIT_MS_MAX = 8_000
  * Of an account one try at a time: the resume of a pause changes what the others of its account have read, so that many at
  * once would make each other start again, some of them until they give up. Between its tries a resume lets others go on.
  */
-const TRIES_AT_ONCE = { permits: 8, perOwner: 1, refusal: 'Too many pauses of this account are being resumed.' }
+const TRIES_AT_ONCE = { permits: Infinity, perOwner: 1, refusal: 'Too many pauses of this account are being resumed.' }
 
 type Resuming = (by: Actor, wanted: Resume) => Promise<Resumed>
 
@@ -53,8 +53,10 @@ export function resumingWith(world: World): Resuming {
   }
 }
 
-/** One that was resumed before is answered as it is, with nothing affected. */
+/** A caller with nothing to resume is told so without waiting for others. */
 async function resume(world: World, by: Actor, wanted: Resume, withPermit: AtOnce): Promise<Resumed> {
+  const found = await findResumable(world.db, wanted)
+  if (found.status === 'resumed') return withNothingAffected(found)
   const once = () => withPermit(wanted.accountId, () => world.db.transact(by, tx => tryToResume(tx, wanted)))
   const first = await once()
   if (first !== CHANGED) return first
@@ -67,12 +69,21 @@ async function resume(world: World, by: Actor, wanted: Resume, withPermit: AtOnc
   throw refuse('unavailable', 'The queue still follows this pause. Try again in a moment.', { retryAfterSeconds: 2 })
 }
 
-async function tryToResume(tx: Tx, { accountId, find, order, isOperator }: Resume): Promise<Resumed | typeof CHANGED> {
-  const suspension = await find(tx)
-  if (suspension.status === 'resumed') return { ...suspension, affected_deliveries: 0 }
-  if (suspension.source === 'operator' && !isOperator) {
+async function findResumable(db: Db, { find, isOperator }: Resume): Promise<Suspension> {
+  const suspension = await find(db)
+  if (suspension.status === 'active' && suspension.source === 'operator' && !isOperator) {
     throw refuse('forbidden', 'The operator paused this account; only the operator can resume it.')
   }
+  return suspension
+}
+
+/** One that was resumed before is answered as it is. */
+const withNothingAffected = (suspension: Suspension): Resumed => ({ ...suspension, affected_deliveries: 0 })
+
+async function tryToResume(tx: Tx, wanted: Resume): Promise<Resumed | typeof CHANGED> {
+  const { accountId, order } = wanted
+  const suspension = await findResumable(tx, wanted)
+  if (suspension.status === 'resumed') return withNothingAffected(suspension)
   const action = order.action ?? 'release'
   // What is not parked yet would go out after a purge that did not know of it.
   if (action === 'purge' && (await isBeingParked(tx, { id: suspension.id, accountId }))) return CHANGED

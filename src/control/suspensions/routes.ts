@@ -1,7 +1,7 @@
 // Handlers of /v1/suspensions, of pausing and resuming a tenant, and of the operator's pausing of an account.
 import { requireTenantInReach } from '../../identity/tenants/find.ts'
 import type { Actor } from '../../platform/db/actor.ts'
-import type { Tx } from '../../platform/db/database.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
 import { reply, route, type Route } from '../../platform/http/contract.ts'
 import { readPage } from '../../platform/http/paging.ts'
 import { missing, notFound } from '../../platform/refusal.ts'
@@ -87,9 +87,9 @@ function resumeRoutes(world: World): Route[] {
   const resume = resumingWith(world)
   return [
     route(contract.resumeSuspensionEndpoint, async ({ by, caller, params, body }) => {
-      const find = async (tx: Tx) => {
+      const find = async (db: Db) => {
         const { is_own: _, ...suspension } =
-          (await findSuspension(tx, caller.reach, params.id)) ?? missing('suspension')
+          (await findSuspension(db, caller.reach, params.id)) ?? missing('suspension')
         return suspension
       }
       const { accountId } = caller.reach
@@ -97,18 +97,18 @@ function resumeRoutes(world: World): Route[] {
     }),
     route(contract.resumeTenantEndpoint, async ({ by, caller, params, body }) => {
       const { accountId } = caller.reach
-      const find = async (tx: Tx) => {
-        const { id } = await requireTenantInReach(tx, caller.reach, params.id)
+      const find = async (db: Db) => {
+        const { id } = await requireTenantInReach(db, caller.reach, params.id)
         const scope = { accountId, tenantId: id, scopeType: 'tenant' as const, scopeValue: id }
-        return (await findActive(tx, scope, false)) ?? missing('pause')
+        return (await findActive(db, scope, false)) ?? missing('pause')
       }
       return reply(200, await resume(by, { accountId, find, order: body ?? {}, isOperator: false }))
     }),
     route(contract.resumeAccountEndpoint, async ({ by, params, body }) => {
       const scope = { accountId: params.id, tenantId: null, scopeType: 'account' as const, scopeValue: params.id }
       // The operator's own pause first; the operator may also lift the account's.
-      const find = async (tx: Tx) =>
-        (await findActive(tx, scope, true)) ?? (await findActive(tx, scope, false)) ?? missing('pause')
+      const find = async (db: Db) =>
+        (await findActive(db, scope, true)) ?? (await findActive(db, scope, false)) ?? missing('pause')
       return reply(200, await resume(by, { accountId: params.id, find, order: body ?? {}, isOperator: true }))
     }),
   ]

@@ -1,6 +1,7 @@
 // Held mail: parked by a pause, released, cancelled, moved to another pause, expired. Nothing is lost or doubled.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { lockAccountExclusively } from '../../control/suspensions/locks.ts'
 import { lockWhileActive } from '../../control/suspensions/progress.ts'
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
@@ -388,6 +389,34 @@ test('a resume goes before pauses that would go on parking', async () => {
   resolve()
   assert.equal(await second, false)
   await Promise.all([first, resumed])
+})
+
+test('who has nothing to resume, and another account, wait for no resume', async () => {
+  const { account, box } = await aSender()
+  const { account: other } = await aSender()
+  const [slow, done, ofOther] = await Promise.all([
+    pause(account, 'rule', 'tag:slow'),
+    pause(account, 'rule', 'tag:done'),
+    pause(other, 'rule', 'tag:any'),
+  ])
+  await resume(account, done.id)
+  const { promise: end, resolve } = Promise.withResolvers<void>()
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const holding = box.app.world.db.transact(system('test'), async tx => {
+    await lockAccountExclusively(tx, account.id)
+    begin()
+    await end
+  })
+  await begun
+  let isAnswered = false
+  const waiting = resume(account, slow.id).then(() => (isAnswered = true))
+  await resume(other, ofOther.id)
+  assert.equal((await resume(account, done.id)).affected_deliveries, 0)
+  const unknown = await account.api.post(`/v1/suspensions/${account.tenant.id}/resume`, {})
+  const unpaused = await account.api.post(`/v1/tenants/${account.tenant.id}/resume`, {})
+  assert.deepEqual([unknown.status, unpaused.status, isAnswered], [404, 404, false])
+  resolve()
+  await Promise.all([holding, waiting])
 })
 
 test('pauses that are resumed at once do not make each other start again', async () => {

@@ -12,7 +12,10 @@ import type { QueuedRow } from '../queue/keys.ts'
 import { recordEvents } from './events.ts'
 
 /** For rows that the transaction has made `queued` or `deferred`. Answers which of them are held now, and by what. */
-export async function requeue<Row extends QueuedRow>(tx: Tx, rows: readonly Row[]) {
+export async function requeue<Row extends QueuedRow>(
+  tx: Tx,
+  rows: readonly Row[],
+): Promise<ReadonlyMap<Row, ActiveSuspension>> {
   if (rows.length === 0) return new Map()
   const accounts = [...new Set(rows.map(row => row.account_id))].toSorted()
   // Sent without waiting for one another: the server takes them in their order, the lock first.
