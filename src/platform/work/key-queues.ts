@@ -3,8 +3,8 @@
 import { KeyQueue, type KeyLimits } from './key-queue.ts'
 import type { KeyOf } from './leased-work.ts'
 
-/** Each claim looks at all of them: so many take a millisecond. */
-const IDLE_MAX = 2_000
+/** Each claim looks at all of them: so many take a millisecond or two. One that is forgotten has no standing any more. */
+const IDLE_MAX = 10_000
 
 export class KeyQueues<Item> {
   readonly #limits: KeyLimits

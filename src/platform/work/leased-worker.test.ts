@@ -364,40 +364,6 @@ test('an account with many keys that hang leaves room for another', async () => 
   await jobs.drain(10)
 })
 
-test('of the keys that are idle the latest are remembered, and no claim looks at more', async () => {
-  const { world, add, rows } = await aSite()
-  const by = system('test')
-  const asked: (readonly string[])[] = []
-  const limits = { inFlight: { all: 500, new: 500, slow: 0 }, perKey: { first: 1, max: 1, aheadMax: 1, quickMs: -1 } }
-  const work = scheduledJobs(async () => {}, limits)
-  const jobs = new LeasedWorker(
-    { ...world, metrics: createMetrics() },
-    {
-      ...work,
-      claim: (tx, claim) => {
-        asked.push(claim.asked.except)
-        return work.claim(tx, claim)
-      },
-    },
-  )
-  const isDone = async (): Promise<boolean> => (await rows()).every(row => row.status === 'done')
-  await add('first', 1)
-  await workUntil('the first is done', jobs, isDone)
-  await jobs.takeNext()
-  const [first] = asked.at(-1)!
-  assert.ok(first, 'it was slow, and nothing slow may be taken')
-  await world.db.transact(by, tx =>
-    tx.run(sql`
-      insert into jobs (host, account, status, due_at)
-      select 'h' || n, 'a' || n, 'pending', ${tx.now} from generate_series(1, 2000) n`),
-  )
-  await workUntil('all are done', jobs, isDone)
-  await jobs.idle(5_000)
-  await jobs.takeNext()
-  assert.equal(asked.at(-1)!.length, 2_000)
-  assert.ok(!asked.at(-1)!.includes(first))
-})
-
 test('while callers wait, few are claimed at a time', async () => {
   const { add, worker } = await aSite()
   for (let n = 0; n < 10; n++) await add(`host${n}`, 1)
