@@ -1,4 +1,4 @@
-// A memory with a bound: what was used last is kept.
+// A memory with a bound: what was put in last is kept.
 
 /** As the newest. Beyond so many the oldest is forgotten. */
 export function remember<Key, Value>(memory: Map<Key, Value>, key: Key, value: Value, max: number): void {

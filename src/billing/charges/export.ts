@@ -1,5 +1,6 @@
 // The usage of a month as a file. Read and written in slices by keyset: memory does not grow with the number of rows.
 import type { Reads } from '../../platform/db/database.ts'
+import type { Chunks } from '../../platform/http/contract.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { csvRow, UTF8_MARK } from './csv.ts'
 import type { Month } from './month.ts'
@@ -8,7 +9,11 @@ import { listUsageRows, type UsageRow } from './queries.ts'
 /** Rows per statement: some hundred kilobytes, a few milliseconds of the main thread. */
 const SLICE_ROWS = 2_000
 
-export const exportUsage = (db: Reads, reach: Reach, { month, format }: { month: Month; format: 'csv' | 'json' }) => {
+export const exportUsage = (
+  db: Reads,
+  reach: Reach,
+  { month, format }: { month: Month; format: 'csv' | 'json' },
+): Chunks => {
   const slices = readSlices(db, reach, month)
   return format === 'csv' ? asCsv(slices) : asJson(slices, month)
 }

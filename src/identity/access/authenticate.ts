@@ -1,6 +1,6 @@
 // Who is calling, and may they? There is no cache of keys: concurrent look-ups share one statement instead, so that a
 // rotation or revocation is in force in every process the moment its call returns.
-import { lookUpBatcher } from '../../platform/batcher.ts'
+import { lookUpBatcher, type Batcher } from '../../platform/batcher.ts'
 import type { Access } from '../../platform/http/contract.ts'
 import { LastUse } from '../../platform/last-use.ts'
 import { cidrList } from '../../platform/net/cidr.ts'
@@ -36,7 +36,7 @@ const FAILURES_MAX = 300
 export class Authenticator {
   readonly #world: World
   readonly #adminToken: string
-  readonly #keys
+  readonly #keys: Batcher<string, KeyRow | null>
   readonly #failures: AuthFailures
   readonly #limit: FailureLimit
   readonly #uses: LastUse

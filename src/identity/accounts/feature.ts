@@ -1,5 +1,6 @@
 // Accounts: who owns everything else.
+import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import { accountRoutes } from './routes.ts'
 
-export const feature = (world: World) => ({ routes: accountRoutes(world) })
+export const feature = (world: World): Feature => ({ routes: accountRoutes(world) })

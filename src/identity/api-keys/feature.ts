@@ -1,5 +1,6 @@
 // API keys: who may call, and what for.
+import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import { apiKeyRoutes } from './routes.ts'
 
-export const feature = (world: World) => ({ routes: apiKeyRoutes(world) })
+export const feature = (world: World): Feature => ({ routes: apiKeyRoutes(world) })

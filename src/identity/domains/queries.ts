@@ -84,7 +84,7 @@ export const findClaimedDomainAnywhere = (tx: Tx, { id, checked_at }: StoredDoma
     select ${columns} from domains
     where id = ${id} and checked_at = ${checked_at} and verified_at is not null for update`)
 
-interface SealedKey {
+export interface SealedKey {
   id: string
   name: string
   selector: string

@@ -1,10 +1,10 @@
 // DKIM keys for delivery, ready to sign with. Opening and parsing one costs more than the rest of a look-up, so the
 // parsed keys are kept; concurrent look-ups share one statement.
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { lookUpBatcher } from '../../platform/batcher.ts'
+import { lookUpBatcher, type Batcher } from '../../platform/batcher.ts'
 import { remember } from '../../platform/remember.ts'
 import type { World } from '../../platform/world.ts'
-import { listSealedKeysAnywhere } from './queries.ts'
+import { listSealedKeysAnywhere, type SealedKey } from './queries.ts'
 import { keyRow } from './stored-domain.ts'
 
 interface SigningKey {
@@ -35,7 +35,7 @@ interface Entry {
 
 export class SigningKeys {
   readonly #world: World
-  readonly #rows
+  readonly #rows: Batcher<string, SealedKey | null>
   /** The longest unused first. */
   readonly #entries = new Map<string, Entry>()
 

@@ -2,7 +2,7 @@
 // rotation or deletion is in force in every process the moment its call returns.
 import { LastUse } from '../../platform/last-use.ts'
 import { timingSafeEqual } from 'node:crypto'
-import { lookUpBatcher } from '../../platform/batcher.ts'
+import { lookUpBatcher, type Batcher } from '../../platform/batcher.ts'
 import { cidrList } from '../../platform/net/cidr.ts'
 import { refuse, type Refusal } from '../../platform/refusal.ts'
 import { mintSecret, sha256 } from '../../platform/secrets.ts'
@@ -34,7 +34,7 @@ const FAILURES_MAX = 30
 
 export class SmtpAuthenticator {
   readonly #world: World
-  readonly #credentials
+  readonly #credentials: Batcher<string, CredentialToCheck | null>
   readonly #failures: AuthFailures
   readonly #limit: FailureLimit
   readonly #uses: LastUse

@@ -49,7 +49,7 @@ export const countAddresses = (
     group by 1`)
 
 /** A revoked key still has a past. */
-export const findUser = (db: Db, reach: Reach, type: 'credential' | 'api_key', id: string) =>
+export const findKeyOrCredential = (db: Db, reach: Reach, type: 'credential' | 'api_key', id: string) =>
   db.maybe<{ id: string; tenant_id: string | null }>(sql`
     select id, tenant_id from ${type === 'credential' ? sql`smtp_credentials` : sql`api_keys`}
     where id = ${id} and ${within(reach)}`)

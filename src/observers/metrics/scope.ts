@@ -7,7 +7,7 @@ import type { Reach } from '../../platform/principal.ts'
 import { notFound, refuse } from '../../platform/refusal.ts'
 import type { MetricsQuery } from './contract.ts'
 import { NO_TENANT } from './counters.ts'
-import { findUser } from './queries.ts'
+import { findKeyOrCredential } from './queries.ts'
 
 export interface MetricScope {
   type: 'account' | 'tenant' | 'domain' | 'sender' | 'credential' | 'api_key'
@@ -42,7 +42,7 @@ export async function requireScope(db: Db, reach: Reach, query: MetricsQuery): P
     case 'credential':
     case 'api_key': {
       const noun = type === 'api_key' ? 'key' : type
-      const found = await findUser(db, reach, type, requireId(value, noun))
+      const found = await findKeyOrCredential(db, reach, type, requireId(value, noun))
       if (!found) throw notFound(noun)
       return { type, value: found.id, tenantId: found.tenant_id }
     }

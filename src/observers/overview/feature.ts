@@ -1,5 +1,6 @@
 // An account at a glance.
+import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import { overviewRoutes } from './routes.ts'
 
-export const feature = (world: World) => ({ routes: overviewRoutes(world) })
+export const feature = (world: World): Feature => ({ routes: overviewRoutes(world) })

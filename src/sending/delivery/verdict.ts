@@ -1,5 +1,5 @@
-// From the outcome of an attempt to what becomes of the delivery. Pure: classification by rules, retry or not, and
-// the data that the event carries.
+// From the outcome of an attempt to what becomes of the delivery. Pure: classification by rules, retry or not and when, and the
+// data that the event carries.
 import { classifyReply, type BounceClass } from '../../mail/reports/bounce-classes.ts'
 import type { SmtpReply } from '../../mail/reports/smtp-reply.ts'
 import { repeatedDelayMs } from '../../platform/work/retry-delay.ts'
@@ -19,6 +19,7 @@ const EXPIRY_MS = 72 * HOUR_MS
 export const isTooOld = (acceptedAt: Date, now: Date): boolean => now.getTime() - acceptedAt.getTime() >= EXPIRY_MS
 
 interface Attempted {
+  /** 1 is the first. */
   attempt: number
   acceptedAt: Date
   recipient: string

@@ -1,5 +1,6 @@
 // The page behind the unsubscribe link of a message.
+import type { Feature } from '../../platform/feature.ts'
 import type { World } from '../../platform/world.ts'
 import { unsubscribeRoutes } from './routes.ts'
 
-export const feature = (world: World) => ({ routes: unsubscribeRoutes(world) })
+export const feature = (world: World): Feature => ({ routes: unsubscribeRoutes(world) })

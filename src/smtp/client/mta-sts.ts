@@ -96,5 +96,3 @@ export class StsPolicies {
     return this.#options.clock.now().getTime()
   }
 }
-
-/** The oldest is forgotten. */
