@@ -6,7 +6,7 @@ import { inTime } from '../in-time.ts'
 import type { World } from '../world.ts'
 import type { Worker } from './worker.ts'
 import { Nap } from './nap.ts'
-import { advanceTail, readTailOnce } from './tail.ts'
+import { advanceTailIfBehind, readTailOnce } from './tail.ts'
 
 const TAIL_POLL_SECONDS = 1
 const BACKOFF_MS_MAX = 10_000
@@ -99,7 +99,7 @@ function roundsOf(world: World, worker: Worker): Rounds {
       let step = readTailOnce
       const round = async (): Promise<number> => {
         const read = await step(world, worker)
-        step = advanceTail
+        step = advanceTailIfBehind
         return read
       }
       return { round, napMs: TAIL_POLL_SECONDS * 1000, wakeOn: 'journal' }

@@ -31,5 +31,13 @@ export async function advanceTail(world: World, tail: Tail): Promise<number> {
   return read
 }
 
+/** The same for rounds of a worker: a quiet installation asks every second, and locking the cursor writes to the disk. */
+export const advanceTailIfBehind = async (world: World, tail: Tail): Promise<number> => {
+  const isBehind = await world.db.maybeValue<boolean>(prepared`
+    select (select e.id from events e where e.id > t.cursor order by e.id desc limit 1) is not null
+    from tails t where t.name = ${tail.name}`)
+  return isBehind ? advanceTail(world, tail) : 0
+}
+
 /** Up to here every tail has read the journal, also one that never ran: the migrations insert all their cursors. */
 export const findReadByAll = (db: Db): Promise<number> => db.value<number>(sql`select min(cursor) from tails`)
