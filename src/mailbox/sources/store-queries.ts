@@ -10,7 +10,8 @@ export const insertSources = (tx: Tx, sources: readonly { id: string; content: B
     ({ id, content, headBytes }) =>
       sql`(${id}::uuid, ${content}::bytea, ${headBytes}::integer, ${content.length}::integer)`,
   )
-  tx.send(sql`insert into mail_sources (id, content, head_bytes, size) values ${commaSeparated(rows)}`)
+  const insert = sql`insert into mail_sources (id, content, head_bytes, size) values`
+  tx.send(rows.length === 1 ? prepared`${insert} ${rows[0]}` : sql`${insert} ${commaSeparated(rows)}`)
 }
 
 /** Answers those that were not stored before. */

@@ -13,3 +13,9 @@ export const avoidCompiling = (tx: Tx): void => tx.send(sql`set local jit = off`
 export const followIndexes = (tx: Tx): void =>
   tx.send(sql`set local enable_hashjoin = off; set local enable_mergejoin = off; set local enable_seqscan = off;
     set local enable_sort = off`)
+
+/**
+ * For what follows in this transaction: each statement is planned once for a connection. Of few rows PostgreSQL believes that
+ * planning anew, which takes longer than they do, would find something better.
+ */
+export const planOnce = (tx: Tx): void => tx.send(sql`set local plan_cache_mode = force_generic_plan`)
