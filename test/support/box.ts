@@ -3,6 +3,7 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { buildApp, type App } from '../../src/app.ts'
 import { steerableClock, type SteerableClock } from './clock.ts'
 import { readConfig, type Environment } from '../../src/platform/config.ts'
@@ -75,6 +76,8 @@ export const theBox = onePerFile((options: BoxOptions = {}) => aBox(options))
 interface BoxOptions {
   environment?: Environment
   databaseUrl?: string
+  /** Of one test, after which nobody needs it: its workers would go on asking for work until the end of the file. */
+  until?: TestContext
 }
 
 /** A folder for a server, with the certificate of this run in it, which it would have to make. */
@@ -136,6 +139,7 @@ export async function aBox(options: BoxOptions = {}): Promise<Box> {
       await app.stop()
     },
   }
-  atFileEnd(box.close)
+  if (options.until) options.until.after(box.close)
+  else atFileEnd(box.close)
   return box
 }

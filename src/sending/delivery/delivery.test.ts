@@ -1,6 +1,6 @@
 // Delivery end to end: from an accepted request to the receiver, over real sockets.
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aServer, type Session } from '../../smtp/client/fake-smtp.fixture.ts'
@@ -22,14 +22,15 @@ interface Sender {
 let shared: Promise<Omit<Sender, 'account'>> | null = null
 
 /** A box whose whole mail goes to a sink. */
-async function aRoutedBox(): Promise<Omit<Sender, 'account'>> {
+async function aRoutedBox(until?: TestContext): Promise<Omit<Sender, 'account'>> {
   const sink = await aSink()
   sinks.push(sink)
-  return { sink, box: await aBox({ environment: { SMTP_ROUTES: `*=127.0.0.1:${sink.port}` } }) }
+  const environment = { SMTP_ROUTES: `*=127.0.0.1:${sink.port}` }
+  return { sink, box: await aBox({ environment, ...(until ? { until } : {}) }) }
 }
 
 /** An account with a verified domain. */
-async function aSender(routed = aRoutedBox()): Promise<Sender> {
+async function aSender(routed: ReturnType<typeof aRoutedBox>): Promise<Sender> {
   const { sink, box } = await routed
   sink.received = []
   sink.answer = () => null
@@ -148,8 +149,8 @@ test('recipients of a large message share its bytes and its signature', async ()
   assert.equal(new Set(sink.received.map(mail => mail.source)).size, 1)
 })
 
-test('each recipient gets its own verdict: delivered, bounced and suppressed, blocked, deferred and tried again', async () => {
-  const { account, sink, box } = await aSender()
+test('each recipient gets its own verdict: delivered, bounced and suppressed, blocked, deferred and tried again', async t => {
+  const { account, sink, box } = await aSender(aRoutedBox(t))
   const refusals: Record<string, string> = {
     gone: '550 5.1.1 No such user',
     full: '552 5.2.2 Mailbox full',
@@ -188,8 +189,8 @@ test('a refusal before any recipient was named blocks the mail and suppresses no
   assert.deepEqual((await account.api.get('/v1/suppressions')).body.entries, [])
 })
 
-test('a recipient in secret whose address is not ASCII asks nothing of the others', async () => {
-  const { account, sink } = await aSender()
+test('a recipient in secret whose address is not ASCII asks nothing of the others', async t => {
+  const { account, sink } = await aSender(aRoutedBox(t))
   const asked: string[] = []
   sink.answer = (verb, line) => {
     if (verb === 'EHLO') return '250-sink.test\r\n250 PIPELINING'
@@ -202,8 +203,8 @@ test('a recipient in secret whose address is not ASCII asks nothing of the other
   assert.doesNotMatch(asked[0]!, /SMTPUTF8/)
 })
 
-test('a receiver that stays away is tried on schedule and expires after 72 hours', async () => {
-  const { account, sink, box } = await aSender()
+test('a receiver that stays away is tried on schedule and expires after 72 hours', async t => {
+  const { account, sink, box } = await aSender(aRoutedBox(t))
   sink.answer = verb => (verb === 'MAIL' ? '451 4.3.2 Not now' : null)
   const id = await send(account)
   const attempt = async () => (await account.api.get(`/v1/messages/${id}`)).body.deliveries[0]
@@ -225,8 +226,8 @@ test('a receiver that stays away is tried on schedule and expires after 72 hours
   await becomes(account, id, { expired: 1 })
 })
 
-test('days in which nothing was tried do not count: what is deferred after them is tried again', async () => {
-  const { account, sink, box } = await aSender()
+test('days in which nothing was tried do not count: what is deferred after them is tried again', async t => {
+  const { account, sink, box } = await aSender(aRoutedBox(t))
   sink.answer = verb => (verb === 'MAIL' ? '451 4.7.1 Greylisted' : null)
   const id = await send(account)
   await becomes(account, id, { deferred: 1 })
@@ -250,7 +251,7 @@ test('mail that waits for a greeting does not leave in clear text once the accou
     return null
   }
   const server = await aServer(t, { answers: { connect } })
-  const box = await aBox({ environment: { SMTP_ROUTES: `*=127.0.0.1:${server.port}` } })
+  const box = await aBox({ until: t, environment: { SMTP_ROUTES: `*=127.0.0.1:${server.port}` } })
   const account = { ...(await anAccount({ box })), domain: 'acme.sluice.test' }
   await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: account.domain })
   const id = await send(account)
@@ -263,8 +264,8 @@ test('mail that waits for a greeting does not leave in clear text once the accou
   assert.deepEqual(server.messages, [])
 })
 
-test("a tenant's backlog does not delay another tenant's single mail", async () => {
-  const { account, sink, box } = await aSender()
+test("a tenant's backlog does not delay another tenant's single mail", async t => {
+  const { account, sink, box } = await aSender(aRoutedBox(t))
   const other = (await account.api.post('/v1/tenants', { external_id: 'other', name: 'Other' })).body
   await account.api.post(`/v1/tenants/${other.id}/domains`, { name: 'other.sluice.test' })
   for (let n = 0; n < 4; n++) {
@@ -279,8 +280,8 @@ test("a tenant's backlog does not delay another tenant's single mail", async () 
   assert.ok(sink.received.length < 3_000, `${sink.received.length} of the backlog went first`)
 })
 
-test('a paused tenant is not attempted: the mail is held, also when it was queued before', async () => {
-  const { account, sink, box } = await aSender()
+test('a paused tenant is not attempted: the mail is held, also when it was queued before', async t => {
+  const { account, sink, box } = await aSender(aRoutedBox(t))
   sink.answer = verb => (verb === 'MAIL' ? '451 4.3.2 Not now' : null)
   const id = await send(account)
   await becomes(account, id, { deferred: 1 })

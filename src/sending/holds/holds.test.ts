@@ -1,6 +1,6 @@
 // Held mail: parked by a pause, released, cancelled, moved to another pause, expired. Nothing is lost or doubled.
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 import { lockAccountExclusively } from '../../control/suspensions/locks.ts'
 import { lockWhileActive } from '../../control/suspensions/progress.ts'
 import { system } from '../../platform/db/actor.ts'
@@ -21,10 +21,11 @@ interface Sender {
 
 let shared: Promise<{ box: Box; sink: TestSink }> | null = null
 
-async function aRoutedBox(): Promise<{ box: Box; sink: TestSink }> {
+async function aRoutedBox(until?: TestContext): Promise<{ box: Box; sink: TestSink }> {
   const sink = await aSink()
   sinks.push(sink)
-  return { box: await aBox({ environment: { SMTP_ROUTES: `*=127.0.0.1:${sink.port}` } }), sink }
+  const environment = { SMTP_ROUTES: `*=127.0.0.1:${sink.port}` }
+  return { box: await aBox({ environment, ...(until ? { until } : {}) }), sink }
 }
 
 let accounts = 0
@@ -203,8 +204,8 @@ test('a purge right after the pause takes all that waited, parked or not', async
   await becomes(sandbox, body.message_id, { cancelled: to.length })
 })
 
-test('a purge right after the pause takes what was claimed and waits for a connection', async () => {
-  const { account, sink, from } = await aSender(1, aRoutedBox())
+test('a purge right after the pause takes what was claimed and waits for a connection', async t => {
+  const { account, sink, from } = await aSender(1, aRoutedBox(t))
   sink.slowMs = 400
   const to = Array.from({ length: 120 }, (_, index) => `c${index}@slow.example`)
   const sent = await Promise.all(to.map(each => send(account, from, { to: [each] })))
@@ -263,9 +264,9 @@ test('of overlapping pauses each releases only what no other matches, in either 
   )
 })
 
-test('beside a thousand other pauses a large hold is resumed, and keeps back exactly what they match', async () => {
+test('beside a thousand other pauses a large hold is resumed, and keeps back exactly what they match', async t => {
   // A box of its own: its workers would be busy with eight thousand mails while the next tests wait for theirs.
-  const { account, box, from } = await aSender(1, aRoutedBox())
+  const { account, box, from } = await aSender(1, aRoutedBox(t))
   const { db } = box.app.world
   const wide = await pause(account, 'tenant', account.tenant.id)
   await account.api.patch(`/v1/tenants/${account.tenant.id}`, { max_recipients_per_message: 10_000 })
@@ -337,8 +338,8 @@ test('what was on its way to a broader pause is purged with it, or kept by a thi
   await assertConserved(box)
 })
 
-test('mail that was being sent when the pause came is held when it comes back, and a purge takes it', async () => {
-  const { box, sink } = await aRoutedBox()
+test('mail that was being sent when the pause came is held when it comes back, and a purge takes it', async t => {
+  const { box, sink } = await aRoutedBox(t)
   const account = await anAccount({ box })
   await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: 'late.sluice.test' })
   let hanging = 0
@@ -473,7 +474,7 @@ test('what a broader pause keeps is its own at once, however often it is handed 
 })
 
 test('mail held for longer than the account allows expires', async t => {
-  const { box, sink } = await aRoutedBox()
+  const { box, sink } = await aRoutedBox(t)
   const account = await anAccount({ box })
   const name = 'ttl.sluice.test'
   await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name })
@@ -522,8 +523,8 @@ test('mail held for longer than the account allows expires', async t => {
   assert.equal(sink.received.length, 1)
 })
 
-test('the time that mail was held does not count against its retries', async () => {
-  const box = await aBox()
+test('the time that mail was held does not count against its retries', async t => {
+  const box = await aBox({ until: t })
   const account = await anAccount({ box, sandbox: true })
   await account.api.patch('/v1/account', { hold_ttl_seconds: 30 * 86_400 })
   const paused = await pause(account, 'tenant', account.tenant.id)
@@ -566,9 +567,9 @@ test('to a tenant’s key, what a pause across tenants says of others is left ou
   assert.equal(await heldCount(account, id), 2)
 })
 
-test('released mail is ranked at the end of its tenant’s line, as new mail does', async () => {
+test('released mail is ranked at the end of its tenant’s line, as new mail does', async t => {
   // A box of its own: whatever else is queued decides where a line ends.
-  const { account, box, sink, from } = await aSender(1, aRoutedBox())
+  const { account, box, sink, from } = await aSender(1, aRoutedBox(t))
   sink.answer = verb => (verb === 'MAIL' ? '450 4.2.0 Come back' : null)
   const paused = await pause(account, 'tenant', account.tenant.id)
   const to = Array.from({ length: 500 }, (_, index) => `f${index}@example.com`)
