@@ -187,8 +187,8 @@ test('the tenant that alerts are sent from is neither paused nor throttled by a 
   assert.ok(alerts.length > 0, 'but the operator can see it')
 })
 
-test('an account has at most 100 alert mails a day, whatever number of workers race', async () => {
-  const quiet = await aBox({ environment: { ROLES: 'api' } })
+test('an account has at most 100 alert mails a day, whatever number of workers race', async t => {
+  const quiet = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { world } = quiet.app
   const account = await anAccount({ box: quiet })
   const contacts = 3

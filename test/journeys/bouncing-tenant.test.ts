@@ -36,11 +36,11 @@ async function pass({ app }: Box): Promise<void> {
   await guardian.run(app.world, new AbortController().signal)
 }
 
-test('a tenant that bounces is stopped alone, told of, resumed, and left in peace for a while', async () => {
+test('a tenant that bounces is stopped alone, told of, resumed, and left in peace for a while', async t => {
   const sink = await aSink()
   after(() => sink.close())
   const environment = { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', SMTP_ROUTES: `*=127.0.0.1:${sink.port}` }
-  const box = await aBox({ environment })
+  const box = await aBox({ until: t, environment })
   const account = await anAccount({ box, sandbox: true, tenants: 2 })
   const { api } = account
   const [bad, good] = [account.tenants[0]!, account.tenants[1]!]
@@ -116,8 +116,8 @@ test('a tenant that bounces is stopped alone, told of, resumed, and left in peac
   )
 })
 
-test('a receiver that was dead gets every event later, once it answers again', async () => {
-  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
+test('a receiver that was dead gets every event later, once it answers again', async t => {
+  const box = await aBox({ until: t, environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
   const account = await anAccount({ box, sandbox: true })
   const { api, tenant } = account
   const listener = await aListener()

@@ -15,8 +15,8 @@ const senders = (db: Db) =>
   db.many<{ kind: string; name: string; sandbox: boolean }>(sql`
     select kind, name, sandbox from operator_senders s join accounts a on a.id = s.account_id order by kind`)
 
-test('several processes make one account to send from, and a sandbox has its own', async () => {
-  const { world } = (await aBox({ environment: { ROLES: 'api' } })).app
+test('several processes make one account to send from, and a sandbox has its own', async t => {
+  const { world } = (await aBox({ until: t, environment: { ROLES: 'api' } })).app
   const sends = Array.from({ length: 4 }, () => operatorMail(world, new Gate(world)))
   const mail = { to: 'a@ops.example', subject: 's', text: 't', metadata: {} }
   await Promise.all(
@@ -36,8 +36,8 @@ test('several processes make one account to send from, and a sandbox has its own
   )
 })
 
-test('the account that an earlier version sent from is found again', async () => {
-  const { world } = (await aBox({ environment: { ROLES: 'api' } })).app
+test('the account that an earlier version sent from is found again', async t => {
+  const { world } = (await aBox({ until: t, environment: { ROLES: 'api' } })).app
   const mail = { to: 'a@ops.example', subject: 's', text: 't', metadata: {}, isSandbox: false }
   await operatorMail(world, new Gate(world))({ ...mail, key: 'first' })
   await world.db.transact(system('test'), async tx => {
@@ -52,12 +52,12 @@ test('the account that an earlier version sent from is found again', async () =>
   assert.equal(accounts.length, 1)
 })
 
-test('after the domain of the platform has changed, alerts leave from the new one, and from the same account', async () => {
+test('after the domain of the platform has changed, alerts leave from the new one, and from the same account', async t => {
   const mail = { to: 'a@ops.example', subject: 's', text: 't', metadata: {}, isSandbox: false }
   const at = (name: string) => ({ ROLES: 'api', PLATFORM_DOMAIN: name })
-  const old = await aBox({ environment: at('old.example') })
+  const old = await aBox({ until: t, environment: at('old.example') })
   await operatorMail(old.app.world, new Gate(old.app.world))({ ...mail, key: 'first' })
-  const { world } = (await aBox({ environment: at('new.example'), databaseUrl: old.databaseUrl })).app
+  const { world } = (await aBox({ until: t, environment: at('new.example'), databaseUrl: old.databaseUrl })).app
   // Several processes may find out at once.
   const sends = Array.from({ length: 4 }, () => operatorMail(world, new Gate(world)))
 
@@ -73,8 +73,8 @@ test('after the domain of the platform has changed, alerts leave from the new on
   ])
 })
 
-test('tries that fail leave one account behind, which the one that succeeds uses', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('tries that fail leave one account behind, which the one that succeeds uses', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { world } = box.app
   const { id: accountId, tenant } = await anAccount({ box })
   const name = `operator.${world.config.PLATFORM_DOMAIN}`
@@ -93,8 +93,8 @@ test('tries that fail leave one account behind, which the one that succeeds uses
   assert.deepEqual(await accounts(), left)
 })
 
-test('an address that bounced before is not written to again, and the caller hears of it', async () => {
-  const { world } = (await aBox({ environment: { ROLES: 'api' } })).app
+test('an address that bounced before is not written to again, and the caller hears of it', async t => {
+  const { world } = (await aBox({ until: t, environment: { ROLES: 'api' } })).app
   const send = operatorMail(world, new Gate(world))
   const mail = { to: 'gone@ops.example', subject: 's', text: 't', metadata: {}, isSandbox: false }
   assert.equal(await send({ ...mail, key: 'first' }), 'sent')

@@ -13,9 +13,9 @@ const RECIPIENTS = 40
 const sink = await aSink()
 after(() => sink.close())
 
-test('pauses race two workers: nothing begins after the answer, everything arrives once in the end', async () => {
+test('pauses race two workers: nothing begins after the answer, everything arrives once in the end', async t => {
   const environment = { SMTP_ROUTES: `*=127.0.0.1:${sink.port}` }
-  const box = await aBox({ environment })
+  const box = await aBox({ until: t, environment })
   await aBox({ environment: { ...environment, ROLES: 'worker' }, databaseUrl: box.databaseUrl })
   const account = await anAccount({ box })
   const { api, tenant } = account

@@ -125,8 +125,8 @@ test('servers started at once on an empty database all come up, and each migrati
   assert.deepEqual(new Set(appliers), new Set([1]))
 })
 
-test('a process with another SECRET_KEY than the database was set up with does not start', async () => {
-  const { databaseUrl, close } = await aBox()
+test('a process with another SECRET_KEY than the database was set up with does not start', async t => {
+  const { databaseUrl, close } = await aBox({ until: t })
   await close()
   const SECRET_KEY = 'the-wrong-secret-key-0123456789-0123456789'
 

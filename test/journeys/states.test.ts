@@ -36,7 +36,7 @@ const KINDS = ['fine', 'bounce', 'soft', 'block', 'defer', 'complain']
 
 test('every delivery goes through legal states and ends in one', async t => {
   t.diagnostic(`seed ${SEED}`)
-  const box = await aBox()
+  const box = await aBox({ until: t })
   const account = await anAccount({ box, sandbox: true, tenants: 2 })
   const { api } = account
   const paused = new Map<string, string>()

@@ -33,8 +33,8 @@ const addressesOf = ({ app }: Box, { id }: Credential) =>
     sql`select address, minute from credential_addresses where credential_id = ${id} order by address`,
   )
 
-test('eleven addresses are an alert, ten are none', async () => {
-  const box = await aBox({ environment: { HOST: '127.0.0.1' } })
+test('eleven addresses are an alert, ten are none', async t => {
+  const box = await aBox({ until: t, environment: { HOST: '127.0.0.1' } })
   const account = await anAccount({ box })
   const [stolen, shared] = [await aCredential(account), await aCredential(account)]
   const began = performance.now()
@@ -57,8 +57,8 @@ test('eleven addresses are an alert, ten are none', async () => {
   assert.equal(alerts[0].data.addresses.length, 11)
 })
 
-test('logins are written within two seconds, once per minute and address, and at shutdown at the latest', async () => {
-  const box = await aBox({ environment: { ROLES: 'api,submission' } })
+test('logins are written within two seconds, once per minute and address, and at shutdown at the latest', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api,submission' } })
   const account = await anAccount({ box })
   const credential = await aCredential(account)
   for (const address of ['127.0.0.5', '127.0.0.6', '127.0.0.5']) await logIn(box, credential, address)
@@ -67,14 +67,14 @@ test('logins are written within two seconds, once per minute and address, and at
   assert.ok(performance.now() - began < 2_500)
   await logIn(box, credential, '127.0.0.7')
   await box.close()
-  const later = await aBox({ environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
+  const later = await aBox({ until: t, environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
   const rows = await addressesOf(later, credential)
   assert.deepEqual([...new Set(rows.map(row => row.address))], ['127.0.0.5', '127.0.0.6', '127.0.0.7'])
   for (const { minute } of rows) assert.equal(minute.getTime() % 60_000, 0)
 })
 
-test('addresses are forgotten after eight days', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('addresses are forgotten after eight days', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { world } = box.app
   const { id } = await anAccount({ box })
   const worker = box.app.workers.find(each => each.name === 'login-addresses-retention')

@@ -17,8 +17,8 @@ test('the key has the form svc_<prefix>_<secret>, and its parts split at undersc
   assert.equal(bearer.split('_').length, 3)
 })
 
-test('an expired key answers 401 key_expired, one day after it was made for one day', async () => {
-  const account = await anAccount({ box: await aBox() })
+test('an expired key answers 401 key_expired, one day after it was made for one day', async t => {
+  const account = await anAccount({ box: await aBox({ until: t }) })
   const brief = await account.withKey({ scopes: ['read'], expires_in_days: 1 })
   const endless = await account.withKey({ scopes: ['read'], expires_in_days: 0 })
 
@@ -44,9 +44,11 @@ test('a key used from outside its allowed_cidrs answers 403 ip_not_allowed', asy
   assert.equal((await here.get('/v1/account')).status, 200)
 })
 
-test('X-Forwarded-For is believed only from trusted proxies, and then only its right-most untrusted hop', async () => {
+test('X-Forwarded-For is believed only from trusted proxies, and then only its right-most untrusted hop', async t => {
   const plain = await anAccount()
-  const proxied = await anAccount({ box: await aBox({ environment: { TRUSTED_PROXIES: '127.0.0.0/8,10.0.0.0/8' } }) })
+  const proxied = await anAccount({
+    box: await aBox({ until: t, environment: { TRUSTED_PROXIES: '127.0.0.0/8,10.0.0.0/8' } }),
+  })
   const allowed_cidrs = ['203.0.113.7']
   const [ignoring, believing] = [
     await plain.withKey({ scopes: ['read'], allowed_cidrs }),
@@ -87,8 +89,8 @@ const guessesOf = (bearer: string, count: number): string[] =>
 
 const total = (events: Failed[]): number => events.reduce((sum, { data }) => sum + (data.count ?? 1), 0)
 
-test('of a flood of wrong secrets three hundred are answered 401 and the rest 429; all are counted, in few events', async () => {
-  const { box, bearer, api, withKey } = await anAccount({ box: await aBox() })
+test('of a flood of wrong secrets three hundred are answered 401 and the rest 429; all are counted, in few events', async t => {
+  const { box, bearer, api, withKey } = await anAccount({ box: await aBox({ until: t }) })
   const { body: other } = await api.post('/v1/api-keys', { name: 'k', scopes: ['read'] })
 
   const replies = await Promise.all(guessesOf(bearer, 400).map(guess => box.client(guess).get('/v1/account')))
@@ -107,7 +109,7 @@ test('of a flood of wrong secrets three hundred are answered 401 and the rest 42
 
   await box.close()
 
-  const again = await aBox({ databaseUrl: box.databaseUrl })
+  const again = await aBox({ until: t, databaseUrl: box.databaseUrl })
   const events = await failedLogins(again.client(bearer))
   assert.equal(events.length, 5 + 1 + 1)
   assert.equal(total(events), 401)
@@ -115,8 +117,8 @@ test('of a flood of wrong secrets three hundred are answered 401 and the rest 42
   assert.equal((await again.client(guess).get('/v1/account')).status, 401)
 })
 
-test('failures are told once a minute for each address, and those of many addresses together', async () => {
-  const { box, id: accountId, api } = await anAccount({ box: await aBox({ environment: { ROLES: 'api' } }) })
+test('failures are told once a minute for each address, and those of many addresses together', async t => {
+  const { box, id: accountId, api } = await anAccount({ box: await aBox({ until: t, environment: { ROLES: 'api' } }) })
   const failures = new AuthFailures(box.app.world, 'test')
   const fail = (ip: string) => failures.note({ subject: 'a key', accountId, tenantId: null, ip, data: {} })
   for (let minute = 0; minute < 3; minute++) {
@@ -138,8 +140,8 @@ test('failures are told once a minute for each address, and those of many addres
   assert.ok(total(many) > 4_000, 'the addresses beyond the twentieth')
 })
 
-test('after failures that were told together, a single one is told at once again', async () => {
-  const { box, id: accountId, api } = await anAccount({ box: await aBox({ environment: { ROLES: 'api' } }) })
+test('after failures that were told together, a single one is told at once again', async t => {
+  const { box, id: accountId, api } = await anAccount({ box: await aBox({ until: t, environment: { ROLES: 'api' } }) })
   const failures = new AuthFailures(box.app.world, 'test')
   const fail = () => failures.note({ subject: 'a key', accountId, tenantId: null, ip: '192.0.2.1', data: {} })
   for (let n = 0; n < 8; n++) await fail()
@@ -173,9 +175,9 @@ test('insufficient scope and wrong level are told apart', async () => {
   assert.equal((await bound.get('/v1/api-keys')).status, 403)
 })
 
-test('revocation and rotation are in force in every process when the call returns', async () => {
+test('revocation and rotation are in force in every process when the call returns', async t => {
   const first = await theBox()
-  const second = await aBox({ databaseUrl: first.databaseUrl })
+  const second = await aBox({ until: t, databaseUrl: first.databaseUrl })
   const account = await anAccount()
   for (let round = 0; round < 20; round++) {
     const { body: key } = await account.api.post('/v1/api-keys', { name: 'k', scopes: ['read'] })
@@ -210,15 +212,15 @@ test('a key that is revoked while it sends a body makes nothing with it', async 
   assert.ok(!body.keys.some(({ name }: { name: string }) => name === 'Next'))
 })
 
-test('when a key was last used can be seen', async () => {
-  const account = await anAccount({ box: await aBox() })
+test('when a key was last used can be seen', async t => {
+  const account = await anAccount({ box: await aBox({ until: t }) })
   const { body: key } = await account.api.post('/v1/api-keys', { name: 'k', scopes: ['read'] })
   assert.equal(key.last_used_at, null)
   await account.box.client(key.secret).get('/v1/account')
 
   await account.box.close()
 
-  const again = await aBox({ databaseUrl: account.box.databaseUrl })
+  const again = await aBox({ until: t, databaseUrl: account.box.databaseUrl })
   const found = await eventually('the use is written', async () => {
     const { body } = await again.client(account.bearer).get('/v1/api-keys')
     return body.keys.find(
@@ -228,8 +230,8 @@ test('when a key was last used can be seen', async () => {
   assert.ok(Math.abs(Date.parse(found.last_used_at) - Date.now()) < 60_000)
 })
 
-test('secrets appear in no row, log line, audit entry, event or error', async () => {
-  const { api, box, bearer } = await anAccount({ box: await aBox() })
+test('secrets appear in no row, log line, audit entry, event or error', async t => {
+  const { api, box, bearer } = await anAccount({ box: await aBox({ until: t }) })
   const { body: key } = await api.post('/v1/api-keys', { name: 'canary', scopes: ['read'] })
   const { body: rotated } = await api.post(`/v1/api-keys/${key.id}/rotate`)
   await box.client(`${rotated.secret}x`).get('/v1/account')

@@ -28,7 +28,7 @@ test('the key of a domain signs under its name and selector', async () => {
 test('the return path is ok once its alias was found', async t => {
   const dns = await aDnsServer()
   t.after(() => dns.close())
-  const box = await aBox({ environment: { DNS_SERVERS: dns.address } })
+  const box = await aBox({ until: t, environment: { DNS_SERVERS: dns.address } })
   const account = await anAccount({ box })
   const { body: domain } = await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: 'a.example.com' })
   const keys = new SigningKeys(box.app.world)
@@ -41,8 +41,8 @@ test('the return path is ok once its alias was found', async t => {
   assert.equal((await keys.keyOf(domain.id))?.returnPathOk, true)
 })
 
-test('a key is kept for a minute; read again it is the same object, and gone when the domain is', async () => {
-  const account = await anAccount({ box: await aBox() })
+test('a key is kept for a minute; read again it is the same object, and gone when the domain is', async t => {
+  const account = await anAccount({ box: await aBox({ until: t }) })
   const { world } = account.box.app
   const { body: domain } = await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: 'a.sluice.test' })
   const keys = new SigningKeys(world)

@@ -75,9 +75,9 @@ test('a credential used from outside its allowed_cidrs is refused and recorded, 
   )
 })
 
-test('rotation and deletion are in force in every process when the call returns', async () => {
-  const account = await anAccount({ box: await aBox() })
-  const second = authenticatorOf(await aBox({ databaseUrl: account.box.databaseUrl }))
+test('rotation and deletion are in force in every process when the call returns', async t => {
+  const account = await anAccount({ box: await aBox({ until: t }) })
+  const second = authenticatorOf(await aBox({ until: t, databaseUrl: account.box.databaseUrl }))
   for (let round = 0; round < 4; round++) {
     const { id, username, password } = await aCredential(account)
     assert.ok(await second.authenticate({ username, password, ip: IP }))
@@ -92,8 +92,8 @@ test('rotation and deletion are in force in every process when the call returns'
   }
 })
 
-test('after thirty failures in ten minutes wrong passwords of an address have to wait; who has the right one gets in', async () => {
-  const account = await anAccount({ box: await aBox() })
+test('after thirty failures in ten minutes wrong passwords of an address have to wait; who has the right one gets in', async t => {
+  const account = await anAccount({ box: await aBox({ until: t }) })
   const { username, password } = await aCredential(account)
   const neighbour = await aCredential(account)
   const { clock } = account.box
@@ -115,8 +115,8 @@ test('after thirty failures in ten minutes wrong passwords of an address have to
   await assert.rejects(login(IP, 'wrong'), refusal('unauthorized'), 'the failures are older than ten minutes')
 })
 
-test('guessing at unknown usernames is limited too, and a /64 of IPv6 counts as one address', async () => {
-  const account = await anAccount({ box: await aBox() })
+test('guessing at unknown usernames is limited too, and a /64 of IPv6 counts as one address', async t => {
+  const account = await anAccount({ box: await aBox({ until: t }) })
   const authenticator = authenticatorOf(account.box)
   const guess = (ip: string) => authenticator.authenticate({ username: 'nobody', password: 'x', ip })
   const spellings = ['2001:db8:0:1::1', '2001:0DB8:0:1:ffff::2', '2001:db8::1:0:0:0:3']
@@ -164,8 +164,8 @@ test('the credentials of a disabled tenant still authenticate', async () => {
   assert.ok(await authenticatorOf(account.box).authenticate({ username, password, ip: IP }))
 })
 
-test('passwords appear in no row and no log line', async () => {
-  const account = await anAccount({ box: await aBox() })
+test('passwords appear in no row and no log line', async t => {
+  const account = await anAccount({ box: await aBox({ until: t }) })
   const { id, username, password } = await aCredential(account)
   const { body: rotated } = await account.api.post(`/v1/smtp-credentials/${id}/rotate`)
   const authenticator = authenticatorOf(account.box)

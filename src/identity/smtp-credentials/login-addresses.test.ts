@@ -7,8 +7,8 @@ import { anAccount } from '../../../test/support/factories.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { LoginAddresses } from './login-addresses.ts'
 
-test('of a credential a hundred addresses are noted in a minute, whatever others are used from', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('of a credential a hundred addresses are noted in a minute, whatever others are used from', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { id: accountId, tenant } = await anAccount({ box })
   const { world } = box.app
   const addresses = new LoginAddresses(world)

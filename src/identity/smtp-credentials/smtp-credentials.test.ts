@@ -135,8 +135,8 @@ test('the list holds the credentials of that tenant only, newest first, in pages
   assert.equal(rest.body.next_cursor, null)
 })
 
-test('addresses of logins are forgotten after eight days, but nothing of an account under legal hold', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('addresses of logins are forgotten after eight days, but nothing of an account under legal hold', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const [held, other] = [await anAccount({ box }), await anAccount({ box })]
   const { db } = box.app.world
   const worker = box.app.workers.find(each => each.name === 'login-addresses-retention')

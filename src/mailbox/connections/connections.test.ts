@@ -193,8 +193,8 @@ test('an id_token of another issuer, client or request, an old one, or one witho
   oauth.claims = {}
 })
 
-test('refusals come in their order: 404, 400, 409, 503', async () => {
-  const bare = await aBox({ environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
+test('refusals come in their order: 404, 400, 409, 503', async t => {
+  const bare = await aBox({ until: t, environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
   const api = bare.client(account.bearer)
   const random = crypto.randomUUID()
   const native = await anInbox(account)

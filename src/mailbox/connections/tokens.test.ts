@@ -46,8 +46,12 @@ test('a token that is good for a minute is used as it is', async () => {
   assert.equal(oauth.refreshes, 0)
 })
 
-test('ten workers in two processes that want a new token ask the provider once, and have the same one', async () => {
-  const other = await aBox({ environment: { ROLES: 'api', ...oauth.environment }, databaseUrl: box.databaseUrl })
+test('ten workers in two processes that want a new token ask the provider once, and have the same one', async t => {
+  const other = await aBox({
+    until: t,
+    environment: { ROLES: 'api', ...oauth.environment },
+    databaseUrl: box.databaseUrl,
+  })
   const inboxId = await connected()
   oauth.rotates = true
   for (let round = 0; round < 5; round++) {

@@ -8,9 +8,9 @@ import type { LocalMail } from '../../sending/delivery/local.ts'
 import { Arrivals } from './arrivals.ts'
 import { localInboxes } from './local-delivery.ts'
 
-test('what was stored and not recorded as delivered is not stored again, whichever others share its envelope', async () => {
+test('what was stored and not recorded as delivered is not stored again, whichever others share its envelope', async t => {
   // Without workers nobody delivers it but this test.
-  const box = await aBox({ environment: { ROLES: 'api' } })
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const account = await anAccount({ box })
   const inboxes = [await anInbox(account), await anInbox(account), await anInbox(account)]
   const addresses = await Promise.all(

@@ -298,7 +298,7 @@ test('mail for an inbox in which much is being changed waits for it, and mail of
 })
 
 test('where no resolver answers, mail is filed within seconds, as what nobody could prove', async t => {
-  const box = await aBox({ environment: { DNS_SERVERS: '127.0.0.1:1' } })
+  const box = await aBox({ until: t, environment: { DNS_SERVERS: '127.0.0.1:1' } })
   const account = await anAccount({ box })
   const inboxId = await anInbox(account)
   const { address } = (await account.api.get(`/v1/inboxes/${inboxId}`)).body
@@ -786,7 +786,7 @@ test('a date that no calendar has is none, and the mail is read', async t => {
 })
 
 test('a mail that was read under two leases at once is filed once, by the later', async t => {
-  const box = await aBox({ environment: { DNS_SERVERS: dns.address, ROLES: 'api,mx' } })
+  const box = await aBox({ until: t, environment: { DNS_SERVERS: dns.address, ROLES: 'api,mx' } })
   const account = await anAccount({ box })
   const inboxId = await anInbox(account)
   const { address } = (await account.api.get(`/v1/inboxes/${inboxId}`)).body

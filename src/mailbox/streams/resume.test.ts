@@ -71,9 +71,9 @@ test('with concurrent writers and reconnects at any point every stream has the s
   )
 })
 
-test('two processes follow one inbox through a restart of one of them and see the same sequence', async () => {
+test('two processes follow one inbox through a restart of one of them and see the same sequence', async t => {
   const databaseUrl = await aDatabase()
-  const [one, two] = [await aBox({ databaseUrl }), await aBox({ databaseUrl })]
+  const [one, two] = [await aBox({ until: t, databaseUrl }), await aBox({ until: t, databaseUrl })]
   const account = await anAccount({ box: two })
   const inbox = await anInbox(account)
   const from = await newestOf(two.app.world.db)
@@ -89,7 +89,7 @@ test('two processes follow one inbox through a restart of one of them and see th
   await write(30)
   const slots = await two.app.world.db.many(sql`select n from stream_slots`)
   assert.equal(slots.length, 1, 'an orderly end gives its slots back')
-  const again = await aBox({ databaseUrl })
+  const again = await aBox({ until: t, databaseUrl })
   const second = await followSocket({ ...asked, url: again.url, afterId: first.frames.at(-1)!.id })
   await write(25)
   await second.until(55)
@@ -105,8 +105,8 @@ test('two processes follow one inbox through a restart of one of them and see th
   steady.close()
 })
 
-test('a stream outlives the connections of its process to the database', async () => {
-  const box = await aBox()
+test('a stream outlives the connections of its process to the database', async t => {
+  const box = await aBox({ until: t })
   const account = await anAccount({ box })
   const inbox = await anInbox(account)
   const { world } = box.app

@@ -232,7 +232,7 @@ test("a tenant's key sees its own tenant's alerts, and another account's are not
   assert.equal((await stranger.account.api.delete(`/v1/alert-contacts/${id}`)).status, 204)
 })
 
-test('targets are checked by their channel', async () => {
+test('targets are checked by their channel', async t => {
   const { account } = await aToldAccount()
   const status = async (channel: string, target: string) =>
     (await account.api.post('/v1/alert-contacts', { channel, target })).status
@@ -253,7 +253,7 @@ test('targets are checked by their channel', async () => {
   assert.equal(await status('paging', 'R1'), 201)
   assert.equal(await status('paging', 'team/on-call:7'), 201)
   assert.equal(await status('pigeon', 'x'), 400)
-  const strict = await anAccount({ box: await aBox({ environment: { ROLES: 'api' } }) })
+  const strict = await anAccount({ box: await aBox({ until: t, environment: { ROLES: 'api' } }) })
   const refused = await strict.api.post('/v1/alert-contacts', { channel: 'chat', target: 'http://127.0.0.1/' })
   assert.equal(refused.status, 400)
   assert.match(refused.body.error.message, /^target /)
@@ -456,7 +456,7 @@ test('several workers tell each contact once, and the lease of a dead one gives 
 })
 
 test('a contact that does not answer delays no other', async t => {
-  const quietBox = await aBox({ environment: { ROLES: 'api', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
+  const quietBox = await aBox({ until: t, environment: { ROLES: 'api', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
   const { alert, contact, box } = await aToldAccount(quietBox)
   const [slow, fast] = [await aReceiver(t), await aReceiver(t)]
   slow.answer = 0
@@ -616,7 +616,7 @@ test('a thousand alerts wait for a contact at the most, the newest; of what is g
 
 test('what nobody found the time to tell for a day is given up; what was tried is tried again', async t => {
   const receiver = await aReceiver(t)
-  const box = await aBox({ environment: { ROLES: 'api', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
+  const box = await aBox({ until: t, environment: { ROLES: 'api', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } })
   const { alert, contact, tell, statuses } = await aToldAccount(box)
   receiver.answer = 500
   await contact({ channel: 'chat', target: receiver.url })
@@ -645,7 +645,9 @@ test('a removed contact is not told any more', async t => {
 
 test('alerts go after the account’s time for what happened; a legal hold and an untold contact keep them', async t => {
   const receiver = await aReceiver(t)
-  const told = await aToldAccount(await aBox({ environment: { ROLES: 'api', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } }))
+  const told = await aToldAccount(
+    await aBox({ until: t, environment: { ROLES: 'api', WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' } }),
+  )
   const { account, box } = told
   const listed = async (): Promise<string[]> => {
     const { body } = await account.api.get('/v1/alerts')
@@ -666,8 +668,8 @@ test('alerts go after the account’s time for what happened; a legal hold and a
   assert.deepEqual(await listed(), [young, untold])
 })
 
-test('what a contact was told is forgotten after 30 days, but nothing of an account under legal hold', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('what a contact was told is forgotten after 30 days, but nothing of an account under legal hold', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const accounts = [await aToldAccount(box), await aToldAccount(box)] as const
   const [held, other] = accounts
   for (const told of accounts) {

@@ -254,9 +254,9 @@ test('a head without a valid signature proves nothing, and a line cut by a crash
   assert.equal((await verdict(box)).intact, true)
 })
 
-test('the log goes on after a restart, and with several processes writing and sealing at once', async () => {
+test('the log goes on after a restart, and with several processes writing and sealing at once', async t => {
   const box = await aSealedLog()
-  const other = await aBox({ databaseUrl: box.databaseUrl })
+  const other = await aBox({ until: t, databaseUrl: box.databaseUrl })
   const { api, bearer } = await anAccount({ box, tenants: 0 })
   const clients = [api, other.client(bearer)]
 
@@ -273,8 +273,8 @@ test('heads are written to the log as well', async t => {
   assert.ok(heads.some(({ audit_head: head }) => head.entry_id === 12))
 })
 
-test('an untouched log is intact however often it is verified while eight others write', async () => {
-  const box = await aBox()
+test('an untouched log is intact however often it is verified while eight others write', async t => {
+  const box = await aBox({ until: t })
   const { api } = await anAccount({ box, tenants: 0 })
   let isOver = false
   let written = 1
@@ -298,9 +298,9 @@ test('an untouched log is intact however often it is verified while eight others
   )
 })
 
-test('entries that nobody has sealed yet are checked by the MAC they were written with', async () => {
+test('entries that nobody has sealed yet are checked by the MAC they were written with', async t => {
   // No worker, so nothing is sealed unless verify does it.
-  const box = await aBox({ environment: { ROLES: 'api' } })
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { api } = await anAccount({ box, tenants: 0 })
   for (let n = 0; n < 4; n++) await aTenant(api)
   await tamper(box, `update audit_entries set action = 'nothing.happened' where id = 4`)
@@ -333,8 +333,8 @@ test('a forged entry is never sealed, and what we write behind it is', async () 
   assert.ok(box.logLines.some(line => line.includes('an audit entry was not sealed')))
 })
 
-test('time never goes back from one entry to the next, although a transaction that began first commits last', async () => {
-  const box = await aBox()
+test('time never goes back from one entry to the next, although a transaction that began first commits last', async t => {
+  const box = await aBox({ until: t })
   const { db, clock } = { db: box.app.world.db, clock: box.clock }
   const target = { type: 'test', id: 'one' }
   const audit = (tx: Tx) => tx.audit({ action: 'test.write', accountId: null, target })
@@ -376,7 +376,7 @@ test('verify finds an entry that even the secret key signed, when its time goes 
 
 test('a node that has no heads outside the database says that it could not compare with them', async t => {
   const box = await aLogToTamperWith(t)
-  const other = await aBox({ databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
+  const other = await aBox({ until: t, databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
 
   assert.deepEqual(await verdict(other), { intact: true, entries: 12, outside_heads: 'unavailable' })
   assert.equal((await verdict(box)).outside_heads, 'checked')
@@ -384,8 +384,8 @@ test('a node that has no heads outside the database says that it could not compa
   assert.equal((await verdict(box)).outside_heads, 'unavailable')
 })
 
-test('a head that verify itself writes is no head to compare with: a log that was cut off does not pass as checked', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('a head that verify itself writes is no head to compare with: a log that was cut off does not pass as checked', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { api } = await anAccount({ box, tenants: 0 })
   for (let n = 0; n < 11; n++) await aTenant(api)
   await tamper(box, 'delete from audit_entries where id > 8')

@@ -163,8 +163,8 @@ test('ten addresses or twenty failed logins are not too many for a credential', 
   assert.deepEqual(await fired(), [])
 })
 
-test('what is older than the window does not count, across the ends of hours, days and months', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('what is older than the window does not count, across the ends of hours, days and months', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { pass, alerts, saveRule, count: add } = await aWatchedAccount({ box })
   const windows = [60, 600, HOUR, 5400, DAY, 7 * DAY]
   const rule = { metric: 'blocks', scope_type: 'domain', threshold: 1, action: 'alert' }
@@ -197,8 +197,8 @@ test('what is older than the window does not count, across the ends of hours, da
   }
 })
 
-test('a burst at the end of a minute is found in a window of one minute, and what two windows hold together is not', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('a burst at the end of a minute is found in a window of one minute, and what two windows hold together is not', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { pass, fired, saveRule, count: add } = await aWatchedAccount({ box })
   const rule = { metric: 'recipients', scope_type: 'tenant', window_seconds: 60, action: 'alert' }
   await saveRule({ ...rule, name: 'burst', threshold: 19 })
@@ -216,8 +216,8 @@ test('a burst at the end of a minute is found in a window of one minute, and wha
   assert.deepEqual(await fired(), ['burst'])
 })
 
-test('what there is no room for in the look at whole minutes is looked at again by the next pass', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('what there is no room for in the look at whole minutes is looked at again by the next pass', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { account, tenantId, pass, saveRule } = await aWatchedAccount({ box })
   const { db } = box.app.world
   const rule = { metric: 'recipients', scope_type: 'sender', window_seconds: 600, threshold: 10, action: 'alert' }
@@ -398,8 +398,8 @@ test('a rule that is switched off does not fire', async () => {
   assert.deepEqual(await fired(), [])
 })
 
-test('only scopes with activity since the last pass are looked at, and a restart loses none', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('only scopes with activity since the last pass are looked at, and a restart loses none', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { world, account, tenantId, pass, fired, count: add, advance } = await aWatchedAccount({ box, tenants: 3 })
   for (const tenant of account.tenants) await add({ delivered: 1 }, { tenantId: tenant.id, scopeValue: tenant.id })
   assert.equal((await evaluate(world))?.scopes, 3)
@@ -412,17 +412,17 @@ test('only scopes with activity since the last pass are looked at, and a restart
   // Counted while no process was evaluating.
   await count(world, { accountId: account.id, tenantId }, { delivered: 1, hard_bounces: 100 })
   advance(1800)
-  const second = await aBox({ environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
+  const second = await aBox({ until: t, environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
   second.clock.set(world.clock.now())
   assert.equal((await evaluate(second.app.world))?.scopes, 1)
   await makeAlerts(second.app.world)
   assert.deepEqual(await fired(), ['hard-bounce-rate-warning'])
 })
 
-test('two processes that evaluate at once raise one alert', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('two processes that evaluate at once raise one alert', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { world, fired, count: add } = await aWatchedAccount({ box })
-  const second = await aBox({ environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
+  const second = await aBox({ until: t, environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
   await add({ delivered: 100, hard_bounces: 10 })
   const passes = await Promise.all([1, 2, 3, 4].flatMap(() => [evaluate(world), evaluate(second.app.world)]))
   assert.ok(
@@ -434,8 +434,8 @@ test('two processes that evaluate at once raise one alert', async () => {
   assert.deepEqual(await fired(), ['hard-bounce-rate-warning'])
 })
 
-test('an account whose act fails is served by the next pass, and keeps no other account waiting', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('an account whose act fails is served by the next pass, and keeps no other account waiting', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { world, account, pass, alerts, pauses, count: add } = await aWatchedAccount({ box, tenants: 2 })
   const other = await aWatchedAccount({ box })
   for (const { id: tenantId } of account.tenants) {
@@ -461,8 +461,8 @@ test('an account whose act fails is served by the next pass, and keeps no other 
   }
 })
 
-test('a pass that is cut off in the middle leaves all of it to the next one', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('a pass that is cut off in the middle leaves all of it to the next one', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { world, pass, alerts, pauses, count: add } = await aWatchedAccount({ box })
   await add({ delivered: 180, hard_bounces: 20 })
   const database = await aClient(box.databaseUrl)
@@ -486,8 +486,8 @@ test('a pass that is cut off in the middle leaves all of it to the next one', as
   }
 })
 
-test('while a pass acts no other begins, and one that has outlived its lease leaves the pass to the next', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('while a pass acts no other begins, and one that has outlived its lease leaves the pass to the next', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { world, pass, alerts, pauses, advance, count: add } = await aWatchedAccount({ box })
   await add({ delivered: 180, hard_bounces: 20 })
   const database = await aClient(box.databaseUrl)
@@ -524,8 +524,8 @@ async function aClient(connectionString: string): Promise<pg.Client> {
   return client
 }
 
-test('an account with hundreds of windows of its own keeps nobody waiting, and all of its rules fire in the end', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('an account with hundreds of windows of its own keeps nobody waiting, and all of its rules fire in the end', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const [heavy, other] = [await aWatchedAccount({ box }), await aWatchedAccount({ box })]
   const { db } = box.app.world
   // More than the API lets an account have: as if many tenants had theirs.

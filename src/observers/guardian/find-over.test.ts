@@ -22,7 +22,7 @@ test('findings are those of a plain sum over minutes, with and without an averag
   const seed = Number(process.env['SEED'] ?? 20_260_601)
   t.diagnostic(`seed ${seed}`)
   const upTo = numbers(seed)
-  const box = await aBox({ environment: { ROLES: 'api' } })
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { world } = box.app
   const [account_id, cache] = [randomUUID(), new HourCache()]
   const scopes = Array.from({ length: 6 }, (): Scope => {

@@ -47,7 +47,7 @@ async function statementsOfPass({ world }: Watched): Promise<number> {
 }
 
 test('a pass asks in a few statements what came since very many alerts were acknowledged and pauses resumed', async t => {
-  const watched = await aWatchedAccount({ box: await aBox({ environment: { ROLES: 'api' } }) })
+  const watched = await aWatchedAccount({ box: await aBox({ until: t, environment: { ROLES: 'api' } }) })
   const { world, account, saveRule, pass, alerts, pauses, advance } = watched
   await saveRule({ ...RULE, name: 'loud', scope_type: 'sender', action: 'alert' })
   await saveRule({ ...RULE, name: 'stop', scope_type: 'domain', action: 'suspend' })

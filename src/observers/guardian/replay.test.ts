@@ -195,9 +195,9 @@ test('a trial over fifty thousand senders blocks the main thread for a moment at
   assert.ok(longestMs < LIMIT_MS, `the main thread was blocked for ${longestMs.toFixed(0)} ms`)
 })
 
-test('of the trials that an account asks for at once two are under way, and the next one waits', async () => {
+test('of the trials that an account asks for at once two are under way, and the next one waits', async t => {
   // Enough that the account has connections left for what else it asks.
-  const roomy = await aBox({ environment: { ROLES: 'api', DATABASE_POOL: '10' } })
+  const roomy = await aBox({ until: t, environment: { ROLES: 'api', DATABASE_POOL: '10' } })
   const { box, world, account } = await aWatchedAccount({ box: roomy })
   const to = box.clock.now()
   const trial = { ...RULE, from: new Date(to.getTime() - HOUR_MS).toISOString(), to: to.toISOString() }

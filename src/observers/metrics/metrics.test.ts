@@ -26,8 +26,8 @@ const decided = (account: TestAccount, id: string, open: string[]) =>
     return !statuses.some(status => open.includes(status)) && statuses.includes('complained')
   })
 
-test('everything that becomes of a recipient is counted for each of its scopes', async () => {
-  const account = await anAccount({ sandbox: true, box: await aBox() })
+test('everything that becomes of a recipient is counted for each of its scopes', async t => {
+  const account = await anAccount({ sandbox: true, box: await aBox({ until: t }) })
   const { box, api, tenant } = account
   const locals = ['someone', 'bounce', 'bounce-2', 'soft', 'block', 'defer', 'complain']
   const id = await send(account, { from: 'News@Acme.example', to: locals.map(local => `${local}@example.com`) })

@@ -115,9 +115,9 @@ test('a reader that dies midway, or whose connection does, has counted nothing; 
   assertBalanced(await books(account))
 })
 
-test('two processes that count while others write miss nothing and double nothing', async () => {
+test('two processes that count while others write miss nothing and double nothing', async t => {
   const box = await still()
-  const other = await aBox({ environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
+  const other = await aBox({ until: t, environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
   const account = await anAccount({ sandbox: true, tenants: 3, box })
   const messages = await Promise.all(
     Array.from({ length: 6 }, (_, n) =>
@@ -147,8 +147,8 @@ test('two processes that count while others write miss nothing and double nothin
   assertBalanced(await books(account))
 })
 
-test('the worker counts by itself, and notes which scopes it touched and when', async () => {
-  const box = await aBox()
+test('the worker counts by itself, and notes which scopes it touched and when', async t => {
+  const box = await aBox({ until: t })
   const account = await anAccount({ box })
   await happen(account, { type: 'auth_failed', tenantId: account.tenant.id, data: {} })
   const { db } = box.app.world
@@ -183,8 +183,8 @@ test('the worker counts by itself, and notes which scopes it touched and when', 
   assert.match((await box.client().get('/metrics')).body, /sluice_tail_lag_events\{tail="metrics"\} 0/)
 })
 
-test('while events keep coming the worker lets them gather, and counts about once a second', async () => {
-  const box = await aBox()
+test('while events keep coming the worker lets them gather, and counts about once a second', async t => {
+  const box = await aBox({ until: t })
   const account = await anAccount({ box })
   const rounds = async (): Promise<number> =>
     Number(

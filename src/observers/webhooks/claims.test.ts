@@ -24,9 +24,9 @@ function whileCallersWait(): LoadShedder {
   return load
 }
 
-test('an event that is fanned out while a claim has locked the webhook is due when the claim is done', async () => {
+test('an event that is fanned out while a claim has locked the webhook is due when the claim is done', async t => {
   // Without a worker: the test does its steps, one at a time.
-  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
+  const box = await aBox({ until: t, environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
   const account = await anAccount({ box })
   const { db } = box.app.world
   const by = system('test')
@@ -56,8 +56,8 @@ test('an event that is fanned out while a claim has locked the webhook is due wh
   assert.ok(due.due_at <= box.clock.now(), `due at ${due.due_at.toISOString()}, the end of the lease`)
 })
 
-test('a claim may ask for certain webhooks only, past those that have waited longer', async () => {
-  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
+test('a claim may ask for certain webhooks only, past those that have waited longer', async t => {
+  const box = await aBox({ until: t, environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
   const account = await anAccount({ box })
   const { db } = box.app.world
   const by = system('test')
@@ -88,7 +88,7 @@ test('an answer is quick when it is complete within a second, and slow when it i
 })
 
 test('while there is something more urgent to do few are pushed at a time, and all of them in the end', async t => {
-  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
+  const box = await aBox({ until: t, environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
   const { world } = box.app
   const receiver = await aReceiver()
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
@@ -115,7 +115,7 @@ test('while there is something more urgent to do few are pushed at a time, and a
 })
 
 test('many webhooks that answered and then hang keep a quick one of another account waiting for a moment only', async t => {
-  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
+  const box = await aBox({ until: t, environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
   const { world } = box.app
   const [receiver, quick] = [await aReceiver(), await aReceiver()]
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
@@ -161,7 +161,7 @@ test('many webhooks that answered and then hang keep a quick one of another acco
 })
 
 test('an account with much due at many webhooks is served in turn with others, also while few are taken at a time', async t => {
-  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
+  const box = await aBox({ until: t, environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
   const { world } = box.app
   const [receiver, quick] = [await aReceiver(), await aReceiver()]
   const http = new GuardedHttp({ dns: new Dns({ servers: [] }), allowed: world.config.WEBHOOK_ALLOW_CIDRS })
@@ -195,7 +195,7 @@ test('an account with much due at many webhooks is served in turn with others, a
 })
 
 test('a hundred webhooks of one account that never answer leave places for new ones of another', async t => {
-  const box = await aBox({ environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
+  const box = await aBox({ until: t, environment: { WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8', ROLES: 'api' } })
   const { world } = box.app
   const [silent, quick] = [await aReceiver(), await aReceiver()]
   silent.answer = () => {}

@@ -39,7 +39,7 @@ const backlogs = ({ app }: Box): Promise<{ account_id: string }[]> =>
   app.world.db.many(sql`select account_id from webhook_backlogs`)
 
 test('an event of another account is pushed at once while one account has a million attempts to fan out', async t => {
-  const box = await aBox({ environment })
+  const box = await aBox({ until: t, environment })
   const receiver = await aReceiver()
   t.after(() => receiver.close())
   const [heavy, other] = [await anAccount({ box }), await anAccount({ box })]
@@ -66,8 +66,8 @@ test('an event of another account is pushed at once while one account has a mill
   )
 })
 
-test('accounts in the backlog have slices in turn', async () => {
-  const box = await aBox({ environment: { ...environment, ROLES: 'api' } })
+test('accounts in the backlog have slices in turn', async t => {
+  const box = await aBox({ until: t, environment: { ...environment, ROLES: 'api' } })
   const { world } = box.app
   const accounts = [await anAccount({ box }), await anAccount({ box }), await anAccount({ box })]
   for (const account of accounts) await addSilentWebhooks(box, account, 100)
@@ -89,8 +89,8 @@ test('accounts in the backlog have slices in turn', async () => {
   assert.ok(attempts <= 3 * 4_000, `${attempts} attempts in three slices`)
 })
 
-test('whatever the order of rounds, slices and failures, each event has one attempt for each webhook', async () => {
-  const box = await aBox({ environment: { ...environment, ROLES: 'api' } })
+test('whatever the order of rounds, slices and failures, each event has one attempt for each webhook', async t => {
+  const box = await aBox({ until: t, environment: { ...environment, ROLES: 'api' } })
   const { world } = box.app
   const accounts = [await anAccount({ box }), await anAccount({ box }), await anAccount({ box })]
   const webhooks = [60, 40, 1]
@@ -168,8 +168,8 @@ const happenAt = ({ app }: Box, { id, tenant }: TestAccount, count: number): Pro
     for (let n = 0; n < count; n++) tx.record({ type: 'accepted', accountId: id, tenantId: tenant.id })
   })
 
-test('webhooks that cannot want an event count neither for the tail nor for a slice', async () => {
-  const box = await aBox({ environment: { ...environment, ROLES: 'api' } })
+test('webhooks that cannot want an event count neither for the tail nor for a slice', async t => {
+  const box = await aBox({ until: t, environment: { ...environment, ROLES: 'api' } })
   const { world } = box.app
   const [account, busy] = [await anAccount({ box }), await anAccount({ box })]
   for (const each of [account, busy]) await addWebhooksOfTenants(box, each, 100)
@@ -190,8 +190,8 @@ test('webhooks that cannot want an event count neither for the tail nor for a sl
   assert.deepEqual(await attemptsOf(box, busy), { attempts: 363 * 11, events: 363 })
 })
 
-test('accounts leave the backlog once they are small enough, although a round had failed before', async () => {
-  const box = await aBox({ environment: { ...environment, ROLES: 'api' } })
+test('accounts leave the backlog once they are small enough, although a round had failed before', async t => {
+  const box = await aBox({ until: t, environment: { ...environment, ROLES: 'api' } })
   const { world } = box.app
   const account = await anAccount({ box })
   await addSilentWebhooks(box, account, 10)
@@ -219,8 +219,8 @@ test('accounts leave the backlog once they are small enough, although a round ha
   assert.deepEqual(await attemptsOf(box, account), { attempts: 271 * 10, events: 271 })
 })
 
-test('a webhook that is enabled again while its account is behind misses nothing that was its', async () => {
-  const box = await aBox({ environment: { ...environment, ROLES: 'api' } })
+test('a webhook that is enabled again while its account is behind misses nothing that was its', async t => {
+  const box = await aBox({ until: t, environment: { ...environment, ROLES: 'api' } })
   const { world } = box.app
   const account = await anAccount({ box })
   await addSilentWebhooks(box, account, 99)
@@ -238,8 +238,8 @@ test('a webhook that is enabled again while its account is behind misses nothing
   assert.equal(attempts.length, 100)
 })
 
-test('an account may have 100 webhooks, the operator allows more, and a race allows none beyond', async () => {
-  const box = await aBox({ environment: { ...environment, ROLES: 'api' } })
+test('an account may have 100 webhooks, the operator allows more, and a race allows none beyond', async t => {
+  const box = await aBox({ until: t, environment: { ...environment, ROLES: 'api' } })
   const account = await anAccount({ box })
   await addSilentWebhooks(box, account, 95)
   const create = () => account.api.post('/v1/webhooks', { url: `http://127.0.0.1:1/${randomUUID()}` })

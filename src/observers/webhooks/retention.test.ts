@@ -39,8 +39,8 @@ const leftOf = async ({ app }: Box, { id }: TestAccount): Promise<number[]> => {
   return [delivered, dead]
 }
 
-test('an account under legal hold keeps its attempts, however many; others do not, nor does it when the hold is lifted', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('an account under legal hold keeps its attempts, however many; others do not, nor does it when the hold is lifted', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const [held, other] = [await anAccount({ box }), await anAccount({ box })]
   const worker = box.app.workers.find(each => each.name === 'webhook-retention')
   assert.ok(worker?.kind === 'periodic')
@@ -101,7 +101,7 @@ test('an event stays until every tail has read it and its pushes are decided, ho
   assert.equal(await forgetEvents(box), 20, 'no tail has read them')
 
   receiver.answer = (_request, response) => void response.writeHead(500).end()
-  const later = await aBox({ environment: ALLOWED, databaseUrl: box.databaseUrl })
+  const later = await aBox({ until: t, environment: ALLOWED, databaseUrl: box.databaseUrl })
   await eventually('pushed in vain', async () => (await attempts('failed')).length === 20)
   await readByTails(later)
   assert.equal(await forgetEvents(later), 20, 'they are to be pushed again')
@@ -116,7 +116,7 @@ test('an event waits for its pushes no longer than thirty days past its time; th
   const { receiver, box, attempts } = await anOldEvent(1)
   t.after(() => receiver.close())
   receiver.answer = (_request, response) => void response.writeHead(500).end()
-  const later = await aBox({ environment: ALLOWED, databaseUrl: box.databaseUrl })
+  const later = await aBox({ until: t, environment: ALLOWED, databaseUrl: box.databaseUrl })
   await eventually('pushed in vain', async () => (await attempts('failed')).length === 1)
   await readByTails(later)
   await backdateEvents(later.app.world.db, 38)
@@ -132,7 +132,7 @@ test('a webhook that is disabled keeps no event from being removed', async t => 
   const { receiver, box, account, webhook, attempts } = await anOldEvent(1)
   t.after(() => receiver.close())
   receiver.answer = (_request, response) => void response.writeHead(500).end()
-  const later = await aBox({ environment: ALLOWED, databaseUrl: box.databaseUrl })
+  const later = await aBox({ until: t, environment: ALLOWED, databaseUrl: box.databaseUrl })
   await eventually('pushed in vain', async () => (await attempts('failed')).length === 1)
   await readByTails(later)
   await account.api.patch(`/v1/webhooks/${webhook.id}`, { status: 'disabled' })
@@ -140,8 +140,8 @@ test('a webhook that is disabled keeps no event from being removed', async t => 
   assert.equal(await forgetEvents(later), 0)
 })
 
-test('every tail has a cursor before a worker has run', async () => {
-  const { app } = await aBox({ environment: { ROLES: 'api' } })
+test('every tail has a cursor before a worker has run', async t => {
+  const { app } = await aBox({ until: t, environment: { ROLES: 'api' } })
   const tails = await app.world.db.many<{ name: string }>(sql`select name from tails order by name`)
   assert.deepEqual(
     tails.map(tail => tail.name),

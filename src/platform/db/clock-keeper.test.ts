@@ -8,8 +8,8 @@ import { steerableClock } from '../../../test/support/clock.ts'
 import { ClockKeeper } from './clock-keeper.ts'
 import { sql } from './sql.ts'
 
-test('a machine whose clock is wrong writes by the database’s time', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('a machine whose clock is wrong writes by the database’s time', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { db } = box.app.world
   box.clock.skew(-4_000)
   await new ClockKeeper(db, box.clock).look()

@@ -9,8 +9,8 @@ import { sql } from './sql.ts'
 
 const by = system('test')
 
-test('a transaction that appends to the journal is on disk before anybody reads it, also a light one', async () => {
-  const box = await aBox()
+test('a transaction that appends to the journal is on disk before anybody reads it, also a light one', async t => {
+  const box = await aBox({ until: t })
   const { id: accountId } = await anAccount({ box })
   const { db } = box.app.world
   await db.transact(by, async tx => {

@@ -56,9 +56,9 @@ test('processes that start together through a pooler migrate once, and leave no 
   assert.equal(rows.length, 0)
 })
 
-test('mail is accepted and delivered through a pooler', async () => {
+test('mail is accepted and delivered through a pooler', async t => {
   const direct = await aDatabase()
-  const box = await aBox({ databaseUrl: await aPooled(direct) })
+  const box = await aBox({ until: t, databaseUrl: await aPooled(direct) })
   const account = await box.operator.post('/admin/v1/accounts', { name: 'Pooled', sandbox: true })
   const api = box.client(account.body.api_key.secret)
   const tenant = await api.post('/v1/tenants', { external_id: 'pooled', name: 'Pooled' })
@@ -84,9 +84,9 @@ test('mail is accepted and delivered through a pooler', async () => {
   })
 })
 
-test('a session of the pooler keeps nothing of ours', async () => {
+test('a session of the pooler keeps nothing of ours', async t => {
   const direct = await aDatabase()
-  const box = await aBox({ databaseUrl: await aPooled(direct) })
+  const box = await aBox({ until: t, databaseUrl: await aPooled(direct) })
   const show = sql`select current_setting('statement_timeout') as ms`
 
   const inside = await box.app.world.db.transact(system('test'), tx => tx.one<{ ms: string }>(show))
@@ -97,8 +97,8 @@ test('a session of the pooler keeps nothing of ours', async () => {
   for (let n = 0; n < 4; n++) assert.deepEqual(await box.app.world.db.many(kept), [])
 })
 
-test('without a pooler the limits are those of the session', async () => {
-  const box = await aBox()
+test('without a pooler the limits are those of the session', async t => {
+  const box = await aBox({ until: t })
   const { ms } = await box.app.world.db.one<{ ms: string }>(sql`select current_setting('statement_timeout') as ms`)
 
   assert.equal(ms, '9500ms')

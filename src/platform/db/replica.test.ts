@@ -6,10 +6,10 @@ import { aDatabaseProxy } from '../../../test/support/database-proxy.ts'
 import { anAccount, anInbox } from '../../../test/support/factories.ts'
 import { aFiledMessage } from '../../../test/support/mailbox.ts'
 
-test('lists come from the replica, and from the primary while it is away', async () => {
+test('lists come from the replica, and from the primary while it is away', async t => {
   const databaseUrl = await aDatabase()
   const proxy = await aDatabaseProxy(databaseUrl)
-  const box = await aBox({ databaseUrl, environment: { DATABASE_REPLICA_URL: proxy.url } })
+  const box = await aBox({ until: t, databaseUrl, environment: { DATABASE_REPLICA_URL: proxy.url } })
   const account = await anAccount({ box })
   const inbox = await anInbox(account)
   const { id } = await aFiledMessage(box, inbox)

@@ -8,7 +8,7 @@ import { retryWhileUnavailable } from './retry.ts'
 import { sql } from './sql.ts'
 
 test('what is tried again while the database is away ends when this process has closed its connections', async t => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { db } = box.app.world
   const never = new AbortController()
   t.after(() => never.abort())

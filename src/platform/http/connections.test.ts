@@ -21,8 +21,8 @@ async function secondsToClose(box: Box): Promise<number> {
   return (performance.now() - began) / 1_000
 }
 
-test('a request that is under way when the server closes is answered, and its connection ends with it', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('a request that is under way when the server closes is answered, and its connection ends with it', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const body = '{"name":"Late"}'
   const socket = await open(box, `${CREATE}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`)
   await once(socket, 'data')
@@ -38,16 +38,16 @@ test('a request that is under way when the server closes is answered, and its co
   await closed
 })
 
-test('half a head, and a body that was refused before it came, keep no server from closing', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('half a head, and a body that was refused before it came, keep no server from closing', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   await open(box, 'POST /v1/messages HTTP/1.1\r\nHost: ')
   const refused = await open(box, `POST /v1/messages HTTP/1.1\r\n${JSON_HEAD}Content-Length: 1000\r\n\r\n{`)
   assert.match(String(await once(refused, 'data')), /^HTTP\/1\.1 401 /)
   assert.ok((await secondsToClose(box)) < 5)
 })
 
-test('a body that comes without end is cut when the time for what is under way is over', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('a body that comes without end is cut when the time for what is under way is over', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const socket = await open(box, `${CREATE}Content-Length: 1000000\r\n\r\n{`)
   const drip = setInterval(() => socket.write(' '.repeat(2_000)), 100)
   const seconds = await secondsToClose(box)

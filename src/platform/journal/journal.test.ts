@@ -16,8 +16,8 @@ import { readTailOnce } from '../work/tail.ts'
 const WRITERS = 16
 const ROUNDS = 40
 
-test('a reader following 16 concurrent writers loses nothing and sees ids only grow', async () => {
-  const { db } = (await aBox()).app.world
+test('a reader following 16 concurrent writers loses nothing and sees ids only grow', async t => {
+  const { db } = (await aBox({ until: t })).app.world
   const accountId = randomUUID()
   let written = 0
   const writers = Array.from({ length: WRITERS }, async (_, writer) => {
@@ -140,8 +140,8 @@ async function aTail(world: World, { batchMax = 100_000, mayFail = false } = {})
   }
 }
 
-test('while a transaction appends many events others commit theirs, and no reader goes past what it has reserved', async () => {
-  const { world } = (await aBox({ environment: { ROLES: 'api' } })).app
+test('while a transaction appends many events others commit theirs, and no reader goes past what it has reserved', async t => {
+  const { world } = (await aBox({ until: t, environment: { ROLES: 'api' } })).app
   const { db } = world
   const tail = await aTail(world)
   const append = () => db.transact(system('test'), async tx => tx.record({ type: 'accepted', accountId: randomUUID() }))
@@ -174,8 +174,8 @@ test('while a transaction appends many events others commit theirs, and no reade
   assert.equal(locked, 0, 'the journal is not left locked')
 })
 
-test('a tail beside writers of few and of many events reads each once, in order', async () => {
-  const { world } = (await aBox({ environment: { ROLES: 'api' } })).app
+test('a tail beside writers of few and of many events reads each once, in order', async t => {
+  const { world } = (await aBox({ until: t, environment: { ROLES: 'api' } })).app
   const tail = await aTail(world)
   let written = 0
   let isDone = false
@@ -207,9 +207,9 @@ test('a tail beside writers of few and of many events reads each once, in order'
   for (let index = 1; index < seen.length; index++) assert.ok(seen[index]! > seen[index - 1]!)
 })
 
-test('several processes reading one tail handle every event once, in order', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
-  const other = await aBox({ environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
+test('several processes reading one tail handle every event once, in order', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
+  const other = await aBox({ until: t, environment: { ROLES: 'api' }, databaseUrl: box.databaseUrl })
   const accountId = randomUUID()
   const { db } = box.app.world
   const tail = await aTail(box.app.world, { batchMax: 7, mayFail: true })
@@ -281,8 +281,8 @@ test('two transactions that deadlock both succeed', async () => {
   await Promise.all([rename(first.id, second.id), rename(second.id, first.id)])
 })
 
-test('partitions of the journal are made ahead of the writers, by several processes at once', async () => {
-  const box = await aBox()
+test('partitions of the journal are made ahead of the writers, by several processes at once', async t => {
+  const box = await aBox({ until: t })
   const { db } = box.app.world
   await db.transact(system('test'), tx => tx.run(sql`select setval('events_id_seq', 23999999)`))
   await Promise.all(
@@ -304,11 +304,11 @@ test('partitions of the journal are made ahead of the writers, by several proces
   assert.equal(last.part, 'events_6')
 })
 
-test('a process without workers makes partitions of the journal, too', async () => {
-  const before = await aBox({ environment: { ROLES: 'api' } })
+test('a process without workers makes partitions of the journal, too', async t => {
+  const before = await aBox({ until: t, environment: { ROLES: 'api' } })
   await before.app.world.db.transact(system('test'), tx => tx.run(sql`select setval('events_id_seq', 14999998)`))
   await before.close()
-  const { db } = (await aBox({ environment: { ROLES: 'api' }, databaseUrl: before.databaseUrl })).app.world
+  const { db } = (await aBox({ until: t, environment: { ROLES: 'api' }, databaseUrl: before.databaseUrl })).app.world
   await eventually('the next one is there', () =>
     db.value<boolean>(sql`select to_regclass('events_3') is not null and to_regclass('events_4') is not null`),
   )
@@ -317,8 +317,8 @@ test('a process without workers makes partitions of the journal, too', async () 
   }
 })
 
-test('partitions of the journal that are old and empty are dropped; those with rows, and those ahead, stay', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('partitions of the journal that are old and empty are dropped; those with rows, and those ahead, stay', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { world } = box.app
   const append = (): Promise<void> =>
     world.db.transact(system('test'), async tx => tx.record({ type: 'accepted', accountId: randomUUID() }))

@@ -25,8 +25,8 @@ async function send(account: TestAccount, message: object): Promise<string> {
   return body.message_id
 }
 
-test('large mail of one account that waits for memory does not stop the mail of another', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('large mail of one account that waits for memory does not stop the mail of another', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const [bulk, other] = [await anAccount({ box }), await anAccount({ box })]
   for (const { api, tenant } of [bulk, other]) {
     await api.post(`/v1/tenants/${tenant.id}/domains`, { name: `${tenant.id}.sluice.test` })

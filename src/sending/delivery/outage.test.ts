@@ -117,7 +117,7 @@ test('an outcome whose record takes too long keeps those of other accounts from 
   assert.equal(sink.received.length, 3, 'nothing is sent again')
 })
 
-test('a claim that a crash of the database has undone is taken back by the process that is sending', async () => {
+test('a claim that a crash of the database has undone is taken back by the process that is sending', async t => {
   const site = await aSite()
   const { proxy, sink } = site
   sink.answer = verb => {
@@ -127,7 +127,7 @@ test('a claim that a crash of the database has undone is taken back by the proce
   const id = await send(site, ['undone@example.com'])
   await eventually('the receiver has it', async () => sink.received.length === 1)
   // As after a crash: the row is as it was before the claim.
-  const other = await aBox({ databaseUrl: site.databaseUrl, environment: { ROLES: 'api' } })
+  const other = await aBox({ until: t, databaseUrl: site.databaseUrl, environment: { ROLES: 'api' } })
   await other.app.world.db.transact(system('test'), tx =>
     tx.run(sql`update queue set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1`),
   )

@@ -22,8 +22,8 @@ const statusesOf = async (account: TestAccount, id: string): Promise<Record<stri
   )
 }
 
-test('the local part chooses what happens', async () => {
-  const account = await anAccount({ sandbox: true, box: await aBox() })
+test('the local part chooses what happens', async t => {
+  const account = await anAccount({ sandbox: true, box: await aBox({ until: t }) })
   const locals = ['someone', 'bounce', 'bounce-2', 'soft', 'block', 'defer', 'complain']
   const id = await send(account, ...locals.map(local => `${local}@example.com`))
 

@@ -59,8 +59,8 @@ test('a thousand recipients at a destination that hangs do not delay a mail to a
   assert.ok(performance.now() - began < 10_000)
 })
 
-test('what is turned away waits in the queue as if it had not been tried, and is sent when its time has come', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('what is turned away waits in the queue as if it had not been tried, and is sent when its time has come', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const account = await anAccount({ box })
   await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: 'acme.sluice.test' })
   const { body: sent } = await account.api.post('/v1/messages', {
@@ -98,8 +98,8 @@ test('what is turned away waits in the queue as if it had not been tried, and is
   assert.deepEqual(body.events.map((event: { type: string }) => event.type).toSorted(), ['accepted', 'delivered'])
 })
 
-test('mail that a throttled destination never took expires by its age', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('mail that a throttled destination never took expires by its age', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const account = await anAccount({ box })
   await account.api.post(`/v1/tenants/${account.tenant.id}/domains`, { name: 'old.sluice.test' })
   const { body } = await account.api.post('/v1/messages', {
@@ -157,8 +157,8 @@ test('a slow key is deferred by its length and pace, keeps a share, and is forgo
   assert.equal(throttle.size, 0)
 })
 
-test('time in which mail waited is left out of its age once, however often it is claimed', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('time in which mail waited is left out of its age once, however often it is claimed', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const account = await anAccount({ sandbox: true, box })
   const body = { tenant_id: account.tenant.id, from: 'a@b.test', to: ['user@example.com'], text: 'x' }
   await account.api.post('/v1/messages', body)
@@ -175,8 +175,8 @@ test('time in which mail waited is left out of its age once, however often it is
   }
 })
 
-test('new mail and mail that is due again are claimed in turns', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('new mail and mail that is due again are claimed in turns', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const account = await anAccount({ sandbox: true, box })
   const recipients = Array.from({ length: 40 }, (_, n) => `user${n}@example.com`)
   await account.api.post('/v1/messages', { tenant_id: account.tenant.id, from: 'a@b.test', to: recipients, text: 'x' })

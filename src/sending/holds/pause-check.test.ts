@@ -6,8 +6,8 @@ import { aBox } from '../../../test/support/box.ts'
 import { anAccount, eventually } from '../../../test/support/factories.ts'
 import { PauseCheck } from './pause-check.ts'
 
-test('attempts of an account whose pause is being made wait for it, and those of others do not', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('attempts of an account whose pause is being made wait for it, and those of others do not', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { world } = box.app
   const [paused, other] = [await anAccount({ box }), await anAccount({ box })]
   const check = new PauseCheck(world)

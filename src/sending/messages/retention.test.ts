@@ -35,8 +35,8 @@ async function aDeliveredMessage(account: TestAccount): Promise<string> {
   return body.message_id
 }
 
-test('the body leaves after its days, the rest after its own, and a queued message keeps its body', async () => {
-  const box = await aBox()
+test('the body leaves after its days, the rest after its own, and a queued message keeps its body', async t => {
+  const box = await aBox({ until: t })
   const account = await anAccount({ sandbox: true, box })
   const id = await aDeliveredMessage(account)
   const waiting = await account.api.post('/v1/messages', {
@@ -53,7 +53,7 @@ test('the body leaves after its days, the rest after its own, and a queued messa
 
   await readByTails(box)
   await box.close()
-  const later = await aBox({ databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
+  const later = await aBox({ until: t, databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
   const world = later.app.world
   const enforce = () => enforceOn(later)
   later.clock.advance(9 * DAY_MS)
@@ -76,8 +76,8 @@ test('the body leaves after its days, the rest after its own, and a queued messa
   assert.equal((await api.get(`/v1/events?message_id=${id}`)).body.events.length, 0)
 })
 
-test('a message stays while a tail has not read what became of it', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('a message stays while a tail has not read what became of it', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const account = await anAccount({ sandbox: true, box })
   const { db } = box.app.world
   await account.api.post('/v1/suppressions', { address: 'someone@example.com', tenant_id: account.tenant.id })
@@ -93,8 +93,8 @@ test('a message stays while a tail has not read what became of it', async () => 
   assert.equal((await enforceOn(box)).messages, 1)
 })
 
-test('a legal hold stops a pass that is under way', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('a legal hold stops a pass that is under way', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { db } = box.app.world
   const account = await anAccount({ box })
   const isFree = async (): Promise<boolean> =>
@@ -117,8 +117,8 @@ test('a legal hold stops a pass that is under way', async () => {
   assert.equal(await isFree(), false)
 })
 
-test('a pass that is under way deletes by the days of now, not by those that it began with', async () => {
-  const box = await aBox()
+test('a pass that is under way deletes by the days of now, not by those that it began with', async t => {
+  const box = await aBox({ until: t })
   const accounts = [await anAccount({ sandbox: true, box }), await anAccount({ sandbox: true, box })]
   const [first, second] = accounts.toSorted((a, b) => (a.id < b.id ? -1 : 1)) as [TestAccount, TestAccount]
   await aDeliveredMessage(first)
@@ -128,7 +128,7 @@ test('a pass that is under way deletes by the days of now, not by those that it 
   }
   await readByTails(box)
   await box.close()
-  const later = await aBox({ databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
+  const later = await aBox({ until: t, databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
   const api = later.client(second.bearer)
   later.clock.advance(40 * DAY_MS)
 
@@ -152,15 +152,15 @@ test('a pass that is under way deletes by the days of now, not by those that it 
   assert.equal((await api.get(`/v1/messages/${id}`)).status, 200)
 })
 
-test('a batch holds few messages of many recipients, and an account that fails keeps the others from nothing', async () => {
-  const box = await aBox()
+test('a batch holds few messages of many recipients, and an account that fails keeps the others from nothing', async t => {
+  const box = await aBox({ until: t })
   const accounts = [await anAccount({ sandbox: true, box }), await anAccount({ sandbox: true, box })]
   for (const account of accounts) {
     for (let sent = 0; sent < 3; sent++) await aDeliveredMessage(account)
   }
   await readByTails(box)
   await box.close()
-  const later = await aBox({ databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
+  const later = await aBox({ until: t, databaseUrl: box.databaseUrl, environment: { ROLES: 'api' } })
   const superuser = new Client(await asSuperuser(box.databaseUrl))
   await superuser.connect()
   // Each of them would fill a batch, and those of the account that comes first cannot be deleted.
@@ -189,8 +189,8 @@ test('a batch holds few messages of many recipients, and an account that fails k
   )
 })
 
-test('a week whose messages have all gone is dropped, one that still holds some is not', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('a week whose messages have all gone is dropped, one that still holds some is not', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const { world } = box.app
   const account = await anAccount({ sandbox: true, box })
   const send = async (): Promise<string> => {
@@ -225,8 +225,8 @@ test('a week whose messages have all gone is dropped, one that still holds some 
   assert.equal(await weekOf(await send()), `messages_${mondayOf(world.clock.now())}`)
 })
 
-test('weeks begin on Monday in UTC, also where the database has a summer time', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('weeks begin on Monday in UTC, also where the database has a summer time', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const superuser = new Client(await asSuperuser(box.databaseUrl))
   await superuser.connect()
   await superuser.query(`set timezone = 'Europe/Berlin'`)

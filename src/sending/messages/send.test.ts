@@ -166,9 +166,9 @@ test('a key beyond ASCII is the same in the header, where it travels as bytes, a
   assert.equal((await ofLength(256)).status, 400)
 })
 
-test('a hundred concurrent twins in two processes make one message', async () => {
+test('a hundred concurrent twins in two processes make one message', async t => {
   const account = await aSandbox()
-  const other = await aBox({ databaseUrl: account.box.databaseUrl })
+  const other = await aBox({ until: t, databaseUrl: account.box.databaseUrl })
   const clients = [account.api, other.client(account.bearer)]
 
   const replies = await Promise.all(
@@ -183,8 +183,8 @@ test('a hundred concurrent twins in two processes make one message', async () =>
   await other.close()
 })
 
-test('an idempotency key is forgotten after 24 hours', async () => {
-  const account = await anAccount({ sandbox: true, box: await aBox() })
+test('an idempotency key is forgotten after 24 hours', async t => {
+  const account = await anAccount({ sandbox: true, box: await aBox({ until: t }) })
   const send = () => account.api.post('/v1/messages', message(account, { idempotency_key: 'k' }))
   await send()
   account.box.clock.advance(24 * 3_600_000 + 1000)
@@ -192,9 +192,9 @@ test('an idempotency key is forgotten after 24 hours', async () => {
   assert.equal((await send()).body.duplicate, true)
 })
 
-test('quotas and rates are exact while many clients of several processes race', async () => {
+test('quotas and rates are exact while many clients of several processes race', async t => {
   const account = await aSandbox()
-  const other = await aBox({ databaseUrl: account.box.databaseUrl })
+  const other = await aBox({ until: t, databaseUrl: account.box.databaseUrl })
   const clients = [account.api, other.client(account.bearer)]
   for (const [limit, code] of [
     ['quota_daily', 'quota_exceeded'],
@@ -228,8 +228,8 @@ test('a message that does not fit whole is refused whole, and a limit of 0 lets 
   assert.equal((await account.api.post('/v1/messages', to(1))).status, 429)
 })
 
-test('the minute, hour, day and month begin anew on the UTC clock', async () => {
-  const account = await anAccount({ sandbox: true, box: await aBox() })
+test('the minute, hour, day and month begin anew on the UTC clock', async t => {
+  const account = await anAccount({ sandbox: true, box: await aBox({ until: t }) })
   const { clock } = account.box
   const sends = async (fields: object): Promise<number> =>
     (await account.api.post('/v1/messages', message(account, fields))).status

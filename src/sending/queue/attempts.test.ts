@@ -26,8 +26,8 @@ const rowsRead = async (tx: Tx): Promise<number> => {
   return rows
 }
 
-test('recording a few outcomes reads only their rows of all that is under way', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('recording a few outcomes reads only their rows of all that is under way', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const account = await anAccount({ sandbox: true, box })
   const recipients = Array.from({ length: 800 }, (_, n) => `user${n}@example.com`)
   await account.api.post('/v1/messages', { tenant_id: account.tenant.id, from: 'a@b.test', to: recipients, text: 'x' })
@@ -56,8 +56,8 @@ test('recording a few outcomes reads only their rows of all that is under way', 
   })
 })
 
-test('what is not under our lease is left alone', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('what is not under our lease is left alone', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const account = await anAccount({ sandbox: true, box })
   const to = ['a@example.com', 'b@example.com']
   await account.api.post('/v1/messages', { tenant_id: account.tenant.id, from: 'a@b.test', to, text: 'x' })
@@ -78,8 +78,8 @@ test('what is not under our lease is left alone', async () => {
   })
 })
 
-test('the other recipients of a message that leaves through a provider are claimed with the first, as far as they are due', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('the other recipients of a message that leaves through a provider are claimed with the first, as far as they are due', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   const account = await anAccount({ sandbox: true, box })
   const { db } = box.app.world
   const relayId = crypto.randomUUID()

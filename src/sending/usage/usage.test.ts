@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount, aTenant } from '../../../test/support/factories.ts'
 
-test('usage shows the running windows against their limits and a row for every day', async () => {
-  const box = await aBox({ environment: { ROLES: 'api' } })
+test('usage shows the running windows against their limits and a row for every day', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
   box.clock.set(new Date('2026-03-31T10:20:30Z'))
   const account = await anAccount({ sandbox: true, tenants: 0, box })
   const tenant = await aTenant(account.api, { quota_daily: 10, rate_per_minute: 5 })
