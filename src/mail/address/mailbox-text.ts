@@ -7,7 +7,9 @@ import { parseAddress } from './address.ts'
  * encoded word itself is quoted: it would be another name.
  */
 export function mailboxText({ name, address }: { name: string | null; address: string }): string {
-  const shown = displayText((name ?? '').replaceAll(DIRECTION_CONTROLS, '')).toWellFormed()
+  const shown = displayText((name ?? '').replaceAll(DIRECTION_CONTROLS, ''))
+    .replaceAll(/ {2,}/g, ' ')
+    .toWellFormed()
   if (shown === '') return address
   return `${PLAIN.test(shown) && !shown.includes('=?') ? shown : quoted(shown)} <${address}>`
 }
