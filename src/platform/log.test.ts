@@ -1,4 +1,7 @@
 // Logs are JSON lines without secrets.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { open } from 'node:fs/promises'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
@@ -57,4 +60,31 @@ test('whatever is logged, as value, name, nested or error, is one line without a
       assert.doesNotMatch(failure.replaceAll('\n', ''), /[\p{Cc}\p{Cf}\u2028\u2029]/u)
     }),
   )
+})
+
+const logging = (lines: number): string => `
+  import { createLog } from ${JSON.stringify(new URL('log.ts', import.meta.url).href)}
+  process.on('uncaughtException', () => process.exit(3))
+  const log = createLog('info')
+  process.stdin.once('data', () => process.exit(0)).resume()
+  for (let n = 0; n < ${lines}; n++) log.info({ n, filler: 'x'.repeat(500) }, 'a line')
+  setTimeout(() => process.stderr.write('logged'), 200)`
+
+async function endOf(stdout: number | 'pipe', lines: number): Promise<number | null> {
+  const script = ['--input-type=module', '-e', logging(lines)]
+  const child = spawn(process.execPath, script, { stdio: ['pipe', stdout, 'pipe'] })
+  child.stdout?.destroy()
+  await once(child.stderr!, 'data')
+  child.stdin!.write('end')
+  const [code] = (await once(child, 'exit', { signal: AbortSignal.timeout(20_000) })) as [number | null]
+  return code
+}
+
+test('a process whose lines nobody takes goes on, and ends when it is asked to', async t => {
+  const full = await open('/dev/full', 'w')
+  t.after(() => full.close())
+  for (const lines of [3, 2_000]) {
+    assert.equal(await endOf('pipe', lines), 0, `the reader is gone, ${lines} lines`)
+    assert.equal(await endOf(full.fd, lines), 0, `the disk is full, ${lines} lines`)
+  }
 })

@@ -2,14 +2,11 @@
 // fields from the contract. Fields with these names are blanked all the same.
 import { pino, type DestinationStream, type Logger } from 'pino'
 import type { LogLevel } from './config.ts'
+import { LineWriter } from './line-writer.ts'
 
 export type Log = Logger
 
 const SECRET_FIELDS = new Set(['authorization', 'secret', 'password', 'token', 'x-admin-token', 'cookie', 'bearer'])
-
-/** Lines are gathered into writes of this size, or once a second: a write per line costs more than the line. */
-const WRITE_BYTES_MIN = 12 * 1024
-const WRITE_EVERY_MS = 1_000
 
 export function createLog(level: LogLevel, destination: DestinationStream = standardOutput()): Log {
   return pino(
@@ -24,10 +21,13 @@ export function createLog(level: LogLevel, destination: DestinationStream = stan
 }
 
 function standardOutput(): DestinationStream {
+  // What cannot be written there, the welcome for one, is no reason to end.
+  process.stdout.on('error', () => {})
   if (process.stdout.isTTY) return { write: line => process.stdout.write(pretty(line)) }
-  const stream = pino.destination({ dest: 1, sync: false, minLength: WRITE_BYTES_MIN, periodicFlush: WRITE_EVERY_MS })
-  process.on('exit', () => stream.flushSync())
-  return stream
+  // Not pino's own: it tries for ever to write the last lines where nobody reads them, and the process never ends.
+  const writer = new LineWriter(1)
+  process.on('exit', () => writer.end())
+  return writer
 }
 
 /** Two levels deep, which is as deep as anything we log; searching whole objects cost a tenth of a request. */
