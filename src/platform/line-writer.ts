@@ -7,14 +7,16 @@ const WRITE_EVERY_MS = 1_000
 /** Of lines that nobody takes; later ones are lost. */
 const WAITING_CHARS_MAX = 8 * 1024 * 1024
 const RETRY_MS = 50
-/** So long the last lines wait for a slow reader. */
-const END_MS_MAX = 5_000
+/** So long the last lines wait for a slow reader, within the time that a process has to end. */
+const END_MS_MAX = 1_000
 
 export class LineWriter {
   readonly #fd: number
   #lines: string[] = []
   #chars = 0
   #isWriting = false
+  /** What the reader had no room for, until it is tried again. */
+  #refused: Buffer | null = null
 
   constructor(fd: number) {
     this.#fd = fd
@@ -31,7 +33,7 @@ export class LineWriter {
   /** As the process exits: what waits, as far as it is taken. */
   end(): void {
     const until = performance.now() + END_MS_MAX
-    let left = this.#take()
+    let left = Buffer.concat([...(this.#refused ? [this.#refused] : []), this.#take()])
     while (left.length > 0) {
       try {
         left = left.subarray(writeSync(this.#fd, left))
@@ -49,8 +51,10 @@ export class LineWriter {
   }
 
   #write(bytes: Buffer): void {
+    this.#refused = null
     write(this.#fd, bytes, (error, written) => {
       if (error && isBusy(error)) {
+        this.#refused = bytes
         setTimeout(() => this.#write(bytes), RETRY_MS).unref()
         return
       }

@@ -2,8 +2,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { createLog, pretty } from './log.ts'
 
@@ -70,9 +72,11 @@ const logging = (lines: number): string => `
   for (let n = 0; n < ${lines}; n++) log.info({ n, filler: 'x'.repeat(500) }, 'a line')
   setTimeout(() => process.stderr.write('logged'), 200)`
 
+const start = (stdout: number | 'pipe', lines: number) =>
+  spawn(process.execPath, ['--input-type=module', '-e', logging(lines)], { stdio: ['pipe', stdout, 'pipe'] })
+
 async function endOf(stdout: number | 'pipe', lines: number): Promise<number | null> {
-  const script = ['--input-type=module', '-e', logging(lines)]
-  const child = spawn(process.execPath, script, { stdio: ['pipe', stdout, 'pipe'] })
+  const child = start(stdout, lines)
   child.stdout?.destroy()
   await once(child.stderr!, 'data')
   child.stdin!.write('end')
@@ -87,4 +91,16 @@ test('a process whose lines nobody takes goes on, and ends when it is asked to',
     assert.equal(await endOf('pipe', lines), 0, `the reader is gone, ${lines} lines`)
     assert.equal(await endOf(full.fd, lines), 0, `the disk is full, ${lines} lines`)
   }
+})
+
+test('a reader that begins when the process is ending gets every line, whole and in order', async () => {
+  const child = start('pipe', 2_000)
+  await once(child.stderr!, 'data')
+  child.stdin!.write('end')
+  await delay(300)
+  const lines = (await text(child.stdout!)).trimEnd().split('\n')
+  assert.deepEqual(
+    lines.map(line => JSON.parse(line).n),
+    Array.from({ length: 2_000 }, (_, n) => n),
+  )
 })
