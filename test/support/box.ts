@@ -77,7 +77,7 @@ interface BoxOptions {
   environment?: Environment
   databaseUrl?: string
   /** Of one test, after which nobody needs it: its workers would go on asking for work until the end of the file. */
-  until?: TestContext
+  until?: TestContext | undefined
 }
 
 /** A folder for a server, with the certificate of this run in it, which it would have to make. */

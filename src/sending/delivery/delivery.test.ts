@@ -26,7 +26,7 @@ async function aRoutedBox(until?: TestContext): Promise<Omit<Sender, 'account'>>
   const sink = await aSink()
   sinks.push(sink)
   const environment = { SMTP_ROUTES: `*=127.0.0.1:${sink.port}` }
-  return { sink, box: await aBox({ environment, ...(until ? { until } : {}) }) }
+  return { sink, box: await aBox({ environment, until }) }
 }
 
 /** An account with a verified domain. */

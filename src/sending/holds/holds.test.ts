@@ -25,7 +25,7 @@ async function aRoutedBox(until?: TestContext): Promise<{ box: Box; sink: TestSi
   const sink = await aSink()
   sinks.push(sink)
   const environment = { SMTP_ROUTES: `*=127.0.0.1:${sink.port}` }
-  return { box: await aBox({ environment, ...(until ? { until } : {}) }), sink }
+  return { box: await aBox({ environment, until }), sink }
 }
 
 let accounts = 0
