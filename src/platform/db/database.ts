@@ -12,23 +12,16 @@ import {
 } from '../journal/append.ts'
 import { Refusal } from '../refusal.ts'
 import { system, type Actor } from './actor.ts'
+import { isSkipped } from './batch.ts'
 import { Continuity } from './continuity.ts'
 import { isAway, isCollision, isTimedOut, unavailable } from './errors.ts'
 import { locks } from './locks.ts'
 import { NestingGuard } from './nesting.ts'
-import { gatherWrites, SharedPool } from './shared-pool.ts'
+import { Reader, type Db } from './reader.ts'
+import { begin, SharedPool } from './shared-pool.ts'
 import { prepared, sql, type Sql } from './sql.ts'
 
-/** Reads. Every function that only takes a `Db` leaves the database as it was. */
-export interface Db {
-  many<Row>(query: Sql): Promise<Row[]>
-  one<Row>(query: Sql): Promise<Row>
-  maybe<Row>(query: Sql): Promise<Row | null>
-  /** What the one column of the one row says. */
-  value<Value>(query: Sql): Promise<Value>
-  /** Null also where there is no row. */
-  maybeValue<Value>(query: Sql): Promise<Value | null>
-}
+export type { Db }
 
 export type Reads = Pick<Db, 'many'>
 
@@ -69,32 +62,6 @@ interface Kind {
 
 const COLLISION_TRIES_MAX = 4
 const READER = system('reading')
-
-/** All that reads does it by `many`. */
-abstract class Reader implements Db {
-  abstract many<Row>(query: Sql): Promise<Row[]>
-
-  async one<Row>(query: Sql): Promise<Row> {
-    const rows = await this.many<Row>(query)
-    if (rows.length !== 1) throw new Error(`expected one row, found ${rows.length}`)
-    return rows[0]!
-  }
-
-  async maybe<Row>(query: Sql): Promise<Row | null> {
-    const rows = await this.many<Row>(query)
-    if (rows.length > 1) throw new Error(`expected at most one row, found ${rows.length}`)
-    return rows[0] ?? null
-  }
-
-  async value<Value>(query: Sql): Promise<Value> {
-    return Object.values(await this.one<Record<string, Value>>(query))[0]!
-  }
-
-  async maybeValue<Value>(query: Sql): Promise<Value | null> {
-    const row = await this.maybe<Record<string, Value>>(query)
-    return row && Object.values(row)[0]!
-  }
-}
 
 export class Database extends Reader implements Lists {
   readonly #options: DatabaseOptions
@@ -177,9 +144,9 @@ export class Database extends Reader implements Lists {
   }
 
   #transactOnce<T>({ isLight }: Kind, by: Actor, recipe: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#pool.transaction(isLight ? '; set local synchronous_commit = off' : '', async (client, begun) => {
+    return this.#pool.transaction(isLight ? begin.light : begin.durable, async (client, begun) => {
       const tx = new Transaction(client, this.#pool, { by, now: this.#options.clock.now() })
-      const result = await recipe(tx)
+      const result = await recipe(tx).catch(error => tx.explain(error))
       await begun
       const appended = { hasEvents: tx.events.length > 0, hasEntries: tx.entries.length > 0 }
       if (isLight && (appended.hasEvents || appended.hasEntries)) tx.send(sql`set local synchronous_commit = on`)
@@ -191,20 +158,19 @@ export class Database extends Reader implements Lists {
 
   /**
    * Lock, append and commit in one round trip. The lock is a statement of its own, so that the append's snapshot is
-   * taken while we hold it; when the append fails, PostgreSQL turns the commit behind it into a rollback.
+   * taken while we hold it; when the append fails, the commit behind it is skipped.
    */
   async #commit(client: pg.PoolClient, tx: Transaction): Promise<void> {
     const { now, by, entries } = tx
     const many = toReserve(tx.events)
     if (many.length > 0) await this.#insertMany(client, tx, many)
     const events = many.length > 0 ? tx.events.filter(({ inboxId }) => inboxId) : tx.events
-    gatherWrites(client)
     const append = appendJournal({ events, entries, by, now }, this.#options.auditMac)
     const appending = append && [prepared`select pg_advisory_xact_lock(${locks.journal})`, append]
     await allOrFirstFailure([
       ...tx.sent,
       ...(appending ?? []).map(query => this.#pool.run(client, query)),
-      client.query('commit'),
+      this.#pool.run(client, prepared`commit`),
     ])
   }
 
@@ -265,21 +231,24 @@ class Transaction extends Reader implements Tx {
   }
 
   async many<Row>(query: Sql): Promise<Row[]> {
-    gatherWrites(this.#client)
     return (await this.#pool.run<Row>(this.#client, query)).rows
   }
 
   async run(query: Sql): Promise<number> {
-    gatherWrites(this.#client)
     return (await this.#pool.run(this.#client, query)).rowCount ?? 0
   }
 
   send(query: Sql): void {
-    gatherWrites(this.#client)
     const sent = this.#pool.run(this.#client, query)
     // Seen at the commit; until then a failure must not count as unhandled.
     sent.catch(() => {})
     this.sent.push(sent)
+  }
+
+  /** What was sent before and failed says why nothing ran after it. */
+  async explain(error: unknown): Promise<never> {
+    if (isSkipped(error)) await allOrFirstFailure(this.sent)
+    throw error
   }
 
   record(event: EventDraft): void {

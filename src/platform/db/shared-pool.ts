@@ -1,12 +1,12 @@
 // The connections of this process to one database, shared between accounts: one that asks for a thousand lists at once
 // waits for its own lists, and nobody else does.
-import type { Writable } from 'node:stream'
 import pg from 'pg'
 import { Semaphore } from '../fairness/semaphore.ts'
 import { currentOwner } from '../owner.ts'
+import { ask, sendBatch } from './batch.ts'
 import { isAway, unavailable } from './errors.ts'
 import { findPooling, type Pooling } from './pooling.ts'
-import type { Sql } from './sql.ts'
+import { prepared, Sql } from './sql.ts'
 import { Statement, type Result } from './statement.ts'
 
 /** A statement without an answer for this long fails, and its connection is destroyed. */
@@ -61,7 +61,9 @@ export class SharedPool {
     let connection: Connection | null = null
     try {
       connection = await this.connect()
-      return (await this.run<Row>(connection.client, query)).rows
+      const answer = this.run<Row>(connection.client, query)
+      sendBatch(connection.client)
+      return (await answer).rows
     } catch (error) {
       failure = error as Error
       throw isAway(error) ? unavailable(error) : error
@@ -91,24 +93,28 @@ export class SharedPool {
 
   /** Work that ends with a commit of its own. What fails is rolled back. */
   async transaction<T>(
-    settings: string,
+    opening: readonly Sql[],
     work: (client: pg.PoolClient, begun: Promise<unknown>) => Promise<T>,
   ): Promise<T> {
     const { client, release } = await this.connect()
     let failure: Error | undefined
     try {
-      gatherWrites(client)
-      // Not awaited: the connection is pipelined, so BEGIN travels with the first statement of the work.
-      const begun = client.query(this.#begin + settings)
+      // Not awaited: it travels with the first statement of the work.
+      const begun = Promise.all(
+        [...opening, ...(this.#pooling.isPooled ? LOCAL_LIMITS : [])].map(query => this.run(client, query)),
+      )
       begun.catch(() => {})
       return await work(client, begun)
     } catch (error) {
       failure = error as Error
-      if (!isAway(error))
-        await client.query('rollback').then(
+      if (!isAway(error)) {
+        // In the batch of what failed it would be skipped.
+        sendBatch(client)
+        await this.run(client, ROLLBACK).then(
           () => (failure = undefined),
           () => {},
         )
+      }
       throw error
     } finally {
       release(failure)
@@ -118,11 +124,12 @@ export class SharedPool {
   /** All that is read is of one moment. */
   async snapshot<T>(read: (many: <Row>(query: Sql) => Promise<Row[]>) => Promise<T>): Promise<T> {
     try {
-      return await this.transaction(SNAPSHOT, async (client, begun) => {
+      return await this.transaction(begin.snapshot, async (client, begun) => {
         const result = await read(async <Row>(query: Sql) => (await this.run<Row>(client, query)).rows)
         await begun
         // What was read stands, whatever becomes of it; the next statement on this connection comes after it.
-        client.query('commit').catch(() => {})
+        this.run(client, prepared`commit`).catch(() => {})
+        sendBatch(client)
         return result
       })
     } catch (error) {
@@ -130,12 +137,7 @@ export class SharedPool {
     }
   }
 
-  /** The statement that opens a transaction. */
-  get #begin(): string {
-    return this.#pooling.isPooled ? `begin; ${limits('set local')}` : 'begin'
-  }
-
-  /** On a connection of this pool. */
+  /** On a connection of this pool, with what else is asked of it at this moment. */
   run<Row>(client: pg.PoolClient, query: Sql): Promise<Result<Row>> {
     const { text, values, name } = query.toQuery()
     // By name only where the name is known when it comes up again.
@@ -143,7 +145,7 @@ export class SharedPool {
       name: this.#pooling.keepsNamedStatements ? name : undefined,
       isSameServer: !this.#pooling.isPooled,
     }
-    return new Statement(text, values, options).runOn<Row>(client)
+    return ask<Row>(client, new Statement(text, values, options))
   }
 
   /**
@@ -152,7 +154,7 @@ export class SharedPool {
    */
   async #prepare(client: pg.ClientBase): Promise<void> {
     this.#pooling = await findPooling(client)
-    if (!this.#pooling.isPooled) await client.query(limits('set'))
+    if (!this.#pooling.isPooled) await client.query(limits('set').join('; '))
   }
 
   get counts(): { total: number; idle: number; waiting: number } {
@@ -164,28 +166,19 @@ export class SharedPool {
   }
 }
 
-const SNAPSHOT = '; set transaction isolation level repeatable read, read only'
+/** How transactions begin. */
+export const begin = {
+  durable: [prepared`begin`],
+  /** Its commit waits for no disk. */
+  light: [prepared`begin`, prepared`set local synchronous_commit = off`],
+  snapshot: [prepared`begin isolation level repeatable read, read only`],
+}
+
+const ROLLBACK = prepared`rollback`
 
 const noPermit = (): Error => unavailable(new Error('no connection was free in time'))
 
-const limits = (set: 'set' | 'set local'): string =>
-  Object.entries(SERVER_LIMITS)
-    .map(([name, milliseconds]) => `${set} ${name} = ${milliseconds}`)
-    .join('; ')
+const limits = (set: 'set' | 'set local'): string[] =>
+  Object.entries(SERVER_LIMITS).map(([name, milliseconds]) => `${set} ${name} = ${milliseconds}`)
 
-const gathering = new WeakSet<object>()
-
-/**
- * Statements issued together leave in one write. A write to the server wakes its process and costs more than what is
- * written: sent one by one they took a fifth of the time of an acceptance.
- */
-export function gatherWrites(client: pg.PoolClient): void {
-  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
-  if (gathering.has(stream)) return
-  gathering.add(stream)
-  stream.cork()
-  process.nextTick(() => {
-    gathering.delete(stream)
-    stream.uncork()
-  })
-}
+const LOCAL_LIMITS = limits('set local').map(text => new Sql([text], [], { isPrepared: true, isFixed: true }))

@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import pg from 'pg'
 import { aDatabase } from '../../../test/support/box.ts'
 import { atFileEnd } from '../../../test/support/file-end.ts'
+import { ask } from './batch.ts'
 import { Statement } from './statement.ts'
 
 let client: pg.Client
@@ -23,7 +24,7 @@ before(async () => {
 })
 
 const run = (text: string, values: unknown[], name?: string, isSameServer = true) =>
-  new Statement(text, values, { name, isSameServer }).runOn<Record<string, unknown>>(client as unknown as pg.PoolClient)
+  ask<Record<string, unknown>>(client as unknown as pg.PoolClient, new Statement(text, values, { name, isSameServer }))
 
 async function descriptionsOf(act: () => Promise<unknown>): Promise<number> {
   const before = described

@@ -246,13 +246,14 @@ test('memory that is reserved for an attempt is given back when its result is on
 
 test('a result whose record takes too long keeps those of others from nothing', async () => {
   const { world, add, rows, worker } = await aSite()
-  await world.db.transact(system('test'), tx =>
-    tx.run(sql`
+  await world.db.transact(system('test'), async tx => {
+    await tx.run(sql`
       create function take_too_long() returns trigger language plpgsql as $$
-        begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$;
+      begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$`)
+    await tx.run(sql`
       create trigger slow before update on jobs for each row when (new.host = 'slow' and new.status = 'done')
-        execute function take_too_long()`),
-  )
+      execute function take_too_long()`)
+  })
   await add('a', 2)
   await add('slow', 1)
   await add('b', 2)

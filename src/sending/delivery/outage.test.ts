@@ -94,13 +94,14 @@ test('an outcome whose record takes too long keeps those of other accounts from 
   const other = await anAccount({ box })
   await other.api.post(`/v1/tenants/${other.tenant.id}/domains`, { name: 'other.sluice.test' })
   const { db } = box.app.world
-  await db.transact(system('test'), tx =>
-    tx.run(sql`
+  await db.transact(system('test'), async tx => {
+    await tx.run(sql`
       create function take_too_long() returns trigger language plpgsql as $$
-        begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$;
+      begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$`)
+    await tx.run(sql`
       create trigger slow before delete on queue for each row when (old.recipient_domain = 'slow.example')
-        execute function take_too_long()`),
-  )
+      execute function take_too_long()`)
+  })
   const slow = await send(site, ['a@slow.example', 'b@slow.example'])
   const quick = { ...site, account: other }
   const sent = await other.api.post('/v1/messages', {
