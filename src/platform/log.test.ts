@@ -75,10 +75,20 @@ const logging = (lines: number): string => `
 const start = (stdout: number | 'pipe', lines: number) =>
   spawn(process.execPath, ['--input-type=module', '-e', logging(lines)], { stdio: ['pipe', stdout, 'pipe'] })
 
+/** When it has logged. What else it says there, as of its own crash, is not that. */
+async function logged(child: ReturnType<typeof start>): Promise<void> {
+  let said = ''
+  for await (const chunk of child.stderr!) {
+    said += chunk
+    if (said.endsWith('logged')) return
+  }
+  throw new Error(`it ended early: ${said}`)
+}
+
 async function endOf(stdout: number | 'pipe', lines: number): Promise<number | null> {
   const child = start(stdout, lines)
   child.stdout?.destroy()
-  await once(child.stderr!, 'data')
+  await logged(child)
   child.stdin!.write('end')
   const [code] = (await once(child, 'exit', { signal: AbortSignal.timeout(20_000) })) as [number | null]
   return code
@@ -95,7 +105,7 @@ test('a process whose lines nobody takes goes on, and ends when it is asked to',
 
 test('a reader that begins when the process is ending gets every line, whole and in order', async () => {
   const child = start('pipe', 2_000)
-  await once(child.stderr!, 'data')
+  await logged(child)
   child.stdin!.write('end')
   await delay(300)
   const lines = (await text(child.stdout!)).trimEnd().split('\n')
