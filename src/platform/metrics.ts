@@ -19,7 +19,10 @@ const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 let processRegistry: Registry | null = null
 
-/** Once, however many services a process runs: what it observes of garbage collection and the event loop has no end. */
+/**
+ * Once, however many services a process runs: what it observes of garbage collection and the event loop has no end. From the
+ * first scrape on: it wakes the process a hundred times a second, a quarter of what an idle one does.
+ */
 function metricsOfProcess(): Registry {
   if (!processRegistry) collectDefaultMetrics({ register: (processRegistry = new Registry()) })
   return processRegistry
@@ -27,11 +30,10 @@ function metricsOfProcess(): Registry {
 
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  const ofProcess = metricsOfProcess()
   const registers = [registry]
   return {
     registry,
-    text: async () => (await Promise.all([ofProcess.metrics(), registry.metrics()])).join('\n'),
+    text: async () => (await Promise.all([metricsOfProcess().metrics(), registry.metrics()])).join('\n'),
     counter: (name, help, labels = []) => new Counter({ name, help, labelNames: labels, registers }),
     gauge: (name, help, labels = [], collect) =>
       new Gauge({
