@@ -81,6 +81,7 @@ async function run(
   { alone, shared }: Order,
   { processes, hasHooks }: { processes: number; hasHooks: boolean },
 ): Promise<{ code: number; failed: string[] }> {
+  // The runner begins them in the order of their names.
   const filesOf = new Map<string, { queue: string; files: readonly string[] }>()
   for (const [n, file] of alone.entries()) {
     const queue = await writeQueue(`${name}-alone-${n}`, [file])
@@ -88,7 +89,7 @@ async function run(
   }
   const queue = await writeQueue(name, shared)
   for (let n = 0; n < processesFor(shared.length, processes); n++) {
-    filesOf.set(await writeProcess(`${name}-${n}`, { folder: queue, hasHooks }), { queue, files: shared })
+    filesOf.set(await writeProcess(`${name}-shared-${n}`, { folder: queue, hasHooks }), { queue, files: shared })
   }
   const failures = join(scratch, `${name}-failed`)
   const reporters = [

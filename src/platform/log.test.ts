@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { createLog, pretty } from './log.ts'
+import { anyText } from '../../test/support/any-text.ts'
 
 test('fields that carry secrets are blanked, and what they were given is left as it was', () => {
   const lines: string[] = []
@@ -52,7 +53,7 @@ test('a line break in the message of an error begins no line that looks like our
 })
 
 test('whatever is logged, as value, name, nested or error, is one line without a control character', () => {
-  const text = fc.string({ unit: 'binary' })
+  const text = anyText()
   fc.assert(
     fc.property(text, text, text, (value, name, message) => {
       const line = shown({ value, nested: { [`x${name}`]: value } }, message)

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { Refusal } from '../../platform/refusal.ts'
 import { parseQuery } from './parse-query.ts'
 import { tsQueryOf } from './tsquery.ts'
+import { anyText } from '../../../test/support/any-text.ts'
 
 const required = (q: string): string | null => tsQueryOf(parseQuery(q).groups).required
 const filters = (q: string) => parseQuery(q).groups.flatMap(group => (group.kind === 'filter' ? group.any : []))
@@ -128,7 +129,7 @@ test('whatever is typed is a query or a refusal', () => {
       '(',
       ')',
     ),
-    fc.string({ unit: 'binary', maxLength: 8 }),
+    anyText({ maxLength: 8 }),
   )
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 30 }), pieces => {
