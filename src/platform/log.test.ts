@@ -86,9 +86,9 @@ async function logged(child: ReturnType<typeof start>): Promise<void> {
   throw new Error(`it ended early: ${said}`)
 }
 
-async function endOf(stdout: number | 'pipe', lines: number): Promise<number | null> {
+async function endOf(stdout: number | 'pipe', lines: number, { stays = false } = {}): Promise<number | null> {
   const child = start(stdout, lines)
-  child.stdout?.destroy()
+  if (!stays) child.stdout?.destroy()
   await logged(child)
   child.stdin!.write('end')
   const [code] = (await once(child, 'exit', { signal: AbortSignal.timeout(20_000) })) as [number | null]
@@ -101,6 +101,7 @@ test('a process whose lines nobody takes goes on, and ends when it is asked to',
   for (const lines of [3, 2_000]) {
     assert.equal(await endOf('pipe', lines), 0, `the reader is gone, ${lines} lines`)
     assert.equal(await endOf(full.fd, lines), 0, `the disk is full, ${lines} lines`)
+    assert.equal(await endOf('pipe', lines, { stays: true }), 0, `the reader stands still, ${lines} lines`)
   }
 })
 
@@ -114,4 +115,20 @@ test('a reader that begins when the process is ending gets every line, whole and
     lines.map(line => JSON.parse(line).n),
     Array.from({ length: 2_000 }, (_, n) => n),
   )
+})
+
+test('where lines come faster than they are read some are lost, and a line says how many', async () => {
+  const child = start('pipe', 30_000)
+  await logged(child)
+  const reading = text(child.stdout!)
+  await delay(300)
+  child.stdin!.write('end')
+  const lines = (await reading)
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line) as { n?: number; lines?: number })
+  const kept = lines.flatMap(({ n }) => n ?? [])
+  const lost = lines.flatMap(({ lines }) => lines ?? [])
+  assert.equal(lost.length, 1)
+  assert.deepEqual([lost[0]! > 1_000, kept.length + lost[0]!], [true, 30_000])
 })

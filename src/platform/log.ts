@@ -25,10 +25,13 @@ function standardOutput(): DestinationStream {
   process.stdout.on('error', () => {})
   if (process.stdout.isTTY) return { write: line => process.stdout.write(pretty(line)) }
   // Not pino's own: it tries for ever to write the last lines where nobody reads them, and the process never ends.
-  const writer = new LineWriter(1)
+  const writer = new LineWriter(1, lineAbout)
   process.on('exit', () => writer.end())
   return writer
 }
+
+const lineAbout = (lost: number): string =>
+  `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${lost},"msg":"log lines were lost: nobody took them in time"}\n`
 
 /** Two levels deep, which is as deep as anything we log; searching whole objects cost a tenth of a request. */
 function hideSecrets(fields: Record<string, unknown>): Record<string, unknown> {
