@@ -9,7 +9,7 @@ import { atFileEnd } from '../../../test/support/file-end.ts'
 import { system } from './actor.ts'
 import { ask, sendBatch } from './batch.ts'
 import { isAway } from './errors.ts'
-import { sql } from './sql.ts'
+import { prepared, sql } from './sql.ts'
 import { Statement } from './statement.ts'
 
 let url: string
@@ -117,6 +117,15 @@ test('a value that cannot be written fails its statement and what is behind it, 
   assert.deepEqual(await ids(), [])
 })
 
+test('a statement of blanks has an answer without rows, and the others have theirs', async () => {
+  const one = (n: number) => run('select $1::int as n', [n])
+  const results = await Promise.all([run('-- nothing'), one(1), run(''), one(2)])
+  assert.deepEqual(
+    results.map(({ rows }) => rows),
+    [[], [{ n: 1 }], [], [{ n: 2 }]],
+  )
+})
+
 test('a value that cannot be read fails its statement alone', async () => {
   const { INTERVAL } = pg.types.builtins
   const parser = pg.types.getTypeParser(INTERVAL)
@@ -168,6 +177,56 @@ test('a transaction is run again when what it sent collided, and what came next 
       return tx.value<number>(sql`select 5`)
     })
     assert.equal(found, 5)
+  }
+})
+
+test('a transaction says what failed in it, whichever of its statements is heard first', async t => {
+  const { db } = (await aBox({ until: t })).app.world
+  const by = system('test')
+  await db.transact(by, tx => tx.run(sql`create table once (id integer primary key)`))
+  await db.transact(by, tx => tx.run(sql`insert into once values (1)`))
+  const again = db.transact(by, tx =>
+    Promise.all([tx.value(sql`insert into once values (1) returning id`), tx.run(sql`select 2`)]),
+  )
+  await assert.rejects(again, { code: '23505' })
+  const passedOver = db.transact(by, async tx => {
+    await tx.run(sql`insert into once values (2)`)
+    await tx.run(sql`select 1 / 0`).catch(() => {})
+  })
+  await assert.rejects(passedOver, /passed over/)
+  assert.equal(await db.value(sql`select count(*) from once`), 1)
+})
+
+test('a statement that another one sent before was to prepare says why it is not', async t => {
+  const { db } = (await aBox({ until: t })).app.world
+  let tries = 0
+  const found = await db.transact(system('test'), async tx => {
+    const fresh = () => prepared`select 'never asked before' as words`
+    tries += 1
+    if (tries === 1) {
+      tx.send(sql`do $$ begin perform pg_sleep(0.1); raise exception 'slower' using errcode = '40001'; end $$`)
+      tx.send(fresh())
+      await delay(10)
+    }
+    return tx.value<string>(fresh())
+  })
+  assert.deepEqual([found, tries], ['never asked before', 2])
+})
+
+test('a snapshot whose last question fails unheard leaves its connection as it was', async t => {
+  const { db } = (await aBox({ until: t, environment: { ROLES: 'api' } })).app.world
+  const unwritable = {
+    toPostgres: () => {
+      throw new Error('no text of it')
+    },
+  }
+  for (const question of [sql`select 1 / 0`, sql`select ${unwritable}::text`]) {
+    await db.atOneMoment(async reads => {
+      await reads.many(sql`select 1`)
+      reads.many(question).catch(() => {})
+    })
+    for (let n = 0; n < 3; n++)
+      assert.equal(await db.value(sql`select current_setting('transaction_isolation')`), 'read committed')
   }
 })
 

@@ -36,8 +36,12 @@ const IN_FAILED_TRANSACTION = '25P02'
 const skipped = (cause: Error): Error =>
   Object.assign(new Error('not run, because a statement before it failed', { cause }), { code: IN_FAILED_TRANSACTION })
 
-export const isSkipped = (error: unknown): boolean =>
-  (error as { code?: unknown } | null)?.code === IN_FAILED_TRANSACTION
+/** Nor has the server prepared what it skipped: whoever uses it by name is told that it is unknown. */
+const CONSEQUENCES = new Set<unknown>([IN_FAILED_TRANSACTION, '26000'])
+
+/** No reason of its own: something failed before it. */
+export const isConsequence = (error: unknown): error is Error =>
+  CONSEQUENCES.has((error as { code?: unknown } | null)?.code)
 
 /** The driver's class, with what its types leave out. What it remembers of a statement goes by these two. */
 const DriverQuery = pg.Query as unknown as new (text: string) => pg.Query & { text: string; name: string | undefined }
@@ -101,6 +105,15 @@ class Batch extends DriverQuery {
 
   handleCommandComplete(message: unknown, connection: Connection): void {
     this.#current!.complete(message, connection)
+    this.#next()
+  }
+
+  /** The answer to a statement that is no more than blanks. */
+  handleEmptyQuery(): void {
+    this.#next()
+  }
+
+  #next(): void {
     this.#answered += 1
     this.#name()
   }

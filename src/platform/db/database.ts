@@ -12,7 +12,7 @@ import {
 } from '../journal/append.ts'
 import { Refusal } from '../refusal.ts'
 import { system, type Actor } from './actor.ts'
-import { isSkipped } from './batch.ts'
+import { isConsequence } from './batch.ts'
 import { Continuity } from './continuity.ts'
 import { isAway, isCollision, isTimedOut, unavailable } from './errors.ts'
 import { locks } from './locks.ts'
@@ -167,11 +167,11 @@ export class Database extends Reader implements Lists {
     const events = many.length > 0 ? tx.events.filter(({ inboxId }) => inboxId) : tx.events
     const append = appendJournal({ events, entries, by, now }, this.#options.auditMac)
     const appending = append && [prepared`select pg_advisory_xact_lock(${locks.journal})`, append]
-    await allOrFirstFailure([
-      ...tx.sent,
-      ...(appending ?? []).map(query => this.#pool.run(client, query)),
-      this.#pool.run(client, prepared`commit`),
-    ])
+    const appended = (appending ?? []).map(query => this.#pool.run(client, query))
+    const committing = this.#pool.run(client, prepared`commit`)
+    await allOrFirstFailure([...tx.sent, ...appended, committing])
+    if ((await committing).command === 'ROLLBACK')
+      throw new Error('a statement failed, and its failure was passed over')
   }
 
   /** They are inserted while others go on appending. */
@@ -245,10 +245,11 @@ class Transaction extends Reader implements Tx {
     this.sent.push(sent)
   }
 
-  /** What was sent before and failed says why nothing ran after it. */
+  /** What failed before says why nothing ran after it. */
   async explain(error: unknown): Promise<never> {
-    if (isSkipped(error)) await allOrFirstFailure(this.sent)
-    throw error
+    if (!isConsequence(error)) throw error
+    await allOrFirstFailure(this.sent)
+    throw error.cause ?? error
   }
 
   record(event: EventDraft): void {

@@ -128,6 +128,7 @@ export class SharedPool {
         const result = await read(async <Row>(query: Sql) => (await this.run<Row>(client, query)).rows)
         await begun
         // What was read stands, whatever becomes of it; the next statement on this connection comes after it.
+        sendBatch(client)
         this.run(client, prepared`commit`).catch(() => {})
         sendBatch(client)
         return result

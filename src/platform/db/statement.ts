@@ -4,6 +4,8 @@
 import pg from 'pg'
 
 export interface Result<Row> {
+  /** What was done, as the server calls it. */
+  command: string | null
   rows: Row[]
   rowCount: number | null
 }
