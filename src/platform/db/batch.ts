@@ -36,7 +36,7 @@ const IN_FAILED_TRANSACTION = '25P02'
 const skipped = (cause: Error): Error =>
   Object.assign(new Error('not run, because a statement before it failed', { cause }), { code: IN_FAILED_TRANSACTION })
 
-/** Nor has the server prepared what it skipped: whoever uses it by name is told that it is unknown. */
+/** Nor has the server prepared what it skipped: the next use of its name is refused. */
 const CONSEQUENCES = new Set<unknown>([IN_FAILED_TRANSACTION, '26000'])
 
 /** No reason of its own: something failed before it. */
