@@ -14,6 +14,8 @@ import { preparePrimes } from './support/primes.ts'
 import { LIST, processesFor, unendedOf, type QueueOptions } from './support/queue.ts'
 
 const MEASURES_PROCESS = /memoryUsage|resourceUsage/
+/** In the head of a file. Such files run one after the other beside the rest: among them they leave the cores idle. */
+const WAITS = /^\/\/ Waits more than it works\.$/m
 /** What stands under `test` starts whole servers: it takes longer than its length tells. */
 const JOURNEY_FACTOR = 4
 /** Of one test or hook. Files have a limit of their own. */
@@ -39,6 +41,7 @@ const [cluster] = await Promise.all([startCluster(), existsSync(compiled) ? null
 const scratch = await mkdtemp(join(await memoryFolder(), 'sluice-test-'))
 await chmod(scratch, 0o755)
 const dataDir = await prepareDataDir()
+/** Besides the one for those that wait. */
 const concurrency = Math.max(2, Math.min(8, availableParallelism() + 1))
 let runner: ChildProcess | null = null
 let isEnding = false
@@ -64,7 +67,7 @@ async function runAgain(failed: readonly string[]): Promise<number> {
   if (isEnding || failed.length > AGAIN_MAX || patterns.length > 0) return 1
   console.log(`\nonce more, one after the other:\n  ${failed.join('\n  ')}\n`)
   const alone = failed.map(path => resolve(path))
-  const { code: again } = await run('again', { alone, shared: [] }, { processes: 1, hasHooks: true })
+  const { code: again } = await run('again', { alone, waiting: [], shared: [] }, { processes: 1, hasHooks: true })
   if (again === 0) console.log(`\npassed only when run alone:\n  ${failed.join('\n  ')}`)
   return again
 }
@@ -72,24 +75,29 @@ async function runAgain(failed: readonly string[]): Promise<number> {
 interface Order {
   /** Each has a process for itself. */
   alone: readonly string[]
+  /** One process has them all. */
+  waiting: readonly string[]
   shared: readonly string[]
 }
 
 /** Answers with the files that failed, those among them that were not run to their end. */
 async function run(
   name: string,
-  { alone, shared }: Order,
+  { alone, waiting, shared }: Order,
   { processes, hasHooks }: { processes: number; hasHooks: boolean },
 ): Promise<{ code: number; failed: string[] }> {
-  // The runner begins them in the order of their names.
   const filesOf = new Map<string, { queue: string; files: readonly string[] }>()
-  for (const [n, file] of alone.entries()) {
-    const queue = await writeQueue(`${name}-alone-${n}`, [file])
-    filesOf.set(await writeProcess(`${name}-alone-${n}`, { folder: queue, hasHooks }), { queue, files: [file] })
-  }
-  const queue = await writeQueue(name, shared)
-  for (let n = 0; n < processesFor(shared.length, processes); n++) {
-    filesOf.set(await writeProcess(`${name}-shared-${n}`, { folder: queue, hasHooks }), { queue, files: shared })
+  // The runner begins them in the order of their names.
+  const plan = [
+    ...(waiting.length > 0 ? [{ kind: '1-waiting', files: waiting, count: 1 }] : []),
+    ...alone.map((file, n) => ({ kind: `2-alone-${n}`, files: [file], count: 1 })),
+    { kind: '3-shared', files: shared, count: processesFor(shared.length, processes) },
+  ]
+  for (const { kind, files, count } of plan) {
+    const queue = await writeQueue(`${name}-${kind}`, files)
+    for (let n = 0; n < count; n++) {
+      filesOf.set(await writeProcess(`${name}-${kind}-${n}`, { folder: queue, hasHooks }), { queue, files })
+    }
   }
   const failures = join(scratch, `${name}-failed`)
   const reporters = [
@@ -100,7 +108,7 @@ async function run(
     process.execPath,
     [
       '--test',
-      `--test-concurrency=${processes}`,
+      `--test-concurrency=${processes + Math.min(1, waiting.length)}`,
       `--test-timeout=${TEST_MS_MAX}`,
       ...(flags.some(flag => flag.startsWith('--test-reporter')) ? [] : reporters),
       ...flags,
@@ -156,15 +164,16 @@ async function inOrder(all: readonly string[]): Promise<Order> {
     all.map(async file => {
       const source = await readFile(file, 'utf8')
       const weight = source.length * (file.startsWith('test') ? JOURNEY_FACTOR : 1)
-      return { path: resolve(file), weight, isAlone: MEASURES_PROCESS.test(source) }
+      const kind = MEASURES_PROCESS.test(source) ? 'alone' : WAITS.test(source) ? 'waiting' : 'shared'
+      return { path: resolve(file), weight, kind }
     }),
   )
-  const pathsOf = (isAlone: boolean): string[] =>
+  const pathsOf = (kind: keyof Order): string[] =>
     sources
-      .filter(each => each.isAlone === isAlone)
+      .filter(each => each.kind === kind)
       .toSorted((a, b) => b.weight - a.weight)
       .map(({ path }) => path)
-  return { alone: pathsOf(true), shared: pathsOf(false) }
+  return { alone: pathsOf('alone'), waiting: pathsOf('waiting'), shared: pathsOf('shared') }
 }
 
 /**

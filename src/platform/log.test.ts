@@ -1,4 +1,5 @@
 // Logs are JSON lines without secrets.
+// Waits more than it works.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { open } from 'node:fs/promises'

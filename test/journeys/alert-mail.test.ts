@@ -1,5 +1,6 @@
 // Alerts as mail, from the anomaly to the receiver: what leaves and what does not, what it says, how much of it there is, and
 // when a contact counts as told. Real workers, a receiving server of the test.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { operatorMail } from '../../src/operator-mail.ts'

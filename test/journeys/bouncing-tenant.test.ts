@@ -1,5 +1,6 @@
 // A tenant begins to bounce: it alone is stopped, within half a minute, its mail is kept, people and machines are told, and
 // when somebody has looked into it the mail flows again. Then: a receiver that was dead gets every event later.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aReceiver, type Receiver } from '../../src/platform/net/receiver.fixture.ts'

@@ -1,4 +1,5 @@
 // The database goes away and comes back: callers are told to wait, the process stays, and it is ready again by itself.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

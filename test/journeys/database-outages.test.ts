@@ -1,5 +1,6 @@
 // Two short outages of the database under two servers, with no process dying: every recipient gets one copy, every event is
 // pushed once, nothing is set aside and nothing is lost.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sql } from '../../src/platform/db/sql.ts'

@@ -1,5 +1,6 @@
 // A credential that is used from more than ten addresses within an hour is an alert within about fifteen seconds: real
 // logins, real workers.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'

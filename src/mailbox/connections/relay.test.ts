@@ -1,4 +1,5 @@
 // Mail of a connected inbox leaves through its provider: over real SMTP, with the token of the mailbox, in one transaction.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { theBox, type Box } from '../../../test/support/box.ts'

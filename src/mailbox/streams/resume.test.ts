@@ -1,5 +1,6 @@
 // A stream resumed from an id skips nothing and repeats nothing: under writers, reconnects, lost connections to the database,
 // the end of a process, and clients that do not read.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'

@@ -1,4 +1,5 @@
 // Streams of an inbox over server-sent events and WebSocket.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,4 +1,5 @@
 // Claims under concurrency: nothing that becomes due while a claim is being made may be forgotten.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,4 +1,5 @@
 // Stopping: endpoints that never answer neither keep the process nor make it forget what it tried.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aBox } from '../../../test/support/box.ts'

@@ -1,3 +1,5 @@
+// Connections that are slow, silent, many or left alone.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'

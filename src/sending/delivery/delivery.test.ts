@@ -1,4 +1,5 @@
 // Delivery end to end: from an accepted request to the receiver, over real sockets.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
 import { system } from '../../platform/db/actor.ts'

@@ -1,5 +1,6 @@
 // The database goes away while mail is being sent: what the receiver said is kept and recorded when it is back, and nobody
 // who lived through it is taken for dead.
+// Waits more than it works.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
