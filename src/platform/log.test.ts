@@ -1,8 +1,10 @@
 // Logs are JSON lines without secrets.
 // Waits more than it works.
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { open } from 'node:fs/promises'
+import { mkdtemp, open, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -66,19 +68,19 @@ test('whatever is logged, as value, name, nested or error, is one line without a
   )
 })
 
-const logging = (lines: number): string => `
+const logging = (lines: number, saysSoAfterMs = 200): string => `
   import { createLog } from ${JSON.stringify(new URL('log.ts', import.meta.url).href)}
   process.on('uncaughtException', () => process.exit(3))
   const log = createLog('info')
   process.stdin.once('data', () => process.exit(0)).resume()
   for (let n = 0; n < ${lines}; n++) log.info({ n, filler: 'x'.repeat(500) }, 'a line')
-  setTimeout(() => process.stderr.write('logged'), 200)`
+  setTimeout(() => process.stderr.write('logged'), ${saysSoAfterMs})`
 
 const start = (stdout: number | 'pipe', lines: number) =>
   spawn(process.execPath, ['--input-type=module', '-e', logging(lines)], { stdio: ['pipe', stdout, 'pipe'] })
 
 /** When it has logged. What else it says there, as of its own crash, is not that. */
-async function logged(child: ReturnType<typeof start>): Promise<void> {
+async function logged(child: ChildProcess): Promise<void> {
   let said = ''
   for await (const chunk of child.stderr!) {
     said += chunk
@@ -127,9 +129,36 @@ test('where lines come faster than they are read some are lost, and a line says 
   const lines = (await reading)
     .trimEnd()
     .split('\n')
-    .map(line => JSON.parse(line) as { n?: number; lines?: number })
+    .map(line => JSON.parse(line) as { n?: number; lost_lines?: number })
   const kept = lines.flatMap(({ n }) => n ?? [])
-  const lost = lines.flatMap(({ lines }) => lines ?? [])
+  const lost = lines.flatMap(({ lost_lines: lost }) => lost ?? [])
   assert.equal(lost.length, 1)
   assert.deepEqual([lost[0]! > 1_000, kept.length + lost[0]!], [true, 30_000])
+})
+
+test('in a file every line is whole and in order', async t => {
+  const path = join(await mkdtemp(join(tmpdir(), 'sluice-log-')), 'log')
+  const file = await open(path, 'w')
+  t.after(() => file.close())
+  assert.equal(await endOf(file.fd, 5_000), 0)
+  const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
+  assert.deepEqual(
+    lines.map(line => JSON.parse(line).n),
+    Array.from({ length: 5_000 }, (_, n) => n),
+  )
+})
+
+test('a pipe that another process has made blocking blocks nobody', async t => {
+  // One that shares a pipe and exits leaves it as it was at its start. The reader stands still.
+  const other = `process.stdout.isTTY; setTimeout(() => {}, 1_000)`
+  const script = '(node -e "$OTHER" & node --input-type=module -e "$LOGGING") | sleep 20'
+  const child = spawn('sh', ['-c', script], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+    env: { ...process.env, OTHER: other, LOGGING: logging(2_000, 2_500) },
+  })
+  t.after(() => process.kill(-child.pid!, 'SIGKILL'))
+  const began = performance.now()
+  await logged(child)
+  assert.ok(performance.now() - began < 15_000)
 })

@@ -30,8 +30,10 @@ function standardOutput(): DestinationStream {
   return writer
 }
 
+const LOST = 'log lines were lost: their reader was slow or gone, or the disk full'
+
 const lineAbout = (lost: number): string =>
-  `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${lost},"msg":"log lines were lost: nobody took them in time"}\n`
+  `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lost_lines":${lost},"msg":"${LOST}"}\n`
 
 /** Two levels deep, which is as deep as anything we log; searching whole objects cost a tenth of a request. */
 function hideSecrets(fields: Record<string, unknown>): Record<string, unknown> {
