@@ -1,5 +1,6 @@
 // Prometheus metrics of this process. A feature makes its own instruments from the registry; names start with
 // `sluice_`.
+import { setTimeout as delay } from 'node:timers/promises'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 
 export interface Metrics {
@@ -19,13 +20,30 @@ const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 let processRegistry: Registry | null = null
 
+/** Until the event loop was observed, its figures are no numbers. */
+const FIRST_OBSERVED_MS = 50
+
 /**
  * Once, however many services a process runs: what it observes of garbage collection and the event loop has no end. From the
  * first scrape on: it wakes the process a hundred times a second, a quarter of what an idle one does.
  */
-function metricsOfProcess(): Registry {
-  if (!processRegistry) collectDefaultMetrics({ register: (processRegistry = new Registry()) })
+async function metricsOfProcess(): Promise<Registry> {
+  if (!processRegistry) {
+    collectDefaultMetrics({ register: (processRegistry = new Registry()) })
+    countCpuUntilNow(processRegistry)
+    await delay(FIRST_OBSERVED_MS)
+  }
   return processRegistry
+}
+
+/** The library counts from when it is asked to. */
+function countCpuUntilNow(registry: Registry): void {
+  const { user, system } = process.cpuUsage()
+  const used = { cpu_user: user, cpu_system: system, cpu: user + system }
+  for (const [name, microseconds] of Object.entries(used)) {
+    const counter = registry.getSingleMetric(`process_${name}_seconds_total`) as Counter
+    counter.inc(microseconds / 1e6)
+  }
 }
 
 export function createMetrics(): Metrics {
@@ -33,7 +51,7 @@ export function createMetrics(): Metrics {
   const registers = [registry]
   return {
     registry,
-    text: async () => (await Promise.all([metricsOfProcess().metrics(), registry.metrics()])).join('\n'),
+    text: async () => (await Promise.all([(await metricsOfProcess()).metrics(), registry.metrics()])).join('\n'),
     counter: (name, help, labels = []) => new Counter({ name, help, labelNames: labels, registers }),
     gauge: (name, help, labels = [], collect) =>
       new Gauge({
