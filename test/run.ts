@@ -14,7 +14,7 @@ import { preparePrimes } from './support/primes.ts'
 import { LIST, processesFor, unendedOf, type QueueOptions } from './support/queue.ts'
 
 const MEASURES_PROCESS = /memoryUsage|resourceUsage/
-/** In the head of a file. Such files run one after the other beside the rest: among them they leave the cores idle. */
+/** In the head of a file. Such files run one after the other beside the rest: taken from the common list, they leave the cores idle. */
 const WAITS = /^\/\/ Waits more than it works\.$/m
 /** What stands under `test` starts whole servers: it takes longer than its length tells. */
 const JOURNEY_FACTOR = 4
@@ -41,7 +41,7 @@ const [cluster] = await Promise.all([startCluster(), existsSync(compiled) ? null
 const scratch = await mkdtemp(join(await memoryFolder(), 'sluice-test-'))
 await chmod(scratch, 0o755)
 const dataDir = await prepareDataDir()
-/** Besides the one for those that wait. */
+/** Processes at once, without the one for files that wait. */
 const concurrency = Math.max(2, Math.min(8, availableParallelism() + 1))
 let runner: ChildProcess | null = null
 let isEnding = false
@@ -88,17 +88,17 @@ async function run(
 ): Promise<{ code: number; failed: string[] }> {
   const filesOf = new Map<string, { queue: string; files: readonly string[] }>()
   // The runner begins them in the order of their names.
-  const plan = [
-    ...(waiting.length > 0 ? [{ kind: '1-waiting', files: waiting, count: 1 }] : []),
-    ...alone.map((file, n) => ({ kind: `2-alone-${n}`, files: [file], count: 1 })),
-    { kind: '3-shared', files: shared, count: processesFor(shared.length, processes) },
-  ]
-  for (const { kind, files, count } of plan) {
-    const queue = await writeQueue(`${name}-${kind}`, files)
-    for (let n = 0; n < count; n++) {
-      filesOf.set(await writeProcess(`${name}-${kind}-${n}`, { folder: queue, hasHooks }), { queue, files })
-    }
+  const waitingQueue = await writeQueue(`${name}-waiting`, waiting)
+  const sharedQueue = await writeQueue(`${name}-shared`, shared)
+  const add = async (process: string, queue: string, files: readonly string[]): Promise<void> => {
+    filesOf.set(await writeProcess(`${name}-${process}`, { folder: queue, hasHooks }), { queue, files })
   }
+  if (waiting.length > 0) await add('1-waiting', waitingQueue, waiting)
+  for (const [n, file] of alone.entries())
+    await add(`2-alone-${n}`, await writeQueue(`${name}-alone-${n}`, [file]), [file])
+  for (let n = 0; n < processesFor(shared.length, processes); n++) await add(`3-shared-${n}`, sharedQueue, shared)
+  // What the one that had them left.
+  if (waiting.length > 1) await add('4-waiting', waitingQueue, waiting)
   const failures = join(scratch, `${name}-failed`)
   const reporters = [
     ['--test-reporter=spec', '--test-reporter-destination=stdout'],
