@@ -189,6 +189,12 @@ test('a transaction says what failed in it, whichever of its statements is heard
     Promise.all([tx.value(sql`insert into once values (1) returning id`), tx.run(sql`select 2`)]),
   )
   await assert.rejects(again, { code: '23505' })
+  const behind = db.transact(by, async tx => {
+    const first = tx.value(sql`insert into once values (1) returning id`)
+    tx.send(sql`select 2`)
+    await Promise.all([tx.run(sql`select 3`), first])
+  })
+  await assert.rejects(behind, { code: '23505' })
   const passedOver = db.transact(by, async tx => {
     await tx.run(sql`insert into once values (2)`)
     await tx.run(sql`select 1 / 0`).catch(() => {})

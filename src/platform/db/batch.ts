@@ -5,7 +5,7 @@
 // Where a statement fails, PostgreSQL skips those behind it, also a commit. Its sender rolls back.
 import pg from 'pg'
 import { isAway, isCollision } from './errors.ts'
-import type { Connection, Result, Statement } from './statement.ts'
+import type { DriverConnection, Result, Statement } from './statement.ts'
 
 /** Of all connections that have something to send. */
 const gathered = new WeakMap<pg.PoolClient, Batch>()
@@ -32,11 +32,11 @@ export function sendBatch(client: pg.PoolClient): void {
 /** SQLSTATE of what comes after a failure in its transaction. */
 const IN_FAILED_TRANSACTION = '25P02'
 
-/** The recipe may be prepared for what one of its statements fails with, and would take this one for it. */
+/** A recipe may catch the code of one of its statements: one that was skipped must not carry that of another. */
 const skipped = (cause: Error): Error =>
   Object.assign(new Error('not run, because a statement before it failed', { cause }), { code: IN_FAILED_TRANSACTION })
 
-/** Nor has the server prepared what it skipped: the next use of its name is refused. */
+/** 26000: the server has skipped the Parse of a name that a later batch uses. */
 const CONSEQUENCES = new Set<unknown>([IN_FAILED_TRANSACTION, '26000'])
 
 /** No reason of its own: something failed before it. */
@@ -61,12 +61,12 @@ class Batch extends DriverQuery {
     this.#statements.push(statement)
   }
 
-  /** Of the driver's as well: it wraps it to learn when the batch has ended, and calls it when that takes too long. */
+  /** The driver wraps it to stop its timer, and calls it by itself when the time is over. */
   callback = (failure: Error | null): void => {
     // Only the end of the batch commits a statement that is alone in its transaction.
     const failed = failure ? Math.min(this.#answered, this.#statements.length - 1) : this.#statements.length
     for (const [n, statement] of this.#statements.entries()) {
-      if (n < failed) statement.settle()
+      if (n < failed) statement.succeed()
       else statement.fail(n === failed || isAway(failure) || isCollision(failure) ? failure! : skipped(failure!))
     }
   }
@@ -75,14 +75,14 @@ class Batch extends DriverQuery {
     const { stream } = connection
     stream.cork()
     try {
-      for (const statement of this.#statements) statement.writeTo(connection as unknown as Connection)
+      for (const statement of this.#statements) statement.writeTo(connection as unknown as DriverConnection)
     } catch (error) {
       this.#unwritten = error as Error
     } finally {
       connection.sync()
       stream.uncork()
     }
-    this.#name()
+    this.#nameCurrent()
   }
 
   get #current(): Statement | undefined {
@@ -90,7 +90,7 @@ class Batch extends DriverQuery {
   }
 
   /** The driver takes a statement for prepared when it hears so while this is its name. */
-  #name(): void {
+  #nameCurrent(): void {
     this.name = this.#current?.name
     this.text = this.#current?.text ?? ''
   }
@@ -103,7 +103,7 @@ class Batch extends DriverQuery {
     this.#current!.addRow(fields)
   }
 
-  handleCommandComplete(message: unknown, connection: Connection): void {
+  handleCommandComplete(message: unknown, connection: DriverConnection): void {
     this.#current!.complete(message, connection)
     this.#next()
   }
@@ -115,10 +115,10 @@ class Batch extends DriverQuery {
 
   #next(): void {
     this.#answered += 1
-    this.#name()
+    this.#nameCurrent()
   }
 
-  handleError(error: Error, { submittedNamedStatements }: Connection): void {
+  handleError(error: Error, { submittedNamedStatements }: DriverConnection): void {
     // The server has not seen those behind it.
     for (const { name } of this.#statements.slice(this.#answered)) if (name) delete submittedNamedStatements[name]
     this.callback(error)

@@ -245,11 +245,10 @@ class Transaction extends Reader implements Tx {
     this.sent.push(sent)
   }
 
-  /** What failed before says why nothing ran after it. */
+  /** Throws the failure for which a statement was skipped, not that it was. */
   async explain(error: unknown): Promise<never> {
-    if (!isConsequence(error)) throw error
-    await allOrFirstFailure(this.sent)
-    throw error.cause ?? error
+    if (isConsequence(error)) await allOrFirstFailure(this.sent)
+    throw (isConsequence(error) && error.cause) || error
   }
 
   record(event: EventDraft): void {
@@ -261,8 +260,13 @@ class Transaction extends Reader implements Tx {
   }
 }
 
-/** All settle before anything is thrown, so that the connection is quiet when it goes back. */
+/**
+ * All settle before anything is thrown, so that the connection is quiet when it goes back. What failed by itself is thrown
+ * rather than what was skipped for it.
+ */
 async function allOrFirstFailure(statements: readonly Promise<unknown>[]): Promise<void> {
   const results = await Promise.allSettled(statements)
-  for (const result of results) if (result.status === 'rejected') throw result.reason
+  const failures = results.flatMap(each => (each.status === 'rejected' ? [each.reason as Error] : []))
+  const cause = failures.find(each => !isConsequence(each)) ?? failures[0]?.cause ?? failures[0]
+  if (cause) throw cause
 }

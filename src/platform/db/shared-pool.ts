@@ -108,7 +108,7 @@ export class SharedPool {
     } catch (error) {
       failure = error as Error
       if (!isAway(error)) {
-        // In the batch of what failed it would be skipped.
+        // Behind a failing statement of the same batch the server would skip it.
         sendBatch(client)
         await this.run(client, ROLLBACK).then(
           () => (failure = undefined),

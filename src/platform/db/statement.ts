@@ -1,5 +1,5 @@
 // One statement of a batch, with three things less to do each time than the driver's own: its text is not looked through for
-// how to send it, the columns of a named statement are described once per connection, and rows are told of to nobody. Of a
+// how to send it, the columns of a named statement are described once per connection, and no event tells of a row. Of a
 // request that waits for its commit these were a tenth of the work, on both sides.
 import pg from 'pg'
 
@@ -29,7 +29,7 @@ const driver = pg as unknown as {
 }
 
 /** The driver's, with what its types leave out. */
-export interface Connection {
+export interface DriverConnection {
   /** Texts by the names that the server has confirmed, and by those that it has not yet answered to. */
   parsedStatements: Record<string, string>
   submittedNamedStatements: Record<string, string>
@@ -39,7 +39,7 @@ export interface Connection {
   execute(): void
 }
 
-const columnsOf = new WeakMap<Connection, Map<string, Columns>>()
+const columnsOf = new WeakMap<DriverConnection, Map<string, Columns>>()
 
 interface StatementOptions {
   /** Without a name it is prepared for this one time. */
@@ -66,7 +66,7 @@ export class Statement {
   }
 
   /** Throws when a value cannot be written. */
-  writeTo(connection: Connection): void {
+  writeTo(connection: DriverConnection): void {
     const { text, name } = this
     if (name === undefined || !isKnown(connection, name)) {
       connection.parse({ name, text })
@@ -92,7 +92,7 @@ export class Statement {
     }
   }
 
-  complete(message: unknown, connection: Connection): void {
+  complete(message: unknown, connection: DriverConnection): void {
     this.#result.addCommandComplete(message)
     if (!this.#isSameServer) return
     let columns = columnsOf.get(connection)
@@ -113,7 +113,7 @@ export class Statement {
     }
   }
 
-  settle(): void {
+  succeed(): void {
     if (this.#unreadable) this.#settled.reject(this.#unreadable)
     else this.#settled.resolve(this.#result)
   }
@@ -123,5 +123,5 @@ export class Statement {
   }
 }
 
-const isKnown = ({ parsedStatements, submittedNamedStatements }: Connection, name: string): boolean =>
+const isKnown = ({ parsedStatements, submittedNamedStatements }: DriverConnection, name: string): boolean =>
   parsedStatements[name] !== undefined || submittedNamedStatements[name] !== undefined
