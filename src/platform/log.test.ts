@@ -123,10 +123,13 @@ test('a reader that begins when the process is ending gets every line, whole and
 test('where lines come faster than they are read some are lost, and a line says how many', async () => {
   const child = start('pipe', 30_000)
   await logged(child)
-  const reading = text(child.stdout!)
-  await delay(300)
-  child.stdin!.write('end')
-  const lines = (await reading)
+  let said = ''
+  for await (const chunk of child.stdout!.setEncoding('utf8')) {
+    said += chunk
+    // Behind all that was kept.
+    if (said.endsWith('\n') && said.includes('lost_lines')) child.stdin!.write('end')
+  }
+  const lines = said
     .trimEnd()
     .split('\n')
     .map(line => JSON.parse(line) as { n?: number; lost_lines?: number })
