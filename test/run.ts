@@ -75,7 +75,7 @@ async function runAgain(failed: readonly string[]): Promise<number> {
 interface Order {
   /** Each has a process for itself. */
   alone: readonly string[]
-  /** One process has them all. */
+  /** One process runs them, one after the other. */
   waiting: readonly string[]
   shared: readonly string[]
 }
@@ -87,9 +87,9 @@ async function run(
   { processes, hasHooks }: { processes: number; hasHooks: boolean },
 ): Promise<{ code: number; failed: string[] }> {
   const filesOf = new Map<string, { queue: string; files: readonly string[] }>()
-  // The runner begins them in the order of their names.
   const waitingQueue = await writeQueue(`${name}-waiting`, waiting)
   const sharedQueue = await writeQueue(`${name}-shared`, shared)
+  // The runner begins processes in the order of their names.
   const add = async (process: string, queue: string, files: readonly string[]): Promise<void> => {
     filesOf.set(await writeProcess(`${name}-${process}`, { folder: queue, hasHooks }), { queue, files })
   }
@@ -97,7 +97,7 @@ async function run(
   for (const [n, file] of alone.entries())
     await add(`2-alone-${n}`, await writeQueue(`${name}-alone-${n}`, [file]), [file])
   for (let n = 0; n < processesFor(shared.length, processes); n++) await add(`3-shared-${n}`, sharedQueue, shared)
-  // What the one that had them left.
+  // For what is left where the first of them came to an end too early.
   if (waiting.length > 1) await add('4-waiting', waitingQueue, waiting)
   const failures = join(scratch, `${name}-failed`)
   const reporters = [

@@ -18,22 +18,21 @@ type Collect<L extends string> = (gauge: Gauge<L>) => void | Promise<void>
 /** From a cached read to the slowest statement that is still allowed. */
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-let processRegistry: Registry | null = null
-
 /** Until the event loop was observed, its figures are no numbers. */
 const FIRST_OBSERVED_MS = 50
+
+let observed: Promise<Registry> | null = null
 
 /**
  * Once, however many services a process runs: what it observes of garbage collection and the event loop has no end. From the
  * first scrape on: it wakes the process a hundred times a second, a quarter of what an idle one does.
  */
-async function metricsOfProcess(): Promise<Registry> {
-  if (!processRegistry) {
-    collectDefaultMetrics({ register: (processRegistry = new Registry()) })
-    countCpuUntilNow(processRegistry)
-    await delay(FIRST_OBSERVED_MS)
-  }
-  return processRegistry
+async function observeProcess(): Promise<Registry> {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  countCpuUntilNow(registry)
+  await delay(FIRST_OBSERVED_MS)
+  return registry
 }
 
 /** The library counts from when it is asked to. */
@@ -51,7 +50,10 @@ export function createMetrics(): Metrics {
   const registers = [registry]
   return {
     registry,
-    text: async () => (await Promise.all([(await metricsOfProcess()).metrics(), registry.metrics()])).join('\n'),
+    async text() {
+      const ofProcess = await (observed ??= observeProcess())
+      return (await Promise.all([ofProcess.metrics(), registry.metrics()])).join('\n')
+    },
     counter: (name, help, labels = []) => new Counter({ name, help, labelNames: labels, registers }),
     gauge: (name, help, labels = [], collect) =>
       new Gauge({

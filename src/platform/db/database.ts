@@ -18,7 +18,7 @@ import { isAway, isCollision, isTimedOut, unavailable } from './errors.ts'
 import { locks } from './locks.ts'
 import { NestingGuard } from './nesting.ts'
 import { Reader, type Db } from './reader.ts'
-import { begin, SharedPool } from './shared-pool.ts'
+import { begin, COMMIT, SharedPool } from './shared-pool.ts'
 import { prepared, sql, type Sql } from './sql.ts'
 
 export type { Db }
@@ -168,7 +168,7 @@ export class Database extends Reader implements Lists {
     const append = appendJournal({ events, entries, by, now }, this.#options.auditMac)
     const appending = append && [prepared`select pg_advisory_xact_lock(${locks.journal})`, append]
     const appended = (appending ?? []).map(query => this.#pool.run(client, query))
-    const committing = this.#pool.run(client, prepared`commit`)
+    const committing = this.#pool.run(client, COMMIT)
     await allOrFirstFailure([...tx.sent, ...appended, committing])
     if ((await committing).command === 'ROLLBACK')
       throw new Error('a statement failed, and its failure was passed over')
@@ -247,8 +247,9 @@ class Transaction extends Reader implements Tx {
 
   /** Throws the failure for which a statement was skipped, not that it was. */
   async explain(error: unknown): Promise<never> {
-    if (isConsequence(error)) await allOrFirstFailure(this.sent)
-    throw (isConsequence(error) && error.cause) || error
+    if (!isConsequence(error)) throw error
+    await allOrFirstFailure(this.sent)
+    throw error.cause ?? error
   }
 
   record(event: EventDraft): void {

@@ -61,9 +61,7 @@ export class SharedPool {
     let connection: Connection | null = null
     try {
       connection = await this.connect()
-      const answer = this.run<Row>(connection.client, query)
-      sendBatch(connection.client)
-      return (await answer).rows
+      return (await this.#runApart<Row>(connection.client, query)).rows
     } catch (error) {
       failure = error as Error
       throw isAway(error) ? unavailable(error) : error
@@ -107,14 +105,11 @@ export class SharedPool {
       return await work(client, begun)
     } catch (error) {
       failure = error as Error
-      if (!isAway(error)) {
-        // Behind a failing statement of the same batch the server would skip it.
-        sendBatch(client)
-        await this.run(client, ROLLBACK).then(
+      if (!isAway(error))
+        await this.#runApart(client, prepared`rollback`).then(
           () => (failure = undefined),
           () => {},
         )
-      }
       throw error
     } finally {
       release(failure)
@@ -128,9 +123,7 @@ export class SharedPool {
         const result = await read(async <Row>(query: Sql) => (await this.run<Row>(client, query)).rows)
         await begun
         // What was read stands, whatever becomes of it; the next statement on this connection comes after it.
-        sendBatch(client)
-        this.run(client, prepared`commit`).catch(() => {})
-        sendBatch(client)
+        this.#runApart(client, COMMIT).catch(() => {})
         return result
       })
     } catch (error) {
@@ -147,6 +140,14 @@ export class SharedPool {
       isSameServer: !this.#pooling.isPooled,
     }
     return ask<Row>(client, new Statement(text, values, options))
+  }
+
+  /** At once, and also where what was asked before fails: in one batch with that the server would skip it. */
+  #runApart<Row>(client: pg.PoolClient, query: Sql): Promise<Result<Row>> {
+    sendBatch(client)
+    const answer = this.run<Row>(client, query)
+    sendBatch(client)
+    return answer
   }
 
   /**
@@ -175,7 +176,7 @@ export const begin = {
   snapshot: [prepared`begin isolation level repeatable read, read only`],
 }
 
-const ROLLBACK = prepared`rollback`
+export const COMMIT = prepared`commit`
 
 const noPermit = (): Error => unavailable(new Error('no connection was free in time'))
 
