@@ -95,6 +95,44 @@ test('events of a held message of thousands are appended in order, and what they
   assert.deepEqual([sent.split('scope').length, sent.split('accepted').length, sent.split('held').length], [2, 2, 2])
 })
 
+test('events that say the same of everybody are appended in order, and what they say is sent once', async () => {
+  const { db } = (await theBox()).app.world
+  for (const [count, data] of [
+    [300, { tag: 'said-once' }],
+    [700, undefined],
+  ] as const) {
+    const [accountId, messageId] = [randomUUID(), randomUUID()]
+    const events = Array.from({ length: count }, (_, n) => ({
+      type: 'released',
+      accountId,
+      messageId: n % 2 === 0 ? messageId : null,
+      recipient: n % 3 === 0 ? null : `someone.${n}@example.com`,
+      data,
+    }))
+
+    await db.transact(system('test'), async tx => events.forEach(event => tx.record(event)))
+
+    const rows = await db.many(sql`
+      select type, account_id, tenant_id, message_id, recipient, data from events where account_id = ${accountId} order by id`)
+    assert.deepEqual(
+      rows,
+      events.map(event => ({
+        type: 'released',
+        account_id: accountId,
+        tenant_id: null,
+        message_id: event.messageId,
+        recipient: event.recipient,
+        data: data ?? {},
+      })),
+    )
+    const { values } = appendJournal({ events, entries: [], by: system('test'), now: new Date() }, () =>
+      Buffer.alloc(32),
+    )!
+    const sent = JSON.stringify(values)
+    assert.deepEqual([sent.split('released').length, sent.split(accountId).length], [2, 2])
+  }
+})
+
 test('events that all say something else are appended as they are, however many', async () => {
   const { db } = (await theBox()).app.world
   for (const count of [300, 700]) {
