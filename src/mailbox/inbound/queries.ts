@@ -1,6 +1,7 @@
 // The SQL of receiving: for whom mail is taken, what was acknowledged and is not filed yet, and what processes tell each
 // other of who brings it.
 import type { Db, Tx } from '../../platform/db/database.ts'
+import { followIndexes, isLookedUpBy } from '../../platform/db/planner.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { DueAccounts } from '../../platform/work/due-accounts.ts'
 import type { Claim, Leased } from '../../platform/work/leased-work.ts'
@@ -91,16 +92,18 @@ export async function claimArrivals(tx: Tx, claim: Claim<Arrival>, due: DueAccou
     )
     update arrivals a set ${leasing(claim)},
       crashes = case when a.lease_token is null then a.crashes else ${counted(sql`a.crashes`)} end
-    from due where a.id = due.id
+    from due where ${isLookedUpBy(sql`a.id`, sql`due.id`)}
     returning a.id, a.account_id, a.source_id, a.size, a.inbox_ids, a.mail_from, a.client_ip, a.helo, a.submitted_id,
       a.received_at, a.attempts, a.crashes, due.due_at as was_due_at`)
 }
 
 /** Filed by this transaction: gone where the lease is still ours, and only those are answered. */
-export const deleteArrivals = (tx: Tx, leases: readonly Leased<Pick<Arrival, 'id'>>[]) =>
-  tx.many<{ id: string; lease_token: string }>(
+export function deleteArrivals(tx: Tx, leases: readonly Leased<Pick<Arrival, 'id'>>[]) {
+  followIndexes(tx)
+  return tx.many<{ id: string; lease_token: string }>(
     prepared`delete from arrivals t using ${arrivalLeases.ours(leases)} returning t.id, t.lease_token`,
   )
+}
 
 /** The sources of a claim that are small enough to hold many of. */
 export const listSources = (db: Db, ids: readonly string[]) =>

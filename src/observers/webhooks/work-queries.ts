@@ -1,5 +1,6 @@
 // The SQL of the work itself: claiming what is due, keeping leases, recording results.
 import type { Tx } from '../../platform/db/database.ts'
+import { isLookedUpBy } from '../../platform/db/planner.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
 import type { JournalEvent } from '../../platform/journal/read.ts'
 import { isAsked, type KeysAsked } from '../../platform/work/leased-work.ts'
@@ -60,7 +61,7 @@ export async function claimAttempts(
       ) waiting
     ), taken as (
       update webhook_attempts a set lease_token = ${leaseToken}, due_at = ${leaseUntil}
-      from next where a.webhook_id = next.webhook_id and a.event_id = next.event_id
+      from next where ${isLookedUpBy(sql`a.webhook_id`, sql`next.webhook_id`)} and a.event_id = next.event_id
       returning a.webhook_id, a.event_id, a.event_type, a.attempt, a.round_tries, next.owner_id,
         next.due_at as was_due_at
     )
@@ -102,12 +103,16 @@ export const updateDueTimes = (tx: Tx, webhookIds: readonly string[]): Promise<n
 
 type Lease = Pick<ClaimedRow, 'webhook_id' | 'event_id'> & { leaseToken: string }
 
+/** Between the attempts as `a` and leases as `o`. */
+const isOurs = sql`${isLookedUpBy(sql`a.webhook_id`, sql`o.webhook_id`)} and a.event_id = o.event_id
+      and a.lease_token = o.lease_token`
+
 export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
   tx.run(prepared`
     update webhook_attempts a set due_at = ${leaseUntil}
     from unnest(${leases.map(each => each.webhook_id)}::uuid[], ${leases.map(each => each.event_id)}::bigint[],
       ${leases.map(each => each.leaseToken)}::uuid[]) as o (webhook_id, event_id, lease_token)
-    where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token`)
+    where ${isOurs}`)
 
 /** Gives back what was claimed and not tried, to where it stood in the order. */
 export const releaseLeases = (tx: Tx, leases: readonly (Lease & Pick<ClaimedRow, 'was_due_at'>)[]): Promise<number> =>
@@ -117,7 +122,7 @@ export const releaseLeases = (tx: Tx, leases: readonly (Lease & Pick<ClaimedRow,
       from unnest(${leases.map(each => each.webhook_id)}::uuid[], ${leases.map(each => each.event_id)}::bigint[],
         ${leases.map(each => each.leaseToken)}::uuid[], ${leases.map(each => each.was_due_at)}::timestamptz[])
         as o (webhook_id, event_id, lease_token, due_at)
-      where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token
+      where ${isOurs}
       returning a.webhook_id, a.due_at
     )
     update webhook_due l set due_at = least(l.due_at, greatest(r.due_at, ${tx.now}))
@@ -148,7 +153,7 @@ export const recordTried = (tx: Tx, tried: readonly Tried[]): Promise<{ webhook_
         ${tried.map(each => each.error)}::text[], ${tried.map(each => each.latencyMs)}::integer[],
         ${tried.map(each => each.tries)}::smallint[])
         as o (webhook_id, event_id, lease_token, status, due_at, response_status, error, latency_ms, tries)
-      where a.webhook_id = o.webhook_id and a.event_id = o.event_id and a.lease_token = o.lease_token
+      where ${isOurs}
       returning a.webhook_id, a.event_id, a.due_at
     ), due_times as (
       update webhook_due l set due_at = least(l.due_at, r.due_at)

@@ -1,6 +1,6 @@
 // What a transaction asks of PostgreSQL's planner where it is known to guess wrong.
 import type { Tx } from './database.ts'
-import { prepared } from './sql.ts'
+import { prepared, sql, type Sql } from './sql.ts'
 
 /** Compiling a statement takes longer than these take to run. For databases that we did not set up ourselves. */
 export const avoidCompiling = (tx: Tx): void => tx.send(prepared`set local jit = off`)
@@ -8,14 +8,19 @@ export const avoidCompiling = (tx: Tx): void => tx.send(prepared`set local jit =
 /**
  * For what follows in this transaction: row by row along the indexes that were made for it, whatever the planner believes.
  * It takes a limit that it does not know for a tenth of all there is, and a table that grows fast for what it was at its last
- * analysis, and then reads it all.
+ * analysis, and then reads it all. One statement: four would take as long as a record of few rows.
  */
-export function followIndexes(tx: Tx): void {
-  tx.send(prepared`set local enable_hashjoin = off`)
-  tx.send(prepared`set local enable_mergejoin = off`)
-  tx.send(prepared`set local enable_seqscan = off`)
-  tx.send(prepared`set local enable_sort = off`)
-}
+export const followIndexes = (tx: Tx): void =>
+  tx.send(prepared`
+    select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+      set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true)`)
+
+/**
+ * Equal, for rows that a list names, in the first column of the index that finds them. Where indexes are followed, nothing but
+ * a lookup by this index can use it; with `=` alone, all of a table in the order of the index is compared with all of the list.
+ * That is what the planner prefers of a table that was empty when it was last analysed, which a queue often is.
+ */
+export const isLookedUpBy = (column: Sql, value: Sql): Sql => sql`${column} = any(array[${value}])`
 
 /**
  * For what follows in this transaction: each statement is planned once for a connection. Of few rows PostgreSQL believes that

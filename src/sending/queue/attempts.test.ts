@@ -1,4 +1,5 @@
-// What statements over the queue read: the rows they are about, however long it is and however much is under way.
+// What statements over the queue read: the rows they are about, however long it is, however much is under way, and whatever
+// was known of it when it was last analysed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
@@ -6,7 +7,20 @@ import type { Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount } from '../../../test/support/factories.ts'
-import { claimDue, claimSiblings, recordDeferred, recordFinal, type Decided, type Verdict } from './attempts.ts'
+import {
+  claimDue,
+  claimSiblings,
+  markArrived,
+  recordDeferred,
+  recordFinal,
+  releaseLeases,
+  updateDeferrals,
+  type Decided,
+  type Verdict,
+} from './attempts.ts'
+import { recordUnsent, updateHeld, updateMoved } from './held.ts'
+import type { QueuedRow } from './keys.ts'
+import { extendLeases, updateBegun } from './leases.ts'
 
 const VERDICT: Verdict = {
   status: 'delivered',
@@ -53,6 +67,55 @@ test('recording a few outcomes reads only their rows of all that is under way', 
     assert.equal((await recordDeferred(tx, deferred)).length, 5)
     const read = (await rowsRead(tx)) - between
     assert.ok(read <= 10, `read ${read} rows to defer five`)
+  })
+})
+
+test('statements name their rows and read no others, also when the statistics are from when the queue was empty', async t => {
+  const box = await aBox({ until: t, environment: { ROLES: 'api' } })
+  const account = await anAccount({ sandbox: true, box })
+  const { db } = box.app.world
+  const send = async (): Promise<void> => {
+    const to = Array.from({ length: 800 }, (_, n) => `user${n}@example.com`)
+    await account.api.post('/v1/messages', { tenant_id: account.tenant.id, from: 'a@b.test', to, text: 'x' })
+  }
+  await send()
+  await db.transact(system('test'), tx => tx.run(sql`delete from queue`))
+  await db.transact(system('test'), tx => tx.run(sql`analyze queue`))
+  await send()
+  await db.transact(system('test'), async tx => {
+    const readBy = async <T>(what: string, act: () => Promise<T>): Promise<T> => {
+      const before = await rowsRead(tx)
+      const result = await act()
+      const read = (await rowsRead(tx)) - before
+      assert.ok(read <= 20, `${what} read ${read} rows for five`)
+      return result
+    }
+    const leaseUntil = new Date(tx.now.getTime() + 30_000)
+    const [holderId, leaseToken] = [crypto.randomUUID(), crypto.randomUUID()]
+    const claim = () => claimDue(tx, { holderId, leaseToken, leaseUntil, limit: 5 })
+    const leased = (rows: readonly QueuedRow[]) => rows.map(row => ({ ...row, lease_token: leaseToken }))
+    const first = leased(await readBy('the claim', claim))
+    assert.equal(await readBy('the heartbeat', () => extendLeases(tx, first, leaseUntil)), 5)
+    assert.equal(await readBy('what has begun', () => updateBegun(tx, first, true)), 5)
+    assert.equal((await readBy('what arrived', () => markArrived(tx, first))).length, 5)
+    const ended = first.map((row): Decided => ({ ...row, verdict: VERDICT }))
+    assert.equal((await readBy('the record', () => recordFinal(tx, ended))).length, 5)
+    const second = leased(await claim())
+    const later = second.map((row): Decided => ({
+      ...row,
+      verdict: { ...VERDICT, status: 'deferred', dueAt: leaseUntil },
+    }))
+    assert.equal((await readBy('the deferral', () => recordDeferred(tx, later))).length, 5)
+    const third = leased(await claim())
+    assert.equal((await readBy('the release', () => releaseLeases(tx, third))).length, 5)
+    const fourth = leased(await claim())
+    const throttled = fourth.map(row => ({ ...row, due_at: leaseUntil }))
+    assert.equal((await readBy('the throttle', () => updateDeferrals(tx, throttled))).length, 5)
+    const suspensionId = crypto.randomUUID()
+    const held = fourth.map(row => ({ ...row, suspension_id: suspensionId }))
+    await readBy('holding', async () => updateHeld(tx, held))
+    await readBy('moving', () => updateMoved(tx, suspensionId, held))
+    await readBy('cancelling', async () => recordUnsent(tx, fourth, 'cancelled'))
   })
 })
 

@@ -1,6 +1,6 @@
 // The SQL of attempts: claiming, recording outcomes, giving back what is not attempted. The lease is the fence.
 import type { Tx } from '../../platform/db/database.ts'
-import { followIndexes } from '../../platform/db/planner.ts'
+import { followIndexes, isLookedUpBy } from '../../platform/db/planner.ts'
 import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import {
   inOrder,
@@ -53,8 +53,9 @@ const claimed = sql`${queuedColumns}, q.attempts, q.accepted_at, q.smtp_code,
 /**
  * What is next in rank and what is due again, alternating, leased to this worker. Skips rows that other workers are taking.
  */
-export const claimDue = (tx: Tx, claim: Claim): Promise<Claimed[]> =>
-  tx.many<Claimed>(prepared`
+export function claimDue(tx: Tx, claim: Claim): Promise<Claimed[]> {
+  followIndexes(tx)
+  return tx.many<Claimed>(prepared`
     with fresh as (
       select account_id, tenant_id, message_id, n from queue where status = 'queued' and due_at is null
       order by rank limit ${claim.limit} for update skip locked
@@ -72,25 +73,28 @@ export const claimDue = (tx: Tx, claim: Claim): Promise<Claimed[]> =>
     ) o
     where ${isSameRow}
     returning ${claimed}`)
+}
 
 /**
  * The other recipients of messages that leave through a provider, as far as they are due: each transaction there makes one
  * more copy among what was sent, so all of them share one.
  */
-export const claimSiblings = (tx: Tx, claim: Claim, first: readonly Claimed[]): Promise<Claimed[]> =>
-  tx.many<Claimed>(prepared`
+export function claimSiblings(tx: Tx, claim: Claim, first: readonly Claimed[]): Promise<Claimed[]> {
+  followIndexes(tx)
+  return tx.many<Claimed>(prepared`
     update queue q
     set ${leased(claim, tx.now)}
     from (
       select q.account_id, q.tenant_id, q.message_id, q.n
       from unnest(${bareArray(first.map(each => each.relay_inbox_id!))}::uuid[],
         ${bareArray(first.map(each => each.message_id))}::uuid[]) as w (relay_inbox_id, message_id)
-      join queue q on q.relay_inbox_id = w.relay_inbox_id and q.message_id = w.message_id
+      join queue q on ${isLookedUpBy(sql`q.relay_inbox_id`, sql`w.relay_inbox_id`)} and q.message_id = w.message_id
       where q.status in ('queued', 'deferred') and (q.due_at is null or q.due_at <= ${tx.now})
       order by q.message_id, q.n limit ${claim.limit} for update of q skip locked
     ) o
     where ${isSameRow}
     returning ${claimed}`)
+}
 
 export type FinalStatus = 'delivered' | 'bounced' | 'blocked' | 'expired' | 'cancelled'
 
@@ -164,26 +168,30 @@ const flat = ({ account_id, tenant_id, message_id, n, lease_token, envelope, ver
 })
 
 /** Gives back what a worker has leased and will not attempt. */
-export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<QueuedRow[]> =>
-  tx.many<QueuedRow>(prepared`
+export function releaseLeases(tx: Tx, leases: readonly Lease[]): Promise<QueuedRow[]> {
+  followIndexes(tx)
+  return tx.many<QueuedRow>(prepared`
     update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}
     returning ${queuedColumns}`)
+}
 
 export interface Deferral extends Lease {
   due_at: Date
 }
 
 /** Gives back mail whose destination is not to be tried before the time in `due_at`. */
-export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): Promise<QueuedRow[]> =>
-  tx.many<QueuedRow>(prepared`
+export function updateDeferrals(tx: Tx, rows: readonly Deferral[]): Promise<QueuedRow[]> {
+  followIndexes(tx)
+  return tx.many<QueuedRow>(prepared`
     update queue q
     set status = case when attempts > 1 then 'deferred' else 'queued' end, due_at = o.due_at, lease_token = null,
       lease_until = null, attempts = attempts - 1, updated_at = ${tx.now}
     from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, lease_token uuid, due_at timestamptz)
     where ${isOurs}
     returning ${queuedColumns}`)
+}
 
 /**
  * Of mail to inboxes of this installation, in the transaction that stores it there. Answers those that had not arrived

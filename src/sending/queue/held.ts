@@ -176,6 +176,7 @@ const quoted = (rowIds: readonly string[]): string => `{"${rowIds.join('","')}"}
 
 /** From a pause to others, held as long as before. Answers to which: what another process has moved is left alone. */
 export const updateMoved = async (tx: Tx, fromId: string, rows: readonly (Key & { suspension_id: string })[]) => {
+  followIndexes(tx)
   const moved = await tx.many<{ suspension_id: string }>(prepared`
     update queue q set suspension_id = o.suspension_id, updated_at = ${tx.now}
     from unnest(${keysOf(rows)}, ${bareArray(rows.map(row => row.suspension_id))}::uuid[])
@@ -186,13 +187,15 @@ export const updateMoved = async (tx: Tx, fromId: string, rows: readonly (Key & 
 }
 
 /** Waiting rows that this transaction has locked, to the pauses that hold them from now on. */
-export const updateHeld = (tx: Tx, rows: readonly (Key & { suspension_id: string })[]): void =>
+export function updateHeld(tx: Tx, rows: readonly (Key & { suspension_id: string })[]): void {
+  followIndexes(tx)
   tx.send(prepared`
     update queue q
     set status = 'held', suspension_id = o.suspension_id, held_at = ${tx.now}, due_at = null, updated_at = ${tx.now}
     from unnest(${keysOf(rows)}, ${bareArray(rows.map(row => row.suspension_id))}::uuid[])
       as o (account_id, tenant_id, message_id, n, suspension_id)
     where ${isSameRow}`)
+}
 
 /** By their `ctid`. Rows that another process is moving are skipped. */
 export const updateAllMoved = (tx: Tx, { fromId, toId, limit }: { fromId: string; toId: string; limit: number }) =>
@@ -203,7 +206,8 @@ export const updateAllMoved = (tx: Tx, { fromId, toId, limit }: { fromId: string
       order by message_id, n limit ${limit} for update skip locked))`)
 
 /** Out of the queue for good, without having been sent. */
-export const recordUnsent = (tx: Tx, rows: readonly Key[], status: 'cancelled' | 'expired'): void =>
+export function recordUnsent(tx: Tx, rows: readonly Key[], status: 'cancelled' | 'expired'): void {
+  followIndexes(tx)
   tx.send(prepared`
     with gone as (
       delete from queue q using unnest(${keysOf(rows)}) as o (account_id, tenant_id, message_id, n) where ${isSameRow}
@@ -211,6 +215,7 @@ export const recordUnsent = (tx: Tx, rows: readonly Key[], status: 'cancelled' |
     )
     update deliveries d set status = ${status}, attempts = gone.attempts, updated_at = ${tx.now}
     from gone where d.message_id = gone.message_id and d.n = gone.n`)
+}
 
 interface FactsRow {
   id: string

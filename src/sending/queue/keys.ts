@@ -1,4 +1,5 @@
 // What a row of the queue is found by, and what of it the paths back to the queue need.
+import { isLookedUpBy } from '../../platform/db/planner.ts'
 import { sql } from '../../platform/db/sql.ts'
 
 /** Of a row in the queue. It begins as the queue is scanned, so that one index does for both. */
@@ -36,8 +37,9 @@ export const keyOf = ({ message_id, n }: DeliveryKey): string => `${message_id} 
 export const inOrder = <Row extends DeliveryKey>(rows: readonly Row[]): Row[] =>
   rows.toSorted((a, b) => (a.message_id < b.message_id ? -1 : a.message_id > b.message_id ? 1 : a.n - b.n))
 
-/** Between the queue as `q` and others as `o`. */
-export const isSameRow = sql`(q.account_id, q.tenant_id, q.message_id, q.n) = (o.account_id, o.tenant_id, o.message_id, o.n)`
+/** Between the queue as `q` and others as `o`, in a transaction that follows indexes. */
+export const isSameRow = sql`${isLookedUpBy(sql`q.account_id`, sql`o.account_id`)}
+  and (q.tenant_id, q.message_id, q.n) = (o.tenant_id, o.message_id, o.n)`
 
 /**
  * The same row, and under our lease: what is not being sent has none. That it is being sent is not asked, or the planner

@@ -1,13 +1,16 @@
 // The SQL of leases: extending them, taking back what an outage undid, reclaiming what lapsed.
 import type { Tx } from '../../platform/db/database.ts'
+import { followIndexes } from '../../platform/db/planner.ts'
 import { prepared } from '../../platform/db/sql.ts'
 import { inOrder, isOurs, isSameRow, keyColumns, queuedColumns, type Lease, type QueuedRow } from './keys.ts'
 
-export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
-  tx.run(prepared`
+export function extendLeases(tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> {
+  followIndexes(tx)
+  return tx.run(prepared`
     update queue q set lease_until = ${leaseUntil}
     from json_to_recordset(${JSON.stringify(inOrder(leases))}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}`)
+}
 
 /** A lease, and which attempt it is for. */
 export interface AttemptLease extends Lease {
@@ -19,25 +22,29 @@ export interface AttemptLease extends Lease {
  * the mail back. Only where nobody has claimed it since, as the number of attempts says, and not where the result of this
  * very attempt stands already.
  */
-export const retakeLeases = (
+export function retakeLeases(
   tx: Tx,
   leases: readonly AttemptLease[],
   { holderId, leaseUntil }: { holderId: string; leaseUntil: Date },
-): Promise<number> =>
-  tx.run(prepared`
+): Promise<number> {
+  followIndexes(tx)
+  return tx.run(prepared`
     update queue q
     set status = 'sending', lease_token = o.lease_token, lease_until = ${leaseUntil}, holder_id = ${holderId},
       attempts = o.attempts
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid, attempts smallint)
     where ${isSameRow} and q.lease_token is null
       and (q.status = 'queued' and q.attempts <= o.attempts or q.status = 'deferred' and q.attempts < o.attempts)`)
+}
 
 /** Says of suspects whether they are being worked on, so that the next crash can be told to be theirs or not. */
-export const updateBegun = (tx: Tx, leases: readonly Lease[], isBegun: boolean): Promise<number> =>
-  tx.run(prepared`
+export function updateBegun(tx: Tx, leases: readonly Lease[], isBegun: boolean): Promise<number> {
+  followIndexes(tx)
+  return tx.run(prepared`
     update queue q set is_begun = ${isBegun}
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}`)
+}
 
 export interface Lapsed extends QueuedRow {
   crashes: number
@@ -58,8 +65,9 @@ interface Reclaim {
  * suspect, and from then on a crash counts where it had begun; the first one then counts in hindsight. What took three
  * workers with it is set aside, so that the queue behind it moves.
  */
-export const reclaimLapsed = (tx: Tx, { crashesMax, goneBefore, mayJudge, limit }: Reclaim): Promise<Lapsed[]> =>
-  tx.many<Lapsed>(prepared`
+export function reclaimLapsed(tx: Tx, { crashesMax, goneBefore, mayJudge, limit }: Reclaim): Promise<Lapsed[]> {
+  followIndexes(tx)
+  return tx.many<Lapsed>(prepared`
     with lapsed as (
       select q.account_id, q.tenant_id, q.message_id, q.n, not holder.is_accounted_for as is_suspect,
         case when holder.is_accounted_for or not q.is_begun then q.crashes
@@ -77,3 +85,4 @@ export const reclaimLapsed = (tx: Tx, { crashesMax, goneBefore, mayJudge, limit 
       lease_until = null, updated_at = ${tx.now}
     from lapsed o where ${isSameRow}
     returning ${queuedColumns}, q.crashes, q.status`)
+}
