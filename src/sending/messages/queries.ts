@@ -1,6 +1,7 @@
 // The SQL of acceptance: what the gate looks up, and what it stores. Multi-row statements; a batch is a few round
 // trips.
 import type { Db, Tx } from '../../platform/db/database.ts'
+import { followIndexes } from '../../platform/db/planner.ts'
 import { commaSeparated, isAmong, prepared, sql, Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { SendResponse } from './send-schema.ts'
@@ -18,6 +19,7 @@ export interface TenantRow extends Limits, Counters {
   head: Date | null
 }
 
+/** Where indexes are followed: of a queue that was empty when this was planned, all that came since would be sorted. */
 const head = sql`(select rank from queue where status = 'queued' and due_at is null order by rank limit 1)`
 
 const tenantColumns = sql`t.id as tenant_id, t.account_id, t.status, t.max_recipients_per_message, t.quota_daily,
@@ -31,24 +33,30 @@ const withCounters = sql`select ${tenantColumns},
 const isTenant = (ids: readonly string[]): Sql => isAmong(sql`t.id`, ids)
 
 /** The tenants of a batch with their counters locked, always in the same order, so that batches cannot deadlock. */
-export const lockTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
-  tx.many<TenantRow>(prepared`
+export function lockTenants(tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> {
+  followIndexes(tx)
+  return tx.many<TenantRow>(prepared`
     ${withCounters} where ${isTenant(tenantIds)} order by t.id for no key update of c`)
+}
 
 /** Locks tenants with their counters, without those that another transaction has locked. */
-export const lockFreeTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
-  tx.many<TenantRow>(prepared`
+export function lockFreeTenants(tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> {
+  followIndexes(tx)
+  return tx.many<TenantRow>(prepared`
     ${withCounters} where ${isTenant(tenantIds)} order by t.id for no key update of c skip locked`)
+}
 
 /** Tenants without a lock, and without the counts, by which nothing may be decided then. */
-export const listTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
-  tx.many<TenantRow>(prepared`
+export function listTenants(tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> {
+  followIndexes(tx)
+  return tx.many<TenantRow>(prepared`
     select ${tenantColumns},
       to_timestamp(0) as minute, 0 as minute_count, to_timestamp(0) as hour, 0 as hour_count, '1970-01-01'::date as day,
       0 as day_count, '1970-01-01'::date as month, 0 as month_count, coalesce(c.rank, to_timestamp(0)) as rank
     from tenants t join accounts a on a.id = t.account_id left join tenant_counters c on c.tenant_id = t.id
       left join tenant_throttles h on h.tenant_id = t.id
     where ${isTenant(tenantIds)}`)
+}
 
 /** A tenant's first message: its counters begin in the past, so every window counts as ended. */
 export const insertMissingCounters = (tx: Tx, tenantIds: readonly string[]): Promise<number> =>
@@ -95,8 +103,9 @@ export const updateCounters = (tx: Tx, rows: readonly TenantRow[]): void =>
     where c.tenant_id = r.tenant_id`)
 
 /** In the order of ids, as acceptance locks them. */
-export const advanceRanks = (tx: Tx, wanted: readonly { tenantId: string; milliseconds: number }[]) =>
-  tx.many<{ tenant_id: string; first: Date }>(prepared`
+export function advanceRanks(tx: Tx, wanted: readonly { tenantId: string; milliseconds: number }[]) {
+  followIndexes(tx)
+  return tx.many<{ tenant_id: string; first: Date }>(prepared`
     with line as (
       select c.tenant_id, greatest(c.rank, least(${tx.now}, ${head})) as first, w.milliseconds
       from tenant_counters c join unnest(${wanted.map(each => each.tenantId)}::uuid[],
@@ -105,6 +114,7 @@ export const advanceRanks = (tx: Tx, wanted: readonly { tenantId: string; millis
     )
     update tenant_counters c set rank = line.first + line.milliseconds * interval '1 millisecond'
     from line where c.tenant_id = line.tenant_id returning c.tenant_id, line.first`)
+}
 
 export interface UsageRow {
   tenant_id: string

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { system } from '../../platform/db/actor.ts'
-import type { Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount } from '../../../test/support/factories.ts'
@@ -21,6 +20,7 @@ import {
 import { recordUnsent, updateHeld, updateMoved } from './held.ts'
 import type { QueuedRow } from './keys.ts'
 import { extendLeases, updateBegun } from './leases.ts'
+import { rowsRead } from './rows-read.fixture.ts'
 
 const VERDICT: Verdict = {
   status: 'delivered',
@@ -31,13 +31,6 @@ const VERDICT: Verdict = {
   mxHost: null,
   bounceType: null,
   data: {},
-}
-
-/** So far; what the same connection read before may be in it. */
-const rowsRead = async (tx: Tx): Promise<number> => {
-  const { rows } = await tx.one<{ rows: number }>(sql`
-    select (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as rows from pg_stat_xact_user_tables where relname = 'queue'`)
-  return rows
 }
 
 test('recording a few outcomes reads only their rows of all that is under way', async t => {

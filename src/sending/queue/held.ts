@@ -112,9 +112,12 @@ export interface LockedRow extends HeldRow {
   row_id: string
 }
 
-/** The next rows that a pause holds, without a lock: how many of each tenant, and the last of them. */
+/**
+ * The next rows that a pause holds, without a lock: how many of each tenant, and the last of them. Planned each time: a plan
+ * from when the queue was empty would sort all that is held.
+ */
 export const listHeldByTenant = (db: Db, page: Omit<HeldPage, 'end'>) =>
-  db.many<DeliveryKey & { tenant_id: string; count: number }>(prepared`
+  db.many<DeliveryKey & { tenant_id: string; count: number }>(sql`
     with page as materialized (
       select tenant_id, message_id, n from queue where ${heldAfter(page)} order by message_id, n limit ${page.limit})
     select tenant_id, count(*) as count, last.message_id, last.n
