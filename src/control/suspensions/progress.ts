@@ -1,6 +1,7 @@
 // How far the queue has followed a pause: what is still to be parked, reassigned, released or cancelled, and how much each
 // pause holds. A transaction that holds or releases mail says so here.
 import type { Db, Tx } from '../../platform/db/database.ts'
+import { followIndexes } from '../../platform/db/planner.ts'
 import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { lockAccountsShared } from './locks.ts'
 import type { ActiveSuspension } from './queries.ts'
@@ -33,15 +34,18 @@ const CLAIMED_MS_MAX = 6_000
  * Whether mail may still be on its way to the pause: parking has not ended and something waits, or something was claimed
  * shortly before the pause and may not have asked yet.
  */
-export const isBeingParked = async (tx: Tx, { id, accountId }: { id: string; accountId: string }): Promise<boolean> =>
-  (await tx.maybe(prepared`
+export async function isBeingParked(tx: Tx, { id, accountId }: { id: string; accountId: string }): Promise<boolean> {
+  followIndexes(tx)
+  const found = await tx.maybe(prepared`
     select from suspensions s where s.id = ${id} and (
       s.parked_at is null and exists (
         select from queue q where q.account_id = ${accountId} and q.status in ('queued', 'deferred', 'sending'))
       or s.created_at > ${new Date(tx.now.getTime() - CLAIMED_MS_MAX)} and exists (
         select from queue q where q.account_id = ${accountId} and q.status = 'sending'
           and (s.tenant_id is null or q.tenant_id = s.tenant_id
-            or not s.only_tenant and s.scope_type in ('domain', 'sender'))))`)) !== null
+            or not s.only_tenant and s.scope_type in ('domain', 'sender'))))`)
+  return found !== null
+}
 
 /** Answers whether the pause is still active; it stays so until the transaction ends, for a resume waits. */
 export const lockWhileActive = async (tx: Tx, { id, account_id: accountId }: { id: string; account_id: string }) => {

@@ -21,7 +21,8 @@ export const deleteOldSendCounts = (tx: Tx, before: Date, limit: number): Promis
 
 /** Recipients by the status of their deliveries; `open` ones are queued, deferred, in flight or held. */
 export async function countDeliveriesAnywhere(db: Db, messageId: string): Promise<Readonly<Record<string, number>>> {
-  const rows = await db.many<{ status: string; count: number }>(prepared`
+  // Planned each time: a plan from when the queue was empty would read all of it.
+  const rows = await db.many<{ status: string; count: number }>(sql`
     select status, count(*) as count from deliveries where message_id = ${messageId} group by status
     union all
     select 'held', count(*) from (

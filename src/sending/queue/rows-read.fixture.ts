@@ -1,5 +1,6 @@
-// How many rows of the queue a transaction has read.
-import type { Tx } from '../../platform/db/database.ts'
+// How many rows of the queue statements read.
+import { system } from '../../platform/db/actor.ts'
+import type { Database, Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 
 /** So far; what the same connection read before may be in it. */
@@ -7,4 +8,27 @@ export const rowsRead = async (tx: Tx): Promise<number> => {
   const { rows } = await tx.one<{ rows: number }>(sql`
     select (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as rows from pg_stat_xact_user_tables where relname = 'queue'`)
   return rows
+}
+
+const ROWS = 800
+
+/** By a statement, once the queue is long, where its plan is from when it was empty. */
+export async function rowsReadOnceLong(
+  db: Database,
+  tenantId: string,
+  run: (tx: Tx) => Promise<unknown>,
+): Promise<number> {
+  await db.transact(system('test'), tx => tx.run(sql`delete from queue`))
+  await db.many(sql`vacuum queue`)
+  return db.transact(system('test'), async tx => {
+    // PostgreSQL keeps a plan from the sixth time on.
+    for (let time = 0; time < 8; time++) await run(tx)
+    await tx.run(sql`
+      insert into queue (message_id, n, account_id, tenant_id, recipient, recipient_domain, status, rank, accepted_at, updated_at)
+      select gen_random_uuid(), 0, account_id, id, 'a@b.test', 'b.test', 'queued', ${tx.now}, ${tx.now}, ${tx.now}
+      from tenants, generate_series(1, ${ROWS}) where id = ${tenantId}`)
+    const before = await rowsRead(tx)
+    await run(tx)
+    return (await rowsRead(tx)) - before
+  })
 }
