@@ -1,5 +1,6 @@
 // The SQL of statuses: the events that move them, what the deliveries say, and the backlog.
 import type { Tx } from '../../../platform/db/database.ts'
+import { followIndexes } from '../../../platform/db/planner.ts'
 import { bareArray, prepared, sql, type Sql } from '../../../platform/db/sql.ts'
 
 interface Range {
@@ -24,19 +25,40 @@ export interface DeliveryEvent {
 
 /** Events of these ids that are about mail of an inbox, in their order, without those of accounts in the backlog. */
 export const listDeliveryEventsAnywhere = (tx: Tx, range: Range): Promise<DeliveryEvent[]> =>
-  listEvents(tx, range, sql`not exists (select from mailbox_backlogs b where b.account_id = e.account_id)`)
+  listEvents(tx, range, {
+    ofEvents: sql`true`,
+    ofMail: sql`not exists (select from mailbox_backlogs b where b.account_id = m.account_id)`,
+  })
 
 export const listDeliveryEvents = (tx: Tx, accountId: string, range: Range): Promise<DeliveryEvent[]> =>
-  listEvents(tx, range, sql`e.account_id = ${accountId}`)
+  listEvents(tx, range, { ofEvents: sql`e.account_id = ${accountId}`, ofMail: sql`true` })
 
-const listEvents = (tx: Tx, { after, upTo }: Range, accounts: Sql): Promise<DeliveryEvent[]> =>
-  tx.many<DeliveryEvent>(prepared`
-    select e.id, e.type, e.message_id, e.recipient, e.data, m.id as inbox_message_id, m.inbox_id, m.account_id, m.tenant_id,
-      m.thread_id, m.approval_id, m.status
-    from events e join inbox_messages m on m.message_id = e.message_id
-    where e.id > ${after} and e.id <= ${upTo} and e.inbox_id is null and e.type = any(${Object.keys(EVENT_KINDS)}::text[])
-      and ${accounts}
+/**
+ * Most mail is of no inbox, and what happens to mail for thousands is about one message: each message is looked up once. A
+ * subquery with an offset is taken as it is, in the order in which they are written.
+ */
+function listEvents(
+  tx: Tx,
+  { after, upTo }: Range,
+  { ofEvents, ofMail }: { ofEvents: Sql; ofMail: Sql },
+): Promise<DeliveryEvent[]> {
+  followIndexes(tx)
+  const isWanted = sql`e.id > ${after} and e.id <= ${upTo} and e.inbox_id is null
+    and e.type = any(${Object.keys(EVENT_KINDS)}::text[])`
+  return tx.many<DeliveryEvent>(prepared`
+    with submission as materialized (
+      select distinct e.message_id from events e where ${isWanted} and ${ofEvents}
+    ), mail as materialized (
+      select m.* from submission s cross join lateral (
+        select m.id as inbox_message_id, m.message_id, m.inbox_id, m.account_id, m.tenant_id, m.thread_id, m.approval_id,
+          m.status
+        from inbox_messages m where m.message_id = s.message_id and ${ofMail} offset 0) m
+    )
+    select e.id, e.type, e.recipient, e.data, m.* from mail m cross join lateral (
+      select e.id, e.type, e.recipient, e.data from events e
+      where e.message_id = m.message_id and ${isWanted} offset 0) e
     order by e.id`)
+}
 
 /** The last of so many events of the account, whatever they are about; null when there are fewer. */
 export const findSliceEnd = (tx: Tx, accountId: string, { after, upTo, eventsMax }: Range & { eventsMax: number }) =>
