@@ -1,7 +1,6 @@
 // How far the queue has followed a pause: what is still to be parked, reassigned, released or cancelled, and how much each
 // pause holds. A transaction that holds or releases mail says so here.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { followIndexes } from '../../platform/db/planner.ts'
 import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { lockAccountsShared } from './locks.ts'
 import type { ActiveSuspension } from './queries.ts'
@@ -35,8 +34,7 @@ const CLAIMED_MS_MAX = 6_000
  * shortly before the pause and may not have asked yet.
  */
 export async function isBeingParked(tx: Tx, { id, accountId }: { id: string; accountId: string }): Promise<boolean> {
-  followIndexes(tx)
-  const found = await tx.maybe(prepared`
+  const found = await tx.alongIndexes.maybe(prepared`
     select from suspensions s where s.id = ${id} and (
       s.parked_at is null and exists (
         select from queue q where q.account_id = ${accountId} and q.status in ('queued', 'deferred', 'sending'))

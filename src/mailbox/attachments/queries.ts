@@ -60,7 +60,7 @@ async function lockDueSources(
   tx: Tx,
   { accounts, limits }: { accounts: readonly string[]; limits: readonly number[] },
 ): Promise<string[]> {
-  const rows = await tx.many<{ id: string }>(prepared`
+  const rows = await tx.alongIndexes.many<{ id: string }>(prepared`
     with account as (
       select * from unnest(${bareArray(accounts)}::uuid[], ${bareArray(limits)}::int[]) as a (id, mails_max) where mails_max > 0
     ), due as (
@@ -88,7 +88,7 @@ const leasedElsewhere = (tx: Tx): Sql => sql`
  * alone, so that it takes nothing else with it.
  */
 const leaseAttachments = (tx: Tx, sourceIds: readonly string[], claim: Claim<ClaimedSource>) =>
-  tx.many<
+  tx.alongIndexes.many<
     Omit<ClaimedSource, 'attachments'> & { was_due_at: Date; attachment: Omit<ClaimedAttachment, 'was_due_at'> }
   >(prepared`
     with ordered as (
@@ -141,10 +141,11 @@ export const textLeases = {
     table.release(tx, sources.flatMap(rowsOf)),
 }
 
-/** Until the transaction ends, nobody takes it over. */
+/** Until the transaction ends, nobody takes it over. Locked in the order of their ids. */
 export const lockLease = async (tx: Tx, source: Leased<ClaimedSource>): Promise<boolean> => {
-  const ours = await tx.many(prepared`
-    select 1 from source_attachments t, ${table.ours(rowsOf(source))} order by t.id for share of t`)
+  const rows = rowsOf(source).toSorted((one, other) => (one.id < other.id ? -1 : 1))
+  const ours = await tx.alongIndexes.many(prepared`
+    select 1 from source_attachments t, ${table.ours(rows)} for share of t`)
   return ours.length === source.attachments.length
 }
 

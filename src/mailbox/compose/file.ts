@@ -4,7 +4,7 @@ import { shownAddress } from '../../mail/address/mailbox-text.ts'
 import { safeContentType } from '../../mail/mime/attachment.ts'
 import { safeFileName } from '../../mail/mime/file-name.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { followIndexes, planOnce } from '../../platform/db/planner.ts'
+import { planOnce } from '../../platform/db/planner.ts'
 import { newId } from '../../platform/ids.ts'
 import { requestApprovals } from '../approvals/request.ts'
 import type { AttachmentRow } from '../attachments/store.ts'
@@ -42,15 +42,14 @@ interface Fileable {
 
 /** Issued together and behind the lock: the server takes them in their order, so nothing that is read changes any more. */
 export async function findDestinations(tx: Tx, mails: readonly Fileable[]): Promise<Destinations> {
-  followIndexes(tx)
   planOnce(tx)
   const [folders, continued, threads] = await Promise.all([
-    findSystemFolders(tx, [...new Set(mails.map(({ lockKey }) => lockKey))]),
+    findSystemFolders(tx.alongIndexes, [...new Set(mails.map(({ lockKey }) => lockKey))]),
     threadsContinued(
-      tx,
+      tx.alongIndexes,
       mails.map(({ mail }) => mail),
     ),
-    findThreads(tx, mails.map(seekingOf)),
+    findThreads(tx.alongIndexes, mails.map(seekingOf)),
   ])
   return { folders, continued, threads }
 }

@@ -1,7 +1,7 @@
 // The SQL by which a mirror says how it stands, and of its lease: the worker that has it has the one IMAP session of that
 // inbox. An inbox that is paused or deleted is given to nobody, and taken from the worker that has it. Every write repeats the
 // lease, or the generation of the grant where there may be no lease: work that began under an older grant records nothing.
-import type { Tx, Db } from '../../platform/db/database.ts'
+import type { Tx } from '../../platform/db/database.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
 import { isAsked, type Claim, type Leased } from '../../platform/work/leased-work.ts'
 import { LeasedTable, leasing } from '../../platform/work/leased-table.ts'
@@ -103,11 +103,11 @@ type Leases = readonly Leased<Pick<DueConnection, 'inbox_id'>>[]
 
 /** Answers those that are still ours. */
 export const extendConnectionLeases = (tx: Tx, leases: Leases, leaseUntil: Date): Promise<{ inbox_id: string }[]> =>
-  tx.many(prepared`
+  tx.alongIndexes.many(prepared`
     update connections t set due_at = ${leaseUntil} from ${table.ours(leases)} and ${isOpen} returning t.inbox_id`)
 
 /** Which of these are still ours. */
-export const listLeasedConnections = (db: Db, leases: Leases): Promise<{ inbox_id: string }[]> =>
-  db.many(prepared`select t.inbox_id from connections t, ${table.ours(leases)} and ${isOpen}`)
+export const listLeasedConnections = (tx: Tx, leases: Leases): Promise<{ inbox_id: string }[]> =>
+  tx.alongIndexes.many(prepared`select t.inbox_id from connections t, ${table.ours(leases)} and ${isOpen}`)
 
 export const releaseConnectionLeases: typeof table.release = (tx, leases) => table.release(tx, leases)

@@ -1,6 +1,6 @@
 // SQL of scheduled drafts as leased work: claimed when they are due, and recorded where they were not sent.
 import type { Tx } from '../../platform/db/database.ts'
-import { followIndexes, isLookedUpBy } from '../../platform/db/planner.ts'
+import { isLookedUpBy } from '../../platform/db/planner.ts'
 import { prepared, sql } from '../../platform/db/sql.ts'
 import { LeasedTable, leasing } from '../../platform/work/leased-table.ts'
 import { isAsked, type Claim } from '../../platform/work/leased-work.ts'
@@ -21,8 +21,7 @@ interface Unsent {
 
 /** Not sent: due again, or never, where the lease is still ours. */
 export function updateUnsentDrafts(tx: Tx, unsent: readonly Unsent[]): Promise<{ id: string }[]> {
-  followIndexes(tx)
-  return tx.many<{ id: string }>(prepared`
+  return tx.alongIndexes.many<{ id: string }>(prepared`
     update drafts d set lease_token = null, scheduled_at = o.scheduled_at, due_at = o.due_at, last_error = o.error,
       updated_at = ${tx.now}, attempts = case when o.has_waited then d.attempts - 1 else d.attempts end
     from unnest(${unsent.map(each => each.id)}::uuid[], ${unsent.map(each => each.leaseToken)}::uuid[],
@@ -43,8 +42,7 @@ export interface DueDraft extends Pick<
 
 /** Due ones, the longest due first, leased to this worker. The key is the inbox. */
 export function claimDueDrafts(tx: Tx, { limit, asked, ...lease }: Claim<DueDraft>): Promise<DueDraft[]> {
-  followIndexes(tx)
-  return tx.many<DueDraft>(prepared`
+  return tx.alongIndexes.many<DueDraft>(prepared`
     with due as (
       select id, due_at from drafts
       where due_at <= ${tx.now} and ${isAsked(asked, { key: sql`inbox_id`, account: sql`account_id` })}

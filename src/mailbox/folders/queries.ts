@@ -1,5 +1,6 @@
 // All SQL over folders; the only writer of that table. A transaction that writes has locked the inbox.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
+import { isLookedUpBy } from '../../platform/db/planner.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import type { FolderDelta } from './counts.ts'
 import type { SystemName } from './system.ts'
@@ -51,12 +52,12 @@ export const listSystemFolders = (db: Db, inboxIds: readonly string[]) =>
 
 /** Travels with the commit. */
 export function updateFolderCounts(tx: Tx, deltas: readonly FolderDelta[]): void {
-  tx.send(prepared`
+  tx.alongIndexes.send(prepared`
     update folders f set total = f.total + d.total, unread = f.unread + d.unread, blocked = f.blocked + d.blocked
     from unnest(${bareArray(deltas.map(each => each.folderId))}::uuid[],
       ${bareArray(deltas.map(each => each.total))}::int[], ${bareArray(deltas.map(each => each.unread))}::int[],
       ${bareArray(deltas.map(each => each.blocked))}::int[]) as d (id, total, unread, blocked)
-    where f.id = d.id`)
+    where ${isLookedUpBy(sql`f.id`, sql`d.id`)}`)
 }
 
 export const countCustomFolders = (db: Db, inboxId: string): Promise<number> =>

@@ -1,7 +1,7 @@
 // The SQL of receiving: for whom mail is taken, what was acknowledged and is not filed yet, and what processes tell each
 // other of who brings it.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { followIndexes, isLookedUpBy } from '../../platform/db/planner.ts'
+import { isLookedUpBy } from '../../platform/db/planner.ts'
 import { bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import { DueAccounts } from '../../platform/work/due-accounts.ts'
 import type { Claim, Leased } from '../../platform/work/leased-work.ts'
@@ -81,7 +81,7 @@ export async function claimArrivals(tx: Tx, claim: Claim<Arrival>, due: DueAccou
   if (accounts.length === 0) return []
   const limits = claim.limitsFor(accounts.map(accountId => ({ key: accountId, accountId })))
   // A lease that was still on the row has lapsed: its worker died with it.
-  return tx.many<Arrival>(prepared`
+  return tx.alongIndexes.many<Arrival>(prepared`
     with account as (
       select * from unnest(${bareArray(accounts)}::uuid[], ${bareArray(limits)}::int[]) as a (id, items_max) where items_max > 0
     ), due as (
@@ -99,8 +99,7 @@ export async function claimArrivals(tx: Tx, claim: Claim<Arrival>, due: DueAccou
 
 /** Filed by this transaction: gone where the lease is still ours, and only those are answered. */
 export function deleteArrivals(tx: Tx, leases: readonly Leased<Pick<Arrival, 'id'>>[]) {
-  followIndexes(tx)
-  return tx.many<{ id: string; lease_token: string }>(
+  return tx.alongIndexes.many<{ id: string; lease_token: string }>(
     prepared`delete from arrivals t using ${arrivalLeases.ours(leases)} returning t.id, t.lease_token`,
   )
 }

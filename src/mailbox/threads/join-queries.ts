@@ -1,5 +1,6 @@
 // The SQL of joining threads.
 import type { Db, Tx } from '../../platform/db/database.ts'
+import { isLookedUpBy } from '../../platform/db/planner.ts'
 import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { storableJson } from '../storable.ts'
 import { updateThreadOfMessages } from '../messages/insert.ts'
@@ -127,7 +128,7 @@ export function sendThreads(tx: Tx, threads: readonly FiledThread[]): void {
   const begun = threads.filter(thread => thread.isNew)
   const others = threads.filter(thread => !thread.isNew)
   if (begun.length > 0) tx.send(insertBegun(tx, begun))
-  if (others.length > 0) tx.send(updateContinued(others))
+  if (others.length > 0) tx.alongIndexes.send(updateContinued(others))
 }
 
 const filedRow = (thread: FiledThread) => ({
@@ -155,7 +156,7 @@ const updateContinued = (threads: readonly FiledThread[]) => prepared`
     taint_reasons = ${firstReasons(sql`t.taint_reasons || o.taint_reasons`)}
   from json_to_recordset(${storableJson(threads.map(filedRow))}::json) as o (id uuid, participants text[],
     messages integer, unread integer, visible integer, last_message_at timestamptz, taint_reasons jsonb)
-  where t.id = o.id`
+  where ${isLookedUpBy(sql`t.id`, sql`o.id`)}`
 
 const insertBegun = (tx: Tx, begun: readonly FiledThread[]) => prepared`
   insert into threads (id, account_id, tenant_id, inbox_id, subject, subject_key, participants, message_count, unread_count,

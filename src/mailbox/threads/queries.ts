@@ -1,5 +1,6 @@
 // All SQL over threads; the only writer of that table. A transaction that writes has locked the inbox.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
+import { isLookedUpBy } from '../../platform/db/planner.ts'
 import { all, bareArray, prepared, sql } from '../../platform/db/sql.ts'
 import type { RowOf } from '../../platform/db/times.ts'
 import type { Found } from '../../platform/http/paging.ts'
@@ -81,13 +82,13 @@ export async function updateThreadUntainted(tx: Tx, id: string): Promise<void> {
 
 /** Travels with the commit. */
 export function updateThreadCounts(tx: Tx, deltas: readonly ThreadDelta[]): void {
-  tx.send(prepared`
+  tx.alongIndexes.send(prepared`
     update threads t set message_count = t.message_count + d.messages, unread_count = t.unread_count + d.unread,
       visible_count = t.visible_count + d.visible
     from unnest(${bareArray(deltas.map(each => each.threadId))}::uuid[],
       ${bareArray(deltas.map(each => each.messages))}::int[], ${bareArray(deltas.map(each => each.unread))}::int[],
       ${bareArray(deltas.map(each => each.visible))}::int[]) as d (id, messages, unread, visible)
-    where t.id = d.id`)
+    where ${isLookedUpBy(sql`t.id`, sql`d.id`)}`)
 }
 
 export const listEmptyThreads = (tx: Tx, ids: readonly string[]): Promise<{ id: string; is_tainted: boolean }[]> =>

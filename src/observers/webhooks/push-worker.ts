@@ -1,7 +1,6 @@
 // Pushes as leased work: claim what is due, webhook by webhook; sign and send it; record what came of it.
 import type { KeyObject } from 'node:crypto'
 import type { Tx } from '../../platform/db/database.ts'
-import { followIndexes } from '../../platform/db/planner.ts'
 import type { GuardedHttp, PushResult } from '../../platform/net/guarded-http.ts'
 import type { Pace } from '../../platform/work/key-queue.ts'
 import type { Claim, Leased } from '../../platform/work/leased-work.ts'
@@ -60,20 +59,13 @@ export function pushWorker(world: World, client: GuardedHttp): PushWorker {
     // Recording a failure locks the due time of the webhook for a moment, and a claim may have passed it by.
     wakesAfter: result => result.error !== null,
     leases: {
-      extend: (tx, pushes, leaseUntil) => {
-        followIndexes(tx)
-        return extendLeases(tx, pushes, leaseUntil)
-      },
-      release: (tx, pushes) => {
-        followIndexes(tx)
-        return releaseLeases(tx, pushes)
-      },
+      extend: extendLeases,
+      release: releaseLeases,
     },
   })
 }
 
 async function claimPushes(world: World, tx: Tx, claim: Claim<Push>): Promise<Push[]> {
-  followIndexes(tx)
   const due = await lockDueWebhooks(tx, { asked: claim.asked, limit: WEBHOOKS_PER_CLAIM_MAX })
   if (due.length === 0) return []
   const limits = claim.limitsFor(due.map(({ webhook_id, account_id }) => ({ key: webhook_id, accountId: account_id })))

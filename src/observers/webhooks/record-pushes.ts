@@ -2,7 +2,6 @@
 // worker has taken over meanwhile is left alone.
 import { system } from '../../platform/db/actor.ts'
 import type { Tx } from '../../platform/db/database.ts'
-import { followIndexes } from '../../platform/db/planner.ts'
 import { raise } from '../../platform/journal/anomaly.ts'
 import type { PushResult } from '../../platform/net/guarded-http.ts'
 import type { Ended } from '../../platform/work/leased-work.ts'
@@ -24,7 +23,6 @@ type Pushed = Ended<ClaimedRow, PushResult>
 
 /** Only results whose lease is still ours are stored, and only those are answered. */
 export async function recordPushes(tx: Tx, pushed: readonly Pushed[]): Promise<Pushed[]> {
-  followIndexes(tx)
   const rows = await recordTried(
     tx,
     pushed.map(each => triedOf(each, tx.now)),

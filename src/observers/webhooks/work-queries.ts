@@ -16,7 +16,7 @@ interface DueWebhook {
  * its due time again.
  */
 export const lockDueWebhooks = (tx: Tx, { asked, limit }: { asked: KeysAsked; limit: number }): Promise<DueWebhook[]> =>
-  tx.many<DueWebhook>(prepared`
+  tx.alongIndexes.many<DueWebhook>(prepared`
     select l.webhook_id, w.account_id from webhook_due l join webhooks w on w.id = l.webhook_id
     where l.due_at <= ${tx.now} and ${isAsked(asked, { key: sql`l.webhook_id`, account: sql`w.account_id` })}
     order by l.due_at limit ${limit} for update of l skip locked`)
@@ -47,7 +47,7 @@ export async function claimAttempts(
   tx: Tx,
   { webhooks, leaseToken, leaseUntil }: { webhooks: readonly Share[]; leaseToken: string; leaseUntil: Date },
 ): Promise<ClaimedRow[]> {
-  const rows = await tx.many<FlatRow>(prepared`
+  const rows = await tx.alongIndexes.many<FlatRow>(prepared`
     with due as (
       select due.webhook_id, due.attempts_max, w.account_id as owner_id
       from unnest(${webhooks.map(each => each.webhookId)}::uuid[], ${webhooks.map(each => each.attemptsMax)}::integer[])
@@ -93,7 +93,7 @@ function toClaimed({
  * for ever.
  */
 export const updateDueTimes = (tx: Tx, webhookIds: readonly string[]): Promise<number> =>
-  tx.run(prepared`
+  tx.alongIndexes.run(prepared`
     update webhook_due l set due_at = (
       select greatest(a.due_at, ${tx.now})
       from webhook_attempts a join webhooks w on w.id = a.webhook_id and w.status = 'active'
@@ -108,7 +108,7 @@ const isOurs = sql`${isLookedUpBy(sql`a.webhook_id`, sql`o.webhook_id`)} and a.e
       and a.lease_token = o.lease_token`
 
 export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
-  tx.run(prepared`
+  tx.alongIndexes.run(prepared`
     update webhook_attempts a set due_at = ${leaseUntil}
     from unnest(${leases.map(each => each.webhook_id)}::uuid[], ${leases.map(each => each.event_id)}::bigint[],
       ${leases.map(each => each.leaseToken)}::uuid[]) as o (webhook_id, event_id, lease_token)
@@ -116,7 +116,7 @@ export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date)
 
 /** Gives back what was claimed and not tried, to where it stood in the order. */
 export const releaseLeases = (tx: Tx, leases: readonly (Lease & Pick<ClaimedRow, 'was_due_at'>)[]): Promise<number> =>
-  tx.run(prepared`
+  tx.alongIndexes.run(prepared`
     with released as (
       update webhook_attempts a set due_at = o.due_at, lease_token = null
       from unnest(${leases.map(each => each.webhook_id)}::uuid[], ${leases.map(each => each.event_id)}::bigint[],
@@ -141,7 +141,7 @@ export type Tried = Lease & {
 
 /** Only rows whose lease is still ours change, and only those are answered: a late worker records nothing. */
 export const recordTried = (tx: Tx, tried: readonly Tried[]): Promise<{ webhook_id: string; event_id: number }[]> =>
-  tx.many(prepared`
+  tx.alongIndexes.many(prepared`
     with recorded as (
       update webhook_attempts a
       set status = o.status, due_at = o.due_at, lease_token = null, attempt = attempt + o.tries,

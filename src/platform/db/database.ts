@@ -2,17 +2,9 @@
 // and who did it (audit) until the last moment before commit.
 import type pg from 'pg'
 import type { Clock, Skew } from '../clock.ts'
-import {
-  appendJournal,
-  insertReserved,
-  reserveIds,
-  toReserve,
-  type AuditDraft,
-  type EventDraft,
-} from '../journal/append.ts'
+import { appendJournal, insertReserved, reserveIds, toReserve, type EventDraft } from '../journal/append.ts'
 import { Refusal } from '../refusal.ts'
 import { system, type Actor } from './actor.ts'
-import { isConsequence } from './batch.ts'
 import { Continuity } from './continuity.ts'
 import { isAway, isCollision, isTimedOut, unavailable } from './errors.ts'
 import { locks } from './locks.ts'
@@ -20,26 +12,15 @@ import { NestingGuard } from './nesting.ts'
 import { Reader, type Db } from './reader.ts'
 import { begin, COMMIT, SharedPool } from './shared-pool.ts'
 import { prepared, sql, type Sql } from './sql.ts'
+import { allOrFirstFailure, Transaction, type Tx } from './transaction.ts'
 
-export type { Db }
+export type { Db, Tx }
 
 export type Reads = Pick<Db, 'many'>
 
 export interface Lists extends Reads {
   /** What is read is of one moment: a row that moves meanwhile from one place to another is found in one of them. */
   atOneMoment<T>(read: (db: Db) => Promise<T>): Promise<T>
-}
-
-/** Writes, inside one transaction. */
-export interface Tx extends Db {
-  readonly now: Date
-  readonly by: Actor
-  run(query: Sql): Promise<number>
-  /** Issues a write whose result nobody looks at: it travels with the commit, and the commit fails when it does. */
-  send(query: Sql): void
-  /** Appends to the journal when the transaction commits. */
-  record(event: EventDraft): void
-  audit(entry: AuditDraft): void
 }
 
 interface DatabaseOptions {
@@ -163,11 +144,11 @@ export class Database extends Reader implements Lists {
   async #commit(client: pg.PoolClient, tx: Transaction): Promise<void> {
     const { now, by, entries } = tx
     const many = toReserve(tx.events)
-    if (many.length > 0) await this.#insertMany(client, tx, many)
+    if (many.length > 0) await this.#insertMany(tx, many)
     const events = many.length > 0 ? tx.events.filter(({ inboxId }) => inboxId) : tx.events
     const append = appendJournal({ events, entries, by, now }, this.#options.auditMac)
     const appending = append && [prepared`select pg_advisory_xact_lock(${locks.journal})`, append]
-    const appended = (appending ?? []).map(query => this.#pool.run(client, query))
+    const appended = (appending ?? []).map(query => tx.ask(query))
     const committing = this.#pool.run(client, COMMIT)
     await allOrFirstFailure([...tx.sent, ...appended, committing])
     if ((await committing).command === 'ROLLBACK')
@@ -175,12 +156,12 @@ export class Database extends Reader implements Lists {
   }
 
   /** They are inserted while others go on appending. */
-  async #insertMany(client: pg.PoolClient, { now, sent }: Transaction, many: readonly EventDraft[]): Promise<void> {
-    const reserving = this.#pool.run<{ first: number }>(client, reserveIds(many))
+  async #insertMany(tx: Transaction, many: readonly EventDraft[]): Promise<void> {
+    const reserving = tx.ask<{ first: number }>(reserveIds(many))
     // What was sent before comes first: where it failed, the rest says no more than that the transaction has.
-    await allOrFirstFailure([...sent, reserving])
+    await allOrFirstFailure([...tx.sent, reserving])
     const { rows } = await reserving
-    await this.#pool.run(client, insertReserved(many, rows[0]!.first, now))
+    await tx.ask(insertReserved(many, rows[0]!.first, tx.now))
   }
 
   async clockSkew(): Promise<Skew> {
@@ -211,63 +192,4 @@ class Snapshot extends Reader {
   many<Row>(query: Sql): Promise<Row[]> {
     return this.#many<Row>(query)
   }
-}
-
-class Transaction extends Reader implements Tx {
-  readonly now: Date
-  readonly by: Actor
-  readonly events: EventDraft[] = []
-  readonly entries: AuditDraft[] = []
-  readonly sent: Promise<unknown>[] = []
-  readonly #client: pg.PoolClient
-  readonly #pool: SharedPool
-
-  constructor(client: pg.PoolClient, pool: SharedPool, { by, now }: { by: Actor; now: Date }) {
-    super()
-    this.#client = client
-    this.#pool = pool
-    this.by = by
-    this.now = now
-  }
-
-  async many<Row>(query: Sql): Promise<Row[]> {
-    return (await this.#pool.run<Row>(this.#client, query)).rows
-  }
-
-  async run(query: Sql): Promise<number> {
-    return (await this.#pool.run(this.#client, query)).rowCount ?? 0
-  }
-
-  send(query: Sql): void {
-    const sent = this.#pool.run(this.#client, query)
-    // Seen at the commit; until then a failure must not count as unhandled.
-    sent.catch(() => {})
-    this.sent.push(sent)
-  }
-
-  /** Throws the failure for which a statement was skipped, not that it was. */
-  async explain(error: unknown): Promise<never> {
-    if (!isConsequence(error)) throw error
-    await allOrFirstFailure(this.sent)
-    throw error.cause ?? error
-  }
-
-  record(event: EventDraft): void {
-    this.events.push(event)
-  }
-
-  audit(entry: AuditDraft): void {
-    this.entries.push(entry)
-  }
-}
-
-/**
- * All settle before anything is thrown, so that the connection is quiet when it goes back. What failed by itself is thrown
- * rather than what was skipped for it.
- */
-async function allOrFirstFailure(statements: readonly Promise<unknown>[]): Promise<void> {
-  const results = await Promise.allSettled(statements)
-  const failures = results.flatMap(each => (each.status === 'rejected' ? [each.reason as Error] : []))
-  const cause = failures.find(each => !isConsequence(each)) ?? failures[0]?.cause ?? failures[0]
-  if (cause) throw cause
 }

@@ -6,19 +6,24 @@ import { prepared, sql, type Sql } from './sql.ts'
 export const avoidCompiling = (tx: Tx): void => tx.send(prepared`set local jit = off`)
 
 /**
- * For what follows in this transaction: row by row along the indexes that were made for it, whatever the planner believes.
- * It takes a limit that it does not know for a tenth of all there is, and a table that grows fast for what it was at its last
- * analysis, and then reads it all. One statement: four would take as long as a record of few rows.
+ * How `alongIndexes` is planned. The planner takes a limit that it does not know for a tenth of all there is, and a table that
+ * grows fast for what it was at its last analysis, and then reads it all. What it must not do it finds so dear, where it has
+ * to, that it would compile the statement each time. One statement: five would take as long as a record of few rows.
  */
-export const followIndexes = (tx: Tx): void =>
-  tx.send(prepared`
-    select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
-      set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true)`)
+export const FOLLOW_INDEXES = prepared`
+  select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+    set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`
+
+/** For what comes after it. */
+export const PLAN_FREELY = prepared`
+  select set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true),
+    set_config('enable_seqscan', 'on', true), set_config('enable_sort', 'on', true)`
 
 /**
- * Equal, for rows that a list names, in the first column of the index that finds them. Where indexes are followed, nothing but
- * a lookup by this index can use it; with `=` alone, all of a table in the order of the index is compared with all of the list.
- * That is what the planner prefers of a table that was empty when it was last analysed, which a queue often is.
+ * Equal, for rows that a list names, in the first column of the index that finds them. For statements along indexes. With `=`
+ * alone the planner may take all of a table in the order of this index and compare it with all of the list, which is what it
+ * prefers where the table was empty when it was last analysed, as a queue often is. Of an index without a condition it thinks
+ * only where its order is of use, and beside this condition it is of none: no join by merging knows it.
  */
 export const isLookedUpBy = (column: Sql, value: Sql): Sql => sql`${column} = any(array[${value}])`
 

@@ -1,7 +1,6 @@
 // Which accounts have leased work that is due. For tables with an index on (account_id, due_at): one look into it per account,
 // whatever number of rows it has, so an account with many never stands before the others.
 import type { Tx } from '../db/database.ts'
-import { followIndexes } from '../db/planner.ts'
 import { prepared, sql, type Sql } from '../db/sql.ts'
 import { isAsked, type KeysAsked } from './leased-work.ts'
 
@@ -23,11 +22,10 @@ export class DueAccounts {
     this.#isOpen = isOpen
   }
 
-  /** Those that come after the last ones. What follows in the transaction follows indexes. */
+  /** Those that come after the last ones. */
   async next(tx: Tx, { asked, limit }: { asked: KeysAsked; limit: number }): Promise<string[]> {
-    followIndexes(tx)
     const [table, isOpen] = [this.#table, this.#isOpen]
-    const rows = await tx.many<{ account_id: string }>(prepared`
+    const rows = await tx.alongIndexes.many<{ account_id: string }>(prepared`
       with recursive account as (
         (select account_id from ${table} where ${isOpen} order by account_id limit 1)
         union all

@@ -2,7 +2,7 @@
 // `due_at` is the end of the lease, so that a lease that lapses gives its row back by itself. Every write repeats the token: a
 // row whose lease was lost stays as it is.
 import type { Tx } from '../db/database.ts'
-import { followIndexes, isLookedUpBy } from '../db/planner.ts'
+import { isLookedUpBy } from '../db/planner.ts'
 import { bareArray, prepared, sql, Sql } from '../db/sql.ts'
 
 /** Where counting ends. One number that its column cannot hold would fail the claim, which is one for all accounts. */
@@ -31,30 +31,27 @@ export class LeasedTable<Key extends string> {
   }
 
   extend(tx: Tx, leases: readonly Lease<Key>[], leaseUntil: Date): Promise<number> {
-    followIndexes(tx)
-    return tx.run(prepared`update ${this.#table} t set due_at = ${leaseUntil} from ${this.ours(leases)}`)
+    return tx.alongIndexes.run(prepared`update ${this.#table} t set due_at = ${leaseUntil} from ${this.ours(leases)}`)
   }
 
   /** Gives back what was claimed and not tried, to where it stood in the order: as if it had not been claimed. */
   release(tx: Tx, leases: readonly (Lease<Key> & { was_due_at: Date })[]): Promise<number> {
-    followIndexes(tx)
     const dueTimes = leases.map(each => each.was_due_at)
-    return tx.run(prepared`
+    return tx.alongIndexes.run(prepared`
       update ${this.#table} t set due_at = o.due_at, lease_token = null, attempts = greatest(t.attempts - 1, 0)
       from ${this.ours(leases, dueTimes)}`)
   }
 
   /** Due again later. Answers those whose lease was still ours. */
   defer(tx: Tx, leases: readonly (Lease<Key> & { dueAt: Date })[]): Promise<Record<Key, string>[]> {
-    followIndexes(tx)
     const dueTimes = leases.map(each => each.dueAt)
-    return tx.many<Record<Key, string>>(prepared`
+    return tx.alongIndexes.many<Record<Key, string>>(prepared`
       update ${this.#table} t set due_at = o.due_at, lease_token = null
       from ${this.ours(leases, dueTimes)} returning t.${this.#column}`)
   }
 
   /**
-   * For `from` and `using`, where indexes are followed: those of these rows, `t`, whose lease is still ours. Further
+   * For `from` and `using` of statements along indexes: those of these rows, `t`, whose lease is still ours. Further
    * conditions may follow.
    */
   ours(leases: readonly Lease<Key>[], dueTimes: readonly Date[] = []): Sql {

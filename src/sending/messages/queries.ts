@@ -1,7 +1,7 @@
 // The SQL of acceptance: what the gate looks up, and what it stores. Multi-row statements; a batch is a few round
 // trips.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { followIndexes } from '../../platform/db/planner.ts'
+import { isLookedUpBy } from '../../platform/db/planner.ts'
 import { commaSeparated, isAmong, prepared, sql, Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import type { SendResponse } from './send-schema.ts'
@@ -19,7 +19,7 @@ export interface TenantRow extends Limits, Counters {
   head: Date | null
 }
 
-/** Where indexes are followed: of a queue that was empty when this was planned, all that came since would be sorted. */
+/** In statements along indexes: of a queue that was empty when this was planned, all that came since would be sorted. */
 const head = sql`(select rank from queue where status = 'queued' and due_at is null order by rank limit 1)`
 
 const tenantColumns = sql`t.id as tenant_id, t.account_id, t.status, t.max_recipients_per_message, t.quota_daily,
@@ -34,22 +34,19 @@ const isTenant = (ids: readonly string[]): Sql => isAmong(sql`t.id`, ids)
 
 /** The tenants of a batch with their counters locked, always in the same order, so that batches cannot deadlock. */
 export function lockTenants(tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> {
-  followIndexes(tx)
-  return tx.many<TenantRow>(prepared`
+  return tx.alongIndexes.many<TenantRow>(prepared`
     ${withCounters} where ${isTenant(tenantIds)} order by t.id for no key update of c`)
 }
 
 /** Locks tenants with their counters, without those that another transaction has locked. */
 export function lockFreeTenants(tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> {
-  followIndexes(tx)
-  return tx.many<TenantRow>(prepared`
+  return tx.alongIndexes.many<TenantRow>(prepared`
     ${withCounters} where ${isTenant(tenantIds)} order by t.id for no key update of c skip locked`)
 }
 
 /** Tenants without a lock, and without the counts, by which nothing may be decided then. */
 export function listTenants(tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> {
-  followIndexes(tx)
-  return tx.many<TenantRow>(prepared`
+  return tx.alongIndexes.many<TenantRow>(prepared`
     select ${tenantColumns},
       to_timestamp(0) as minute, 0 as minute_count, to_timestamp(0) as hour, 0 as hour_count, '1970-01-01'::date as day,
       0 as day_count, '1970-01-01'::date as month, 0 as month_count, coalesce(c.rank, to_timestamp(0)) as rank
@@ -104,16 +101,17 @@ export const updateCounters = (tx: Tx, rows: readonly TenantRow[]): void =>
 
 /** In the order of ids, as acceptance locks them. */
 export function advanceRanks(tx: Tx, wanted: readonly { tenantId: string; milliseconds: number }[]) {
-  followIndexes(tx)
-  return tx.many<{ tenant_id: string; first: Date }>(prepared`
+  const ordered = wanted.toSorted((one, other) => (one.tenantId < other.tenantId ? -1 : 1))
+  return tx.alongIndexes.many<{ tenant_id: string; first: Date }>(prepared`
     with line as (
       select c.tenant_id, greatest(c.rank, least(${tx.now}, ${head})) as first, w.milliseconds
-      from tenant_counters c join unnest(${wanted.map(each => each.tenantId)}::uuid[],
-        ${wanted.map(each => each.milliseconds)}::bigint[]) as w (tenant_id, milliseconds) on w.tenant_id = c.tenant_id
-      order by c.tenant_id for no key update of c
+      from unnest(${ordered.map(each => each.tenantId)}::uuid[], ${ordered.map(each => each.milliseconds)}::bigint[])
+        as w (tenant_id, milliseconds)
+      join tenant_counters c on ${isLookedUpBy(sql`c.tenant_id`, sql`w.tenant_id`)}
+      for no key update of c
     )
     update tenant_counters c set rank = line.first + line.milliseconds * interval '1 millisecond'
-    from line where c.tenant_id = line.tenant_id returning c.tenant_id, line.first`)
+    from line where ${isLookedUpBy(sql`c.tenant_id`, sql`line.tenant_id`)} returning c.tenant_id, line.first`)
 }
 
 export interface UsageRow {

@@ -107,8 +107,12 @@ test('statements name their rows and read no others, also when the statistics ar
     const suspensionId = crypto.randomUUID()
     const held = fourth.map(row => ({ ...row, suspension_id: suspensionId }))
     await readBy('holding', async () => updateHeld(tx, held))
-    await readBy('moving', () => updateMoved(tx, suspensionId, held))
+    const moved = await readBy('moving', () => updateMoved(tx, suspensionId, held))
+    assert.deepEqual(moved, Array(5).fill(suspensionId))
     await readBy('cancelling', async () => recordUnsent(tx, fourth, 'cancelled'))
+    const cancelled = await tx.value(sql`
+      select count(*)::int from deliveries where message_id = ${fourth[0]!.message_id} and status = 'cancelled'`)
+    assert.equal(cancelled, 5)
   })
 })
 

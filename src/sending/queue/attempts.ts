@@ -1,6 +1,6 @@
 // The SQL of attempts: claiming, recording outcomes, giving back what is not attempted. The lease is the fence.
 import type { Tx } from '../../platform/db/database.ts'
-import { followIndexes, isLookedUpBy } from '../../platform/db/planner.ts'
+import { isLookedUpBy } from '../../platform/db/planner.ts'
 import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import {
   inOrder,
@@ -54,8 +54,7 @@ const claimed = sql`${queuedColumns}, q.attempts, q.accepted_at, q.smtp_code,
  * What is next in rank and what is due again, alternating, leased to this worker. Skips rows that other workers are taking.
  */
 export function claimDue(tx: Tx, claim: Claim): Promise<Claimed[]> {
-  followIndexes(tx)
-  return tx.many<Claimed>(prepared`
+  return tx.alongIndexes.many<Claimed>(prepared`
     with fresh as (
       select account_id, tenant_id, message_id, n from queue where status = 'queued' and due_at is null
       order by rank limit ${claim.limit} for update skip locked
@@ -80,8 +79,7 @@ export function claimDue(tx: Tx, claim: Claim): Promise<Claimed[]> {
  * more copy among what was sent, so all of them share one.
  */
 export function claimSiblings(tx: Tx, claim: Claim, first: readonly Claimed[]): Promise<Claimed[]> {
-  followIndexes(tx)
-  return tx.many<Claimed>(prepared`
+  return tx.alongIndexes.many<Claimed>(prepared`
     update queue q
     set ${leased(claim, tx.now)}
     from (
@@ -119,8 +117,7 @@ export interface Decided extends Key {
 
 /** Only rows whose lease is still ours change, and only those are answered: a late worker records nothing. */
 export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> => {
-  followIndexes(tx)
-  return tx.many<DeliveryKey>(prepared`
+  return tx.alongIndexes.many<DeliveryKey>(prepared`
     with done as (
       delete from queue q
       using json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (${keyColumns}, lease_token uuid, status text,
@@ -139,8 +136,7 @@ export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<Delive
 
 /** An attempt that came to an end killed nobody: what was suspected of it is forgotten. */
 export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> => {
-  followIndexes(tx)
-  return tx.many<DeliveryKey>(prepared`
+  return tx.alongIndexes.many<DeliveryKey>(prepared`
     update queue q
     set status = 'deferred', due_at = o.due_at, lease_token = null, lease_until = null, crashes = 0, is_suspect = false,
       smtp_code = o.smtp_code, enhanced_code = o.enhanced_code, response = o.response, mx_host = o.mx_host,
@@ -169,8 +165,7 @@ const flat = ({ account_id, tenant_id, message_id, n, lease_token, envelope, ver
 
 /** Gives back what a worker has leased and will not attempt. */
 export function releaseLeases(tx: Tx, leases: readonly Lease[]): Promise<QueuedRow[]> {
-  followIndexes(tx)
-  return tx.many<QueuedRow>(prepared`
+  return tx.alongIndexes.many<QueuedRow>(prepared`
     update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}
@@ -183,8 +178,7 @@ export interface Deferral extends Lease {
 
 /** Gives back mail whose destination is not to be tried before the time in `due_at`. */
 export function updateDeferrals(tx: Tx, rows: readonly Deferral[]): Promise<QueuedRow[]> {
-  followIndexes(tx)
-  return tx.many<QueuedRow>(prepared`
+  return tx.alongIndexes.many<QueuedRow>(prepared`
     update queue q
     set status = case when attempts > 1 then 'deferred' else 'queued' end, due_at = o.due_at, lease_token = null,
       lease_until = null, attempts = attempts - 1, updated_at = ${tx.now}
@@ -198,8 +192,7 @@ export function updateDeferrals(tx: Tx, rows: readonly Deferral[]): Promise<Queu
  * before: what was not recorded in time is sent again, and is not to be stored again.
  */
 export function markArrived(tx: Tx, keys: readonly Key[]): Promise<DeliveryKey[]> {
-  followIndexes(tx)
-  return tx.many<DeliveryKey>(prepared`
+  return tx.alongIndexes.many<DeliveryKey>(prepared`
     update queue q set has_arrived = true
     from json_to_recordset(${JSON.stringify(inOrder(keys))}::json) as o (${keyColumns})
     where ${isSameRow} and not q.has_arrived

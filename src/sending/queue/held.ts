@@ -1,7 +1,6 @@
 // The SQL of held mail: parking what waits, releasing, cancelling, expiring, moving from one pause to another.
 import { matchesAny, type PauseScope } from '../../control/suspensions/scopes.ts'
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { followIndexes } from '../../platform/db/planner.ts'
 import { all, bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import { isSameRow, queuedColumns, type DeliveryKey, type Key, type QueuedRow } from './keys.ts'
 
@@ -164,9 +163,8 @@ const keysOf = (rows: readonly Key[]): Sql =>
  * would rather read the table than look up so many rows.
  */
 export const updateReleased = (tx: Tx, rows: readonly { row_id: string; rank: Date }[]): void => {
-  followIndexes(tx)
   // As milliseconds: a million times are quicker written and read as numbers.
-  tx.send(prepared`
+  tx.alongIndexes.send(prepared`
     update queue q set status = 'queued', suspension_id = null, held_at = null,
       accepted_at = q.accepted_at + (${tx.now}::timestamptz - q.held_at),
       rank = 'epoch'::timestamptz + o.rank * interval '1 millisecond', updated_at = ${tx.now}
@@ -179,8 +177,7 @@ const quoted = (rowIds: readonly string[]): string => `{"${rowIds.join('","')}"}
 
 /** From a pause to others, held as long as before. Answers to which: what another process has moved is left alone. */
 export const updateMoved = async (tx: Tx, fromId: string, rows: readonly (Key & { suspension_id: string })[]) => {
-  followIndexes(tx)
-  const moved = await tx.many<{ suspension_id: string }>(prepared`
+  const moved = await tx.alongIndexes.many<{ suspension_id: string }>(prepared`
     update queue q set suspension_id = o.suspension_id, updated_at = ${tx.now}
     from unnest(${keysOf(rows)}, ${bareArray(rows.map(row => row.suspension_id))}::uuid[])
       as o (account_id, tenant_id, message_id, n, suspension_id)
@@ -191,8 +188,7 @@ export const updateMoved = async (tx: Tx, fromId: string, rows: readonly (Key & 
 
 /** Waiting rows that this transaction has locked, to the pauses that hold them from now on. */
 export function updateHeld(tx: Tx, rows: readonly (Key & { suspension_id: string })[]): void {
-  followIndexes(tx)
-  tx.send(prepared`
+  tx.alongIndexes.send(prepared`
     update queue q
     set status = 'held', suspension_id = o.suspension_id, held_at = ${tx.now}, due_at = null, updated_at = ${tx.now}
     from unnest(${keysOf(rows)}, ${bareArray(rows.map(row => row.suspension_id))}::uuid[])
@@ -210,8 +206,7 @@ export const updateAllMoved = (tx: Tx, { fromId, toId, limit }: { fromId: string
 
 /** Out of the queue for good, without having been sent. */
 export function recordUnsent(tx: Tx, rows: readonly Key[], status: 'cancelled' | 'expired'): void {
-  followIndexes(tx)
-  tx.send(prepared`
+  tx.alongIndexes.send(prepared`
     with gone as (
       delete from queue q using unnest(${keysOf(rows)}) as o (account_id, tenant_id, message_id, n) where ${isSameRow}
       returning q.message_id, q.n, q.attempts

@@ -37,7 +37,7 @@ export const keyOf = ({ message_id, n }: DeliveryKey): string => `${message_id} 
 export const inOrder = <Row extends DeliveryKey>(rows: readonly Row[]): Row[] =>
   rows.toSorted((a, b) => (a.message_id < b.message_id ? -1 : a.message_id > b.message_id ? 1 : a.n - b.n))
 
-/** Between the queue as `q` and others as `o`, in a transaction that follows indexes. */
+/** Between the queue as `q` and others as `o`, in statements along indexes. */
 export const isSameRow = sql`${isLookedUpBy(sql`q.account_id`, sql`o.account_id`)}
   and (q.tenant_id, q.message_id, q.n) = (o.tenant_id, o.message_id, o.n)`
 

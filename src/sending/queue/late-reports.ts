@@ -1,9 +1,9 @@
 // The SQL of what is learned about deliveries after they were made.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { followIndexes } from '../../platform/db/planner.ts'
+import { isLookedUpBy } from '../../platform/db/planner.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
-import { isSameRow, keyColumns, type DeliveryKey, type Key } from './keys.ts'
+import { inOrder, isSameRow, keyColumns, keyOf, type DeliveryKey, type Key } from './keys.ts'
 import type { FinalStatus } from './attempts.ts'
 
 export interface DeliveryRef extends Key {
@@ -22,14 +22,13 @@ interface Asked {
 
 /** Locked in the order of their key, so that two reports never wait for each other. */
 export async function listDeliveriesForUpdateAnywhere(tx: Tx, { numbered, addressed }: Asked): Promise<DeliveryRef[]> {
-  followIndexes(tx)
-  const keys = [...numbered, ...(await listNumbers(tx, addressed))]
-  return tx.many<DeliveryRef>(sql`
-    select message_id, n, account_id, tenant_id, recipient, status, envelope from deliveries
-    where (message_id, n) in (
-      select message_id, n from json_to_recordset(${JSON.stringify(keys)}::json) as o (message_id uuid, n integer)
-    )
-    order by message_id, n limit ${keys.length} for update`)
+  const asked = [...numbered, ...(await listNumbers(tx.alongIndexes, addressed))]
+  const keys = inOrder([...new Map(asked.map(key => [keyOf(key), key])).values()])
+  return tx.alongIndexes.many<DeliveryRef>(sql`
+    select d.message_id, d.n, d.account_id, d.tenant_id, d.recipient, d.status, d.envelope
+    from json_to_recordset(${JSON.stringify(keys)}::json) as o (message_id uuid, n integer)
+    join deliveries d on ${isLookedUpBy(sql`d.message_id`, sql`o.message_id`)} and d.n = o.n
+    for update of d`)
 }
 
 /** Which recipients of their messages these addresses are. */
@@ -42,10 +41,10 @@ const listNumbers = async (db: Db, addressed: Asked['addressed']): Promise<Deliv
           and lower(recipient) = any(array(select lower(r) from unnest(${addressed.map(each => each.recipient)}::text[]) r))
         limit 10000`)
 
-export const isAnyBeingSent = async (db: Db, keys: readonly Key[]): Promise<boolean> => {
+export const isAnyBeingSent = async (tx: Tx, keys: readonly Key[]): Promise<boolean> => {
   if (keys.length === 0) return false
   const rows = keys.map(({ account_id, tenant_id, message_id, n }) => ({ account_id, tenant_id, message_id, n }))
-  const found = await db.many(sql`
+  const found = await tx.alongIndexes.many(sql`
     select from queue q join json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}) on ${isSameRow}
     where q.status = 'sending' limit 1`)
   return found.length > 0

@@ -1,12 +1,10 @@
 // The SQL of leases: extending them, taking back what an outage undid, reclaiming what lapsed.
 import type { Tx } from '../../platform/db/database.ts'
-import { followIndexes } from '../../platform/db/planner.ts'
 import { prepared } from '../../platform/db/sql.ts'
 import { inOrder, isOurs, isSameRow, keyColumns, queuedColumns, type Lease, type QueuedRow } from './keys.ts'
 
 export function extendLeases(tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> {
-  followIndexes(tx)
-  return tx.run(prepared`
+  return tx.alongIndexes.run(prepared`
     update queue q set lease_until = ${leaseUntil}
     from json_to_recordset(${JSON.stringify(inOrder(leases))}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}`)
@@ -27,8 +25,7 @@ export function retakeLeases(
   leases: readonly AttemptLease[],
   { holderId, leaseUntil }: { holderId: string; leaseUntil: Date },
 ): Promise<number> {
-  followIndexes(tx)
-  return tx.run(prepared`
+  return tx.alongIndexes.run(prepared`
     update queue q
     set status = 'sending', lease_token = o.lease_token, lease_until = ${leaseUntil}, holder_id = ${holderId},
       attempts = o.attempts
@@ -39,8 +36,7 @@ export function retakeLeases(
 
 /** Says of suspects whether they are being worked on, so that the next crash can be told to be theirs or not. */
 export function updateBegun(tx: Tx, leases: readonly Lease[], isBegun: boolean): Promise<number> {
-  followIndexes(tx)
-  return tx.run(prepared`
+  return tx.alongIndexes.run(prepared`
     update queue q set is_begun = ${isBegun}
     from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}`)
@@ -66,8 +62,7 @@ interface Reclaim {
  * workers with it is set aside, so that the queue behind it moves.
  */
 export function reclaimLapsed(tx: Tx, { crashesMax, goneBefore, mayJudge, limit }: Reclaim): Promise<Lapsed[]> {
-  followIndexes(tx)
-  return tx.many<Lapsed>(prepared`
+  return tx.alongIndexes.many<Lapsed>(prepared`
     with lapsed as (
       select q.account_id, q.tenant_id, q.message_id, q.n, not holder.is_accounted_for as is_suspect,
         case when holder.is_accounted_for or not q.is_begun then q.crashes

@@ -9,7 +9,7 @@ export const isQueued = sql`exists (
   where ${isLookedUpBy(sql`q.account_id`, sql`m.account_id`)} and q.tenant_id = m.tenant_id and q.message_id = m.id)`
 
 export async function queuedAmong(tx: Tx, messageIds: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await tx.many<{ id: string }>(prepared`
+  const rows = await tx.alongIndexes.many<{ id: string }>(prepared`
     select m.id from messages m where m.id = any(${bareArray(messageIds)}::uuid[]) and ${isQueued}`)
   return new Set(rows.map(({ id }) => id))
 }

@@ -1,14 +1,13 @@
-// How many rows of the queue statements read.
+// How many rows of a table statements read.
 import { system } from '../../platform/db/actor.ts'
 import type { Database, Tx } from '../../platform/db/database.ts'
 import { sql } from '../../platform/db/sql.ts'
 
-/** So far; what the same connection read before may be in it. */
-export const rowsRead = async (tx: Tx): Promise<number> => {
-  const { rows } = await tx.one<{ rows: number }>(sql`
-    select (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as rows from pg_stat_xact_user_tables where relname = 'queue'`)
-  return rows
-}
+/** So far, of a table or of its partitions; what the same connection read before may be in it. */
+export const rowsRead = (tx: Tx, table = 'queue'): Promise<number> =>
+  tx.value<number>(sql`
+    select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::integer
+    from pg_stat_xact_user_tables where starts_with(relname, ${table})`)
 
 const ROWS = 800
 

@@ -1,13 +1,11 @@
 // The SQL of mail that was set aside: held by no pause, until somebody releases or cancels it, or it expires.
 import type { Db, Tx } from '../../platform/db/database.ts'
-import { followIndexes } from '../../platform/db/planner.ts'
 import { sql } from '../../platform/db/sql.ts'
 import { isSameRow, keyColumns, queuedColumns, type Key, type QueuedRow } from './keys.ts'
 import type { LockedRow } from './held.ts'
 
 export function updateSetAside(tx: Tx, rows: readonly (Key & { set_aside_id: string })[]): Promise<number> {
-  followIndexes(tx)
-  return tx.run(sql`
+  return tx.alongIndexes.run(sql`
     update queue q set set_aside_id = o.set_aside_id
     from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, set_aside_id uuid)
     where ${isSameRow}`)

@@ -1,6 +1,5 @@
 // The SQL of statuses: the events that move them, what the deliveries say, and the backlog.
 import type { Tx } from '../../../platform/db/database.ts'
-import { followIndexes } from '../../../platform/db/planner.ts'
 import { bareArray, prepared, sql, type Sql } from '../../../platform/db/sql.ts'
 
 interface Range {
@@ -42,10 +41,9 @@ function listEvents(
   { after, upTo }: Range,
   { ofEvents, ofMail }: { ofEvents: Sql; ofMail: Sql },
 ): Promise<DeliveryEvent[]> {
-  followIndexes(tx)
   const isWanted = sql`e.id > ${after} and e.id <= ${upTo} and e.inbox_id is null
     and e.type = any(${Object.keys(EVENT_KINDS)}::text[])`
-  return tx.many<DeliveryEvent>(prepared`
+  return tx.alongIndexes.many<DeliveryEvent>(prepared`
     with submission as materialized (
       select distinct e.message_id from events e where ${isWanted} and ${ofEvents}
     ), mail as materialized (
