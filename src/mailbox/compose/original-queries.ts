@@ -1,5 +1,6 @@
 // What is read of a message that is answered or forwarded. Its id was found within the caller's reach.
 import type { Db, Reads, Tx } from '../../platform/db/database.ts'
+import { isLookedUpBy } from '../../platform/db/planner.ts'
 import { prepared, sql, type Sql } from '../../platform/db/sql.ts'
 
 /** Of those that still stand, also where one has become part of another. */
@@ -27,7 +28,7 @@ interface StandingThread {
 export const listStandingThreads = (db: Reads, ids: readonly string[]): Promise<StandingThread[]> =>
   db.many<StandingThread>(prepared`
     select whole.id, t.id as asked_id, whole.subject, whole.is_tainted
-    from threads t join threads whole on whole.id = coalesce(t.merged_into, t.id)
+    from threads t join threads whole on ${isLookedUpBy(sql`whole.id`, sql`coalesce(t.merged_into, t.id)`)}
     where t.id = any(${ids}::uuid[])`)
 
 /** What a file costs besides its content. */

@@ -33,7 +33,7 @@ export async function findRecipients(
 /** Whether mail of the account has been due since before that time. */
 export const isBehind = async (db: Db, accountId: string, since: Date): Promise<boolean> => {
   const found = await db.maybe(
-    prepared`select from arrivals where account_id = ${accountId} and due_at < ${since} order by due_at limit 1`,
+    sql`select from arrivals where account_id = ${accountId} and due_at < ${since} order by due_at limit 1`,
   )
   return found !== null
 }

@@ -6,24 +6,26 @@ import { prepared, sql, type Sql } from './sql.ts'
 export const avoidCompiling = (tx: Tx): void => tx.send(prepared`set local jit = off`)
 
 /**
- * How `alongIndexes` is planned. The planner takes a limit that it does not know for a tenth of all there is, and a table that
- * grows fast for what it was at its last analysis, and then reads it all. What it must not do it finds so dear, where it has
- * to, that it would compile the statement each time. One statement: five would take as long as a record of few rows.
+ * How statements of `alongIndexes` are planned. The planner takes a limit that it does not know for a tenth of all there is,
+ * and a table that grows fast for what it was at its last analysis, and then reads it all. Before PostgreSQL 18 a sort that
+ * cannot be avoided costs 1e10 then, which is above `jit_above_cost`. One statement: five would take as long as a record of
+ * few rows.
  */
-export const FOLLOW_INDEXES = prepared`
+export const PLAN_ALONG_INDEXES = prepared`
   select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
     set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`
 
-/** For what comes after it. */
+/** As the session plans by default; without `jit`, which somebody may want off for longer. */
 export const PLAN_FREELY = prepared`
-  select set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true),
-    set_config('enable_seqscan', 'on', true), set_config('enable_sort', 'on', true)`
+  select set_config('enable_hashjoin', null, true), set_config('enable_mergejoin', null, true),
+    set_config('enable_seqscan', null, true), set_config('enable_sort', null, true)`
 
 /**
  * Equal, for rows that a list names, in the first column of the index that finds them. For statements along indexes. With `=`
- * alone the planner may take all of a table in the order of this index and compare it with all of the list, which is what it
- * prefers where the table was empty when it was last analysed, as a queue often is. Of an index without a condition it thinks
- * only where its order is of use, and beside this condition it is of none: no join by merging knows it.
+ * alone the planner may scan all of this index and compare each row with all of the list, which is what it prefers where the
+ * table was empty when it was last analysed, as a queue often is. It considers a scan of a whole index where the order may
+ * serve a merge join, which no `any` can be; and, also beside this condition, for an index-only scan and for a partial index
+ * whose predicate the statement implies. A statement that leaves it one of those asks by a lateral subquery with an offset.
  */
 export const isLookedUpBy = (column: Sql, value: Sql): Sql => sql`${column} = any(array[${value}])`
 

@@ -131,12 +131,15 @@ export class SharedPool {
     }
   }
 
-  /** On a connection of this pool, with what else is asked of it at this moment. */
-  run<Row>(client: pg.PoolClient, query: Sql): Promise<Result<Row>> {
+  /**
+   * On a connection of this pool, with what else is asked of it at this moment. A plan outlives the settings that it was made
+   * under: what is planned in another way is prepared as a variant of its own.
+   */
+  run<Row>(client: pg.PoolClient, query: Sql, { variant = '' } = {}): Promise<Result<Row>> {
     const { text, values, name } = query.toQuery()
     // By name only where the name is known when it comes up again.
     const options = {
-      name: this.#pooling.keepsNamedStatements ? name : undefined,
+      name: name !== undefined && this.#pooling.keepsNamedStatements ? name + variant : undefined,
       isSameServer: !this.#pooling.isPooled,
     }
     return ask<Row>(client, new Statement(text, values, options))

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { AuditDraft, EventDraft } from '../journal/append.ts'
 import type { Actor } from './actor.ts'
 import { isConsequence } from './batch.ts'
-import { FOLLOW_INDEXES, PLAN_FREELY } from './planner.ts'
+import { PLAN_ALONG_INDEXES, PLAN_FREELY } from './planner.ts'
 import { Reader, type Db } from './reader.ts'
 import type { SharedPool } from './shared-pool.ts'
 import type { Sql } from './sql.ts'
@@ -35,7 +35,7 @@ export class Transaction extends Reader implements Tx {
   readonly sent: Promise<unknown>[] = []
   readonly #client: pg.PoolClient
   readonly #pool: SharedPool
-  #followsIndexes = false
+  #isAlongIndexes = false
 
   constructor(client: pg.PoolClient, pool: SharedPool, { by, now }: { by: Actor; now: Date }) {
     super()
@@ -46,12 +46,12 @@ export class Transaction extends Reader implements Tx {
   }
 
   /** The server takes statements in the order in which they are asked, and so what is set between them. */
-  ask<Row>(query: Sql, { followsIndexes = false } = {}): Promise<Result<Row>> {
-    if (followsIndexes !== this.#followsIndexes) {
-      this.#followsIndexes = followsIndexes
-      this.#keep(this.#pool.run(this.#client, followsIndexes ? FOLLOW_INDEXES : PLAN_FREELY))
+  ask<Row>(query: Sql, { isAlongIndexes = false } = {}): Promise<Result<Row>> {
+    if (isAlongIndexes !== this.#isAlongIndexes) {
+      this.#isAlongIndexes = isAlongIndexes
+      this.#keep(this.#pool.run(this.#client, isAlongIndexes ? PLAN_ALONG_INDEXES : PLAN_FREELY))
     }
-    return this.#pool.run<Row>(this.#client, query)
+    return this.#pool.run<Row>(this.#client, query, { variant: isAlongIndexes ? 'i' : '' })
   }
 
   async many<Row>(query: Sql): Promise<Row[]> {
@@ -62,7 +62,7 @@ export class Transaction extends Reader implements Tx {
     return (await this.ask(query)).rowCount ?? 0
   }
 
-  send(query: Sql, how?: { followsIndexes: boolean }): void {
+  send(query: Sql, how?: { isAlongIndexes: boolean }): void {
     this.#keep(this.ask(query, how))
   }
 
@@ -88,7 +88,7 @@ export class Transaction extends Reader implements Tx {
   }
 }
 
-const FOLLOWING = { followsIndexes: true }
+const ALONG = { isAlongIndexes: true }
 
 class AlongIndexes extends Reader implements Tx {
   readonly #transaction: Transaction
@@ -111,15 +111,15 @@ class AlongIndexes extends Reader implements Tx {
   }
 
   async many<Row>(query: Sql): Promise<Row[]> {
-    return (await this.#transaction.ask<Row>(query, FOLLOWING)).rows
+    return (await this.#transaction.ask<Row>(query, ALONG)).rows
   }
 
   async run(query: Sql): Promise<number> {
-    return (await this.#transaction.ask(query, FOLLOWING)).rowCount ?? 0
+    return (await this.#transaction.ask(query, ALONG)).rowCount ?? 0
   }
 
   send(query: Sql): void {
-    this.#transaction.send(query, FOLLOWING)
+    this.#transaction.send(query, ALONG)
   }
 
   record(event: EventDraft): void {

@@ -231,7 +231,7 @@ async function lookUp(
       tx,
       submissions.map(({ tenantId, senderDomain }) => ({ tenantId, name: senderDomain })),
     ),
-    keyed.length > 0 ? queries.listIdempotencyKeys(tx, keyed, oldestKey(tx.now)) : [],
+    keyed.length > 0 ? queries.listIdempotencyKeys(tx.alongIndexes, keyed, oldestKey(tx.now)) : [],
     activePauses(tx, accounts),
   ])
   return {

@@ -92,12 +92,12 @@ function counted(window: 'minute' | 'hour' | 'day' | 'month'): Sql {
 const COUNTED = { minute: counted('minute'), hour: counted('hour'), day: counted('day'), month: counted('month') }
 
 export const updateCounters = (tx: Tx, rows: readonly TenantRow[]): void =>
-  tx.send(prepared`
+  tx.alongIndexes.send(prepared`
     update tenant_counters c set minute = r.minute, minute_count = r.minute_count, hour = r.hour, hour_count = r.hour_count,
       day = r.day, day_count = r.day_count, month = r.month, month_count = r.month_count, rank = r.rank
     from json_to_recordset(${JSON.stringify(rows)}::json) as r (tenant_id uuid, minute timestamptz, minute_count bigint,
       hour timestamptz, hour_count bigint, day date, day_count bigint, month date, month_count bigint, rank timestamptz)
-    where c.tenant_id = r.tenant_id`)
+    where ${isLookedUpBy(sql`c.tenant_id`, sql`r.tenant_id`)}`)
 
 /** In the order of ids, as acceptance locks them. */
 export function advanceRanks(tx: Tx, wanted: readonly { tenantId: string; milliseconds: number }[]) {
@@ -151,8 +151,9 @@ export const listIdempotencyKeys = (db: Db, wanted: readonly { tenantId: string;
   db.many<KnownKey>(prepared`
     select i.tenant_id, i.key, i.body_hash, i.response
     from unnest(${wanted.map(each => each.tenantId)}::uuid[], ${wanted.map(each => each.key)}::text[]) as w (tenant_id, key)
-    join idempotency_keys i on i.tenant_id = w.tenant_id and i.key = w.key
-    where i.created_at > ${since}`)
+    cross join lateral (
+      select * from idempotency_keys i where i.tenant_id = w.tenant_id and i.key = w.key and i.created_at > ${since} offset 0
+    ) i`)
 
 export interface NewKey {
   tenantId: string
@@ -182,11 +183,11 @@ export const insertIdempotencyKeys = async (tx: Tx, keys: readonly NewKey[], sin
 
 /** Of keys that this transaction took: what another door than the gate's own answered. */
 export const updateResultsOfKeys = (tx: Tx, keys: readonly { tenantId: string; key: string; result: object }[]): void =>
-  tx.send(prepared`
+  tx.alongIndexes.send(prepared`
     update idempotency_keys i set response = i.response || jsonb_build_object('result', k.result::jsonb)
     from unnest(${keys.map(key => key.tenantId)}::uuid[], ${keys.map(key => key.key)}::text[],
       ${keys.map(key => JSON.stringify(key.result))}::text[]) as k (tenant_id, key, result)
-    where i.tenant_id = k.tenant_id and i.key = k.key`)
+    where ${isLookedUpBy(sql`i.tenant_id`, sql`k.tenant_id`)} and i.key = k.key`)
 
 /**
  * The answer to the same request, in whichever tenant of the reach. Each tenant's key is one probe of the index: a join that

@@ -1,6 +1,5 @@
 // The SQL of attempts: claiming, recording outcomes, giving back what is not attempted. The lease is the fence.
 import type { Tx } from '../../platform/db/database.ts'
-import { isLookedUpBy } from '../../platform/db/planner.ts'
 import { bareArray, prepared, sql, type Sql } from '../../platform/db/sql.ts'
 import {
   inOrder,
@@ -79,16 +78,20 @@ export function claimDue(tx: Tx, claim: Claim): Promise<Claimed[]> {
  * more copy among what was sent, so all of them share one.
  */
 export function claimSiblings(tx: Tx, claim: Claim, first: readonly Claimed[]): Promise<Claimed[]> {
+  const messages = inOrder([...new Map(first.map(each => [each.message_id, each])).values()])
   return tx.alongIndexes.many<Claimed>(prepared`
     update queue q
     set ${leased(claim, tx.now)}
     from (
-      select q.account_id, q.tenant_id, q.message_id, q.n
-      from unnest(${bareArray(first.map(each => each.relay_inbox_id!))}::uuid[],
-        ${bareArray(first.map(each => each.message_id))}::uuid[]) as w (relay_inbox_id, message_id)
-      join queue q on ${isLookedUpBy(sql`q.relay_inbox_id`, sql`w.relay_inbox_id`)} and q.message_id = w.message_id
-      where q.status in ('queued', 'deferred') and (q.due_at is null or q.due_at <= ${tx.now})
-      order by q.message_id, q.n limit ${claim.limit} for update of q skip locked
+      select sibling.* from unnest(${bareArray(messages.map(each => each.relay_inbox_id!))}::uuid[],
+        ${bareArray(messages.map(each => each.message_id))}::uuid[]) as w (relay_inbox_id, message_id)
+      cross join lateral (
+        select account_id, tenant_id, message_id, n from queue
+        where relay_inbox_id = w.relay_inbox_id and message_id = w.message_id and status in ('queued', 'deferred')
+          and (due_at is null or due_at <= ${tx.now})
+        order by n limit ${claim.limit} for update skip locked
+      ) sibling
+      limit ${claim.limit}
     ) o
     where ${isSameRow}
     returning ${claimed}`)
@@ -120,8 +123,8 @@ export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<Delive
   return tx.alongIndexes.many<DeliveryKey>(prepared`
     with done as (
       delete from queue q
-      using json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (${keyColumns}, lease_token uuid, status text,
-        smtp_code smallint, enhanced_code text, response text, mx_host text, bounce_type text, envelope integer)
+      using json_to_recordset(${JSON.stringify(inOrder(decided).map(flat))}::json) as o (${keyColumns}, lease_token uuid,
+        status text, smtp_code smallint, enhanced_code text, response text, mx_host text, bounce_type text, envelope integer)
       where ${isOurs}
       returning q.attempts, o.*
     )
@@ -141,7 +144,7 @@ export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<Del
     set status = 'deferred', due_at = o.due_at, lease_token = null, lease_until = null, crashes = 0, is_suspect = false,
       smtp_code = o.smtp_code, enhanced_code = o.enhanced_code, response = o.response, mx_host = o.mx_host,
       updated_at = ${tx.now}
-    from json_to_recordset(${JSON.stringify(decided.map(flat))}::json) as o (${keyColumns}, lease_token uuid,
+    from json_to_recordset(${JSON.stringify(inOrder(decided).map(flat))}::json) as o (${keyColumns}, lease_token uuid,
       due_at timestamptz, smtp_code smallint, enhanced_code text, response text, mx_host text)
     where ${isOurs}
     returning q.message_id, q.n`)
@@ -167,7 +170,7 @@ const flat = ({ account_id, tenant_id, message_id, n, lease_token, envelope, ver
 export function releaseLeases(tx: Tx, leases: readonly Lease[]): Promise<QueuedRow[]> {
   return tx.alongIndexes.many<QueuedRow>(prepared`
     update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
-    from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
+    from json_to_recordset(${JSON.stringify(inOrder(leases))}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}
     returning ${queuedColumns}`)
 }
@@ -182,7 +185,7 @@ export function updateDeferrals(tx: Tx, rows: readonly Deferral[]): Promise<Queu
     update queue q
     set status = case when attempts > 1 then 'deferred' else 'queued' end, due_at = o.due_at, lease_token = null,
       lease_until = null, attempts = attempts - 1, updated_at = ${tx.now}
-    from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, lease_token uuid, due_at timestamptz)
+    from json_to_recordset(${JSON.stringify(inOrder(rows))}::json) as o (${keyColumns}, lease_token uuid, due_at timestamptz)
     where ${isOurs}
     returning ${queuedColumns}`)
 }

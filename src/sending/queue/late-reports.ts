@@ -66,11 +66,11 @@ export interface StatusChange extends DeliveryKey {
 }
 
 export const updateStatuses = (tx: Tx, changes: readonly StatusChange[]): Promise<number> =>
-  tx.run(sql`
+  tx.alongIndexes.run(sql`
     update deliveries d set status = o.status, bounce_type = coalesce(o.bounce_type, d.bounce_type),
       smtp_code = case when o.response is null then d.smtp_code else o.smtp_code end,
       enhanced_code = case when o.response is null then d.enhanced_code else o.enhanced_code end,
       response = coalesce(o.response, d.response), updated_at = ${tx.now}
     from json_to_recordset(${JSON.stringify(changes)}::json) as o (message_id uuid, n integer, status text,
       bounce_type text, response text, smtp_code smallint, enhanced_code text)
-    where d.message_id = o.message_id and d.n = o.n`)
+    where ${isLookedUpBy(sql`d.message_id`, sql`o.message_id`)} and d.n = o.n`)

@@ -29,7 +29,7 @@ export function retakeLeases(
     update queue q
     set status = 'sending', lease_token = o.lease_token, lease_until = ${leaseUntil}, holder_id = ${holderId},
       attempts = o.attempts
-    from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid, attempts smallint)
+    from json_to_recordset(${JSON.stringify(inOrder(leases))}::json) as o (${keyColumns}, lease_token uuid, attempts smallint)
     where ${isSameRow} and q.lease_token is null
       and (q.status = 'queued' and q.attempts <= o.attempts or q.status = 'deferred' and q.attempts < o.attempts)`)
 }
@@ -38,7 +38,7 @@ export function retakeLeases(
 export function updateBegun(tx: Tx, leases: readonly Lease[], isBegun: boolean): Promise<number> {
   return tx.alongIndexes.run(prepared`
     update queue q set is_begun = ${isBegun}
-    from json_to_recordset(${JSON.stringify(leases)}::json) as o (${keyColumns}, lease_token uuid)
+    from json_to_recordset(${JSON.stringify(inOrder(leases))}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}`)
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isBeingParked } from '../../control/suspensions/progress.ts'
+import { listStatuses } from '../../mailbox/compose/statuses/queries.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount } from '../../../test/support/factories.ts'
@@ -19,9 +20,13 @@ test('asking what is queued reads nothing else, also by a statement that was pla
     text: 'x',
   })
   const id: string = sent.body.message_id
+  // So many that PostgreSQL keeps the plan that it has.
+  const ids = [id, ...Array.from({ length: 24 }, () => crypto.randomUUID())]
+  const submissions = ids.map(each => ({ message_id: each, account_id: account.id, tenant_id: tenantId }))
   const pause = await account.api.post('/v1/suspensions', { scope_type: 'tenant', scope_value: tenantId })
   const statements: Record<string, (tx: Tx) => Promise<unknown>> = {
-    among: tx => queuedAmong(tx, [id]),
+    among: tx => queuedAmong(tx, ids),
+    statuses: tx => listStatuses(tx, submissions),
     parked: tx => isBeingParked(tx, { id: pause.body.id, accountId: crypto.randomUUID() }),
   }
   for (const [name, run] of Object.entries(statements)) {

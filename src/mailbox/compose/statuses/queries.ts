@@ -83,7 +83,7 @@ export async function listStatuses(
 ): Promise<ReadonlyMap<string, string>> {
   const queued = sql`select 1 from queue q
     where q.account_id = s.account_id and q.tenant_id = s.tenant_id and q.message_id = s.message_id`
-  const rows = await tx.many<{ message_id: string; status: string }>(prepared`
+  const rows = await tx.alongIndexes.many<{ message_id: string; status: string }>(prepared`
     select s.message_id, case
       when (${queued} limit 1) is null then coalesce(${ended(sql`'complained'`)}, ${ended(sql`'bounced'`)},
         ${ended(sql`'blocked'`)}, ${ended(sql`'expired'`)}, ${delivered}, ${ended(sql`'cancelled'`)},
