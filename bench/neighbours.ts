@@ -198,7 +198,7 @@ async function measure(server: BenchServer, { name, target, acts }: Measured): P
     const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
     report({
       name: each === 'send' ? name : `… and the other ${each}s`,
-      value: `p50 ${at(0.5).toFixed(0)} p99 ${at(0.99).toFixed(0)} ms, ${failures} failed, ${megabytes.toFixed(0)} MB, ${made} acts`,
+      value: `p50 ${at(0.5).toFixed(0)} p99 ${at(0.99).toFixed(0)} ms, ${failures} failed, ${megabytes.toFixed(0)} MB, ${made < 0 ? 'attack had not ended' : `${made} acts`}`,
       target: `p99 <= ${P99_MS_MAX} ms, 0 failed, <= ${MEGABYTES_MAX} MB`,
       isMet: at(0.99) <= P99_MS_MAX && failures === 0 && megabytes <= MEGABYTES_MAX,
     })
