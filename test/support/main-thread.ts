@@ -18,7 +18,7 @@ export async function longestTurn(work: () => Promise<unknown>): Promise<number>
     clearInterval(looking)
     look()
   }
-  return longestMs
+  return atUsualSpeed(longestMs)
 }
 
 const REFERENCE_STEPS = 4_000_000
