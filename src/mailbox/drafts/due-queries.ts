@@ -20,8 +20,8 @@ interface Unsent {
 }
 
 /** Not sent: due again, or never, where the lease is still ours. */
-export function updateUnsentDrafts(tx: Tx, unsent: readonly Unsent[]): Promise<{ id: string }[]> {
-  return tx.alongIndexes.many<{ id: string }>(prepared`
+export const updateUnsentDrafts = (tx: Tx, unsent: readonly Unsent[]): Promise<{ id: string }[]> =>
+  tx.alongIndexes.many<{ id: string }>(prepared`
     update drafts d set lease_token = null, scheduled_at = o.scheduled_at, due_at = o.due_at, last_error = o.error,
       updated_at = ${tx.now}, attempts = case when o.has_waited then d.attempts - 1 else d.attempts end
     from unnest(${unsent.map(each => each.id)}::uuid[], ${unsent.map(each => each.leaseToken)}::uuid[],
@@ -29,7 +29,6 @@ export function updateUnsentDrafts(tx: Tx, unsent: readonly Unsent[]): Promise<{
       ${unsent.map(each => each.error)}::text[], ${unsent.map(each => each.hasWaited)}::boolean[])
       as o (id, lease_token, scheduled_at, due_at, error, has_waited)
     where ${isLookedUpBy(sql`d.id`, sql`o.id`)} and d.lease_token = o.lease_token returning d.id`)
-}
 
 export interface DueDraft extends Pick<
   StoredDraft,
@@ -41,8 +40,8 @@ export interface DueDraft extends Pick<
 }
 
 /** Due ones, the longest due first, leased to this worker. The key is the inbox. */
-export function claimDueDrafts(tx: Tx, { limit, asked, ...lease }: Claim<DueDraft>): Promise<DueDraft[]> {
-  return tx.alongIndexes.many<DueDraft>(prepared`
+export const claimDueDrafts = (tx: Tx, { limit, asked, ...lease }: Claim<DueDraft>): Promise<DueDraft[]> =>
+  tx.alongIndexes.many<DueDraft>(prepared`
     with due as (
       select id, due_at from drafts
       where due_at <= ${tx.now} and ${isAsked(asked, { key: sql`inbox_id`, account: sql`account_id` })}
@@ -51,4 +50,3 @@ export function claimDueDrafts(tx: Tx, { limit, asked, ...lease }: Claim<DueDraf
     update drafts d set ${leasing(lease)} from due where ${isLookedUpBy(sql`d.id`, sql`due.id`)}
     returning d.id, d.account_id, d.tenant_id, d.inbox_id, d.attempts, d.requested_by, d.scheduled_at,
       due.due_at as was_due_at, ${sentBytes} as bytes`)
-}

@@ -98,11 +98,10 @@ export async function claimArrivals(tx: Tx, claim: Claim<Arrival>, due: DueAccou
 }
 
 /** Filed by this transaction: gone where the lease is still ours, and only those are answered. */
-export function deleteArrivals(tx: Tx, leases: readonly Leased<Pick<Arrival, 'id'>>[]) {
-  return tx.alongIndexes.many<{ id: string; lease_token: string }>(
+export const deleteArrivals = (tx: Tx, leases: readonly Leased<Pick<Arrival, 'id'>>[]) =>
+  tx.alongIndexes.many<{ id: string; lease_token: string }>(
     prepared`delete from arrivals t using ${arrivalLeases.ours(leases)} returning t.id, t.lease_token`,
   )
-}
 
 /** The sources of a claim that are small enough to hold many of. */
 export const listSources = (db: Db, ids: readonly string[]) =>

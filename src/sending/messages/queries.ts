@@ -33,27 +33,24 @@ const withCounters = sql`select ${tenantColumns},
 const isTenant = (ids: readonly string[]): Sql => isAmong(sql`t.id`, ids)
 
 /** The tenants of a batch with their counters locked, always in the same order, so that batches cannot deadlock. */
-export function lockTenants(tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> {
-  return tx.alongIndexes.many<TenantRow>(prepared`
+export const lockTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
+  tx.alongIndexes.many<TenantRow>(prepared`
     ${withCounters} where ${isTenant(tenantIds)} order by t.id for no key update of c`)
-}
 
 /** Locks tenants with their counters, without those that another transaction has locked. */
-export function lockFreeTenants(tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> {
-  return tx.alongIndexes.many<TenantRow>(prepared`
+export const lockFreeTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
+  tx.alongIndexes.many<TenantRow>(prepared`
     ${withCounters} where ${isTenant(tenantIds)} order by t.id for no key update of c skip locked`)
-}
 
 /** Tenants without a lock, and without the counts, by which nothing may be decided then. */
-export function listTenants(tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> {
-  return tx.alongIndexes.many<TenantRow>(prepared`
+export const listTenants = (tx: Tx, tenantIds: readonly string[]): Promise<TenantRow[]> =>
+  tx.alongIndexes.many<TenantRow>(prepared`
     select ${tenantColumns},
       to_timestamp(0) as minute, 0 as minute_count, to_timestamp(0) as hour, 0 as hour_count, '1970-01-01'::date as day,
       0 as day_count, '1970-01-01'::date as month, 0 as month_count, coalesce(c.rank, to_timestamp(0)) as rank
     from tenants t join accounts a on a.id = t.account_id left join tenant_counters c on c.tenant_id = t.id
       left join tenant_throttles h on h.tenant_id = t.id
     where ${isTenant(tenantIds)}`)
-}
 
 /** A tenant's first message: its counters begin in the past, so every window counts as ended. */
 export const insertMissingCounters = (tx: Tx, tenantIds: readonly string[]): Promise<number> =>

@@ -52,8 +52,8 @@ const claimed = sql`${queuedColumns}, q.attempts, q.accepted_at, q.smtp_code,
 /**
  * What is next in rank and what is due again, alternating, leased to this worker. Skips rows that other workers are taking.
  */
-export function claimDue(tx: Tx, claim: Claim): Promise<Claimed[]> {
-  return tx.alongIndexes.many<Claimed>(prepared`
+export const claimDue = (tx: Tx, claim: Claim): Promise<Claimed[]> =>
+  tx.alongIndexes.many<Claimed>(prepared`
     with fresh as (
       select account_id, tenant_id, message_id, n from queue where status = 'queued' and due_at is null
       order by rank limit ${claim.limit} for update skip locked
@@ -71,7 +71,6 @@ export function claimDue(tx: Tx, claim: Claim): Promise<Claimed[]> {
     ) o
     where ${isSameRow}
     returning ${claimed}`)
-}
 
 /**
  * The other recipients of messages that leave through a provider, as far as they are due: each transaction there makes one
@@ -119,8 +118,8 @@ export interface Decided extends Key {
 }
 
 /** Only rows whose lease is still ours change, and only those are answered: a late worker records nothing. */
-export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> => {
-  return tx.alongIndexes.many<DeliveryKey>(prepared`
+export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> =>
+  tx.alongIndexes.many<DeliveryKey>(prepared`
     with done as (
       delete from queue q
       using json_to_recordset(${JSON.stringify(inOrder(decided).map(flat))}::json) as o (${keyColumns}, lease_token uuid,
@@ -135,11 +134,10 @@ export const recordFinal = (tx: Tx, decided: readonly Decided[]): Promise<Delive
     from done o
     where d.message_id = o.message_id and d.n = o.n
     returning d.message_id, d.n`)
-}
 
 /** An attempt that came to an end killed nobody: what was suspected of it is forgotten. */
-export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> => {
-  return tx.alongIndexes.many<DeliveryKey>(prepared`
+export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<DeliveryKey[]> =>
+  tx.alongIndexes.many<DeliveryKey>(prepared`
     update queue q
     set status = 'deferred', due_at = o.due_at, lease_token = null, lease_until = null, crashes = 0, is_suspect = false,
       smtp_code = o.smtp_code, enhanced_code = o.enhanced_code, response = o.response, mx_host = o.mx_host,
@@ -148,7 +146,6 @@ export const recordDeferred = (tx: Tx, decided: readonly Decided[]): Promise<Del
       due_at timestamptz, smtp_code smallint, enhanced_code text, response text, mx_host text)
     where ${isOurs}
     returning q.message_id, q.n`)
-}
 
 const flat = ({ account_id, tenant_id, message_id, n, lease_token, envelope, verdict }: Decided) => ({
   account_id,
@@ -167,37 +164,34 @@ const flat = ({ account_id, tenant_id, message_id, n, lease_token, envelope, ver
 })
 
 /** Gives back what a worker has leased and will not attempt. */
-export function releaseLeases(tx: Tx, leases: readonly Lease[]): Promise<QueuedRow[]> {
-  return tx.alongIndexes.many<QueuedRow>(prepared`
+export const releaseLeases = (tx: Tx, leases: readonly Lease[]): Promise<QueuedRow[]> =>
+  tx.alongIndexes.many<QueuedRow>(prepared`
     update queue q set status = 'queued', lease_token = null, lease_until = null, attempts = attempts - 1
     from json_to_recordset(${JSON.stringify(inOrder(leases))}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}
     returning ${queuedColumns}`)
-}
 
 export interface Deferral extends Lease {
   due_at: Date
 }
 
 /** Gives back mail whose destination is not to be tried before the time in `due_at`. */
-export function updateDeferrals(tx: Tx, rows: readonly Deferral[]): Promise<QueuedRow[]> {
-  return tx.alongIndexes.many<QueuedRow>(prepared`
+export const updateDeferrals = (tx: Tx, rows: readonly Deferral[]): Promise<QueuedRow[]> =>
+  tx.alongIndexes.many<QueuedRow>(prepared`
     update queue q
     set status = case when attempts > 1 then 'deferred' else 'queued' end, due_at = o.due_at, lease_token = null,
       lease_until = null, attempts = attempts - 1, updated_at = ${tx.now}
     from json_to_recordset(${JSON.stringify(inOrder(rows))}::json) as o (${keyColumns}, lease_token uuid, due_at timestamptz)
     where ${isOurs}
     returning ${queuedColumns}`)
-}
 
 /**
  * Of mail to inboxes of this installation, in the transaction that stores it there. Answers those that had not arrived
  * before: what was not recorded in time is sent again, and is not to be stored again.
  */
-export function markArrived(tx: Tx, keys: readonly Key[]): Promise<DeliveryKey[]> {
-  return tx.alongIndexes.many<DeliveryKey>(prepared`
+export const markArrived = (tx: Tx, keys: readonly Key[]): Promise<DeliveryKey[]> =>
+  tx.alongIndexes.many<DeliveryKey>(prepared`
     update queue q set has_arrived = true
     from json_to_recordset(${JSON.stringify(inOrder(keys))}::json) as o (${keyColumns})
     where ${isSameRow} and not q.has_arrived
     returning q.message_id, q.n`)
-}

@@ -3,12 +3,11 @@ import type { Tx } from '../../platform/db/database.ts'
 import { prepared } from '../../platform/db/sql.ts'
 import { inOrder, isOurs, isSameRow, keyColumns, queuedColumns, type Lease, type QueuedRow } from './keys.ts'
 
-export function extendLeases(tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> {
-  return tx.alongIndexes.run(prepared`
+export const extendLeases = (tx: Tx, leases: readonly Lease[], leaseUntil: Date): Promise<number> =>
+  tx.alongIndexes.run(prepared`
     update queue q set lease_until = ${leaseUntil}
     from json_to_recordset(${JSON.stringify(inOrder(leases))}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}`)
-}
 
 /** A lease, and which attempt it is for. */
 export interface AttemptLease extends Lease {
@@ -35,12 +34,11 @@ export function retakeLeases(
 }
 
 /** Says of suspects whether they are being worked on, so that the next crash can be told to be theirs or not. */
-export function updateBegun(tx: Tx, leases: readonly Lease[], isBegun: boolean): Promise<number> {
-  return tx.alongIndexes.run(prepared`
+export const updateBegun = (tx: Tx, leases: readonly Lease[], isBegun: boolean): Promise<number> =>
+  tx.alongIndexes.run(prepared`
     update queue q set is_begun = ${isBegun}
     from json_to_recordset(${JSON.stringify(inOrder(leases))}::json) as o (${keyColumns}, lease_token uuid)
     where ${isOurs}`)
-}
 
 export interface Lapsed extends QueuedRow {
   crashes: number
@@ -61,8 +59,8 @@ interface Reclaim {
  * suspect, and from then on a crash counts where it had begun; the first one then counts in hindsight. What took three
  * workers with it is set aside, so that the queue behind it moves.
  */
-export function reclaimLapsed(tx: Tx, { crashesMax, goneBefore, mayJudge, limit }: Reclaim): Promise<Lapsed[]> {
-  return tx.alongIndexes.many<Lapsed>(prepared`
+export const reclaimLapsed = (tx: Tx, { crashesMax, goneBefore, mayJudge, limit }: Reclaim): Promise<Lapsed[]> =>
+  tx.alongIndexes.many<Lapsed>(prepared`
     with lapsed as (
       select q.account_id, q.tenant_id, q.message_id, q.n, not holder.is_accounted_for as is_suspect,
         case when holder.is_accounted_for or not q.is_begun then q.crashes
@@ -80,4 +78,3 @@ export function reclaimLapsed(tx: Tx, { crashesMax, goneBefore, mayJudge, limit 
       lease_until = null, updated_at = ${tx.now}
     from lapsed o where ${isSameRow}
     returning ${queuedColumns}, q.crashes, q.status`)
-}

@@ -4,12 +4,11 @@ import { sql } from '../../platform/db/sql.ts'
 import { isSameRow, keyColumns, queuedColumns, type Key, type QueuedRow } from './keys.ts'
 import type { LockedRow } from './held.ts'
 
-export function updateSetAside(tx: Tx, rows: readonly (Key & { set_aside_id: string })[]): Promise<number> {
-  return tx.alongIndexes.run(sql`
+export const updateSetAside = (tx: Tx, rows: readonly (Key & { set_aside_id: string })[]): Promise<number> =>
+  tx.alongIndexes.run(sql`
     update queue q set set_aside_id = o.set_aside_id
     from json_to_recordset(${JSON.stringify(rows)}::json) as o (${keyColumns}, set_aside_id uuid)
     where ${isSameRow}`)
-}
 
 export interface SetAsideRow extends QueuedRow, LockedRow {
   crashes: number

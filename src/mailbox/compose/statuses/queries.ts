@@ -34,7 +34,7 @@ export const listDeliveryEvents = (tx: Tx, accountId: string, range: Range): Pro
 
 /**
  * Most mail is of no inbox, and what happens to mail for thousands is about one message: each message is looked up once. A
- * subquery with an offset is taken as it is, in the order in which they are written.
+ * subquery with an offset is taken as it is, in the order in which they are written. An event and its mail are of one account.
  */
 function listEvents(
   tx: Tx,
