@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import test, { type TestContext } from 'node:test'
+import { promisify } from 'node:util'
 import { eventually } from '../../../test/support/eventually.ts'
 import { ThreadPool, type ThreadFailure, type ThreadWork } from './thread-pool.ts'
 
@@ -35,9 +37,9 @@ test('a job has its time of a core, and six times that by the clock', async t =>
 })
 
 /** Jobs that run until they are released. */
-function slowJobs(t: TestContext, threads: ThreadPool) {
+function slowJobs(t: TestContext, threads: ThreadPool, module = HASTY.module) {
   const gate = new Int32Array(new SharedArrayBuffer(8))
-  const slow: ThreadWork = { ...HASTY, timeoutMs: 60_000 }
+  const slow: ThreadWork = { ...HASTY, module, timeoutMs: 60_000 }
   const release = (): void => {
     Atomics.store(gate, 0, 1)
     Atomics.notify(gate, 0)
@@ -86,4 +88,48 @@ test('long work has its turn while short work keeps coming', async t => {
   await Promise.all([first, ...jobs])
 
   assert.ok(ended.lastIndexOf('long') < 5, `the last long job ended before the last short one: ${ended.join(' ')}`)
+})
+
+test('while all threads do long work, the next one starts and loads what they have loaded', async t => {
+  const channel = new BroadcastChannel(`loads of ${process.pid}`)
+  t.after(() => channel.close())
+  let loads = 0
+  channel.addEventListener('message', () => void loads++)
+  const tellLoad = `
+const channel = new BroadcastChannel('loads of ${process.pid}')
+channel.postMessage('')
+channel.close()`
+  const module = new URL(`data:text/javascript,${encodeURIComponent(tellLoad + WORK)}`)
+  const { begin, begun, quick, release } = slowJobs(t, new ThreadPool({ threads: 3 }), module)
+
+  assert.equal(await quick('a'), 'done')
+  const slow = [begin('a')]
+  await eventually('another thread has loaded the module before any job needs it', async () => loads === 2)
+  assert.equal(begun(), 1, 'there was one job')
+  assert.equal(await quick('b', 1_000), 'done')
+  assert.equal(loads, 2, 'short work of another owner loads nothing')
+
+  slow.push(begin('b'))
+  await eventually('the third thread has it before any job needs it', async () => loads === 3)
+  slow.push(begin('c'))
+  await eventually('the thread for short work has it before any job needs it', async () => loads === 4)
+  assert.equal(begun(), 3)
+  assert.equal(await quick('d', 1_000), 'done')
+  assert.equal(loads, 4)
+  release()
+  assert.deepEqual(await Promise.all(slow), ['done', 'done', 'done'])
+})
+
+test('a pool that is closed just when a job ends keeps the process until its threads have ended', async () => {
+  const script = `
+import { ThreadPool } from ${JSON.stringify(new URL('./thread-pool.ts', import.meta.url).href)}
+const work = { ...${JSON.stringify(HASTY)}, module: new URL(${JSON.stringify(HASTY.module.href)}) }
+for (let n = 0; n < 20; n++) {
+  const threads = new ThreadPool({ threads: 1 })
+  await threads.run(work, { input: {}, owner: 'test' })
+  await threads.close()
+}
+console.log('closed')`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { env: {} })
+  assert.equal(stdout, 'closed\n')
 })

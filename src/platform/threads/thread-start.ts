@@ -1,24 +1,18 @@
 // What a thread of the pool runs: it steps back behind the main thread, then does one job after the other. The module of a
-// kind of work is loaded at its first job. Loading takes a good part of a second of a core, and a handful of threads that
-// start together would keep everybody waiting.
+// kind of work is loaded at its first job, or before it when the pool asks for that.
 import { readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { parentPort, type Transferable } from 'node:worker_threads'
 import { collectGarbage } from './heap.ts'
 import { cpuMsOf } from './cpu-time.ts'
 
-export interface ThreadOrder {
-  module: string
-  input: unknown
-}
+export type ThreadOrder = { kind: 'load'; module: string } | { kind: 'work'; module: string; input: unknown }
 
-/** What a thread tells: that it is up, that the module of its job is loaded, or what came of the job. */
-export interface ThreadNews {
-  kind: 'ready' | 'loaded' | 'done'
-  /** The time of a core that it has used since it began. */
-  cpuMs: number
-  output?: unknown
-}
+/** That a module is loaded, what came of the job, or that it can take one. */
+type Told = { kind: 'free' } | { kind: 'loaded'; module: string } | { kind: 'done'; output: unknown }
+
+/** With the time of a core that the thread has used since it began. */
+export type ThreadNews = Told & { cpuMs: number }
 
 /** What a module of work exports as `work`. */
 export type Work<In, Out> = (input: In) => Done<Out> | Promise<Done<Out>>
@@ -42,23 +36,31 @@ if (!port) throw new Error('thread-start.ts runs as a worker thread')
 const loaded = new Map<string, Work<unknown, unknown>>()
 
 giveWay()
-port.on('message', async ({ module, input }: ThreadOrder) => {
-  const work = loaded.get(module) ?? (await load(module))
-  const { output, transfer = [], bytes } = await work(input)
-  tell('done', output, transfer)
-  if (bytes > COLLECT_BYTES_MIN) setImmediate(collectGarbage)
+port.on('message', async (order: ThreadOrder) => {
+  const work = loaded.get(order.module) ?? (await load(order.module))
+  if (order.kind === 'load') return
+  const { output, transfer = [], bytes } = await work(order.input)
+  tell({ kind: 'done', output }, transfer)
+  if (bytes > COLLECT_BYTES_MIN) setImmediate(collect)
+  else tell({ kind: 'free' })
 })
-tell('ready')
+tell({ kind: 'free' })
+
+/** A short job in a thread that collects would wait tens of milliseconds for it. */
+function collect(): void {
+  collectGarbage()
+  tell({ kind: 'free' })
+}
 
 async function load(module: string): Promise<Work<unknown, unknown>> {
   const { work } = (await import(module)) as { work: Work<unknown, unknown> }
   loaded.set(module, work)
-  tell('loaded')
+  tell({ kind: 'loaded', module })
   return work
 }
 
-function tell(kind: ThreadNews['kind'], output?: unknown, transfer: readonly Transferable[] = []): void {
-  const news: ThreadNews = { kind, cpuMs: cpuMsOf(process.threadCpuUsage()), output }
+function tell(told: Told, transfer: readonly Transferable[] = []): void {
+  const news: ThreadNews = { ...told, cpuMs: cpuMsOf(process.threadCpuUsage()) }
   port!.postMessage(news, transfer)
 }
 
