@@ -7,15 +7,21 @@ export interface Behalf {
   owner: string
   /** Empty where the key is for the whole account. */
   tenant: string
+  /** Rejects when the caller may no longer act: its key was revoked or expired. */
+  confirm?: () => Promise<void>
 }
 
 const owners = new AsyncLocalStorage<Behalf>()
 
-export const runFor = <T>(owner: string, act: () => T, tenant = ''): T => owners.run({ owner, tenant }, act)
+export const runFor = <T>(owner: string, act: () => T, others: Partial<Omit<Behalf, 'owner'>> = {}): T =>
+  owners.run({ owner, tenant: '', ...others }, act)
 
 /** Work that several requests share belongs to none of them. */
 export const runForNobody = <T>(act: () => T): T => owners.exit(act)
 
 export const currentOwner = (): string | null => owners.getStore()?.owner ?? null
+
+/** Asked after the caller has waited for something. */
+export const confirmCaller = async (): Promise<void> => owners.getStore()?.confirm?.()
 
 export const currentTenant = (): string => owners.getStore()?.tenant ?? ''

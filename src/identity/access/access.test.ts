@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { system } from '../../platform/db/actor.ts'
+import { sql } from '../../platform/db/sql.ts'
 import { aBox, theBox } from '../../../test/support/box.ts'
 import type { Api } from '../../../test/support/client.ts'
 import { anAccount, eventually } from '../../../test/support/factories.ts'
@@ -210,6 +212,26 @@ test('a key that is revoked while it sends a body makes nothing with it', async 
   assert.equal(answer.statusCode, 401)
   const { body } = await account.api.get('/v1/api-keys')
   assert.ok(!body.keys.some(({ name }: { name: string }) => name === 'Next'))
+})
+
+test('a key that is revoked while its request waits for its turn does nothing any more', async () => {
+  const account = await anAccount()
+  const { db } = account.box.app.world
+  const pauses = await Promise.all([1, 2].map(() => account.api.post(`/v1/tenants/${account.tenant.id}/pause`)))
+  const { id } = pauses[0]!.body
+  const { body: key } = await account.api.post('/v1/api-keys', { name: 'Stolen', scopes: ['admin'] })
+  const resume = (api: Api) => api.post(`/v1/suspensions/${id}/resume`, { action: 'release' })
+
+  const [first, second] = await db.transact(system('test'), async tx => {
+    await tx.one(sql`select from suspensions where id = ${id} for update`)
+    const began = resume(account.api)
+    await delay(100)
+    const waiting = resume(account.box.client(key.secret))
+    await delay(400)
+    assert.equal((await account.api.delete(`/v1/api-keys/${key.id}`)).status, 204)
+    return [began, waiting].map(async each => (await each).status)
+  })
+  assert.deepEqual([await first, await second], [200, 401])
 })
 
 test('when a key was last used can be seen', async t => {

@@ -343,7 +343,7 @@ test('tenants of an owner are served round robin, and a key for all of them is o
   permits.acquire('acme', tooLate)
   const order: string[] = []
   const wait = async (tenant: string, name = tenant): Promise<void> => {
-    await runFor('acme', () => permits.acquire('acme', tooLate), tenant)
+    await runFor('acme', () => permits.acquire('acme', tooLate), { tenant })
     order.push(name)
     permits.release('acme')
   }

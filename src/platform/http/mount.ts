@@ -25,7 +25,10 @@ export type Identify = (access: Access, request: FastifyRequest) => Promise<Prin
 /** Of endpoints that do not say otherwise. */
 export const BODY_BYTES_MAX = 1024 * 1024
 
-/** A body may take minutes, and a key that was revoked meanwhile does nothing any more: it would make the next one. */
+/**
+ * A body may take minutes, and so may waiting. A key that was revoked meanwhile does nothing any more: it would make the
+ * next one.
+ */
 const IDENTIFIED_MS_MAX = 250
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -55,13 +58,16 @@ export function mount(
     request.principal = await identify(contract.access, request)
     request.identifiedAt = performance.now()
   }
+  const confirm = async (request: FastifyRequest): Promise<void> => {
+    if (performance.now() - request.identifiedAt > IDENTIFIED_MS_MAX) await identifyNow(request)
+  }
   const answerOf = async (request: FastifyRequest, reply: FastifyReply) => {
     try {
       const call = { ...read.call(request, reply), signal: () => signals.of(reply) }
       logCall(world, contract, { id: request.id, ...call })
       if (share && takesShare(call.body))
         await share.begin(isPage ? networkOf(request.sourceIp) : ownerOf(request), request, reply)
-      if (performance.now() - request.identifiedAt > IDENTIFIED_MS_MAX) await identifyNow(request)
+      await confirm(request)
       return await handle({ ...call, ...callerOf(contract, request) } as never)
     } finally {
       request.releaseBody?.()
@@ -82,15 +88,17 @@ export function mount(
       await identifyNow(request)
       request.head = read.head(request)
     },
-    handler: (request, reply) =>
-      onBehalfOf(request, async () => {
+    handler: (request, reply) => {
+      const answer = async () => {
         try {
           await send(reply, await answerOf(request, reply), { contract, world })
         } finally {
           share?.made(reply.raw)
         }
         return reply
-      }),
+      }
+      return onBehalfOf(request, answer, () => confirm(request))
+    },
   })
 }
 
@@ -200,8 +208,8 @@ export const ownerOf = ({ principal }: FastifyRequest): string =>
 export const tenantOf = ({ principal }: FastifyRequest): string =>
   (principal?.kind === 'key' && principal.reach.tenantId) || ''
 
-export const onBehalfOf = <T>(request: FastifyRequest, act: () => T): T =>
-  runFor(ownerOf(request), act, tenantOf(request))
+export const onBehalfOf = <T>(request: FastifyRequest, act: () => T, confirm?: () => Promise<void>): T =>
+  runFor(ownerOf(request), act, { tenant: tenantOf(request), ...(confirm && { confirm }) })
 
 const callerOf = (contract: Contract, request: FastifyRequest) => ({
   caller: request.principal,
