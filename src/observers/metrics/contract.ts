@@ -48,7 +48,8 @@ export const MetricsQuery = Type.Object({
       multipleOf: 60,
       default: STEP_SECONDS_DEFAULT,
       description:
-        'Seconds per interval. Minutes are kept for 32 days; for older ones ask for whole hours, kept 400 days',
+        'Seconds per interval. What is older than 32 days is known by the hour, for 400 days: ' +
+        'of shorter intervals an hour counts in the one in which it begins',
     }),
   ),
 })

@@ -4,27 +4,41 @@ import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { NO_TENANT, ofEachCounter, type Counters } from './counters.ts'
 import type { MetricScope } from './scope.ts'
-import type { Window } from './window.ts'
+import { fullHour, type Window } from './window.ts'
 
 const sums = ofEachCounter(counter => sql`sum(${counter})::bigint as ${counter}`)
-
-/** The table is one whose rows fit into the steps: hours where these are whole hours. */
-const rowsFor = ({ stepSeconds }: Window): Sql => (stepSeconds % 3600 === 0 ? sql`metric_hours` : sql`metric_minutes`)
 
 const binOf = (column: Sql, { from, stepSeconds }: Window): Sql =>
   sql`date_bin(make_interval(secs => ${stepSeconds}), ${column}, ${from}::timestamptz)`
 
-/** Intervals in which something was counted. */
-export const listIntervals = (
+/** Intervals in which something was counted. `minutesFrom`: where minutes may be missing before it. */
+export function listIntervals(
   db: Reads,
   { accountId }: Reach,
-  { scope, window }: { scope: MetricScope; window: Window },
-): Promise<(Counters & { start: Date })[]> =>
-  db.many(sql`
-    select ${binOf(sql`start`, window)} as start, ${sums} from ${rowsFor(window)}
-    where account_id = ${accountId} and scope_type = ${scope.type} and scope_value = ${scope.value}
-      and ${ofTenants(scope, accountId)} and start >= ${window.from} and start < ${window.to}
+  { scope, window, minutesFrom }: { scope: MetricScope; window: Window; minutesFrom: Date },
+): Promise<(Counters & { start: Date })[]> {
+  const wanted = sql`account_id = ${accountId} and scope_type = ${scope.type} and scope_value = ${scope.value}
+    and ${ofTenants(scope, accountId)}`
+  return db.many(sql`
+    select ${binOf(sql`start`, window)} as start, ${sums} from (${countedIn(wanted, window, minutesFrom)}) counted
     group by 1`)
+}
+
+/** From hours where the steps are whole hours; otherwise from minutes, and hours for those that are no longer kept. */
+function countedIn(wanted: Sql, { from, to, stepSeconds }: Window, minutesFrom: Date): Sql {
+  const rowsOf = (table: Sql, since: Date, until: Date): Sql => sql`
+    select start, ${ofEachCounter(counter => counter)} from ${table}
+    where ${wanted} and start >= ${since} and start < ${until}`
+  if (stepSeconds % 3600 === 0) return rowsOf(sql`metric_hours`, from, to)
+  const minutes = rowsOf(sql`metric_minutes`, from, to)
+  const hoursFrom = fullHour(from)
+  const hoursTo = new Date(Math.min(fullHour(to).getTime(), minutesFrom.getTime()))
+  if (hoursFrom >= hoursTo) return minutes
+  // Less the minutes of these hours that are still there: those of an account under legal hold all are.
+  return sql`${minutes} union all ${rowsOf(sql`metric_hours`, hoursFrom, hoursTo)} union all
+    select date_bin('1 hour', start, ${hoursFrom}::timestamptz), ${ofEachCounter(counter => sql`- ${counter}`)}
+    from metric_minutes where ${wanted} and start >= ${hoursFrom} and start < ${hoursTo}`
+}
 
 /**
  * An account-wide key sends for any tenant. Naming them all lets the primary key be asked for each one's days, where

@@ -239,12 +239,20 @@ test('activity is kept for 8 days, minutes for 32 and hours for 400, and an acco
     const all = (of: TestAccount) => Promise.all([count('minutes', of), count('hours', of), count('activity', of)])
     return { account: await all(account), held: await all(held) }
   }
+  const shown = async ({ api }: TestAccount) => {
+    const { body } = await api.get('/v1/metrics?from=2026-01-01T11:00:00Z&to=2026-01-01T12:15:00Z')
+    const intervals: { start: string; recipients: number }[] = body.intervals
+    return intervals.filter(({ recipients }) => recipients !== 0).map(({ start }) => start.slice(11, 16))
+  }
+  box.clock.set(new Date('2026-01-01T12:10:00Z'))
   for (const each of [account, held]) await happen(each, { type: 'accepted', tenantId: each.tenant.id })
   await counted(box)
 
   assert.deepEqual(await kept(7), { account: [2, 2, 2], held: [2, 2, 2] })
   assert.deepEqual(await kept(31), { account: [2, 2, 0], held: [2, 2, 2] })
+  assert.deepEqual([await shown(account), await shown(held)], [['12:10'], ['12:10']])
   assert.deepEqual(await kept(33), { account: [0, 2, 0], held: [2, 2, 2] })
+  assert.deepEqual([await shown(account), await shown(held)], [['12:00'], ['12:10']], 'an hour stands for its minutes')
   assert.deepEqual(await kept(401), { account: [0, 0, 0], held: [2, 2, 2] })
   await box.app.world.db.transact(system('test'), tx =>
     tx.run(sql`update accounts set legal_hold = false where id = ${held.id}`),

@@ -5,7 +5,7 @@ import type { MetricsQuery } from './contract.ts'
 import { NOTHING } from './counters.ts'
 import { countAddresses, listIntervals } from './queries.ts'
 import { requireScope, type MetricScope } from './scope.ts'
-import { startsOf, windowOf, type Window } from './window.ts'
+import { minutesKeptFrom, startsOf, windowOf, type Window } from './window.ts'
 
 export async function readMetrics(world: World, reach: Reach, query: MetricsQuery) {
   const window = windowOf(query, world.clock.now())
@@ -23,7 +23,7 @@ export async function readMetrics(world: World, reach: Reach, query: MetricsQuer
 async function readIntervals(world: World, reach: Reach, scope: MetricScope, window: Window) {
   const isCredential = scope.type === 'credential'
   const [counted, used] = await Promise.all([
-    listIntervals(world.db.lists, reach, { scope, window }),
+    listIntervals(world.db.lists, reach, { scope, window, minutesFrom: minutesKeptFrom(world.clock.now()) }),
     isCredential ? countAddresses(world.db.lists, reach, { credentialId: scope.value, window }) : [],
   ])
   const counters = new Map(counted.map(({ start, ...rest }) => [start.getTime(), rest]))

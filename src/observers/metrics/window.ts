@@ -10,6 +10,9 @@ export interface Window {
 }
 
 const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+/** For so long what happened is known by the minute; before that by the hour. */
+export const MINUTE_DAYS = 32
 /** Beyond these a time is no longer written as others read it. */
 const [EARLIEST, LATEST] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59Z')]
 
@@ -29,6 +32,12 @@ export function windowOf({ from, to, step }: Pick<MetricsQuery, 'from' | 'to' | 
   }
   return { from: new Date(alignedFrom), to: new Date(alignedTo), stepSeconds }
 }
+
+/** The first hour of which all minutes are still there. */
+export const minutesKeptFrom = (now: Date): Date => fullHour(new Date(now.getTime() - MINUTE_DAYS * DAY_MS))
+
+/** That which begins then or next. */
+export const fullHour = (time: Date): Date => new Date(Math.ceil(time.getTime() / HOUR_MS) * HOUR_MS)
 
 export function startsOf({ from, to, stepSeconds }: Window): Date[] {
   const count = (to.getTime() - from.getTime()) / (stepSeconds * 1000)

@@ -5,6 +5,7 @@ import { avoidCompiling } from '../../platform/db/planner.ts'
 import { inBatches } from '../../platform/work/in-batches.ts'
 import type { Periodic, Tail } from '../../platform/work/worker.ts'
 import type { World } from '../../platform/world.ts'
+import { MINUTE_DAYS } from './window.ts'
 import { countEvents, deleteOldActivity, deleteOldHours, deleteOldMinutes } from './roll-up-queries.ts'
 
 export const metricsTail: Tail = {
@@ -31,7 +32,6 @@ const metricsRetention: Periodic = {
 
 export const metricWorkers = [metricsTail, metricsRetention]
 
-const MINUTE_DAYS = 32
 const HOUR_DAYS = 400
 /** The longest window of a rule, and a day. */
 const ACTIVITY_DAYS = 8
