@@ -1,5 +1,5 @@
-// What a key may renew: nothing that opens more doors than the key itself, for longer or from further away. A leaked key that
-// is bound to a network and expires tomorrow would otherwise earn its thief one that is bound to neither.
+// What a tenant's key may renew: nothing that opens more doors than the key itself, for longer or from further away. A leaked
+// key that is bound to a network and expires tomorrow would otherwise earn its thief one that is bound to neither.
 import { isWithin } from '../../platform/net/cidr.ts'
 import type { KeyPrincipal } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'

@@ -11,11 +11,13 @@ import { requireKeyForUpdate, updateKeyRevoked, updateKeySecret } from './querie
 export function rotateKey(world: World, by: Actor, caller: KeyPrincipal, id: string) {
   return world.db.transact(by, async tx => {
     const current = await requireKeyForUpdate(tx, caller.reach, id)
-    // A tenant's key may renew its equals, never one that can do more than itself.
-    if (caller.level !== 'account' && !current.scopes.every(scope => caller.scopes.has(scope))) {
-      throw refuse('forbidden', 'This key holds scopes that yours does not.')
+    // A tenant's key may renew its equals, never one that can do more than itself. Account-wide keys that may rotate one may
+    // also create one, and are not asked.
+    if (caller.level !== 'account') {
+      if (!current.scopes.every(scope => caller.scopes.has(scope)))
+        throw refuse('forbidden', 'This key holds scopes that yours does not.')
+      requireNoWider(caller, current)
     }
-    requireNoWider(caller, current)
     const { prefix, bearer, secretHash } = mintApiKey()
     const key = await updateKeySecret(tx, id, { prefix, secretHash })
     tx.audit({
