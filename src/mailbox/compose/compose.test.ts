@@ -259,6 +259,23 @@ test('a reply goes to at most 20 people that a stranger chose, and to all to at 
   assert.equal(await answer({ reply_all: true }, { replyTo: 20, to: 81 }), 'too_many_recipients')
 })
 
+test('a reply to our own mail goes to all that it went to, or to nobody where they are too many', async () => {
+  const { messages } = await aMailbox()
+  await account.api.patch(`/v1/tenants/${account.tenant.id}`, { max_recipients_per_message: 1_001 })
+  const answer = async (count: number, body: object = {}) => {
+    const to = Array.from({ length: count }, (_, n) => `u${n}@example.com`)
+    const sent = await account.api.post(messages, { to, text: 'x' })
+    assert.deepEqual([sent.status, sent.body.queued], [202, count])
+    const path = `/v1/inbox-messages/${sent.body.id}/reply`
+    const { status, body: answered } = await account.api.post(path, { text: 'x', ...body })
+    return status === 202 ? answered.queued : answered.error.code
+  }
+  assert.equal(await answer(1_000), 1_000)
+  assert.equal(await answer(1_001), 'too_many_recipients')
+  assert.equal(await answer(1_001, { to: ['bob@example.com'] }), 1)
+  assert.equal(await answer(1_001, { to: ['bob@example.com'], reply_all: true }), 'too_many_recipients')
+})
+
 const BY = { type: 'system', id: null, name: 'test', ip: null, requestId: null, action: null } as const
 
 test('a reply without a body quotes the original under a line that says whose it is', async () => {

@@ -37,8 +37,10 @@ export interface ComposedMail {
   shield: Shield | null
 }
 
-/** Of a message; the source has them all. */
-const ADDRESSES_MAX = 1_000
+/** To so many people our own mail is answered by itself. */
+export const OWN_ANSWERED_MAX = 1_000
+/** Of a field; the source has them all. With one more it is seen that there are too many to answer. */
+const ADDRESSES_MAX = OWN_ANSWERED_MAX + 1
 
 /** As people read them: encoded names are for headers. */
 export const listed = (addresses: readonly string[]): string[] =>

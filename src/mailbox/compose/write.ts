@@ -6,7 +6,7 @@ import { refuse } from '../../platform/refusal.ts'
 import { SUBJECT_BYTES_MAX } from '../../sending/messages/limits.ts'
 import { isOwnAddress } from '../inboxes/addresses.ts'
 import type { ComposeRequest } from './compose-schema.ts'
-import type { ContinuedThread } from './mail.ts'
+import { OWN_ANSWERED_MAX, type ContinuedThread } from './mail.ts'
 import type { Original, OriginalTexts } from './original.ts'
 import { forwardedBody, quotedBody } from './quote.ts'
 
@@ -82,9 +82,12 @@ function repliedTo(original: Original, body: ComposeRequest, ownAddresses: reado
   for (const each of cc) seen.add(keyOf(each))
   const copied = body.reply_all ? fresh([...original.to, ...original.cc]) : []
   const answeredCount = given ? 0 : to.length
-  // Whom our own mail went to was our choice.
-  if (!original.isOut && (answeredCount > ANSWERED_MAX || answeredCount + copied.length > ALL_ANSWERED_MAX)) {
-    throw tooManyToAnswer()
+  if (original.isOut) {
+    // Whom our own mail went to was our choice, but not all of a long list are kept with it.
+    const named = [...(given ? [] : [original.to]), ...(body.reply_all ? [original.to, original.cc] : [])]
+    if (named.some(list => list.length > OWN_ANSWERED_MAX)) throw tooManyToAnswer([OWN_ANSWERED_MAX])
+  } else if (answeredCount > ANSWERED_MAX || answeredCount + copied.length > ALL_ANSWERED_MAX) {
+    throw tooManyToAnswer([ANSWERED_MAX, `or ${ALL_ANSWERED_MAX} with reply_all`])
   }
   if (to.length + copied.length + cc.length + (body.bcc?.length ?? 0) === 0) {
     throw refuse('invalid_message', 'The original names nobody to reply to. Say whom to write to in the field to.')
@@ -105,11 +108,11 @@ const keyOf = (text: string): string => (parseAddress(text)?.address ?? text).to
 const ANSWERED_MAX = 20
 const ALL_ANSWERED_MAX = 100
 
-const tooManyToAnswer = () =>
+const tooManyToAnswer = (most: readonly unknown[]) =>
   refuse(
     'too_many_recipients',
-    `The original names more people than a reply goes to by itself (${ANSWERED_MAX}, or ${ALL_ANSWERED_MAX} with ` +
-      'reply_all). Name the recipients in the fields to and cc, without reply_all.',
+    `The original names more people than a reply goes to by itself (${most.join(', ')}). ` +
+      'Name the recipients in the fields to and cc, without reply_all.',
   )
 
 const PREFIXES = { reply: 'Re: ', forward: 'Fwd: ' }
