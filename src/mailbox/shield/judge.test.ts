@@ -104,9 +104,10 @@ test('an entry acts on every spelling of the address that it names', () => {
     assert.equal(verdict(policy, auth('pass'), [], address).blocked, false, address)
 })
 
-test('an allowed sender is believed only when DMARC passes', () => {
+test('an allowed sender is believed only when its domain is proven', () => {
   const policy = { ...ENFORCE, allow_senders: ['acme.example'], block_unauthenticated: true }
   assert.deepEqual(summary(verdict(policy, auth('pass'), [ORDER])), ['clean', false, false, []])
+  assert.deepEqual(summary(verdict(policy, auth('none', true), [ORDER])), ['clean', false, false, []])
   for (const result of ['fail', 'none', 'temperror', 'permerror'] as const) {
     assert.equal(verdict(policy, auth(result), [ORDER]).blocked, true, result)
   }

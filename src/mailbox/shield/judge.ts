@@ -54,9 +54,9 @@ export function judge({ findings, auth, from, senders, inbox, correspondents }: 
     const blockedBy = matching(policy.block_senders, sender)
     if (blockedBy !== null) return blockedSender(blockedBy, sender)
   }
-  // An address is believed only when its domain is proven: anybody can write an allowed one.
-  if (from && auth.dmarc.result === 'pass' && matching(policy.allow_senders, from.address)) return clean()
   const missing = missingAuthentication(auth)
+  // An address is believed only when its domain is proven: anybody can write an allowed one.
+  if (from && missing === null && matching(policy.allow_senders, from.address)) return clean()
   if (policy.shield_mode === 'off')
     return { ...clean(), tainted: missing !== null, taintReasons: missing ? [missing] : [] }
   const lookalike = from ? inspectAgainstKnown(from, [domainOf(inbox.address), ...correspondents]) : []
