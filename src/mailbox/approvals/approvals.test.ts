@@ -74,8 +74,22 @@ test('an inbox with a thousand mails that wait keeps no more; what needs no appr
   )
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [202, 409, 409])
   assert.equal((await agent.post(messages, { to: ['bob@example.com'], text: 'Nothing.' })).body.status, 'queued')
+
+  const send_at = new Date(account.box.clock.now().getTime() + 3_600_000).toISOString()
+  const drafts = messages.replace('/messages', '/drafts')
+  const { body: scheduled } = await account.api.post(drafts, { to: ['bob@example.com'], text: CARD, send_at })
+  const { id: draftId } = scheduled.draft
+  account.box.clock.advance(3_600_001)
+  const waiting = async () => (await account.api.get(`/v1/drafts/${draftId}`)).body.draft
+  await eventually('the draft was tried', async () => (await waiting()).last_error)
+  assert.equal((await waiting()).scheduled_at, send_at, 'and waits')
+
   assert.equal((await account.api.post(`/v1/approvals/${approvalId}/reject`)).status, 200)
-  assert.equal((await agent.post(messages, { to: ['bob@example.com'], text: CARD })).status, 202)
+  account.box.clock.advance(66_001)
+  await eventually(
+    'the draft is held in its stead',
+    async () => (await account.api.get(`/v1/drafts/${draftId}`)).status === 404,
+  )
 })
 
 test('the audit entry of an approval names it, and the message that came of it', async () => {
@@ -357,6 +371,8 @@ test('the key that asked never approves, not even an admin; keys without admin n
   assert.equal((await agent.post(`${path}/reject`)).status, 403)
   const person = await account.withKey({ scopes: ['admin'] })
   assert.equal((await person.post(`${path}/approve`)).status, 200)
+  const late = await account.api.post(`${path}/approve`)
+  assert.deepEqual([late.status, late.body.error.code], [409, 'already_decided'])
 })
 
 test('at approval the inbox, its recipients, pauses and limits are asked anew, and a refusal leaves it pending', async () => {

@@ -23,10 +23,10 @@ interface Approving {
 
 export async function approve(world: World, composing: Composing, { by, caller, id }: Approving): Promise<Approval> {
   const approval = await requireApproval(world.db, caller.reach, id)
+  if (approval.status !== 'pending') throw alreadyDecided(approval.status)
   if (caller.keyId !== null && approval.requested_key_id === caller.keyId) {
     throw refuse('forbidden', 'The key that asked for this approval cannot give it.')
   }
-  if (approval.status !== 'pending') throw alreadyDecided(approval.status)
   const bytes = await findHeldBytes(world.db, id)
   if (bytes === null) throw notFound('approval')
   await composing.withPermit({ accountId: approval.account_id, bytes }, () => send(world, composing, { by, approval }))

@@ -26,7 +26,9 @@ export const loadApprovals = async (tx: Tx, ids: readonly string[]): Promise<Rea
 export const PENDING_MAX = 1_000
 
 export const tooManyPending = () =>
-  refuse('conflict', `${PENDING_MAX} mails of this inbox wait for an approval already. Decide some of them first.`)
+  refuse('conflict', `${PENDING_MAX} mails of this inbox wait for an approval already. Decide some of them first.`, {
+    retryAfterSeconds: 60,
+  })
 
 /** By inbox. */
 export const countPending = async (tx: Tx, inboxIds: readonly string[]): Promise<Map<string, number>> =>

@@ -26,7 +26,7 @@ const TRIES_MAX = 10
 /** A hundred of them are read at once. */
 const READ_TOGETHER_BYTES_MAX = 64 * 1024
 
-/** Reasons that pass by themselves. */
+/** Reasons that pass, though nobody knows when. */
 const WAITING: ReadonlySet<string> = new Set([
   'inbox_paused',
   'rate_limited',
@@ -94,7 +94,8 @@ function smallDrafts({ db }: World): (id: string) => Promise<StoredDraft | null>
 
 function resultOf(world: World, due: DueDraft, error: unknown): Result {
   if (error instanceof Refusal && !isUnavailable(error)) {
-    const isPassing = WAITING.has(error.code) || error.cause instanceof PolicyChanged
+    const isTimed = error.retryAfterSeconds !== null
+    const isPassing = isTimed || WAITING.has(error.code) || error.cause instanceof PolicyChanged
     return { kind: isPassing ? 'waiting' : 'refused', error: error.message }
   }
   if (isUnavailable(error)) return { kind: 'unavailable', error: 'The service was not available.' }
