@@ -190,6 +190,20 @@ test('a complaint marks the delivery, suppresses for the whole account, and repe
   assert.equal((await account.api.post('/v1/complaints', { ...report, recipient: 'nobody@example.com' })).status, 404)
 })
 
+test('of two recipients that differ by case a complaint marks the one that was written so', async () => {
+  const account = await anAccount({ sandbox: true })
+  const to = ['Jane@example.com', 'jane@example.com', 'JANE@example.com']
+  const { body: sent } = await send(account, { to })
+  const message = async () => (await account.api.get(`/v1/messages/${sent.message_id}`)).body
+  await eventually('delivered', async () => (await message()).counts.delivered === 3)
+
+  for (const recipient of to.toReversed()) {
+    const { body } = await account.api.post('/v1/complaints', { message_id: sent.message_id, recipient })
+    assert.equal(body.complained, true, recipient)
+  }
+  assert.equal((await message()).counts.complained, 3)
+})
+
 test("a tenant's complaint about what was not delivered suppresses for that tenant alone", async () => {
   const account = await anAccount({ sandbox: true, tenants: 2 })
   const bound = await account.withKey({ scopes: ['feedback', 'send'], tenant_id: account.tenant.id })

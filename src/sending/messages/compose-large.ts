@@ -41,7 +41,8 @@ export async function composeInThread(
   } catch (error) {
     if (!(error instanceof ThreadFailure)) throw error
     if (error.reason === 'out_of_memory') throw invalid('The message takes too much to compose.')
-    throw refuse('unavailable', 'Too many large messages are being composed. Try again shortly.', { cause: error })
+    const tooMany = 'Too many large messages are being composed. Try again shortly.'
+    throw refuse('unavailable', tooMany, { retryAfterSeconds: 5, cause: error })
   }
 }
 

@@ -93,7 +93,7 @@ export function keyInHeader(header: string | undefined): string | undefined {
   if (header === undefined) return undefined
   const bytes = Buffer.from(header, 'latin1')
   const key = isUtf8(bytes) ? bytes.toString() : header
-  if (key.length > IDEMPOTENCY_KEY_CHARS_MAX) {
+  if (Array.from(key).length > IDEMPOTENCY_KEY_CHARS_MAX) {
     throw refuse(
       'invalid_request',
       `headers.idempotency-key must have at most ${IDEMPOTENCY_KEY_CHARS_MAX} characters.`,

@@ -158,12 +158,14 @@ test('a key beyond ASCII is the same in the header, where it travels as bytes, a
   const first = await account.api.post('/v1/messages', message(account), { 'idempotency-key': inHeader })
   const again = await account.api.post('/v1/messages', message(account, { idempotency_key: 'Schlüssel-ö' }))
   assert.deepEqual(again.body, { ...first.body, duplicate: true })
-  const ofLength = (length: number) =>
+  const ofLength = (length: number, character: string) =>
     account.api.post('/v1/messages', message(account), {
-      'idempotency-key': Buffer.from('ü'.repeat(length)).toString('latin1'),
+      'idempotency-key': Buffer.from(character.repeat(length)).toString('latin1'),
     })
-  assert.equal((await ofLength(255)).status, 202)
-  assert.equal((await ofLength(256)).status, 400)
+  for (const character of ['ü', '😀']) {
+    assert.equal((await ofLength(255, character)).status, 202)
+    assert.equal((await ofLength(256, character)).status, 400)
+  }
 })
 
 test('a hundred concurrent twins in two processes make one message', async t => {

@@ -50,11 +50,12 @@ export const isAnyBeingSent = async (tx: Tx, keys: readonly Key[]): Promise<bool
   return found.length > 0
 }
 
-/** For a caller: a message out of reach has no such recipient. */
+/** For a caller: a message out of reach has no such recipient. Of two that differ by case the one that was written so. */
 export const findDeliveryNumber = (db: Db, reach: Reach, messageId: string, recipient: string) =>
   db.maybeValue<number>(sql`
     select n from deliveries
-    where message_id = ${messageId} and lower(recipient) = lower(${recipient}) and ${within(reach)} limit 1`)
+    where message_id = ${messageId} and lower(recipient) = lower(${recipient}) and ${within(reach)}
+    order by recipient = ${recipient} desc, n limit 1`)
 
 export interface StatusChange extends DeliveryKey {
   status: FinalStatus | 'complained'
