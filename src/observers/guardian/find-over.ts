@@ -160,8 +160,10 @@ export class Look {
     const suspects: Suspect[] = []
     const compared: { rule: Rule; scope: Scope; bounds: Bounds | null }[] = []
     for (const { scope, rules } of members) {
+      // Once for all of its rules: a pass asks a hundred thousand of them.
+      const ofMail = rules.every(isAboutLogins) ? null : boundsOf(scope)
       for (const rule of rules) {
-        const bounds = isAboutLogins(rule) ? null : boundsOf(scope)
+        const bounds = isAboutLogins(rule) ? null : ofMail
         if (bounds === undefined) {
           this.#skip(scope, [rule])
           continue
