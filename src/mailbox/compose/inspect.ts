@@ -12,6 +12,7 @@ import type { FileReader, ReadFiles } from './read-files.ts'
 
 const READING: ThreadWork = {
   module: new URL('./outgoing-thread.ts', import.meta.url),
+  isAwaited: true,
   // More than composing lets in of an account, so that none of it is refused here.
   queueMax: 100,
   timeoutMs: 10_000,

@@ -11,6 +11,7 @@ export const LARGE_BODY_BYTES = 256 * 1024
 
 const PARSING: ThreadWork = {
   module: new URL('./json-thread.ts', import.meta.url),
+  isAwaited: true,
   queueMax: 200,
   timeoutMs: 10_000,
 }

@@ -33,6 +33,7 @@ interface PoolThreadOptions {
   /** It does short work only. */
   isForShort: boolean
   heapMbMax: number
+  onStarted: () => void
   /** It can take a job. */
   onFree: () => void
   onLoaded: (module: string) => void
@@ -91,16 +92,21 @@ export class PoolThread<Job extends AssignedJob> {
     return this.#job
   }
 
-  get isStarting(): boolean {
-    return !this.#isUp
+  get hasStarted(): boolean {
+    return this.#isUp
   }
 
   get isIdle(): boolean {
     return this.#isFree
   }
 
-  get isLoadingAhead(): boolean {
-    return this.#loadingAhead !== null
+  /** It starts, or collects what a job has left. */
+  get isSoonIdle(): boolean {
+    return !this.#isFree && this.#job === null
+  }
+
+  get loadingAhead(): string | null {
+    return this.#loadingAhead
   }
 
   hasLoaded(module: string): boolean {
@@ -110,6 +116,7 @@ export class PoolThread<Job extends AssignedJob> {
   /** So that the first job of this kind need not wait for it. A job that comes meanwhile does wait. */
   loadAhead(module: string): void {
     this.#loadingAhead = module
+    this.#endAfter(STARTUP_MS_MAX)
     this.#send({ kind: 'load', module })
   }
 
@@ -117,8 +124,8 @@ export class PoolThread<Job extends AssignedJob> {
     this.#job = job
     this.#isFree = false
     const { module, input, transfer, limits } = job
-    // The first job of its kind begins with loading the module, which does not count.
-    if (this.#loaded.has(module)) this.#limit(limits)
+    // What is to be loaded before it begins does not count.
+    if (this.#loaded.has(module) && this.#loadingAhead === null) this.#limit(limits)
     else this.#endAfter(STARTUP_MS_MAX)
     const { buffersMbMax } = limits
     if (buffersMbMax) this.#watch = setInterval(() => void this.#checkBuffers(buffersMbMax), BUFFERS_CHECK_MS)
@@ -128,6 +135,7 @@ export class PoolThread<Job extends AssignedJob> {
 
   async terminate(): Promise<void> {
     this.#clearTimers()
+    this.#job = null
     // What it still tells must not let the process end before the thread has.
     this.#worker.removeAllListeners('message')
     await this.#worker.terminate()
@@ -140,19 +148,21 @@ export class PoolThread<Job extends AssignedJob> {
   #hear(news: ThreadNews): void {
     this.#cpuMs = news.cpuMs
     if (news.kind === 'loaded') this.#noteLoaded(news.module)
-    else if (news.kind === 'done') this.#finish(news.output)
+    else if (news.kind === 'done') this.#finish(news)
     else this.#noteFree()
   }
 
-  #finish(output: unknown): void {
+  #finish({ output, isFree }: { output: unknown; isFree: boolean }): void {
     this.#clearTimers()
     this.#job?.resolve(output)
     this.#job = null
+    if (isFree) this.#noteFree()
   }
 
   #noteFree(): void {
     // That of the start.
     this.#clearTimers()
+    if (!this.#isUp) this.#options.onStarted()
     this.#isUp = true
     this.#isFree = true
     this.#worker.unref()
@@ -163,7 +173,8 @@ export class PoolThread<Job extends AssignedJob> {
     if (this.#loadingAhead === module) this.#loadingAhead = null
     if (this.#loaded.has(module)) return
     this.#loaded.add(module)
-    if (this.#job?.module === module) this.#limit(this.#job.limits)
+    if (!this.#job) this.#clearTimers()
+    else if (this.#loadingAhead === null && this.#loaded.has(this.#job.module)) this.#limit(this.#job.limits)
     this.#options.onLoaded(module)
   }
 

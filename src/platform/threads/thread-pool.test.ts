@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { eventually } from '../../../test/support/eventually.ts'
 import { ThreadPool, type ThreadFailure, type ThreadWork } from './thread-pool.ts'
@@ -39,7 +44,7 @@ test('a job has its time of a core, and six times that by the clock', async t =>
 /** Jobs that run until they are released. */
 function slowJobs(t: TestContext, threads: ThreadPool, module = HASTY.module) {
   const gate = new Int32Array(new SharedArrayBuffer(8))
-  const slow: ThreadWork = { ...HASTY, module, timeoutMs: 60_000 }
+  const slow: ThreadWork = { ...HASTY, module, isAwaited: true, timeoutMs: 60_000 }
   const release = (): void => {
     Atomics.store(gate, 0, 1)
     Atomics.notify(gate, 0)
@@ -90,34 +95,90 @@ test('long work has its turn while short work keeps coming', async t => {
   assert.ok(ended.lastIndexOf('long') < 5, `the last long job ended before the last short one: ${ended.join(' ')}`)
 })
 
-test('while all threads do long work, the next one starts and loads what they have loaded', async t => {
-  const channel = new BroadcastChannel(`loads of ${process.pid}`)
+/** A module that tells when it has been loaded, and how often that was. */
+function countedModule(t: TestContext, { loadMs = 0 } = {}) {
+  const name = `loads of ${randomUUID()}`
+  const channel = new BroadcastChannel(name)
   t.after(() => channel.close())
-  let loads = 0
-  channel.addEventListener('message', () => void loads++)
-  const tellLoad = `
-const channel = new BroadcastChannel('loads of ${process.pid}')
+  let count = 0
+  channel.addEventListener('message', () => void count++)
+  const load = `
+Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${loadMs})
+const channel = new BroadcastChannel('${name}')
 channel.postMessage('')
 channel.close()`
-  const module = new URL(`data:text/javascript,${encodeURIComponent(tellLoad + WORK)}`)
+  return { module: new URL(`data:text/javascript,${encodeURIComponent(load + WORK)}`), loads: () => count }
+}
+
+test('one short job after the other needs one thread', async t => {
+  const { module, loads } = countedModule(t)
+  const { quick } = slowJobs(t, new ThreadPool({ threads: 3 }), module)
+  for (let n = 0; n < 5; n++) await quick('a', 1_000)
+  await delay(300)
+  assert.equal(loads(), 1)
+})
+
+test('while all threads do long work, the next one starts and loads what they have loaded', async t => {
+  const { module, loads } = countedModule(t)
   const { begin, begun, quick, release } = slowJobs(t, new ThreadPool({ threads: 3 }), module)
 
   assert.equal(await quick('a'), 'done')
   const slow = [begin('a')]
-  await eventually('another thread has loaded the module before any job needs it', async () => loads === 2)
+  await eventually('another thread has loaded the module before any job needs it', async () => loads() === 2)
   assert.equal(begun(), 1, 'there was one job')
   assert.equal(await quick('b', 1_000), 'done')
-  assert.equal(loads, 2, 'short work of another owner loads nothing')
+  assert.equal(loads(), 2, 'short work of another owner loads nothing')
 
   slow.push(begin('b'))
-  await eventually('the third thread has it before any job needs it', async () => loads === 3)
+  await eventually('the third thread has it before any job needs it', async () => loads() === 3)
   slow.push(begin('c'))
-  await eventually('the thread for short work has it before any job needs it', async () => loads === 4)
+  await eventually('the thread for short work has it before any job needs it', async () => loads() === 4)
   assert.equal(begun(), 3)
   assert.equal(await quick('d', 1_000), 'done')
-  assert.equal(loads, 4)
+  assert.equal(loads(), 4)
   release()
   assert.deepEqual(await Promise.all(slow), ['done', 'done', 'done'])
+})
+
+test('a short job does not wait for what a thread loads ahead where another thread is free', async t => {
+  const threads = new ThreadPool({ threads: 2 })
+  const known = countedModule(t)
+  const { begin, quick, release } = slowJobs(t, threads, known.module)
+  const both = [begin('a'), begin('b')]
+  await eventually('both threads and the one for short work have loaded it', async () => known.loads() === 3)
+  release()
+  await Promise.all(both)
+
+  const slow = countedModule(t, { loadMs: 1_500 })
+  await threads.run({ ...HASTY, module: slow.module, isAwaited: true }, { input: {}, owner: 'c' })
+  // From now on the other thread loads it.
+  const others = slowJobs(t, threads, known.module)
+  const long = others.begin('d')
+  assert.equal(await quick('e', 1_000), 'done')
+  assert.equal(slow.loads(), 1, 'it did not wait until the module was loaded again')
+  others.release()
+  await long
+})
+
+test('a module that cannot be loaded again stops nothing and is not tried ahead again', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-threads-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const log = join(folder, 'loads')
+  const fragile = `
+import { appendFileSync, readFileSync } from 'node:fs'
+appendFileSync(${JSON.stringify(log)}, 'x')
+if (readFileSync(${JSON.stringify(log)}).length > 1) throw new Error('it is gone')`
+  const threads = new ThreadPool({ threads: 3 })
+  const module = new URL(`data:text/javascript,${encodeURIComponent(fragile + WORK)}`)
+  const { begin, release } = slowJobs(t, threads, module)
+  const loads = () => readFile(log, 'utf8').catch(() => '')
+  const long = begin('a')
+  await eventually('it was tried ahead', async () => (await loads()).length === 2)
+  assert.equal(await threads.run<object, string>(HASTY, { input: {}, owner: 'b' }), 'done')
+  await delay(500)
+  assert.equal(await loads(), 'xx')
+  release()
+  assert.equal(await long, 'done')
 })
 
 test('a pool that is closed just when a job ends keeps the process until its threads have ended', async () => {

@@ -3,7 +3,7 @@
 // costs tens of megabytes, and hardly ever are all kinds busy. One more thread is kept for short work, so that it never waits
 // for long work of others. The first thread starts when it is needed. Starting one and loading the module of a kind of work
 // takes up to half a second on a busy machine: while all threads do long work the next one starts, and an idle one loads what
-// others have needed, so that nobody waits for either. An idle pool does not keep the process alive.
+// others have needed, so that no caller waits for either. An idle pool does not keep the process alive.
 import type { Transferable } from 'node:worker_threads'
 import { RoundRobin } from '../fairness/round-robin.ts'
 import { PoolThread, type AssignedJob, type ReplaceReason, type ThreadLimits } from './pool-thread.ts'
@@ -20,6 +20,8 @@ export interface ThreadWork extends ThreadLimits {
   module: URL
   /** Jobs of one owner, or one part of it, that wait for a thread; beyond it they fail as `busy`, worth another try. */
   queueMax: number
+  /** Callers wait for it: once it was needed, threads load its module ahead. Each module takes megabytes in each of them. */
+  isAwaited?: boolean
 }
 
 interface ThreadJob<In> {
@@ -64,8 +66,11 @@ export class ThreadPool {
   readonly #threads = new Set<Thread>()
   readonly #short = new RoundRobin<Job>()
   readonly #long = new RoundRobin<Job>()
-  /** Modules that a thread has loaded. */
-  readonly #known = new Set<string>()
+  /** Modules of work that callers wait for, and those of them that could be loaded. */
+  readonly #awaited = new Set<string>()
+  readonly #loadable = new Set<string>()
+  /** False after one that did not come up: the next one starts when a job waits, which fails with it. */
+  #mayStartAhead = true
   #wasShort = false
   #isClosed = false
 
@@ -82,6 +87,7 @@ export class ThreadPool {
     const path = [owner, ...(part === undefined ? [] : [part]), module]
     const waiting = this.#short.lengthOf(path) + this.#long.lengthOf(path)
     if (waiting >= work.queueMax) return Promise.reject(new ThreadFailure('busy'))
+    if (work.isAwaited) this.#awaited.add(module)
     return new Promise<Out>((resolve, reject) => {
       const isShort = bytes <= SHORT_BYTES_MAX
       const queue = isShort ? this.#short : this.#long
@@ -100,19 +106,23 @@ export class ThreadPool {
   }
 
   #dispatch(): void {
-    // The thread for short work comes last: it is there for when the others are busy.
-    for (const isForShort of [false, true]) this.#assign({ isForShort })
+    // The thread for short work is there for when the others are busy; one that loads something comes last.
+    for (const isLoading of [false, true])
+      for (const isForShort of [false, true]) this.#assign({ isForShort }, { isLoading })
     if (this.#isClosed) return
     this.#spawnMissing()
     this.#loadAhead()
   }
 
-  #assign(kind: Pick<Thread, 'isForShort'>): void {
-    const idle = new Set([...this.#threads].filter(thread => thread.isIdle && thread.isForShort === kind.isForShort))
+  #assign(kind: Pick<Thread, 'isForShort'>, { isLoading }: { isLoading: boolean }): void {
+    const isMeant = (thread: Thread): boolean =>
+      thread.isIdle && thread.isForShort === kind.isForShort && (thread.loadingAhead !== null) === isLoading
+    const idle = new Set([...this.#threads].filter(isMeant))
     while (idle.size > 0) {
       const job = this.#take(kind)
       if (!job) return
-      const thread = soonest([...idle], job)
+      const [first] = idle
+      const thread = [...idle].find(each => each.hasLoaded(job.module)) ?? first!
       idle.delete(thread)
       thread.start(job)
     }
@@ -120,20 +130,23 @@ export class ThreadPool {
 
   #spawnMissing(): void {
     const forAny = [...this.#threads].filter(thread => !thread.isForShort)
-    const starting = forAny.filter(thread => thread.isStarting).length
     // Behind a short job one need not wait long.
     const areTaken = forAny.length > 0 && forAny.every(({ job }) => job && !job.isShort)
+    const isAhead = areTaken && this.#mayStartAhead
     if (forAny.length < this.#threadsMax) {
-      if (areTaken || this.#short.length + this.#long.length > starting) this.#spawn({ isForShort: false })
-    } else if (areTaken && forAny.length === this.#threads.size) this.#spawn({ isForShort: true })
+      const soonIdle = forAny.filter(thread => thread.isSoonIdle).length
+      if (isAhead || this.#short.length + this.#long.length > soonIdle) this.#spawn({ isForShort: false })
+    } else if (forAny.length === this.#threads.size && (isAhead || (areTaken && this.#short.length > 0))) {
+      this.#spawn({ isForShort: true })
+    }
   }
 
   /** One module at a time: threads that load together would keep everybody else waiting. */
   #loadAhead(): void {
     const threads = [...this.#threads]
-    if (threads.some(thread => thread.isLoadingAhead)) return
+    if (threads.some(thread => thread.loadingAhead !== null)) return
     for (const thread of threads.filter(({ isIdle }) => isIdle)) {
-      const module = [...this.#known].find(known => !thread.hasLoaded(known))
+      const module = [...this.#loadable].find(each => !thread.hasLoaded(each))
       if (module !== undefined) return thread.loadAhead(module)
     }
   }
@@ -153,36 +166,48 @@ export class ThreadPool {
     return first.take(undefined, mayServe) ?? second.take(undefined, mayServe)
   }
 
-  #spawn({ isForShort }: Pick<Thread, 'isForShort'>): void {
+  #spawn(kind: Pick<Thread, 'isForShort'>): void {
+    try {
+      this.#threads.add(this.#newThread(kind))
+    } catch (error) {
+      // The system has none to give.
+      this.#noteNotStarted(kind)?.reject(new ThreadFailure('crashed', error))
+      if (this.#threads.size === 0) this.#dispatch()
+    }
+  }
+
+  #newThread({ isForShort }: Pick<Thread, 'isForShort'>): Thread {
     const thread: Thread = new PoolThread({
       isForShort,
       heapMbMax: this.#heapMbMax,
+      onStarted: () => void (this.#mayStartAhead = true),
       onFree: () => this.#dispatch(),
       onLoaded: module => {
-        this.#known.add(module)
+        if (this.#awaited.has(module)) this.#loadable.add(module)
         this.#loadAhead()
       },
       onFailed: (reason, cause) => void this.#replace(thread, reason, cause),
     })
-    this.#threads.add(thread)
+    return thread
+  }
+
+  /** The job that it takes with it, so that a broken start cannot be tried for ever. */
+  #noteNotStarted(kind: Pick<Thread, 'isForShort'>): Job | undefined {
+    this.#mayStartAhead = false
+    return this.#take(kind)
   }
 
   /** Gives a thread up, fails its job, and goes on with the others. */
   async #replace(thread: Thread, reason: ThreadFailureReason, cause?: unknown): Promise<void> {
     if (!this.#threads.delete(thread)) return
-    // A thread that never came up takes one job with it, so that a broken start cannot be tried for ever.
-    const job = thread.job ?? (thread.isStarting ? this.#take(thread) : null)
+    // What may have broken it is loaded again where a job needs it.
+    if (thread.loadingAhead !== null) this.#loadable.delete(thread.loadingAhead)
+    const job = thread.hasStarted ? thread.job : this.#noteNotStarted(thread)
     job?.reject(new ThreadFailure(reason, cause))
     const isEnded = thread.terminate()
     this.#dispatch()
     await isEnded
   }
-}
-
-/** The one that can begin with the job first. */
-function soonest([first, ...others]: readonly Thread[], { module }: Job): Thread {
-  const delayOf = (thread: Thread): number => (thread.isLoadingAhead ? 2 : 0) + (thread.hasLoaded(module) ? 0 : 1)
-  return others.reduce((best, thread) => (delayOf(thread) < delayOf(best) ? thread : best), first!)
 }
 
 /** Between threads a Buffer becomes a plain array of bytes; its memory is already the receiver's. */

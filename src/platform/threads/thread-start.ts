@@ -8,8 +8,8 @@ import { cpuMsOf } from './cpu-time.ts'
 
 export type ThreadOrder = { kind: 'load'; module: string } | { kind: 'work'; module: string; input: unknown }
 
-/** That a module is loaded, what came of the job, or that it can take one. */
-type Told = { kind: 'free' } | { kind: 'loaded'; module: string } | { kind: 'done'; output: unknown }
+/** That a module is loaded, what came of the job (with which it is free, or not yet), or that it can take a job. */
+type Told = { kind: 'free' } | { kind: 'loaded'; module: string } | { kind: 'done'; output: unknown; isFree: boolean }
 
 /** With the time of a core that the thread has used since it began. */
 export type ThreadNews = Told & { cpuMs: number }
@@ -40,9 +40,9 @@ port.on('message', async (order: ThreadOrder) => {
   const work = loaded.get(order.module) ?? (await load(order.module))
   if (order.kind === 'load') return
   const { output, transfer = [], bytes } = await work(order.input)
-  tell({ kind: 'done', output }, transfer)
-  if (bytes > COLLECT_BYTES_MIN) setImmediate(collect)
-  else tell({ kind: 'free' })
+  const isFree = bytes <= COLLECT_BYTES_MIN
+  tell({ kind: 'done', output, isFree }, transfer)
+  if (!isFree) setImmediate(collect)
 })
 tell({ kind: 'free' })
 

@@ -15,6 +15,7 @@ import type { ComposedSource } from './compose-thread.ts'
 
 const COMPOSING: ThreadWork = {
   module: new URL('./compose-thread.ts', import.meta.url),
+  isAwaited: true,
   queueMax: 200,
   timeoutMs: 10_000,
 }

@@ -12,6 +12,7 @@ const SMALL_BYTES_MAX = 64 * 1024
 
 const PREPARING: ThreadWork = {
   module: new URL('./prepare-thread.ts', import.meta.url),
+  isAwaited: true,
   queueMax: 200,
   timeoutMs: 10_000,
 }
