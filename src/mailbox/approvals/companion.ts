@@ -25,9 +25,17 @@ export const loadApprovals = async (tx: Tx, ids: readonly string[]): Promise<Rea
 /** Of an inbox. What waits is kept whole for a week, and no quota counts it. */
 export const PENDING_MAX = 1_000
 
+/** Decisions make room for others: what may wait is tried again. */
+export class TooManyPending extends Error {
+  constructor() {
+    super('the inbox has as many mails that wait for an approval as it may have')
+    this.name = 'TooManyPending'
+  }
+}
+
 export const tooManyPending = () =>
   refuse('conflict', `${PENDING_MAX} mails of this inbox wait for an approval already. Decide some of them first.`, {
-    retryAfterSeconds: 60,
+    cause: new TooManyPending(),
   })
 
 /** By inbox. */

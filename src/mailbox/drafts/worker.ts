@@ -9,6 +9,7 @@ import type { Ended } from '../../platform/work/leased-work.ts'
 import { LeasedWorker } from '../../platform/work/leased-worker.ts'
 import { repeatedDelayMs } from '../../platform/work/retry-delay.ts'
 import type { World } from '../../platform/world.ts'
+import { TooManyPending } from '../approvals/companion.ts'
 import type { Composing } from '../compose/composing.ts'
 import { inboxPaused, PolicyChanged } from '../compose/keeper.ts'
 import { claimDueDrafts, draftLeases, updateUnsentDrafts, type DueDraft } from './due-queries.ts'
@@ -16,7 +17,7 @@ import { listDraftsAnywhere, type StoredDraft } from './queries.ts'
 import { recordDraft } from './save.ts'
 import { sendStored } from './send.ts'
 
-/** The inbox is paused, a limit is reached or its policy is being changed. */
+/** The inbox is paused, a limit is reached, its policy is being changed, or too many of its mails wait for an approval. */
 const RETRY_DELAYS_MS = [60_000]
 /** Too much waited before it, or the database was away: neither is its own doing, and it is late already. */
 const UNAVAILABLE_DELAYS_MS = [2_000]
@@ -26,7 +27,7 @@ const TRIES_MAX = 10
 /** A hundred of them are read at once. */
 const READ_TOGETHER_BYTES_MAX = 64 * 1024
 
-/** Reasons that pass, though nobody knows when. */
+/** Reasons that pass by themselves. */
 const WAITING: ReadonlySet<string> = new Set([
   'inbox_paused',
   'rate_limited',
@@ -94,8 +95,8 @@ function smallDrafts({ db }: World): (id: string) => Promise<StoredDraft | null>
 
 function resultOf(world: World, due: DueDraft, error: unknown): Result {
   if (error instanceof Refusal && !isUnavailable(error)) {
-    const isTimed = error.retryAfterSeconds !== null
-    const isPassing = isTimed || WAITING.has(error.code) || error.cause instanceof PolicyChanged
+    const { code, cause } = error
+    const isPassing = WAITING.has(code) || cause instanceof PolicyChanged || cause instanceof TooManyPending
     return { kind: isPassing ? 'waiting' : 'refused', error: error.message }
   }
   if (isUnavailable(error)) return { kind: 'unavailable', error: 'The service was not available.' }

@@ -19,7 +19,9 @@ const fields = {
   block_unauthenticated: Type.Boolean({
     description: 'Blocks mail that fails DMARC, or whose author nothing else proves',
   }),
-  allow_senders: Senders('Addresses or domains that are always allowed, where they pass DMARC'),
+  allow_senders: Senders(
+    'Addresses or domains that are always allowed, where DMARC, or SPF or DKIM without a DMARC policy, proves them',
+  ),
   block_senders: Senders('Addresses or domains that are always blocked, whatever the mode'),
   dlp: Type.Enum(MODES as ['off', 'observe', 'enforce'], { description: 'Data-loss prevention of mail that goes out' }),
   max_send_per_hour: Nullable(

@@ -114,8 +114,8 @@ async function callTool(
     const { text, structured } = await called.run({ world, use, caller, by, input: input as never })
     return { content: [{ type: 'text', text }], structuredContent: structured, isError: false }
   } catch (error) {
-    // The model can act on it: correct an argument, wait, or give up.
-    if (!(error instanceof Refusal)) throw error
+    // The model can act on it: correct an argument, wait, or give up. A key that is none any more is the client's affair.
+    if (!(error instanceof Refusal) || error.status === 401) throw error
     return { content: [{ type: 'text', text: `${error.message} (${error.code})` }], isError: true }
   }
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { anAccount, anInbox, type TestAccount } from '../../../test/support/factories.ts'
@@ -409,4 +410,23 @@ test('results are capped at 128 KiB and say how to go on', async () => {
     cursor = next_cursor
   } while (cursor)
   assert.equal(seen.size, 61)
+})
+
+test('a key that is revoked while a tool waits for its turn is answered 401', async () => {
+  const { db } = account.box.app.world
+  const { body: key } = await account.api.post('/v1/api-keys', { name: 'Agent', scopes: ['send', 'read'] })
+  const text = 'long '.repeat(60_000)
+  const send = (api: Api) =>
+    rpc(api, 'tools/call', { name: 'send_message', arguments: { inbox_id: inbox, to: ['bob@example.com'], text } })
+
+  const [first, second] = await db.transact(system('test'), async tx => {
+    await tx.one(sql`select from inboxes where id = ${inbox} for update`)
+    const began = send(account.api)
+    await delay(300)
+    const waiting = send(account.box.client(key.secret))
+    await delay(500)
+    assert.equal((await account.api.delete(`/v1/api-keys/${key.id}`)).status, 204)
+    return [began, waiting].map(async each => (await each).status)
+  })
+  assert.deepEqual([await first, await second], [200, 401])
 })

@@ -2,6 +2,7 @@
 // the hours say how high a value can be at the most; only where that is too high are minutes read, and only where an
 // average counts are the seven days before.
 import type { Db } from '../../platform/db/database.ts'
+import { hourAfter } from '../metrics/window.ts'
 import { chunksOf } from './chunks.ts'
 import { groupsOf, shareGroups, shareReadings, type Group } from './groups.ts'
 import type { HourCache } from './hour-cache.ts'
@@ -22,7 +23,6 @@ import {
 import { listAddressHistories, listDistinctAddresses } from './login-queries.ts'
 import {
   BASELINE_MS,
-  hourAfter,
   hourBefore,
   listBounds,
   listHistories,

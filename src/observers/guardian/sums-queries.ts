@@ -69,7 +69,6 @@ export async function listSums(db: Db, scopeType: ScopeType, asked: readonly Sin
 }
 
 export const hourBefore = (moment: Date): Date => new Date(Math.floor(moment.getTime() / HOUR_MS) * HOUR_MS)
-export const hourAfter = (moment: Date): Date => new Date(Math.ceil(moment.getTime() / HOUR_MS) * HOUR_MS)
 
 /** What lies for certain in a window, and what may: the hour that the window begins in counts only in part. */
 export interface Bounds {

@@ -49,7 +49,7 @@ export const MetricsQuery = Type.Object({
       default: STEP_SECONDS_DEFAULT,
       description:
         'Seconds per interval. What is older than 32 days is known by the hour, for 400 days: ' +
-        'of shorter intervals an hour counts in the one in which it begins',
+        'of intervals that are no whole hours an hour counts in the one in which it begins',
     }),
   ),
 })

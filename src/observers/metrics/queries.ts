@@ -4,7 +4,7 @@ import { all, sql, type Sql } from '../../platform/db/sql.ts'
 import { within, type Reach } from '../../platform/principal.ts'
 import { NO_TENANT, ofEachCounter, type Counters } from './counters.ts'
 import type { MetricScope } from './scope.ts'
-import { fullHour, type Window } from './window.ts'
+import { hourAfter, type Window } from './window.ts'
 
 const sums = ofEachCounter(counter => sql`sum(${counter})::bigint as ${counter}`)
 
@@ -31,8 +31,8 @@ function countedIn(wanted: Sql, { from, to, stepSeconds }: Window, minutesFrom: 
     where ${wanted} and start >= ${since} and start < ${until}`
   if (stepSeconds % 3600 === 0) return rowsOf(sql`metric_hours`, from, to)
   const minutes = rowsOf(sql`metric_minutes`, from, to)
-  const hoursFrom = fullHour(from)
-  const hoursTo = new Date(Math.min(fullHour(to).getTime(), minutesFrom.getTime()))
+  const hoursFrom = hourAfter(from)
+  const hoursTo = new Date(Math.min(hourAfter(to).getTime(), minutesFrom.getTime()))
   if (hoursFrom >= hoursTo) return minutes
   // Less the minutes of these hours that are still there: those of an account under legal hold all are.
   return sql`${minutes} union all ${rowsOf(sql`metric_hours`, hoursFrom, hoursTo)} union all

@@ -34,10 +34,10 @@ export function windowOf({ from, to, step }: Pick<MetricsQuery, 'from' | 'to' | 
 }
 
 /** The first hour of which all minutes are still there. */
-export const minutesKeptFrom = (now: Date): Date => fullHour(new Date(now.getTime() - MINUTE_DAYS * DAY_MS))
+export const minutesKeptFrom = (now: Date): Date => hourAfter(new Date(now.getTime() - MINUTE_DAYS * DAY_MS))
 
-/** That which begins then or next. */
-export const fullHour = (time: Date): Date => new Date(Math.ceil(time.getTime() / HOUR_MS) * HOUR_MS)
+/** The hour that begins then or next. */
+export const hourAfter = (moment: Date): Date => new Date(Math.ceil(moment.getTime() / HOUR_MS) * HOUR_MS)
 
 export function startsOf({ from, to, stepSeconds }: Window): Date[] {
   const count = (to.getTime() - from.getTime()) / (stepSeconds * 1000)

@@ -1,6 +1,5 @@
 // Acts of which so many may go on at once, and so many of one owner. The others wait for their turn, round robin of owners
-// and of their tenants; who waits for too long is refused, and so is who may no longer act when the turn comes.
-import { confirmCaller } from '../owner.ts'
+// and of their tenants; who waits for too long is refused.
 import { refuse } from '../refusal.ts'
 import { Semaphore } from './semaphore.ts'
 
@@ -22,11 +21,5 @@ const WAIT_MS_MAX = 100_000
 export function atOnce({ refusal, waitMsMax = WAIT_MS_MAX, retryAfterSeconds = 10, ...shares }: Bounds): AtOnce {
   const semaphore = new Semaphore({ ...shares, waitMsMax })
   const tooMany = () => refuse('unavailable', `${refusal} Try again shortly.`, { retryAfterSeconds })
-  return (owner, act, tenant) => {
-    const confirmAndAct = async () => {
-      await confirmCaller()
-      return act()
-    }
-    return semaphore.run(owner, tooMany, confirmAndAct, tenant)
-  }
+  return (owner, act, tenant) => semaphore.run(owner, tooMany, act, tenant)
 }

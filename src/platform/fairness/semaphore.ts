@@ -1,6 +1,6 @@
 // A number of permits that owners (accounts) share: each may have a part of them. Those that wait are served round robin:
 // owners, and within an owner its tenants. Work of the service itself has no owner; it may have any permit and goes first.
-import { currentTenant } from '../owner.ts'
+import { confirmCaller, currentTenant } from '../owner.ts'
 import { RoundRobin } from './round-robin.ts'
 import { Tally } from './tally.ts'
 
@@ -52,10 +52,12 @@ export class Semaphore {
     })
   }
 
-  /** Acts with a permit of the owner's, when there is one. */
+  /** Acts with a permit of the owner's, when there is one; not for a caller that may no longer act by then. */
   async run<T>(owner: string | null, onTimeout: () => Error, act: () => Promise<T>, tenant?: string): Promise<T> {
-    await this.acquire(owner, onTimeout, tenant)
+    const wait = this.acquire(owner, onTimeout, tenant)
+    await wait
     try {
+      if (wait) await confirmCaller()
       return await act()
     } finally {
       this.release(owner)
