@@ -60,8 +60,10 @@ export class PoolThread<Job extends AssignedJob> {
   readonly #options: PoolThreadOptions
   readonly #worker: Worker
   readonly #loaded = new Set<string>()
-  /** A module that no job waits for. */
+  /** A module that no job waits for; one that could not be loaded until the thread is replaced. */
   #loadingAhead: string | null = null
+  /** What could not be loaded once cannot be loaded here any more. */
+  #isSpoilt = false
   #isUp = false
   #isFree = false
   #job: Job | null = null
@@ -148,6 +150,7 @@ export class PoolThread<Job extends AssignedJob> {
   #hear(news: ThreadNews): void {
     this.#cpuMs = news.cpuMs
     if (news.kind === 'loaded') this.#noteLoaded(news.module)
+    else if (news.kind === 'not_loaded') this.#noteNotLoaded()
     else if (news.kind === 'done') this.#finish(news)
     else this.#noteFree()
   }
@@ -156,7 +159,8 @@ export class PoolThread<Job extends AssignedJob> {
     this.#clearTimers()
     this.#job?.resolve(output)
     this.#job = null
-    if (isFree) this.#noteFree()
+    if (this.#isSpoilt) this.#options.onFailed('crashed')
+    else if (isFree) this.#noteFree()
   }
 
   #noteFree(): void {
@@ -171,11 +175,22 @@ export class PoolThread<Job extends AssignedJob> {
 
   #noteLoaded(module: string): void {
     if (this.#loadingAhead === module) this.#loadingAhead = null
-    if (this.#loaded.has(module)) return
     this.#loaded.add(module)
-    if (!this.#job) this.#clearTimers()
-    else if (this.#loadingAhead === null && this.#loaded.has(this.#job.module)) this.#limit(this.#job.limits)
+    this.#limitJob()
     this.#options.onLoaded(module)
+  }
+
+  /** A job that has come meanwhile is done before the thread is replaced. */
+  #noteNotLoaded(): void {
+    this.#isSpoilt = true
+    if (this.#job) this.#limitJob()
+    else this.#options.onFailed('crashed')
+  }
+
+  /** A job that needs nothing else begins now. */
+  #limitJob(): void {
+    if (!this.#job) this.#clearTimers()
+    else if (this.#loaded.has(this.#job.module)) this.#limit(this.#job.limits)
   }
 
   /** The job has its time of a core from now on, and a multiple of it by the clock. */

@@ -103,7 +103,7 @@ function countedModule(t: TestContext, { loadMs = 0 } = {}) {
   let count = 0
   channel.addEventListener('message', () => void count++)
   const load = `
-Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${loadMs})
+await new Promise(resolve => setTimeout(resolve, ${loadMs}))
 const channel = new BroadcastChannel('${name}')
 channel.postMessage('')
 channel.close()`
@@ -140,10 +140,11 @@ test('while all threads do long work, the next one starts and loads what they ha
   assert.deepEqual(await Promise.all(slow), ['done', 'done', 'done'])
 })
 
-test('a short job does not wait for what a thread loads ahead where another thread is free', async t => {
+/** Two threads and the one for short work have loaded a module, and the second one now loads another for a second and a half. */
+async function loadingAhead(t: TestContext) {
   const threads = new ThreadPool({ threads: 2 })
   const known = countedModule(t)
-  const { begin, quick, release } = slowJobs(t, threads, known.module)
+  const { begin, release } = slowJobs(t, threads, known.module)
   const both = [begin('a'), begin('b')]
   await eventually('both threads and the one for short work have loaded it', async () => known.loads() === 3)
   release()
@@ -151,12 +152,27 @@ test('a short job does not wait for what a thread loads ahead where another thre
 
   const slow = countedModule(t, { loadMs: 1_500 })
   await threads.run({ ...HASTY, module: slow.module, isAwaited: true }, { input: {}, owner: 'c' })
-  // From now on the other thread loads it.
-  const others = slowJobs(t, threads, known.module)
-  const long = others.begin('d')
+  return { threads, known: known.module, slow }
+}
+
+test('a short job does not wait for what a thread loads ahead where another thread is free', async t => {
+  const { threads, known, slow } = await loadingAhead(t)
+  const { begin, quick, release } = slowJobs(t, threads, known)
+  const long = begin('d')
   assert.equal(await quick('e', 1_000), 'done')
   assert.equal(slow.loads(), 1, 'it did not wait until the module was loaded again')
-  others.release()
+  release()
+  await long
+})
+
+test('a job that comes to a thread that loads ahead has its own time of a core, and no more', async t => {
+  const { threads, known, slow } = await loadingAhead(t)
+  const { begin, release } = slowJobs(t, threads, known)
+  const long = begin('d')
+  const hostile = threads.run<object, string>({ ...HASTY, module: known }, { input: { spinMs: 4_000 }, owner: 'e' })
+  await assert.rejects(hostile, { reason: 'timeout' })
+  assert.equal(slow.loads(), 2, 'it began behind the module')
+  release()
   await long
 })
 
@@ -167,6 +183,7 @@ test('a module that cannot be loaded again stops nothing and is not tried ahead 
   const fragile = `
 import { appendFileSync, readFileSync } from 'node:fs'
 appendFileSync(${JSON.stringify(log)}, 'x')
+await new Promise(resolve => setTimeout(resolve, 500))
 if (readFileSync(${JSON.stringify(log)}).length > 1) throw new Error('it is gone')`
   const threads = new ThreadPool({ threads: 3 })
   const module = new URL(`data:text/javascript,${encodeURIComponent(fragile + WORK)}`)
@@ -174,7 +191,9 @@ if (readFileSync(${JSON.stringify(log)}).length > 1) throw new Error('it is gone
   const loads = () => readFile(log, 'utf8').catch(() => '')
   const long = begin('a')
   await eventually('it was tried ahead', async () => (await loads()).length === 2)
-  assert.equal(await threads.run<object, string>(HASTY, { input: {}, owner: 'b' }), 'done')
+  const { module: other } = countedModule(t, { loadMs: 1_000 })
+  const meanwhile = threads.run<object, string>({ ...HASTY, module: other }, { input: {}, owner: 'b' })
+  assert.equal(await meanwhile, 'done', 'a job that came to the thread needs another module')
   await delay(500)
   assert.equal(await loads(), 'xx')
   release()

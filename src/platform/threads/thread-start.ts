@@ -8,8 +8,14 @@ import { cpuMsOf } from './cpu-time.ts'
 
 export type ThreadOrder = { kind: 'load'; module: string } | { kind: 'work'; module: string; input: unknown }
 
-/** That a module is loaded, what came of the job (with which it is free, or not yet), or that it can take a job. */
-type Told = { kind: 'free' } | { kind: 'loaded'; module: string } | { kind: 'done'; output: unknown; isFree: boolean }
+/**
+ * That a module is loaded, or could not be loaded ahead; what came of the job (with which it is free, or not yet); or that it
+ * can take a job.
+ */
+type Told =
+  | { kind: 'free' | 'not_loaded' }
+  | { kind: 'loaded'; module: string }
+  | { kind: 'done'; output: unknown; isFree: boolean }
 
 /** With the time of a core that the thread has used since it began. */
 export type ThreadNews = Told & { cpuMs: number }
@@ -36,20 +42,30 @@ if (!port) throw new Error('thread-start.ts runs as a worker thread')
 const loaded = new Map<string, Work<unknown, unknown>>()
 
 giveWay()
-port.on('message', async (order: ThreadOrder) => {
-  const work = loaded.get(order.module) ?? (await load(order.module))
-  if (order.kind === 'load') return
-  const { output, transfer = [], bytes } = await work(order.input)
+// One order after the other: a job that comes while a module is loaded ahead begins behind that, and so do its limits.
+let last = Promise.resolve()
+port.on('message', (order: ThreadOrder) => {
+  last = last.then(() => (order.kind === 'load' ? loadAhead(order.module) : doJob(order.module, order.input)))
+})
+tell({ kind: 'free' })
+
+async function doJob(module: string, input: unknown): Promise<void> {
+  const work = loaded.get(module) ?? (await load(module))
+  const { output, transfer = [], bytes } = await work(input)
   const isFree = bytes <= COLLECT_BYTES_MIN
   tell({ kind: 'done', output, isFree }, transfer)
   if (!isFree) setImmediate(collect)
-})
-tell({ kind: 'free' })
+}
 
 /** A short job in a thread that collects would wait tens of milliseconds for it. */
 function collect(): void {
   collectGarbage()
   tell({ kind: 'free' })
+}
+
+/** No job fails with it: one that has come meanwhile may need another module. */
+async function loadAhead(module: string): Promise<void> {
+  await load(module).catch(() => tell({ kind: 'not_loaded' }))
 }
 
 async function load(module: string): Promise<Work<unknown, unknown>> {
