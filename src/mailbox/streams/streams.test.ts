@@ -336,6 +336,28 @@ test('streams of a key that is revoked, rotated or expires, and of a deleted inb
   assert.equal(streams['own']!.closeCode(), 1008)
 })
 
+test('a key that is revoked while its streams wait for their turn opens none', async () => {
+  const { account, asked } = await aFollowedInbox()
+  const { api } = account
+  const key = async (): Promise<{ id: string; secret: string }> =>
+    (await api.post('/v1/api-keys', { name: 'Test key', scopes: ['read'] })).body
+  const [stolen, ...others] = await Promise.all([key(), key(), key(), key(), key()])
+  const opened = await account.box.app.world.db.transact(system('test'), async tx => {
+    await tx.run(sql`lock table stream_slots in share mode`)
+    // As many as may be opened at once.
+    const first = others.flatMap(({ secret }) => [1, 2, 3, 4].map(() => followSocket({ ...asked, bearer: secret })))
+    await delay(500)
+    const waiting = [followEvents, followSocket].map(follow => follow({ ...asked, bearer: stolen!.secret }))
+    await delay(200)
+    assert.equal((await api.delete(`/v1/api-keys/${stolen!.id}`)).status, 204)
+    return [...first, ...waiting]
+  })
+  const streams = await Promise.all(opened)
+  for (const stream of streams) stream.close()
+  const answers = streams.map(({ status }) => status)
+  assert.deepEqual(answers, [...Array<number>(16).fill(101), 401, 401])
+})
+
 /** What the client sent before, such as a pong, has been read by the server when the server has answered this. */
 async function isAnswered(socket: WebSocket): Promise<void> {
   socket.ping()

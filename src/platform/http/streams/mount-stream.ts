@@ -44,13 +44,16 @@ export class StreamMount {
 
   mount({ contract, open }: StreamRoute, identify: Identify): void {
     const read = requestReader(contract)
+    const identifyNow = async (request: FastifyRequest): Promise<void> => {
+      request.principal = await identify(contract.access, request)
+    }
     this.#app.route({
       method: contract.method,
       url: contract.path.replace(/\{(\w+)\}/g, ':$1'),
       exposeHeadRoute: false,
       config: { isStream: true },
       onRequest: async request => {
-        request.principal = await identify(contract.access, request)
+        await identifyNow(request)
         refuseKeysInUrl(request)
         request.head = read.head(request)
         if (contract.stream === 'websocket') checkHandshake(request.raw, this.#upgrades.has(request.raw))
@@ -58,7 +61,9 @@ export class StreamMount {
           throw refuse('unavailable', 'The server is stopping. Try again.', { retryAfterSeconds: 1 })
       },
       handler: async (request, reply) => {
-        const begin = await onBehalfOf(request, () => open(read.call(request, reply) as never))
+        const opened = () => open(read.call(request, reply) as never)
+        // It may wait a minute for its turn. Streams that are open are looked at by themselves.
+        const begin = await onBehalfOf(request, opened, () => identifyNow(request))
         reply.hijack()
         const channel = contract.stream === 'sse' ? this.#respond(reply) : this.#upgrade(request, reply)
         this.#keep(channel)
