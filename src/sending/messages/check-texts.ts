@@ -39,7 +39,7 @@ export function checkTags(tags: readonly string[]): void {
  * In characters, as JSON Schema counts them: one outside the basic plane is one, of two code units. What is longer than any
  * permitted text is not counted: 38 MB would take seconds and a gigabyte.
  */
-const isLonger = (text: string, max: number): boolean =>
+export const isLonger = (text: string, max: number): boolean =>
   text.length > max && (text.length > 2 * max || Array.from(text).length > max)
 
 export function checkMetadata(metadata: Readonly<Record<string, string>>): void {

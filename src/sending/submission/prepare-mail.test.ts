@@ -97,6 +97,8 @@ test('tags, metadata and the idempotency key are understood', () => {
   assert.deepEqual(submission.tags, ['welcome', 'grüße'])
   assert.deepEqual(submission.metadata, { order: '12', note: 'café' })
   assert.equal(submission.idempotency?.key, 'order 12')
+  const longest = '😀'.repeat(255)
+  assert.equal(prepare(message(FROM, `Idempotency-Key: ${longest}`, '', '')).submission.idempotency?.key, longest)
   assert.equal(prepare(message(FROM, '', '')).submission.idempotency, null)
 })
 
@@ -116,6 +118,7 @@ test('they are held to the limits of the API', () => {
     'X-Service-Metadata: {}\r\nX-Service-Metadata: {}',
     'Idempotency-Key:',
     `Idempotency-Key: ${'x'.repeat(256)}`,
+    `Idempotency-Key: ${'😀'.repeat(256)}`,
     'Idempotency-Key: a\r\nIdempotency-Key: b',
   ]
   for (const lines of cases) assert.match(refusalOf(message(FROM, lines, '', '')), /^550 5\.6\.0/, lines)

@@ -2,7 +2,7 @@
 // the same limits as the API's fields, and never sent on.
 import { decodeWords } from '../../mail/mime/encoded-words.ts'
 import { valuesOf, type HeaderField } from '../../mail/mime/headers.ts'
-import { checkMetadata, checkTags, invalid } from '../messages/check-texts.ts'
+import { checkMetadata, checkTags, invalid, isLonger } from '../messages/check-texts.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from '../messages/limits.ts'
 
 export function readServiceHeaders(fields: readonly HeaderField[]) {
@@ -58,7 +58,7 @@ const isStorable = (text: string): boolean => !text.includes('\0') && text.isWel
 function readIdempotencyKey(fields: readonly HeaderField[]): string | null {
   const [key, ...more] = valuesOf(fields, 'Idempotency-Key')
   if (key === undefined) return null
-  if (more.length > 0 || key === '' || key.length > IDEMPOTENCY_KEY_CHARS_MAX) {
+  if (more.length > 0 || key === '' || isLonger(key, IDEMPOTENCY_KEY_CHARS_MAX)) {
     throw invalid(`Idempotency-Key must stand once and have 1 to ${IDEMPOTENCY_KEY_CHARS_MAX} characters.`)
   }
   return key
