@@ -7,6 +7,7 @@ import type { Attachment } from '../../mail/mime/attachment.ts'
 import type { Submission } from '../../sending/messages/submission.ts'
 import { PARTICIPANTS_MAX } from '../threads/subject-key.ts'
 import { isOwnAddress } from '../inboxes/addresses.ts'
+import { ADDRESSES_KEPT_MAX } from '../messages/kept-addresses.ts'
 import type { Shield } from '../messages/message-schema.ts'
 import type { Inspected } from './inspect.ts'
 import type { Original } from './original.ts'
@@ -37,14 +38,9 @@ export interface ComposedMail {
   shield: Shield | null
 }
 
-/** To so many people our own mail is answered by itself. */
-export const OWN_ANSWERED_MAX = 1_000
-/** Of a field; the source has them all. With one more it is seen that there are too many to answer. */
-const ADDRESSES_MAX = OWN_ANSWERED_MAX + 1
-
 /** As people read them: encoded names are for headers. */
 export const listed = (addresses: readonly string[]): string[] =>
-  addresses.slice(0, ADDRESSES_MAX).flatMap(text => {
+  addresses.slice(0, ADDRESSES_KEPT_MAX).flatMap(text => {
     const address = parseAddress(text)
     return address ? [mailboxText(address)] : []
   })

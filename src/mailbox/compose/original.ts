@@ -9,6 +9,7 @@ import { notFound } from '../../platform/refusal.ts'
 import { attachmentsTooLarge } from '../../sending/messages/attachments.ts'
 import { ATTACHMENT_BYTES_MAX } from '../../sending/messages/limits.ts'
 import { findMessageTexts, requireMessageInReach } from '../messages/find.ts'
+import { ADDRESSES_KEPT_MAX } from '../messages/kept-addresses.ts'
 import { findAttachment, findSourceContent, findThreadTaint, listAttachmentSizes } from './original-queries.ts'
 
 /** For the size of a draft that becomes a reply or a forward. */
@@ -24,6 +25,9 @@ export interface Original {
   replyTo: Address[]
   to: Address[]
   cc: Address[]
+  /** As many as were kept, with those that nobody can write to. */
+  toCount: number
+  ccCount: number
   /** As a reader is shown it. */
   fromText: string
   toText: string
@@ -56,6 +60,8 @@ export async function requireOriginal(db: Db, reach: Reach, id: string): Promise
     replyTo: row.reply_to === null ? [] : named(addressesIn([row.reply_to])),
     to: named(addressesIn(row.to_list)),
     cc: named(addressesIn(row.cc_list)),
+    toCount: row.to_list.length,
+    ccCount: row.cc_list.length,
     fromText: row.from_text,
     toText: row.to_list.join(', '),
     ccText: row.cc_list.join(', '),
@@ -73,15 +79,12 @@ export async function requireOriginal(db: Db, reach: Reach, id: string): Promise
  * nobody can write to; those are left out.
  */
 const addressesIn = (texts: readonly string[]): Address[] =>
-  texts.flatMap(text => parseAddress(text) ?? parseMailboxes(text, PEOPLE_MAX).flatMap(writable))
+  texts.flatMap(text => parseAddress(text) ?? parseMailboxes(text, ADDRESSES_KEPT_MAX).flatMap(writable))
 
 const writable = ({ name, address }: Mailbox): Address[] => {
   const parsed = parseAddress(address)
   return parsed ? [{ ...parsed, name: name === '' ? null : name }] : []
 }
-
-/** As many as are kept of a received field. */
-const PEOPLE_MAX = 1_000
 
 export interface OriginalTexts {
   text: string

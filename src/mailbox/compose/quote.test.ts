@@ -23,6 +23,8 @@ const original: Original = {
   replyTo: [],
   to: [],
   cc: [],
+  toCount: 0,
+  ccCount: 0,
   fromText: LONG_FIELD,
   toText: LONG_FIELD,
   ccText: LONG_FIELD,

@@ -5,8 +5,9 @@ import { subjectMark } from '../../mail/text/subject-marks.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { SUBJECT_BYTES_MAX } from '../../sending/messages/limits.ts'
 import { isOwnAddress } from '../inboxes/addresses.ts'
+import { OWN_ANSWERED_MAX } from '../messages/kept-addresses.ts'
 import type { ComposeRequest } from './compose-schema.ts'
-import { OWN_ANSWERED_MAX, type ContinuedThread } from './mail.ts'
+import type { ContinuedThread } from './mail.ts'
 import type { Original, OriginalTexts } from './original.ts'
 import { forwardedBody, quotedBody } from './quote.ts'
 
@@ -84,8 +85,9 @@ function repliedTo(original: Original, body: ComposeRequest, ownAddresses: reado
   const answeredCount = given ? 0 : to.length
   if (original.isOut) {
     // Whom our own mail went to was our choice, but not all of a long list are kept with it.
-    const named = [...(given ? [] : [original.to]), ...(body.reply_all ? [original.to, original.cc] : [])]
-    if (named.some(list => list.length > OWN_ANSWERED_MAX)) throw tooManyToAnswer([OWN_ANSWERED_MAX])
+    const { toCount, ccCount } = original
+    const copiedCount = body.reply_all ? Math.max(toCount, ccCount) : 0
+    if (Math.max(given ? 0 : toCount, copiedCount) > OWN_ANSWERED_MAX) throw tooManyToAnswer([OWN_ANSWERED_MAX])
   } else if (answeredCount > ANSWERED_MAX || answeredCount + copied.length > ALL_ANSWERED_MAX) {
     throw tooManyToAnswer([ANSWERED_MAX, `or ${ALL_ANSWERED_MAX} with reply_all`])
   }

@@ -9,6 +9,7 @@ import { extractFromHtml, extractFromText } from '../../mail/text/extract-reply.
 import { type HtmlText, linesToText, readHtml, shownBeside } from '../../mail/text/html-text.ts'
 import { sanitiseHtml } from '../../mail/text/sanitise.ts'
 import { snippetOf } from '../../mail/text/snippet.ts'
+import { ADDRESSES_KEPT_MAX } from '../messages/kept-addresses.ts'
 import { storableText } from '../storable.ts'
 
 /** The name is safe for a file system. */
@@ -43,7 +44,6 @@ const HTML_READ_CHARS_MAX = 4_000_000
 const SUBJECT_CHARS_MAX = 2_000
 const REFERENCES_MAX = 100
 const AUTHORS_MAX = 100
-const RECIPIENTS_MAX = 1_000
 const NAME_CHARS_MAX = 500
 
 export function readMail(mail: ParsedMail): ReadMail {
@@ -54,9 +54,9 @@ export function readMail(mail: ParsedMail): ReadMail {
     kind: 'mail',
     from: people(mail.from, AUTHORS_MAX, 'From', notes),
     sender: mail.sender && person(mail.sender),
-    replyTo: people(mail.replyTo, RECIPIENTS_MAX, 'Reply-To', notes),
-    to: people(mail.to, RECIPIENTS_MAX, 'To', notes),
-    cc: people(mail.cc, RECIPIENTS_MAX, 'Cc', notes),
+    replyTo: people(mail.replyTo, ADDRESSES_KEPT_MAX, 'Reply-To', notes),
+    to: people(mail.to, ADDRESSES_KEPT_MAX, 'To', notes),
+    cc: people(mail.cc, ADDRESSES_KEPT_MAX, 'Cc', notes),
     subject: displayText(mail.subject ?? '')
       .slice(0, SUBJECT_CHARS_MAX)
       .toWellFormed(),

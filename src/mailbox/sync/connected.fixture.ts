@@ -129,13 +129,17 @@ export async function untilLookedThrough(fake: FakeImap): Promise<void> {
   await eventually('several rounds', () => looks() > before + ROUNDS)
 }
 
-export const mail = (subject: string, { id = unique('m'), from = 'ann@example.com', body = 'Hello.' } = {}): string =>
-  [
+const MAIL = { from: 'ann@example.com', to: 'jane@gmail.test', body: 'Hello.' }
+
+export const mail = (subject: string, fields: Partial<typeof MAIL & { id: string }> = {}): string => {
+  const { id = unique('m'), from, to, body } = { ...MAIL, ...fields }
+  return [
     `From: Ann <${from}>`,
-    'To: jane@gmail.test',
+    `To: ${to}`,
     `Subject: ${subject}`,
     `Message-ID: <${id}@example.com>`,
     '',
     body,
     '',
   ].join('\r\n')
+}

@@ -45,6 +45,18 @@ test('history is mirrored with folders, dates and flags, and nobody is told of i
   await assertMailboxCounts((await theBox()).app.world.db)
 })
 
+test('a reply to mail that was sent at the provider to more people than are kept is refused', async t => {
+  const fake = await FakeImap.start()
+  // Nobody can write to the first one.
+  const people = ['a..b@example.com', ...Array.from({ length: 1_500 }, (_, n) => `u${n}@example.com`)]
+  fake.deliver('Sent', mail('many', { from: 'jane@gmail.test', to: people.join(',\r\n ') }))
+  const { account, until } = await connect(t, fake)
+  const [message] = await until('mirrored', messages => messages.length === 1)
+
+  const { body } = await account.api.post(`/v1/inbox-messages/${message!.id}/reply`, { text: 'x' })
+  assert.equal(body.error.code, 'too_many_recipients')
+})
+
 test('mail that comes later is told of as received, within a second', async t => {
   const fake = await FakeImap.start()
   const { until, untilState, events } = await connect(t, fake)
