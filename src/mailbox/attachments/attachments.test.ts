@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { aBox } from '../../../test/support/box.ts'
 import { anAccount, eventually, type TestAccount } from '../../../test/support/factories.ts'
 import { system } from '../../platform/db/actor.ts'
@@ -21,6 +22,15 @@ async function download(account: TestAccount, id: string, headers: Record<string
     headers: { authorization: `Bearer ${account.bearer}`, ...headers },
   })
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
+}
+
+/** Which reads nothing behind the head of the answer. */
+async function openDownload({ box, bearer }: TestAccount, id: string) {
+  const abort = new AbortController()
+  const headers = { authorization: `Bearer ${bearer}` }
+  const response = await fetch(`${box.url}/v1/inbox-attachments/${id}`, { headers, signal: abort.signal })
+  assert.equal(response.status, 200)
+  return { response, close: () => abort.abort() }
 }
 
 const stateOf = ({ box }: TestAccount, id: string) =>
@@ -67,6 +77,27 @@ test('an attachment comes as bytes, whole or in ranges, and never as what it say
     [416, 'bytes */700000', null],
   )
   assert.equal(JSON.parse(beyond.bytes.toString()).error.code, 'range_not_satisfiable')
+})
+
+test('a key that is revoked while its download waits for others reads nothing, and keeps nobody out', async () => {
+  const account = await anAccount()
+  const mailbox = await aMailbox(account)
+  const filed = await mailbox.file({
+    attachments: [{ filename: 'a.bin', contentType: 'application/x-binary', content: someBytes(20_000_000) }],
+  })
+  const id = filed.attachmentIds[0]!
+  const { body: key } = await account.api.post('/v1/api-keys', { name: 'Stolen', scopes: ['read'] })
+  const open = await Promise.all(Array.from({ length: 16 }, () => openDownload(account, id)))
+
+  const waiting = download({ ...account, bearer: key.secret }, id)
+  await delay(200)
+  assert.equal((await account.api.delete(`/v1/api-keys/${key.id}`)).status, 204)
+  // Also where a busy machine identified it only just before that.
+  await delay(300)
+  open.pop()!.close()
+  assert.equal((await waiting).status, 401)
+  const next = await openDownload(account, id)
+  for (const each of [...open, next]) each.close()
 })
 
 test('ranges are read as the standard has them', () => {
