@@ -42,9 +42,9 @@ test('a job has its time of a core, and six times that by the clock', async t =>
 })
 
 /** Jobs that run until they are released. */
-function slowJobs(t: TestContext, threads: ThreadPool, module = HASTY.module) {
+function slowJobs(t: TestContext, threads: ThreadPool, work: Partial<ThreadWork> = {}) {
   const gate = new Int32Array(new SharedArrayBuffer(8))
-  const slow: ThreadWork = { ...HASTY, module, isAwaited: true, timeoutMs: 60_000 }
+  const slow: ThreadWork = { ...HASTY, isAwaited: true, timeoutMs: 60_000, ...work }
   const release = (): void => {
     Atomics.store(gate, 0, 1)
     Atomics.notify(gate, 0)
@@ -112,7 +112,7 @@ channel.close()`
 
 test('one short job after the other needs one thread', async t => {
   const { module, loads } = countedModule(t)
-  const { quick } = slowJobs(t, new ThreadPool({ threads: 3 }), module)
+  const { quick } = slowJobs(t, new ThreadPool({ threads: 3 }), { module })
   for (let n = 0; n < 5; n++) await quick('a', 1_000)
   await delay(300)
   assert.equal(loads(), 1)
@@ -120,7 +120,7 @@ test('one short job after the other needs one thread', async t => {
 
 test('while all threads do long work, the next one starts and loads what they have loaded', async t => {
   const { module, loads } = countedModule(t)
-  const { begin, begun, quick, release } = slowJobs(t, new ThreadPool({ threads: 3 }), module)
+  const { begin, begun, quick, release } = slowJobs(t, new ThreadPool({ threads: 3 }), { module })
 
   assert.equal(await quick('a'), 'done')
   const slow = [begin('a')]
@@ -140,11 +140,22 @@ test('while all threads do long work, the next one starts and loads what they ha
   assert.deepEqual(await Promise.all(slow), ['done', 'done', 'done'])
 })
 
+test('a thread that starts ahead loads nothing that no caller waits for', async t => {
+  const { module, loads } = countedModule(t)
+  const { begin, begun, release } = slowJobs(t, new ThreadPool({ threads: 3 }), { module, isAwaited: false })
+  const job = begin('a')
+  await eventually('it was loaded for its job', async () => begun() === 1)
+  await delay(500)
+  assert.equal(loads(), 1)
+  release()
+  await job
+})
+
 /** Two threads and the one for short work have loaded a module, and the second one now loads another for a second and a half. */
 async function loadingAhead(t: TestContext) {
   const threads = new ThreadPool({ threads: 2 })
   const known = countedModule(t)
-  const { begin, release } = slowJobs(t, threads, known.module)
+  const { begin, release } = slowJobs(t, threads, { module: known.module })
   const both = [begin('a'), begin('b')]
   await eventually('both threads and the one for short work have loaded it', async () => known.loads() === 3)
   release()
@@ -152,7 +163,7 @@ async function loadingAhead(t: TestContext) {
 
   const slow = countedModule(t, { loadMs: 1_500 })
   await threads.run({ ...HASTY, module: slow.module, isAwaited: true }, { input: {}, owner: 'c' })
-  return { threads, known: known.module, slow }
+  return { threads, known: { module: known.module }, slow }
 }
 
 test('a short job does not wait for what a thread loads ahead where another thread is free', async t => {
@@ -169,7 +180,7 @@ test('a job that comes to a thread that loads ahead has its own time of a core, 
   const { threads, known, slow } = await loadingAhead(t)
   const { begin, release } = slowJobs(t, threads, known)
   const long = begin('d')
-  const hostile = threads.run<object, string>({ ...HASTY, module: known }, { input: { spinMs: 4_000 }, owner: 'e' })
+  const hostile = threads.run<object, string>({ ...HASTY, ...known }, { input: { spinMs: 4_000 }, owner: 'e' })
   await assert.rejects(hostile, { reason: 'timeout' })
   assert.equal(slow.loads(), 2, 'it began behind the module')
   release()
@@ -187,7 +198,7 @@ await new Promise(resolve => setTimeout(resolve, 500))
 if (readFileSync(${JSON.stringify(log)}).length > 1) throw new Error('it is gone')`
   const threads = new ThreadPool({ threads: 3 })
   const module = new URL(`data:text/javascript,${encodeURIComponent(fragile + WORK)}`)
-  const { begin, release } = slowJobs(t, threads, module)
+  const { begin, release } = slowJobs(t, threads, { module })
   const loads = () => readFile(log, 'utf8').catch(() => '')
   const long = begin('a')
   await eventually('it was tried ahead', async () => (await loads()).length === 2)

@@ -4,7 +4,6 @@ import { after, test } from 'node:test'
 import { parseAddress } from '../../mail/address/address.ts'
 import type { Attachment } from '../../mail/mime/attachment.ts'
 import { composeMessage, type OutgoingMessage } from '../../mail/mime/compose.ts'
-import type { Refusal } from '../../platform/refusal.ts'
 import { ThreadPool } from '../../platform/threads/thread-pool.ts'
 import { longestTurn } from '../../../test/support/main-thread.ts'
 import { composeInThread } from './compose-large.ts'
@@ -65,7 +64,7 @@ test('25 MB of files and 10 MiB of text keep the main thread for a moment only',
 test('where no thread is free it is refused, to be sent again', async () => {
   const closed = new ThreadPool()
   await closed.close()
-  await assert.rejects(composeInThread(closed, message([]), OWNER), (error: Refusal) => error.code === 'unavailable')
+  await assert.rejects(composeInThread(closed, message([]), OWNER), { code: 'unavailable', retryAfterSeconds: 5 })
 })
 
 test('a file whose memory was lost with a thread is not sent empty', async () => {
