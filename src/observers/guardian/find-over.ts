@@ -2,11 +2,11 @@
 // the hours say how high a value can be at the most; only where that is too high are minutes read, and only where an
 // average counts are the seven days before.
 import type { Db } from '../../platform/db/database.ts'
-import { hourAfter } from '../metrics/window.ts'
 import { chunksOf } from './chunks.ts'
 import { groupsOf, shareGroups, shareReadings, type Group } from './groups.ts'
-import type { HourCache } from './hour-cache.ts'
-import { add, baselineOf, NOTHING, type Counters, type History } from './metric.ts'
+import { HourBounds } from './hour-bounds.ts'
+import { perScope, type HourCache } from './hour-cache.ts'
+import { baselineOf, NOTHING, type Counters, type History } from './metric.ts'
 import {
   isAboutLogins,
   isOver,
@@ -24,7 +24,6 @@ import { listAddressHistories, listDistinctAddresses } from './login-queries.ts'
 import {
   BASELINE_MS,
   hourBefore,
-  listBounds,
   listHistories,
   listSums,
   windowBefore,
@@ -97,10 +96,11 @@ export class Look {
     for (const scope of tooMany) this.#skipOwn(scope)
     const { taken, left } = shareGroups(groups, this.#now)
     for (const { members } of left) for (const { scope, rules } of members) this.#skip(scope, rules)
+    const hours = new HourBounds(this.#db, this.#now, this.#cache)
     const readings: Reading[] = []
     for (const group of taken) {
       const window = windowBefore(this.#now, group.windowSeconds)
-      const kinds = Map.groupBy(await this.#listSuspects(group, window), ({ rule }) => isAboutLogins(rule))
+      const kinds = Map.groupBy(await this.#listSuspects(group, window, hours), ({ rule }) => isAboutLogins(rule))
       for (const [isAbout, suspects] of kinds) {
         for (const [scope, own] of Map.groupBy(suspects, suspect => suspect.scope)) {
           readings.push({ scope, isAboutLogins: isAbout, window, suspects: own })
@@ -150,12 +150,16 @@ export class Look {
     this.#unseenOwn.add(scopeKey(scope))
   }
 
-  async #listSuspects({ scopeType, windowSeconds, members }: Group, window: Period): Promise<Suspect[]> {
+  async #listSuspects(
+    { scopeType, windowSeconds, members }: Group,
+    window: Period,
+    hours: HourBounds,
+  ): Promise<Suspect[]> {
     const counted = members.filter(({ rules }) => rules.some(rule => !isAboutLogins(rule)))
-    const boundsOf = await this.#listBounds(
+    const boundsOf = await hours.list(
       scopeType,
       counted.map(member => member.scope),
-      window,
+      window.from,
     )
     const suspects: Suspect[] = []
     const compared: { rule: Rule; scope: Scope; bounds: Bounds | null }[] = []
@@ -188,42 +192,6 @@ export class Look {
       if (mayBeOver(rule, bounds, limit)) suspects.push({ rule, scope, limit, baseline })
     }
     return suspects
-  }
-
-  /**
-   * The running hour and the one before are read afresh, so that a roll-up that lags behind is not taken for silence;
-   * older ones are kept. Undefined where they could not be read in this pass.
-   */
-  async #listBounds(
-    scopeType: ScopeType,
-    scopes: readonly Scope[],
-    { from, to }: Period,
-  ): Promise<(scope: Scope) => Bounds | undefined> {
-    const [since, fullHour] = [hourBefore(from), hourAfter(from)]
-    const hot = new Date(hourBefore(to).getTime() - HOUR_MS)
-    const settled =
-      since < hot
-        ? await this.#cache.get(
-            {
-              name: `${scopeType} ${since.getTime()} ${hot.getTime()}`,
-              hours: (hot.getTime() - since.getTime()) / HOUR_MS,
-              items: scopes,
-              ...perScope,
-            },
-            missing => listBounds(this.#db, scopeType, missing, { since, fullHour, until: hot }),
-          )
-        : null
-    const live = new Map<string, Bounds>()
-    const recent = { since: since < hot ? hot : since, fullHour, until: new Date(to.getTime() + 1) }
-    for (const chunk of chunksOf(scopes)) {
-      const bounds = await listBounds(this.#db, scopeType, chunk, recent)
-      chunk.forEach((scope, index) => live.set(scopeKey(scope), bounds[index]!))
-    }
-    return scope => {
-      const [old, fresh] = [settled?.(scope), live.get(scopeKey(scope))!]
-      if (!settled) return fresh
-      return old && { least: add(old.least, fresh.least), most: add(old.most, fresh.most) }
-    }
   }
 
   async #listHistories(
@@ -290,7 +258,5 @@ export class Look {
     return asked.map(each => found.get(each)!)
   }
 }
-
-const perScope = { keyOf: scopeKey, ownerOf: (scope: Scope): string => scope.account_id }
 
 const isAboutMail = ({ rule }: { rule: Rule }): boolean => !isAboutLogins(rule)

@@ -2,6 +2,7 @@
 // week of them for ten thousand scopes at every pass would cost seconds. Thrown away as soon as the hour moves on.
 import { randomInt } from 'node:crypto'
 import { chunksOf } from './chunks.ts'
+import { scopeKey, type Scope } from './rule.ts'
 import { takeFairly } from './take-fairly.ts'
 
 /** Hours of scopes that may be read in one pass: about a second on a busy machine. The rest is for the next passes. */
@@ -26,6 +27,9 @@ interface Wanted<Item> {
   /** The account that it is read for. */
   ownerOf: (item: Item) => string
 }
+
+/** How scopes are known from one pass to the next. */
+export const perScope = { keyOf: scopeKey, ownerOf: (scope: Scope): string => scope.account_id }
 
 /** By owner and key, the oldest first. */
 type Kept = Map<string, Map<string, unknown>>
