@@ -200,7 +200,7 @@ export class Look {
     { window, windowSeconds }: { window: Period; windowSeconds: number },
   ): Promise<(rule: Rule, scope: Scope) => History | null | undefined> {
     const [logins, counted] = [compared.filter(each => isAboutLogins(each.rule)), compared.filter(isAboutMail)].map(
-      each => [...new Map(each.map(({ scope }) => [scopeKey(scope), scope])).values()],
+      each => [...new Set(each.map(({ scope }) => scope))],
     ) as [Scope[], Scope[]]
     const histories = await this.#cache.get(
       {

@@ -75,7 +75,7 @@ export class HourCache {
     return this.#cut
   }
 
-  /** By item. `load` reads those that are not known; undefined for what was not read for want of budget. */
+  /** By item, one of these. `load` reads those that are not known; undefined for what was not read for want of budget. */
   async get<Item, Sums>(
     wanted: Wanted<Item>,
     load: (missing: Item[]) => Promise<Sums[]>,
@@ -85,9 +85,14 @@ export class HourCache {
     let kept = this.#kept.get(name) as Map<string, Map<string, Sums>> | undefined
     if (!kept) this.#kept.set(name, (kept = new Map<string, Map<string, Sums>>()))
     const known = kept
-    const find = (item: Item): Sums | undefined => known.get(ownerOf(item))?.get(keyOf(item))
-    const has = (item: Item): boolean => known.get(ownerOf(item))?.has(keyOf(item)) ?? false
-    const missing = wanted.items.filter(item => !has(item))
+    // A key is long: it is put together once for each item.
+    const found = new Map<Item, Sums>()
+    const missing: Item[] = []
+    for (const item of wanted.items) {
+      const sums = known.get(ownerOf(item))?.get(keyOf(item))
+      if (sums === undefined) missing.push(item)
+      else found.set(item, sums)
+    }
     const affordable = this.#afford({ ...wanted, items: this.#hasDropped ? fromAnywhere(missing) : missing })
     for (const chunk of chunksOf(affordable, CHUNK)) {
       const sums = await load(chunk)
@@ -95,9 +100,10 @@ export class HourCache {
         let own = known.get(ownerOf(item))
         if (!own) known.set(ownerOf(item), (own = new Map<string, Sums>()))
         own.set(keyOf(item), sums[index]!)
+        found.set(item, sums[index]!)
       }
     }
-    return find
+    return item => found.get(item)
   }
 
   /**

@@ -89,16 +89,18 @@ export async function listBounds(
       where h.account_id = w.account_id and h.scope_type = ${scopeType} and h.scope_value = w.scope_value
         and h.tenant_id = w.tenant_id and h.start >= ${since} and h.start < ${until}) s`)
   const bounds = scopes.map((): Bounds => ({ least: NOTHING, most: NOTHING }))
-  for (const { n, ...row } of rows) {
+  for (const row of rows) {
     const [least, most] = [{ ...NOTHING }, { ...NOTHING }]
-    for (const name of COUNTED) {
+    for (const [name, ofLeast] of LEAST) {
       most[name] = row[name]
-      least[name] = row[`least_${name}`]!
+      least[name] = row[ofLeast]!
     }
-    bounds[n - 1] = { least, most }
+    bounds[row.n - 1] = { least, most }
   }
   return bounds
 }
+
+const LEAST = COUNTED.map(name => [name, `least_${name}`] as const)
 
 const leastSums = (fullHour: Date): Sql =>
   ofEachCounter(
