@@ -8,7 +8,7 @@ import { planOnce } from '../../platform/db/planner.ts'
 import { newId } from '../../platform/ids.ts'
 import { requestApprovals } from '../approvals/request.ts'
 import type { AttachmentRow } from '../attachments/store.ts'
-import { addToFolders, findSystemFolders, type SystemFolders } from '../folders/counts.ts'
+import { addToFolders, findFolders } from '../folders/counts.ts'
 import { ownerOf } from '../inboxes/lock.ts'
 import { insertSentMessages, listThreadsOf, type SentRow } from '../messages/insert.ts'
 import { insertWords } from '../search/insert-words.ts'
@@ -29,7 +29,8 @@ import { listStandingThreads } from './original-queries.ts'
 
 /** Where mails may be filed, read while their inboxes are locked. */
 export interface Destinations {
-  folders: ReadonlyMap<string, SystemFolders>
+  /** By inbox. */
+  sentFolders: ReadonlyMap<string, string>
   /** By original or thread. */
   continued: ReadonlyMap<string, string>
   threads: FoundThreads
@@ -43,18 +44,18 @@ interface Fileable {
 /** Issued together and behind the lock: the server takes them in their order, so nothing that is read changes any more. */
 export async function findDestinations(tx: Tx, mails: readonly Fileable[]): Promise<Destinations> {
   planOnce(tx)
-  const [folders, continued, threads] = await Promise.all([
-    findSystemFolders(tx.alongIndexes, [...new Set(mails.map(({ lockKey }) => lockKey))]),
+  const [sentFolders, continued, threads] = await Promise.all([
+    findFolders(tx.alongIndexes, [...new Set(mails.map(({ lockKey }) => lockKey))], 'sent'),
     threadsContinued(
       tx.alongIndexes,
       mails.map(({ mail }) => mail),
     ),
     findThreads(tx.alongIndexes, mails.map(seekingOf)),
   ])
-  return { folders, continued, threads }
+  return { sentFolders, continued, threads }
 }
 
-export async function fileMails(tx: Tx, filed: readonly Filed[], { folders, continued, threads }: Destinations) {
+export async function fileMails(tx: Tx, filed: readonly Filed[], { sentFolders, continued, threads }: Destinations) {
   const mails = filed.map(({ companion }) => companion.mail)
   insertSources(
     tx,
@@ -69,7 +70,7 @@ export async function fileMails(tx: Tx, filed: readonly Filed[], { folders, cont
   )
   insertSentMessages(
     tx,
-    filed.map((each, at) => rowOf(each, joined[at]!, folders.get(each.inbox.id)!.sent)),
+    filed.map((each, at) => rowOf(each, joined[at]!, sentFolders.get(each.inbox.id)!)),
   )
   insertWords(
     tx,
@@ -82,7 +83,7 @@ export async function fileMails(tx: Tx, filed: readonly Filed[], { folders, cont
   )
   addToFolders(
     tx,
-    filed.map(({ inbox }) => ({ folderId: folders.get(inbox.id)!.sent, total: 1, unread: 0, blocked: 0 })),
+    filed.map(({ inbox }) => ({ folderId: sentFolders.get(inbox.id)!, total: 1, unread: 0, blocked: 0 })),
   )
   const held = filed.filter(({ approvalId }) => approvalId !== null)
   if (held.length > 0) await requestApprovals(tx, held)

@@ -2,7 +2,7 @@
 // any time equal to a recount.
 import type { Db, Tx } from '../../platform/db/database.ts'
 import { listSystemFolders, updateFolderCounts } from './queries.ts'
-import type { SystemName } from './system.ts'
+import { SYSTEM_NAMES, type SystemName } from './system.ts'
 
 export interface FolderDelta {
   folderId: string
@@ -32,10 +32,19 @@ export type SystemFolders = Record<SystemName, string>
 /** Ids of the system folders by inbox. */
 export async function findSystemFolders(db: Db, inboxIds: readonly string[]): Promise<Map<string, SystemFolders>> {
   const found = new Map<string, SystemFolders>()
-  for (const { id, inbox_id, name_key } of await listSystemFolders(db, inboxIds)) {
+  for (const { id, inbox_id, name_key } of await listSystemFolders(db, inboxIds, SYSTEM_NAMES)) {
     const folders = found.get(inbox_id) ?? ({} as SystemFolders)
     folders[name_key] = id
     found.set(inbox_id, folders)
   }
   return found
 }
+
+/** Ids of one system folder by inbox. */
+export async function findFolders(db: Db, inboxIds: readonly string[], name: SystemName): Promise<Map<string, string>> {
+  const rows = await listSystemFolders(db, inboxIds, [name])
+  return new Map(rows.map(({ id, inbox_id }) => [inbox_id, id]))
+}
+
+export const systemFolderOf = async (db: Db, inboxId: string, name: SystemName): Promise<string> =>
+  (await findFolders(db, [inboxId], name)).get(inboxId)!

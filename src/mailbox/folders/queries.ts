@@ -45,10 +45,11 @@ export const findFolderByKey = (db: Db, inboxId: string, nameKey: string): Promi
 export const listDiscarded = (db: Reads, inboxId: string): Promise<Pick<StoredFolder, 'id' | 'name_key' | 'total'>[]> =>
   db.many(prepared`select id, name_key, total from folders where inbox_id = ${inboxId} and discarded_at is not null`)
 
-export const listSystemFolders = (db: Db, inboxIds: readonly string[]) =>
+export const listSystemFolders = (db: Db, inboxIds: readonly string[], names: readonly SystemName[]) =>
   db.many<{ id: string; inbox_id: string; name_key: SystemName }>(prepared`
     select id, inbox_id, name_key from folders
-    where inbox_id = any(${bareArray(inboxIds)}::uuid[]) and is_system and discarded_at is null`)
+    where inbox_id = any(${bareArray(inboxIds)}::uuid[]) and name_key = any(${names}::text[]) and is_system
+      and discarded_at is null`)
 
 /** Travels with the commit. */
 export function updateFolderCounts(tx: Tx, deltas: readonly FolderDelta[]): void {

@@ -1,7 +1,7 @@
 // What the shield finds in a mail after it was filed: the text of attachments is read by a worker later. The verdict on every
 // message of that mail is made again; where the policy enforces, the message goes to spam.
 import type { Tx } from '../../platform/db/database.ts'
-import { addToFolders, findSystemFolders } from '../folders/counts.ts'
+import { addToFolders, systemFolderOf } from '../folders/counts.ts'
 import { lockInboxes, ownerOf, type LockedInbox } from '../inboxes/lock.ts'
 import { changeMessages, recordChanged } from '../messages/change.ts'
 import {
@@ -89,7 +89,7 @@ async function block(
   addToFolders(tx, [{ folderId: message.folder_id, total: 0, unread: 0, blocked: 1 }])
   const isMoved = message.folder_key !== 'trash'
   if (isMoved) {
-    const { spam } = (await findSystemFolders(tx, [inbox.id])).get(inbox.id)!
+    const spam = await systemFolderOf(tx, inbox.id, 'spam')
     await changeMessages(tx, inbox, [message.id], {
       kind: 'move',
       folder: { id: spam, name: 'spam', name_key: 'spam' },

@@ -2,7 +2,7 @@
 // records what the streams tell. Its caller has locked the inbox, so that what was read here stays as it is.
 import type { Tx } from '../../platform/db/database.ts'
 import { refuse } from '../../platform/refusal.ts'
-import { addToFolders, findSystemFolders, type FolderDelta } from '../folders/counts.ts'
+import { addToFolders, systemFolderOf, type FolderDelta } from '../folders/counts.ts'
 import type { Folder } from '../folders/find.ts'
 import { ownerOf, type InboxOwner } from '../inboxes/lock.ts'
 import { queueSourceRemovals } from '../sources/removals.ts'
@@ -66,7 +66,7 @@ export async function changeMessages(
       const isGone = (state: MessageState) => change.isPermanent || isInTrash(state)
       const doomed = states.filter(isGone)
       if (doomed.length > 0 && !change.mayRemove) throw onLegalHold()
-      const trash = (await findSystemFolders(tx, [inbox.id])).get(inbox.id)!.trash
+      const trash = await systemFolderOf(tx, inbox.id, 'trash')
       const folder = { id: trash, name: 'trash', name_key: 'trash' }
       const moved = move(
         tx,

@@ -5,7 +5,7 @@ import type { Reach } from '../../platform/principal.ts'
 import type { World } from '../../platform/world.ts'
 import { listFoldersOf, listDiscardedFolders } from '../folders/find.ts'
 import { requireInboxInReach } from '../inboxes/find.ts'
-import { findSystemFolders } from '../folders/counts.ts'
+import { systemFolderOf } from '../folders/counts.ts'
 import { readLabel } from './labels.ts'
 import { listMessages, countInThread, listThreadMessages } from './list-queries.ts'
 import { LISTED_ATTACHMENTS_MAX, type Hidden, type MessageSummary } from './message-schema.ts'
@@ -74,7 +74,7 @@ export async function listMessagesOfThread(
   db: Db,
   { id, inbox_id }: { id: string; inbox_id: string },
 ): Promise<{ hidden: Hidden; list(keyset: Keyset<string>): Promise<Found<MessageSummary>> }> {
-  const trash = (await findSystemFolders(db, [inbox_id])).get(inbox_id)!.trash
+  const trash = await systemFolderOf(db, inbox_id, 'trash')
   const discarded = await listDiscardedFolders(db, inbox_id)
   const hiddenFolderIds = [trash, ...discarded.map(folder => folder.id)]
   const { total, blocked } = await countInThread(db, id, trash)

@@ -3,7 +3,7 @@
 import { lockUnlessOnHold } from '../../identity/accounts/legal-hold.ts'
 import type { Tx } from '../../platform/db/database.ts'
 import { recordSynced } from '../connections/mirror.ts'
-import { findSystemFolders } from '../folders/counts.ts'
+import { systemFolderOf } from '../folders/counts.ts'
 import { removeEmptyFolder } from '../folders/delete.ts'
 import { recordFoldersChanged } from '../folders/find.ts'
 import type { LockedInbox } from '../inboxes/lock.ts'
@@ -98,7 +98,7 @@ async function removeFolder(tx: Tx, inbox: LockedInbox, { id }: RemoteFolder): P
     if (left.length > 0) {
       await placeMessages(tx, inbox, left)
       const still = new Set(await listIdsInFolder(tx, local, LEFT_MAX))
-      const archive = (await findSystemFolders(tx, [inbox.id])).get(inbox.id)!.archive
+      const archive = await systemFolderOf(tx, inbox.id, 'archive')
       const folder = { id: archive, name: 'archive', name_key: 'archive' }
       const ids = left.filter(each => still.has(each))
       if (ids.length > 0) await changeMessages(tx, inbox, ids, { kind: 'move', folder })
