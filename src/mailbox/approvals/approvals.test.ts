@@ -448,10 +448,13 @@ test('an approval whose acceptance fails at its last write is pending again, and
 })
 
 test('nobody decides for seven days: rejected, with the reason', async () => {
-  const { id, approvalId } = await aHeldMail()
+  const { id, approvalId, messages } = await aHeldMail()
+  const { body: own } = await account.api.post(messages, { to: ['bob@example.com'], text: CARD })
   account.box.clock.advance(7 * 86_400_000 + 1_000)
   for (const decision of ['approve', 'reject']) {
     assert.equal((await account.api.post(`/v1/approvals/${approvalId}/${decision}`)).status, 409, decision)
+    const late = await account.api.post(`/v1/approvals/${own.approval_id}/${decision}`)
+    assert.deepEqual([late.status, late.body.error.code], [409, 'already_decided'], decision)
   }
   await expireApprovals(account.box.app.world)
   const approval = (await account.api.get(`/v1/approvals/${approvalId}`)).body

@@ -9,7 +9,7 @@ import type { World } from '../../platform/world.ts'
 import type { Composing } from '../compose/composing.ts'
 import { mailboxKeeper } from '../compose/keeper.ts'
 import { contentHash } from '../compose/mail.ts'
-import { alreadyDecided, type ApprovalCompanion } from './companion.ts'
+import { refusalOfDecided, type ApprovalCompanion } from './companion.ts'
 import type { Approval } from './contract.ts'
 import { presentApproval } from './present.ts'
 import { findHeldBytes, findHeldContent, requireApproval, type StoredApproval } from './queries.ts'
@@ -23,7 +23,8 @@ interface Approving {
 
 export async function approve(world: World, composing: Composing, { by, caller, id }: Approving): Promise<Approval> {
   const approval = await requireApproval(world.db, caller.reach, id)
-  if (approval.status !== 'pending') throw alreadyDecided(approval.status)
+  const refusal = refusalOfDecided(approval, world.clock.now())
+  if (refusal) throw refusal
   if (caller.keyId !== null && approval.requested_key_id === caller.keyId) {
     throw refuse('forbidden', 'The key that asked for this approval cannot give it.')
   }

@@ -49,10 +49,16 @@ export function admitApproval(
 ): Error | null {
   const approval = approvals.get(approvalId)
   if (!approval) return notFound('approval')
-  if (approval.status !== 'pending') return alreadyDecided(approval.status)
-  if (approval.expires_at <= now) return alreadyDecided('expired')
-  return recipientRefusal(inbox.policy, envelope.recipients)
+  return refusalOfDecided(approval, now) ?? recipientRefusal(inbox.policy, envelope.recipients)
 }
+
+/** What has expired is decided, also before a worker has said so. */
+export function refusalOfDecided({ status, expires_at }: Deciding, now: Date): Error | null {
+  if (status !== 'pending') return alreadyDecided(status)
+  return expires_at <= now ? alreadyDecided('expired') : null
+}
+
+type Deciding = Pick<PendingApproval, 'status' | 'expires_at'>
 
 export const alreadyDecided = (status: string) =>
   refuse('already_decided', `This approval is decided already: ${status}.`)

@@ -6,16 +6,16 @@ import type { World } from '../../platform/world.ts'
 import type { Reason } from '../compose/policy-reasons.ts'
 import { updateStatuses } from '../messages/insert.ts'
 import { auditIn, lockInboxes, lockUnlessBusy, ownerOf } from '../inboxes/lock.ts'
-import { alreadyDecided } from './companion.ts'
+import { alreadyDecided, refusalOfDecided } from './companion.ts'
 import type { Approval } from './contract.ts'
 import { presentApproval } from './present.ts'
 import { listExpiredAnywhere, requireApproval, updateRejected, type Pending, type Requester } from './queries.ts'
 
 export function reject(world: World, by: Actor, { reach, id }: Named): Promise<Approval> {
   return world.db.transact(by, async tx => {
-    const { inbox_id, account_id, tenant_id, expires_at, status } = await requireApproval(tx, reach, id)
-    // By now it is the expiry's to reject.
-    if (status === 'pending' && expires_at <= tx.now) throw alreadyDecided('expired')
+    const { inbox_id, account_id, tenant_id, ...deciding } = await requireApproval(tx, reach, id)
+    const refusal = refusalOfDecided(deciding, tx.now)
+    if (refusal) throw refusal
     const whom = { type: by.type, id: by.id, name: by.name }
     await lockInboxes(tx, [inbox_id])
     const rejected = await rejectLocked(tx, [{ id, inbox_id, account_id, tenant_id }], { by: whom, reason: null })
