@@ -3,7 +3,6 @@
 import { Readable } from 'node:stream'
 import type { Db } from '../../platform/db/database.ts'
 import { Semaphore } from '../../platform/fairness/semaphore.ts'
-import { confirmCaller } from '../../platform/owner.ts'
 import type { Reach } from '../../platform/principal.ts'
 import { refuse } from '../../platform/refusal.ts'
 import { findBytes, requireAttachment, type AttachmentHead } from './content-queries.ts'
@@ -36,28 +35,16 @@ export class Downloads {
       })
     }
     const { start, end } = range ?? { start: 0, end: size }
-    await this.#permits.acquire(reach.accountId, tooMany)
-    const body = await this.#confirmed(attachment, { start, end }, reach.accountId)
+    await this.#permits.acquireConfirmed(reach.accountId, tooMany)
     return {
       status: range ? (206 as const) : (200 as const),
-      body,
+      body: this.#stream(attachment, { start, end }, reach.accountId),
       headers: {
         ...headersOf(attachment, etag),
         'content-length': String(end - start),
         ...(range && { 'content-range': `bytes ${start}-${end - 1}/${size}` }),
       },
     }
-  }
-
-  /** Of a caller that may still read it after it has waited. */
-  async #confirmed(attachment: AttachmentHead, range: Range, owner: string): Promise<Readable> {
-    try {
-      await confirmCaller()
-    } catch (refusal) {
-      this.#permits.release(owner)
-      throw refusal
-    }
-    return this.#stream(attachment, range, owner)
   }
 
   #stream(attachment: AttachmentHead, range: Range, owner: string): Readable {

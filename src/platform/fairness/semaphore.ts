@@ -52,12 +52,23 @@ export class Semaphore {
     })
   }
 
-  /** Acts with a permit of the owner's, when there is one; not for a caller that may no longer act by then. */
-  async run<T>(owner: string | null, onTimeout: () => Error, act: () => Promise<T>, tenant?: string): Promise<T> {
+  /** A permit of the owner's, when there is one; none for a caller that may no longer act by then. */
+  async acquireConfirmed(owner: string | null, onTimeout: () => Error, tenant?: string): Promise<void> {
     const wait = this.acquire(owner, onTimeout, tenant)
+    if (!wait) return
     await wait
     try {
-      if (wait) await confirmCaller()
+      await confirmCaller()
+    } catch (refusal) {
+      this.release(owner)
+      throw refusal
+    }
+  }
+
+  /** Acts with such a permit. */
+  async run<T>(owner: string | null, onTimeout: () => Error, act: () => Promise<T>, tenant?: string): Promise<T> {
+    await this.acquireConfirmed(owner, onTimeout, tenant)
+    try {
       return await act()
     } finally {
       this.release(owner)
