@@ -8,7 +8,7 @@ import { planOnce } from '../../platform/db/planner.ts'
 import { newId } from '../../platform/ids.ts'
 import { requestApprovals } from '../approvals/request.ts'
 import type { AttachmentRow } from '../attachments/store.ts'
-import { addToFolders, findFolders } from '../folders/counts.ts'
+import { addToFolders, systemFoldersNamed } from '../folders/counts.ts'
 import { ownerOf } from '../inboxes/lock.ts'
 import { insertSentMessages, listThreadsOf, type SentRow } from '../messages/insert.ts'
 import { insertWords } from '../search/insert-words.ts'
@@ -45,7 +45,7 @@ interface Fileable {
 export async function findDestinations(tx: Tx, mails: readonly Fileable[]): Promise<Destinations> {
   planOnce(tx)
   const [sentFolders, continued, threads] = await Promise.all([
-    findFolders(tx.alongIndexes, [...new Set(mails.map(({ lockKey }) => lockKey))], 'sent'),
+    systemFoldersNamed(tx.alongIndexes, [...new Set(mails.map(({ lockKey }) => lockKey))], 'sent'),
     threadsContinued(
       tx.alongIndexes,
       mails.map(({ mail }) => mail),

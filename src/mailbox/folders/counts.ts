@@ -41,10 +41,14 @@ export async function findSystemFolders(db: Db, inboxIds: readonly string[]): Pr
 }
 
 /** Ids of one system folder by inbox. */
-export async function findFolders(db: Db, inboxIds: readonly string[], name: SystemName): Promise<Map<string, string>> {
+export async function systemFoldersNamed(
+  db: Db,
+  inboxIds: readonly string[],
+  name: SystemName,
+): Promise<Map<string, string>> {
   const rows = await listSystemFolders(db, inboxIds, [name])
   return new Map(rows.map(({ id, inbox_id }) => [inbox_id, id]))
 }
 
 export const systemFolderOf = async (db: Db, inboxId: string, name: SystemName): Promise<string> =>
-  (await findFolders(db, [inboxId], name)).get(inboxId)!
+  (await systemFoldersNamed(db, [inboxId], name)).get(inboxId)!
