@@ -68,9 +68,10 @@ test('an answer is signed where the resolver says so, also of what is not there 
   assert.equal(await dns.isSigned('signed.example.com', 'MX'), true)
   assert.equal(await dns.isSigned('signed.example.com', 'A'), true)
   assert.equal(await dns.isSigned('absent.example.com', 'TLSA'), true)
-  server.questions.length = 0
   assert.equal(await dns.isSigned('long.example.com', 'MX'), true)
-  assert.deepEqual(server.questions, ['long.example.com 15', 'long.example.com 15'])
+  // What the resolver is still asked for another test is not looked at.
+  const questions = server.questions.filter(question => question.startsWith('long.'))
+  assert.deepEqual(questions, ['long.example.com 15', 'long.example.com 15'])
   for (const name of ['failing.example.com', 'mute.example.com'])
     assert.equal(await dns.isSigned(name, 'MX'), null, name)
   for (const name of ['a..b', '']) assert.equal(await dns.isSigned(name, 'MX'), false, name)
